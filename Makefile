@@ -1,0 +1,59 @@
+# The front door, thin over the presets in CMakePresets.json. PRESET=debug make test takes another.
+
+PRESET ?= release
+PREFIX ?= /usr/local
+ARGS ?=
+FUZZ_SECONDS ?= 30
+export FUZZ_SECONDS
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-build build run test bench lint fuzz check-long install docs clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "  PRESET=release|debug|clang|asan|tsan|gcc-asan chooses the build for build, run and test,"
+	@echo "  ARGS=... is passed to the program (run), to ctest (test) or to the benchmarks (bench)."
+
+setup: ## install what is missing to build, test and measure
+	@scripts/setup.sh all
+
+setup-build:
+	@scripts/setup.sh build
+
+build: setup-build ## build everything into build/PRESET
+	@cmake --preset $(PRESET) >/dev/null
+	@cmake --build --preset $(PRESET)
+
+run: setup-build ## build and serve the welcome page on 127.0.0.1:8080
+	@cmake --preset $(PRESET) >/dev/null
+	@cmake --build --preset $(PRESET) --target coracle_tool
+	@exec build/$(PRESET)/bin/coracle serve $(ARGS)
+
+test: setup ## build and run every test
+	@cmake --preset $(PRESET) >/dev/null
+	@cmake --build --preset $(PRESET)
+	@ctest --preset $(PRESET) -j "$$(nproc)" $(ARGS)
+
+bench: setup ## measure against the limit and nginx, write docs/benchmarks.md
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target programs
+	@python3 bench/run.py $(ARGS)
+
+lint: setup ## formatting, clang-tidy, layers, clocks, headers, documents
+	@scripts/lint.sh
+
+fuzz: setup ## run each fuzz target for FUZZ_SECONDS (30)
+	@scripts/run_fuzz.sh
+
+check-long: setup ## what takes long: long fuzzing, repeated tests, soak
+	@scripts/check_long.sh
+
+install: build ## install into PREFIX (/usr/local)
+	@cmake --install build/$(PRESET) --prefix "$(PREFIX)"
+
+docs: setup ## check the documents: links, and the code they show
+	@scripts/check_docs.py
+
+clean: ## remove every build
+	@rm -rf build

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""`make bench`: Coracle against the least epoll server and nginx, in interleaved rounds.
+
+One server at a time works on core 0 with one worker, its load comes from core 1. What every figure
+means, and when a run counts, stands in bench/README.md. A whole run writes docs/benchmarks.md and
+docs/figures/; a partial one (--only, --loads) or a quick one prints its tables only.
+
+  python3 bench/run.py
+  python3 bench/run.py --only hello,limit --loads c64,pipe16 --quick
+"""
+
+import argparse
+import contextlib
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import measure
+import report
+
+GIBIBYTE = 1 << 30
+IDLE = 10000
+
+# name: (what the reader sees, connections, wrk script)
+WRK_LOADS = {
+    "c64": ("64 connections", 64, "report.lua"),
+    "c1000": ("1,000 connections", 1000, "report.lua"),
+    "c10000": ("10,000 connections", 10000, "crowd.lua"),
+    "pipe16": ("64 connections, pipelined 16 deep", 64, "pipeline.lua"),
+}
+TWIN_LOADS = {
+    "repeat": ("/repeat?count=10000, 1,000 connections", "/repeat?count=10000", "report.lua"),
+    "sleep": ("/sleep?ms=0...10, 1,000 connections", "/", "sleep.lua"),
+}
+ALL_LOADS = [*WRK_LOADS, "ab", "file", "idle", "compile", *TWIN_LOADS]
+SERVERS = ["hello", "limit", "nginx"]
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.skipped = []
+        self.start = time.monotonic()
+        self.results = {"loads": {}, "file": {}, "idle": {}, "compile": {}, "twins": {},
+                        "skipped": self.skipped}
+
+    def say(self, text):
+        print(f"[{time.monotonic() - self.start:5.0f} s] {text}", flush=True)
+
+    def skip(self, what, why):
+        if f"{what}: {why}" in self.skipped:
+            return
+        self.skipped.append(f"{what}: {why}")
+        self.say(f"skipped {what}: {why}")
+
+    def program(self, name):
+        for directory in self.options.bin.split(","):
+            path = os.path.join(measure.TREE, directory, name)
+            if os.access(path, os.X_OK):
+                return path
+        return None
+
+    def start_server(self, servers, name, make):
+        """Adds a running server to `servers`, or notes by name why there is none."""
+        try:
+            servers[name] = make()
+        except (RuntimeError, OSError) as error:
+            self.skip(name, str(error).strip())
+
+    def start_own(self, servers, label, name, arguments):
+        path = self.program(name)
+        if path is None:
+            self.skip(label, f"{name} is not built")
+            return
+        self.start_server(servers, label, lambda: measure.Server(label, [path, *arguments]))
+
+    def start_nginx(self, servers, location):
+        if measure.find_nginx() is None:
+            self.skip("nginx", "not installed (Debian: nginx-light)")
+            return
+        self.start_server(servers, "nginx", lambda: measure.Nginx("nginx", location))
+
+    def small_servers(self, control=True):
+        servers = {}
+        wanted = self.options.only
+        if "hello" in wanted:
+            self.start_own(servers, "hello", "hello", ["127.0.0.1:0", "1"])
+        if "limit" in wanted:
+            for label in ("limit A", "limit B") if control else ("limit",):
+                self.start_own(servers, label, "epoll_limit", ["127.0.0.1:0", "1"])
+        if "nginx" in wanted:
+            self.start_nginx(servers, r'return 200 "Hello, World!\n";')
+        return servers
+
+    def rounds(self, servers, loads, into, first=0, count=None):
+        """Interleaves: in each round every load meets every server, each time another one first."""
+        options = self.options
+        for turn in range(first, first + (count or options.rounds)):
+            for load, (warm_up, run) in loads.items():
+                order = list(servers)
+                shift = turn % len(order) if order else 0
+                for name in order[shift:] + order[:shift]:
+                    if name not in servers:
+                        continue
+                    try:
+                        if not options.quick:
+                            with contextlib.suppress(RuntimeError):
+                                warm_up(servers[name])
+                            settle(servers[name])
+                        result = run(servers[name])
+                        settle(servers[name])
+                    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+                        self.skip(f"{name} at {load}, round {turn + 1}", str(error).strip())
+                        if servers[name].child.poll() is not None:
+                            servers.pop(name).stop()
+                        continue
+                    into.setdefault(load, {}).setdefault(name, []).append(result)
+            self.say(f"round {turn + 1}: {', '.join(loads)}")
+
+    def wrk_load(self, connections, script, path="/"):
+        seconds = 1 if self.options.quick else 3
+        # Opening a thousand connections takes its part of a second, and ten thousand all of it.
+        if connections >= 1000 and (self.options.quick or connections >= 10000):
+            seconds += 1 if connections < 10000 else 2
+        # Only what is measured has to wait until the whole crowd has connected.
+        first = "report.lua" if script == "crowd.lua" else script
+        return (lambda server: measure.wrk(server, connections, 1, first, path),
+                lambda server: measure.wrk(server, connections, seconds, script, path))
+
+    def small_answers(self):
+        chosen = {name: self.wrk_load(WRK_LOADS[name][1], WRK_LOADS[name][2])
+                  for name in self.options.loads if name in WRK_LOADS}
+        if chosen and shutil.which("wrk") is None:
+            self.skip("wrk", "not installed")
+            chosen = {}
+        if "ab" in self.options.loads:
+            if shutil.which("ab") is None:
+                self.skip("ab", "not installed (Debian: apache2-utils)")
+            else:
+                chosen["ab"] = (lambda server: measure.ab(server, 50, 10000),
+                                lambda server: measure.ab(
+                                    server, 50, 30000 if self.options.quick else 100000))
+        if not chosen:
+            return
+        servers = self.small_servers()
+        done = self.results["loads"]
+        try:
+            self.rounds(servers, chosen, done)
+            # Where the machine was too noisy for the copies of the limit to agree, more rounds, for
+            # all servers alike: as many again at most, and not beyond the time that a run may take.
+            for turn in range(self.options.rounds, 2 * self.options.rounds):
+                noisy = {name: load for name, load in chosen.items()
+                         if not report.agree(report.rows_of(done.get(name, {})))}
+                if not noisy or time.monotonic() - self.start > self.options.extra_until:
+                    break
+                self.rounds(servers, noisy, done, turn, 1)
+        finally:
+            stop_all(servers)
+
+    def big_file(self):
+        sink = self.program("download_sink")
+        if sink is None:
+            self.skip("file", "download_sink is not built")
+            return
+        directory = tempfile.mkdtemp(prefix="coracle-bench-file-")
+        servers = {}
+        try:
+            os.chmod(directory, 0o755)
+            write_file(os.path.join(directory, "file.bin"))
+            if "hello" in self.options.only:
+                self.start_own(servers, "coracle", "coracle",
+                               ["serve", directory, "--listen", "127.0.0.1:0", "--threads", "1"])
+            if "nginx" in self.options.only:
+                self.start_nginx(servers, f"root {directory};")
+
+            def run(server):
+                return measure.download(server, sink, "/file.bin", 2)
+
+            self.rounds(servers, {"file": (run, run)}, self.results)
+        finally:
+            stop_all(servers)
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def idle_memory(self):
+        holder = self.program("idle_connections")
+        if holder is None:
+            self.skip("idle", "idle_connections is not built")
+            return
+        servers = self.small_servers(control=False)
+        try:
+            for name, server in servers.items():
+                try:
+                    # One connection first: what a first request sets up is not a connection's cost.
+                    measure.idle_memory(server, holder, 1)
+                    self.results["idle"][name] = measure.idle_memory(server, holder, IDLE)
+                except (RuntimeError, OSError) as error:
+                    self.skip(f"{name} at idle", str(error))
+        finally:
+            stop_all(servers)
+        self.say(f"memory of {IDLE:,} idle connections")
+
+    def compile_time(self):
+        found = sorted(glob.glob(os.path.join(measure.TREE, "examples", "*hello.cpp")))
+        compiler = shutil.which("g++")
+        if not found or compiler is None:
+            self.skip("compile", "no examples/*hello.cpp" if compiler else "no g++")
+            return
+        source = os.path.relpath(found[0], measure.TREE)
+        with tempfile.TemporaryDirectory(prefix="coracle-bench-") as directory:
+            command = [compiler, "-std=c++23", "-O2", "-Iinclude", "-c", source, "-o",
+                       os.path.join(directory, "hello.o")]
+            times = []
+            for _ in range(3):
+                begin = time.monotonic()
+                done = subprocess.run(command, cwd=measure.TREE, capture_output=True, timeout=120)
+                if done.returncode != 0:
+                    self.skip("compile", f"{source} does not compile")
+                    return
+                times.append(time.monotonic() - begin)
+        self.results["compile"] = {"source": source, "seconds": times}
+        self.say(f"{source} compiles in {min(times):.2f} s")
+
+    def twins(self):
+        chosen = {name: self.wrk_load(1000, TWIN_LOADS[name][2], TWIN_LOADS[name][1])
+                  for name in self.options.loads if name in TWIN_LOADS}
+        if not chosen:
+            return
+        if shutil.which("wrk") is None:
+            self.skip("twins", "wrk is not installed")
+            return
+        count = min(self.options.rounds, 1 if self.options.quick else 3)
+        # Each load has processes of its own, for the peak of memory belongs to the process.
+        for load, run in chosen.items():
+            servers = {}
+            self.start_own(servers, "coro_twin", "coro_twin", ["127.0.0.1:0", "1"])
+            self.start_own(servers, "blocking_twin", "blocking_twin", ["127.0.0.1:0"])
+            try:
+                self.rounds(servers, {load: run}, self.results["twins"], count=count)
+            finally:
+                stop_all(servers)
+
+    def run(self):
+        loads = self.options.loads
+        busy, stolen = measure.machine_time()
+        self.small_answers()
+        if "file" in loads:
+            self.big_file()
+        if "idle" in loads:
+            self.idle_memory()
+        if "compile" in loads:
+            self.compile_time()
+        self.twins()
+        baseline = os.path.join(measure.TREE, "tests", "cost", "baseline.json")
+        if os.path.exists(baseline):
+            with open(baseline) as text:
+                self.results["cost"] = json.load(text)
+        busy_after, stolen_after = measure.machine_time()
+        self.results["stolen"] = (stolen_after - stolen) / max(1, busy_after - busy)
+        self.results["seconds"] = time.monotonic() - self.start
+        self.results["rounds"] = self.options.rounds
+        self.results["quick"] = self.options.quick
+        return self.results
+
+
+def settle(server):
+    """Waits until a server has put away the connections of the last load, 5 s at most."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        before = server.cpu()
+        time.sleep(0.02)
+        if server.cpu().since(before)[0] < 500_000:
+            return
+
+
+def stop_all(servers):
+    for server in servers.values():
+        server.stop()
+
+
+def write_file(path):
+    """A file without holes, which writing it leaves in the page cache."""
+    block = os.urandom(1 << 20)
+    with open(path, "wb") as out:
+        for _ in range(GIBIBYTE // len(block)):
+            out.write(block)
+    os.chmod(path, 0o644)
+
+
+def arguments():
+    def names(allowed):
+        def parse(text):
+            wanted = text.split(",")
+            unknown = [name for name in wanted if name not in allowed]
+            if unknown:
+                raise argparse.ArgumentTypeError(
+                    f"{', '.join(unknown)}: not among {', '.join(allowed)}")
+            return wanted
+        return parse
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", type=names(SERVERS), metavar="SERVER,...",
+                        help=f"servers to run: {', '.join(SERVERS)} (default: all)")
+    parser.add_argument("--loads", type=names(ALL_LOADS), metavar="LOAD,...",
+                        help=f"loads to run: {', '.join(ALL_LOADS)} (default: all)")
+    parser.add_argument("--rounds", type=int, metavar="N", help="default: 4, with --quick 2")
+    parser.add_argument("--quick", action="store_true",
+                        help="shorter, rougher, and writes no file unless --out is given")
+    parser.add_argument("--bin", default="build/release/bin", metavar="DIR,...",
+                        help="where the programs are (default: %(default)s)")
+    parser.add_argument("--out", metavar="DIR",
+                        help="where benchmarks.md and figures/ go (default: docs, whole runs only)")
+    options = parser.parse_args()
+    whole = options.only is None and options.loads is None and not options.quick
+    if options.out is None and whole:
+        options.out = os.path.join(measure.TREE, "docs")
+    options.only = options.only or SERVERS
+    options.loads = options.loads or ALL_LOADS
+    options.extra_until = 40 if options.quick else 360
+    options.rounds = max(1, options.rounds or (2 if options.quick else 4))
+    return options
+
+
+def main():
+    options = arguments()
+    if (os.cpu_count() or 1) < 2:
+        sys.exit("the benchmarks need two cores: one for the server, one for its load")
+    os.sched_setaffinity(0, {measure.CLIENT_CORE})
+    results = Bench(options).run()
+    results["labels"] = {name: load[0] for name, load in {**WRK_LOADS, **TWIN_LOADS}.items()}
+    results["labels"]["ab"] = "ab -k, 50 connections"
+    print("\n" + report.tables(results))
+    if options.out:
+        for path in report.write(results, options.out):
+            print("wrote", os.path.relpath(path))
+
+
+if __name__ == "__main__":
+    main()

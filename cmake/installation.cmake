@@ -1,0 +1,45 @@
+# Headers, library, program, coracleConfig.cmake and coracle.pc. All paths are relative to where the
+# files lie, so `cmake --install --prefix` and a moved tree both work.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS coracle EXPORT coracleTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET coracle_tool)
+    install(TARGETS coracle_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/coracle")
+set(coracle_find_dependencies "")
+foreach(package IN LISTS coracle_requires)
+    string(APPEND coracle_find_dependencies "find_dependency(${package})\n")
+endforeach()
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/coracleConfig.cmake.in"
+    "${PROJECT_BINARY_DIR}/coracleConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(EXPORT coracleTargets NAMESPACE coracle:: DESTINATION "${package_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/coracleConfig.cmake"
+              "${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake" DESTINATION "${package_dir}")
+
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}"
+           OUTPUT_VARIABLE pc_libdir)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}"
+           OUTPUT_VARIABLE pc_includedir)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY
+           "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" OUTPUT_VARIABLE pc_prefix)
+# Who links a static library links what it needs too; a shared one brings it.
+set(pc_private_key "")
+set(pc_libs "-L\${libdir} -lcoracle")
+if(BUILD_SHARED_LIBS)
+    set(pc_private_key ".private")
+    set(pc_libs_private "${coracle_pc_libs}")
+else()
+    string(APPEND pc_libs " ${coracle_pc_libs}")
+    set(pc_libs_private "")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/coracle.pc.in" "${PROJECT_BINARY_DIR}/coracle.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/coracle.pc" DESTINATION "${pc_dir}")

@@ -1,0 +1,44 @@
+# What can be chosen, and the settings that hold for the whole build.
+
+option(BUILD_SHARED_LIBS "Build the library as a shared object" OFF)
+option(CORACLE_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(CORACLE_INSTALL "Generate the install rules" ${PROJECT_IS_TOP_LEVEL})
+option(CORACLE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(CORACLE_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(CORACLE_BUILD_TOOLS "Build the command-line program" ${PROJECT_IS_TOP_LEVEL})
+option(CORACLE_BUILD_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(CORACLE_BUILD_FUZZ "Build the fuzz targets as programs that replay their corpus"
+       ${PROJECT_IS_TOP_LEVEL})
+option(CORACLE_FUZZER "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+set(CORACLE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+if(PROJECT_IS_TOP_LEVEL)
+    if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+        set(CMAKE_BUILD_TYPE RelWithDebInfo)
+    endif()
+    set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+    set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+    set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+    set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+    # An installed program finds an installed shared library beside it, wherever the tree is put.
+    set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+
+    find_program(CORACLE_CCACHE ccache)
+    mark_as_advanced(CORACLE_CCACHE)
+    if(CORACLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${CORACLE_CCACHE}")
+    endif()
+endif()
+
+if(CORACLE_SANITIZE)
+    add_compile_options(-fsanitize=${CORACLE_SANITIZE} -fno-sanitize-recover=all
+                        -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${CORACLE_SANITIZE} -fno-sanitize-recover=all)
+endif()
+if(CORACLE_FUZZER)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,13 @@
+# coracle_set_warnings(target): what our own code must compile without, under g++ 12 and clang 19.
+
+function(coracle_set_warnings target)
+    target_compile_options(${target} PRIVATE
+        -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        # GCC bug 105329: std::string's operator+ warns about itself.
+        target_compile_options(${target} PRIVATE -Wno-restrict)
+    endif()
+    if(CORACLE_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+endfunction()

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle {
+
+/// Which bytes percent_encode leaves as they are, besides the unreserved ones (letters, digits and
+/// "-._~", RFC 3986 section 2.3).
+enum class percent_set : std::uint8_t {
+    component,  ///< nothing more: safe as a path segment and as the name or value in a query
+    path,       ///< what a path may hold: also "/", ":", "@" and "!$&'()*+,;="
+    query,      ///< what a query may hold: as `path`, and "?"
+};
+
+/// `text` with every other byte written as "%XX" in upper case (RFC 3986 section 2.1). "%" itself
+/// is always encoded, so encoding twice is not the same as encoding once.
+[[nodiscard]] std::string percent_encode(std::string_view text,
+                                         percent_set keep = percent_set::component);
+
+/// `text` with each "%XX" turned into its byte; nothing when a "%" is not followed by two
+/// hexadecimal digits. The result may hold any byte, NUL included.
+[[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
+
+/// As percent_decode, and "+" becomes a space first: the names and values of
+/// application/x-www-form-urlencoded.
+[[nodiscard]] std::optional<std::string> form_decode(std::string_view text);
+
+/// As percent_decode, into `out`, which has room for `text.size()` bytes and may be where `text`
+/// begins. The number of bytes written, or nothing (`out` then holds rubbish).
+[[nodiscard]] std::optional<std::size_t> percent_decode_to(char* out,
+                                                           std::string_view text) noexcept;
+
+}  // namespace coracle

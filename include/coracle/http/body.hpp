@@ -1,0 +1,150 @@
+#pragma once
+
+#include <coracle/base/unique_function.hpp>
+#include <coracle/runtime/operation.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::http {
+
+/// Where the pieces of a received body come from; each protocol has one.
+class body_source {
+public:
+    /// The next piece, empty at the end; valid until the next call.
+    virtual task<std::expected<std::string_view, error>> read() = 0;
+    /// Its size, when the sender has said it.
+    virtual std::optional<std::uint64_t> length() const noexcept = 0;
+
+protected:
+    ~body_source() = default;
+};
+
+/// The body of a received message, read once: in pieces, or as a whole with a limit. What a handler
+/// leaves unread is discarded by the server within bounds. Belongs to its message.
+class received_body {
+public:
+    /// What the whole-body helpers accept by default, in bytes.
+    static constexpr std::size_t default_limit = 1024 * 1024;
+
+    received_body() noexcept = default;
+    explicit received_body(body_source* source) noexcept : source_(source) {}
+
+    /// Whether the message has no body, or it has been read to its end.
+    bool ended() const noexcept { return source_ == nullptr; }
+    /// The size that the sender announced; 0 without a body, nothing for a chunked one.
+    std::optional<std::uint64_t> length() const noexcept {
+        return source_ == nullptr ? std::optional<std::uint64_t>(0) : source_->length();
+    }
+
+    /// The next piece, as it comes; empty at the end. Valid until the next call. Fails with
+    /// `errc::too_slow` or `std::errc::timed_out` when the sender stalls, and when it breaks the
+    /// framing. Cancelling it loses the body.
+    operation<std::string_view> read();
+
+    /// All that is left, at most `limit` bytes: beyond it fails with status 413, before reading when
+    /// the announced length is larger. Fails as `read` does.
+    operation<std::string> text(std::size_t limit = default_limit);
+
+private:
+    static task<std::expected<std::string_view, error>> read_piece(received_body* body);
+    static task<std::expected<std::string, error>> read_all(received_body* body,
+                                                            std::size_t limit);
+    body_source* source_ = nullptr;
+};
+
+/// Writes a body of unknown length, piece by piece. Given to the function of a streamed response,
+/// for as long as that runs.
+class body_writer {
+public:
+    /// Completes when the piece has been handed to the system: awaiting it is the back-pressure.
+    /// An empty piece does nothing. Fails when the peer is gone or takes nothing for the time of
+    /// `write_timeout`. Cancelling it ends the connection.
+    operation<void> write(std::string_view piece) { return write_piece(piece); }
+
+protected:
+    ~body_writer() = default;
+    virtual task<std::expected<void, error>> write_piece(std::string_view piece) = 0;
+};
+
+/// A part of an open file.
+class file_range {
+public:
+    file_range() noexcept = default;
+    /// Takes over the descriptor number `fd`.
+    file_range(int fd, std::uint64_t offset, std::uint64_t size) noexcept
+        : fd_(fd), offset_(offset), size_(size) {}
+    file_range(file_range&& other) noexcept
+        : fd_(std::exchange(other.fd_, -1)), offset_(other.offset_), size_(other.size_) {}
+    file_range& operator=(file_range&& other) noexcept;
+    ~file_range() { close(); }
+
+    int fd() const noexcept { return fd_; }
+    std::uint64_t offset() const noexcept { return offset_; }
+    std::uint64_t size() const noexcept { return size_; }
+
+private:
+    void close() noexcept;
+    int fd_ = -1;
+    std::uint64_t offset_ = 0;
+    std::uint64_t size_ = 0;
+};
+
+/// The body of a message to send: nothing, bytes, a part of a file, or a function that writes
+/// pieces and owns what it needs. Move-only.
+class body {
+public:
+    using stream_function = unique_function<task<>(body_writer&)>;
+    enum class kind : std::uint8_t { empty, text, literal, file, stream };
+
+    body() noexcept = default;
+    body(std::string text) noexcept : kind_(kind::text), text_(std::move(text)) {}
+    /// Bytes that outlive the message: literals, or a cache that is never changed.
+    static body literal(std::string_view bytes) noexcept {
+        body b;
+        b.kind_ = kind::literal;
+        b.literal_ = bytes;
+        return b;
+    }
+    static body file(file_range range) noexcept {
+        body b;
+        b.kind_ = kind::file;
+        b.file_ = std::move(range);
+        return b;
+    }
+    static body stream(stream_function f) noexcept {
+        body b;
+        b.kind_ = kind::stream;
+        b.stream_ = std::move(f);
+        return b;
+    }
+    body(body&&) noexcept = default;
+    body& operator=(body&&) noexcept = default;
+
+    kind type() const noexcept { return kind_; }
+    /// Whether the bytes are in memory.
+    bool in_memory() const noexcept { return kind_ <= kind::literal; }
+    /// The bytes in memory.
+    std::string_view bytes() const noexcept {
+        return kind_ == kind::text ? std::string_view(text_) : literal_;
+    }
+    const file_range& file_part() const noexcept { return file_; }
+    stream_function& stream_part() noexcept { return stream_; }
+    /// Nothing for a stream.
+    std::optional<std::uint64_t> size() const noexcept {
+        if (kind_ == kind::stream) return std::nullopt;
+        return kind_ == kind::file ? file_.size() : bytes().size();
+    }
+
+private:
+    kind kind_ = kind::empty;
+    std::string text_;
+    std::string_view literal_;
+    file_range file_;
+    stream_function stream_;
+};
+
+} // namespace coracle::http

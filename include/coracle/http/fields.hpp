@@ -1,0 +1,70 @@
+#pragma once
+
+#include <coracle/base/arena.hpp>
+#include <coracle/http/field_id.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace coracle::http {
+
+/// One field line: views into the `fields` that hold it.
+struct field {
+    std::string_view name;
+    std::string_view value;
+    field_id id = field_id::other;
+};
+
+/// The fields of a message (RFC 9110 section 5): names compare without case; order and repeated
+/// lines are kept. Views that it gives live until it is changed or destroyed. A regular value type;
+/// not thread-safe.
+class fields {
+public:
+    fields() noexcept = default;
+    fields(const fields& other);
+    fields& operator=(const fields& other);
+    fields(fields&& other) noexcept;
+    fields& operator=(fields&& other) noexcept;
+    ~fields() = default;
+
+    const field* begin() const noexcept { return lines_; }
+    const field* end() const noexcept { return lines_ + size_; }
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+
+    /// The value of the first such line; empty when there is none.
+    std::string_view get(std::string_view name) const noexcept;
+    std::string_view get(field_id id) const noexcept;
+    bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
+    bool contains(field_id id) const noexcept;
+    /// The first such line, or null.
+    const field* find(std::string_view name) const noexcept;
+
+    /// Whether a list field, over all its lines, has this member (RFC 9110 section 5.6.1), compared
+    /// without case.
+    bool has_token(field_id id, std::string_view token) const noexcept;
+
+    /// Appends a line. Throws `exception` (invalid_argument) when the name is no token or the value
+    /// could end its line (CR, LF, NUL and other control bytes), so a response cannot be split.
+    void add(std::string_view name, std::string_view value);
+    /// Replaces all such lines by one. Throws as `add`.
+    void set(std::string_view name, std::string_view value);
+    void remove(std::string_view name) noexcept;
+    void clear() noexcept;
+
+    /// For codecs: takes over lines whose texts live in memory that `keep` gave out, or longer.
+    void adopt(arena&& memory, const field* lines, std::size_t count);
+    arena& memory() noexcept { return memory_; }
+
+private:
+    void append(std::string_view name, std::string_view value, field_id id);
+    static bool same_name(const field& f, std::string_view name, field_id id) noexcept;
+
+    arena memory_;
+    field* lines_ = nullptr;
+    std::uint32_t size_ = 0;
+    std::uint32_t capacity_ = 0;
+};
+
+} // namespace coracle::http

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <coracle/http/body.hpp>
+#include <coracle/http/fields.hpp>
+#include <coracle/http/method.hpp>
+#include <coracle/http/status.hpp>
+#include <coracle/http/version.hpp>
+#include <coracle/net/address.hpp>
+
+#include <charconv>
+#include <concepts>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::http {
+
+/// Thrown by a handler, it becomes the answer: a status and a sentence.
+class status_error : public std::exception {
+public:
+    explicit status_error(http::status code, std::string text = {})
+        : code_(code), text_(std::move(text)) {}
+    http::status code() const noexcept { return code_; }
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    http::status code_;
+    std::string text_;
+};
+
+/// Errors whose value is a status code: 413 for a body beyond its limit.
+const std::error_category& status_category() noexcept;
+inline std::error_code make_error_code(status code) noexcept {
+    return {static_cast<int>(code), status_category()};
+}
+
+/// A request. One that a server received lives until the body of its answer has been written, and
+/// the views that it gives live as long.
+class request {
+public:
+    request() = default;
+    request(const request&) = delete;
+    request& operator=(const request&) = delete;
+
+    http::method method() const noexcept { return method_; }
+    std::string_view method_text() const noexcept { return method_text_; }
+    /// As received, for logs.
+    std::string_view target() const noexcept { return target_; }
+    /// The path in its one canonical form, on which routing and every check must rely: decoded once,
+    /// without dot segments. An encoded slash stays "%2F". "*" for `OPTIONS *`.
+    std::string_view path() const noexcept { return path_; }
+    /// What follows "?", still encoded.
+    std::string_view query_text() const noexcept { return query_; }
+    /// host[:port], from the target or the Host field; empty when a client of HTTP/1.0 gave none.
+    std::string_view host() const noexcept { return host_; }
+    http::version version() const noexcept { return version_; }
+
+    const http::fields& fields() const noexcept { return fields_; }
+    std::string_view header(std::string_view name) const noexcept { return fields_.get(name); }
+    std::string_view header(field_id id) const noexcept { return fields_.get(id); }
+
+    /// The part of the path that `{name}` or `{*name}` of the route matched, decoded; empty when
+    /// the route has none of that name.
+    std::string_view param(std::string_view name) const noexcept;
+    /// The same as a number: throws `status_error` (400) when it is none, or too large.
+    template <std::integral T>
+    T param(std::string_view name) const {
+        return number<T>(param(name), name);
+    }
+
+    /// The first query parameter of this name, decoded ("+" is a space).
+    std::optional<std::string> query(std::string_view name) const;
+    /// The same as a number, or `otherwise` when it is not there: throws `status_error` (400) when it
+    /// is no number, or too large.
+    template <std::integral T>
+    T query(std::string_view name, T otherwise = {}) const {
+        const auto text = query(name);
+        return text ? number<T>(*text, name) : otherwise;
+    }
+
+    received_body& body() noexcept { return body_; }
+
+    /// Who sent it.
+    const net::address& peer() const noexcept { return *peer_; }
+
+    /// For the codecs, the router and tests: what a request is made of.
+    struct parts;
+    void assign(const parts& p);
+    void add_param(std::string_view name, std::string_view value);
+    void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
+    std::size_t param_count() const noexcept { return param_count_; }
+    void set_body(received_body b) noexcept { body_ = b; }
+    /// Forgets everything and keeps memory for the next.
+    void clear() noexcept;
+    arena& memory() noexcept { return fields_.memory(); }
+
+private:
+    [[noreturn]] static void bad_number(std::string_view name);
+
+    template <class T>
+    static T number(std::string_view text, std::string_view name) {
+        T value{};
+        const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (failure != std::errc() || end != text.data() + text.size()) bad_number(name);
+        return value;
+    }
+
+    struct parameter {
+        std::string_view name;
+        std::string_view value;
+    };
+    static constexpr std::size_t most_params = 16;
+
+    http::method method_ = http::method::get;
+    http::version version_ = http::version::http_1_1;
+    std::string_view method_text_;
+    std::string_view target_;
+    std::string_view path_;
+    std::string_view query_;
+    std::string_view host_;
+    http::fields fields_;
+    received_body body_;
+    const net::address* peer_ = nullptr;
+    std::size_t param_count_ = 0;
+    parameter params_[most_params];
+};
+
+/// The texts are copied into the request's memory with `memory`, or live as long.
+struct request::parts {
+    http::method method = http::method::get;
+    http::version version = http::version::http_1_1;
+    std::string_view method_text;
+    std::string_view target;
+    std::string_view path;
+    std::string_view query;
+    std::string_view host;
+    const net::address* peer = nullptr;
+};
+
+} // namespace coracle::http

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <coracle/net/address.hpp>
+#include <coracle/runtime/operation.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace coracle::net {
+
+class byte_stream;
+
+namespace detail {
+
+/// What the operations on a stream have in common: `Op` is the operation of the backend.
+template <class Derived, class Op, class T>
+class stream_operation : public coracle::detail::leaf<Derived, T>, protected Op {
+public:
+    stream_operation(stream_operation&&) noexcept = default;
+
+    bool start() noexcept;
+    void cancel() noexcept override;
+
+protected:
+    explicit stream_operation(byte_stream& s) noexcept : Op(&done), stream_(&s) {}
+    ~stream_operation() = default;
+
+    byte_stream* stream_;
+
+private:
+    static void done(io_operation& op) noexcept {
+        auto& self = static_cast<stream_operation&>(static_cast<Op&>(op));
+        if (op.result == -ECANCELED) self.mark_cancelled();
+        self.complete();
+    }
+};
+
+} // namespace detail
+
+/// What `byte_stream::receive` gives.
+class [[nodiscard]] receive final
+    : public detail::stream_operation<receive, receive_operation, buffer> {
+public:
+    static constexpr const char* name = "receive";
+    receive(byte_stream& s, buffer partial, std::size_t wanted) noexcept
+        : stream_operation(s) {
+        into = std::move(partial);
+        capacity = wanted;
+    }
+    std::expected<buffer, error> result();
+};
+
+/// What `byte_stream::send` gives.
+class [[nodiscard]] send final : public detail::stream_operation<send, send_operation, std::size_t> {
+public:
+    static constexpr const char* name = "send";
+    send(byte_stream& s, std::span<slice> pieces, bool more_follows) noexcept
+        : stream_operation(s), pieces_(pieces) {
+        more = more_follows;
+    }
+    send(byte_stream& s, std::string_view bytes, bool more_follows) noexcept
+        : stream_operation(s), single_(bytes) {
+        more = more_follows;
+    }
+    bool start() noexcept {
+        slices = pieces_.empty() ? std::span<slice>(&single_, single_.size == 0 ? 0u : 1u) : pieces_;
+        return stream_operation::start();
+    }
+    std::expected<std::size_t, error> result();
+
+private:
+    std::span<slice> pieces_;
+    slice single_;
+};
+
+/// What `byte_stream::send_file` gives.
+class [[nodiscard]] send_file final
+    : public detail::stream_operation<send_file, send_file_operation, std::size_t> {
+public:
+    static constexpr const char* name = "send_file";
+    send_file(byte_stream& s, int fd, std::uint64_t offset, std::uint64_t size) noexcept
+        : stream_operation(s) {
+        file = fd;
+        file_offset = static_cast<std::int64_t>(offset);
+        file_size = static_cast<std::int64_t>(size);
+    }
+    std::expected<std::size_t, error> result();
+};
+
+/// An ordered, reliable stream of bytes in both directions: a socket, TLS over one, a simulated one.
+/// Belongs to one loop. At most one receive and one send (or send_file) at a time, which may
+/// overlap; nothing may be pending when it is destroyed or closed.
+class byte_stream {
+public:
+    byte_stream() noexcept = default;
+    byte_stream(const byte_stream&) = delete;
+    byte_stream& operator=(const byte_stream&) = delete;
+    virtual ~byte_stream() = default;
+
+    /// Completes when at least one byte has come, with the bytes in a pooled buffer that the caller
+    /// owns; no block is held while it waits. Throws `errc::end_of_stream` at the end. Cancelling it
+    /// loses nothing: bytes that came stay in the stream.
+    net::receive receive(std::size_t capacity = buffer::default_capacity) noexcept {
+        return {*this, buffer(), capacity};
+    }
+    /// The same, into the spare room of `partial`, of which there must be some.
+    net::receive receive_into(buffer partial) noexcept { return {*this, std::move(partial), 0}; }
+
+    /// Completes when all bytes have been handed to the system, which it tries at once. The memory,
+    /// and the array of slices, which is used up, must live until then. With `more`, bytes follow at
+    /// once and a partial segment may be held back. Cancelling it leaves the stream in the midst of
+    /// the bytes: close it.
+    net::send send(std::span<slice> pieces, bool more = false) noexcept {
+        return {*this, pieces, more};
+    }
+    net::send send(std::string_view bytes, bool more = false) noexcept {
+        return {*this, bytes, more};
+    }
+
+    /// Sends `size` bytes of the open file `fd`, without copying them through the program where it
+    /// can. Fails with ENODATA when the file is shorter.
+    net::send_file send_file(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
+        return {*this, fd, offset, size};
+    }
+
+    /// Sends the end of our side; the other side stays open.
+    virtual void shutdown_output() noexcept = 0;
+    /// Closes both sides; `reset` tells the peer that something went wrong.
+    virtual void close(bool reset = false) noexcept = 0;
+
+    virtual const address& peer() const noexcept = 0;
+    virtual loop& owner() const noexcept = 0;
+
+    /// For operations and for streams over streams: starts; true when completed at once.
+    virtual bool start(io_operation& op) noexcept = 0;
+    virtual void cancel(io_operation& op) noexcept = 0;
+};
+
+template <class Derived, class Op, class T>
+bool detail::stream_operation<Derived, Op, T>::start() noexcept {
+    if (!stream_->start(*this)) return false;
+    if (this->owner().may_complete_inline()) return true;
+    this->owner().complete_later(*this);
+    return false;
+}
+
+template <class Derived, class Op, class T>
+void detail::stream_operation<Derived, Op, T>::cancel() noexcept {
+    stream_->cancel(*this);
+}
+
+} // namespace coracle::net

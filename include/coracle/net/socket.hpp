@@ -1,0 +1,37 @@
+#pragma once
+
+#include <coracle/net/byte_stream.hpp>
+
+namespace coracle::net {
+
+/// A TCP or Unix stream socket. Closed when destroyed.
+class socket final : public byte_stream {
+public:
+    /// Takes over the descriptor number `fd`; on failure it is closed.
+    static std::expected<std::unique_ptr<socket>, error> adopt(loop& owner, int fd,
+                                                               const address& peer);
+    ~socket() override { close(); }
+
+    void shutdown_output() noexcept override { owner_->backend().shutdown_output(descriptor_); }
+    void close(bool reset = false) noexcept override;
+    const address& peer() const noexcept override { return peer_; }
+    loop& owner() const noexcept override { return *owner_; }
+    bool start(io_operation& op) noexcept override {
+        op.on = &descriptor_;
+        return owner_->backend().submit(op);
+    }
+    void cancel(io_operation& op) noexcept override { owner_->backend().cancel(op); }
+
+private:
+    socket(loop& owner, const address& peer) noexcept : owner_(&owner), peer_(peer) {}
+
+    loop* owner_;
+    descriptor descriptor_;
+    address peer_;
+};
+
+/// Connects to an address; names and several addresses are the business of the connect layer.
+/// Cancelling it closes the socket.
+operation<std::unique_ptr<socket>> connect(const address& to, const socket_options& options = {});
+
+} // namespace coracle::net

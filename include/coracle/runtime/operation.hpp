@@ -1,0 +1,243 @@
+#pragma once
+
+#include <coracle/base/error.hpp>
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/task.hpp>
+
+#include <expected>
+#include <optional>
+#include <utility>
+
+namespace coracle {
+
+namespace detail {
+
+inline error stopped_error(const char* operation) noexcept {
+    return {std::errc::operation_canceled, operation};
+}
+
+inline bool is_cancellation(const error& e) noexcept {
+    return e == std::errc::operation_canceled;
+}
+
+/// What operations that wait for one event have in common. `Derived` has `bool start()` (true:
+/// completed at once), `void cancel()` and `std::expected<T, error> result()`; it calls
+/// `complete()` from the loop, or enqueues itself as a runnable, which does the same.
+template <class Derived, class T>
+class leaf : public waiter, public runnable {
+public:
+    leaf() noexcept = default;
+    leaf(leaf&&) noexcept = default;
+
+    bool await_ready() const noexcept { return false; }
+
+    template <task_promise P>
+    bool await_suspend(std::coroutine_handle<P> h) noexcept {
+        frame_ = &h.promise();
+        handle_ = h;
+        context& c = *frame_->context;
+        if (c.cancelled()) {
+            cancelled_ = true;
+            c.owner().enqueue(*this);
+            return true;
+        }
+        if (self().start()) return false;
+        c.wait_on(*this);
+        return true;
+    }
+
+    T await_resume() {
+        std::expected<T, error> r = outcome();
+        if (!r) throw_exception(std::move(r).error());
+        if constexpr (!std::is_void_v<T>) return *std::move(r);
+    }
+
+    /// Makes a cancelled wait give its error instead of ending the task.
+    void give_errors() noexcept { gives_errors_ = true; }
+
+    std::expected<T, error> outcome() {
+        if (cancelled_) return std::unexpected(stopped_error(Derived::name));
+        return self().result();
+    }
+
+    void run() noexcept override { complete(); }
+
+protected:
+    ~leaf() = default;
+    loop& owner() const noexcept { return frame_->context->owner(); }
+
+    /// The wait is over, with -ECANCELED or its like if `mark_cancelled` was called.
+    void complete() noexcept {
+        context& c = *frame_->context;
+        c.done_waiting();
+        if (cancelled_ && c.cancelled() && !gives_errors_) {
+            stop_chain(*frame_);
+        } else {
+            handle_.resume();
+        }
+    }
+    void mark_cancelled() noexcept { cancelled_ = true; }
+
+private:
+    Derived& self() noexcept { return static_cast<Derived&>(*this); }
+
+    promise_base* frame_ = nullptr;
+    std::coroutine_handle<> handle_;
+    bool cancelled_ = false;
+    bool gives_errors_ = false;
+};
+
+} // namespace detail
+
+/// A composite operation that a user awaits: gives a `T`, or throws `exception`. Wrapped in
+/// `as_result` it gives `std::expected<T, error>` and throws nothing. Lazy and move-only until
+/// awaited. Cancelling it unwinds what it was doing, then the task that awaits it.
+template <class T = void>
+class [[nodiscard]] operation final : detail::scope, detail::runnable {
+public:
+    using result_type = std::expected<T, error>;
+
+    operation(task<result_type> work) noexcept : work_(std::move(work)) {}
+    /// One that has completed already.
+    operation(result_type ready) : ready_(std::move(ready)) {}
+    operation(operation&&) noexcept = default;
+
+    bool await_ready() const noexcept { return ready_.has_value(); }
+
+    template <detail::task_promise P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+        frame_ = &h.promise();
+        handle_ = h;
+        auto& child = work_.handle().promise();
+        child.scope = this;
+        child.context = frame_->context;
+        return work_.handle();
+    }
+
+    T await_resume() {
+        result_type r = outcome();
+        if (!r) throw_exception(std::move(r).error());
+        if constexpr (!std::is_void_v<T>) return *std::move(r);
+    }
+
+    void give_errors() noexcept { gives_errors_ = true; }
+
+    result_type outcome() {
+        if (ready_.has_value()) return *std::move(ready_);
+        return work_.handle().promise().take();
+    }
+
+private:
+    bool was_stopped() const noexcept {
+        auto& child = work_.handle().promise();
+        return frame_->context->cancelled() && !gives_errors_ && child.exception() == nullptr &&
+               !child.value() && detail::is_cancellation(child.value().error());
+    }
+
+    std::coroutine_handle<> finished() noexcept override {
+        if (!was_stopped()) return handle_;
+        // A frame must not destroy itself while it stands at its final suspend point.
+        frame_->context->owner().enqueue(*this);
+        return std::noop_coroutine();
+    }
+
+    void stopped() noexcept override {
+        if (!gives_errors_) {
+            detail::stop_chain(*frame_);
+            return;
+        }
+        work_.reset();
+        ready_.emplace(std::unexpected(detail::stopped_error("operation")));
+        handle_.resume();
+    }
+
+    void run() noexcept override { detail::stop_chain(*frame_); }
+
+    task<result_type> work_;
+    std::optional<result_type> ready_;
+    detail::promise_base* frame_ = nullptr;
+    std::coroutine_handle<> handle_;
+    bool gives_errors_ = false;
+};
+
+namespace detail {
+
+template <class Op>
+concept operation_like = requires(Op& op) {
+    op.give_errors();
+    op.outcome();
+};
+
+/// `as_result` of an operation.
+template <class Op>
+class [[nodiscard]] result_awaiter {
+public:
+    explicit result_awaiter(Op&& op) noexcept : op_(std::move(op)) { op_.give_errors(); }
+    bool await_ready() noexcept { return op_.await_ready(); }
+    template <task_promise P>
+    auto await_suspend(std::coroutine_handle<P> h) noexcept {
+        return op_.await_suspend(h);
+    }
+    auto await_resume() { return op_.outcome(); }
+
+private:
+    Op op_;
+};
+
+/// `as_result` of a task: catches the `exception`s of ours that it throws, and its stop.
+template <class T>
+class [[nodiscard]] task_result_awaiter final : scope {
+public:
+    explicit task_result_awaiter(task<T>&& t) noexcept : task_(std::move(t)) {}
+    bool await_ready() const noexcept { return false; }
+    template <task_promise P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+        handle_ = h;
+        auto& child = task_.handle().promise();
+        child.scope = this;
+        child.context = h.promise().context;
+        return task_.handle();
+    }
+    std::expected<T, error> await_resume() {
+        if (!task_) return std::unexpected(stopped_error("task"));
+        try {
+            if constexpr (std::is_void_v<T>) {
+                task_.handle().promise().take();
+                return {};
+            } else {
+                return task_.handle().promise().take();
+            }
+        } catch (const exception& e) {
+            return std::unexpected(e.error());
+        }
+    }
+
+private:
+    std::coroutine_handle<> finished() noexcept override { return handle_; }
+    void stopped() noexcept override {
+        task_.reset();
+        handle_.resume();
+    }
+
+    task<T> task_;
+    std::coroutine_handle<> handle_;
+};
+
+} // namespace detail
+
+/// Awaits an operation and gives `std::expected<T, error>`; a cancelled one gives
+/// `std::errc::operation_canceled`. Nothing is thrown.
+template <detail::operation_like Op>
+    requires std::is_rvalue_reference_v<Op&&>
+detail::result_awaiter<Op> as_result(Op&& op) noexcept {
+    return detail::result_awaiter<Op>(std::move(op));
+}
+
+/// Awaits a task and gives `std::expected<T, error>`: exceptions other than `exception` pass
+/// through.
+template <class T>
+detail::task_result_awaiter<T> as_result(task<T>&& t) noexcept {
+    return detail::task_result_awaiter<T>(std::move(t));
+}
+
+} // namespace coracle

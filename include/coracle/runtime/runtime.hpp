@@ -1,0 +1,91 @@
+#pragma once
+
+#include <coracle/runtime/spawn.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle {
+
+struct runtime_options {
+    /// Event loops, each on a thread of its own. Default 0: one for each core that this process may
+    /// use.
+    unsigned loops = 0;
+    /// Pins loop n to the n-th of these cores. Default: not pinned.
+    bool pin = false;
+    /// Default: the best one that works here.
+    backend_kind backend = backend_kind::automatic;
+    /// Who hears what the library logs. Default: nobody.
+    logger* log = nullptr;
+};
+
+/// Several event loops that share nothing. `run` and `stop` apart, it may be used from one thread.
+class runtime {
+public:
+    /// Opens the backends; throws `exception` when none works.
+    explicit runtime(const runtime_options& options = {});
+    ~runtime();
+    runtime(const runtime&) = delete;
+    runtime& operator=(const runtime&) = delete;
+
+    std::size_t loops() const noexcept { return loops_.size(); }
+    loop& at(std::size_t index) noexcept { return *loops_[index]; }
+    const logger& log() const noexcept { return *log_; }
+
+    /// Runs `f(loop)`, which gives a task, once on every loop; the first loop runs on the calling
+    /// thread. Returns when all have ended and every other task has been stopped; throws the first
+    /// exception that left one of them. May be called again.
+    template <class F>
+    void run(F f) {
+        run_erased([&f](loop& l) -> task<> { return f(l); });
+    }
+
+    /// Asks all tasks on all loops to stop, which ends `run`. From any thread.
+    void stop();
+
+private:
+    struct party;
+    void run_erased(unique_function<task<>(loop&)> f);
+    void run_loop(std::size_t index, unique_function<task<>(loop&)>& f, party& all);
+
+    runtime_options options_;
+    std::unique_ptr<logger> silent_;
+    logger* log_;
+    std::vector<std::unique_ptr<loop>> loops_;
+};
+
+namespace detail {
+
+template <class T>
+class blocking_child final : public child<T> {
+public:
+    explicit blocking_child(bool& done) noexcept : done_(&done) {}
+
+private:
+    std::coroutine_handle<> ended() noexcept override {
+        *done_ = true;
+        return std::noop_coroutine();
+    }
+    bool* done_;
+};
+
+} // namespace detail
+
+/// Runs `f()`, which gives a task or an operation, on a loop of its own in this thread, and gives
+/// what it gives. Tasks that it spawned are stopped when it has ended.
+template <class F>
+auto block_on(F f, const runtime_options& options = {}) {
+    using T = detail::await_result<std::invoke_result_t<F&>>;
+    runtime_options single = options;
+    single.loops = 1;
+    runtime rt(single);
+    loop& l = rt.at(0);
+    bool done = false;
+    detail::blocking_child<T> main(done);
+    l.post([&] { main.begin(detail::to_task(f()), l, &l.root(), "block_on").resume(); });
+    l.run_until(done);
+    return detail::value_of<T>(main, "block_on");
+}
+
+} // namespace coracle

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <coracle/runtime/operation.hpp>
+
+#include <initializer_list>
+
+namespace coracle {
+
+/// Signals as something to await. The constructor blocks them in the calling thread: make it before
+/// the threads that must not be interrupted, which inherit that. The destructor restores the mask.
+/// Not thread-safe; several sets may wait for different signals.
+class signal_set {
+public:
+    explicit signal_set(std::initializer_list<int> numbers);
+    ~signal_set();
+    signal_set(const signal_set&) = delete;
+    signal_set& operator=(const signal_set&) = delete;
+
+    /// Completes with the number of the next signal of the set. Resumes from the loop that awaits
+    /// it. Cancelling it loses no signal.
+    operation<int> next();
+
+private:
+    struct mask;
+    std::unique_ptr<mask> before_;
+    int fd_ = -1;
+};
+
+} // namespace coracle

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <coracle/runtime/child.hpp>
+
+#include <type_traits>
+
+namespace coracle {
+
+namespace detail {
+
+/// A child on the heap that owns the callable whose coroutine it runs, and destroys itself.
+class spawned : public child<void>, public runnable {
+public:
+    static void* operator new(std::size_t size) { return allocate_block(size); }
+    static void operator delete(void* p, std::size_t size) noexcept { deallocate_block(p, size); }
+    virtual ~spawned() = default;
+
+protected:
+    /// The task has ended; called from the loop, after which the object is destroyed.
+    virtual void over() noexcept = 0;
+
+private:
+    std::coroutine_handle<> ended() noexcept override {
+        // The frame stands at its final suspend point and must not be destroyed beneath itself.
+        own_context().owner().enqueue(*this);
+        return std::noop_coroutine();
+    }
+    void run() noexcept override {
+        over();
+        delete this;
+    }
+};
+
+void log_unhandled(loop& owner, const char* name, std::exception_ptr e) noexcept;
+
+template <class F>
+class detached final : public spawned {
+public:
+    explicit detached(F f) : f_(std::move(f)) {}
+    void start(loop& owner, const char* name) {
+        owner.detached_started();
+        begin(to_task(f_()), owner, &owner.root(), name).resume();
+    }
+
+private:
+    void over() noexcept override {
+        loop& owner = own_context().owner();
+        if (auto e = exception()) log_unhandled(owner, own_context().name, e);
+        owner.detached_ended();
+    }
+    F f_;
+};
+
+template <class F>
+concept coroutine_source = std::is_invocable_v<F&> && awaitable<std::invoke_result_t<F&>>;
+
+} // namespace detail
+
+/// Starts `f()`, which gives a task, as a detached task of this loop, at once and until its first
+/// wait. `f` is owned until the task has ended, so a capturing lambda is safe. The task is
+/// cancelled and awaited when the loop stops; an exception that leaves it is logged. A task itself
+/// is not accepted: what it refers to might be gone before it ends.
+template <class F>
+    requires detail::coroutine_source<std::decay_t<F>>
+void spawn(F&& f, const char* name = "spawned") {
+    auto* d = new detail::detached<std::decay_t<F>>(std::forward<F>(f));
+    d->start(*loop::current(), name);
+}
+
+template <class T>
+void spawn(task<T>) = delete; // give a callable that makes the task
+
+} // namespace coracle

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <coracle/base/block_pool.hpp>
+#include <coracle/runtime/context.hpp>
+
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+template <class T = void>
+class task;
+
+namespace detail {
+
+template <class P>
+concept task_promise = std::is_base_of_v<promise_base, P>;
+
+struct task_promise_base : promise_base {
+    struct final_awaiter {
+        bool await_ready() const noexcept { return false; }
+        template <class P>
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+            promise_base& p = h.promise();
+            return p.scope == nullptr ? p.continuation : p.scope->finished();
+        }
+        void await_resume() const noexcept {}
+    };
+
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    final_awaiter final_suspend() const noexcept { return {}; }
+
+    static void* operator new(std::size_t size) { return allocate_block(size); }
+    static void operator delete(void* p, std::size_t size) noexcept { deallocate_block(p, size); }
+};
+
+enum class outcome : unsigned char { none, value, exception };
+
+template <class T>
+class promise : public task_promise_base {
+public:
+    promise() noexcept {}
+    ~promise() {
+        if (outcome_ == outcome::value) value_.~T();
+        if (outcome_ == outcome::exception) exception_.~exception_ptr();
+    }
+
+    task<T> get_return_object() noexcept;
+
+    template <class U = T>
+        requires std::is_constructible_v<T, U&&>
+    void return_value(U&& value) {
+        ::new (static_cast<void*>(std::addressof(value_))) T(std::forward<U>(value));
+        outcome_ = outcome::value;
+    }
+    void unhandled_exception() noexcept {
+        ::new (static_cast<void*>(std::addressof(exception_)))
+            std::exception_ptr(std::current_exception());
+        outcome_ = outcome::exception;
+    }
+
+    T take() {
+        if (outcome_ == outcome::exception) std::rethrow_exception(exception_);
+        return std::move(value_);
+    }
+    std::exception_ptr exception() const noexcept {
+        return outcome_ == outcome::exception ? exception_ : nullptr;
+    }
+    T& value() noexcept { return value_; }
+
+private:
+    union {
+        T value_;
+        std::exception_ptr exception_;
+    };
+    outcome outcome_ = outcome::none;
+};
+
+template <>
+class promise<void> : public task_promise_base {
+public:
+    task<void> get_return_object() noexcept;
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+    void take() const {
+        if (exception_ != nullptr) std::rethrow_exception(exception_);
+    }
+    std::exception_ptr exception() const noexcept { return exception_; }
+
+private:
+    std::exception_ptr exception_;
+};
+
+} // namespace detail
+
+/// A coroutine that starts when it is awaited and gives a `T`, or throws what it threw. It resumes
+/// its awaiter by symmetric transfer, inherits its awaiter's cancellation, and takes its frame
+/// from the pool of the loop. Move-only. Destroying a task that was never awaited destroys its
+/// arguments and runs nothing; a started task is destroyed only by the library.
+template <class T>
+class [[nodiscard]] task {
+public:
+    using promise_type = detail::promise<T>;
+    using value_type = T;
+
+    task() noexcept = default;
+    explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {}
+    task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    task& operator=(task&& other) noexcept {
+        if (this != &other) {
+            reset();
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+    ~task() { reset(); }
+
+    explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+    std::coroutine_handle<promise_type> handle() const noexcept { return handle_; }
+    void reset() noexcept {
+        if (handle_) std::exchange(handle_, nullptr).destroy();
+    }
+
+    class awaiter {
+    public:
+        explicit awaiter(task&& t) noexcept : task_(std::move(t)) {}
+        bool await_ready() const noexcept { return false; }
+        template <detail::task_promise P>
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+            promise_type& child = task_.handle_.promise();
+            child.continuation = h;
+            child.parent = &h.promise();
+            child.context = h.promise().context;
+            return task_.handle_;
+        }
+        T await_resume() { return task_.handle_.promise().take(); }
+
+    private:
+        task task_;
+    };
+
+    /// Completes when the coroutine returns; resumes on the same loop, in the same turn. When
+    /// cancelled, the task and all that it awaits are destroyed, innermost first.
+    awaiter operator co_await() && noexcept { return awaiter(std::move(*this)); }
+
+private:
+    std::coroutine_handle<promise_type> handle_;
+};
+
+template <class T>
+task<T> detail::promise<T>::get_return_object() noexcept {
+    return task<T>(std::coroutine_handle<promise<T>>::from_promise(*this));
+}
+
+inline task<void> detail::promise<void>::get_return_object() noexcept {
+    return task<void>(std::coroutine_handle<promise<void>>::from_promise(*this));
+}
+
+template <class T>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
+
+} // namespace coracle

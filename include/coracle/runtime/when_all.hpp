@@ -1,0 +1,203 @@
+#pragma once
+
+#include <coracle/runtime/child.hpp>
+
+#include <tuple>
+#include <vector>
+
+namespace coracle {
+
+namespace detail {
+
+template <class T>
+using stored = std::conditional_t<std::is_void_v<T>, unit, T>;
+
+/// What the children of a `when_all` or `when_any` report to.
+class crew : public joint {
+public:
+    crew() noexcept = default;
+    crew(crew&&) noexcept = default;
+
+    /// Child `index` has ended. Gives what to resume.
+    virtual std::coroutine_handle<> member_ended(std::size_t index, bool stopped,
+                                                 bool failed) noexcept = 0;
+
+protected:
+    ~crew() = default;
+};
+
+template <class T>
+class member final : public child<T> {
+public:
+    explicit member(task<T> t) noexcept : waiting_(std::move(t)) {}
+    member(member&&) noexcept = default;
+
+    void start(crew& c, std::size_t index, loop& owner, context& parent, const char* name) {
+        crew_ = &c;
+        index_ = index;
+        this->begin(std::move(waiting_), owner, &parent, name).resume();
+    }
+    stored<T> value() {
+        if constexpr (std::is_void_v<T>) {
+            this->take();
+            return {};
+        } else {
+            return this->take();
+        }
+    }
+
+private:
+    std::coroutine_handle<> ended() noexcept override {
+        return crew_->member_ended(index_, this->was_stopped(), this->exception() != nullptr);
+    }
+
+    task<T> waiting_;
+    crew* crew_ = nullptr;
+    std::size_t index_ = 0;
+};
+
+/// The members of a crew: a tuple of them.
+template <class... T>
+class pack {
+public:
+    explicit pack(task<T>... tasks) noexcept : members_(member<T>(std::move(tasks))...) {}
+    pack(pack&&) noexcept = default;
+
+    static constexpr std::size_t size() noexcept { return sizeof...(T); }
+
+    template <class Visitor>
+    void visit(Visitor&& v) {
+        std::apply(
+            [&v](auto&... m) {
+                std::size_t index = 0;
+                (v(m, index++), ...);
+            },
+            members_);
+    }
+    std::tuple<stored<T>...> values() {
+        // Braces, so that the first exception in order is the one that is thrown.
+        return std::apply([](auto&... m) { return std::tuple<stored<T>...>{m.value()...}; },
+                          members_);
+    }
+    template <std::size_t I>
+    auto& at() noexcept {
+        return std::get<I>(members_);
+    }
+
+private:
+    std::tuple<member<T>...> members_;
+};
+
+/// The members of a crew: any number of one type.
+template <class T>
+class range {
+public:
+    explicit range(std::vector<task<T>> tasks) {
+        members_.reserve(tasks.size());
+        for (task<T>& t : tasks) members_.emplace_back(std::move(t));
+    }
+    range(range&&) noexcept = default;
+
+    std::size_t size() const noexcept { return members_.size(); }
+
+    template <class Visitor>
+    void visit(Visitor&& v) {
+        for (std::size_t i = 0; i != members_.size(); ++i) v(members_[i], i);
+    }
+    std::vector<stored<T>> values() {
+        std::vector<stored<T>> all;
+        all.reserve(members_.size());
+        for (auto& m : members_) all.push_back(m.value());
+        return all;
+    }
+    auto& at(std::size_t i) noexcept { return members_[i]; }
+
+private:
+    std::vector<member<T>> members_;
+};
+
+/// Starts all members and waits until all have ended; the first that fails stops the others.
+template <class Members>
+class [[nodiscard]] when_all_operation final : crew {
+public:
+    explicit when_all_operation(Members m) noexcept : members_(std::move(m)) {}
+    when_all_operation(when_all_operation&&) noexcept = default;
+
+    using crew::give_errors;
+    bool await_ready() const noexcept { return members_.size() == 0; }
+
+    template <task_promise P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+        joins(h);
+        left_ = members_.size() + 1;
+        members_.visit([this](auto& m, std::size_t index) {
+            m.start(*this, index, owner(), parent(), "when_all");
+            if (failed_) m.cancel();
+        });
+        return one_less();
+    }
+
+    auto await_resume() {
+        rethrow_first();
+        return members_.values();
+    }
+
+    auto outcome() -> std::expected<decltype(std::declval<Members&>().values()), error> {
+        if (stopped_ && !failed_) return std::unexpected(stopped_error("when_all"));
+        try {
+            return await_resume();
+        } catch (const exception& e) {
+            return std::unexpected(e.error());
+        }
+    }
+
+private:
+    std::coroutine_handle<> member_ended(std::size_t index, bool stopped,
+                                         bool failed) noexcept override {
+        stopped_ = stopped_ || stopped;
+        if (failed && !failed_) {
+            failed_ = true;
+            first_failure_ = index;
+            members_.visit([](auto& m, std::size_t) { m.cancel(); });
+        }
+        return one_less();
+    }
+
+    std::coroutine_handle<> one_less() noexcept {
+        if (--left_ != 0) return std::noop_coroutine();
+        return finish(stopped_ && !failed_);
+    }
+
+    void rethrow_first() {
+        if (!failed_) return;
+        members_.visit([this](auto& m, std::size_t index) {
+            if (index == first_failure_) m.take();
+        });
+    }
+
+    Members members_;
+    std::size_t left_ = 0;
+    std::size_t first_failure_ = 0;
+    bool stopped_ = false;
+    bool failed_ = false;
+};
+
+} // namespace detail
+
+/// Runs all of them together and gives their values as a tuple (`unit` for void). When one throws,
+/// the others are cancelled and awaited, and its exception is thrown. Resumes where the last one
+/// ended. Cancelling it cancels all.
+template <detail::awaitable... A>
+    requires(sizeof...(A) != 0)
+auto when_all(A&&... operations) {
+    return detail::when_all_operation(
+        detail::pack<detail::await_result<A>...>(detail::to_task(std::forward<A>(operations))...));
+}
+
+/// The same for any number of tasks of one type; gives a vector.
+template <class T>
+auto when_all(std::vector<task<T>> tasks) {
+    return detail::when_all_operation(detail::range<T>(std::move(tasks)));
+}
+
+} // namespace coracle

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""usage: check_cost.py [--update] [--bin build/release/bin/hello]
+
+What one keep-alive request costs the hello example: user instructions (callgrind) and system calls
+(strace). Both repeat exactly where times do not. Each program runs twice, with N and 3N requests;
+the difference is free of what starting and stopping costs. Fails where a figure is more than 3%
+above tests/cost/baseline.json; --update writes that file.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+import source_tree
+
+BASELINE = source_tree.ROOT / "tests/cost/baseline.json"
+TOLERANCE = 1.03
+REQUEST = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+CALL = re.compile(r"^(?:\d+\s+)?(?:<\.\.\. )?(\w+)(?:\(| resumed>)", re.MULTILINE)
+LISTENING = re.compile(r"listening on http://([0-9.]+):(\d+)")
+
+
+class Server:
+    """The program behind a measuring command, up to the answer that it listens."""
+
+    def __init__(self, command):
+        # A backend that valgrind knows, whatever the machine has.
+        environment = dict(os.environ, CORACLE_BACKEND="epoll")
+        self.errors = tempfile.TemporaryFile(mode="w+")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors,
+                                        text=True, env=environment)
+        for line in self.process.stdout:
+            match = LISTENING.search(line)
+            if match:
+                self.address = (match.group(1), int(match.group(2)))
+                return
+        raise SystemExit(f"{command[-3:]} never said that it listens:\n{self.stop()}")
+
+    def stop(self):
+        """Asks the program to drain; gives what the command wrote to stderr."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise SystemExit("the server did not end within 60 s of SIGTERM") from None
+        self.process.stdout.close()
+        self.errors.seek(0)
+        return self.errors.read()
+
+
+def receive(connection, size):
+    data = b""
+    while len(data) < size:
+        piece = connection.recv(65536)
+        if not piece:
+            raise SystemExit("the server closed the connection")
+        data += piece
+    return data
+
+
+def first_answer(connection):
+    """Sends one request; gives the length of its answer, which all others then share."""
+    connection.sendall(REQUEST)
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += receive(connection, 1)
+    head, _, body = data.partition(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 200 "):
+        raise SystemExit(f"not a 200: {head!r}")
+    length = int(re.search(rb"(?i)\r\ncontent-length: *(\d+)", head).group(1))
+    if len(body) < length:
+        receive(connection, length - len(body))
+    return len(head) + 4 + length
+
+
+def exchange(address, requests, depth):
+    """`requests` requests on one connection, `depth` in flight together."""
+    with socket.create_connection(address, timeout=60) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        size = first_answer(connection)
+        batch = REQUEST * depth
+        for _ in range(requests // depth):
+            connection.sendall(batch)
+            receive(connection, size * depth)
+
+
+def instructions(program, requests, depth):
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out",
+                         program, "127.0.0.1:0", "1"])
+        exchange(server.address, requests, depth)
+        said = server.stop()
+    match = re.search(r"Collected : (\d+)", said)
+    if not match:
+        raise SystemExit(f"callgrind gave no count:\n{said}")
+    return int(match.group(1))
+
+
+def system_calls(program, requests, depth):
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "log"
+        # -D keeps the program as our child, so that the signal reaches it and not strace.
+        server = Server(["strace", "-D", "-f", "-qq", "-o", str(log), program, "127.0.0.1:0", "1"])
+        exchange(server.address, requests, depth)
+        server.stop()
+        return collections.Counter(
+            name for line in wait_for_end(log) if " resumed>" not in line
+            for name in CALL.findall(line))
+
+
+def wait_for_end(log):
+    """The lines of the log; strace -D may write the last ones just after the program ended."""
+    lines = []
+    for _ in range(1000):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        if any("+++ exited" in line or "exit_group(" in line for line in lines):
+            break
+    return lines
+
+
+def measure(program, depth):
+    few = 1600
+    per = 2 * few
+    cost = {"instructions": round((instructions(program, 3 * few, depth)
+                                   - instructions(program, few, depth)) / per, 1)}
+    few = 320
+    per = 2 * few
+    calls = system_calls(program, 3 * few, depth)
+    calls.subtract(system_calls(program, few, depth))
+    # What happens less than once in a hundred requests is a timer, not the path of a request.
+    cost["system_calls"] = {name: round(count / per, 3)
+                            for name, count in sorted(calls.items()) if count / per > 0.01}
+    return cost
+
+
+def compiler_of(program):
+    """What the program was built with: other compilers give other counts."""
+    result = source_tree.run(["readelf", "-p", ".comment", program])
+    names = sorted(set(re.findall(r"\]\s+(.+)", result.stdout)))
+    return "; ".join(names) or "unknown"
+
+
+def compare(name, now, then):
+    """(fault or None) for each figure of a profile."""
+    figures = [("instructions", now["instructions"], then["instructions"])]
+    calls = sorted({*now["system_calls"], *then["system_calls"]})
+    figures += [(call, now["system_calls"].get(call, 0), then["system_calls"].get(call, 0))
+                for call in calls]
+    for figure, new, old in figures:
+        print(f"{name:14} {figure:16} {new:10} (baseline {old})")
+        # A call more or less in hundreds of requests is chance, not cost.
+        if new > old * TOLERANCE + 0.005:
+            yield f"{name}: {figure} per request rose from {old} to {new}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--bin", default=str(source_tree.ROOT / "build/release/bin/hello"))
+    options = parser.parse_args()
+
+    cost = {"compiler": compiler_of(options.bin)}
+    for name, depth in (("keep_alive", 1), ("pipelined_16", 16)):
+        cost[name] = measure(options.bin, depth)
+    if options.update or not BASELINE.exists():
+        if not options.update:
+            print(json.dumps(cost, indent=2))
+            print("there is no baseline: --update writes it")
+            return 1
+        BASELINE.parent.mkdir(parents=True, exist_ok=True)
+        BASELINE.write_text(json.dumps(cost, indent=2) + "\n", encoding="utf-8")
+        print(json.dumps(cost, indent=2))
+        return 0
+    baseline = json.loads(BASELINE.read_text(encoding="utf-8"))
+    faults = [fault for name, then in baseline.items() if name != "compiler"
+              for fault in compare(name, cost[name], then)]
+    if baseline["compiler"] != cost["compiler"]:
+        print(f"not compared: the baseline is of {baseline['compiler']}, "
+              f"this program of {cost['compiler']}")
+        return 0
+    return source_tree.report(faults, "cost: nothing above the baseline")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# usage: scripts/setup.sh [build|all]
+#
+# Installs what is missing from the packages of Debian or Ubuntu, with sudo where not root.
+#   build  what `make run` needs: compiler, CMake, Ninja and the libraries of the program
+#   all    also what the tests, checks and benchmarks need (the default)
+# Where nothing is missing it says nothing and takes no time.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Each line: package [command]. With a command, the machine may have it from anywhere.
+build_packages='
+g++ g++
+cmake cmake
+ninja-build ninja
+pkg-config pkg-config
+libcli11-dev
+'
+test_packages='
+libgtest-dev
+libgmock-dev
+python3 python3
+curl curl
+golang-go go
+strace strace
+valgrind valgrind
+apache2-utils ab
+wrk wrk
+nginx-light nginx
+chromium chromium
+'
+# Their absence costs some checks only (another compiler, sanitizers, fuzzing, formatting).
+llvm_packages='
+clang-19 clang-19
+clang-tidy-19 clang-tidy-19
+clang-format-19 clang-format-19
+lld-19 ld.lld-19
+libclang-rt-19-dev
+'
+
+group=${1:-all}
+case $group in
+    build) wanted=$build_packages ;;
+    all) wanted=$build_packages$test_packages$llvm_packages ;;
+    *) sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+
+say() { printf 'setup: %s\n' "$*"; }
+
+installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+list_missing() {
+    local package command
+    while read -r package command; do
+        [ -n "$package" ] || continue
+        PATH=$PATH:/usr/sbin:/sbin command -v "${command:-/nonexistent}" >/dev/null && continue
+        installed "$package" || printf '%s\n' "$package"
+    done <<<"$wanted"
+}
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "this is neither Debian nor Ubuntu: install by hand what the build then misses"
+    exit 0
+fi
+
+mapfile -t missing < <(list_missing)
+
+# What an earlier run could find nowhere is not looked for again for a day.
+unavailable_list=build/.setup-unavailable
+if [ -n "$(find "$unavailable_list" -mmin -1440 2>/dev/null)" ] && [ ${#missing[@]} -gt 0 ]; then
+    mapfile -t missing < <(printf '%s\n' "${missing[@]}" | grep -vxFf "$unavailable_list")
+fi
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+say "missing: ${missing[*]}"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        say "there is no sudo: as root, run  apt-get install ${missing[*]}"
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+apt_get() {
+    say "${as_root[*]}${as_root:+ }apt-get $*"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@"
+}
+has_candidate() {
+    local policy
+    policy=$(apt-cache policy "$1" 2>/dev/null)
+    [[ $policy =~ Candidate:\ [^\(] ]]
+}
+
+apt_get update || say "some package lists could not be fetched; going on with the others"
+available=()
+unavailable=()
+for package in "${missing[@]}"; do
+    if has_candidate "$package"; then available+=("$package"); else unavailable+=("$package"); fi
+done
+
+if [ ${#available[@]} -gt 0 ]; then
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    say "installing, which can take some minutes"
+    if ! apt_get install -y --no-install-recommends "${available[@]}" >"$log" 2>&1; then
+        cat "$log"
+        exit 1
+    fi
+    # Benchmarks start their own nginx; the service that the package brings would take port 80.
+    if [[ " ${available[*]} " == *" nginx-light "* ]] && [ -d /run/systemd/system ]; then
+        say "switching off the nginx service, which nothing here uses"
+        "${as_root[@]}" systemctl disable --now nginx >/dev/null 2>&1 || true
+    fi
+    say "installed: ${available[*]}"
+fi
+
+for package in "${unavailable[@]}"; do
+    say "not in this system's packages: $package"
+    if grep -qE "^${package//+/.}( |\$)" <<<"$build_packages"; then
+        say "without it nothing can be built"
+        exit 1
+    fi
+done
+if [ ${#unavailable[@]} -gt 0 ]; then
+    mkdir -p build
+    printf '%s\n' "${unavailable[@]}" >>"$unavailable_list"
+    say "the checks that need them are left out or fail by name; all else works"
+fi

@@ -1,0 +1,102 @@
+#include <coracle/base/error.hpp>
+
+namespace coracle {
+namespace {
+
+class category final : public std::error_category {
+public:
+    const char* name() const noexcept override { return "coracle"; }
+
+    std::string message(int value) const override {
+        switch (static_cast<errc>(value)) {
+        case errc::end_of_stream:
+            return "the peer closed the connection";
+        case errc::limit_exceeded:
+            return "a limit was exceeded";
+        case errc::protocol_error:
+            return "the peer broke the protocol";
+        case errc::shutting_down:
+            return "shutting down";
+        case errc::too_slow:
+            return "the peer is too slow";
+        case errc::unknown_option:
+            return "unknown option";
+        }
+        return "unknown error";
+    }
+};
+
+void append_detail(std::string& text, std::string_view name, std::uint64_t value) {
+    text += ", ";
+    text += name;
+    text += ' ';
+    text += std::to_string(value);
+}
+
+} // namespace
+
+const std::error_category& coracle_category() noexcept {
+    static const category instance;
+    return instance;
+}
+
+std::error_code make_error_code(errc e) noexcept {
+    return {static_cast<int>(e), coracle_category()};
+}
+
+std::string_view to_string(phase p) noexcept {
+    switch (p) {
+    case phase::none:
+        return "";
+    case phase::resolve:
+        return "resolve";
+    case phase::connect:
+        return "connect";
+    case phase::proxy:
+        return "proxy";
+    case phase::tls:
+        return "tls";
+    case phase::send:
+        return "send";
+    case phase::first_byte:
+        return "first byte";
+    case phase::receive:
+        return "receive";
+    case phase::close:
+        return "close";
+    }
+    return "";
+}
+
+error& error::on(std::string_view subject) {
+    subject_ = std::make_shared<const std::string>(subject);
+    return *this;
+}
+
+std::string error::message() const {
+    std::string text(operation_);
+    if (subject_) {
+        if (!text.empty()) text += ' ';
+        text += *subject_;
+    }
+    if (!text.empty()) text += ": ";
+    text += code_.message();
+    if (phase_ != phase::none) {
+        text += ", phase ";
+        text += to_string(phase_);
+    }
+    if (attempt_ != 0) append_detail(text, "attempt", attempt_);
+    if (bytes_ != 0) append_detail(text, "bytes", bytes_);
+    if (safe_to_retry_) text += ", safe to retry";
+    return text;
+}
+
+exception::exception(coracle::error e)
+    : std::system_error(e.code()), error_(std::move(e)),
+      text_(std::make_shared<const std::string>(error_.message())) {}
+
+void throw_exception(error e) {
+    throw exception(std::move(e));
+}
+
+} // namespace coracle

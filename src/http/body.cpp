@@ -1,0 +1,39 @@
+#include <coracle/http/body.hpp>
+
+#include <coracle/http/request.hpp>
+
+namespace coracle::http {
+
+task<std::expected<std::string_view, error>> received_body::read_piece(received_body* body) {
+    auto piece = co_await body->source_->read();
+    if (piece && piece->empty()) body->source_ = nullptr;
+    co_return piece;
+}
+
+operation<std::string_view> received_body::read() {
+    if (ended()) return std::expected<std::string_view, error>(std::string_view());
+    return read_piece(this);
+}
+
+task<std::expected<std::string, error>> received_body::read_all(received_body* body,
+                                                                std::size_t limit) {
+    const error too_large(make_error_code(status::content_too_large), "body", phase::receive);
+    const auto announced = body->length();
+    if (announced && *announced > limit) co_return std::unexpected(too_large);
+    std::string all;
+    if (announced) all.reserve(*announced);
+    for (;;) {
+        auto piece = co_await read_piece(body);
+        if (!piece) co_return std::unexpected(std::move(piece).error());
+        if (piece->empty()) co_return std::move(all);
+        if (piece->size() > limit - all.size()) co_return std::unexpected(too_large);
+        all += *piece;
+    }
+}
+
+operation<std::string> received_body::text(std::size_t limit) {
+    if (ended()) return std::expected<std::string, error>(std::string());
+    return read_all(this, limit);
+}
+
+} // namespace coracle::http

@@ -1,0 +1,159 @@
+#include "http/h1/field_lines.hpp"
+
+#include "http/h1/field_summary.hpp"
+#include "http/h1/scan_kernels.hpp"
+
+namespace coracle::http::h1 {
+
+namespace {
+
+enum phase : std::uint8_t { in_name, in_value };
+
+parse_error name_error(char byte, bool first) noexcept {
+    switch (byte) {
+        case ' ':
+        case '\t':
+            // RFC 9112 sections 5.2 and 5.1.
+            return first ? parse_error::folded_field : parse_error::space_before_colon;
+        case ':': return parse_error::empty_field_name;
+        case '\n': return parse_error::bare_line_feed;
+        case '\r': return parse_error::missing_colon;
+        default: return parse_error::bad_field_name;
+    }
+}
+
+std::string_view trimmed(const char* first, const char* last) noexcept {
+    while (first != last && (*first == ' ' || *first == '\t')) {
+        ++first;
+    }
+    while (first != last && (last[-1] == ' ' || last[-1] == '\t')) {
+        --last;
+    }
+    return {first, static_cast<std::size_t>(last - first)};
+}
+
+// One run over the lines that are there: pointers while it runs, offsets in between.
+template <class Kernel>
+class field_scan {
+public:
+    field_scan(std::string_view bytes, head_progress& at, const head_limits& limits) noexcept
+        : begin_{bytes.data()}, end_{bytes.data() + bytes.size()}, line_{begin_ + at.line},
+          progress_{at}, limits_{limits} {}
+
+    parse_result run(field_summary* summary) {
+        const char* at = begin_ + progress_.scan;
+        const char* colon = begin_ + progress_.first_end;
+        bool resume_in_value = progress_.phase == in_value;
+        for (;;) {
+            if (!resume_in_value) {
+                if (at == line_) {
+                    if (at == end_) {
+                        return partial(at, at, in_name);
+                    }
+                    if (*at == '\r') {
+                        return last_line(at);
+                    }
+                    if (progress_.fields == limits_.fields) {
+                        return fail(at, at + 1, parse_error::too_many_fields);
+                    }
+                }
+                at = Kernel::skip_token(begin_, at, end_);
+                if (at == end_) {
+                    return partial(at, at, in_name);
+                }
+                if (*at != ':' || at == line_) {
+                    return fail(*at == '\r' ? at : at + 1, at + 1, name_error(*at, at == line_));
+                }
+                colon = at++;
+            }
+            resume_in_value = false;
+            at = Kernel::skip_value(begin_, at, end_);
+            if (at == end_ || (*at == '\r' && end_ - at < 2)) {
+                return partial(at, colon, in_value);
+            }
+            if (*at != '\r' || at[1] != '\n') {
+                return bad_value(at);
+            }
+            if (const parse_error error = check(at, at + 2, parse_error::none);
+                error != parse_error::none) {
+                return {parse_status::error, error, 0};
+            }
+            ++progress_.fields;
+            if (summary != nullptr) {
+                summary->add({line_, static_cast<std::size_t>(colon - line_)},
+                             trimmed(colon + 1, at));
+            }
+            line_ = at + 2;
+            at = line_;
+        }
+    }
+
+private:
+    std::size_t offset(const char* at) const noexcept {
+        return static_cast<std::size_t>(at - begin_);
+    }
+
+    parse_error check(const char* content, const char* seen, parse_error otherwise) const noexcept {
+        return over_limit({offset(line_), offset(content), offset(seen)}, limits_.field,
+                          limits_.total, parse_error::field_too_long, otherwise);
+    }
+
+    parse_result fail(const char* content, const char* seen, parse_error error) const noexcept {
+        return {parse_status::error, check(content, seen, error), 0};
+    }
+
+    parse_result bad_value(const char* at) const noexcept {
+        if (*at == '\r') {
+            return fail(at, at + 2, parse_error::bare_carriage_return);
+        }
+        return fail(at + 1, at + 1,
+                    *at == '\n' ? parse_error::bare_line_feed : parse_error::bad_field_value);
+    }
+
+    parse_result last_line(const char* at) noexcept {
+        if (end_ - at < 2) {
+            return partial(at, at, in_name);
+        }
+        const parse_error error = check(
+            at, at + 2, at[1] == '\n' ? parse_error::none : parse_error::bare_carriage_return);
+        if (error != parse_error::none) {
+            return {parse_status::error, error, 0};
+        }
+        return {parse_status::complete, parse_error::none, offset(at) + 2};
+    }
+
+    parse_result partial(const char* at, const char* name_end, phase where) noexcept {
+        if (const parse_error error = check(at, end_, parse_error::none);
+            error != parse_error::none) {
+            return {parse_status::error, error, 0};
+        }
+        progress_.line = offset(line_);
+        progress_.scan = offset(at);
+        progress_.first_end = offset(name_end);
+        progress_.phase = where;
+        return {};
+    }
+
+    const char* begin_;
+    const char* end_;
+    const char* line_;
+    head_progress& progress_;
+    const head_limits& limits_;
+};
+
+}  // namespace
+
+template <class Kernel>
+parse_result scan_fields(std::string_view bytes, head_progress& at, const head_limits& limits,
+                         field_summary* summary) {
+    return field_scan<Kernel>{bytes, at, limits}.run(summary);
+}
+
+template parse_result scan_fields<scalar_kernel>(std::string_view, head_progress&,
+                                                 const head_limits&, field_summary*);
+#if defined(__SSE2__)
+template parse_result scan_fields<sse2_kernel>(std::string_view, head_progress&, const head_limits&,
+                                               field_summary*);
+#endif
+
+}  // namespace coracle::http::h1

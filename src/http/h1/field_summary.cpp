@@ -1,0 +1,223 @@
+#include "http/h1/field_summary.hpp"
+
+#include "http/h1/target.hpp"
+#include "http/message/char_table.hpp"
+#include "http/message/fold.hpp"
+#include "http/message/token.hpp"
+
+namespace coracle::http::h1 {
+
+namespace {
+
+// A length that fits a signed 64-bit offset, or the largest unsigned number.
+constexpr std::uint64_t no_length = ~std::uint64_t{0};
+
+std::uint64_t parse_length(std::string_view text) noexcept {
+    if (text.empty()) {
+        return no_length;
+    }
+    std::uint64_t value = 0;
+    for (const char byte : text) {
+        const auto digit = static_cast<std::uint64_t>(byte - '0');
+        if (!is_char(byte, char_digit) || value > (no_length / 2 - digit) / 10) {
+            return no_length;
+        }
+        value = value * 10 + digit;
+    }
+    return value;
+}
+
+// Calls `use` with each element of a comma-separated list, empty ones left out (RFC 9110 section
+// 5.6.1).
+template <class Use>
+void for_each_element(std::string_view list, Use use) {
+    for (;;) {
+        const std::size_t comma = list.find(',');
+        const std::string_view element = trim_ows(list.substr(0, comma));
+        if (!element.empty()) {
+            use(element);
+        }
+        if (comma == std::string_view::npos) {
+            return;
+        }
+        list.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
+void field_summary::add(std::string_view name, std::string_view value) {
+    const field_id id = find_field_id(name);
+    fields_.push_back({name, value, id});
+    switch (id) {
+        case field_id::host:
+            host_ = value;
+            hosts_ = hosts_ == 0 ? 1 : 2;
+            break;
+        case field_id::content_length: add_content_length(value); break;
+        case field_id::transfer_encoding: add_transfer_encoding(value); break;
+        case field_id::connection:
+            for_each_element(value,
+                             [this](std::string_view option) { add_connection_option(option); });
+            break;
+        case field_id::upgrade: upgrade_field_ = true; break;
+        case field_id::expect: expect_continue_ = is_folded(value, "100-continue"); break;
+        default: break;
+    }
+}
+
+// Lists and equal duplicates are allowed to be repaired (RFC 9110 section 8.6), never required:
+// they are refused, since they are how requests are smuggled.
+void field_summary::add_content_length(std::string_view value) noexcept {
+    if (++content_lengths_ > 1) {
+        content_lengths_ = 2;
+        content_length_error_ = parse_error::duplicate_content_length;
+        return;
+    }
+    content_length_ = parse_length(value);
+    if (content_length_ == no_length) {
+        content_length_error_ = parse_error::bad_content_length;
+    }
+}
+
+// Only "chunked" alone is understood. For the others RFC 9112 section 6.1 tells apart what is wrong
+// (400) from what is not implemented (501).
+void field_summary::add_transfer_encoding(std::string_view value) noexcept {
+    if (++transfer_encodings_ > 1) {
+        transfer_encodings_ = 2;
+        transfer_encoding_error_ = parse_error::duplicate_transfer_encoding;
+        return;
+    }
+    if (is_folded(value, "chunked")) {
+        return;
+    }
+    bool malformed = false;
+    bool chunked = false;
+    bool other = false;
+    for_each_element(value, [&](std::string_view element) {
+        const std::string_view coding = trim_ows(element.substr(0, element.find(';')));
+        malformed = malformed || chunked || !is_token(coding);
+        chunked = is_folded(coding, "chunked");
+        malformed = malformed || (chunked && coding.size() != element.size());
+        other = other || !chunked;
+    });
+    transfer_encoding_error_ = malformed || !other ? parse_error::bad_transfer_encoding
+                                                   : parse_error::unsupported_transfer_coding;
+}
+
+void field_summary::add_connection_option(std::string_view option) noexcept {
+    if (is_folded(option, "keep-alive")) {
+        keep_alive_ = true;
+    } else if (is_folded(option, "close")) {
+        close_ = true;
+    } else if (is_folded(option, "upgrade")) {
+        connection_upgrade_ = true;
+    } else if (!is_token(option)) {
+        bad_connection_ = true;
+    }
+}
+
+// RFC 9112 sections 6.1 and 6.3. What could be told off more kindly is refused all the same.
+parse_error field_summary::check_framing(version version) const noexcept {
+    if (content_length_error_ != parse_error::none) {
+        return content_length_error_;
+    }
+    if (transfer_encodings_ == 0) {
+        return parse_error::none;
+    }
+    if (version == version::http_1_0) {
+        return parse_error::transfer_encoding_in_http_1_0;
+    }
+    if (content_lengths_ != 0) {
+        return parse_error::transfer_encoding_with_content_length;
+    }
+    return transfer_encoding_error_;
+}
+
+// RFC 9112 section 3.2. An empty Host is for targets that have no authority: not for origin form.
+parse_error field_summary::check_host(request_head& head) const noexcept {
+    if (hosts_ > 1) {
+        return parse_error::duplicate_host;
+    }
+    const bool required = head.version == version::http_1_1;
+    if (hosts_ == 0) {
+        return required ? parse_error::missing_host : parse_error::none;
+    }
+    const bool may_be_empty = !required || head.form != target_form::origin;
+    if (host_.empty() ? !may_be_empty : !is_host(host_)) {
+        return parse_error::bad_host;
+    }
+    if (head.form == target_form::origin || head.form == target_form::asterisk) {
+        head.host = host_;
+    }
+    return parse_error::none;
+}
+
+bool field_summary::keeps_alive(version version) const noexcept {
+    return !close_ && (version == version::http_1_1 || keep_alive_);  // RFC 9112 section 9.3
+}
+
+parse_error field_summary::finish(request_head& head) const noexcept {
+    if (const parse_error error = check_framing(head.version); error != parse_error::none) {
+        return error;
+    }
+    if (const parse_error error = check_host(head); error != parse_error::none) {
+        return error;
+    }
+    if (bad_connection_) {
+        return parse_error::bad_connection;
+    }
+    const bool chunked = transfer_encodings_ != 0;
+    // What follows CONNECT is the tunnel, whatever a field says (RFC 9110 section 9.3.6).
+    if (head.method == method::connect && (chunked || content_length_ != 0)) {
+        return parse_error::content_on_connect;
+    }
+    head.framing = chunked                ? body_framing::chunked
+                   : content_length_ != 0 ? body_framing::length
+                                          : body_framing::none;
+    head.content_length = content_length_;
+    head.has_content_length = content_lengths_ != 0;
+    head.keep_alive = keeps_alive(head.version);
+    const bool modern = head.version == version::http_1_1;
+    head.upgrade = modern && upgrade_field_ && connection_upgrade_;
+    // RFC 9110 section 10.1.1: ignored on HTTP/1.0, and without content there is nothing to expect.
+    head.expect_continue = modern && expect_continue_ && head.framing != body_framing::none;
+    return parse_error::none;
+}
+
+parse_error field_summary::finish(response_head& head, method request) const noexcept {
+    if (bad_connection_) {
+        return parse_error::bad_connection;
+    }
+    const bool modern = head.version == version::http_1_1;
+    const bool tunnel = request == method::connect && head.code / 100 == 2;
+    head.framing = body_framing::none;
+    head.content_length = 0;
+    head.has_content_length = false;
+    head.keep_alive = keeps_alive(head.version);
+    head.upgrade = modern && upgrade_field_ && connection_upgrade_;
+    if (tunnel) {
+        return parse_error::none;  // both framing fields are ignored: RFC 9110 section 9.3.6
+    }
+    if (const parse_error error = check_framing(head.version); error != parse_error::none) {
+        return error;
+    }
+    head.content_length = content_length_;
+    head.has_content_length = content_lengths_ != 0;
+    const bool bodiless =
+        request == method::head || head.code / 100 == 1 || head.code == 204 || head.code == 304;
+    if (bodiless) {
+        return parse_error::none;
+    }
+    if (transfer_encodings_ != 0) {
+        head.framing = body_framing::chunked;
+    } else if (content_lengths_ == 0) {
+        head.framing = body_framing::until_close;
+        head.keep_alive = false;
+    } else if (content_length_ != 0) {
+        head.framing = body_framing::length;
+    }
+    return parse_error::none;
+}
+
+}  // namespace coracle::http::h1

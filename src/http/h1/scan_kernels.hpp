@@ -1,0 +1,109 @@
+#pragma once
+
+#include "http/message/char_table.hpp"
+
+#include <bit>
+#include <cstddef>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+// Each kernel answers the same three questions: where, from `at` on, is the first byte that does
+// not belong to a token, a target, a field value? `end` if nowhere. `begin` is how far back the
+// input may be read.
+namespace coracle::http::h1 {
+
+struct scalar_kernel {
+    static const char* skip(const char* at, const char* end, unsigned classes) noexcept {
+        while (at != end && is_char(*at, classes)) {
+            ++at;
+        }
+        return at;
+    }
+    static const char* skip_token(const char*, const char* at, const char* end) noexcept {
+        return skip(at, end, char_token);
+    }
+    static const char* skip_target(const char*, const char* at, const char* end) noexcept {
+        return skip(at, end, char_target);
+    }
+    static const char* skip_value(const char*, const char* at, const char* end) noexcept {
+        return skip(at, end, char_value);
+    }
+};
+
+#if defined(__SSE2__)
+
+// SSE2 is part of x86-64, so nothing is chosen at run time.
+struct sse2_kernel {
+    // Letters and "-" only; what else a token may hold is left to the table.
+    static unsigned not_letter(__m128i bytes) noexcept {
+        const __m128i from_a =
+            _mm_sub_epi8(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+        const __m128i letter = _mm_cmpeq_epi8(_mm_min_epu8(from_a, _mm_set1_epi8(25)), from_a);
+        const __m128i dash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('-'));
+        return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(letter, dash))) ^ 0xffffU;
+    }
+    static unsigned not_target(__m128i bytes) noexcept {
+        // As signed numbers the visible bytes are those above 0x20; DEL is apart.
+        const __m128i visible = _mm_cmpgt_epi8(bytes, _mm_set1_epi8(0x20));
+        const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
+        const __m128i quote_or_hash =
+            _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(1)), _mm_set1_epi8('#'));
+        const __m128i angle =
+            _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(2)), _mm_set1_epi8('>'));
+        const __m128i refused = _mm_or_si128(del, _mm_or_si128(quote_or_hash, angle));
+        return static_cast<unsigned>(_mm_movemask_epi8(_mm_andnot_si128(refused, visible))) ^
+               0xffffU;
+    }
+    static unsigned not_value(__m128i bytes) noexcept {
+        const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+        const __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
+        const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
+        return static_cast<unsigned>(
+            _mm_movemask_epi8(_mm_or_si128(_mm_andnot_si128(tab, low), del)));
+    }
+
+    template <class Stops>
+    static const char* find(const char* begin, const char* at, const char* end, unsigned classes,
+                            Stops stops) noexcept {
+        for (; end - at >= 16; at += 16) {
+            if (const unsigned mask = stops(load(at)); mask != 0) {
+                return at + std::countr_zero(mask);
+            }
+        }
+        if (end - begin < 16) {
+            return scalar_kernel::skip(at, end, classes);
+        }
+        // The last few bytes: a load that ends at `end`, less what comes before `at`.
+        const auto before = static_cast<unsigned>(16 - (end - at));
+        const unsigned mask = stops(load(end - 16)) >> before;
+        return mask != 0 ? at + std::countr_zero(mask) : end;
+    }
+
+    static const char* skip_token(const char* begin, const char* at, const char* end) noexcept {
+        at = find(begin, at, end, char_alpha, not_letter);
+        return scalar_kernel::skip(at, end, char_token);
+    }
+    static const char* skip_target(const char* begin, const char* at, const char* end) noexcept {
+        return find(begin, at, end, char_target, not_target);
+    }
+    static const char* skip_value(const char* begin, const char* at, const char* end) noexcept {
+        return find(begin, at, end, char_value, not_value);
+    }
+
+private:
+    static __m128i load(const char* from) noexcept {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    }
+};
+
+using vector_kernel = sse2_kernel;
+
+#else
+
+using vector_kernel = scalar_kernel;
+
+#endif
+
+}  // namespace coracle::http::h1

@@ -1,0 +1,135 @@
+#include <coracle/http/fields.hpp>
+
+#include "http/message/token.hpp"
+
+#include <coracle/base/error.hpp>
+
+#include <cstring>
+#include <utility>
+
+namespace coracle::http {
+
+fields::fields(const fields& other) {
+    for (const field& f : other) append(f.name, f.value, f.id);
+}
+
+fields& fields::operator=(const fields& other) {
+    if (this != &other) *this = fields(other);
+    return *this;
+}
+
+fields::fields(fields&& other) noexcept
+    : memory_(std::move(other.memory_)), lines_(std::exchange(other.lines_, nullptr)),
+      size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+
+fields& fields::operator=(fields&& other) noexcept {
+    if (this != &other) {
+        memory_ = std::move(other.memory_);
+        lines_ = std::exchange(other.lines_, nullptr);
+        size_ = std::exchange(other.size_, 0);
+        capacity_ = std::exchange(other.capacity_, 0);
+    }
+    return *this;
+}
+
+bool fields::same_name(const field& f, std::string_view name, field_id id) noexcept {
+    return f.id == id && (id != field_id::other || equal_ignoring_case(f.name, name));
+}
+
+const field* fields::find(std::string_view name) const noexcept {
+    const field_id id = find_field_id(name);
+    for (const field& f : *this) {
+        if (same_name(f, name, id)) return &f;
+    }
+    return nullptr;
+}
+
+std::string_view fields::get(std::string_view name) const noexcept {
+    const field* f = find(name);
+    return f == nullptr ? std::string_view() : f->value;
+}
+
+std::string_view fields::get(field_id id) const noexcept {
+    for (const field& f : *this) {
+        if (f.id == id) return f.value;
+    }
+    return {};
+}
+
+bool fields::contains(field_id id) const noexcept {
+    for (const field& f : *this) {
+        if (f.id == id) return true;
+    }
+    return false;
+}
+
+bool fields::has_token(field_id id, std::string_view token) const noexcept {
+    for (const field& f : *this) {
+        if (f.id != id) continue;
+        std::string_view rest = f.value;
+        while (!rest.empty()) {
+            const std::size_t comma = rest.find(',');
+            if (equal_ignoring_case(trim_ows(rest.substr(0, comma)), token)) return true;
+            rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+        }
+    }
+    return false;
+}
+
+void fields::append(std::string_view name, std::string_view value, field_id id) {
+    if (size_ == capacity_) {
+        const std::uint32_t more = capacity_ == 0 ? 8 : capacity_ * 2;
+        field* lines = memory_.allocate_array<field>(more);
+        if (size_ != 0) std::memcpy(static_cast<void*>(lines), lines_, size_ * sizeof(field));
+        lines_ = lines;
+        capacity_ = more;
+    }
+    const std::string_view kept = id == field_id::other ? memory_.copy(name) : to_string(id);
+    ::new (static_cast<void*>(lines_ + size_)) field{kept, memory_.copy(value), id};
+    ++size_;
+}
+
+namespace {
+
+void check(std::string_view name, std::string_view value) {
+    if (is_token(name) && is_field_value(value)) return;
+    throw_exception(error(std::errc::invalid_argument, "field").on(is_token(name) ? name : "name"));
+}
+
+} // namespace
+
+void fields::add(std::string_view name, std::string_view value) {
+    check(name, value);
+    append(name, value, find_field_id(name));
+}
+
+void fields::set(std::string_view name, std::string_view value) {
+    check(name, value);
+    const std::string_view copy = memory_.copy(value);
+    remove(name);
+    append(name, copy, find_field_id(name));
+}
+
+void fields::remove(std::string_view name) noexcept {
+    const field_id id = find_field_id(name);
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i != size_; ++i) {
+        if (!same_name(lines_[i], name, id)) lines_[kept++] = lines_[i];
+    }
+    size_ = kept;
+}
+
+void fields::clear() noexcept {
+    memory_.reset();
+    lines_ = nullptr;
+    size_ = capacity_ = 0;
+}
+
+void fields::adopt(arena&& memory, const field* lines, std::size_t count) {
+    memory_ = std::move(memory);
+    lines_ = memory_.allocate_array<field>(count == 0 ? 1 : count);
+    if (count != 0) std::memcpy(static_cast<void*>(lines_), lines, count * sizeof(field));
+    size_ = capacity_ = static_cast<std::uint32_t>(count);
+}
+
+} // namespace coracle::http

@@ -1,0 +1,39 @@
+#include <coracle/http/method.hpp>
+
+namespace coracle::http {
+
+method parse_method(std::string_view text) noexcept {
+    switch (text.size()) {
+        case 3: return text == "GET" ? method::get : text == "PUT" ? method::put : method::other;
+        case 4:
+            return text == "HEAD" ? method::head : text == "POST" ? method::post : method::other;
+        case 5:
+            return text == "PATCH"   ? method::patch
+                   : text == "TRACE" ? method::trace
+                                     : method::other;
+        case 6: return text == "DELETE" ? method::delete_ : method::other;
+        case 7:
+            return text == "OPTIONS"   ? method::options
+                   : text == "CONNECT" ? method::connect
+                                       : method::other;
+        default: return method::other;
+    }
+}
+
+std::string_view to_string(method value) noexcept {
+    switch (value) {
+        case method::other: return {};
+        case method::get: return "GET";
+        case method::head: return "HEAD";
+        case method::post: return "POST";
+        case method::put: return "PUT";
+        case method::delete_: return "DELETE";
+        case method::connect: return "CONNECT";
+        case method::options: return "OPTIONS";
+        case method::trace: return "TRACE";
+        case method::patch: return "PATCH";
+    }
+    return {};
+}
+
+}  // namespace coracle::http

@@ -1,0 +1,69 @@
+#include <coracle/net/socket.hpp>
+
+namespace coracle::net {
+namespace {
+
+class connecting final : public coracle::detail::leaf<connecting, void>, address_operation {
+public:
+    static constexpr const char* name = "connect";
+    connecting(socket& s, const endpoint& to) noexcept
+        : address_operation(opcode::connect, &done), socket_(&s) {
+        peer = to;
+    }
+    bool start() noexcept { return socket_->start(*this); }
+    void cancel() noexcept override { socket_->cancel(*this); }
+    std::expected<void, error> result() const {
+        if (io_operation::result >= 0) return {};
+        const int number = static_cast<int>(-io_operation::result);
+        return std::unexpected(error(std::error_code(number, std::generic_category()), name,
+                                     phase::connect)
+                                   .on(address::from(peer).to_string())
+                                   .retry_is_safe(true));
+    }
+
+private:
+    static void done(io_operation& op) noexcept {
+        auto& self = static_cast<connecting&>(op);
+        if (op.result == -ECANCELED) self.mark_cancelled();
+        self.complete();
+    }
+    socket* socket_;
+};
+
+} // namespace
+
+std::expected<std::unique_ptr<socket>, error> socket::adopt(loop& owner, int fd,
+                                                            const address& peer) {
+    std::unique_ptr<socket> s(new socket(owner, peer));
+    if (auto attached = owner.backend().attach(s->descriptor_, fd); !attached) {
+        owner.backend().discard(fd);
+        return std::unexpected(std::move(attached).error());
+    }
+    return s;
+}
+
+void socket::close(bool reset) noexcept {
+    if (descriptor_.open()) owner_->backend().close(descriptor_, reset);
+}
+
+namespace {
+
+task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socket_options options) {
+    loop& l = *loop::current();
+    const endpoint target = to.to_endpoint();
+    auto fd = l.backend().open_stream(target, options);
+    if (!fd) co_return std::unexpected(fd.error().in(phase::connect).on(to.to_string()));
+    auto s = socket::adopt(l, *fd, to);
+    if (!s) co_return std::unexpected(std::move(s).error());
+    auto connected = co_await as_result(connecting(**s, target));
+    if (!connected) co_return std::unexpected(std::move(connected).error());
+    co_return std::move(*s);
+}
+
+} // namespace
+
+operation<std::unique_ptr<socket>> connect(const address& to, const socket_options& options) {
+    return connect_to(to, options);
+}
+
+} // namespace coracle::net

@@ -1,0 +1,315 @@
+#include "runtime/backend/epoll.hpp"
+
+#include <coracle/runtime/loop.hpp>
+
+#include <cerrno>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace coracle::detail {
+namespace {
+
+/// Tells a foreign descriptor from one of ours in the word that epoll keeps for us.
+constexpr std::uintptr_t foreign_tag = 1;
+
+void set_error(io_operation& op, int number) noexcept {
+    op.result = -number;
+}
+
+} // namespace
+
+std::expected<std::unique_ptr<backend>, error> epoll_backend::open() {
+    const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0) return std::unexpected(system_error(errno, "epoll_create1"));
+    const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (event < 0) {
+        const error e = system_error(errno, "eventfd");
+        ::close(epoll);
+        return std::unexpected(e);
+    }
+    std::unique_ptr<epoll_backend> b(new epoll_backend(epoll, event));
+    epoll_event interest{};
+    interest.events = EPOLLIN | EPOLLET;
+    interest.data.ptr = nullptr;
+    if (::epoll_ctl(epoll, EPOLL_CTL_ADD, event, &interest) != 0) {
+        return std::unexpected(system_error(errno, "epoll_ctl"));
+    }
+    return b;
+}
+
+epoll_backend::~epoll_backend() {
+    ::close(event_);
+    ::close(epoll_);
+}
+
+void epoll_backend::wake() noexcept {
+    const std::uint64_t one = 1;
+    // EAGAIN means that the counter is full, and so that a wake is under way.
+    static_cast<void>(!::write(event_, &one, sizeof one));
+}
+
+std::expected<void, error> epoll_backend::attach(descriptor& d, int fd) noexcept {
+    epoll_event interest{};
+    interest.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    interest.data.ptr = &d;
+    ++counters_.system_calls;
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &interest) != 0) {
+        return std::unexpected(system_error(errno, "epoll_ctl"));
+    }
+    d.fd = fd;
+    // The registration itself reports bytes that are there already, so the first read need not try.
+    d.flags = writable;
+    return {};
+}
+
+void epoll_backend::close(descriptor& d, bool reset) noexcept {
+    if (!d.open()) return;
+    forget_events(&d);
+    close_number(d.fd, reset);
+    d.fd = -1;
+    d.flags = 0;
+}
+
+void epoll_backend::forget_events(void* source) noexcept {
+    for (int i = current_; i < received_; ++i) {
+        if (events_[i].data.ptr == source) events_[i].data.ptr = nullptr;
+    }
+}
+
+/// Tries the system call of `op`; false when it has to wait.
+bool epoll_backend::attempt(io_operation& op) noexcept {
+    descriptor& d = *op.on;
+    switch (op.code) {
+    case opcode::receive: {
+        auto& receive = static_cast<receive_operation&>(op);
+        if ((d.flags & readable) == 0) return false;
+        op.result = try_receive(receive);
+        // A short read has drained the socket, unless the end of the stream is behind it.
+        const bool drained = op.result > 0 && receive.into.spare_size() != 0;
+        if ((drained && (d.flags & (peer_closed | broken)) == 0) || op.result == -EAGAIN) {
+            d.flags &= ~std::uint32_t{readable};
+        }
+        return op.result != -EAGAIN;
+    }
+    case opcode::accept:
+        if ((d.flags & readable) == 0) return false;
+        op.result = try_accept(static_cast<address_operation&>(op));
+        if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{readable};
+        return op.result != -EAGAIN;
+    case opcode::send:
+        if ((d.flags & writable) == 0) return false;
+        op.result = try_send(static_cast<send_operation&>(op));
+        if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
+        return op.result != -EAGAIN;
+    case opcode::send_file:
+        if ((d.flags & writable) == 0) return false;
+        op.result = try_send_file(static_cast<send_file_operation&>(op));
+        if (op.result == unfinished) {
+            unfinished_.push_back(op);
+            return false;
+        }
+        if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
+        return op.result != -EAGAIN;
+    default:
+        return false;
+    }
+}
+
+bool epoll_backend::submit(io_operation& op) noexcept {
+    if (op.code == opcode::readable || op.code == opcode::writable) {
+        return submit_foreign(static_cast<foreign_operation&>(op));
+    }
+    descriptor& d = *op.on;
+    switch (op.code) {
+    case opcode::hangup:
+        if ((d.flags & (peer_closed | broken)) != 0) {
+            op.result = 0;
+            return true;
+        }
+        d.hangup = &op;
+        return false;
+    case opcode::connect:
+        op.result = try_connect(static_cast<address_operation&>(op));
+        if (op.result != -EAGAIN) return true;
+        d.flags &= ~std::uint32_t{writable};
+        d.output = &op;
+        return false;
+    case opcode::receive:
+    case opcode::accept:
+        if (attempt(op)) return true;
+        d.input = &op;
+        return false;
+    default:
+        if (attempt(op)) return true;
+        d.output = &op;
+        return false;
+    }
+}
+
+void epoll_backend::cancel(io_operation& op) noexcept {
+    if (op.code == opcode::readable || op.code == opcode::writable) {
+        for (auto& f : foreigners_) {
+            if (f->input == &op) f->input = nullptr;
+            else if (f->output == &op) f->output = nullptr;
+            else continue;
+            set_error(op, ECANCELED);
+            loop::current()->complete_later(op);
+            drop_if_unused(*f);
+            return;
+        }
+        return;
+    }
+    descriptor& d = *op.on;
+    if (d.input == &op) d.input = nullptr;
+    else if (d.output == &op) d.output = nullptr;
+    else if (d.hangup == &op) d.hangup = nullptr;
+    else return;
+    op.unlink();
+    set_error(op, ECANCELED);
+    loop::current()->complete_later(op);
+}
+
+void epoll_backend::complete_input(descriptor& d) noexcept {
+    io_operation& op = *d.input;
+    if (!attempt(op)) return;
+    d.input = nullptr;
+    loop::current()->refill_inline_budget();
+    op.completed(op);
+}
+
+void epoll_backend::complete_output(descriptor& d) noexcept {
+    io_operation& op = *d.output;
+    if (op.linked()) return;
+    if (op.code == opcode::connect) {
+        op.result = -socket_error(d.fd);
+    } else if (!attempt(op)) {
+        return;
+    }
+    d.output = nullptr;
+    loop::current()->refill_inline_budget();
+    op.completed(op);
+}
+
+void epoll_backend::dispatch(int index) noexcept {
+    current_ = index;
+    epoll_event& event = events_[index];
+    void* const source = event.data.ptr;
+    if (source == nullptr) return;
+    const auto word = reinterpret_cast<std::uintptr_t>(source);
+    if ((word & foreign_tag) != 0) {
+        dispatch_foreign(*reinterpret_cast<foreign*>(word & ~foreign_tag), event.events);
+        return;
+    }
+    auto& d = *static_cast<descriptor*>(source);
+    const std::uint32_t e = event.events;
+    if ((e & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) d.flags |= readable;
+    if ((e & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) d.flags |= writable;
+    if ((e & EPOLLRDHUP) != 0) d.flags |= peer_closed;
+    if ((e & (EPOLLHUP | EPOLLERR)) != 0) d.flags |= broken;
+
+    // Each completion may close the descriptor, which clears the word in the event.
+    if ((d.flags & readable) != 0 && d.input != nullptr) complete_input(d);
+    if (event.data.ptr != source) return;
+    if ((d.flags & writable) != 0 && d.output != nullptr) complete_output(d);
+    if (event.data.ptr != source) return;
+    if ((d.flags & (peer_closed | broken)) != 0 && d.hangup != nullptr) {
+        io_operation& op = *d.hangup;
+        d.hangup = nullptr;
+        op.result = 0;
+        op.completed(op);
+    }
+}
+
+int epoll_backend::wait_for_events(time_point until) noexcept {
+    ++counters_.waits;
+    if (until == time_point::max()) return ::epoll_wait(epoll_, events_, batch, -1);
+    if (until == time_point::min()) return ::epoll_wait(epoll_, events_, batch, 0);
+    const std::int64_t left = (until - now()).count();
+    if (left <= 0) return ::epoll_wait(epoll_, events_, batch, 0);
+    if (has_pwait2_) {
+        const timespec t{left / 1'000'000'000, left % 1'000'000'000};
+        const int n = ::epoll_pwait2(epoll_, events_, batch, &t, nullptr);
+        if (n >= 0 || errno != ENOSYS) return n;
+        has_pwait2_ = false;
+    }
+    const std::int64_t milliseconds = (left + 999'999) / 1'000'000;
+    return ::epoll_wait(epoll_, events_, batch,
+                        static_cast<int>(milliseconds < 3'600'000 ? milliseconds : 3'600'000));
+}
+
+void epoll_backend::wait(time_point until) noexcept {
+    const int n = wait_for_events(unfinished_.empty() ? until : time_point::min());
+    received_ = n < 0 ? 0 : n;
+    counters_.events += static_cast<std::uint64_t>(received_);
+    for (int i = 0; i < received_; ++i) dispatch(i);
+    current_ = received_ = 0;
+    continue_unfinished();
+}
+
+void epoll_backend::continue_unfinished() noexcept {
+    intrusive_list<io_operation> now;
+    now.splice(unfinished_);
+    while (io_operation* op = now.pop_front()) complete_output(*op->on);
+}
+
+bool epoll_backend::submit_foreign(foreign_operation& op) noexcept {
+    foreign* f = nullptr;
+    for (auto& known : foreigners_) {
+        if (known->fd == op.fd) f = known.get();
+    }
+    if (f == nullptr) {
+        foreigners_.push_back(std::make_unique<foreign>(op.fd));
+        f = foreigners_.back().get();
+    }
+    auto& place = op.code == opcode::readable ? f->input : f->output;
+    if (place != nullptr) {
+        set_error(op, EBUSY);
+        return true;
+    }
+    place = &op;
+    if (rearm(*f)) return false;
+    place = nullptr;
+    // A regular file cannot be polled: it is always ready.
+    op.result = errno == EPERM ? 0 : -errno;
+    drop_if_unused(*f);
+    return true;
+}
+
+bool epoll_backend::rearm(foreign& f) noexcept {
+    epoll_event interest{};
+    interest.events = EPOLLONESHOT | (f.input != nullptr ? EPOLLIN | EPOLLRDHUP : 0u) |
+                      (f.output != nullptr ? EPOLLOUT : 0u);
+    interest.data.ptr = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&f) | foreign_tag);
+    const int action = f.registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (::epoll_ctl(epoll_, action, f.fd, &interest) != 0) return false;
+    f.registered = true;
+    return true;
+}
+
+void epoll_backend::drop_if_unused(foreign& f) noexcept {
+    if (f.input != nullptr || f.output != nullptr) return;
+    if (f.registered) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, f.fd, nullptr);
+    forget_events(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&f) | foreign_tag));
+    std::erase_if(foreigners_, [&f](const auto& known) { return known.get() == &f; });
+}
+
+void epoll_backend::dispatch_foreign(foreign& f, std::uint32_t events) noexcept {
+    io_operation* ready[2] = {nullptr, nullptr};
+    if (f.input != nullptr && (events & ~std::uint32_t{EPOLLOUT}) != 0) {
+        ready[0] = std::exchange(f.input, nullptr);
+    }
+    if (f.output != nullptr && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+        ready[1] = std::exchange(f.output, nullptr);
+    }
+    if (f.input != nullptr || f.output != nullptr) static_cast<void>(rearm(f));
+    else drop_if_unused(f);
+    // From here on `f` may be gone. Completing through the loop keeps a second completion safe from
+    // what the first one does.
+    for (io_operation* op : ready) {
+        if (op == nullptr) continue;
+        op->result = 0;
+        loop::current()->complete_later(*op);
+    }
+}
+
+} // namespace coracle::detail

@@ -1,0 +1,238 @@
+#include "runtime/backend/system_backend.hpp"
+
+#include <cerrno>
+#include <ctime>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace coracle::detail {
+namespace {
+
+static_assert(sizeof(slice) == sizeof(iovec) && offsetof(slice, size) == offsetof(iovec, iov_len));
+static_assert(sizeof(endpoint::bytes) >= sizeof(sockaddr_un));
+
+constexpr std::size_t largest_gather = 64;
+
+void set_option(int fd, int level, int name, int value) noexcept {
+    static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
+}
+
+bool is_tcp(const endpoint& e) noexcept {
+    const auto family = as_sockaddr(e)->sa_family;
+    return family == AF_INET || family == AF_INET6;
+}
+
+std::int64_t read_clock(clockid_t which) noexcept {
+    timespec t{};
+    ::clock_gettime(which, &t);
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+void configure_tcp(int fd, const socket_options& o) noexcept {
+    if (o.no_delay) set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (o.user_timeout_ms != 0) {
+        set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(o.user_timeout_ms));
+    }
+}
+
+/// A socket file that nobody listens on any more would make bind fail for ever.
+void remove_stale_socket_file(const endpoint& at) noexcept {
+    const auto* path = reinterpret_cast<const sockaddr_un*>(at.bytes)->sun_path;
+    if (path[0] == '\0') return;
+    struct stat s {};
+    if (::lstat(path, &s) != 0 || !S_ISSOCK(s.st_mode)) return;
+    const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (probe < 0) return;
+    if (::connect(probe, as_sockaddr(at), at.size) != 0 && errno == ECONNREFUSED) ::unlink(path);
+    ::close(probe);
+}
+
+} // namespace
+
+time_point system_backend::now() noexcept {
+    return time_point(duration(read_clock(CLOCK_MONOTONIC)));
+}
+
+std::int64_t system_backend::wall_clock() noexcept {
+    return read_clock(CLOCK_REALTIME);
+}
+
+std::uint64_t system_backend::random() noexcept {
+    if (random_left_ == 0) {
+        while (::getrandom(random_pool_, sizeof random_pool_, 0) !=
+               static_cast<ssize_t>(sizeof random_pool_)) {
+        }
+        random_left_ = sizeof random_pool_ / sizeof random_pool_[0];
+    }
+    return random_pool_[--random_left_];
+}
+
+std::expected<int, error> system_backend::listen(endpoint& at, const socket_options& o) noexcept {
+    const int family = as_sockaddr(at)->sa_family;
+    if (family == AF_UNIX) remove_stale_socket_file(at);
+    const int fd = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return std::unexpected(system_error(errno, "socket"));
+    const auto fail = [fd](const char* operation) {
+        const error e = system_error(errno, operation);
+        ::close(fd);
+        return std::unexpected(e);
+    };
+    if (is_tcp(at)) {
+        set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+        if (o.reuse_port) set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+        if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, o.v6_only ? 1 : 0);
+        // Accepted sockets inherit these: two system calls less for each connection.
+        configure_tcp(fd, o);
+    }
+    if (::bind(fd, as_sockaddr(at), at.size) != 0) return fail("bind");
+    if (::listen(fd, o.backlog) != 0) return fail("listen");
+    if (auto local = local_endpoint(fd)) at = *local;
+    return fd;
+}
+
+std::expected<int, error> system_backend::open_stream(const endpoint& peer,
+                                                      const socket_options& o) noexcept {
+    const int fd =
+        ::socket(as_sockaddr(peer)->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return std::unexpected(system_error(errno, "socket"));
+    if (is_tcp(peer)) configure_tcp(fd, o);
+    return fd;
+}
+
+std::expected<endpoint, error> system_backend::local_endpoint(int fd) noexcept {
+    endpoint e;
+    socklen_t size = sizeof e.bytes;
+    if (::getsockname(fd, as_sockaddr(e), &size) != 0) {
+        return std::unexpected(system_error(errno, "getsockname"));
+    }
+    e.size = size;
+    return e;
+}
+
+void system_backend::shutdown_output(descriptor& d) noexcept {
+    ++counters_.system_calls;
+    ::shutdown(d.fd, SHUT_WR);
+}
+
+void system_backend::discard(int fd) noexcept {
+    ::close(fd);
+}
+
+void system_backend::close_number(int fd, bool reset) noexcept {
+    if (reset) {
+        const linger now{1, 0};
+        static_cast<void>(::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now));
+    }
+    ++counters_.system_calls;
+    ::close(fd);
+}
+
+int system_backend::socket_error(int fd) noexcept {
+    int number = 0;
+    socklen_t size = sizeof number;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &size) != 0) return errno;
+    return number;
+}
+
+std::int64_t system_backend::try_accept(address_operation& op) noexcept {
+    for (;;) {
+        socklen_t size = sizeof op.peer.bytes;
+        ++counters_.system_calls;
+        const int fd = ::accept4(op.on->fd, as_sockaddr(op.peer), &size,
+                                 SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && errno == EINTR) continue;
+        op.peer.size = size;
+        return fd < 0 ? -errno : fd;
+    }
+}
+
+std::int64_t system_backend::try_connect(address_operation& op) noexcept {
+    ++counters_.system_calls;
+    if (::connect(op.on->fd, as_sockaddr(op.peer), op.peer.size) == 0) return 0;
+    // An interrupted connect goes on by itself.
+    return errno == EINTR || errno == EINPROGRESS ? -EAGAIN : -errno;
+}
+
+std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
+    const bool borrowed = !op.into;
+    if (borrowed) op.into = buffer(op.capacity);
+    const std::size_t room = op.into.spare_size();
+    ssize_t n = 0;
+    do {
+        ++counters_.system_calls;
+        n = ::recv(op.on->fd, op.into.spare(), room, 0);
+    } while (n < 0 && errno == EINTR);
+    const int number = errno;
+    if (n > 0) {
+        op.into.commit(static_cast<std::size_t>(n));
+        return n;
+    }
+    if (borrowed) op.into.release();
+    return n < 0 ? -number : 0;
+}
+
+std::int64_t system_backend::try_send(send_operation& op) noexcept {
+    while (!op.slices.empty()) {
+        msghdr message{};
+        message.msg_iov = reinterpret_cast<iovec*>(op.slices.data());
+        message.msg_iovlen = op.slices.size() < largest_gather ? op.slices.size() : largest_gather;
+        std::size_t wanted = 0;
+        for (std::size_t i = 0; i != message.msg_iovlen; ++i) wanted += op.slices[i].size;
+        const int flags = MSG_NOSIGNAL | (op.more ? MSG_MORE : 0);
+        ++counters_.system_calls;
+        const ssize_t n =
+            message.msg_iovlen == 1
+                ? ::send(op.on->fd, op.slices[0].data, op.slices[0].size, flags)
+                : ::sendmsg(op.on->fd, &message, flags);
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return -errno;
+        }
+        op.sent += n;
+        auto left = static_cast<std::size_t>(n);
+        const bool all = left == wanted;
+        while (!op.slices.empty() && left >= op.slices[0].size) {
+            left -= op.slices[0].size;
+            op.slices = op.slices.subspan(1);
+        }
+        if (!op.slices.empty()) {
+            op.slices[0].data += left;
+            op.slices[0].size -= left;
+        }
+        // A short count means that the socket is full: the kernel will say when it is not.
+        if (!all) return -EAGAIN;
+    }
+    return op.sent;
+}
+
+std::int64_t system_backend::try_send_file(send_file_operation& op) noexcept {
+    constexpr std::int64_t share = 4 * 1024 * 1024;
+    constexpr std::int64_t piece = 1024 * 1024;
+    std::int64_t left = share;
+    while (op.file_size != 0) {
+        if (left <= 0) return unfinished;
+        off_t offset = op.file_offset;
+        const auto size = static_cast<std::size_t>(op.file_size < piece ? op.file_size : piece);
+        ++counters_.system_calls;
+        const ssize_t n = ::sendfile(op.on->fd, op.file, &offset, size);
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return -errno;
+        }
+        // The file became shorter while it was being sent.
+        if (n == 0) return -ENODATA;
+        op.sent += n;
+        op.file_offset += n;
+        op.file_size -= n;
+        left -= n;
+    }
+    return op.sent;
+}
+
+} // namespace coracle::detail

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <coracle/runtime/backend.hpp>
+
+#include <sys/socket.h>
+
+namespace coracle::detail {
+
+/// What all backends share that run on the kernel: sockets, clocks, randomness, and the system
+/// calls that try an operation without waiting.
+class system_backend : public backend {
+public:
+    time_point now() noexcept override;
+    std::int64_t wall_clock() noexcept override;
+    std::uint64_t random() noexcept override;
+
+    std::expected<int, error> listen(endpoint& at, const socket_options& o) noexcept override;
+    std::expected<int, error> open_stream(const endpoint& peer,
+                                          const socket_options& o) noexcept override;
+    std::expected<endpoint, error> local_endpoint(int fd) noexcept override;
+    void shutdown_output(descriptor& d) noexcept override;
+    void discard(int fd) noexcept override;
+
+protected:
+    /// Each tries once: a count, or a negated errno (-EAGAIN: it would wait).
+    std::int64_t try_accept(address_operation& op) noexcept;
+    std::int64_t try_connect(address_operation& op) noexcept;
+    std::int64_t try_receive(receive_operation& op) noexcept;
+    /// Sends what it can; the slices are advanced. -EAGAIN: not all could be sent.
+    std::int64_t try_send(send_operation& op) noexcept;
+    /// The same for a file. Gives `unfinished` when it has sent its share of one turn.
+    std::int64_t try_send_file(send_file_operation& op) noexcept;
+    static constexpr std::int64_t unfinished = INT64_MIN;
+
+    void close_number(int fd, bool reset) noexcept;
+    static int socket_error(int fd) noexcept;
+
+private:
+    std::uint64_t random_pool_[32];
+    unsigned random_left_ = 0;
+};
+
+inline const sockaddr* as_sockaddr(const endpoint& e) noexcept {
+    return reinterpret_cast<const sockaddr*>(e.bytes);
+}
+inline sockaddr* as_sockaddr(endpoint& e) noexcept {
+    return reinterpret_cast<sockaddr*>(e.bytes);
+}
+
+inline error system_error(int number, const char* operation) noexcept {
+    return {std::error_code(number, std::generic_category()), operation};
+}
+
+} // namespace coracle::detail

@@ -1,0 +1,91 @@
+#include <coracle/runtime/runtime.hpp>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <pthread.h>
+#include <sched.h>
+#include <thread>
+
+namespace coracle {
+namespace {
+
+std::vector<int> usable_cores() {
+    cpu_set_t set;
+    std::vector<int> cores;
+    if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+        for (int i = 0; i != CPU_SETSIZE; ++i) {
+            if (CPU_ISSET(static_cast<unsigned>(i), &set)) cores.push_back(i);
+        }
+    }
+    if (cores.empty()) cores.push_back(0);
+    return cores;
+}
+
+void pin_to(int core) noexcept {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<unsigned>(core), &set);
+    ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
+}
+
+} // namespace
+
+/// What the threads of one `run` share.
+struct runtime::party {
+    std::mutex guard;
+    std::exception_ptr first;
+
+    void failed(std::exception_ptr e) {
+        const std::lock_guard lock(guard);
+        if (first == nullptr) first = std::move(e);
+    }
+};
+
+runtime::runtime(const runtime_options& options)
+    : options_(options), silent_(std::make_unique<logger>()),
+      log_(options.log != nullptr ? options.log : silent_.get()) {
+    const std::size_t count = options.loops != 0 ? options.loops : usable_cores().size();
+    for (std::size_t i = 0; i != count; ++i) {
+        auto b = make_backend(options.backend);
+        if (!b) throw_exception(std::move(b).error());
+        loops_.push_back(
+            std::make_unique<loop>(std::move(*b), *log_, static_cast<unsigned>(i)));
+    }
+}
+
+runtime::~runtime() = default;
+
+void runtime::stop() {
+    for (auto& l : loops_) l->stop();
+}
+
+void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, party& all) {
+    if (options_.pin) {
+        const auto cores = usable_cores();
+        pin_to(cores[index % cores.size()]);
+    }
+    loop& l = *loops_[index];
+    bool done = false;
+    detail::blocking_child<void> main(done);
+    l.post([&] { main.begin(f(l), l, &l.root(), "main").resume(); });
+    l.run_until(done);
+    if (auto e = main.exception()) {
+        all.failed(e);
+        // One loop's failure must not leave the others running for ever.
+        stop();
+    }
+}
+
+void runtime::run_erased(unique_function<task<>(loop&)> f) {
+    party all;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < loops_.size(); ++i) {
+        threads.emplace_back([this, i, &f, &all] { run_loop(i, f, all); });
+    }
+    run_loop(0, f, all);
+    for (auto& t : threads) t.join();
+    if (all.first != nullptr) std::rethrow_exception(all.first);
+}
+
+} // namespace coracle

@@ -1,0 +1,57 @@
+#include <coracle/runtime/signals.hpp>
+
+#include <coracle/runtime/readiness.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace coracle {
+
+struct signal_set::mask {
+    sigset_t set;
+};
+
+signal_set::signal_set(std::initializer_list<int> numbers) : before_(std::make_unique<mask>()) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int n : numbers) sigaddset(&wanted, n);
+    ::pthread_sigmask(SIG_BLOCK, &wanted, &before_->set);
+    fd_ = ::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (fd_ >= 0) return;
+    const std::error_code code(errno, std::generic_category());
+    ::pthread_sigmask(SIG_SETMASK, &before_->set, nullptr);
+    throw_exception(error(code, "signalfd"));
+}
+
+signal_set::~signal_set() {
+    ::close(fd_);
+    ::pthread_sigmask(SIG_SETMASK, &before_->set, nullptr);
+}
+
+namespace {
+
+task<std::expected<int, error>> next_signal(int fd) {
+    for (;;) {
+        signalfd_siginfo info{};
+        const ssize_t n = ::read(fd, &info, sizeof info);
+        if (n == static_cast<ssize_t>(sizeof info)) co_return static_cast<int>(info.ssi_signo);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno != EAGAIN) {
+            co_return std::unexpected(
+                error(std::error_code(errno, std::generic_category()), "signalfd"));
+        }
+        auto ready = co_await as_result(readable(fd));
+        if (!ready) co_return std::unexpected(std::move(ready).error());
+    }
+}
+
+} // namespace
+
+operation<int> signal_set::next() {
+    return next_signal(fd_);
+}
+
+} // namespace coracle

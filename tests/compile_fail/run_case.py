@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""usage: run_case.py CASE.cpp COMPILER [FLAG...]
+
+A case is code that must not compile. Its first lines say what the compiler must answer:
+    // expect: REGEX        under every compiler; each line of this kind must be found
+    // expect-gcc: REGEX    under g++ only (expect-clang: under clang only)
+    // compilers: gcc       the case is skipped by others
+The same file compiled with -DCORACLE_CONTROL must succeed, so that a case which fails for another
+reason than the one meant (a header that moved, a name misspelt) is noticed.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+def compile_case(command, case, *more):
+    # Messages in English, on one line each however long.
+    return subprocess.run([*command, "-fsyntax-only", *more, case], text=True, check=False,
+                          env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def main(case, *command):
+    text = pathlib.Path(case).read_text(encoding="utf-8")
+    version = subprocess.run([command[0], "--version"], text=True, check=True,
+                             stdout=subprocess.PIPE).stdout
+    family = "clang" if "clang" in version else "gcc"
+    only = re.search(r"^// compilers: (.*)$", text, re.MULTILINE)
+    if only and family not in only.group(1).split():
+        print(f"not for {family}")
+        return SKIPPED
+    expected = re.findall(rf"^// expect(?:-{family})?: (.+?)\s*$", text, re.MULTILINE)
+    if not expected or "CORACLE_CONTROL" not in text:
+        print("a case needs `// expect: REGEX` and a part under CORACLE_CONTROL that compiles")
+        return 1
+
+    control = compile_case(command, case, "-DCORACLE_CONTROL")
+    if control.returncode != 0:
+        print(f"the control does not compile:\n{control.stdout}")
+        return 1
+    refused = compile_case(command, case)
+    if refused.returncode == 0:
+        print("it compiles, and must not")
+        return 1
+    missing = [regex for regex in expected if not re.search(regex, refused.stdout)]
+    if missing:
+        print(f"refused, but not with {missing}:\n{refused.stdout}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
