@@ -63,6 +63,9 @@ public:
         commit(bytes.size());
     }
 
+    /// Drops all bytes and keeps the block.
+    void clear() noexcept { begin_ = end_ = 0; }
+
     /// Gives the block back at once; the buffer is then empty.
     void release() noexcept {
         if (block_ == nullptr) return;

@@ -1,20 +1,13 @@
 #pragma once
 
 #include <coracle/base/arena.hpp>
-#include <coracle/http/field_id.hpp>
+#include <coracle/http/field.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace coracle::http {
-
-/// One field line: views into the `fields` that hold it.
-struct field {
-    std::string_view name;
-    std::string_view value;
-    field_id id = field_id::other;
-};
 
 /// The fields of a message (RFC 9110 section 5): names compare without case; order and repeated
 /// lines are kept. Views that it gives live until it is changed or destroyed. A regular value type;
@@ -53,8 +46,8 @@ public:
     void remove(std::string_view name) noexcept;
     void clear() noexcept;
 
-    /// For codecs: takes over lines whose texts live in memory that `keep` gave out, or longer.
-    void adopt(arena&& memory, const field* lines, std::size_t count);
+    /// For codecs: replaces the lines by ones whose texts live in `memory()`, or longer.
+    void adopt(const field* lines, std::size_t count);
     arena& memory() noexcept { return memory_; }
 
 private:

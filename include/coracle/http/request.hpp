@@ -57,6 +57,7 @@ public:
     http::version version() const noexcept { return version_; }
 
     const http::fields& fields() const noexcept { return fields_; }
+    http::fields& fields() noexcept { return fields_; }
     std::string_view header(std::string_view name) const noexcept { return fields_.get(name); }
     std::string_view header(field_id id) const noexcept { return fields_.get(id); }
 

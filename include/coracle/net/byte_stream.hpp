@@ -69,6 +69,8 @@ public:
         return stream_operation::start();
     }
     std::expected<std::size_t, error> result();
+    /// How many bytes have gone so far.
+    const std::int64_t& progress() const noexcept { return sent; }
 
 private:
     std::span<slice> pieces_;
@@ -87,6 +89,7 @@ public:
         file_size = static_cast<std::int64_t>(size);
     }
     std::expected<std::size_t, error> result();
+    const std::int64_t& progress() const noexcept { return sent; }
 };
 
 /// An ordered, reliable stream of bytes in both directions: a socket, TLS over one, a simulated one.
@@ -129,6 +132,13 @@ public:
     virtual void shutdown_output() noexcept = 0;
     /// Closes both sides; `reset` tells the peer that something went wrong.
     virtual void close(bool reset = false) noexcept = 0;
+
+    /// Sends what can be sent without waiting, and gives its size or a negated errno; -EAGAIN where
+    /// a stream has no such thing. Not while a send is pending.
+    virtual std::int64_t try_send(std::string_view bytes) noexcept = 0;
+    /// Tells `w` when the peer has closed or reset; null ends that at once. False when it has
+    /// already.
+    virtual bool watch_hangup(hangup_watch* w) noexcept = 0;
 
     virtual const address& peer() const noexcept = 0;
     virtual loop& owner() const noexcept = 0;

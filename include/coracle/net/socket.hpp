@@ -14,6 +14,12 @@ public:
 
     void shutdown_output() noexcept override { owner_->backend().shutdown_output(descriptor_); }
     void close(bool reset = false) noexcept override;
+    std::int64_t try_send(std::string_view bytes) noexcept override {
+        return owner_->backend().try_send(descriptor_, bytes);
+    }
+    bool watch_hangup(hangup_watch* w) noexcept override {
+        return owner_->backend().watch_hangup(descriptor_, w);
+    }
     const address& peer() const noexcept override { return peer_; }
     loop& owner() const noexcept override { return *owner_; }
     bool start(io_operation& op) noexcept override {

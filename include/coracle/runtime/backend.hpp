@@ -35,6 +35,11 @@ struct slice {
 
 struct io_operation;
 
+/// Hears that the peer of a descriptor has closed or reset. Called from the loop, once.
+struct hangup_watch {
+    void (*gone)(hangup_watch&) noexcept;
+};
+
 /// A descriptor as its backend knows it. Lives in the object that owns the descriptor, does not
 /// move, and belongs to one loop. At most one operation waits in each direction.
 struct descriptor {
@@ -42,8 +47,7 @@ struct descriptor {
     std::uint32_t flags = 0;          ///< the backend's
     io_operation* input = nullptr;    ///< waits until it can read, accept
     io_operation* output = nullptr;   ///< waits until it can write, connect
-    io_operation* hangup = nullptr;   ///< waits until the peer has closed
-    void* state = nullptr;            ///< the backend's
+    hangup_watch* watch = nullptr;    ///< hears when the peer has closed
 
     descriptor() noexcept = default;
     descriptor(const descriptor&) = delete;
@@ -57,7 +61,6 @@ enum class opcode : std::uint8_t {
     receive,   ///< into `into`, whose block is taken when there are bytes; result 0: end
     send,      ///< all of `slices`, which are used up as it goes
     send_file, ///< `file_size` bytes of `file` from `file_offset`
-    hangup,    ///< until the peer closed or reset
     readable,  ///< a foreign descriptor
     writable,  ///< a foreign descriptor
 };
@@ -165,6 +168,12 @@ public:
     virtual std::expected<void, error> attach(descriptor& d, int fd) noexcept = 0;
     /// Closes; nothing may be pending. `reset` sends RST instead of FIN.
     virtual void close(descriptor& d, bool reset = false) noexcept = 0;
+    /// Tells `w` when the peer has closed or reset; null ends that at once. False when it has
+    /// already, and `w` will not be called.
+    virtual bool watch_hangup(descriptor& d, hangup_watch* w) noexcept = 0;
+    /// Sends what can be sent without waiting: a count, or a negated errno. -EAGAIN also when this
+    /// backend has no such thing: then submit a send.
+    virtual std::int64_t try_send(descriptor& d, slice bytes) noexcept = 0;
     /// Sends FIN.
     virtual void shutdown_output(descriptor& d) noexcept = 0;
     /// Closes a number that was accepted and not attached.

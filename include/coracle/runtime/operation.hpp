@@ -184,6 +184,22 @@ private:
     Op op_;
 };
 
+/// `as_result` of an operation that has a name, which stays where it is.
+template <class Op>
+class [[nodiscard]] result_reference {
+public:
+    explicit result_reference(Op& op) noexcept : op_(&op) { op.give_errors(); }
+    bool await_ready() noexcept { return op_->await_ready(); }
+    template <task_promise P>
+    auto await_suspend(std::coroutine_handle<P> h) noexcept {
+        return op_->await_suspend(h);
+    }
+    auto await_resume() { return op_->outcome(); }
+
+private:
+    Op* op_;
+};
+
 /// `as_result` of a task: catches the `exception`s of ours that it throws, and its stop.
 template <class T>
 class [[nodiscard]] task_result_awaiter final : scope {
@@ -228,9 +244,15 @@ private:
 /// Awaits an operation and gives `std::expected<T, error>`; a cancelled one gives
 /// `std::errc::operation_canceled`. Nothing is thrown.
 template <detail::operation_like Op>
-    requires std::is_rvalue_reference_v<Op&&>
+    requires(!std::is_reference_v<Op>)
 detail::result_awaiter<Op> as_result(Op&& op) noexcept {
-    return detail::result_awaiter<Op>(std::move(op));
+    return detail::result_awaiter<Op>(std::forward<Op>(op));
+}
+
+/// The same for an operation that has a name: it is awaited in place, once.
+template <detail::operation_like Op>
+detail::result_reference<Op> as_result(Op& op) noexcept {
+    return detail::result_reference<Op>(op);
 }
 
 /// Awaits a task and gives `std::expected<T, error>`: exceptions other than `exception` pass

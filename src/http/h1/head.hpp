@@ -2,7 +2,7 @@
 
 #include "http/h1/parse_error.hpp"
 
-#include <coracle/http/field_id.hpp>
+#include <coracle/http/field.hpp>
 #include <coracle/http/method.hpp>
 #include <coracle/http/version.hpp>
 
@@ -14,11 +14,7 @@
 namespace coracle::http::h1 {
 
 /// One field line. Views into the bytes that were parsed, the value without the spaces around it.
-struct head_field {
-    std::string_view name;
-    std::string_view value;
-    field_id id = field_id::other;
-};
+using head_field = http::field;
 
 /// What a head may cost, in bytes but for `fields`.
 struct head_limits {

@@ -125,8 +125,7 @@ void fields::clear() noexcept {
     size_ = capacity_ = 0;
 }
 
-void fields::adopt(arena&& memory, const field* lines, std::size_t count) {
-    memory_ = std::move(memory);
+void fields::adopt(const field* lines, std::size_t count) {
     lines_ = memory_.allocate_array<field>(count == 0 ? 1 : count);
     if (count != 0) std::memcpy(static_cast<void*>(lines_), lines, count * sizeof(field));
     size_ = capacity_ = static_cast<std::uint32_t>(count);

@@ -3,6 +3,7 @@
 #include <coracle/runtime/loop.hpp>
 
 #include <cerrno>
+#include <utility>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -68,6 +69,24 @@ void epoll_backend::close(descriptor& d, bool reset) noexcept {
     close_number(d.fd, reset);
     d.fd = -1;
     d.flags = 0;
+    d.watch = nullptr;
+}
+
+bool epoll_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
+    d.watch = nullptr;
+    if ((d.flags & (peer_closed | broken)) != 0) return false;
+    d.watch = w;
+    return true;
+}
+
+std::int64_t epoll_backend::try_send(descriptor& d, slice bytes) noexcept {
+    if ((d.flags & writable) == 0) return -EAGAIN;
+    const std::int64_t n = send_once(d.fd, bytes);
+    // The kernel says when there is room again, also after a short count.
+    if (n == -EAGAIN || (n >= 0 && static_cast<std::size_t>(n) < bytes.size)) {
+        d.flags &= ~std::uint32_t{writable};
+    }
+    return n;
 }
 
 void epoll_backend::forget_events(void* source) noexcept {
@@ -98,7 +117,7 @@ bool epoll_backend::attempt(io_operation& op) noexcept {
         return op.result != -EAGAIN;
     case opcode::send:
         if ((d.flags & writable) == 0) return false;
-        op.result = try_send(static_cast<send_operation&>(op));
+        op.result = try_send_all(static_cast<send_operation&>(op));
         if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
         return op.result != -EAGAIN;
     case opcode::send_file:
@@ -121,13 +140,6 @@ bool epoll_backend::submit(io_operation& op) noexcept {
     }
     descriptor& d = *op.on;
     switch (op.code) {
-    case opcode::hangup:
-        if ((d.flags & (peer_closed | broken)) != 0) {
-            op.result = 0;
-            return true;
-        }
-        d.hangup = &op;
-        return false;
     case opcode::connect:
         op.result = try_connect(static_cast<address_operation&>(op));
         if (op.result != -EAGAIN) return true;
@@ -162,7 +174,6 @@ void epoll_backend::cancel(io_operation& op) noexcept {
     descriptor& d = *op.on;
     if (d.input == &op) d.input = nullptr;
     else if (d.output == &op) d.output = nullptr;
-    else if (d.hangup == &op) d.hangup = nullptr;
     else return;
     op.unlink();
     set_error(op, ECANCELED);
@@ -212,11 +223,9 @@ void epoll_backend::dispatch(int index) noexcept {
     if (event.data.ptr != source) return;
     if ((d.flags & writable) != 0 && d.output != nullptr) complete_output(d);
     if (event.data.ptr != source) return;
-    if ((d.flags & (peer_closed | broken)) != 0 && d.hangup != nullptr) {
-        io_operation& op = *d.hangup;
-        d.hangup = nullptr;
-        op.result = 0;
-        op.completed(op);
+    if ((d.flags & (peer_closed | broken)) != 0 && d.watch != nullptr) {
+        hangup_watch& w = *std::exchange(d.watch, nullptr);
+        w.gone(w);
     }
 }
 

@@ -22,6 +22,8 @@ public:
     void wake() noexcept override;
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset) noexcept override;
+    bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
+    std::int64_t try_send(descriptor& d, slice bytes) noexcept override;
 
 private:
     /// A descriptor that somebody else owns, and who waits for it.

@@ -177,7 +177,16 @@ std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
     return n < 0 ? -number : 0;
 }
 
-std::int64_t system_backend::try_send(send_operation& op) noexcept {
+std::int64_t system_backend::send_once(int fd, slice bytes) noexcept {
+    for (;;) {
+        ++counters_.system_calls;
+        const ssize_t n = ::send(fd, bytes.data, bytes.size, MSG_NOSIGNAL);
+        if (n >= 0) return n;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
     while (!op.slices.empty()) {
         msghdr message{};
         message.msg_iov = reinterpret_cast<iovec*>(op.slices.data());

@@ -27,11 +27,12 @@ protected:
     std::int64_t try_connect(address_operation& op) noexcept;
     std::int64_t try_receive(receive_operation& op) noexcept;
     /// Sends what it can; the slices are advanced. -EAGAIN: not all could be sent.
-    std::int64_t try_send(send_operation& op) noexcept;
+    std::int64_t try_send_all(send_operation& op) noexcept;
     /// The same for a file. Gives `unfinished` when it has sent its share of one turn.
     std::int64_t try_send_file(send_file_operation& op) noexcept;
     static constexpr std::int64_t unfinished = INT64_MIN;
 
+    std::int64_t send_once(int fd, slice bytes) noexcept;
     void close_number(int fd, bool reset) noexcept;
     static int socket_error(int fd) noexcept;
 

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <coracle/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace coracle::net {
+
+/// Closes a descriptor number; nothing for a negative one. For those that may not call the system.
+void close_descriptor(int fd) noexcept;
+
+enum class file_kind : std::uint8_t { regular, directory };
+
+/// What the system says of an open file.
+struct file_status {
+    file_kind kind = file_kind::regular;
+    std::uint64_t size = 0;        ///< bytes
+    std::int64_t modified_ns = 0;  ///< last change of the content, nanoseconds since 1970, UTC
+    std::uint64_t inode = 0;
+    std::uint64_t device = 0;
+};
+
+/// A regular file or a directory, open for reading, with what `status` said when it was opened.
+/// Closed when destroyed. Move-only; not thread-safe.
+class file {
+public:
+    file() noexcept = default;
+    /// Takes over the descriptor number `fd`.
+    file(int fd, const file_status& status) noexcept : fd_(fd), status_(status) {}
+    file(file&& other) noexcept : fd_(std::exchange(other.fd_, -1)), status_(other.status_) {}
+    file& operator=(file&& other) noexcept {
+        if (this != &other) {
+            close_descriptor(std::exchange(fd_, std::exchange(other.fd_, -1)));
+            status_ = other.status_;
+        }
+        return *this;
+    }
+    ~file() { close_descriptor(fd_); }
+
+    bool open() const noexcept { return fd_ >= 0; }
+    int fd() const noexcept { return fd_; }
+    const file_status& status() const noexcept { return status_; }
+
+    /// Gives up the descriptor number: the caller closes it.
+    int release() noexcept { return std::exchange(fd_, -1); }
+
+    /// Reads from `offset` until `into` is full or the file ends: the number of bytes. Blocks for
+    /// as long as the disk takes.
+    std::expected<std::size_t, error> read_at(std::uint64_t offset, std::span<char> into) const;
+
+private:
+    int fd_ = -1;
+    file_status status_;
+};
+
+/// A directory as the root beneath which files are opened. It stays the same directory when its
+/// path is renamed or replaced. Move-only; may be used from several threads.
+class directory {
+public:
+    /// Fails as open(2) does, with the path as subject.
+    static std::expected<directory, error> open(const std::string& path);
+
+    directory(directory&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    directory& operator=(directory&& other) noexcept {
+        if (this != &other) {
+            close_descriptor(std::exchange(fd_, std::exchange(other.fd_, -1)));
+        }
+        return *this;
+    }
+    ~directory() { close_descriptor(fd_); }
+
+    int fd() const noexcept { return fd_; }
+
+private:
+    explicit directory(int fd) noexcept : fd_(fd) {}
+    int fd_;
+};
+
+/// How `open_beneath` keeps beneath its root.
+enum class beneath_method : std::uint8_t {
+    automatic,  ///< `kernel` where the kernel has it, else `walk`
+    kernel,     ///< openat2(2) with RESOLVE_BENEATH: symbolic links are followed while they stay
+                ///< beneath the root (an absolute one never does)
+    walk,       ///< one openat(2) a segment; every symbolic link is refused
+};
+
+/// Opens a file or a directory for reading, by a path that can lead nowhere but beneath `root`,
+/// whatever links are made or moved meanwhile; the empty path is `root` itself. Never blocks on a
+/// FIFO. Blocks for as long as the file system takes to look the path up.
+///
+/// Fails with `std::errc::cross_device_link` when the path is absolute, has a ".." segment or a
+/// link that leads out, with `no_such_file_or_directory` when it holds a NUL, with
+/// `no_such_device_or_address` when it leads to a FIFO, a device or a socket, with
+/// `too_many_symbolic_link_levels` or `not_a_directory` at a link that it does not follow, and as
+/// open(2) does.
+std::expected<file, error> open_beneath(const directory& root, std::string_view path,
+                                        beneath_method how = beneath_method::automatic);
+
+}  // namespace coracle::net

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <coracle/http/fields.hpp>
+#include <coracle/http/method.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace coracle::http::detail {
+
+/// What a precondition is held against: the representation as it is now. Times are seconds since
+/// 1970, UTC.
+struct validators {
+    std::string_view tag;  ///< strong
+    std::int64_t last_modified = 0;
+    /// The time of the answer, where it is known.
+    std::optional<std::int64_t> now;
+};
+
+enum class precondition : std::uint8_t { holds, not_modified, failed };
+
+/// Evaluates the preconditions of a GET or HEAD in the order of RFC 9110 section 13.2.2, but for
+/// If-Range.
+precondition check_preconditions(const fields& all, const validators& current) noexcept;
+
+/// Whether If-Range lets a range apply (RFC 9110 section 13.1.5); true where there is none.
+bool if_range_holds(const fields& all, const validators& current) noexcept;
+
+}  // namespace coracle::http::detail

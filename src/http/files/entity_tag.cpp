@@ -1,0 +1,51 @@
+#include "http/files/entity_tag.hpp"
+
+#include "http/message/token.hpp"
+
+#include <charconv>
+
+namespace coracle::http::detail {
+namespace {
+
+// Whether a list of tags has `tag`. A tag may hold commas, so the list is cut at quotes.
+bool list_has_tag(std::string_view list, std::string_view tag, tag_comparison how) noexcept {
+    for (;;) {
+        const std::size_t start = list.find_first_not_of(" \t,");
+        if (start == std::string_view::npos) return false;
+        list.remove_prefix(start);
+        const bool weak = list.starts_with("W/");
+        if (weak) list.remove_prefix(2);
+        if (!list.starts_with('"')) return false;
+        const std::size_t end = list.find('"', 1);
+        if (end == std::string_view::npos) return false;
+        const bool comparable = !weak || how == tag_comparison::weak;
+        if (comparable && list.substr(0, end + 1) == tag) return true;
+        list.remove_prefix(end + 1);
+    }
+}
+
+}  // namespace
+
+std::string entity_tag_of(const net::file_status& status) {
+    char text[3 * 16 + 4];
+    char* at = text;
+    *at++ = '"';
+    at = std::to_chars(at, std::end(text), status.size, 16).ptr;
+    *at++ = '-';
+    at = std::to_chars(at, std::end(text), static_cast<std::uint64_t>(status.modified_ns), 16).ptr;
+    *at++ = '-';
+    at = std::to_chars(at, std::end(text), status.inode, 16).ptr;
+    *at++ = '"';
+    return {text, at};
+}
+
+bool any_tag_matches(const fields& all, field_id id, std::string_view tag,
+                     tag_comparison how) noexcept {
+    for (const field& f : all) {
+        if (f.id != id) continue;
+        if (trim_ows(f.value) == "*" || list_has_tag(f.value, tag, how)) return true;
+    }
+    return false;
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <coracle/http/fields.hpp>
+#include <coracle/net/file.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace coracle::http::detail {
+
+/// The strong entity tag (RFC 9110 section 8.8.3) of a file, with its quotes: size, time of the
+/// last change and inode, in hexadecimal.
+std::string entity_tag_of(const net::file_status& status);
+
+/// How two tags compare (RFC 9110 section 8.8.3.2).
+enum class tag_comparison : bool { weak, strong };
+
+/// Whether one of the field lines `id`, lists of entity tags or "*", has `tag`, which is strong.
+/// What follows a malformed member is not looked at.
+bool any_tag_matches(const fields& all, field_id id, std::string_view tag,
+                     tag_comparison how) noexcept;
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,289 @@
+// How a connection writes its answers.
+
+#include "http/h1/head_writer.hpp"
+#include "http/server/connection.hpp"
+#include "http/server/failure.hpp"
+#include "http/server/guarded_call.hpp"
+
+#include <cerrno>
+
+namespace coracle::http::detail {
+namespace {
+
+using counters = server_counters;
+
+/// Bodies up to this size are copied behind their head; larger ones are sent from where they are.
+constexpr std::size_t copied_body = 16 * 1024;
+/// Answers are gathered up to about this size before they are sent.
+constexpr std::size_t gathered = 256 * 1024;
+
+/// Whether the server itself writes this field.
+bool is_ours(field_id id) noexcept {
+    switch (id) {
+    case field_id::content_length:
+    case field_id::transfer_encoding:
+    case field_id::connection:
+    case field_id::keep_alive:
+    case field_id::date:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// RFC 9110 section 6.4.1.
+bool may_have_body(const exchange& e) noexcept {
+    const status code = e.res.status();
+    return e.req.method() != method::head && code != status::no_content &&
+           code != status::not_modified && static_cast<int>(code) >= 200;
+}
+
+/// RFC 9110 section 8.6: not in a 1xx or 204; in a 304 only with the length of the 200.
+bool may_have_length(status code) noexcept {
+    return code != status::no_content && code != status::not_modified &&
+           static_cast<int>(code) >= 200;
+}
+
+std::size_t head_bound(const exchange& e, std::string_view server_name) noexcept {
+    std::size_t size = h1::status_line_size() + h1::date_size + h1::content_length_size +
+                       h1::connection_size + h1::transfer_encoding_size + h1::head_end_size +
+                       h1::field_size("Content-Type", e.res.default_type()) +
+                       h1::field_size("Server", server_name) + 32;
+    for (const field& f : e.res.fields()) size += h1::field_size(f.name, f.value);
+    return size;
+}
+
+} // namespace
+
+bool connection::fits(const exchange& e) const noexcept {
+    const body& b = e.res.body();
+    return b.in_memory() && b.bytes().size() <= copied_body && output_.size() < gathered &&
+           e.res.status() != status::switching_protocols;
+}
+
+void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bool chunked) {
+    const server_options& o = shard_->options();
+    const bool switches = e.res.status() == status::switching_protocols;
+    if (!e.keep_alive || shard_->draining() || requests_ >= o.limits.requests ||
+        shard_->owner().now() >= retires_ ||
+        (!e.body.complete() &&
+         (e.body.continue_is_due() || e.body.left() > o.limits.discard))) {
+        keep_alive_ = false;
+    }
+    if (!output_) output_ = shard_->take_output();
+    output_.reserve_spare(head_bound(e, o.server_name));
+
+    char* const begin = output_.spare();
+    char* out = h1::write_status_line(begin, e.res.status());
+    out = h1::write_date(out, shard_->date());
+    if (!o.server_name.empty()) out = h1::write_field(out, field_id::server, o.server_name);
+    bool has_type = false;
+    for (const field& f : e.res.fields()) {
+        if (is_ours(f.id)) continue;
+        has_type = has_type || f.id == field_id::content_type;
+        out = h1::write_field(out, f.name, f.value);
+    }
+    if (!has_type && !e.res.default_type().empty()) {
+        out = h1::write_field(out, field_id::content_type, e.res.default_type());
+    }
+    if (chunked) out = h1::write_transfer_encoding_chunked(out);
+    else if (length && may_have_length(e.res.status())) out = h1::write_content_length(out, *length);
+    if (switches) out = h1::write_field(out, field_id::connection, "upgrade");
+    else if (!keep_alive_) out = h1::write_connection(out, false);
+    else if (e.req.version() == version::http_1_0) out = h1::write_connection(out, true);
+    out = h1::write_head_end(out);
+    output_.commit(static_cast<std::size_t>(out - begin));
+}
+
+void connection::write_in_memory(exchange& e) {
+    const std::string_view bytes = e.res.body().bytes();
+    write_head(e, bytes.size(), false);
+    if (!may_have_body(e)) return;
+    output_.append(bytes);
+    e.body_bytes = bytes.size();
+}
+
+bool connection::flush_now() {
+    while (!output_.empty()) {
+        const std::int64_t n = stream_->try_send(output_.view());
+        if (n < 0) return false;
+        output_.consume(static_cast<std::size_t>(n));
+    }
+    if (output_) shard_->give_back(std::move(output_));
+    return true;
+}
+
+task<bool> connection::flush() {
+    slice all(output_.view());
+    const bool ok = co_await send_all({&all, 1});
+    output_.release();
+    co_return ok;
+}
+
+/// Waits for an operation that moves bytes out, as long as it moves some.
+template <class Op>
+task<bool> connection::finish_write(Op& op) {
+    const phase before = phase_;
+    phase_ = phase::write;
+    wait_ = &op;
+    progress_ = &op.progress();
+    progress_seen_ = 0;
+    arm_in(shard_->options().timeouts.write);
+    const auto sent = co_await as_result(op);
+    progress_ = nullptr;
+    wait_ = nullptr;
+    disarm();
+    phase_ = before;
+    if (sent) co_return true;
+    keep_alive_ = false;
+    reset_ = true;
+    if (sent.error() == std::errc::broken_pipe || sent.error() == std::errc::connection_reset) {
+        client_gone_ = true;
+        shard_->count(&counters::clients_gone);
+    }
+    log(log_level::debug, sent.error().message());
+    co_return false;
+}
+
+task<bool> connection::send_all(std::span<slice> pieces) {
+    net::send op = stream_->send(pieces);
+    co_return co_await finish_write(op);
+}
+
+task<std::expected<void, error>> connection::send_continue() {
+    if (!output_) output_ = shard_->take_output();
+    output_.append("HTTP/1.1 100 Continue\r\n\r\n");
+    if (flush_now() || co_await flush()) co_return std::expected<void, error>();
+    co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
+}
+
+task<bool> connection::write_answer(exchange& e) {
+    switch (e.res.body().type()) {
+    case body::kind::file:
+        return write_file(e);
+    case body::kind::stream:
+        return write_stream(e);
+    default:
+        return e.res.status() == status::switching_protocols ? write_upgrade(e) : write_bytes(e);
+    }
+}
+
+task<bool> connection::write_bytes(exchange& e) {
+    const std::string_view bytes = e.res.body().bytes();
+    if (bytes.size() <= copied_body) {
+        write_in_memory(e);
+        co_return flush_now() || co_await flush();
+    }
+    write_head(e, bytes.size(), false);
+    if (!may_have_body(e)) co_return flush_now() || co_await flush();
+    slice pieces[] = {output_.view(), bytes};
+    const bool ok = co_await send_all(pieces);
+    output_.release();
+    e.body_bytes = bytes.size();
+    co_return ok;
+}
+
+task<bool> connection::write_file(exchange& e) {
+    const file_range& part = e.res.body().file_part();
+    write_head(e, part.size(), false);
+    if (!may_have_body(e) || part.size() == 0) co_return flush_now() || co_await flush();
+    // The head waits for the first bytes of the file, so that both leave in one segment.
+    net::send head = stream_->send(output_.view(), true);
+    bool ok = co_await finish_write(head);
+    output_.release();
+    if (!ok) co_return false;
+    net::send_file file = stream_->send_file(part.fd(), part.offset(), part.size());
+    ok = co_await finish_write(file);
+    e.body_bytes = static_cast<std::uint64_t>(file.progress());
+    co_return ok;
+}
+
+/// The pieces of a streamed answer: chunks for HTTP/1.1, bytes up to the end for HTTP/1.0.
+class stream_writer final : public body_writer {
+public:
+    stream_writer(connection& c, exchange& e, bool chunked) noexcept
+        : connection_(&c), exchange_(&e), chunked_(chunked) {}
+
+private:
+    task<std::expected<void, error>> write_piece(std::string_view piece) override {
+        if (piece.empty()) co_return std::expected<void, error>();
+        // The head, when it has not gone yet, leaves in the same write.
+        slice pieces[4];
+        std::size_t n = 0;
+        char size_line[h1::chunk_header_size];
+        buffer& head = connection_->output_;
+        if (!head.empty()) pieces[n++] = head.view();
+        if (chunked_) {
+            const char* end = h1::write_chunk_header(size_line, piece.size());
+            pieces[n++] = slice(size_line, static_cast<std::size_t>(end - size_line));
+        }
+        pieces[n++] = piece;
+        if (chunked_) pieces[n++] = slice("\r\n", 2);
+        const bool ok = co_await connection_->send_all({pieces, n});
+        head.release();
+        if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write"));
+        exchange_->body_bytes += piece.size();
+        co_return std::expected<void, error>();
+    }
+
+    connection* connection_;
+    exchange* exchange_;
+    bool chunked_;
+};
+
+task<bool> connection::write_stream(exchange& e) {
+    const bool has_body = may_have_body(e);
+    const bool chunked = e.req.version() != version::http_1_0 && may_have_length(e.res.status());
+    // HTTP/1.0 knows the end of such a body only by the end of the connection.
+    if (!chunked && has_body) e.keep_alive = false;
+    write_head(e, std::nullopt, chunked);
+    if (!has_body) co_return flush_now() || co_await flush();
+
+    stream_writer writer(*this, e, chunked);
+    guarded_call<void> call(e.res.body().stream_part()(writer), handler_context_);
+    if (!stream_->watch_hangup(this)) client_gone_ = true;
+    if (client_gone_) call.cancel();
+    co_await call;
+    stream_->watch_hangup(nullptr);
+    const auto thrown = call.exception();
+    if (call.was_stopped() || thrown != nullptr) {
+        // The client must see that the body is not whole.
+        reset_ = true;
+        if (client_gone_) shard_->count(&counters::clients_gone);
+        else if (thrown != nullptr) take_failure(e, thrown);
+        co_return false;
+    }
+    if (chunked) {
+        if (!output_) output_ = shard_->take_output();
+        output_.append("0\r\n\r\n");
+    }
+    co_return flush_now() || co_await flush();
+}
+
+task<bool> connection::write_upgrade(exchange& e) {
+    write_head(e, std::nullopt, false);
+    if (!flush_now() && !co_await flush()) co_return false;
+    phase_ = phase::handler;
+    disarm();
+    keep_alive_ = false;
+    upgraded_connection upgraded{*stream_, std::move(input_)};
+    guarded_call<void> call(e.res.upgrade()(upgraded), handler_context_);
+    co_await call;
+    if (auto thrown = call.exception()) take_failure(e, thrown);
+    co_return !call.was_stopped();
+}
+
+void connection::answered(exchange& e) {
+    const int code = static_cast<int>(e.res.status());
+    if (code < 300) shard_->count(&counters::responses_2xx);
+    else if (code < 400) shard_->count(&counters::responses_3xx);
+    else if (code < 500) shard_->count(&counters::responses_4xx);
+    else shard_->count(&counters::responses_5xx);
+    const server_options& o = shard_->options();
+    if (o.log_access == nullptr) return;
+    loop& l = shard_->owner();
+    o.log_access(o.log_access_user, {stream_->peer(), e.req, e.res.status(), e.body_bytes,
+                                     l.now() - e.started, l.unix_time()});
+}
+
+} // namespace coracle::http::detail

@@ -1,0 +1,75 @@
+#include "http/server/canonical_path.hpp"
+
+namespace coracle::http::detail {
+namespace {
+
+int hex_digit(char c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// Decodes into `out`, which has room for all of `path`; null when it is malformed.
+char* decode(std::string_view path, char* out) noexcept {
+    for (std::size_t i = 0; i != path.size(); ++i) {
+        if (path[i] != '%') {
+            *out++ = path[i];
+            continue;
+        }
+        if (path.size() - i < 3) return nullptr;
+        const int high = hex_digit(path[i + 1]);
+        const int low = hex_digit(path[i + 2]);
+        if (high < 0 || low < 0 || (high | low) == 0) return nullptr;
+        const char byte = static_cast<char>(high * 16 + low);
+        if (byte == '/') {
+            // A slash that does not separate segments keeps its encoding, in one spelling.
+            *out++ = '%';
+            *out++ = '2';
+            *out++ = 'F';
+        } else {
+            *out++ = byte;
+        }
+        i += 2;
+    }
+    return out;
+}
+
+/// Removes "." and ".." segments of the absolute path in place; null when ".." leaves the root.
+char* remove_dots(char* first, char* last) noexcept {
+    char* out = first;
+    for (char* segment = first; segment != last;) {
+        char* end = segment + 1;
+        while (end != last && *end != '/') ++end;
+        const std::string_view name(segment + 1, static_cast<std::size_t>(end - segment - 1));
+        if (name == "..") {
+            if (out == first) return nullptr;
+            do --out;
+            while (*out != '/');
+            if (end == last) *out++ = '/';
+        } else if (name == ".") {
+            if (end == last) *out++ = '/';
+        } else {
+            while (segment != end) *out++ = *segment++;
+        }
+        segment = end;
+    }
+    if (out == first) *out++ = '/';
+    return out;
+}
+
+} // namespace
+
+std::optional<std::string_view> canonical_path(std::string_view path, arena& memory) {
+    const bool encoded = path.find('%') != std::string_view::npos;
+    if (!encoded && path.find("/.") == std::string_view::npos) return path;
+    char* const first = static_cast<char*>(memory.allocate(path.size() + 1, 1));
+    char* last = decode(path, first);
+    if (last == nullptr) return std::nullopt;
+    if (path.starts_with('/')) {
+        last = remove_dots(first, last);
+        if (last == nullptr) return std::nullopt;
+    }
+    return std::string_view(first, static_cast<std::size_t>(last - first));
+}
+
+} // namespace coracle::http::detail

@@ -1,0 +1,399 @@
+#include "http/server/connection.hpp"
+
+#include "http/server/canonical_path.hpp"
+#include "http/server/failure.hpp"
+#include "http/server/guarded_call.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+
+namespace coracle::http::detail {
+
+using counters = server_counters;
+
+connection::connection(shard& owner, std::unique_ptr<net::byte_stream> stream)
+    : deadline(owner.owner()), hangup_watch{&connection::peer_gone}, shard_(&owner),
+      stream_(std::move(stream)) {
+    const duration lifetime = owner.options().timeouts.lifetime;
+    const auto spread = static_cast<std::uint64_t>(lifetime.count() / 10) + 1;
+    retires_ = owner.owner().now() + lifetime +
+               duration(static_cast<std::int64_t>(owner.owner().random() % spread));
+}
+
+connection::~connection() {
+    release(exchange_);
+}
+
+void connection::start() {
+    shard_->opened(*this);
+    begin(serve(), shard_->owner(), nullptr, "connection").resume();
+}
+
+void connection::over() noexcept {
+    if (auto e = exception()) {
+        coracle::detail::log_unhandled(shard_->owner(), "connection", e);
+    }
+    destroy();
+    static_cast<shard_link&>(*this).unlink();
+    shard_->closed();
+}
+
+void connection::drain() noexcept {
+    keep_alive_ = false;
+    if (phase_ != phase::idle) return;
+    closing_ = true;
+    if (wait_ != nullptr) wait_->cancel();
+}
+
+void connection::cut() noexcept {
+    if (phase_ != phase::idle && phase_ != phase::linger) shard_->count(&counters::cut_by_drain);
+    reset_ = true;
+    own_context().cancel();
+}
+
+void connection::log(log_level level, std::string_view text) const {
+    const logger& l = shard_->owner().log();
+    if (!l.enabled(log_layer::http, level)) return;
+    l.write(log_layer::http, level, stream_->peer().to_string() + ' ' + std::string(text));
+}
+
+void connection::peer_gone(hangup_watch& w) noexcept {
+    auto& self = static_cast<connection&>(w);
+    self.client_gone_ = true;
+    if (self.handler_context_ != nullptr) self.handler_context_->cancel();
+}
+
+void connection::expired() noexcept {
+    switch (phase_) {
+    case phase::write:
+        if (progress_ != nullptr && *progress_ != progress_seen_) {
+            progress_seen_ = *progress_;
+            arm_in(shard_->options().timeouts.write);
+            return;
+        }
+        shard_->count(&counters::write_timeouts);
+        reset_ = true;
+        break;
+    case phase::idle:
+        shard_->count(&counters::idle_timeouts);
+        break;
+    case phase::head:
+        shard_->count(&counters::head_timeouts);
+        break;
+    default:
+        break;
+    }
+    timed_out_ = true;
+    if (wait_ != nullptr) wait_->cancel();
+}
+
+void connection::await_head() noexcept {
+    if (!input_.empty()) {
+        // A partial head is kept in a block of its size, not in one made for reading.
+        if (input_.capacity() >= buffer::default_capacity / 4 &&
+            input_.size() * 4 < input_.capacity()) {
+            buffer exact(input_.size());
+            exact.append(input_.view());
+            input_ = std::move(exact);
+        }
+        if (phase_ == phase::head) return;
+        phase_ = phase::head;
+        arm_in(shard_->options().timeouts.head);
+        return;
+    }
+    input_.release();
+    phase_ = phase::idle;
+    arm_in(shard_->options().timeouts.idle);
+}
+
+void connection::take_input(buffer received) {
+    if (input_.empty()) {
+        input_ = std::move(received);
+    } else {
+        input_.append(received.view());
+    }
+}
+
+task<> connection::serve() {
+    step next = step::receive;
+    while (next != step::close) {
+        if (next == step::receive) {
+            await_head();
+            net::receive bytes = stream_->receive();
+            wait_ = &bytes;
+            auto received = co_await as_result(bytes);
+            wait_ = nullptr;
+            if (received) {
+                take_input(std::move(*received));
+                next = process();
+            } else {
+                next = timed_out_ && phase_ == phase::head ? refuse_late() : step::close;
+            }
+        } else if (next == step::exchange) {
+            next = co_await finish_exchange() ? process() : step::close;
+        } else {
+            co_await pause();
+            next = process();
+        }
+        if (!flush_now() && !co_await flush()) next = step::close;
+        if (next == step::receive && shard_->draining() && input_.empty()) next = step::close;
+    }
+    disarm();
+    if (lingers_ && !reset_ && !client_gone_) co_await linger();
+    stream_->close(reset_);
+}
+
+task<> connection::pause() {
+    co_await as_result(yield());
+}
+
+connection::step connection::process() {
+    std::uint32_t handled = 0;
+    while (!input_.empty()) {
+        const auto parsed =
+            parser_.parse(input_.view(), shard_->head, shard_->head_limits());
+        if (parsed.status == h1::parse_status::need_more) {
+            // Empty lines before a request are not the beginning of one.
+            return step::receive;
+        }
+        if (parsed.status == h1::parse_status::error) return refuse(parsed.error);
+        const step next = begin_exchange(parsed.consumed);
+        if (next != step::receive) return next;
+        if (++handled == shard_->options().limits.pipelined && !input_.empty()) {
+            shard_->count(&counters::pipeline_yields);
+            return step::yield;
+        }
+    }
+    return step::receive;
+}
+
+connection::step connection::refuse(h1::parse_error why) {
+    const status code = h1::status_for(why);
+    switch (code) {
+    case status::request_header_fields_too_large:
+        shard_->count(&counters::head_too_large);
+        break;
+    case status::uri_too_long:
+        shard_->count(&counters::target_too_long);
+        break;
+    default:
+        shard_->count(&counters::malformed);
+        break;
+    }
+    log(log_level::debug, h1::describe(why));
+    return refuse_with(code, h1::describe(why));
+}
+
+connection::step connection::refuse_late() {
+    return refuse_with(status::request_timeout, "the head of the request took too long");
+}
+
+/// Answers where there is no request, and ends the connection.
+connection::step connection::refuse_with(status code, std::string_view why) {
+    exchange* e = shard_->take_exchange();
+    e->started = shard_->owner().now();
+    request::parts nothing;
+    nothing.peer = &stream_->peer();
+    e->req.assign(nothing);
+    e->res = response(code, std::string(why) + '\n');
+    keep_alive_ = false;
+    lingers_ = true;
+    write_in_memory(*e);
+    answered(*e);
+    release(e);
+    return step::close;
+}
+
+connection::step connection::begin_exchange(std::size_t head_size) {
+    exchange* e = shard_->take_exchange();
+    exchange_ = e;
+    shard_->count(&counters::requests);
+    ++requests_;
+    if (!prepare(*e, head_size)) {
+        exchange_ = nullptr;
+        release(e);
+        shard_->count(&counters::malformed);
+        return refuse_with(status::bad_request, "the path is not a valid encoding");
+    }
+    const bool ready = call_handler(*e);
+    if (!ready || !e->body.complete() || !fits(*e)) return step::exchange;
+    write_in_memory(*e);
+    answered(*e);
+    exchange_ = nullptr;
+    release(e);
+    return may_continue() ? step::receive : step::close;
+}
+
+bool connection::prepare(exchange& e, std::size_t head_size) {
+    h1::request_head& head = shard_->head;
+    arena& memory = e.req.memory();
+    const char* const from = input_.data();
+    const std::string_view copy = memory.copy({from, head_size});
+    h1::rebase(head, from, head_size, copy.data());
+    input_.consume(head_size);
+
+    e.started = shard_->owner().now();
+    e.keep_alive = head.keep_alive;
+    const auto path = canonical_path(head.path, memory);
+    if (!path) return false;
+    e.req.assign({.method = head.method,
+                  .version = head.version,
+                  .method_text = head.method_text,
+                  .target = head.target,
+                  .path = *path,
+                  .query = head.query,
+                  .host = head.host,
+                  .peer = &stream_->peer()});
+    e.req.fields().adopt(head.fields.data(), head.fields.size());
+    if (head.framing != h1::body_framing::none) {
+        e.body.begin(*this, head.framing, head.content_length, head.expect_continue);
+        e.req.set_body(received_body(&e.body));
+    }
+    return true;
+}
+
+/// True when the answer is there, false when it has to be waited for.
+bool connection::call_handler(exchange& e) {
+    try {
+        return shard_->target().call(e.req, e.res, e.pending);
+    } catch (...) {
+        take_failure(e, std::current_exception());
+        return true;
+    }
+}
+
+void connection::take_failure(exchange& e, std::exception_ptr thrown) {
+    failure f = answer_to(std::move(thrown));
+    if (!f.reason.empty()) {
+        shard_->count(&counters::handler_errors);
+        log(log_level::error, "a handler failed for " + std::string(e.req.method_text()) + ' ' +
+                                  std::string(e.req.target()) + ": " + f.reason);
+    }
+    e.res = std::move(f.answer);
+}
+
+/// Whether another request may follow the one that was answered.
+bool connection::may_continue() noexcept {
+    return keep_alive_;
+}
+
+void connection::release(exchange* e) noexcept {
+    if (e == nullptr) return;
+    e->pending.reset();
+    e->res = response();
+    e->req.clear();
+    e->body.end();
+    e->body_bytes = 0;
+    shard_->give_back(e);
+}
+
+task<bool> connection::finish_exchange() {
+    exchange& e = *exchange_;
+    shard_->counters().add(&counters::in_flight);
+    bool ok = co_await call_and_answer(e);
+    if (ok && !e.body.complete()) ok = co_await discard_body(e);
+    shard_->counters().subtract(&counters::in_flight);
+    release(std::exchange(exchange_, nullptr));
+    co_return ok && may_continue();
+}
+
+task<bool> connection::call_and_answer(exchange& e) {
+    if (e.pending) {
+        phase_ = phase::handler;
+        disarm();
+        guarded_call<response> call(std::move(e.pending), handler_context_);
+        if (!stream_->watch_hangup(this)) client_gone_ = true;
+        if (client_gone_) {
+            call.cancel();
+        }
+        co_await call;
+        stream_->watch_hangup(nullptr);
+        if (call.was_stopped()) {
+            if (client_gone_) shard_->count(&counters::clients_gone);
+            reset_ = true;
+            co_return false;
+        }
+        if (auto thrown = call.exception()) {
+            take_failure(e, std::move(thrown));
+        } else {
+            e.res = call.take();
+        }
+    }
+    const bool ok = co_await write_answer(e);
+    if (ok) answered(e);
+    co_return ok;
+}
+
+task<bool> connection::discard_body(exchange& e) {
+    const server_options& o = shard_->options();
+    const std::uint64_t before = e.body.received();
+    const time_point until = shard_->owner().now() + o.timeouts.linger;
+    while (keep_alive_ && !e.body.continue_is_due()) {
+        e.body.set_patience(until - shard_->owner().now());
+        const auto piece = co_await e.body.read();
+        if (!piece) break;
+        if (e.body.complete()) co_return true;
+        if (e.body.received() - before > o.limits.discard) break;
+        if (shard_->owner().now() >= until) break;
+    }
+    // RFC 9112 section 9.3: what is left of the body must not be taken for the next request.
+    if (!e.body.complete()) shard_->count(&counters::bodies_not_discarded);
+    lingers_ = true;
+    co_return false;
+}
+
+task<std::expected<void, error>> connection::receive_more_body(request_body& body) {
+    if (!flush_now() && !co_await flush()) {
+        co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
+    }
+    const phase before = phase_;
+    const time_point since = shard_->owner().now();
+    phase_ = phase::body;
+    timed_out_ = false;
+    // A full block means that much is coming: a larger one saves system calls.
+    const bool bulk = body.received() > buffer::default_capacity;
+    net::receive bytes = stream_->receive(bulk ? 64 * 1024 : buffer::default_capacity);
+    wait_ = &bytes;
+    arm_in(body.patience());
+    auto received = co_await as_result(bytes);
+    wait_ = nullptr;
+    disarm();
+    phase_ = before;
+    body.waited(shard_->owner().now() - since);
+    if (!received) co_return std::unexpected(body_failure(std::move(received).error()));
+    take_input(std::move(*received));
+    if (body.too_slow()) {
+        shard_->count(&counters::body_too_slow);
+        keep_alive_ = false;
+        lingers_ = true;
+        co_return std::unexpected(error(errc::too_slow, "body", coracle::phase::receive));
+    }
+    co_return std::expected<void, error>();
+}
+
+error connection::body_failure(error e) {
+    keep_alive_ = false;
+    if (!timed_out_) return e;
+    shard_->count(&counters::body_timeouts);
+    lingers_ = true;
+    return {std::errc::timed_out, "body", coracle::phase::receive};
+}
+
+task<> connection::linger() {
+    // RFC 9112 section 9.6: closing at once could reset the answer away before the peer reads it.
+    const time_point until = shard_->owner().now() + shard_->options().timeouts.linger;
+    stream_->shutdown_output();
+    input_.release();
+    phase_ = phase::linger;
+    timed_out_ = false;
+    arm(until);
+    while (!timed_out_) {
+        net::receive bytes = stream_->receive();
+        wait_ = &bytes;
+        auto received = co_await as_result(bytes);
+        wait_ = nullptr;
+        if (!received) break;
+    }
+    disarm();
+}
+
+} // namespace coracle::http::detail

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "http/h1/head_parser.hpp"
+#include "http/server/shard.hpp"
+
+#include <coracle/runtime/spawn.hpp>
+#include <coracle/runtime/timer.hpp>
+
+namespace coracle::http::detail {
+
+/// One HTTP/1 connection: reads heads, calls the handler, writes answers in order. Answers that are
+/// there at once are made without a coroutine, and those to one read leave in one write; the rest is
+/// done by a task of its own for each exchange.
+class connection final : public coracle::detail::spawned,
+                         public shard_link,
+                         deadline,
+                         hangup_watch {
+public:
+    connection(shard& owner, std::unique_ptr<net::byte_stream> stream);
+    ~connection() override;
+
+    void start();
+    /// Asks it to end: now when it is idle, else when its answer is out.
+    void drain() noexcept;
+    /// Ends it now.
+    void cut() noexcept;
+
+    // What the body of a request needs of its connection.
+    shard& owner() noexcept { return *shard_; }
+    buffer& input() noexcept { return input_; }
+    /// Waits for more bytes of a body, at most the time that bodies have.
+    task<std::expected<void, error>> receive_more_body(request_body& body);
+    task<std::expected<void, error>> send_continue();
+
+private:
+    friend class stream_writer;
+
+    enum class phase : std::uint8_t { idle, head, body, handler, write, linger };
+    enum class step : std::uint8_t { receive, exchange, yield, close };
+
+    task<> serve();
+    task<> pause();
+    void over() noexcept override;
+    void expired() noexcept override;
+    static void peer_gone(hangup_watch& w) noexcept;
+
+    // Reading heads.
+    void await_head() noexcept;
+    step process();
+    step refuse(h1::parse_error why);
+    step refuse_late();
+    step refuse_with(status code, std::string_view why);
+    step begin_exchange(std::size_t head_size);
+    bool prepare(exchange& e, std::size_t head_size);
+    bool call_handler(exchange& e);
+    void take_failure(exchange& e, std::exception_ptr thrown);
+    void take_input(buffer received);
+
+    // One exchange that needs to wait.
+    task<bool> finish_exchange();
+    task<bool> call_and_answer(exchange& e);
+    task<bool> discard_body(exchange& e);
+    task<> linger();
+    error body_failure(error e);
+
+    // Writing.
+    bool fits(const exchange& e) const noexcept;
+    void write_head(exchange& e, std::optional<std::uint64_t> length, bool chunked);
+    void write_in_memory(exchange& e);
+    task<bool> write_answer(exchange& e);
+    task<bool> write_bytes(exchange& e);
+    task<bool> write_file(exchange& e);
+    task<bool> write_stream(exchange& e);
+    task<bool> write_upgrade(exchange& e);
+    bool flush_now();
+    task<bool> flush();
+    task<bool> send_all(std::span<slice> pieces);
+    void answered(exchange& e);
+    void release(exchange* e) noexcept;
+    bool may_continue() noexcept;
+
+    template <class Op>
+    task<bool> finish_write(Op& op);
+    void log(log_level level, std::string_view text) const;
+
+    shard* shard_;
+    std::unique_ptr<net::byte_stream> stream_;
+    buffer input_;
+    buffer output_;
+    h1::request_parser parser_;
+    exchange* exchange_ = nullptr;
+    coracle::detail::context* handler_context_ = nullptr;
+    coracle::detail::waiter* wait_ = nullptr; ///< what the deadline ends
+    const std::int64_t* progress_ = nullptr;  ///< of the write under way
+    std::int64_t progress_seen_ = 0;
+    time_point retires_; ///< when it is to be closed for its age
+    std::uint32_t requests_ = 0;
+    phase phase_ = phase::idle;
+    bool keep_alive_ = true;
+    bool timed_out_ = false;
+    bool closing_ = false;
+    bool client_gone_ = false;
+    bool reset_ = false;
+    bool lingers_ = false;
+};
+
+} // namespace coracle::http::detail

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "http/h1/chunked_decoder.hpp"
+
+#include <coracle/http/body.hpp>
+#include <coracle/runtime/clock.hpp>
+
+namespace coracle::http::detail {
+
+class connection;
+
+/// The body of a request as it comes off an HTTP/1 connection (RFC 9112 sections 6 and 7).
+class request_body final : public body_source {
+public:
+    void begin(connection& c, h1::body_framing framing, std::uint64_t length, bool expects_continue);
+    void end() noexcept { framing_ = h1::body_framing::none; }
+
+    task<std::expected<std::string_view, error>> read() override;
+    std::optional<std::uint64_t> length() const noexcept override;
+
+    /// Whether all of it has been taken off the connection.
+    bool complete() const noexcept { return framing_ == h1::body_framing::none; }
+    /// Whether the client still waits for a 100 (RFC 9110 section 10.1.1).
+    bool continue_is_due() const noexcept { return continue_due_; }
+    /// What is certain to come; unknown for a chunked body.
+    std::uint64_t left() const noexcept { return left_; }
+    /// How long one read waits for bytes.
+    duration patience() const noexcept { return patience_; }
+    void set_patience(duration d) noexcept { patience_ = d; }
+    /// Adds to the time spent waiting for the client, which its rate is measured against.
+    void waited(duration d) noexcept { waited_ += d; }
+    /// Whether the client has sent less than the minimum rate.
+    bool too_slow() const noexcept;
+    std::uint64_t received() const noexcept { return received_; }
+
+private:
+    std::expected<std::string_view, error> next_piece();
+    std::expected<std::string_view, error> next_of_length();
+    std::expected<std::string_view, error> next_of_chunks();
+    std::expected<std::string_view, error> counted(std::string_view piece);
+
+    connection* connection_ = nullptr;
+    h1::body_framing framing_ = h1::body_framing::none;
+    bool continue_due_ = false;
+    std::uint64_t length_ = 0;
+    std::uint64_t left_ = 0;
+    std::uint64_t received_ = 0;
+    std::size_t lent_ = 0; ///< bytes of the connection's buffer that the last piece showed
+    duration waited_{};
+    duration patience_{};
+    h1::chunked_decoder decoder_;
+};
+
+} // namespace coracle::http::detail

@@ -1,0 +1,48 @@
+#include <coracle/http/server.hpp>
+
+#include <coracle/runtime/signals.hpp>
+
+#include <csignal>
+#include <cstdio>
+
+namespace coracle::http {
+namespace {
+
+task<> watch_signals(signal_set& signals, server& s, runtime& rt) {
+    co_await signals.next();
+    rt.log().write(log_layer::http, log_level::info, "draining");
+    s.stop();
+    co_await signals.next();
+    rt.log().write(log_layer::http, log_level::warning, "cut by a second signal");
+    rt.stop();
+}
+
+} // namespace
+
+void serve(handler h, server_options options, unique_function<void(server&)> ready) {
+    // Before the threads of the loops are made, which inherit the mask.
+    signal_set signals{SIGINT, SIGTERM};
+    const runtime_options on{options.loops, options.pin, options.backend, options.log};
+    runtime rt(on);
+    server s(std::move(h), std::move(options));
+    s.open(rt);
+    if (ready) ready(s);
+    rt.run([&](loop& l) -> task<> {
+        if (l.index() == 0) {
+            spawn([&] { return watch_signals(signals, s, rt); }, "signals");
+        }
+        co_await s.run(l);
+    });
+}
+
+void serve(handler h, server_options options) {
+    serve(std::move(h), std::move(options), [](server& s) {
+        for (const net::address& a : s.addresses()) {
+            const bool is_path = a.family() == net::family::unix_path;
+            std::printf("listening on %s%s\n", is_path ? "" : "http://", a.to_string().c_str());
+        }
+        std::fflush(stdout);
+    });
+}
+
+} // namespace coracle::http

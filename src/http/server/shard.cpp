@@ -1,0 +1,160 @@
+#include "http/server/shard.hpp"
+
+#include "http/server/connection.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <cerrno>
+
+namespace coracle::http::detail {
+namespace {
+
+constexpr std::size_t output_capacity = 64 * 1024;
+constexpr std::size_t exchanges_kept = 64;
+
+bool out_of_resources(const error& e) noexcept {
+    return e == std::errc::too_many_files_open || e == std::errc::too_many_files_open_in_system ||
+           e == std::errc::no_buffer_space || e == std::errc::not_enough_memory;
+}
+
+} // namespace
+
+shard::shard(loop& owner, const handler& h, const server_options& o)
+    : owner_(&owner), handler_(h), options_(&o),
+      head_limits_{o.limits.head, o.limits.fields, o.limits.request_line, o.limits.field} {}
+
+shard::~shard() {
+    while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
+}
+
+void shard::open(const net::address& at, bool shared) {
+    socket_options o;
+    o.reuse_port = shared;
+    o.user_timeout_ms = static_cast<unsigned>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_->timeouts.write).count());
+    auto l = net::listener::open(*owner_, at, o);
+    if (!l) throw_exception(std::move(l).error());
+    listeners_.push_back(std::move(*l));
+}
+
+exchange* shard::take_exchange() {
+    if (free_ == nullptr) return new exchange;
+    --free_count_;
+    return std::exchange(free_, free_->next_free);
+}
+
+void shard::give_back(exchange* e) noexcept {
+    if (free_count_ == exchanges_kept) {
+        delete e;
+        return;
+    }
+    e->next_free = free_;
+    free_ = e;
+    ++free_count_;
+}
+
+buffer shard::take_output() {
+    if (output_) return std::move(output_);
+    return buffer(output_capacity);
+}
+
+void shard::give_back(buffer output) noexcept {
+    if (output.capacity() != output_capacity) return;
+    output.clear();
+    output_ = std::move(output);
+}
+
+const char* shard::date() noexcept {
+    const std::int64_t now = owner_->unix_time();
+    if (now != date_second_) {
+        date_second_ = now;
+        format_http_date(date_, now);
+    }
+    return date_;
+}
+
+void shard::opened(shard_link& c) noexcept {
+    connections_.push_back(c);
+    ++open_;
+    counters_.add(&server_counters::connections);
+    counters_.add(&server_counters::open);
+}
+
+void shard::closed() noexcept {
+    counters_.subtract(&server_counters::open);
+    --open_;
+    room_.set();
+    if (open_ == 0) empty_.set();
+}
+
+task<> shard::accept_from(net::listener* from) {
+    duration pause = std::chrono::milliseconds(5);
+    for (;;) {
+        if (open_ >= options_->limits.connections) {
+            count(&server_counters::accept_paused);
+            room_.reset();
+            co_await room_.wait();
+            continue;
+        }
+        auto accepted = co_await as_result(from->accept());
+        if (accepted) {
+            pause = std::chrono::milliseconds(5);
+            // It deletes itself when it ends.
+            (new connection(*this, std::move(*accepted)))->start();
+            continue;
+        }
+        if (coracle::detail::is_cancellation(accepted.error())) co_return;
+        count(&server_counters::accept_errors);
+        owner_->log().write(log_layer::http, log_level::warning, accepted.error().message());
+        if (!out_of_resources(accepted.error())) continue;
+        // The peers that wait are told, and the loop does not spin while nothing gets better.
+        from->refuse_one();
+        co_await sleep_for(pause);
+        pause = pause * 2 < std::chrono::seconds(1) ? pause * 2 : std::chrono::seconds(1);
+    }
+}
+
+void shard::drain() noexcept {
+    draining_ = true;
+    stop_.set();
+    for (shard_link* c = connections_.front(); c != nullptr; c = connections_.next(*c)) {
+        static_cast<connection*>(c)->drain();
+    }
+}
+
+void shard::cut_all() noexcept {
+    for (shard_link* c = connections_.front(); c != nullptr; c = connections_.next(*c)) {
+        static_cast<connection*>(c)->cut();
+    }
+}
+
+task<std::expected<void, error>> shard::run() {
+    auto accept_until_stopped = [this](task_group& group) -> task<> {
+        for (net::listener& l : listeners_) {
+            group.spawn([this, &l] { return accept_from(&l); }, "accept");
+        }
+        co_await stop_.wait();
+        group.cancel();
+    };
+    co_await as_result(with_task_group(accept_until_stopped));
+    for (net::listener& l : listeners_) l.close();
+
+    // Cancelled, not stopped: nothing is waited for.
+    const bool stopped = draining_;
+    drain();
+    empty_.reset();
+    if (open_ == 0) co_return std::expected<void, error>();
+    auto wait_until_empty = [this]() -> task<> { co_await empty_.wait(); };
+    if (stopped) {
+        co_await as_result(with_timeout(options_->timeouts.drain, wait_until_empty));
+    }
+    cut_all();
+    while (open_ != 0) {
+        co_await as_result(shielded(std::chrono::seconds(10), wait_until_empty));
+    }
+    co_return std::expected<void, error>();
+}
+
+} // namespace coracle::http::detail

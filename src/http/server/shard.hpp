@@ -1,0 +1,86 @@
+#pragma once
+
+#include "http/h1/head.hpp"
+#include "http/message/date.hpp"
+#include "http/server/counters.hpp"
+#include "http/server/exchange.hpp"
+
+#include <coracle/net/listener.hpp>
+#include <coracle/runtime/event.hpp>
+
+#include <vector>
+
+namespace coracle::http::detail {
+
+class connection;
+
+/// A connection's place in the list of its loop.
+struct shard_link : list_hook {};
+
+/// What one loop has of a server: its listeners, its connections, and what they share.
+class shard {
+public:
+    shard(loop& owner, const handler& h, const server_options& o);
+    ~shard();
+    shard(const shard&) = delete;
+    shard& operator=(const shard&) = delete;
+
+    void open(const net::address& at, bool shared);
+    const std::vector<net::listener>& listeners() const noexcept { return listeners_; }
+
+    /// Serves until `drain`, and until the last connection has ended.
+    task<std::expected<void, error>> run();
+    /// Begins the drain; on the loop's thread.
+    void drain() noexcept;
+    bool draining() const noexcept { return draining_; }
+
+    loop& owner() const noexcept { return *owner_; }
+    const handler& target() const noexcept { return handler_; }
+    const server_options& options() const noexcept { return *options_; }
+    const h1::head_limits& head_limits() const noexcept { return head_limits_; }
+
+    loop_counters& counters() noexcept { return counters_; }
+    const loop_counters& counters() const noexcept { return counters_; }
+    void count(loop_counters::member which) noexcept { counters_.add(which); }
+
+    exchange* take_exchange();
+    void give_back(exchange* e) noexcept;
+
+    /// An empty buffer for answers; one at a time is kept.
+    buffer take_output();
+    void give_back(buffer output) noexcept;
+
+    /// "Sun, 06 Nov 1994 08:49:37 GMT", rendered once a second.
+    const char* date() noexcept;
+
+    void opened(shard_link& c) noexcept;
+    void closed() noexcept;
+
+    /// The head that is being parsed: only its capacity outlives a call.
+    h1::request_head head;
+
+private:
+    task<> accept_from(net::listener* from);
+    void cut_all() noexcept;
+    void log_drain() const;
+
+    loop* owner_;
+    handler handler_;
+    const server_options* options_;
+    h1::head_limits head_limits_;
+    std::vector<net::listener> listeners_;
+    intrusive_list<shard_link> connections_;
+    std::size_t open_ = 0;
+    exchange* free_ = nullptr;
+    std::size_t free_count_ = 0;
+    buffer output_;
+    std::int64_t date_second_ = -1;
+    char date_[http_date_size];
+    event stop_;
+    event room_;
+    event empty_;
+    loop_counters counters_;
+    bool draining_ = false;
+};
+
+} // namespace coracle::http::detail

@@ -1,0 +1,295 @@
+#include "http/message/date.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/http/files.hpp>
+#include <coracle/http/router.hpp>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <initializer_list>
+#include <utility>
+
+namespace fs = std::filesystem;
+using namespace coracle;
+using namespace std::string_view_literals;
+using http::status;
+
+namespace {
+
+/// What an answer would send.
+std::string content(const http::response& r) {
+    if (r.body().type() != http::body::kind::file) return std::string(r.body().bytes());
+    const auto& part = r.body().file_part();
+    std::string text(part.size(), '\0');
+    const auto n = ::pread(part.fd(), text.data(), text.size(), static_cast<off_t>(part.offset()));
+    return n == static_cast<ssize_t>(text.size()) ? text : "short";
+}
+
+class serve_files_test : public ::testing::TestWithParam<net::beneath_method> {
+protected:
+    serve_files_test() {
+        all_.write("secret", "outside");
+        all_.write("root/a.txt", "0123456789");
+        all_.write("root/empty.css", "");
+        all_.write("root/.hidden", "dot");
+        all_.write("root/100%.txt", "percent");
+        all_.write("root/site/index.html", "<p>index");
+        all_.write("root/no index/x", "");
+        all_.write("root/a:b/index.html", "colon");
+        large_.assign(100'000, 'x');
+        large_.replace(50'000, 4, "here");
+        all_.write("root/large.bin", large_);
+        fs::create_symlink("../secret", root() / "escape");
+        fs::create_symlink("loop", root() / "loop");
+        EXPECT_EQ(::mkfifo((root() / "fifo").c_str(), 0600), 0);
+        set_time("a.txt", 784111777);
+        options_.how = GetParam();
+    }
+
+    fs::path root() const { return all_.path() / "root"; }
+
+    void set_time(const char* name, time_t seconds) const {
+        const timespec times[2] = {{0, UTIME_OMIT}, {seconds, 5}};
+        EXPECT_EQ(::utimensat(AT_FDCWD, (root() / name).c_str(), times, 0), 0);
+    }
+
+    using lines = std::initializer_list<std::pair<const char*, std::string>>;
+
+    /// Asks for a path as it stands in `request::path`.
+    http::response ask(http::method m, std::string_view path, lines fields = {},
+                       std::string_view query = {}) const {
+        return ask(http::serve_files(root(), options_), m, path, fields, query);
+    }
+    static http::response ask(const http::handler& h, http::method m, std::string_view path,
+                              lines fields = {}, std::string_view query = {}) {
+        http::request req;
+        for (const auto& [name, value] : fields) req.fields().add(name, value);
+        http::request::parts parts;
+        parts.method = m;
+        parts.method_text = http::to_string(m);
+        parts.path = path;
+        parts.query = query;
+        req.assign(parts);
+        http::response answer;
+        task<http::response> pending;
+        EXPECT_TRUE(h.call(req, answer, pending));
+        return answer;
+    }
+    http::response get(std::string_view path, lines fields = {}) const {
+        return ask(http::method::get, path, fields);
+    }
+
+    testing::temporary_directory all_;
+    std::string large_;
+    http::file_options options_;
+};
+
+std::string name_of(const ::testing::TestParamInfo<net::beneath_method>& info) {
+    return info.param == net::beneath_method::walk ? "walk" : "automatic";
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(both_ways, serve_files_test,
+                         ::testing::Values(net::beneath_method::automatic,
+                                           net::beneath_method::walk),
+                         name_of);
+
+TEST_P(serve_files_test, answers_with_a_file_and_its_fields) {
+    const auto r = get("/a.txt");
+    EXPECT_EQ(r.status(), status::ok);
+    EXPECT_EQ(content(r), "0123456789");
+    EXPECT_EQ(r.fields().get("Content-Type"), "text/plain; charset=utf-8");
+    EXPECT_EQ(r.fields().get("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(r.fields().get("Accept-Ranges"), "bytes");
+    EXPECT_EQ(r.fields().get("Last-Modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
+    EXPECT_TRUE(r.fields().get("ETag").starts_with("\"a-"));
+    EXPECT_FALSE(r.fields().contains("Cache-Control"));
+    EXPECT_EQ(get("/100%.txt").status(), status::ok);
+    EXPECT_EQ(get("/empty.css").status(), status::ok);
+}
+
+TEST_P(serve_files_test, sends_large_files_from_the_descriptor) {
+    const auto r = get("/large.bin");
+    EXPECT_EQ(r.body().type(), http::body::kind::file);
+    EXPECT_EQ(content(r), large_);
+    EXPECT_EQ(get("/a.txt").body().type(), http::body::kind::text);
+}
+
+TEST_P(serve_files_test, answers_head_like_get) {
+    const auto r = ask(http::method::head, "/a.txt", {{"Range", "bytes=0-0"}});
+    EXPECT_EQ(r.status(), status::ok);
+    EXPECT_EQ(r.body().size(), 10u);
+    EXPECT_TRUE(r.fields().contains("ETag"));
+}
+
+TEST_P(serve_files_test, refuses_other_methods) {
+    for (const auto m : {http::method::post, http::method::put, http::method::delete_,
+                         http::method::options, http::method::other}) {
+        const auto r = ask(m, "/a.txt");
+        EXPECT_EQ(r.status(), status::method_not_allowed);
+        EXPECT_EQ(r.fields().get("Allow"), "GET, HEAD");
+    }
+}
+
+TEST_P(serve_files_test, gives_nothing_from_outside_of_the_root) {
+    for (const auto path :
+         {"/../secret"sv, "/.."sv, "/site/../../secret"sv, "/..%2Fsecret"sv, "/..%2fsecret"sv,
+          "/%2e%2e/secret"sv, "/..\\secret"sv, "/..%5csecret"sv, "//etc/passwd"sv,
+          "/%2Fetc%2Fpasswd"sv, "/site//index.html"sv, "//"sv, "/./a.txt"sv, "/a.txt\0"sv,
+          "/a.txt\0.html"sv, "/escape"sv, "/escape/"sv, "/loop"sv, "/loop/"sv, "/fifo"sv, "/fifo/"sv,
+          "/a.txt/"sv, "/a.txt/b"sv, "/nothing"sv, "/no index/"sv, "/"sv, "*"sv, ""sv,
+          "/site\\index.html"sv}) {
+        const auto r = get(path);
+        EXPECT_EQ(r.status(), status::not_found) << path;
+        EXPECT_EQ(content(r), "404 Not Found\n") << path;
+    }
+    EXPECT_EQ(get("/" + std::string(300, 'x')).status(), status::not_found);
+    EXPECT_EQ(get("/" + std::string(10'000, 'x')).status(), status::not_found);
+    std::string deep;
+    for (int i = 0; i != 5000; ++i) deep += "/x";
+    EXPECT_EQ(get(deep).status(), status::not_found);
+    EXPECT_EQ(ask(http::serve_files("/dev"), http::method::get, "/null").status(),
+              status::not_found);
+}
+
+TEST_P(serve_files_test, hides_dotfiles_unless_told_otherwise) {
+    EXPECT_EQ(get("/.hidden").status(), status::not_found);
+    options_.hidden = true;
+    EXPECT_EQ(content(get("/.hidden")), "dot");
+    EXPECT_EQ(get("/..").status(), status::not_found);
+}
+
+TEST_P(serve_files_test, adds_the_slash_of_a_directory_and_finds_its_index) {
+    const auto r = get("/site");
+    EXPECT_EQ(r.status(), status::moved_permanently);
+    EXPECT_EQ(r.fields().get("Location"), "./site/");
+    EXPECT_EQ(content(get("/site/")), "<p>index");
+    EXPECT_EQ(get("/site/").fields().get("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(get("/no index").fields().get("Location"), "./no%20index/");
+    EXPECT_EQ(get("/a:b").fields().get("Location"), "./a%3Ab/");
+    EXPECT_EQ(ask(http::method::get, "/site", {}, "a=b").fields().get("Location"), "./site/?a=b");
+    options_.index.clear();
+    EXPECT_EQ(get("/site/").status(), status::not_found);
+}
+
+TEST_P(serve_files_test, takes_the_path_from_the_route) {
+    http::router routes;
+    routes.get("/static/{*path}", http::serve_files(root(), options_));
+    const http::handler h = routes;
+    EXPECT_EQ(content(ask(h, http::method::get, "/static/a.txt")), "0123456789");
+    EXPECT_EQ(ask(h, http::method::get, "/static/a.txt/").status(), status::not_found);
+    EXPECT_EQ(ask(h, http::method::get, "/static//a.txt").status(), status::not_found);
+    all_.write("root/index.html", "top");
+    all_.write("root/static/index.html", "wrong");
+    EXPECT_EQ(content(ask(h, http::method::get, "/static/")), "top");
+    EXPECT_EQ(ask(h, http::method::get, "/a.txt").status(), status::not_found);
+}
+
+TEST_P(serve_files_test, answers_conditional_requests) {
+    const std::string tag(get("/a.txt").fields().get("ETag"));
+    const auto unchanged = get("/a.txt", {{"If-None-Match", tag}});
+    EXPECT_EQ(unchanged.status(), status::not_modified);
+    EXPECT_EQ(unchanged.fields().get("ETag"), tag);
+    EXPECT_EQ(unchanged.body().size(), 0u);
+    EXPECT_EQ(get("/a.txt", {{"If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"}}).status(),
+              status::not_modified);
+    EXPECT_EQ(get("/a.txt", {{"If-Match", "\"other\""}}).status(), status::precondition_failed);
+    EXPECT_EQ(get("/a.txt", {{"If-Match", tag}}).status(), status::ok);
+
+    set_time("a.txt", 784111778);
+    EXPECT_EQ(get("/a.txt", {{"If-None-Match", tag}}).status(), status::ok);
+}
+
+TEST_P(serve_files_test, answers_with_one_range) {
+    const auto r = get("/a.txt", {{"Range", "bytes=2-4"}});
+    EXPECT_EQ(r.status(), status::partial_content);
+    EXPECT_EQ(r.fields().get("Content-Range"), "bytes 2-4/10");
+    EXPECT_EQ(content(r), "234");
+    EXPECT_EQ(content(get("/a.txt", {{"Range", "bytes=-1"}})), "9");
+
+    const auto large = get("/large.bin", {{"Range", "bytes=50000-69999"}});
+    EXPECT_EQ(large.fields().get("Content-Range"), "bytes 50000-69999/100000");
+    EXPECT_EQ(large.body().type(), http::body::kind::file);
+    EXPECT_EQ(content(large), large_.substr(50'000, 20'000));
+    EXPECT_EQ(content(get("/large.bin", {{"Range", "bytes=50000-50003"}})), "here");
+}
+
+TEST_P(serve_files_test, says_when_a_range_cannot_be_had) {
+    const auto r = get("/a.txt", {{"Range", "bytes=10-"}});
+    EXPECT_EQ(r.status(), status::range_not_satisfiable);
+    EXPECT_EQ(r.fields().get("Content-Range"), "bytes */10");
+    EXPECT_EQ(get("/a.txt", {{"Range", "bytes=0-0,2-2"}}).status(), status::ok);
+    EXPECT_EQ(get("/empty.css", {{"Range", "bytes=0-0"}}).status(), status::ok);
+}
+
+TEST_P(serve_files_test, applies_a_range_only_to_what_if_range_names) {
+    const std::string tag(get("/a.txt").fields().get("ETag"));
+    EXPECT_EQ(get("/a.txt", {{"Range", "bytes=0-0"}, {"If-Range", tag}}).status(),
+              status::partial_content);
+    const auto r = get("/a.txt", {{"Range", "bytes=0-0"}, {"If-Range", "\"old\""}});
+    EXPECT_EQ(r.status(), status::ok);
+    EXPECT_EQ(content(r), "0123456789");
+    EXPECT_EQ(get("/a.txt", {{"Range", "bytes=99-"}, {"If-Range", "\"old\""}}).status(),
+              status::ok);
+}
+
+TEST_P(serve_files_test, sends_cache_control_when_told_to) {
+    options_.cache_control = "max-age=60";
+    const auto r = get("/a.txt");
+    EXPECT_EQ(r.fields().get("Cache-Control"), "max-age=60");
+    const std::string tag(r.fields().get("ETag"));
+    EXPECT_EQ(get("/a.txt", {{"If-None-Match", tag}}).fields().get("Cache-Control"), "max-age=60");
+    EXPECT_FALSE(get("/nothing").fields().contains("Cache-Control"));
+}
+
+TEST_P(serve_files_test, says_403_where_the_system_refuses) {
+    if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+    ASSERT_EQ(::chmod((root() / "a.txt").c_str(), 0), 0);
+    EXPECT_EQ(get("/a.txt").status(), status::forbidden);
+}
+
+TEST_P(serve_files_test, says_503_without_descriptors) {
+    const http::handler h = http::serve_files(root(), options_);
+    rlimit old{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+    // The lowest free number is the first that cannot be had.
+    const int next = ::dup(0);
+    ASSERT_GE(next, 0);
+    ::close(next);
+    const rlimit none{static_cast<rlim_t>(next), old.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto r = ask(h, http::method::get, "/a.txt");
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+    EXPECT_EQ(r.status(), status::service_unavailable);
+    EXPECT_EQ(r.fields().get("Retry-After"), "1");
+}
+
+TEST(serve_files, throws_when_the_root_is_no_directory) {
+    const testing::temporary_directory all;
+    const auto file = all.write("f", "").string();
+    EXPECT_THROW(http::serve_files(file), exception);
+    EXPECT_THROW(http::serve_files(file + "/nothing"), exception);
+}
+
+TEST(file_range, closes_what_it_holds_when_it_takes_another) {
+    const auto is_open = [](int fd) { return ::fcntl(fd, F_GETFD) >= 0; };
+    const int first = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int second = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    {
+        http::file_range a(first, 1, 2);
+        http::file_range b(second, 3, 4);
+        a = std::move(b);
+        EXPECT_FALSE(is_open(first));
+        EXPECT_TRUE(is_open(second));
+        EXPECT_EQ(a.fd(), second);
+        EXPECT_EQ(a.offset(), 3u);
+        EXPECT_EQ(a.size(), 4u);
+        EXPECT_EQ(b.fd(), -1);
+    }
+    EXPECT_FALSE(is_open(second));
+}
