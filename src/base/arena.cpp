@@ -23,15 +23,12 @@ void arena::release() noexcept {
     next_ = end_ = nullptr;
 }
 
-void arena::reset() noexcept {
-    if (chunk_ == nullptr) return;
+void arena::release_later_chunks() noexcept {
     while (chunk_->previous != nullptr) {
         chunk* c = chunk_;
         chunk_ = c->previous;
         detail::deallocate_block(c, c->size);
     }
-    next_ = reinterpret_cast<char*>(chunk_ + 1);
-    end_ = reinterpret_cast<char*>(chunk_) + chunk_->size;
 }
 
 } // namespace coracle

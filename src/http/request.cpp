@@ -33,12 +33,6 @@ void request::assign(const parts& p) {
     param_count_ = 0;
 }
 
-void request::clear() noexcept {
-    assign({});
-    fields_.clear();
-    body_ = received_body();
-}
-
 void request::add_param(std::string_view name, std::string_view value) {
     if (param_count_ != most_params) params_[param_count_++] = {name, value};
 }

@@ -11,7 +11,7 @@ response stream(body::stream_function write, std::string_view type) {
 response upgrade(std::string_view protocol, response::upgrade_function run) {
     response r(status::switching_protocols);
     r.set("Upgrade", protocol);
-    r.upgrade() = std::move(run);
+    r.set_upgrade(std::move(run));
     return r;
 }
 

@@ -68,6 +68,7 @@ void loop::run_posted() noexcept {
 }
 
 void loop::run_ready() noexcept {
+    if (ready_.empty() && completed_.empty()) return;
     intrusive_list<detail::runnable> batch;
     batch.splice(ready_);
     while (detail::runnable* r = batch.pop_front()) {

@@ -84,9 +84,10 @@ void deadline_wheel::insert(wheel_entry& d) noexcept {
     d.visited = time_point(duration(visit_tick * tick));
     occupied_[level] |= std::uint64_t{1} << slot;
     wheel_[level][slot].push_back(d);
+    if (d.visited < next_) next_ = d.visited;
 }
 
-time_point deadline_wheel::next() const noexcept {
+time_point deadline_wheel::find_next() const noexcept {
     std::int64_t first = -1;
     for (unsigned level = 0; level != levels; ++level) {
         if (occupied_[level] == 0) continue;
@@ -102,7 +103,7 @@ time_point deadline_wheel::next() const noexcept {
 void deadline_wheel::advance(time_point now) noexcept {
     const std::int64_t target = ticks_of(now);
     for (;;) {
-        const time_point upcoming = next();
+        const time_point upcoming = find_next();
         if (upcoming > now || upcoming == time_point::max()) break;
         ticks_ = ticks_of(upcoming);
         for (unsigned level = levels; level-- != 0;) {
@@ -115,6 +116,7 @@ void deadline_wheel::advance(time_point now) noexcept {
         }
     }
     if (ticks_ < target) ticks_ = target;
+    next_ = find_next();
 }
 
 void deadline_wheel::visit(intrusive_list<wheel_entry>& slot, time_point now) noexcept {

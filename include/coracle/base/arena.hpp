@@ -22,14 +22,16 @@ public:
           end_(std::exchange(other.end_, nullptr)) {}
     arena& operator=(arena&& other) noexcept {
         if (this != &other) {
-            release();
+            if (chunk_ != nullptr) release();
             chunk_ = std::exchange(other.chunk_, nullptr);
             next_ = std::exchange(other.next_, nullptr);
             end_ = std::exchange(other.end_, nullptr);
         }
         return *this;
     }
-    ~arena() { release(); }
+    ~arena() {
+        if (chunk_ != nullptr) release();
+    }
 
     /// Uninitialised memory, aligned to `alignment` (a power of two, at most 16).
     void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
@@ -57,7 +59,12 @@ public:
     void release() noexcept;
 
     /// Frees everything but the first chunk, for the next message.
-    void reset() noexcept;
+    void reset() noexcept {
+        if (chunk_ == nullptr) return;
+        if (chunk_->previous != nullptr) release_later_chunks();
+        next_ = reinterpret_cast<char*>(chunk_ + 1);
+        end_ = reinterpret_cast<char*>(chunk_) + chunk_->size;
+    }
 
 private:
     struct alignas(std::max_align_t) chunk {
@@ -66,6 +73,7 @@ private:
     };
 
     void* allocate_in_new_chunk(std::size_t size);
+    void release_later_chunks() noexcept;
 
     chunk* chunk_ = nullptr;
     char* next_ = nullptr;

@@ -109,16 +109,16 @@ public:
         b.literal_ = bytes;
         return b;
     }
-    static body file(file_range range) noexcept {
+    static body file(file_range range) {
         body b;
         b.kind_ = kind::file;
-        b.file_ = std::move(range);
+        b.source_ = std::make_unique<source>(std::move(range), stream_function());
         return b;
     }
-    static body stream(stream_function f) noexcept {
+    static body stream(stream_function f) {
         body b;
         b.kind_ = kind::stream;
-        b.stream_ = std::move(f);
+        b.source_ = std::make_unique<source>(file_range(), std::move(f));
         return b;
     }
     body(body&&) noexcept = default;
@@ -131,20 +131,35 @@ public:
     std::string_view bytes() const noexcept {
         return kind_ == kind::text ? std::string_view(text_) : literal_;
     }
-    const file_range& file_part() const noexcept { return file_; }
-    stream_function& stream_part() noexcept { return stream_; }
+    /// Only for kind::file.
+    const file_range& file_part() const noexcept { return source_->file; }
+    /// Only for kind::stream.
+    stream_function& stream_part() noexcept { return source_->stream; }
     /// Nothing for a stream.
     std::optional<std::uint64_t> size() const noexcept {
         if (kind_ == kind::stream) return std::nullopt;
-        return kind_ == kind::file ? file_.size() : bytes().size();
+        return kind_ == kind::file ? source_->file.size() : bytes().size();
+    }
+
+    /// Empty again; the memory of a text is kept.
+    void clear() noexcept {
+        kind_ = kind::empty;
+        text_.clear();
+        literal_ = {};
+        source_.reset();
     }
 
 private:
+    struct source {
+        file_range file;
+        stream_function stream;
+    };
+
     kind kind_ = kind::empty;
     std::string text_;
     std::string_view literal_;
-    file_range file_;
-    stream_function stream_;
+    /// Apart, so that the common answer stays small.
+    std::unique_ptr<source> source_;
 };
 
 } // namespace coracle::http

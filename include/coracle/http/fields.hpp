@@ -44,7 +44,11 @@ public:
     /// Replaces all such lines by one. Throws as `add`.
     void set(std::string_view name, std::string_view value);
     void remove(std::string_view name) noexcept;
-    void clear() noexcept;
+    void clear() noexcept {
+        memory_.reset();
+        lines_ = nullptr;
+        size_ = capacity_ = 0;
+    }
 
     /// For codecs: replaces the lines by ones whose texts live in `memory()`, or longer.
     void adopt(const field* lines, std::size_t count);

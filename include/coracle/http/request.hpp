@@ -92,8 +92,12 @@ public:
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
     void set_body(received_body b) noexcept { body_ = b; }
-    /// Forgets everything and keeps memory for the next.
-    void clear() noexcept;
+    /// Makes room for the next: its views are gone, its memory is kept.
+    void clear() noexcept {
+        fields_.clear();
+        body_ = received_body();
+        param_count_ = 0;
+    }
     arena& memory() noexcept { return fields_.memory(); }
 
 private:

@@ -66,14 +66,27 @@ public:
     /// The media type that goes out when no Content-Type field is set; may be empty.
     std::string_view default_type() const noexcept { return type_; }
 
-    upgrade_function& upgrade() noexcept { return upgrade_; }
+    /// What takes over the connection behind a 101, or null.
+    upgrade_function* upgrade() noexcept { return upgrade_.get(); }
+    void set_upgrade(upgrade_function run) {
+        upgrade_ = std::make_unique<upgrade_function>(std::move(run));
+    }
+
+    /// As new; memory is kept.
+    void clear() noexcept {
+        status_ = http::status::ok;
+        type_ = {};
+        body_.clear();
+        if (!fields_.empty()) fields_.clear();
+        upgrade_.reset();
+    }
 
 private:
     http::status status_ = http::status::ok;
     http::body body_;
     std::string_view type_;
     http::fields fields_;
-    upgrade_function upgrade_;
+    std::unique_ptr<upgrade_function> upgrade_;
 };
 
 /// A response whose body `write(writer)` makes while it is sent: chunked for HTTP/1.1. `write` is

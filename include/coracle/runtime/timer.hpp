@@ -116,7 +116,7 @@ public:
     /// Fires what is due and moves on what was postponed.
     void advance(time_point now) noexcept;
     /// A time at which `advance` should be called; max when nothing stands in the wheel.
-    time_point next() const noexcept;
+    time_point next() const noexcept { return next_; }
 
 private:
     static constexpr unsigned levels = 4;
@@ -129,11 +129,13 @@ private:
     static std::int64_t ticks_up(time_point t) noexcept {
         return (t.time_since_epoch().count() + tick - 1) / tick;
     }
+    time_point find_next() const noexcept;
     void visit(intrusive_list<wheel_entry>& slot, time_point now) noexcept;
 
     intrusive_list<wheel_entry> wheel_[levels][slots];
     std::uint64_t occupied_[levels] = {};
     std::int64_t ticks_;
+    time_point next_ = time_point::max();
 };
 
 } // namespace detail

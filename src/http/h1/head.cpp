@@ -1,52 +1,72 @@
 #include "http/h1/head.hpp"
 
+#include <cassert>
 #include <cstdint>
 
 namespace coracle::http::h1 {
 
 namespace {
 
+// Compared as numbers: `from` may be gone, and views of literals are unrelated to it.
 class mover {
 public:
     mover(const char* from, std::size_t size, const char* to) noexcept
-        : from_{reinterpret_cast<std::uintptr_t>(from)}, size_{size}, to_{to} {}
+        : from_{reinterpret_cast<std::uintptr_t>(from)}, size_{size},
+          distance_{reinterpret_cast<std::uintptr_t>(to) - from_} {}
 
-    // Compared as numbers: views of literals are unrelated to `from`, and stay.
-    void operator()(std::string_view& view) const noexcept {
-        const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(view.data()) - from_;
-        if (view.data() != nullptr && offset <= size_) {
-            view = {to_ + offset, view.size()};
-        }
+    // A view of a literal or of nothing stays. Without a branch, since it is as often one as the
+    // other.
+    void move_if_inside(std::string_view& view) const noexcept {
+        move(view, is_inside(view) ? distance_ : 0);
     }
 
-    void operator()(std::vector<head_field>& fields) const noexcept {
+    void move_inside(std::string_view& view) const noexcept {
+        assert(is_inside(view));
+        move(view, distance_);
+    }
+
+    void move_inside(std::vector<head_field>& fields) const noexcept {
         for (head_field& field : fields) {
-            (*this)(field.name);
-            (*this)(field.value);
+            move_inside(field.name);
+            move_inside(field.value);
         }
     }
 
 private:
+    static std::uintptr_t address(std::string_view view) noexcept {
+        return reinterpret_cast<std::uintptr_t>(view.data());
+    }
+
+    static void move(std::string_view& view, std::uintptr_t distance) noexcept {
+        view = {reinterpret_cast<const char*>(address(view) + distance), view.size()};
+    }
+
+    bool is_inside(std::string_view view) const noexcept {
+        return address(view) - from_ <= size_;
+    }
+
     std::uintptr_t from_;
     std::size_t size_;
-    const char* to_;
+    std::uintptr_t distance_;
 };
 
 }  // namespace
 
 void rebase(request_head& head, const char* from, std::size_t size, const char* to) noexcept {
     const mover move{from, size, to};
-    for (std::string_view* view :
-         {&head.method_text, &head.target, &head.scheme, &head.path, &head.query, &head.host}) {
-        move(*view);
-    }
-    move(head.fields);
+    move.move_inside(head.method_text);
+    move.move_inside(head.target);
+    move.move_if_inside(head.scheme);
+    move.move_if_inside(head.path);
+    move.move_if_inside(head.query);
+    move.move_if_inside(head.host);
+    move.move_inside(head.fields);
 }
 
 void rebase(response_head& head, const char* from, std::size_t size, const char* to) noexcept {
     const mover move{from, size, to};
-    move(head.reason);
-    move(head.fields);
+    move.move_if_inside(head.reason);
+    move.move_inside(head.fields);
 }
 
 }  // namespace coracle::http::h1

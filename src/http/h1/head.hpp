@@ -90,8 +90,9 @@ struct parse_result {
     std::size_t consumed = 0;
 };
 
-/// Moves every view of `head` that points into the `size` bytes at `from` to the copy of these
-/// bytes at `to`. `from` may already be gone.
+/// Moves the views of `head`, which was parsed from the `size` bytes at `from`, to the copy of these
+/// bytes at `to`; a literal path stays. `from` may already be gone. A view that is null is
+/// left alone.
 void rebase(request_head& head, const char* from, std::size_t size, const char* to) noexcept;
 void rebase(response_head& head, const char* from, std::size_t size, const char* to) noexcept;
 

@@ -1,5 +1,6 @@
 #include "http/h1/target.hpp"
 
+#include "http/h1/scan_kernels.hpp"
 #include "http/message/char_table.hpp"
 
 #include <cstring>
@@ -47,14 +48,13 @@ bool is_bracketed(std::string_view inside) noexcept {
 
 // How much of `text` is a reg-name.
 std::size_t name_size(std::string_view text) noexcept {
-    std::size_t at = 0;
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const char* at = begin;
     for (;;) {
-        while (at < text.size() && is_char(text[at], char_host)) {
-            ++at;
-        }
-        if (text.size() - at < 3 || text[at] != '%' || hex_value(text[at + 1]) < 0 ||
-            hex_value(text[at + 2]) < 0) {
-            return at;
+        at = vector_kernel::skip_host(begin, at, end);
+        if (end - at < 3 || *at != '%' || hex_value(at[1]) < 0 || hex_value(at[2]) < 0) {
+            return static_cast<std::size_t>(at - begin);
         }
         at += 3;
     }

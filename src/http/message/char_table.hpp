@@ -13,6 +13,7 @@ enum char_class : std::uint8_t {
     char_host = 8,    ///< a reg-name without "%": unreserved and sub-delims, RFC 3986 section 3.2.2
     char_digit = 16,
     char_alpha = 32,
+    char_path = 64,  ///< char_target without "?"
 };
 
 namespace detail {
@@ -42,6 +43,7 @@ constexpr std::array<std::uint8_t, 256> make_char_table() {
         bits |= bit_if(visible && !char_in(byte, "#<>\""), char_target);
         bits |= bit_if(visible || byte >= 0x80 || byte == ' ' || byte == '\t', char_value);
         bits |= bit_if(digit || alpha || char_in(byte, "-._~!$&'()*+,;="), char_host);
+        bits |= bit_if(visible && !char_in(byte, "#<>\"?"), char_path);
         bits |= bit_if(digit, char_digit);
         bits |= bit_if(alpha, char_alpha);
         table[i] = static_cast<std::uint8_t>(bits);

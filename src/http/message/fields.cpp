@@ -119,12 +119,6 @@ void fields::remove(std::string_view name) noexcept {
     size_ = kept;
 }
 
-void fields::clear() noexcept {
-    memory_.reset();
-    lines_ = nullptr;
-    size_ = capacity_ = 0;
-}
-
 void fields::adopt(const field* lines, std::size_t count) {
     lines_ = memory_.allocate_array<field>(count == 0 ? 1 : count);
     if (count != 0) std::memcpy(static_cast<void*>(lines_), lines, count * sizeof(field));

@@ -34,12 +34,12 @@ bool match_from(const route_node& node, std::string_view path, route_match& foun
         if (match_from(*c, behind, found)) return true;
     }
     if (node.parameter && !segment.empty() && found.count != std::size(found.values)) {
-        found.values[found.count++] = segment;
+        found.values[found.count++] = {segment.data(), segment.size()};
         if (match_from(*node.parameter, behind, found)) return true;
         --found.count;
     }
     if (node.rest && found.count != std::size(found.values)) {
-        found.values[found.count++] = path.substr(1);
+        found.values[found.count++] = {path.data() + 1, path.size() - 1};
         found.node = node.rest.get();
         return true;
     }

@@ -31,9 +31,13 @@ struct route_node {
 };
 
 struct route_match {
+    struct value {
+        const char* data;
+        std::size_t size;
+    };
     const route_node* node = nullptr;
     std::size_t count = 0;
-    std::string_view values[16];
+    value values[16]; ///< the first `count` are set
 };
 
 /// Adds a pattern; throws on a malformed one. Gives its node and the names of its parameters.

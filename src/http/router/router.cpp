@@ -24,7 +24,7 @@ public:
         const auto* entry = detail::find_method(*found.node, req.method(), req.method_text());
         if (entry == nullptr) return other_method(*found.node, req, answer);
         for (std::size_t i = 0; i != found.count; ++i) {
-            req.add_param(entry->names[i], found.values[i]);
+            req.add_param(entry->names[i], {found.values[i].data, found.values[i].size});
         }
         return entry->target.call(req, answer, pending);
     }

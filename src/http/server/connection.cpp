@@ -278,8 +278,8 @@ bool connection::may_continue() noexcept {
 
 void connection::release(exchange* e) noexcept {
     if (e == nullptr) return;
-    e->pending.reset();
-    e->res = response();
+    if (e->pending) e->pending.reset();
+    e->res.clear();
     e->req.clear();
     e->body.end();
     e->body_bytes = 0;

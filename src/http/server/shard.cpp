@@ -1,5 +1,6 @@
 #include "http/server/shard.hpp"
 
+#include "http/h1/head_writer.hpp"
 #include "http/server/connection.hpp"
 
 #include <coracle/runtime/sleep.hpp>
@@ -7,6 +8,7 @@
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <cerrno>
+#include <cstring>
 
 namespace coracle::http::detail {
 namespace {
@@ -66,13 +68,16 @@ void shard::give_back(buffer output) noexcept {
     output_ = std::move(output);
 }
 
-const char* shard::date() noexcept {
+const shard::head_start& shard::start_of_head() noexcept {
     const std::int64_t now = owner_->unix_time();
     if (now != date_second_) {
         date_second_ = now;
-        format_http_date(date_, now);
+        char date[http_date_size];
+        format_http_date(date, now);
+        std::memcpy(head_start_.text, head_start::ok.data(), head_start::ok.size());
+        h1::write_date(head_start_.text + head_start::ok.size(), date);
     }
-    return date_;
+    return head_start_;
 }
 
 void shard::opened(shard_link& c) noexcept {

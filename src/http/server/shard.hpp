@@ -50,8 +50,14 @@ public:
     buffer take_output();
     void give_back(buffer output) noexcept;
 
-    /// "Sun, 06 Nov 1994 08:49:37 GMT", rendered once a second.
-    const char* date() noexcept;
+    /// "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF, behind the status line of a 200: what most
+    /// answers begin with, rendered once a second.
+    struct head_start {
+        static constexpr std::string_view ok = "HTTP/1.1 200 OK\r\n";
+        static constexpr std::size_t date_line = 6 + http_date_size + 2;
+        char text[ok.size() + date_line];
+    };
+    const head_start& start_of_head() noexcept;
 
     void opened(shard_link& c) noexcept;
     void closed() noexcept;
@@ -75,7 +81,7 @@ private:
     std::size_t free_count_ = 0;
     buffer output_;
     std::int64_t date_second_ = -1;
-    char date_[http_date_size];
+    head_start head_start_;
     event stop_;
     event room_;
     event empty_;

@@ -233,7 +233,10 @@ int epoll_backend::wait_for_events(time_point until) noexcept {
     ++counters_.waits;
     if (until == time_point::max()) return ::epoll_wait(epoll_, events_, batch, -1);
     if (until == time_point::min()) return ::epoll_wait(epoll_, events_, batch, 0);
-    const std::int64_t left = (until - now()).count();
+    // A far deadline needs no fresh clock: at worst the next wait is cut more finely.
+    constexpr duration far = std::chrono::milliseconds(100);
+    const time_point from = until - waited_at_ > far ? waited_at_ : now();
+    const std::int64_t left = (until - from).count();
     if (left <= 0) return ::epoll_wait(epoll_, events_, batch, 0);
     if (has_pwait2_) {
         const timespec t{left / 1'000'000'000, left % 1'000'000'000};

@@ -16,6 +16,7 @@ public:
     ~epoll_backend() override;
 
     std::string_view name() const noexcept override { return "epoll"; }
+    time_point now() noexcept override { return waited_at_ = system_backend::now(); }
     bool submit(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
     void wait(time_point until) noexcept override;
@@ -55,6 +56,7 @@ private:
     int current_ = 0;
     int received_ = 0;
     bool has_pwait2_ = true;
+    time_point waited_at_; ///< when the loop last asked the time
     std::vector<std::unique_ptr<foreign>> foreigners_;
     /// Operations that stopped of their own accord, so that others get their turn.
     intrusive_list<io_operation> unfinished_;

@@ -1,6 +1,6 @@
-#include <coracle/net/file.hpp>
-
 #include "support/temporary_directory.hpp"
+
+#include <coracle/net/file.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 namespace fs = std::filesystem;
 using namespace coracle;
+using coracle::testing::temporary_directory;
 using net::beneath_method;
 
 namespace {
@@ -58,7 +59,7 @@ protected:
         return n && *n == text.size() ? text : "short";
     }
 
-    testing::temporary_directory all_;
+    temporary_directory all_;
     std::optional<net::directory> root_;
 };
 
@@ -102,9 +103,8 @@ TEST_P(open_beneath_test, tells_size_time_and_identity) {
 
 TEST_P(open_beneath_test, refuses_every_way_out) {
     const std::string out = message(std::errc::cross_device_link);
-    for (const char* path :
-         {"..", "../secret", "dir/../../secret", "dir/..", "/", "/etc/passwd", "a.txt/../../secret",
-          "//etc/passwd", "./../secret"}) {
+    for (const char* path : {"..", "../secret", "dir/../../secret", "dir/..", "/", "/etc/passwd",
+                             "a.txt/../../secret", "//etc/passwd", "./../secret"}) {
         EXPECT_EQ(failure(path), out) << path;
     }
     for (const char* path : {"relative_escape", "absolute_escape", "parent/secret", "parent",
@@ -177,7 +177,7 @@ TEST_P(open_beneath_test, leaks_no_descriptor) {
 }
 
 TEST(file, reads_at_an_offset_up_to_its_end) {
-    const testing::temporary_directory all;
+    const temporary_directory all;
     all.write("f", "0123456789");
     auto root = net::directory::open(all.path());
     ASSERT_TRUE(root);
@@ -207,7 +207,7 @@ TEST(file, gives_up_its_number_once) {
 }
 
 TEST(directory, that_is_none_cannot_be_opened) {
-    const testing::temporary_directory all;
+    const temporary_directory all;
     const auto path = all.write("f", "").string();
     auto file = net::directory::open(path);
     ASSERT_FALSE(file);

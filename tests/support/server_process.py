@@ -1,0 +1,157 @@
+"""Programs of this build as servers on loopback, and clients of our own for the tests that are driven
+from outside.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+BIN = pathlib.Path(os.environ.get("CORACLE_TEST_BIN_DIR", "build/release/bin"))
+# Scales the counts of the long tests.
+SCALE = float(os.environ.get("CORACLE_TEST_SCALE", "1"))
+SKIPPED = 77
+
+
+def scaled(count, least=1):
+    return max(least, int(count * SCALE))
+
+
+def is_sanitized(program="hello"):
+    """Whether this build is one of the sanitizers', whose memory says nothing."""
+    data = (BIN / program).read_bytes()
+    return b"__asan_init" in data or b"__tsan_init" in data
+
+
+def skip(reason):
+    """Ends the test: skipped, or failed where all peers must be there."""
+    print(f"skipped: {reason}")
+    sys.exit(1 if os.environ.get("CORACLE_REQUIRE_PEERS") == "1" else SKIPPED)
+
+
+def need(*programs):
+    """The paths of other people's programs."""
+    paths = [shutil.which(p) for p in programs]
+    for name, path in zip(programs, paths):
+        if path is None:
+            skip(f"{name} is not installed")
+    return paths if len(paths) > 1 else paths[0]
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Server:
+    """A program of this build that serves on a port of its own choice; with `with`, it is drained at
+    the end and has to exit with 0."""
+
+    def __init__(self, program, *arguments, before=("127.0.0.1:0", "1"), descriptors=None):
+        def limit():
+            import resource
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors or hard, hard))
+
+        command = [str(BIN / program), *before, *map(str, arguments)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        preexec_fn=limit)
+        # The pipe is read to its end, so that a server that reports much does not wait for us.
+        self.errors = []
+        self.reader = threading.Thread(target=self._read_errors, daemon=True)
+        self.reader.start()
+        line = self.process.stdout.readline().decode()
+        found = re.search(r"listening on http://([\d.]+):(\d+)", line)
+        if not found:
+            self.process.kill()
+            self.reader.join()
+            raise AssertionError(f"{program} said {line!r} and {self.error_text()}")
+        self.host, self.port = found[1], int(found[2])
+        self.url = f"http://{self.host}:{self.port}"
+
+    def _read_errors(self):
+        for line in self.process.stderr:
+            self.errors.append(line.decode(errors="replace"))
+
+    def error_text(self):
+        return "".join(self.errors)
+
+    def connect(self, timeout=20, receive_buffer=None):
+        s = socket.socket()
+        if receive_buffer:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        s.settimeout(timeout)
+        s.connect((self.host, self.port))
+        return s
+
+    def get(self, target="/"):
+        """The whole answer to one request on a connection of its own."""
+        with self.connect() as s:
+            s.sendall(f"GET {target} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n".encode())
+            return read_to_end(s)
+
+    def memory(self):
+        """(VmRSS, RssAnon) in KiB."""
+        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return tuple(int(re.search(rf"{name}:\s+(\d+)", text)[1]) for name in ("VmRSS", "RssAnon"))
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")")[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def signal(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+
+    def wait(self, timeout=60):
+        """Its exit code, once all that it said has been read."""
+        code = self.process.wait(timeout)
+        self.reader.join(timeout)
+        return code
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.signal()
+        code = self.wait()
+        self.process.stdout.close()
+        check(code == 0, f"the server ended with {code}: {self.error_text()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self.stop()
+        else:
+            self.process.kill()
+            self.process.wait()
+            sys.stderr.write(self.error_text())
+
+
+def read_to_end(s):
+    data = b""
+    while piece := s.recv(65536):
+        data += piece
+    return data
+
+
+def run(command, timeout=60, **keywords):
+    """Runs a peer to its end; its output, and an error unless it ended well."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, timeout=timeout,
+                          **keywords)
+    check(done.returncode == 0, f"{command} ended with {done.returncode}: "
+                                f"{done.stdout.decode(errors='replace')[-2000:]}"
+                                f"{done.stderr.decode(errors='replace')[-2000:]}")
+    return done.stdout
+
+
+def run_tests(names):
+    """Runs every function test_... of a module's globals."""
+    for name, test in list(names.items()):
+        if name.startswith("test_"):
+            test()
+            print(f"ok {name[5:].replace('_', ' ')}", flush=True)

@@ -1,0 +1,83 @@
+#include <coracle/base/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <type_traits>
+
+using namespace coracle;
+
+TEST(error, says_all_that_it_knows_in_one_line) {
+    const error e = error(std::errc::connection_refused, "connect", phase::connect)
+                        .on("127.0.0.1:80")
+                        .on_attempt(2)
+                        .after_bytes(17)
+                        .retry_is_safe(true);
+    EXPECT_EQ(e.message(), "connect 127.0.0.1:80: Connection refused, phase connect, attempt 2, "
+                           "bytes 17, safe to retry");
+    std::ostringstream out;
+    out << e;
+    EXPECT_EQ(out.str(), e.message());
+}
+
+TEST(error, leaves_out_what_it_does_not_know) {
+    EXPECT_EQ(error(errc::end_of_stream).message(), "the peer closed the connection");
+    EXPECT_EQ(error(errc::too_slow, "receive").message(), "receive: the peer is too slow");
+    EXPECT_EQ(error(errc::unknown_option).on("listen").message(), "listen: unknown option");
+}
+
+TEST(error, compares_with_codes_of_every_kind) {
+    const error ours(errc::limit_exceeded);
+    EXPECT_TRUE(ours == errc::limit_exceeded);
+    EXPECT_FALSE(ours == errc::too_slow);
+    EXPECT_FALSE(ours == std::errc::timed_out);
+    EXPECT_TRUE(ours == make_error_code(errc::limit_exceeded));
+    EXPECT_TRUE(error(std::errc::timed_out) == std::errc::timed_out);
+    const error system(std::error_code(ETIMEDOUT, std::system_category()));
+    EXPECT_TRUE(system == std::errc::timed_out) << "a system code has a portable meaning";
+}
+
+TEST(error, keeps_what_was_put_into_it_when_copied) {
+    const error e = error(std::errc::timed_out, "read", phase::receive).on("peer").after_bytes(3);
+    const error copy = e; // NOLINT(performance-unnecessary-copy-initialization)
+    EXPECT_EQ(copy.subject(), "peer");
+    EXPECT_EQ(copy.operation(), "read");
+    EXPECT_EQ(copy.phase(), phase::receive);
+    EXPECT_EQ(copy.bytes(), 3u);
+    EXPECT_EQ(copy.attempt(), 0u);
+    EXPECT_FALSE(copy.safe_to_retry());
+    static_assert(std::is_nothrow_copy_constructible_v<error>);
+    static_assert(std::is_nothrow_move_constructible_v<error>);
+}
+
+TEST(error, moves_to_another_phase) {
+    error e(std::errc::timed_out, "request");
+    EXPECT_EQ(e.in(phase::first_byte).phase(), phase::first_byte);
+    EXPECT_EQ(to_string(phase::first_byte), "first byte");
+    EXPECT_EQ(to_string(phase::none), "");
+}
+
+TEST(error, without_a_subject_has_an_empty_one) {
+    EXPECT_EQ(error().subject(), "");
+    EXPECT_EQ(error().code(), std::error_code());
+}
+
+TEST(coracle_category, has_words_for_every_error) {
+    EXPECT_STREQ(coracle_category().name(), "coracle");
+    for (int i = 1; i <= static_cast<int>(errc::unknown_option); ++i) {
+        EXPECT_NE(coracle_category().message(i), "unknown error") << i;
+    }
+    EXPECT_EQ(coracle_category().message(1000), "unknown error");
+}
+
+TEST(exception, is_a_system_error_that_holds_the_error) {
+    try {
+        throw_exception(error(std::errc::timed_out, "read").on("peer"));
+        FAIL() << "it must throw";
+    } catch (const std::system_error& e) {
+        EXPECT_EQ(e.code(), std::make_error_code(std::errc::timed_out));
+        const auto& ours = dynamic_cast<const exception&>(e);
+        EXPECT_EQ(ours.error().subject(), "peer");
+        EXPECT_EQ(ours.what(), ours.error().message());
+    }
+}

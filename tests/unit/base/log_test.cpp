@@ -1,0 +1,80 @@
+#include <coracle/base/log.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+using namespace coracle;
+
+namespace {
+
+void keep(void* user, log_level level, log_layer layer, std::string_view text) {
+    auto& out = *static_cast<std::string*>(user);
+    out += std::string(to_string(level)) + ' ' + std::string(to_string(layer)) + ": " +
+           std::string(text) + '\n';
+}
+
+} // namespace
+
+TEST(logger, says_nothing_by_default) {
+    std::string out;
+    logger log;
+    log.write(log_layer::http, log_level::error, "without a sink");
+    log.set_sink(&keep, &out);
+    log.write(log_layer::http, log_level::error, "without a level");
+    EXPECT_EQ(out, "");
+    EXPECT_FALSE(log.enabled(log_layer::http, log_level::error));
+}
+
+TEST(logger, passes_on_what_is_as_serious_as_its_level) {
+    std::string out;
+    logger log;
+    log.set_sink(&keep, &out);
+    log.set_level(log_level::warning);
+    log.write(log_layer::net, log_level::info, "no");
+    log.write(log_layer::net, log_level::warning, "yes");
+    log.write(log_layer::tls, log_level::error, "yes");
+    EXPECT_EQ(out, "warning net: yes\nerror tls: yes\n");
+}
+
+TEST(logger, has_a_level_for_each_layer) {
+    logger log;
+    ASSERT_TRUE(log.configure("warning,http=debug,net=off"));
+    EXPECT_TRUE(log.enabled(log_layer::http, log_level::debug));
+    EXPECT_FALSE(log.enabled(log_layer::http, log_level::trace));
+    EXPECT_FALSE(log.enabled(log_layer::net, log_level::error));
+    EXPECT_TRUE(log.enabled(log_layer::smtp, log_level::warning));
+    EXPECT_FALSE(log.enabled(log_layer::smtp, log_level::info));
+    ASSERT_TRUE(log.configure("trace"));
+    EXPECT_TRUE(log.enabled(log_layer::net, log_level::trace));
+}
+
+TEST(logger, refuses_words_that_it_does_not_know) {
+    for (const char* text : {"loud", "http=loud", "htp=debug", "=", "http=", ",info", "http debug",
+                             "INFO", "info=info"}) {
+        logger log;
+        EXPECT_FALSE(log.configure(text)) << text;
+        EXPECT_FALSE(log.enabled(log_layer::http, log_level::error)) << text;
+    }
+    logger log;
+    EXPECT_FALSE(log.configure("http=debug,oops,net=debug"));
+    EXPECT_TRUE(log.enabled(log_layer::http, log_level::debug)) << "what stands before is applied";
+    EXPECT_FALSE(log.enabled(log_layer::net, log_level::error));
+    EXPECT_TRUE(log.configure(""));
+}
+
+TEST(logger, knows_a_name_for_every_level_and_layer) {
+    for (unsigned i = 0; i != log_layers; ++i) {
+        logger log;
+        const auto layer = static_cast<log_layer>(i);
+        ASSERT_TRUE(log.configure(std::string(to_string(layer)) + "=info"));
+        EXPECT_TRUE(log.enabled(layer, log_level::info));
+    }
+    EXPECT_EQ(to_string(log_level::off), "off");
+}
+
+TEST(log_to_stderr, writes_one_line) {
+    ::testing::internal::CaptureStderr();
+    log_to_stderr(nullptr, log_level::info, log_layer::http, "listening");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "info http: listening\n");
+}

@@ -1,0 +1,169 @@
+#include "serve_command.hpp"
+
+#include "access_log.hpp"
+#include "settings.hpp"
+#include "welcome.hpp"
+
+#include <coracle/http/files.hpp>
+#include <coracle/http/server.hpp>
+#include <coracle/net/listener.hpp>
+#include <coracle/runtime/signals.hpp>
+
+#include <csignal>
+#include <cstdio>
+
+namespace coracle::tool {
+namespace {
+
+std::string count_of(std::uint64_t n, const char* what) {
+    return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& addresses) {
+    std::string all;
+    for (const std::string& text : addresses) {
+        if (const auto a = net::address::parse(text); !a) {
+            throw failure("cannot listen on '" + text +
+                          "': that is no address (127.0.0.1:8080, [::1]:8080, :8080 for every "
+                          "IPv4 address, unix:/path)");
+        }
+        all += all.empty() ? text : ',' + text;
+    }
+    return all;
+}
+
+std::string hint_for(const std::error_code& code) {
+    if (code == std::errc::address_in_use) {
+        return " (another program, perhaps another coracle, is using it; choose another with "
+               "--listen)";
+    }
+    if (code == std::errc::permission_denied) {
+        return " (ports below 1024 need root or CAP_NET_BIND_SERVICE; choose another with "
+               "--listen)";
+    }
+    if (code == std::errc::address_not_available) {
+        return " (no interface of this machine has this address)";
+    }
+    return {};
+}
+
+[[noreturn]] void cannot_listen(const error& e) {
+    throw failure("cannot listen on " + std::string(e.subject()) + ": " + e.code().message() +
+                  hint_for(e.code()));
+}
+
+// Listeners of several loops share their port, and so would a second coracle: it would silently
+// take half of the connections. So each port is first taken alone.
+void check_ports_are_free(runtime& rt, const std::vector<std::string>& addresses) {
+    if (rt.loops() == 1) return;
+    for (const std::string& text : addresses) {
+        const auto at = net::address::parse(text);
+        if (!at || at->family() == net::family::unix_path || at->port() == 0) continue;
+        const auto alone = net::listener::open(rt.at(0), *at, socket_options());
+        if (!alone) cannot_listen(alone.error());
+    }
+}
+
+void announce(const http::server& s) {
+    for (const net::address& a : s.addresses()) {
+        const bool is_path = a.family() == net::family::unix_path;
+        std::printf("listening on %s%s\n", is_path ? "" : "http://", a.to_string().c_str());
+    }
+    std::fflush(stdout);
+}
+
+void report(const http::server_counters& c) {
+    std::printf("served %s on %s; %s cut\n", count_of(c.requests, "request").c_str(),
+                count_of(c.connections, "connection").c_str(),
+                count_of(c.cut_by_drain, "connection").c_str());
+    std::fflush(stdout);
+}
+
+task<> stop_on_signal(signal_set& signals, http::server& s, runtime& rt) {
+    co_await signals.next();
+    std::printf("draining: %s open; a second signal cuts\n",
+                count_of(s.counters().open, "connection").c_str());
+    std::fflush(stdout);
+    s.stop();
+    co_await signals.next();
+    rt.stop();
+}
+
+http::server_options server_options_of(const serve_settings& settings) {
+    http::server_options o;
+    o.listen = joined(settings.listen);
+    o.loops = settings.threads;
+    o.pin = settings.pin;
+    o.backend = backend_from_environment();
+    o.timeouts.drain =
+        std::chrono::duration_cast<duration>(std::chrono::duration<double>(settings.drain_seconds));
+    return o;
+}
+
+http::handler files_of(const serve_settings& settings) {
+    http::file_options o;
+    o.hidden = settings.hidden;
+    try {
+        http::router routes;
+        routes.get("/{*path}", http::serve_files(*settings.directory, o));
+        return routes;
+    } catch (const exception& e) {
+        throw failure("cannot serve '" + *settings.directory + "': " + e.error().code().message());
+    }
+}
+
+std::unique_ptr<access_log> access_log_of(const serve_settings& settings) {
+    if (!settings.access_log) return nullptr;
+    try {
+        return std::make_unique<access_log>(*settings.access_log);
+    } catch (const exception& e) {
+        throw failure("cannot write the access log '" + *settings.access_log +
+                      "': " + e.error().code().message());
+    }
+}
+
+}  // namespace
+
+void serve(const serve_settings& settings) {
+    logger log;
+    configure_log(log);
+    http::server_options options = server_options_of(settings);
+    options.log = &log;
+    live_server live;
+    http::handler target = settings.directory ? files_of(settings) : welcome(live);
+    const auto accesses = access_log_of(settings);
+    if (accesses) {
+        options.log_access = &access_log::write;
+        options.log_access_user = accesses.get();
+    }
+
+    // A reader of our standard output that goes away must not end us.
+    std::signal(SIGPIPE, SIG_IGN);
+    // Before the threads of the loops are made, which inherit the mask.
+    signal_set signals{SIGINT, SIGTERM};
+    runtime_options on;
+    on.loops = options.loops;
+    on.pin = options.pin;
+    on.backend = options.backend;
+    on.log = &log;
+    runtime rt(on);
+    check_ports_are_free(rt, settings.listen);
+    http::server s(std::move(target), std::move(options));
+    try {
+        s.open(rt);
+    } catch (const exception& e) {
+        cannot_listen(e.error());
+    }
+    live.attach(s, rt);
+    announce(s);
+    rt.run([&](loop& l) -> task<> {
+        if (l.index() == 0) {
+            live.begin(l);
+            spawn([&] { return stop_on_signal(signals, s, rt); }, "signals");
+        }
+        co_await s.run(l);
+    });
+    report(s.counters());
+}
+
+}  // namespace coracle::tool

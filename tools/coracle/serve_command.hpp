@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coracle::tool {
+
+/// What `coracle serve` was told.
+struct serve_settings {
+    /// Whose files are served; without it the welcome page is.
+    std::optional<std::string> directory;
+    std::vector<std::string> listen{"127.0.0.1:8080"};
+    /// Event loops; 0: one for each core.
+    unsigned threads = 0;
+    bool pin = false;
+    /// A path, or "-" for standard output; nothing: no log.
+    std::optional<std::string> access_log;
+    double drain_seconds = 30;
+    bool hidden = false;
+};
+
+/// Serves until a signal and the end of the drain. Throws `failure` and `exception`.
+void serve(const serve_settings& settings);
+
+}  // namespace coracle::tool

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <coracle/base/log.hpp>
+#include <coracle/runtime/backend.hpp>
+
+#include <stdexcept>
+
+namespace coracle::tool {
+
+/// A sentence for the user, printed behind "coracle: "; the program ends with 1.
+class failure : public std::runtime_error {
+public:
+    using runtime_error::runtime_error;
+};
+
+/// Levels and sink of `log` from the environment variable CORACLE_LOG; without it, warnings and
+/// errors are shown. Throws `failure` when it cannot be read.
+void configure_log(logger& log);
+
+/// The backend that CORACLE_BACKEND names. Throws `failure` for an unknown one.
+backend_kind backend_from_environment();
+
+}  // namespace coracle::tool
