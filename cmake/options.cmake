@@ -10,6 +10,7 @@ option(CORACLE_BUILD_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(CORACLE_BUILD_FUZZ "Build the fuzz targets as programs that replay their corpus"
        ${PROJECT_IS_TOP_LEVEL})
 option(CORACLE_FUZZER "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+option(CORACLE_LTO "Link the programs across files; the library also holds ordinary objects (g++)" OFF)
 set(CORACLE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
 
 set(CMAKE_CXX_STANDARD 23)

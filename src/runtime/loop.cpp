@@ -30,12 +30,12 @@ void loop::leave() {
     detail::current_pool = outer_pool_;
 }
 
-std::int64_t loop::unix_time() noexcept {
-    if (unix_time_read_ != now_) {
-        unix_time_ = backend_->wall_clock() / 1'000'000'000;
-        unix_time_read_ = now_;
-    }
-    return unix_time_;
+void loop::read_wall_clock() noexcept {
+    constexpr std::int64_t second = 1'000'000'000;
+    const std::int64_t wall = backend_->wall_clock();
+    unix_time_ = wall / second;
+    // The next second begins in the rest of this one.
+    next_second_ = now_ + duration(second - wall % second);
 }
 
 void loop::post(unique_function<void()> f) {
@@ -99,7 +99,7 @@ void loop::turn() {
     refill_inline_budget();
     backend_->wait(next_wake(busy));
     now_ = backend_->now();
-    timers_.fire(now_);
+    if (!timers_.empty()) timers_.fire(now_);
     if (deadlines_.next() <= now_) deadlines_.advance(now_);
     trim_when_idle();
 }

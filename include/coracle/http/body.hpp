@@ -64,10 +64,13 @@ public:
     /// An empty piece does nothing. Fails when the peer is gone or takes nothing for the time of
     /// `write_timeout`. Cancelling it ends the connection.
     operation<void> write(std::string_view piece) { return write_piece(piece); }
+    /// Sends the head now, when the first piece is long in coming. Else it leaves with that piece.
+    operation<void> flush() { return send_head(); }
 
 protected:
     ~body_writer() = default;
     virtual task<std::expected<void, error>> write_piece(std::string_view piece) = 0;
+    virtual task<std::expected<void, error>> send_head() = 0;
 };
 
 /// A part of an open file.
@@ -139,6 +142,12 @@ public:
     std::optional<std::uint64_t> size() const noexcept {
         if (kind_ == kind::stream) return std::nullopt;
         return kind_ == kind::file ? source_->file.size() : bytes().size();
+    }
+
+    /// Copies a text into the memory that is there.
+    void assign(std::string_view text) {
+        kind_ = kind::text;
+        text_.assign(text);
     }
 
     /// Empty again; the memory of a text is kept.

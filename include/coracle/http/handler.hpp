@@ -92,6 +92,13 @@ private:
             } else if constexpr (detail::is_answer_task<R>) {
                 pending = detail::to_response(f_(req));
                 return false;
+            } else if constexpr (std::is_convertible_v<R, std::string_view> &&
+                                 !std::is_convertible_v<R, std::string>) {
+                answer.set_text(f_(req));
+                return true;
+            } else if constexpr (std::is_same_v<std::decay_t<R>, const char*>) {
+                answer.set_text(f_(req));
+                return true;
             } else {
                 answer = response(f_(req));
                 return true;

@@ -63,6 +63,12 @@ public:
         type_ = type;
         return *this;
     }
+    /// A text/plain body, copied.
+    response& set_text(std::string_view text) {
+        body_.assign(text);
+        type_ = plain;
+        return *this;
+    }
     /// The media type that goes out when no Content-Type field is set; may be empty.
     std::string_view default_type() const noexcept { return type_; }
 

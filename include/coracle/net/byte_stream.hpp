@@ -50,6 +50,8 @@ public:
         capacity = wanted;
     }
     std::expected<buffer, error> result();
+    /// For callers that only ask whether bytes came: they, or an empty buffer.
+    buffer take() noexcept { return std::move(into); }
 };
 
 /// What `byte_stream::send` gives.

@@ -49,8 +49,11 @@ public:
 
     /// The monotonic time at which this turn began.
     time_point now() const noexcept { return now_; }
-    /// Seconds since 1970-01-01 00:00 UTC, read once a turn at the most.
-    std::int64_t unix_time() noexcept;
+    /// Seconds since 1970-01-01 00:00 UTC. A clock that is set is noticed within a second.
+    std::int64_t unix_time() noexcept {
+        if (now_ >= next_second_) read_wall_clock();
+        return unix_time_;
+    }
     std::uint64_t random() noexcept { return backend_->random(); }
     unsigned index() const noexcept { return index_; }
     coracle::backend& backend() noexcept { return *backend_; }
@@ -97,6 +100,7 @@ private:
     struct posted;
     static constexpr unsigned inline_budget = 64;
 
+    void read_wall_clock() noexcept;
     void enter();
     void leave();
     void turn();
@@ -113,7 +117,7 @@ private:
     loop* outer_loop_ = nullptr;
     time_point now_;
     std::int64_t unix_time_ = 0;
-    time_point unix_time_read_ = time_point::min();
+    time_point next_second_ = time_point::min();
     intrusive_list<detail::runnable> ready_;
     intrusive_list<io_operation> completed_;
     detail::timer_heap timers_;

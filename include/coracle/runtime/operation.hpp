@@ -52,6 +52,9 @@ public:
         if constexpr (!std::is_void_v<T>) return *std::move(r);
     }
 
+    /// Makes it ready to be awaited once more.
+    void again() noexcept { cancelled_ = false; }
+
     /// Makes a cancelled wait give its error instead of ending the task.
     void give_errors() noexcept { gives_errors_ = true; }
 
@@ -195,6 +198,22 @@ public:
         return op_->await_suspend(h);
     }
     auto await_resume() { return op_->outcome(); }
+
+private:
+    Op* op_;
+};
+
+/// Awaits an operation that has a name, and leaves it to the caller to ask it for its outcome.
+template <class Op>
+class [[nodiscard]] completion {
+public:
+    explicit completion(Op& op) noexcept : op_(&op) { op.give_errors(); }
+    bool await_ready() const noexcept { return false; }
+    template <task_promise P>
+    auto await_suspend(std::coroutine_handle<P> h) noexcept {
+        return op_->await_suspend(h);
+    }
+    void await_resume() const noexcept {}
 
 private:
     Op* op_;

@@ -46,20 +46,11 @@ void for_each_element(std::string_view list, Use use) {
 
 }  // namespace
 
-void field_summary::add(std::string_view name, std::string_view value) {
-    const field_id id = find_field_id(name);
-    fields_.push_back({name, value, id});
+void field_summary::note(field_id id, std::string_view value) noexcept {
     switch (id) {
-        case field_id::host:
-            host_ = value;
-            hosts_ = hosts_ == 0 ? 1 : 2;
-            break;
         case field_id::content_length: add_content_length(value); break;
         case field_id::transfer_encoding: add_transfer_encoding(value); break;
-        case field_id::connection:
-            for_each_element(value,
-                             [this](std::string_view option) { add_connection_option(option); });
-            break;
+        case field_id::connection: add_connection(value); break;
         case field_id::upgrade: upgrade_field_ = true; break;
         case field_id::expect: expect_continue_ = is_folded(value, "100-continue"); break;
         default: break;
@@ -103,6 +94,14 @@ void field_summary::add_transfer_encoding(std::string_view value) noexcept {
     });
     transfer_encoding_error_ = malformed || !other ? parse_error::bad_transfer_encoding
                                                    : parse_error::unsupported_transfer_coding;
+}
+
+void field_summary::add_connection(std::string_view value) noexcept {
+    if (is_folded(value, "keep-alive")) {  // what browsers send: not taken apart, 60 less
+        keep_alive_ = true;
+        return;
+    }
+    for_each_element(value, [this](std::string_view option) { add_connection_option(option); });
 }
 
 void field_summary::add_connection_option(std::string_view option) noexcept {

@@ -16,15 +16,33 @@ public:
         fields_.clear();
     }
 
-    void add(std::string_view name, std::string_view value);
+    // Inline, and Host told apart at once: 30 instructions less for each field.
+    void add(std::string_view name, std::string_view value) {
+        const field_id id = find_field_id(name);
+        fields_.push_back({name, value, id});
+        if (id == field_id::host) {
+            host_ = value;
+            hosts_ = hosts_ == 0 ? 1 : 2;
+        } else if (decides(id)) {
+            note(id, value);
+        }
+    }
 
     /// Fills in what follows from the fields; the start line's part of `head` is there already.
     [[nodiscard]] parse_error finish(request_head& head) const noexcept;
     [[nodiscard]] parse_error finish(response_head& head, method request) const noexcept;
 
 private:
+    // Whether `note` has a case for the field.
+    static constexpr bool decides(field_id id) noexcept {
+        return id == field_id::content_length || id == field_id::transfer_encoding ||
+               id == field_id::connection || id == field_id::upgrade || id == field_id::expect;
+    }
+
+    void note(field_id id, std::string_view value) noexcept;
     void add_content_length(std::string_view value) noexcept;
     void add_transfer_encoding(std::string_view value) noexcept;
+    void add_connection(std::string_view value) noexcept;
     void add_connection_option(std::string_view option) noexcept;
     [[nodiscard]] parse_error check_framing(version version) const noexcept;
     [[nodiscard]] parse_error check_host(request_head& head) const noexcept;

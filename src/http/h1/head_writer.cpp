@@ -23,6 +23,11 @@ char* put(char* out, const char (&text)[Size]) noexcept {
 }
 
 char* put_decimal(char* out, std::uint64_t value) noexcept {
+    if (value < 100) {
+        if (value >= 10) *out++ = static_cast<char>('0' + value / 10);
+        *out++ = static_cast<char>('0' + value % 10);
+        return out;
+    }
     char digits[20];
     char* at = digits + sizeof digits;
     do {

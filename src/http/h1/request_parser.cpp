@@ -21,6 +21,51 @@ parse_result failed(parse_error error) noexcept {
     return {parse_status::error, error, 0};
 }
 
+// A request line that is there whole and is the usual kind, an origin form on HTTP/1.1 within the
+// limits: its size with CRLF. Of every other one nothing is said, 0: request_line_scan reads it
+// from its start. Without the bookkeeping of a line that may end anywhere, a request costs about
+// 250 instructions less.
+template <class Kernel>
+std::size_t read_usual_line(std::string_view bytes, request_head& out,
+                            const head_limits& limits) noexcept {
+    constexpr std::string_view line_end = " HTTP/1.1\r\n";
+    const char* const begin = bytes.data();
+    const char* const end = begin + bytes.size();
+    const bool get = bytes.size() >= 4 && std::memcmp(begin, "GET ", 4) == 0;
+    const char* const method_end = get ? begin + 3 : Kernel::skip_token(begin, begin, end);
+    if (method_end == begin || end - method_end < 2 || method_end[0] != ' ' ||
+        method_end[1] != '/') {
+        return 0;
+    }
+    const char* const target = method_end + 1;
+    const char* const path_end = Kernel::skip_path(begin, target, end);
+    const bool has_query = path_end != end && *path_end == '?';
+    const char* const target_end =
+        has_query ? Kernel::skip_target(begin, path_end, end) : path_end;
+    if (static_cast<std::size_t>(end - target_end) < line_end.size() ||
+        std::memcmp(target_end, line_end.data(), line_end.size()) != 0) {
+        return 0;
+    }
+    const auto size = static_cast<std::size_t>(target_end - begin) + line_end.size();
+    if (size - 2 > limits.request_line || size > limits.total) {
+        return 0;
+    }
+    out.method_text = {begin, method_end};
+    out.method = get ? method::get : parse_method(out.method_text);
+    if (out.method == method::connect) {
+        return 0;  // its target is an authority
+    }
+    out.version = version::http_1_1;
+    out.target = {target, target_end};
+    out.form = target_form::origin;
+    out.scheme = {};
+    out.path = {target, path_end};
+    out.has_query = has_query;
+    out.query = has_query ? std::string_view{path_end + 1, target_end} : std::string_view{};
+    out.host = {};
+    return size;
+}
+
 constexpr parse_result line_done{parse_status::complete, parse_error::none, 0};
 
 // The request line (RFC 9112 section 3), resumable at any byte.
@@ -70,9 +115,7 @@ private:
     }
 
     parse_result method() noexcept {
-        const bool get = bytes_.size() - progress_.scan >= 4 && progress_.scan == progress_.line &&
-                         std::memcmp(bytes_.data() + progress_.scan, "GET ", 4) == 0;
-        const std::size_t end = get ? progress_.scan + 3 : skip(Kernel::skip_token);
+        const std::size_t end = skip(Kernel::skip_token);
         if (end == bytes_.size()) {
             return partial(end, end);
         }
@@ -193,11 +236,21 @@ parse_error fill_request_line(std::string_view bytes, const head_progress& at,
     return split_target(out);
 }
 
+void begin_fields(head_progress& progress, std::size_t at) noexcept {
+    progress.line = at;
+    progress.scan = at;
+    progress.phase = 0;
+    progress.in_fields = true;
+}
+
 template <class Kernel>
 parse_result run(std::string_view bytes, head_progress& progress, request_head& out,
                  const head_limits& limits) {
     const bool fresh = progress.scan == 0;
-    if (!progress.in_fields) {
+    const std::size_t usual = fresh ? read_usual_line<Kernel>(bytes, out, limits) : 0;
+    if (usual != 0) {
+        begin_fields(progress, usual);
+    } else if (!progress.in_fields) {
         const parse_result line = request_line_scan<Kernel>{bytes, progress, limits}.run();
         if (line.status != parse_status::complete) {
             return line;
@@ -206,10 +259,7 @@ parse_result run(std::string_view bytes, head_progress& progress, request_head& 
             error != parse_error::none) {
             return failed(error);
         }
-        progress.line = progress.second_end + 1 + version_size + 2;
-        progress.scan = progress.line;
-        progress.phase = 0;
-        progress.in_fields = true;
+        begin_fields(progress, progress.second_end + 1 + version_size + 2);
     }
     if (!fresh) {
         const parse_result result = scan_fields<Kernel>(bytes, progress, limits, nullptr);

@@ -70,7 +70,7 @@ char* write_start(char* out, status code, const shard::head_start& start) noexce
 bool connection::fits(const exchange& e) const noexcept {
     const body& b = e.res.body();
     return b.in_memory() && b.bytes().size() <= copied_body && output_.size() < gathered &&
-           e.res.status() != status::switching_protocols;
+           static_cast<int>(e.res.status()) >= 200;
 }
 
 void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bool chunked) {
@@ -175,7 +175,12 @@ task<bool> connection::write_answer(exchange& e) {
     case body::kind::stream:
         return write_stream(e);
     default:
-        return e.res.status() == status::switching_protocols ? write_upgrade(e) : write_bytes(e);
+        if (e.res.upgrade() != nullptr) return write_upgrade(e);
+        if (static_cast<int>(e.res.status()) < 200) {
+            log(log_level::error, "a handler answered with an interim status");
+            e.res = response(status::internal_server_error, "500 Internal Server Error\n");
+        }
+        return write_bytes(e);
     }
 }
 
@@ -237,6 +242,13 @@ private:
         co_return std::expected<void, error>();
     }
 
+    task<std::expected<void, error>> send_head() override {
+        if (connection_->flush_now() || co_await connection_->flush()) {
+            co_return std::expected<void, error>();
+        }
+        co_return std::unexpected(error(std::errc::broken_pipe, "write"));
+    }
+
     connection* connection_;
     exchange* exchange_;
     bool chunked_;
@@ -252,8 +264,7 @@ task<bool> connection::write_stream(exchange& e) {
 
     stream_writer writer(*this, e, chunked);
     guarded_call<void> call(e.res.body().stream_part()(writer), handler_context_);
-    if (!stream_->watch_hangup(this)) client_gone_ = true;
-    if (client_gone_) call.cancel();
+    stream_->watch_hangup(this);
     co_await call;
     stream_->watch_hangup(nullptr);
     const auto thrown = call.exception();

@@ -60,6 +60,7 @@ char* remove_dots(char* first, char* last) noexcept {
 } // namespace
 
 std::optional<std::string_view> canonical_path(std::string_view path, arena& memory) {
+    if (path.size() <= 1) return path == "%" ? std::nullopt : std::optional(path);
     const bool encoded = path.find('%') != std::string_view::npos;
     if (!encoded && path.find("/.") == std::string_view::npos) return path;
     char* const first = static_cast<char*>(memory.allocate(path.size() + 1, 1));

@@ -39,9 +39,7 @@ void connection::over() noexcept {
 
 void connection::drain() noexcept {
     keep_alive_ = false;
-    if (phase_ != phase::idle) return;
-    closing_ = true;
-    if (wait_ != nullptr) wait_->cancel();
+    if (phase_ == phase::idle && wait_ != nullptr) wait_->cancel();
 }
 
 void connection::cut() noexcept {
@@ -115,15 +113,17 @@ void connection::take_input(buffer received) {
 
 task<> connection::serve() {
     step next = step::receive;
+    net::receive bytes = stream_->receive();
     while (next != step::close) {
         if (next == step::receive) {
             await_head();
-            net::receive bytes = stream_->receive();
+            bytes.again();
             wait_ = &bytes;
-            auto received = co_await as_result(bytes);
+            co_await coracle::detail::completion(bytes);
             wait_ = nullptr;
-            if (received) {
-                take_input(std::move(*received));
+            buffer received = bytes.take();
+            if (!received.empty()) {
+                take_input(std::move(received));
                 next = process();
             } else {
                 next = timed_out_ && phase_ == phase::head ? refuse_late() : step::close;
@@ -208,6 +208,7 @@ connection::step connection::begin_exchange(std::size_t head_size) {
     exchange_ = e;
     shard_->count(&counters::requests);
     ++requests_;
+    phase_ = phase::idle; // the next head has a time of its own
     if (!prepare(*e, head_size)) {
         exchange_ = nullptr;
         release(e);
@@ -301,10 +302,9 @@ task<bool> connection::call_and_answer(exchange& e) {
         phase_ = phase::handler;
         disarm();
         guarded_call<response> call(std::move(e.pending), handler_context_);
-        if (!stream_->watch_hangup(this)) client_gone_ = true;
-        if (client_gone_) {
-            call.cancel();
-        }
+        // A client that has ended its side before the handler runs did so on purpose (HTTP/1.0, a
+        // shell script), and is answered; one that does so later has gone away.
+        stream_->watch_hangup(this);
         co_await call;
         stream_->watch_hangup(nullptr);
         if (call.was_stopped()) {

@@ -98,7 +98,6 @@ private:
     phase phase_ = phase::idle;
     bool keep_alive_ = true;
     bool timed_out_ = false;
-    bool closing_ = false;
     bool client_gone_ = false;
     bool reset_ = false;
     bool lingers_ = false;

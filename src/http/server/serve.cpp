@@ -1,5 +1,6 @@
 #include <coracle/http/server.hpp>
 
+#include <coracle/net/descriptor_limit.hpp>
 #include <coracle/runtime/signals.hpp>
 
 #include <csignal>
@@ -20,6 +21,8 @@ task<> watch_signals(signal_set& signals, server& s, runtime& rt) {
 } // namespace
 
 void serve(handler h, server_options options, unique_function<void(server&)> ready) {
+    // The usual soft limit of 1024 descriptors would be the first thing that a server runs into.
+    net::raise_descriptor_limit();
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
     const runtime_options on{options.loops, options.pin, options.backend, options.log};

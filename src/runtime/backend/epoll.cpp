@@ -255,7 +255,7 @@ void epoll_backend::wait(time_point until) noexcept {
     counters_.events += static_cast<std::uint64_t>(received_);
     for (int i = 0; i < received_; ++i) dispatch(i);
     current_ = received_ = 0;
-    continue_unfinished();
+    if (!unfinished_.empty()) continue_unfinished();
 }
 
 void epoll_backend::continue_unfinished() noexcept {
