@@ -20,17 +20,26 @@ bool find(const std::string_view (&names)[N], std::string_view text, Enum& out) 
     return false;
 }
 
+/// Cuts what stands before `separator`, or all, off the front of `text`.
+std::string_view take_until(std::string_view& text, char separator) noexcept {
+    std::size_t end = 0;
+    while (end != text.size() && text[end] != separator) ++end;
+    const std::string_view taken(text.data(), end);
+    text.remove_prefix(end == text.size() ? end : end + 1);
+    return taken;
+}
+
 bool apply_word(logger& log, std::string_view word) noexcept {
-    const std::size_t equals = word.find('=');
     log_level level{};
-    if (equals == std::string_view::npos) {
+    std::string_view rest = word;
+    const std::string_view first = take_until(rest, '=');
+    if (first.size() == word.size()) {
         if (!find(level_names, word, level)) return false;
         log.set_level(level);
         return true;
     }
     log_layer layer{};
-    if (!find(layer_names, word.substr(0, equals), layer)) return false;
-    if (!find(level_names, word.substr(equals + 1), level)) return false;
+    if (!find(layer_names, first, layer) || !find(level_names, rest, level)) return false;
     log.set_level(layer, level);
     return true;
 }
@@ -51,9 +60,7 @@ void logger::set_level(log_level level) noexcept {
 
 bool logger::configure(std::string_view text) noexcept {
     while (!text.empty()) {
-        const std::size_t comma = text.find(',');
-        if (!apply_word(*this, text.substr(0, comma))) return false;
-        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+        if (!apply_word(*this, take_until(text, ','))) return false;
     }
     return true;
 }

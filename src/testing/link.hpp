@@ -51,6 +51,7 @@ struct end {
     bool open = true;       ///< a descriptor's number stands for it
     bool connected = false; ///< it may send and receive
     bool broken = false;    ///< a reset has arrived
+    bool doomed = false;    ///< a reset is under way to it
 };
 
 enum class side : std::uint8_t { client, server };

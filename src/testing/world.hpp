@@ -96,7 +96,7 @@ private:
     node* find(int fd) noexcept;
     std::expected<int, error> new_node(node n);
     void schedule(event_kind kind, time_point at, const std::shared_ptr<link>& on, side towards,
-                  std::size_t amount = 0);
+                  std::size_t amount = 0, std::shared_ptr<listening> listener = nullptr);
     duration latency();
     time_point next_due(pipe& p);
     void send_reset(const std::shared_ptr<link>& l, side towards);

@@ -45,6 +45,18 @@ void append_time(std::string& out, std::int64_t unix_time) {
     out += " +0000]";
 }
 
+void append_request_line(std::string& out, const http::request& req) {
+    if (req.method_text().empty()) {  // refused before it was understood
+        out += '-';
+        return;
+    }
+    append_escaped(out, req.method_text());
+    out += ' ';
+    append_escaped(out, req.target());
+    out += ' ';
+    out += http::to_string(req.version());
+}
+
 }  // namespace
 
 std::string common_log_line(const http::access_record& record) {
@@ -54,11 +66,7 @@ std::string common_log_line(const http::access_record& record) {
     line += " - - ";
     append_time(line, record.unix_time);
     line += " \"";
-    append_escaped(line, record.req.method_text());
-    line += ' ';
-    append_escaped(line, record.req.target());
-    line += ' ';
-    line += http::to_string(record.req.version());
+    append_request_line(line, record.req);
     line += "\" ";
     line += std::to_string(http::to_code(record.status));
     line += ' ';

@@ -30,7 +30,7 @@ body {
 }
 main { max-width: 58rem; margin: 0 auto; padding: 3rem 1.25rem 2rem; }
 header { display: flex; gap: 2rem; align-items: center; }
-header svg { flex: none; width: 8.5rem; height: auto; }
+header svg { flex: none; width: 8.5rem; height: auto; overflow: visible; }
 h1 { margin: 0; font-size: 2.6rem; line-height: 1.1; letter-spacing: -0.02em; }
 .lead { margin: .5rem 0 0; font-size: 1.15rem; color: var(--soft); }
 .text { max-width: 44rem; margin: 1.6rem 0 2rem; }
@@ -50,6 +50,7 @@ h2 { margin: 2.2rem 0 .8rem; font-size: 1rem; font-weight: 600; }
 .rate .value { font-size: 2.6rem; color: var(--sea); }
 .chart { position: relative; flex: 1; min-width: 0; min-height: 6rem; }
 .chart svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
+.chart { border-bottom: 1px solid var(--line); }
 .area { fill: var(--sea-soft); }
 .curve { fill: none; stroke: var(--sea); stroke-width: 2; stroke-linejoin: round;
          vector-effect: non-scaling-stroke; }
@@ -115,7 +116,7 @@ see below are the counters of that server, now.</p>
 <section class="figures" aria-label="Live figures">
   <div class="card rate">
     <div class="now"><div class="name">Requests per second</div>
-      <div class="value" id="rate">–</div><div class="name" id="peak">the last minute</div></div>
+      <div class="value" id="rate">–</div><div class="name" id="peak">measuring</div></div>
     <div class="chart"><svg viewBox="0 0 600 100" preserveAspectRatio="none" aria-hidden="true">
       <path class="area" id="area"/><path class="curve" id="curve"/></svg></div>
   </div>

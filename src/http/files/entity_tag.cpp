@@ -24,19 +24,23 @@ bool list_has_tag(std::string_view list, std::string_view tag, tag_comparison ho
     }
 }
 
+void append_hexadecimal(std::string& text, std::uint64_t value) {
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
+    text.append(digits, static_cast<std::size_t>(end - digits));
+}
+
 }  // namespace
 
 std::string entity_tag_of(const net::file_status& status) {
-    char text[3 * 16 + 4];
-    char* at = text;
-    *at++ = '"';
-    at = std::to_chars(at, std::end(text), status.size, 16).ptr;
-    *at++ = '-';
-    at = std::to_chars(at, std::end(text), static_cast<std::uint64_t>(status.modified_ns), 16).ptr;
-    *at++ = '-';
-    at = std::to_chars(at, std::end(text), status.inode, 16).ptr;
-    *at++ = '"';
-    return {text, at};
+    std::string tag = "\"";
+    append_hexadecimal(tag, status.size);
+    tag += '-';
+    append_hexadecimal(tag, static_cast<std::uint64_t>(status.modified_ns));
+    tag += '-';
+    append_hexadecimal(tag, status.inode);
+    tag += '"';
+    return tag;
 }
 
 bool any_tag_matches(const fields& all, field_id id, std::string_view tag,

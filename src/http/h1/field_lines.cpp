@@ -3,6 +3,8 @@
 #include "http/h1/field_summary.hpp"
 #include "http/h1/scan_kernels.hpp"
 
+#include <cstring>
+
 namespace coracle::http::h1 {
 
 namespace {
@@ -41,6 +43,9 @@ public:
           progress_{at}, limits_{limits} {}
 
     parse_result run(field_summary* summary) {
+        if (summary != nullptr) {
+            usual_lines(*summary);
+        }
         const char* at = begin_ + progress_.scan;
         const char* colon = begin_ + progress_.first_end;
         bool resume_in_value = progress_.phase == in_value;
@@ -89,6 +94,39 @@ public:
     }
 
 private:
+    // Takes the lines that are there whole, good and within the limits, up to the first that is
+    // not: `run` reads that one from its start. Nothing can fail here, so all stays in registers: a
+    // line costs about 70 instructions less than in `run`.
+    void usual_lines(field_summary& summary) {
+        const bool too_large = static_cast<std::size_t>(end_ - begin_) > limits_.total;
+        const char* const begin = begin_;
+        const char* const end = too_large ? begin + limits_.total : end_;
+        const std::ptrdiff_t longest = limits_.field;
+        const std::uint32_t most = limits_.fields;
+        const char* line = line_;
+        std::uint32_t count = 0;
+        for (; count != most && line < end && *line != '\r'; ++count) {
+            const char* const colon = Kernel::skip_token(begin, line, end);
+            if (end - colon < 3 || *colon != ':' || colon == line) {
+                break;
+            }
+            const char* const value = colon + (colon[1] == ' ' ? 2 : 1);
+            const char* const stop = Kernel::skip_value(begin, value, end);
+            if (end - stop < 2 || std::memcmp(stop, "\r\n", 2) != 0 || stop - line > longest) {
+                break;
+            }
+            const bool trim = is_low(*value) || is_low(stop[-1]);
+            summary.add({line, colon}, trim ? trimmed(value, stop) : std::string_view{value, stop});
+            line = stop + 2;
+        }
+        line_ = line;
+        progress_.fields = count;
+        progress_.scan = offset(line);
+    }
+
+    // True for a space or a tab, and for what ends a value.
+    static bool is_low(char byte) noexcept { return static_cast<unsigned char>(byte) <= ' '; }
+
     std::size_t offset(const char* at) const noexcept {
         return static_cast<std::size_t>(at - begin_);
     }

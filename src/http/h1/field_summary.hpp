@@ -16,8 +16,8 @@ public:
         fields_.clear();
     }
 
-    // Inline, and Host told apart at once: 30 instructions less for each field.
-    void add(std::string_view name, std::string_view value) {
+    // Always inline, and Host told apart at once: 30 instructions less for each field.
+    [[gnu::always_inline]] void add(std::string_view name, std::string_view value) {
         const field_id id = find_field_id(name);
         fields_.push_back({name, value, id});
         if (id == field_id::host) {

@@ -79,17 +79,17 @@ struct sse2_kernel {
     template <class Stops>
     static const char* find(const char* begin, const char* at, const char* end, unsigned classes,
                             Stops stops) noexcept {
-        for (; end - at >= 16; at += 16) {
+        if (end - begin < 16) {
+            return find_in_few(at, end, classes, stops);
+        }
+        const char* const last = end - 16;
+        for (; at <= last; at += 16) {
             if (const unsigned mask = stops(load(at)); mask != 0) {
                 return at + std::countr_zero(mask);
             }
         }
-        if (end - begin < 16) {
-            return find_in_few(at, end, classes, stops);
-        }
         // The last few bytes: a load that ends at `end`, less what comes before `at`.
-        const auto before = static_cast<unsigned>(16 - (end - at));
-        const unsigned mask = stops(load(end - 16)) >> before;
+        const unsigned mask = stops(load(last)) >> (at - last);
         return mask != 0 ? at + std::countr_zero(mask) : end;
     }
 

@@ -1,0 +1,3 @@
+module coracle.test/go_client
+
+go 1.19

@@ -1,0 +1,287 @@
+#include "support/trace.hpp"
+#include "support/virtual_time.hpp"
+
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+using namespace coracle;
+using namespace std::chrono_literals;
+using coracle::testing::run_virtually;
+using coracle::testing::trace;
+
+TEST(task_group, is_awaited_to_the_end_of_its_last_task) {
+    run_virtually([]() -> task<> {
+        const auto start = loop::current()->now();
+        int ended = 0;
+        const auto block = [&](task_group& g) -> task<int> {
+            for (int i = 1; i <= 3; ++i) {
+                g.spawn([&ended, i]() -> task<> {
+                    co_await sleep_for(10ms * i);
+                    ++ended;
+                });
+            }
+            EXPECT_EQ(g.size(), 3u);
+            co_return 7;
+        };
+        EXPECT_EQ(co_await with_task_group(block), 7);
+        EXPECT_EQ(ended, 3);
+        EXPECT_EQ(loop::current()->now() - start, 30ms);
+    });
+}
+
+TEST(task_group, without_tasks_gives_the_value_of_its_block) {
+    run_virtually([]() -> task<> {
+        const auto block = [](task_group&) -> task<int> { co_return 1; };
+        EXPECT_EQ(co_await with_task_group(block), 1);
+        const auto waits = [](task_group&) -> task<> { co_await yield(); };
+        co_await with_task_group(waits);
+    });
+}
+
+TEST(task_group, starts_its_tasks_at_once) {
+    run_virtually([]() -> task<> {
+        const auto block = [](task_group& g) -> task<> {
+            bool ran = false;
+            g.spawn([&ran]() -> task<> {
+                ran = true;
+                co_return;
+            });
+            EXPECT_TRUE(ran);
+            co_return;
+        };
+        co_await with_task_group(block);
+    });
+}
+
+TEST(task_group, holds_ten_thousand_tasks) {
+    run_virtually([]() -> task<> {
+        int ended = 0;
+        const auto block = [&](task_group& g) -> task<> {
+            for (int i = 0; i != 10'000; ++i) {
+                g.spawn([&ended, i]() -> task<> {
+                    co_await sleep_for(1ms * (i % 100));
+                    ++ended;
+                });
+            }
+            co_return;
+        };
+        co_await with_task_group(block);
+        EXPECT_EQ(ended, 10'000);
+    });
+}
+
+TEST(task_group, lets_its_tasks_spawn_more) {
+    run_virtually([]() -> task<> {
+        int ended = 0;
+        struct tree {
+            static task<> grow(task_group& g, int depth, int& ended) {
+                co_await sleep_for(1ms);
+                if (depth != 0) {
+                    g.spawn([&g, depth, &ended] { return grow(g, depth - 1, ended); });
+                    g.spawn([&g, depth, &ended] { return grow(g, depth - 1, ended); });
+                }
+                ++ended;
+            }
+        };
+        const auto block = [&](task_group& g) -> task<> {
+            g.spawn([&g, &ended] { return tree::grow(g, 9, ended); });
+            co_return;
+        };
+        co_await with_task_group(block);
+        EXPECT_EQ(ended, 1023);
+    });
+}
+
+TEST(task_group, throws_the_first_exception_of_a_task_after_all_have_unwound) {
+    std::string log;
+    run_virtually([&]() -> task<> {
+        const auto block = [&](task_group& g) -> task<> {
+            const trace t(log, "block");
+            g.spawn([&]() -> task<> {
+                const trace inner(log, "other");
+                co_await forever();
+            });
+            g.spawn([]() -> task<> {
+                co_await sleep_for(1ms);
+                throw std::runtime_error("first");
+            });
+            co_await forever();
+            log += "went on";
+        };
+        std::string caught;
+        try {
+            co_await with_task_group(block);
+        } catch (const std::runtime_error& e) {
+            caught = e.what();
+            EXPECT_TRUE(log == "block other" || log == "other block") << log;
+        }
+        EXPECT_EQ(caught, "first");
+    });
+}
+
+TEST(task_group, throws_the_exception_of_its_block_after_all_tasks_have_unwound) {
+    std::string log;
+    run_virtually([&]() -> task<> {
+        const auto block = [&](task_group& g) -> task<> {
+            g.spawn([&]() -> task<> {
+                const trace t(log, "unwound");
+                co_await forever();
+            });
+            throw std::runtime_error("block");
+            co_return;
+        };
+        bool caught = false;
+        try {
+            co_await with_task_group(block);
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        EXPECT_TRUE(caught);
+        EXPECT_EQ(log, "unwound");
+    });
+}
+
+TEST(task_group, cancelled_from_outside_stops_all_and_its_awaiter) {
+    std::string log;
+    run_virtually([&]() -> task<> {
+        const auto whole = [&]() -> task<> {
+            const trace awaiter(log, "awaiter");
+            const auto block = [&](task_group& g) -> task<> {
+                g.spawn([&]() -> task<> {
+                    const trace t(log, "member");
+                    co_await forever();
+                });
+                co_await forever();
+            };
+            co_await with_task_group(block);
+            log += " went on";
+        };
+        auto r = co_await as_result(with_timeout(1ms, whole));
+        EXPECT_TRUE(r.error() == std::errc::timed_out);
+    });
+    EXPECT_EQ(log, "member awaiter");
+}
+
+TEST(task_group, cancelled_by_a_task_gives_the_value_of_a_block_that_has_ended) {
+    run_virtually([]() -> task<> {
+        const auto block = [](task_group& g) -> task<int> {
+            g.spawn([]() -> task<> { co_await forever(); });
+            g.spawn([&g]() -> task<> {
+                co_await sleep_for(1ms);
+                g.cancel();
+            });
+            co_return 3;
+        };
+        EXPECT_EQ(co_await with_task_group(block), 3);
+    });
+}
+
+TEST(task_group, cancelled_by_a_task_tells_so_when_the_block_was_stopped) {
+    run_virtually([]() -> task<> {
+        const auto block = [](task_group& g) -> task<int> {
+            g.spawn([&g]() -> task<> {
+                co_await sleep_for(1ms);
+                g.cancel();
+            });
+            co_await forever();
+            co_return 3;
+        };
+        auto r = co_await as_result(with_task_group(block));
+        EXPECT_FALSE(r);
+        EXPECT_TRUE(r.error() == std::errc::operation_canceled);
+    });
+}
+
+TEST(task_group, as_a_result_holds_the_error_of_a_task) {
+    run_virtually([]() -> task<> {
+        const auto block = [](task_group& g) -> task<> {
+            g.spawn([]() -> task<> {
+                co_await yield();
+                throw_exception(error(std::errc::broken_pipe, "member"));
+            });
+            co_return;
+        };
+        auto r = co_await as_result(with_task_group(block));
+        EXPECT_FALSE(r);
+        EXPECT_EQ(r.error().operation(), "member");
+    });
+}
+
+TEST(task_group, owns_the_captures_of_its_block_and_its_tasks) {
+    run_virtually([]() -> task<> {
+        std::size_t sum = 0;
+        const auto block = [text = std::string(100, 'x'), &sum](task_group& g) -> task<> {
+            g.spawn([copy = text, &sum]() -> task<> {
+                co_await sleep_for(1ms);
+                sum += copy.size();
+            });
+            co_await yield();
+            sum += text.size();
+        };
+        co_await with_task_group(block);
+        EXPECT_EQ(sum, 200u);
+    });
+}
+
+TEST(task_group, has_destroyed_all_captures_before_its_awaiter_goes_on) {
+    std::string log;
+    run_virtually([&]() -> task<> {
+        const auto block = [&](task_group& g) -> task<> {
+            g.spawn([t = trace(log, "capture")]() -> task<> { co_await yield(); });
+            co_return;
+        };
+        co_await with_task_group(block);
+        EXPECT_EQ(log, "capture");
+    });
+    EXPECT_EQ(log, "capture");
+}
+
+TEST(task_group, is_not_kept_waiting_by_a_callable_that_throws_before_there_is_a_task) {
+    run_virtually([]() -> task<> {
+        const auto block = [](task_group& g) -> task<> {
+            const auto breaks = []() -> task<> {
+                if (loop::current() != nullptr) throw std::logic_error("no task");
+                return [](int) -> task<> { co_return; }(1);
+            };
+            bool caught = false;
+            try {
+                g.spawn(breaks);
+            } catch (const std::logic_error&) {
+                caught = true;
+            }
+            EXPECT_TRUE(caught);
+            EXPECT_EQ(g.size(), 0u);
+            co_return;
+        };
+        co_await with_task_group(block);
+    });
+}
+
+TEST(task_group, awaits_its_tasks_when_the_block_throws_before_there_is_a_task) {
+    std::string log;
+    run_virtually([&]() -> task<> {
+        const auto breaks = [&](task_group& g) -> task<> {
+            g.spawn([&]() -> task<> {
+                const trace t(log, "unwound");
+                co_await forever();
+            });
+            if (g.size() == 1) throw std::logic_error("no task");
+            return [](int) -> task<> { co_return; }(1);
+        };
+        bool caught = false;
+        try {
+            co_await with_task_group(breaks);
+        } catch (const std::logic_error&) {
+            caught = true;
+            EXPECT_EQ(log, "unwound");
+        }
+        EXPECT_TRUE(caught);
+    });
+}
