@@ -15,6 +15,7 @@ check scripts/check_sources_of_time.py
 check scripts/test_checks.py
 check scripts/check_format.sh
 check scripts/check_headers.py
+check scripts/check_limits.py
 check scripts/check_docs.py
 check scripts/run_tidy.sh "$@"
 if [ ${#failed[@]} -gt 0 ]; then

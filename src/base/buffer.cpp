@@ -2,8 +2,7 @@
 
 namespace coracle {
 
-void buffer::reserve_spare(std::size_t n) {
-    if (spare_size() >= n) return;
+void buffer::make_room(std::size_t n) {
     const std::size_t held = size();
     if (begin_ != 0 && capacity_ - held >= n) {
         std::memmove(block_, block_ + begin_, held);

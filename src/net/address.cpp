@@ -57,6 +57,8 @@ address address::v6(std::array<std::uint8_t, 16> bytes, std::uint16_t port,
 }
 
 std::expected<address, error> address::parse(std::string_view text) {
+    // The system would read it as the end of the text.
+    if (text.find('\0') != std::string_view::npos) return bad_address(text);
     if (text.starts_with("unix:")) {
         const std::string_view path = text.substr(5);
         if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) return bad_address(text);

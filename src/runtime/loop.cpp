@@ -16,8 +16,17 @@ loop::loop(std::unique_ptr<coracle::backend> b, const logger& log, unsigned inde
 }
 
 loop::~loop() {
-    posted* p = posted_.load(std::memory_order_acquire);
+    drop_posted();
+}
+
+void loop::drop_posted() {
+    posted* p = posted_.exchange(nullptr, std::memory_order_acquire);
     while (p != nullptr) delete std::exchange(p, p->next);
+}
+
+void loop::reset() {
+    drop_posted();
+    root_.revive();
 }
 
 void loop::enter() {
@@ -39,13 +48,16 @@ void loop::read_wall_clock() noexcept {
 }
 
 void loop::post(unique_function<void()> f) {
-    auto* p = new posted{posted_.load(std::memory_order_relaxed), std::move(f)};
-    // Release: what the poster wrote before is seen by the loop that takes the list.
-    while (!posted_.compare_exchange_weak(p->next, p, std::memory_order_release,
+    posted* head = posted_.load(std::memory_order_relaxed);
+    auto* p = new posted{head, std::move(f)};
+    // Release: what the poster wrote before is seen by the loop that takes the list. From then on
+    // `p` belongs to the loop and may be gone.
+    while (!posted_.compare_exchange_weak(head, p, std::memory_order_release,
                                           std::memory_order_relaxed)) {
+        p->next = head;
     }
     // Only the poster that finds the list empty wakes: the loop takes the whole list at once.
-    if (p->next == nullptr) backend_->wake();
+    if (head == nullptr) backend_->wake();
 }
 
 void loop::stop() {

@@ -85,6 +85,8 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
     }
     run_loop(0, f, all);
     for (auto& t : threads) t.join();
+    // A stop that came too late for this run must not end the next one.
+    for (auto& l : loops_) l->reset();
     if (all.first != nullptr) std::rethrow_exception(all.first);
 }
 

@@ -4,7 +4,7 @@ namespace coracle {
 
 bool sleep_operation::start() {
     loop& l = owner();
-    const time_point due = until_ == time_point::max() ? l.now() + duration_ : until_;
+    const time_point due = until_ == time_point::min() ? detail::later(l.now(), duration_) : until_;
     if (due <= l.now() && l.may_complete_inline()) return true;
     l.arm(*this, due);
     return false;

@@ -43,6 +43,7 @@ struct event {
 class world {
 public:
     explicit world(const simulation_options& o);
+    virtual ~world() = default;
 
     // The clock.
     time_point now() const noexcept { return now_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
 
 #include <cstdlib>
 

@@ -75,7 +75,10 @@ a { color: var(--sea); }
   .figures { grid-template-columns: 1fr 1fr; }
   .rate { grid-column: span 2; flex-direction: column; gap: .4rem; }
   .rate .now { width: auto; }
+  .rate .value { font-size: 2.2rem; }
   .try { grid-template-columns: 1fr; }
+  .card { padding: .8rem .9rem; }
+  .value { font-size: 1.4rem; }
 }
 @media (prefers-reduced-motion: no-preference) {
   .boat { animation: bob 5s ease-in-out infinite; transform-origin: 80px 70px; }
@@ -123,8 +126,7 @@ see below are the counters of that server, now.</p>
   <div class="card"><div class="name">Requests</div><div class="value" id="requests">–</div></div>
   <div class="card"><div class="name">Connections open</div><div class="value" id="open">–</div></div>
   <div class="card"><div class="name">Accepted</div><div class="value" id="accepted">–</div></div>
-  <div class="card"><div class="name">Errors (4xx, 5xx)</div>
-    <div class="value" id="errors">–</div></div>
+  <div class="card"><div class="name">Errors</div><div class="value" id="errors">–</div></div>
   <div class="card"><div class="name">Event loops</div><div class="value" id="loops">–</div></div>
   <div class="card"><div class="name">Backend</div><div class="value" id="backend">–</div></div>
   <div class="card"><div class="name">Uptime</div><div class="value" id="uptime">–</div></div>
@@ -162,8 +164,8 @@ for (const place of document.querySelectorAll(".origin")) place.textContent = lo
 function span(ms) {
   const s = Math.floor(ms / 1000), pad = n => String(n).padStart(2, "0");
   if (s < 60) return s + " s";
-  if (s < 3600) return Math.floor(s / 60) + " min " + pad(s % 60) + " s";
-  if (s < 86400) return Math.floor(s / 3600) + " h " + pad(Math.floor(s / 60) % 60) + " min";
+  if (s < 3600) return Math.floor(s / 60) + ":" + pad(s % 60) + " min";
+  if (s < 86400) return Math.floor(s / 3600) + ":" + pad(Math.floor(s / 60) % 60) + " h";
   return Math.floor(s / 86400) + " d " + Math.floor(s / 3600) % 24 + " h";
 }
 
@@ -182,7 +184,7 @@ function update(now) {
     rates.push(rate);
     if (rates.length > samples) rates.shift();
     show("rate", number(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate)));
-    show("peak", "most in the last minute: " + number(Math.round(Math.max(...rates))));
+    show("peak", "peak " + number(Math.round(Math.max(...rates))));
     draw();
   }
   before = now;

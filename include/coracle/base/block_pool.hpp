@@ -67,7 +67,7 @@ public:
 
     /// The size that a request for `size` bytes really gets.
     static constexpr std::size_t rounded(std::size_t size) noexcept {
-        return size > largest ? size : size_of(bin_of(size));
+        return size - 1 < largest ? size_of(bin_of(size)) : size;
     }
 
 private:

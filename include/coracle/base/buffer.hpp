@@ -55,7 +55,9 @@ public:
     void commit(std::size_t n) noexcept { end_ += static_cast<std::uint32_t>(n); }
 
     /// Makes room for `n` more bytes, moving what is held to a larger block when it must.
-    void reserve_spare(std::size_t n);
+    void reserve_spare(std::size_t n) {
+        if (spare_size() < n) make_room(n);
+    }
     void append(std::string_view bytes) {
         if (bytes.empty()) return;
         reserve_spare(bytes.size());
@@ -74,6 +76,8 @@ public:
     }
 
 private:
+    void make_room(std::size_t n);
+
     char* block_ = nullptr;
     std::uint32_t begin_ = 0;
     std::uint32_t end_ = 0;

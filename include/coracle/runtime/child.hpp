@@ -68,6 +68,13 @@ task<await_result<A>> to_task(A&& a) {
     }
 }
 
+/// A task that calls `f`, which must live until it has ended: what `f` itself throws, before there
+/// is a task, is thrown by this one.
+template <class F>
+task<await_result<std::invoke_result_t<F&>>> call_in_task(F& f) {
+    co_return co_await f();
+}
+
 /// Gives the context of the awaiting task, without suspending it.
 struct current_context {
     context* found = nullptr;

@@ -45,6 +45,9 @@ public:
     /// Asks this context and all below it to stop. Sticky; idempotent.
     void cancel() noexcept;
 
+    /// For a root whose tasks have all ended: takes new ones.
+    void revive() noexcept { cancelled_ = false; }
+
     /// Ends the current wait, if there is one, without asking the context to stop.
     void interrupt() noexcept {
         if (waiting_ != nullptr) waiting_->cancel();

@@ -69,6 +69,10 @@ public:
     /// Asks every task of this loop to stop. From any thread.
     void stop();
 
+    /// Makes a loop that has ended fit to run again: drops what is posted, `stop` included. Not while
+    /// it runs.
+    void reset();
+
     /// The context beneath which detached tasks run.
     detail::context& root() noexcept { return root_; }
 
@@ -77,7 +81,9 @@ public:
     void detached_ended() noexcept { --detached_; }
 
     void enqueue(detail::runnable& r) noexcept { ready_.push_back(r); }
-    void arm(detail::timer& t, time_point due) { timers_.arm(t, due); }
+    /// A time in the past is now: a task that armed earlier ones again and again would hold up all
+    /// other timers, which fire in order.
+    void arm(detail::timer& t, time_point due) { timers_.arm(t, due < now_ ? now_ : due); }
     void disarm(detail::timer& t) noexcept { timers_.disarm(t); }
     detail::deadline_wheel& deadlines() noexcept { return deadlines_; }
 
@@ -106,6 +112,7 @@ private:
     void turn();
     void run_ready() noexcept;
     void run_posted() noexcept;
+    void drop_posted();
     time_point next_wake(bool busy) const noexcept;
     bool over() const noexcept;
     void trim_when_idle() noexcept;
@@ -133,7 +140,7 @@ private:
 };
 
 inline void deadline::arm_in(duration d) noexcept {
-    arm(owner_->now() + d);
+    arm(detail::later(owner_->now(), d));
 }
 
 } // namespace coracle

@@ -38,7 +38,7 @@ public:
     /// exception that left one of them. May be called again.
     template <class F>
     void run(F f) {
-        run_erased([&f](loop& l) -> task<> { return f(l); });
+        run_erased([&f](loop& l) -> task<> { co_await f(l); });
     }
 
     /// Asks all tasks on all loops to stop, which ends `run`. From any thread.
@@ -83,7 +83,7 @@ auto block_on(F f, const runtime_options& options = {}) {
     loop& l = rt.at(0);
     bool done = false;
     detail::blocking_child<T> main(done);
-    l.post([&] { main.begin(detail::to_task(f()), l, &l.root(), "block_on").resume(); });
+    l.post([&] { main.begin(detail::call_in_task(f), l, &l.root(), "block_on").resume(); });
     l.run_until(done);
     return detail::value_of<T>(main, "block_on");
 }

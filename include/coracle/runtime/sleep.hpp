@@ -24,7 +24,7 @@ private:
 /// Completes once `d` has passed on the clock of the loop, never early; at once when `d` is zero
 /// or less. Resumes from the loop, in the order in which timers fall due. Cancelling it ends it.
 inline sleep_operation sleep_for(duration d) noexcept {
-    return {d, time_point::max()};
+    return {d, time_point::min()};
 }
 
 /// Completes at `t` on the clock of the loop (`loop::now`).

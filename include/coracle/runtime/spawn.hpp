@@ -2,7 +2,9 @@
 
 #include <coracle/runtime/child.hpp>
 
+#include <memory>
 #include <type_traits>
+#include <utility>
 
 namespace coracle {
 
@@ -37,9 +39,10 @@ template <class F>
 class detached final : public spawned {
 public:
     explicit detached(F f) : f_(std::move(f)) {}
-    void start(loop& owner, const char* name) {
+    task<> make() { return to_task(f_()); }
+    void start(task<> work, loop& owner, const char* name) {
         owner.detached_started();
-        begin(to_task(f_()), owner, &owner.root(), name).resume();
+        begin(std::move(work), owner, &owner.root(), name).resume();
     }
 
 private:
@@ -63,8 +66,9 @@ concept coroutine_source = std::is_invocable_v<F&> && awaitable<std::invoke_resu
 template <class F>
     requires detail::coroutine_source<std::decay_t<F>>
 void spawn(F&& f, const char* name = "spawned") {
-    auto* d = new detail::detached<std::decay_t<F>>(std::forward<F>(f));
-    d->start(*loop::current(), name);
+    auto d = std::make_unique<detail::detached<std::decay_t<F>>>(std::forward<F>(f));
+    task<> work = d->make();
+    d.release()->start(std::move(work), *loop::current(), name);
 }
 
 template <class T>

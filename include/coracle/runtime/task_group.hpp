@@ -24,9 +24,10 @@ public:
     template <class F>
         requires detail::coroutine_source<std::decay_t<F>>
     void spawn(F&& f, const char* name = "task_group") {
-        auto* m = new member<std::decay_t<F>>(*this, std::forward<F>(f));
+        auto m = std::make_unique<member<std::decay_t<F>>>(*this, std::forward<F>(f));
+        task<> work = m->make();
         ++size_;
-        m->start(name);
+        m.release()->start(std::move(work), name);
     }
 
     /// Asks all tasks of the group, and the block, to stop.
@@ -43,19 +44,22 @@ private:
     class member final : public detail::spawned {
     public:
         member(task_group& g, F f) : group_(&g), f_(std::move(f)) {}
-        void start(const char* name) {
+        task<> make() { return detail::to_task((*f_)()); }
+        void start(task<> work, const char* name) {
             detail::context& parent = *group_->context_;
-            this->begin(detail::to_task(f_()), parent.owner(), &parent, name).resume();
+            this->begin(std::move(work), parent.owner(), &parent, name).resume();
         }
 
     private:
         void over() noexcept override {
             auto e = this->exception();
             this->destroy();
+            // Captures may refer to what the awaiter of the group destroys when it goes on.
+            f_.reset();
             group_->member_ended(e);
         }
         task_group* group_;
-        F f_;
+        std::optional<F> f_;
     };
 
     void member_ended(const std::exception_ptr& e) noexcept {
@@ -90,7 +94,7 @@ public:
         whole_.emplace(this->owner(), &this->parent());
         whole_->name = "with_task_group";
         group_.context_ = &*whole_;
-        return this->begin(to_task(f_(group_)), this->owner(), &*whole_, "with_task_group");
+        return this->begin(call(), this->owner(), &*whole_, "with_task_group");
     }
 
     T await_resume() {
@@ -113,6 +117,9 @@ private:
         void run() noexcept override { operation->conclude().resume(); }
         group_operation* operation;
     };
+
+    /// When `f` throws before there is a task, those that it has spawned are still awaited.
+    task<T> call() { co_return co_await f_(group_); }
 
     std::coroutine_handle<> ended() noexcept override {
         if (this->was_stopped() || this->exception() != nullptr) whole_->cancel();

@@ -20,8 +20,10 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         this->joins(h);
         loop& l = this->owner();
-        l.arm(*this, l.now() + limit_);
-        return this->begin(make(), l, inherits_ ? &this->parent() : nullptr,
+        // Before the timer is armed: when `f` throws, this object is gone at once.
+        task<T> work = make();
+        l.arm(*this, coracle::detail::later(l.now(), limit_));
+        return this->begin(std::move(work), l, inherits_ ? &this->parent() : nullptr,
                            inherits_ ? "with_timeout" : "shielded");
     }
 
@@ -47,13 +49,16 @@ private:
     }
 
     void expired() noexcept override {
+        // Whoever cancelled it before, an outer limit say, has been told nothing of this one.
+        if (this->own_context().cancelled()) return;
         expired_ = true;
         this->cancel();
     }
 
     std::coroutine_handle<> ended() noexcept override {
         this->owner().disarm(*this);
-        return this->finish(this->was_stopped() && !expired_);
+        // An outer cancellation goes before this limit; a shield gives its awaiter the limit even so.
+        return this->finish(this->was_stopped() && (inherits_ || !expired_));
     }
 
     F f_;

@@ -44,7 +44,25 @@ void for_each_element(std::string_view list, Use use) {
     }
 }
 
+// Whether `note` has a case for the field.
+constexpr bool decides(field_id id) noexcept {
+    return id == field_id::content_length || id == field_id::transfer_encoding ||
+           id == field_id::connection || id == field_id::upgrade || id == field_id::expect;
+}
+
 }  // namespace
+
+void field_summary::identify_fields() noexcept {
+    for (head_field& field : fields_) {
+        field.id = find_field_id(field.name);
+        if (field.id == field_id::host) {
+            host_ = field.value;
+            hosts_ = hosts_ == 0 ? 1 : 2;
+        } else if (decides(field.id)) {
+            note(field.id, field.value);
+        }
+    }
+}
 
 void field_summary::note(field_id id, std::string_view value) noexcept {
     switch (id) {
@@ -156,7 +174,8 @@ bool field_summary::keeps_alive(version version) const noexcept {
     return !close_ && (version == version::http_1_1 || keep_alive_);  // RFC 9112 section 9.3
 }
 
-parse_error field_summary::finish(request_head& head) const noexcept {
+parse_error field_summary::finish(request_head& head) noexcept {
+    identify_fields();
     if (const parse_error error = check_framing(head.version); error != parse_error::none) {
         return error;
     }
@@ -184,7 +203,8 @@ parse_error field_summary::finish(request_head& head) const noexcept {
     return parse_error::none;
 }
 
-parse_error field_summary::finish(response_head& head, method request) const noexcept {
+parse_error field_summary::finish(response_head& head, method request) noexcept {
+    identify_fields();
     if (bad_connection_) {
         return parse_error::bad_connection;
     }

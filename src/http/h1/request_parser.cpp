@@ -75,7 +75,7 @@ public:
     request_line_scan(std::string_view bytes, head_progress& at, const head_limits& limits) noexcept
         : bytes_{bytes}, progress_{at}, limits_{limits} {}
 
-    parse_result run() noexcept {
+    [[gnu::noinline]] parse_result run() noexcept {  // rarely needed, see read_usual_line
         if (progress_.scan == progress_.line) {
             if (const parse_result result = empty_lines();
                 result.status != parse_status::complete) {

@@ -142,7 +142,7 @@ bool epoll_backend::submit(io_operation& op) noexcept {
     switch (op.code) {
     case opcode::connect:
         op.result = try_connect(static_cast<address_operation&>(op));
-        if (op.result != -EAGAIN) return true;
+        if (op.result != -EINPROGRESS) return true;
         d.flags &= ~std::uint32_t{writable};
         d.output = &op;
         return false;

@@ -155,8 +155,8 @@ std::int64_t system_backend::try_accept(address_operation& op) noexcept {
 std::int64_t system_backend::try_connect(address_operation& op) noexcept {
     ++counters_.system_calls;
     if (::connect(op.on->fd, as_sockaddr(op.peer), op.peer.size) == 0) return 0;
-    // An interrupted connect goes on by itself.
-    return errno == EINTR || errno == EINPROGRESS ? -EAGAIN : -errno;
+    // An interrupted connect goes on by itself. EAGAIN is a failure: a Unix socket's queue is full.
+    return errno == EINTR || errno == EINPROGRESS ? -EINPROGRESS : -errno;
 }
 
 std::int64_t system_backend::try_receive(receive_operation& op) noexcept {

@@ -22,7 +22,8 @@ public:
     void discard(int fd) noexcept override;
 
 protected:
-    /// Each tries once: a count, or a negated errno (-EAGAIN: it would wait).
+    /// Each tries once: a count, or a negated errno (-EAGAIN, for a connect -EINPROGRESS: it would
+    /// wait).
     std::int64_t try_accept(address_operation& op) noexcept;
     std::int64_t try_connect(address_operation& op) noexcept;
     std::int64_t try_receive(receive_operation& op) noexcept;

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""usage: check_limits.py [--root DIR]
+
+Compares the tables of docs/limits.md with the headers: every field of `server_limits` and
+`server_timeouts`, and the few defaults in EXTRA, must have a row with the default that the code has;
+every counter in a row, and every row of the counters, must be a member of `server_counters`, and
+every member must have one. Rows of the fixed numbers name a file and a constant of it.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+import source_tree
+
+SERVER = "include/coracle/http/server.hpp"
+DOCUMENT = "docs/limits.md"
+EXTRA = {
+    "received_body::default_limit": ("include/coracle/http/body.hpp", "default_limit"),
+    "socket_options::backlog": ("include/coracle/runtime/backend.hpp", "backlog"),
+    "buffer::default_capacity": ("include/coracle/base/buffer.hpp", "default_capacity"),
+}
+MILLISECONDS = {"milliseconds": 1, "seconds": 1000, "minutes": 60_000, "hours": 3_600_000}
+UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "B/s": 1}
+TIMES = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
+MEMBER = re.compile(r"^\s+[\w:]+(?:<[\w:]+>)? (\w+) = ([^;{}]+);", re.MULTILINE)
+
+
+def value_of(code):
+    """What an initializer in C++ comes to: ('time', ms), ('number', n)."""
+    code = code.replace("'", "").strip()
+    if code == "UINT64_MAX":
+        return "number", (1 << 64) - 1
+    if match := re.fullmatch(r"std::chrono::(\w+)\((\d+)\)", code):
+        return "time", int(match.group(2)) * MILLISECONDS[match.group(1)]
+    if re.fullmatch(r"\d+( \* \d+)*", code):
+        product = 1
+        for factor in code.split(" * "):
+            product *= int(factor)
+        return "number", product
+    return "unreadable", code
+
+
+def value_said(text):
+    """The same for what the document says: "64 KiB", "10,000", "10 s", "unlimited"."""
+    text = text.strip()
+    if text == "unlimited":
+        return "number", (1 << 64) - 1
+    match = re.fullmatch(r"([\d,]+) ?(\S*)", text)
+    if not match:
+        return "unreadable", text
+    number, unit = int(match.group(1).replace(",", "")), match.group(2)
+    if unit in TIMES:
+        return "time", number * TIMES[unit]
+    return ("number", number * UNITS[unit]) if unit in UNITS else ("unreadable", text)
+
+
+def members(root, name):
+    text = (root / SERVER).read_text(encoding="utf-8")
+    body = re.search(rf"^struct {name} \{{\n(.*?)^\}};", text, re.MULTILINE | re.DOTALL).group(1)
+    return dict(MEMBER.findall(source_tree.without_comments_and_literals(body).replace("'", "")))
+
+
+def constant(root, path, name):
+    text = (root / path).read_text(encoding="utf-8")
+    match = re.search(rf"\b{name} = ([^;]+);", text)
+    return match and match.group(1)
+
+
+def rows(root):
+    """(line number, cells) of each row of a table whose first cell is in backticks."""
+    lines = (root / DOCUMENT).read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.startswith("| `"):
+            yield number, [cell.strip() for cell in line.strip("| ").split(" | ")]
+
+
+def check(root):
+    defaults = {f"limits.{n}": code for n, code in members(root, "server_limits").items()}
+    defaults |= {f"timeouts.{n}": code for n, code in members(root, "server_timeouts").items()}
+    defaults |= {name: constant(root, *place) for name, place in EXTRA.items()}
+    counters = set(members(root, "server_counters"))
+    seen = set()
+    for number, cells in rows(root):
+        name = cells[0].strip("`")
+        where = f"{DOCUMENT}:{number}: {name}"
+        if ":" in name and name not in defaults:  # path:constant
+            code = constant(root, *name.split(":")) if (root / name.split(":")[0]).exists() else None
+        else:
+            code = defaults.get(name)
+        if name in seen:
+            yield f"{where} has two rows"
+        seen.add(name)
+        if name in counters:
+            continue
+        if code is None:
+            yield f"{where} is not in the code"
+        elif value_of(code)[0] == "unreadable" or value_of(code) != value_said(cells[1]):
+            yield f"{where} is {cells[1]} in the document and {code} in the code"
+        if name.startswith(("limits.", "timeouts.")):
+            for counter in re.findall(r"`(\w+)`", cells[-1]):
+                if counter not in counters:
+                    yield f"{where} names {counter}, which is no counter"
+    for name in sorted((set(defaults) | counters) - seen):
+        yield f"{DOCUMENT}: there is no row for {name}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--root", type=pathlib.Path, default=source_tree.ROOT)
+    return source_tree.report(list(check(parser.parse_args().root)),
+                              "limits: the document says what the code does")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

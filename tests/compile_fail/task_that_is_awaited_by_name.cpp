@@ -1,0 +1,17 @@
+// expect: co_await|operator co_await
+#include <coracle/runtime/task.hpp>
+
+#include <utility>
+
+coracle::task<int> work() {
+    co_return 1;
+}
+
+coracle::task<int> all() {
+    auto t = work();
+#ifdef CORACLE_CONTROL
+    co_return co_await std::move(t);
+#else
+    co_return co_await t;
+#endif
+}

@@ -1,0 +1,120 @@
+#include <coracle/http/request.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+using namespace coracle;
+using http::request;
+using http::status_error;
+
+namespace {
+
+void set_query(request& req, std::string_view text) {
+    request::parts p;
+    p.query = text;
+    req.assign(p);
+}
+
+} // namespace
+
+TEST(request, holds_what_it_is_made_of) {
+    const auto peer = net::address::v4({127, 0, 0, 1}, 80);
+    request::parts p;
+    p.method = http::method::post;
+    p.method_text = "POST";
+    p.target = "/a%20b?x=1";
+    p.path = "/a b";
+    p.query = "x=1";
+    p.host = "example.org";
+    p.version = http::version::http_1_0;
+    p.peer = &peer;
+    request req;
+    req.assign(p);
+    EXPECT_EQ(req.method(), http::method::post);
+    EXPECT_EQ(req.method_text(), "POST");
+    EXPECT_EQ(req.target(), "/a%20b?x=1");
+    EXPECT_EQ(req.path(), "/a b");
+    EXPECT_EQ(req.query_text(), "x=1");
+    EXPECT_EQ(req.host(), "example.org");
+    EXPECT_EQ(req.version(), http::version::http_1_0);
+    EXPECT_EQ(req.peer(), peer);
+    EXPECT_TRUE(req.body().ended());
+}
+
+TEST(request, forgets_everything_when_cleared) {
+    request req;
+    set_query(req, "x=1");
+    req.add_param("id", "7");
+    req.fields().add("X-Own", "1");
+    req.clear();
+    EXPECT_FALSE(req.query("x"));
+    EXPECT_EQ(req.param("id"), "");
+    EXPECT_EQ(req.param_count(), 0u);
+    EXPECT_EQ(req.header("x-own"), "");
+}
+
+TEST(request, gives_the_first_query_parameter_decoded) {
+    request req;
+    set_query(req, "a=1&b=x%20y+z&a=2&empty=&flag&c%3Dd=e%26f&=nameless");
+    EXPECT_EQ(req.query("a"), "1");
+    EXPECT_EQ(req.query("b"), "x y z");
+    EXPECT_EQ(req.query("empty"), "");
+    EXPECT_EQ(req.query("flag"), "");
+    EXPECT_EQ(req.query("c=d"), "e&f");
+    EXPECT_EQ(req.query(""), "nameless");
+    EXPECT_EQ(req.query("none"), std::nullopt);
+}
+
+TEST(request, survives_queries_that_are_malformed) {
+    for (const char* text : {"&", "=", "&&a=1&&", "%=1&a=1", "%zz&a=1", "a%=2&a=1"}) {
+        request req;
+        set_query(req, text);
+        EXPECT_EQ(req.query("none"), std::nullopt) << text;
+        if (std::string_view(text).find("a=1") != std::string_view::npos) {
+            EXPECT_EQ(req.query("a"), "1") << text;
+        }
+    }
+}
+
+TEST(request, reads_numbers_whole_and_within_their_range) {
+    request req;
+    set_query(req, "n=42&neg=-7&big=300&junk=4x&space=+4&empty=&plus=%2B4&hex=0x10");
+    EXPECT_EQ(req.query<int>("n"), 42);
+    EXPECT_EQ(req.query<int>("neg"), -7);
+    EXPECT_EQ(req.query<int>("none", 5), 5);
+    EXPECT_EQ(req.query<int>("none"), 0);
+    EXPECT_THROW(req.query<unsigned>("neg"), status_error);
+    EXPECT_THROW(req.query<std::uint8_t>("big"), status_error);
+    for (const char* name : {"junk", "space", "empty", "plus", "hex"}) {
+        EXPECT_THROW(req.query<int>(name), status_error) << name;
+    }
+    try {
+        req.query<int>("junk");
+    } catch (const status_error& e) {
+        EXPECT_EQ(e.code(), http::status::bad_request);
+        EXPECT_NE(std::string(e.what()).find("'junk'"), std::string::npos);
+    }
+}
+
+TEST(request, gives_the_parameters_of_its_route) {
+    request req;
+    req.add_param("id", "17");
+    req.add_param("name", "x");
+    EXPECT_EQ(req.param("id"), "17");
+    EXPECT_EQ(req.param<int>("id"), 17);
+    EXPECT_EQ(req.param("none"), "");
+    EXPECT_THROW(req.param<int>("name"), status_error);
+    EXPECT_THROW(req.param<int>("none"), status_error);
+    req.clear_params(1);
+    EXPECT_EQ(req.param("name"), "");
+    EXPECT_EQ(req.param("id"), "17");
+}
+
+TEST(status_category, has_words_for_a_status) {
+    const auto code = make_error_code(http::status::content_too_large);
+    EXPECT_EQ(code.value(), 413);
+    EXPECT_NE(code.message().find("413"), std::string::npos);
+    EXPECT_STREQ(code.category().name(), "http status");
+}

@@ -1,0 +1,202 @@
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using namespace coracle;
+using namespace std::chrono_literals;
+
+namespace {
+
+runtime_options with_loops(unsigned n) {
+    runtime_options o;
+    o.loops = n;
+    return o;
+}
+
+} // namespace
+
+TEST(runtime, runs_once_on_each_of_its_loops) {
+    runtime rt(with_loops(2));
+    ASSERT_EQ(rt.loops(), 2u);
+    std::atomic<unsigned> seen{0};
+    std::thread::id threads[2];
+    const auto main = [&](loop& l) -> task<> {
+        EXPECT_EQ(loop::current(), &l);
+        seen += 1u << l.index();
+        threads[l.index()] = std::this_thread::get_id();
+        co_await yield();
+    };
+    rt.run(main);
+    EXPECT_EQ(seen.load(), 3u);
+    EXPECT_EQ(threads[0], std::this_thread::get_id());
+    EXPECT_NE(threads[0], threads[1]);
+}
+
+TEST(runtime, is_stopped_from_another_thread) {
+    runtime rt(with_loops(2));
+    std::atomic<int> started{0};
+    std::atomic<bool> went_on{false};
+    std::thread stopper([&] {
+        started.wait(0);
+        started.wait(1);
+        rt.stop();
+    });
+    const auto main = [&](loop&) -> task<> {
+        ++started;
+        started.notify_all();
+        co_await forever();
+        went_on = true;
+    };
+    rt.run(main);
+    stopper.join();
+    EXPECT_FALSE(went_on.load());
+}
+
+TEST(runtime, ends_on_every_loop_when_one_throws_and_throws_it_on) {
+    runtime rt(with_loops(2));
+    for (const unsigned guilty : {0u, 1u}) {
+        const auto main = [guilty](loop& l) -> task<> {
+            if (l.index() == guilty) throw std::runtime_error("loop " + std::to_string(guilty));
+            co_await forever();
+        };
+        std::string caught;
+        try {
+            rt.run(main);
+        } catch (const std::runtime_error& e) {
+            caught = e.what();
+        }
+        EXPECT_EQ(caught, "loop " + std::to_string(guilty));
+    }
+}
+
+TEST(runtime, ends_when_the_callable_throws_before_there_is_a_task) {
+    runtime rt(with_loops(1));
+    const auto breaks = [](loop& l) -> task<> {
+        if (l.index() == 0) throw std::logic_error("no task");
+        return [](int) -> task<> { co_return; }(1);
+    };
+    EXPECT_THROW(rt.run(breaks), std::logic_error);
+}
+
+TEST(runtime, may_run_again) {
+    runtime rt(with_loops(2));
+    for (int round = 0; round != 3; ++round) {
+        std::atomic<int> finished{0};
+        const auto main = [&](loop&) -> task<> {
+            co_await sleep_for(1us);
+            ++finished;
+        };
+        rt.run(main);
+        EXPECT_EQ(finished.load(), 2);
+    }
+}
+
+TEST(runtime, may_run_again_after_a_stop) {
+    runtime rt(with_loops(2));
+    const auto stops = [&](loop&) -> task<> {
+        rt.stop();
+        co_await forever();
+    };
+    rt.run(stops);
+    std::atomic<int> finished{0};
+    const auto main = [&](loop&) -> task<> {
+        co_await yield();
+        ++finished;
+    };
+    rt.run(main);
+    EXPECT_EQ(finished.load(), 2);
+}
+
+TEST(runtime, stopped_before_it_runs_stops_at_the_first_wait) {
+    runtime rt(with_loops(1));
+    rt.stop();
+    bool went_on = false;
+    const auto main = [&](loop&) -> task<> {
+        co_await forever();
+        went_on = true;
+    };
+    rt.run(main);
+    EXPECT_FALSE(went_on);
+}
+
+TEST(runtime, stops_what_was_spawned_when_its_main_task_ends) {
+    runtime rt(with_loops(2));
+    std::atomic<int> unwound{0};
+    struct counter {
+        std::atomic<int>* n;
+        ~counter() { ++*n; }
+    };
+    const auto main = [&](loop&) -> task<> {
+        spawn([&unwound]() -> task<> {
+            const counter c{&unwound};
+            co_await forever();
+        });
+        co_return;
+    };
+    rt.run(main);
+    EXPECT_EQ(unwound.load(), 2);
+}
+
+TEST(runtime, opens_a_loop_for_each_core_by_default_and_pins_when_asked) {
+    runtime_options o;
+    o.pin = true;
+    std::thread([&] { // its own thread, since pinning stays
+        runtime rt(o);
+        EXPECT_GE(rt.loops(), 1u);
+        std::atomic<std::size_t> ran{0};
+        const auto main = [&](loop&) -> task<> {
+            ++ran;
+            co_return;
+        };
+        rt.run(main);
+        EXPECT_EQ(ran.load(), rt.loops());
+    }).join();
+}
+
+TEST(block_on, gives_the_value_and_throws_the_exception) {
+    EXPECT_EQ(*block_on([]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); }),
+              3);
+    const auto fails = []() -> task<> {
+        co_await yield();
+        throw std::runtime_error("no");
+    };
+    EXPECT_THROW(block_on(fails), std::runtime_error);
+    block_on([] { return sleep_for(1us); });
+}
+
+TEST(block_on, throws_when_the_callable_throws_before_there_is_a_task) {
+    const auto breaks = []() -> task<> {
+        if (loop::current() != nullptr) throw std::logic_error("no task");
+        return [](int) -> task<> { co_return; }(1);
+    };
+    EXPECT_THROW(block_on(breaks), std::logic_error);
+}
+
+TEST(block_on, owns_its_callable) {
+    const auto size = block_on([text = std::string(100, 'x')]() -> task<std::size_t> {
+        co_await yield();
+        co_return text.size();
+    });
+    EXPECT_EQ(size, 100u);
+}
+
+TEST(block_on, tells_when_its_loop_was_stopped) {
+    const auto stops = []() -> task<> {
+        loop::current()->stop();
+        co_await forever();
+    };
+    try {
+        block_on(stops);
+        FAIL() << "it must throw";
+    } catch (const exception& e) {
+        EXPECT_TRUE(e.error() == std::errc::operation_canceled);
+    }
+}

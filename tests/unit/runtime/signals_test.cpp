@@ -1,0 +1,72 @@
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/signals.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <pthread.h>
+#include <unistd.h>
+
+using namespace coracle;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool blocked(int number) {
+    sigset_t set;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &set);
+    return sigismember(&set, number) == 1;
+}
+
+} // namespace
+
+TEST(signal_set, gives_a_signal_that_was_raised_before) {
+    signal_set signals{SIGUSR1};
+    ::raise(SIGUSR1);
+    EXPECT_EQ(block_on([&] { return signals.next(); }), SIGUSR1);
+}
+
+TEST(signal_set, waits_for_a_signal_to_the_process) {
+    signal_set signals{SIGUSR1, SIGUSR2};
+    block_on([&]() -> task<> {
+        const auto kills = []() -> task<> {
+            co_await yield();
+            EXPECT_EQ(::kill(::getpid(), SIGUSR2), 0);
+        };
+        auto [number, nothing] = co_await when_all(signals.next(), kills());
+        EXPECT_EQ(number, SIGUSR2);
+    });
+}
+
+TEST(signal_set, loses_no_signal_when_a_wait_is_cancelled) {
+    signal_set signals{SIGUSR1};
+    block_on([&]() -> task<> {
+        const auto wait = [&] { return signals.next(); };
+        auto r = co_await as_result(with_timeout(1ms, wait));
+        EXPECT_FALSE(r);
+        ::raise(SIGUSR1);
+        EXPECT_EQ(co_await signals.next(), SIGUSR1);
+    });
+}
+
+TEST(signal_set, blocks_its_signals_while_it_lives) {
+    EXPECT_FALSE(blocked(SIGUSR1));
+    {
+        const signal_set signals{SIGUSR1};
+        EXPECT_TRUE(blocked(SIGUSR1));
+        EXPECT_FALSE(blocked(SIGUSR2));
+    }
+    EXPECT_FALSE(blocked(SIGUSR1));
+}
+
+TEST(signal_set, shares_the_signals_of_a_process_with_other_sets) {
+    signal_set first{SIGUSR1};
+    signal_set second{SIGUSR2};
+    ::raise(SIGUSR2);
+    ::raise(SIGUSR1);
+    EXPECT_EQ(block_on([&] { return first.next(); }), SIGUSR1);
+    EXPECT_EQ(block_on([&] { return second.next(); }), SIGUSR2);
+}

@@ -1,0 +1,478 @@
+#include <coracle/net/listener.hpp>
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/peer.hpp>
+#include <coracle/testing/simulation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <set>
+#include <string>
+
+using namespace coracle;
+using namespace coracle::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+net::listener open_listener(loop& on, std::string_view at = "127.0.0.1:0") {
+    auto l = net::listener::open(on, *net::address::parse(at));
+    if (!l) throw_exception(l.error());
+    return std::move(*l);
+}
+
+std::string counted_bytes(std::size_t n) {
+    std::string s(n, '\0');
+    for (std::size_t i = 0; i != n; ++i) s[i] = static_cast<char>(i * 131 + (i >> 8));
+    return s;
+}
+
+/// A listener and two connected ends.
+struct pair {
+    net::listener listener;
+    peer client;
+    peer server;
+};
+
+task<pair> connected_pair(loop& on) {
+    net::listener l = open_listener(on);
+    peer client = co_await connect_peer(l.local());
+    std::unique_ptr<net::byte_stream> server = co_await l.accept();
+    co_return pair{std::move(l), std::move(client), peer(std::move(server))};
+}
+
+/// Runs `f(pair)` in a world of its own; gives the hash of what happened.
+template <class F>
+std::uint64_t with_pair(const simulation_options& o, F f) {
+    simulation sim(o);
+    auto body = [&]() -> task<> {
+        pair p = co_await connected_pair(sim.loop());
+        co_await f(sim, p);
+    };
+    sim.run(body);
+    EXPECT_EQ(sim.backend().open_descriptors(), 0u) << sim.replay();
+    return sim.trace();
+}
+
+simulation_options seeded(std::uint64_t seed) {
+    simulation_options o;
+    o.seed = seed;
+    return o;
+}
+
+/// A listener that echoes one connection, and a client that sends through it.
+std::uint64_t echo(std::uint64_t seed, const std::string& text) {
+    return with_pair(seeded(seed), [&](simulation& sim, pair& p) -> task<> {
+        spawn([&p]() -> task<> {
+            for (;;) {
+                auto bytes = co_await as_result(p.server.stream().receive());
+                if (!bytes) break;
+                co_await p.server.stream().send(bytes->view());
+            }
+            p.server.shutdown_output();
+        });
+        spawn([&]() -> task<> {
+            co_await p.client.stream().send(text);
+            p.client.shutdown_output();
+        });
+        const std::string back = co_await p.client.read_to_end();
+        EXPECT_TRUE(back == text) << sim.replay() << " with " << back.size() << " bytes";
+        EXPECT_EQ(p.client.ended(), ending::finished) << sim.replay();
+    });
+}
+
+std::string failure_of(const simulation_options& o, task<> (*f)()) {
+    simulation sim(o);
+    try {
+        sim.run(f);
+    } catch (const simulation_failure& e) {
+        return e.what();
+    }
+    return "no failure";
+}
+
+} // namespace
+
+TEST(simulation, lets_an_hour_pass_at_once) {
+    simulation sim;
+    const std::int64_t before = sim.loop().unix_time();
+    const int value = sim.run([&]() -> task<int> {
+        co_await sleep_for(1h);
+        EXPECT_EQ(sim.loop().unix_time(), before + 3600);
+        co_return 7;
+    });
+    EXPECT_EQ(value, 7);
+    EXPECT_GE(sim.elapsed(), 1h);
+    EXPECT_LT(sim.elapsed(), 1h + 1ms);
+}
+
+TEST(simulation, fires_timers_in_order) {
+    simulation sim;
+    std::string order;
+    sim.run([&]() -> task<> {
+        for (const int n : {3, 1, 2}) {
+            spawn([&order, n]() -> task<> {
+                co_await sleep_for(n * 1min);
+                order += std::to_string(n);
+            });
+        }
+        co_await sleep_for(1h);
+    });
+    EXPECT_EQ(order, "123");
+}
+
+TEST(simulation, gives_what_the_task_throws) {
+    simulation sim;
+    EXPECT_THROW(sim.run([]() -> task<> {
+        co_await sleep_for(1s);
+        throw std::logic_error("as it is");
+    }), std::logic_error);
+}
+
+TEST(simulation, repeats_a_run_from_its_seed) {
+    const std::string text = counted_bytes(5000);
+    std::set<std::uint64_t> traces;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const std::uint64_t first = echo(seed, text);
+        EXPECT_EQ(echo(seed, text), first) << "seed " << seed;
+        traces.insert(first);
+    }
+    EXPECT_EQ(traces.size(), 20u);
+}
+
+TEST(simulation, sees_in_the_trace_what_was_sent) {
+    EXPECT_NE(echo(1, "one text"), echo(1, "two text"));
+}
+
+TEST(simulation, draws_random_numbers_from_the_seed) {
+    const auto draw = [](std::uint64_t seed) {
+        simulation sim(seed);
+        return sim.loop().random();
+    };
+    EXPECT_EQ(draw(5), draw(5));
+    EXPECT_NE(draw(5), draw(6));
+}
+
+TEST(simulation, keeps_the_bytes_however_it_splits_and_merges_them) {
+    const std::string text = counted_bytes(300'000);
+    for (const std::uint64_t seed : seeds(50)) echo(seed, text);
+}
+
+TEST(simulation, splits_at_any_byte_and_merges_again) {
+    std::set<std::size_t> sizes;
+    for (const std::uint64_t seed : seeds(200)) {
+        with_pair(seeded(seed), [&](simulation&, pair& p) -> task<> {
+            co_await p.client.send("12345678");
+            co_await p.client.send("90abcdef");
+            buffer first = co_await p.server.stream().receive();
+            sizes.insert(first.size());
+        });
+    }
+    EXPECT_GE(sizes.size(), 12u);
+    EXPECT_TRUE(sizes.contains(1) && sizes.contains(8) && sizes.contains(16));
+}
+
+TEST(simulation, sends_whole_pieces_when_it_shall_not_split) {
+    simulation_options o;
+    o.split = false;
+    with_pair(o, [](simulation&, pair& p) -> task<> {
+        co_await p.client.send(std::string(10'000, 'x'));
+        buffer all = co_await p.server.stream().receive();
+        EXPECT_EQ(all.size(), 10'000u);
+    });
+}
+
+TEST(simulation, lets_a_sender_be_no_further_ahead_than_its_buffer) {
+    simulation_options o;
+    o.send_buffer = 1000;
+    with_pair(o, [](simulation&, pair& p) -> task<> {
+        const std::string text(5000, 'x');
+        net::send sending = p.client.stream().send(text);
+        auto wait = [&]() -> task<> { co_await as_result(sending); };
+        auto stalled = co_await as_result(with_timeout(1min, wait));
+        EXPECT_FALSE(stalled);
+        EXPECT_EQ(sending.progress(), 1000);
+    });
+}
+
+TEST(simulation, carries_on_in_one_direction_after_the_end_of_the_other) {
+    for (const std::uint64_t seed : seeds(30)) {
+        with_pair(seeded(seed), [](simulation&, pair& p) -> task<> {
+            co_await p.client.send("question");
+            p.client.shutdown_output();
+            EXPECT_EQ(co_await p.server.read_to_end(), "question");
+            co_await p.server.send("answer");
+            p.server.close();
+            EXPECT_EQ(co_await p.client.read_to_end(), "answer");
+            EXPECT_EQ(p.client.ended(), ending::finished);
+        });
+    }
+}
+
+TEST(simulation, discards_what_was_not_read_at_a_reset) {
+    with_pair(seeded(1), [](simulation&, pair& p) -> task<> {
+        co_await p.client.send("lost");
+        p.client.close(true);
+        co_await sleep_for(1s);
+        EXPECT_EQ(co_await p.server.read_to_end(), "");
+        EXPECT_EQ(p.server.ended(), ending::reset);
+        auto sent = co_await as_result(p.server.stream().send("x"));
+        EXPECT_FALSE(sent);
+    });
+}
+
+TEST(simulation, resets_when_a_socket_is_closed_with_bytes_unread) {
+    with_pair(seeded(1), [](simulation&, pair& p) -> task<> {
+        co_await p.client.send("unread");
+        co_await sleep_for(1s);
+        p.server.close();
+        EXPECT_EQ(co_await p.client.read_to_end(), "");
+        EXPECT_EQ(p.client.ended(), ending::reset);
+    });
+}
+
+TEST(simulation, resets_when_bytes_come_to_a_closed_socket) {
+    with_pair(seeded(1), [](simulation&, pair& p) -> task<> {
+        p.server.close();
+        EXPECT_EQ(co_await p.client.read_to_end(), "");
+        EXPECT_EQ(p.client.ended(), ending::finished);
+        co_await p.client.send("too late");
+        co_await sleep_for(1s);
+        auto sent = co_await as_result(p.client.stream().send("x"));
+        EXPECT_FALSE(sent);
+        if (!sent) {
+            EXPECT_EQ(sent.error(), std::errc::broken_pipe);
+        }
+    });
+}
+
+TEST(simulation, refuses_where_nobody_listens) {
+    for (const char* where : {"127.0.0.1:1", "[::1]:1", "unix:/nowhere"}) {
+        simulation sim;
+        sim.run([&]() -> task<> {
+            auto s = co_await as_result(net::connect(*net::address::parse(where)));
+            EXPECT_FALSE(s);
+            if (!s) {
+                EXPECT_EQ(s.error(), std::errc::connection_refused);
+            }
+        });
+    }
+}
+
+TEST(simulation, listens_on_any_address) {
+    for (const char* where : {"127.0.0.1:80", "[::1]:443", "unix:/some/path", "10.1.2.3:0"}) {
+        simulation sim;
+        sim.run([&]() -> task<> {
+            net::listener l = open_listener(sim.loop(), where);
+            EXPECT_TRUE(l.local().family() == net::family::unix_path || l.local().port() != 0);
+            auto again = net::listener::open(sim.loop(), l.local());
+            EXPECT_FALSE(again);
+            peer client = co_await connect_peer(l.local());
+            auto server = co_await l.accept();
+            EXPECT_EQ(server->peer().family(), l.local().family());
+        });
+    }
+}
+
+TEST(simulation, listens_on_every_address_of_a_wildcard) {
+    simulation sim;
+    sim.run([&]() -> task<> {
+        net::listener l = open_listener(sim.loop(), "0.0.0.0:80");
+        peer client = co_await connect_peer(*net::address::parse("192.168.1.1:80"));
+        co_await l.accept();
+    });
+}
+
+TEST(simulation, runs_out_of_descriptors) {
+    simulation_options o;
+    o.descriptors = 2;
+    simulation sim(o);
+    sim.run([&]() -> task<> {
+        net::listener l = open_listener(sim.loop());
+        peer client = co_await connect_peer(l.local());
+        auto accepted = co_await as_result(l.accept());
+        EXPECT_FALSE(accepted);
+        if (!accepted) {
+            EXPECT_EQ(accepted.error(), std::errc::too_many_files_open);
+        }
+        sim.backend().limit_descriptors(3);
+        accepted = co_await as_result(l.accept());
+        EXPECT_TRUE(accepted);
+    });
+}
+
+TEST(simulation, tells_of_a_peer_that_has_gone) {
+    struct watcher : hangup_watch {
+        watcher() : hangup_watch{[](hangup_watch& w) noexcept {
+            static_cast<watcher&>(w).done.set();
+        }} {}
+        event done;
+    };
+    for (const bool reset : {false, true}) {
+        with_pair(seeded(1), [reset](simulation&, pair& p) -> task<> {
+            watcher w;
+            EXPECT_TRUE(p.server.stream().watch_hangup(&w));
+            p.client.close(reset);
+            co_await w.done.wait();
+            EXPECT_FALSE(p.server.stream().watch_hangup(&w));
+        });
+    }
+}
+
+TEST(simulation, sends_a_part_of_a_file) {
+    std::FILE* f = std::tmpfile();
+    ASSERT_NE(f, nullptr);
+    const std::string text = counted_bytes(200'000);
+    ASSERT_EQ(std::fwrite(text.data(), 1, text.size(), f), text.size());
+    std::fflush(f);
+    for (const std::uint64_t seed : seeds(10)) {
+        with_pair(seeded(seed), [&](simulation& sim, pair& p) -> task<> {
+            spawn([&p, f]() -> task<> {
+                co_await p.server.stream().send_file(::fileno(f), 100, 150'000);
+                p.server.shutdown_output();
+            });
+            const std::string got = co_await p.client.read_to_end();
+            EXPECT_TRUE(got == text.substr(100, 150'000)) << sim.replay();
+            auto beyond =
+                co_await as_result(p.client.stream().send_file(::fileno(f), 200'000, 1));
+            EXPECT_FALSE(beyond);
+        });
+    }
+    std::fclose(f);
+}
+
+// ---- cancelling ---------------------------------------------------------------------------------
+
+TEST(simulation, cancels_a_receive_that_waits_and_loses_nothing) {
+    for (const std::uint64_t seed : seeds(30)) {
+        with_pair(seeded(seed), [](simulation&, pair& p) -> task<> {
+            auto reading = [&]() -> task<std::string> { return p.server.read_until("!"); };
+            EXPECT_FALSE(co_await as_result(with_timeout(1s, reading)));
+            co_await p.client.send("late!");
+            EXPECT_EQ(co_await p.server.read_until("!"), "late!");
+        });
+    }
+}
+
+TEST(simulation, cancels_an_accept_and_a_connect_that_wait) {
+    for (const std::uint64_t seed : seeds(30)) {
+        simulation_options o = seeded(seed);
+        o.latency_min = o.latency_max = 10ms;
+        simulation sim(o);
+        sim.run([&]() -> task<> {
+            net::listener l = open_listener(sim.loop());
+            auto accepting = [&]() -> task<> { co_await l.accept(); };
+            EXPECT_FALSE(co_await as_result(with_timeout(1s, accepting)));
+            auto connecting = [&]() -> task<> { co_await net::connect(l.local()); };
+            // Before the call arrives, while the answer is under way, and after.
+            EXPECT_FALSE(co_await as_result(with_timeout(5ms, connecting)));
+            EXPECT_FALSE(co_await as_result(with_timeout(15ms, connecting)));
+            EXPECT_TRUE(co_await as_result(with_timeout(25ms, connecting)));
+            peer good = co_await connect_peer(l.local());
+            co_await good.send("here");
+            for (;;) {
+                auto s = co_await as_result(l.accept());
+                if (!s) continue;
+                peer p(std::move(*s));
+                if (co_await as_result(p.read_until("here"))) break;
+            }
+        });
+        EXPECT_EQ(sim.backend().open_descriptors(), 0u) << sim.replay();
+    }
+}
+
+TEST(simulation, cancels_a_send_that_waits) {
+    for (const std::uint64_t seed : seeds(30)) {
+        with_pair(seeded(seed), [](simulation&, pair& p) -> task<> {
+            auto sending = [&]() -> task<> { return p.client.send(std::string(100'000, 'x')); };
+            EXPECT_FALSE(co_await as_result(with_timeout(1s, sending)));
+        });
+    }
+}
+
+TEST(simulation, cancels_what_is_held_back_although_it_could_complete) {
+    for (const std::uint64_t seed : seeds(100)) {
+        with_pair(seeded(seed), [](simulation&, pair& p) -> task<> {
+            co_await p.client.send("there");
+            co_await sleep_for(1s);
+            std::string got;
+            auto reading = [&]() -> task<> {
+                while (got.size() < 5) {
+                    buffer b = co_await p.server.stream().receive();
+                    got += b.view();
+                }
+            };
+            // No time at all: either it was there at once, or it is cancelled while held back.
+            co_await as_result(with_timeout(0s, reading));
+            co_await reading();
+            EXPECT_EQ(got, "there");
+        });
+    }
+}
+
+// ---- what makes a run fail ----------------------------------------------------------------------
+
+TEST(simulation, reports_a_deadlock_with_the_seed) {
+    EXPECT_EQ(failure_of(seeded(42), []() -> task<> {
+        event never;
+        co_await never.wait();
+    }), "seed 42: deadlock: nothing is left that could happen, and the run has not ended; "
+        "replay with CORACLE_SEED=42");
+}
+
+TEST(simulation, unwinds_everything_in_a_deadlock) {
+    simulation sim;
+    int unwound = 0;
+    struct guard {
+        int& count;
+        ~guard() { ++count; }
+    };
+    EXPECT_THROW(sim.run([&]() -> task<> {
+        pair p = co_await connected_pair(sim.loop());
+        spawn([&]() -> task<> {
+            const guard g{unwound};
+            co_await p.client.read_to_end();
+        });
+        const guard g{unwound};
+        co_await p.server.read_to_end();
+    }), simulation_failure);
+    EXPECT_EQ(unwound, 2);
+    EXPECT_EQ(sim.backend().open_descriptors(), 0u);
+}
+
+TEST(simulation, reports_a_run_without_end) {
+    simulation_options o;
+    o.max_turns = 1000;
+    EXPECT_NE(failure_of(o, []() -> task<> {
+        for (;;) co_await yield();
+    }).find("bound on turns"), std::string::npos);
+    o.max_time = 1h;
+    EXPECT_NE(failure_of(o, []() -> task<> {
+        co_await sleep_for(24h);
+    }).find("bound on virtual time"), std::string::npos);
+}
+
+TEST(simulation, reports_two_operations_in_one_direction) {
+    simulation sim;
+    EXPECT_THROW(sim.run([&]() -> task<> {
+        pair p = co_await connected_pair(sim.loop());
+        auto both = [&p](task_group& g) -> task<> {
+            for (int i = 0; i != 2; ++i) {
+                g.spawn([&p]() -> task<> { co_await as_result(p.server.stream().receive()); });
+            }
+            co_return;
+        };
+        co_await with_task_group(both);
+    }), simulation_failure);
+}
+
+TEST(simulation, has_no_foreign_descriptors) {
+    simulation sim;
+    foreign_operation op(opcode::readable, nullptr);
+    EXPECT_TRUE(sim.backend().submit(op));
+    EXPECT_EQ(op.result, -ENOTSUP);
+}
