@@ -68,10 +68,20 @@ std::expected<listener, error> listener::open(loop& owner, const address& at,
     endpoint e = at.to_endpoint();
     auto fd = owner.backend().listen(e, options);
     if (!fd) return std::unexpected(fd.error().on(at.to_string()));
-    listener l(owner, address::from(e));
+    return adopt(owner, *fd, address::from(e));
+}
+
+std::expected<listener, error> listener::share(loop& owner, const listener& with) {
+    auto fd = owner.backend().duplicate(*with.descriptor_);
+    if (!fd) return std::unexpected(fd.error().on(with.local_.to_string()));
+    return adopt(owner, *fd, with.local_);
+}
+
+std::expected<listener, error> listener::adopt(loop& owner, int fd, const address& at) {
+    listener l(owner, at);
     l.descriptor_ = std::make_unique<descriptor>();
-    if (auto attached = owner.backend().attach(*l.descriptor_, *fd); !attached) {
-        owner.backend().discard(*fd);
+    if (auto attached = owner.backend().attach(*l.descriptor_, fd); !attached) {
+        owner.backend().discard(fd);
         return std::unexpected(std::move(attached).error());
     }
     l.spare_ = open_spare();

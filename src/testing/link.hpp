@@ -25,6 +25,7 @@ struct pipe {
     std::string arrived;
     std::size_t taken = 0;    ///< of `arrived`, by the receiver
     std::size_t occupied = 0; ///< sent, and as far as the sender knows not taken
+    std::size_t freed = 0;    ///< taken, which the sender has not been told
     cutting cut = cutting::none;
     bool shut = false;  ///< the sender has sent its end
     bool ended = false; ///< which has arrived

@@ -120,7 +120,12 @@ std::int64_t world::try_receive(receive_operation& op) {
     std::copy_n(readable.data(), size, op.into.spare());
     op.into.commit(size);
     e.in.take(size);
-    schedule(event_kind::room, now_ + latency(), n->connection, other(n->which), size);
+    e.in.freed += size;
+    // As with TCP, a window that opens by a little is not worth telling.
+    if (e.in.freed >= options.send_buffer / 16 || (e.in.arrived.empty() && e.in.flying.empty())) {
+        schedule(event_kind::room, now_ + latency(), n->connection, other(n->which),
+                 std::exchange(e.in.freed, 0));
+    }
     return static_cast<std::int64_t>(size);
 }
 

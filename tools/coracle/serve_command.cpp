@@ -6,6 +6,7 @@
 
 #include <coracle/http/files.hpp>
 #include <coracle/http/server.hpp>
+#include <coracle/net/descriptor_limit.hpp>
 #include <coracle/net/listener.hpp>
 #include <coracle/runtime/signals.hpp>
 
@@ -139,6 +140,7 @@ void serve(const serve_settings& settings) {
 
     // A reader of our standard output that goes away must not end us.
     std::signal(SIGPIPE, SIG_IGN);
+    net::raise_descriptor_limit();
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
     runtime_options on;

@@ -101,6 +101,7 @@ struct server_counters {
     std::uint64_t body_too_slow = 0;    ///< below `body_rate`
     std::uint64_t write_timeouts = 0;   ///< the peer did not read
     std::uint64_t idle_timeouts = 0;
+    std::uint64_t retired = 0; ///< connections closed at `limits.requests` or `timeouts.lifetime`
     std::uint64_t bodies_not_discarded = 0; ///< connections closed because a body was left unread
     std::uint64_t pipeline_yields = 0;
     std::uint64_t accept_errors = 0;    ///< no descriptors or no memory
@@ -116,10 +117,10 @@ struct server_options {
     unsigned loops = 0;
     /// Pins each loop to a core. Default: not.
     bool pin = false;
-    server_limits limits;
-    server_timeouts timeouts;
+    server_limits limits = {};
+    server_timeouts timeouts = {};
     /// Sent as the Server field; default: none.
-    std::string server_name;
+    std::string server_name = {};
     /// Default: nobody.
     logger* log = nullptr;
     access_log log_access = nullptr;

@@ -30,6 +30,9 @@ public:
     /// listens on is replaced.
     static std::expected<listener, error> open(loop& owner, const address& at,
                                                const socket_options& options = {});
+    /// The same socket for another loop, where SO_REUSEPORT is not to be had: each connection goes
+    /// to whichever loop accepts it first.
+    static std::expected<listener, error> share(loop& owner, const listener& with);
     listener(listener&&) noexcept;
     listener& operator=(listener&&) = delete;
     ~listener();
@@ -50,6 +53,7 @@ public:
 private:
     friend class accepting;
     listener(loop& owner, const address& at) : owner_(&owner), local_(at) {}
+    static std::expected<listener, error> adopt(loop& owner, int fd, const address& at);
 
     loop* owner_;
     std::unique_ptr<descriptor> descriptor_;

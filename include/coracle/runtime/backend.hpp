@@ -162,6 +162,10 @@ public:
     virtual std::expected<int, error> open_stream(const endpoint& peer,
                                                   const socket_options& o) noexcept = 0;
     virtual std::expected<endpoint, error> local_endpoint(int fd) noexcept = 0;
+    /// A second number for the socket of `d`, which may belong to another loop.
+    virtual std::expected<int, error> duplicate(const descriptor&) noexcept {
+        return std::unexpected(error(std::errc::operation_not_supported, "duplicate"));
+    }
 
     /// Takes a descriptor's number into `d`, so that operations can be submitted on it. It must
     /// not block. On failure the number still belongs to the caller.

@@ -32,7 +32,7 @@ struct line_extent {
 
 /// Checks field lines (RFC 9112 section 5) from where `at` stands up to the empty line that ends
 /// them. When `summary` is given, which must be from the first field line on, each one is added to
-/// it. On `complete`, `consumed` counts from the beginning of `bytes`.
+/// it, and on `complete` they are identified. `consumed` then counts from the beginning of `bytes`.
 template <class Kernel>
 parse_result scan_fields(std::string_view bytes, head_progress& at, const head_limits& limits,
                          field_summary* summary);

@@ -52,7 +52,7 @@ constexpr bool decides(field_id id) noexcept {
 
 }  // namespace
 
-void field_summary::identify_fields() noexcept {
+void field_summary::identify() noexcept {
     for (head_field& field : fields_) {
         field.id = find_field_id(field.name);
         if (field.id == field_id::host) {
@@ -115,7 +115,7 @@ void field_summary::add_transfer_encoding(std::string_view value) noexcept {
 }
 
 void field_summary::add_connection(std::string_view value) noexcept {
-    if (is_folded(value, "keep-alive")) {  // what browsers send: not taken apart, 60 less
+    if (is_folded(value, "keep-alive")) {  // what browsers send: not taken apart
         keep_alive_ = true;
         return;
     }
@@ -174,8 +174,7 @@ bool field_summary::keeps_alive(version version) const noexcept {
     return !close_ && (version == version::http_1_1 || keep_alive_);  // RFC 9112 section 9.3
 }
 
-parse_error field_summary::finish(request_head& head) noexcept {
-    identify_fields();
+parse_error field_summary::finish(request_head& head) const noexcept {
     if (const parse_error error = check_framing(head.version); error != parse_error::none) {
         return error;
     }
@@ -203,8 +202,7 @@ parse_error field_summary::finish(request_head& head) noexcept {
     return parse_error::none;
 }
 
-parse_error field_summary::finish(response_head& head, method request) noexcept {
-    identify_fields();
+parse_error field_summary::finish(response_head& head, method request) const noexcept {
     if (bad_connection_) {
         return parse_error::bad_connection;
     }

@@ -16,19 +16,22 @@ public:
         fields_.clear();
     }
 
-    // What the fields mean is left to `finish`: the scan that calls this then makes no calls, and
-    // keeps its constants in registers. Always inline, for the same reason: 30 instructions less
-    // a field.
+    // What the fields mean is left to `identify`: the scan that calls this then makes no calls, and
+    // keeps its constants in registers. Always inline, for the same reason: 25 instructions less
+    // for each field.
     [[gnu::always_inline]] void add(std::string_view name, std::string_view value) {
         fields_.push_back({name, value, field_id::other});
     }
 
+    /// Finds the id of each field and takes in what it says. To be called once, after the last
+    /// `add`.
+    void identify() noexcept;
+
     /// Fills in what follows from the fields; the start line's part of `head` is there already.
-    [[nodiscard]] parse_error finish(request_head& head) noexcept;
-    [[nodiscard]] parse_error finish(response_head& head, method request) noexcept;
+    [[nodiscard]] parse_error finish(request_head& head) const noexcept;
+    [[nodiscard]] parse_error finish(response_head& head, method request) const noexcept;
 
 private:
-    void identify_fields() noexcept;
     void note(field_id id, std::string_view value) noexcept;
     void add_content_length(std::string_view value) noexcept;
     void add_transfer_encoding(std::string_view value) noexcept;

@@ -41,9 +41,7 @@ private:
         view = {reinterpret_cast<const char*>(address(view) + distance), view.size()};
     }
 
-    bool is_inside(std::string_view view) const noexcept {
-        return address(view) - from_ <= size_;
-    }
+    bool is_inside(std::string_view view) const noexcept { return address(view) - from_ <= size_; }
 
     std::uintptr_t from_;
     std::size_t size_;

@@ -90,8 +90,8 @@ struct parse_result {
     std::size_t consumed = 0;
 };
 
-/// Moves the views of `head`, which was parsed from the `size` bytes at `from`, to the copy of these
-/// bytes at `to`; a literal path stays. `from` may already be gone. A view that is null is
+/// Moves the views of `head`, which was parsed from the `size` bytes at `from`, to the copy of
+/// these bytes at `to`; a literal path stays. `from` may already be gone. A view that is null is
 /// left alone.
 void rebase(request_head& head, const char* from, std::size_t size, const char* to) noexcept;
 void rebase(response_head& head, const char* from, std::size_t size, const char* to) noexcept;

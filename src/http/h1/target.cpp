@@ -22,7 +22,7 @@ inline bool is_port_part(std::string_view text) noexcept {
             return false;
         }
     }
-    // Of five digits each, so compared as text: without sums a port costs 30 instructions less.
+    // Of five digits each, so compared as text.
     return text.size() < 6 || text[1] < '6' || text.substr(1) <= "65535";
 }
 
@@ -124,7 +124,7 @@ parse_error split_authority(request_head& head) noexcept {
 
 bool is_host(std::string_view text) noexcept {
     if (text.size() - 8 <= 8 && vector_kernel::is_usual_host(text.data(), text.size())) {
-        return true;  // a third of the instructions
+        return true;  // 65 instructions less for "127.0.0.1:12345"
     }
     if (text.empty()) {
         return false;

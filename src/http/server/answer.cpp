@@ -76,8 +76,11 @@ bool connection::fits(const exchange& e) const noexcept {
 void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bool chunked) {
     const server_options& o = shard_->options();
     const bool switches = e.res.status() == status::switching_protocols;
-    if (!e.keep_alive || shard_->draining() || requests_ >= o.limits.requests ||
-        shard_->owner().now() >= retires_ ||
+    if (requests_ >= o.limits.requests || shard_->owner().now() >= retires_) {
+        keep_alive_ = false;
+        shard_->count(&counters::retired);
+    }
+    if (!e.keep_alive || shard_->draining() ||
         (!e.body.complete() &&
          (e.body.continue_is_due() || e.body.left() > o.limits.discard))) {
         keep_alive_ = false;
@@ -301,6 +304,7 @@ void connection::answered(exchange& e) {
     else if (code < 400) shard_->count(&counters::responses_3xx);
     else if (code < 500) shard_->count(&counters::responses_4xx);
     else shard_->count(&counters::responses_5xx);
+    if (e.res.status() == status::content_too_large) shard_->count(&counters::body_too_large);
     const server_options& o = shard_->options();
     if (o.log_access == nullptr) return;
     loop& l = shard_->owner();

@@ -312,6 +312,11 @@ task<bool> connection::call_and_answer(exchange& e) {
             reset_ = true;
             co_return false;
         }
+        if (client_gone_ && call.exception() != nullptr) {
+            shard_->count(&counters::clients_gone);
+            reset_ = true;
+            co_return false;
+        }
         if (auto thrown = call.exception()) {
             take_failure(e, std::move(thrown));
         } else {
@@ -372,7 +377,11 @@ task<std::expected<void, error>> connection::receive_more_body(request_body& bod
 
 error connection::body_failure(error e) {
     keep_alive_ = false;
-    if (!timed_out_) return e;
+    if (!timed_out_) {
+        // The client gave up in the midst of its body.
+        client_gone_ = client_gone_ || !coracle::detail::is_cancellation(e);
+        return e;
+    }
     shard_->count(&counters::body_timeouts);
     lingers_ = true;
     return {std::errc::timed_out, "body", coracle::phase::receive};

@@ -31,6 +31,11 @@ public:
     /// Waits for more bytes of a body, at most the time that bodies have.
     task<std::expected<void, error>> receive_more_body(request_body& body);
     task<std::expected<void, error>> send_continue();
+    /// Nothing that follows can be understood, or is wanted.
+    void body_is_broken() noexcept {
+        keep_alive_ = false;
+        lingers_ = true;
+    }
 
 private:
     friend class stream_writer;

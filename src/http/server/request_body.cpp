@@ -37,7 +37,7 @@ std::expected<std::string_view, error> request_body::counted(std::string_view pi
     received_ += piece.size();
     lent_ = piece.size();
     if (received_ <= connection_->owner().options().limits.body) return piece;
-    connection_->owner().count(&server_counters::body_too_large);
+    connection_->body_is_broken();
     return std::unexpected(
         error(make_error_code(status::content_too_large), "body", phase::receive));
 }
@@ -67,6 +67,7 @@ std::expected<std::string_view, error> request_body::next_of_chunks() {
             break;
         case h1::chunk_status::error:
             connection_->owner().count(&server_counters::chunk_abuse);
+            connection_->body_is_broken();
             return std::unexpected(error(make_error_code(e.error), "body", phase::receive));
         }
     }

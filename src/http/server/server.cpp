@@ -28,7 +28,12 @@ struct server::core {
         auto& s = *shards.emplace_back(std::make_unique<detail::shard>(on, target, options));
         // The first loop finds the ports, the others join them.
         const auto wanted = addresses.empty() ? parse_addresses(options.listen) : addresses;
-        for (const net::address& a : wanted) s.open(a, shared);
+        for (std::size_t i = 0; i != wanted.size(); ++i) {
+            // Unix sockets have no SO_REUSEPORT.
+            const bool joins = !addresses.empty() && wanted[i].family() == net::family::unix_path;
+            if (joins) s.share(shards.front()->listeners()[i]);
+            else s.open(wanted[i], shared);
+        }
         if (addresses.empty()) {
             for (const auto& l : s.listeners()) addresses.push_back(l.local());
         }

@@ -34,9 +34,17 @@ shard::~shard() {
 void shard::open(const net::address& at, bool shared) {
     socket_options o;
     o.reuse_port = shared;
+    const duration longest = std::chrono::hours(24 * 20);
+    const duration write = options_->timeouts.write < longest ? options_->timeouts.write : longest;
     o.user_timeout_ms = static_cast<unsigned>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(options_->timeouts.write).count());
+        std::chrono::duration_cast<std::chrono::milliseconds>(write).count());
     auto l = net::listener::open(*owner_, at, o);
+    if (!l) throw_exception(std::move(l).error());
+    listeners_.push_back(std::move(*l));
+}
+
+void shard::share(const net::listener& with) {
+    auto l = net::listener::share(*owner_, with);
     if (!l) throw_exception(std::move(l).error());
     listeners_.push_back(std::move(*l));
 }

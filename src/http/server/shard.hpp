@@ -26,6 +26,7 @@ public:
     shard& operator=(const shard&) = delete;
 
     void open(const net::address& at, bool shared);
+    void share(const net::listener& with);
     const std::vector<net::listener>& listeners() const noexcept { return listeners_; }
 
     /// Serves until `drain`, and until the last connection has ended.

@@ -1,7 +1,9 @@
 #include "runtime/backend/system_backend.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <ctime>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/random.h>
@@ -18,6 +20,29 @@ static_assert(sizeof(slice) == sizeof(iovec) && offsetof(slice, size) == offseto
 static_assert(sizeof(endpoint::bytes) >= sizeof(sockaddr_un));
 
 constexpr std::size_t largest_gather = 64;
+
+/// sendfile knows no MSG_NOSIGNAL: a peer that is gone would end the process. The signal goes to
+/// the thread that made the call, so it is held back and taken here.
+class without_sigpipe {
+public:
+    without_sigpipe() noexcept {
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    without_sigpipe(const without_sigpipe&) = delete;
+    without_sigpipe& operator=(const without_sigpipe&) = delete;
+    ~without_sigpipe() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+    void take_signal() const noexcept {
+        const timespec at_once{};
+        ::sigtimedwait(&pipe_, nullptr, &at_once);
+    }
+
+private:
+    sigset_t pipe_;
+    sigset_t before_;
+};
 
 void set_option(int fd, int level, int name, int value) noexcept {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
@@ -113,6 +138,12 @@ std::expected<endpoint, error> system_backend::local_endpoint(int fd) noexcept {
     }
     e.size = size;
     return e;
+}
+
+std::expected<int, error> system_backend::duplicate(const descriptor& d) noexcept {
+    const int fd = ::fcntl(d.fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) return std::unexpected(system_error(errno, "fcntl"));
+    return fd;
 }
 
 void system_backend::shutdown_output(descriptor& d) noexcept {
@@ -224,6 +255,7 @@ std::int64_t system_backend::try_send_file(send_file_operation& op) noexcept {
     constexpr std::int64_t share = 4 * 1024 * 1024;
     constexpr std::int64_t piece = 1024 * 1024;
     std::int64_t left = share;
+    const without_sigpipe quiet;
     while (op.file_size != 0) {
         if (left <= 0) return unfinished;
         off_t offset = op.file_offset;
@@ -231,8 +263,10 @@ std::int64_t system_backend::try_send_file(send_file_operation& op) noexcept {
         ++counters_.system_calls;
         const ssize_t n = ::sendfile(op.on->fd, op.file, &offset, size);
         if (n < 0) {
-            if (errno == EINTR) continue;
-            return -errno;
+            const int number = errno;
+            if (number == EINTR) continue;
+            if (number == EPIPE) quiet.take_signal();
+            return -number;
         }
         // The file became shorter while it was being sent.
         if (n == 0) return -ENODATA;

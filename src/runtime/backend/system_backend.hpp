@@ -18,6 +18,7 @@ public:
     std::expected<int, error> open_stream(const endpoint& peer,
                                           const socket_options& o) noexcept override;
     std::expected<endpoint, error> local_endpoint(int fd) noexcept override;
+    std::expected<int, error> duplicate(const descriptor& d) noexcept override;
     void shutdown_output(descriptor& d) noexcept override;
     void discard(int fd) noexcept override;
 

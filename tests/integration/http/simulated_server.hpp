@@ -173,7 +173,7 @@ inline http::handler world::router() {
             }
         });
     });
-    return std::move(r);
+    return r;
 }
 
 } // namespace simulated

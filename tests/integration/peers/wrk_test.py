@@ -26,7 +26,6 @@ def test_a_second_of_load():
 def test_a_second_of_pipelined_load():
     with Server("hello") as server, tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write('init = function(args)\n'
-                     '    wrk.init(args)\n'
                      '    local all = {}\n'
                      '    for i = 1, 40 do all[i] = wrk.format("GET", "/") end\n'
                      '    batch = table.concat(all)\n'

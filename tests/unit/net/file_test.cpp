@@ -81,7 +81,7 @@ TEST_P(open_beneath_test, opens_files_and_directories) {
     EXPECT_EQ(content("dir//./b.txt"), "deeper");
     for (const char* path : {"", ".", "dir", "dir/"}) {
         auto d = open(path);
-        ASSERT_TRUE(d) << path << ": " << d.error();
+        ASSERT_TRUE(d) << path << ": " << d.error().message();
         EXPECT_EQ(d->status().kind, net::file_kind::directory) << path;
     }
 }

@@ -90,9 +90,9 @@ TEST(cancellation, is_sticky) {
     const auto stubborn = [&]() -> task<> {
         const trace t(log, "unwound");
         auto first = co_await as_result(forever());
-        log += first ? "gone " : "one ";
+        log += first ? "gone" : "one";
         auto second = co_await as_result(sleep_for(1h));
-        log += second ? "gone " : "two ";
+        log += second ? " gone" : " two";
         co_await yield();
         log += "went on ";
     };

@@ -83,6 +83,7 @@ TEST(post, wakes_a_loop_that_sleeps) {
 TEST(post, runs_later_and_not_inside_the_call) {
     run_virtually([]() -> task<> {
         bool ran = false;
+        co_await yield(); // this task itself was started by a post
         loop::current()->post([&] { ran = true; });
         EXPECT_FALSE(ran);
         co_await yield();

@@ -38,7 +38,7 @@ task<> fail_late(std::string& log) {
 }
 
 task<std::size_t> depth(std::size_t n) {
-    if (n == 0) co_return 0;
+    if (n == 0) co_return std::size_t{0};
     co_return 1 + co_await depth(n - 1);
 }
 

@@ -74,7 +74,9 @@ TEST(timer_heap, agrees_with_a_multimap_under_random_arming_moving_and_disarming
             model.emplace(due, id);
         }
         ASSERT_EQ(heap.size(), model.size());
-        if (!model.empty()) ASSERT_EQ(heap.next(), model.begin()->first);
+        if (!model.empty()) {
+            ASSERT_EQ(heap.next(), model.begin()->first);
+        }
         if (random() % 10 != 0) continue;
         now += 1ms * static_cast<int>(random() % 50);
         std::vector<int> expected;

@@ -1,0 +1,131 @@
+// What one small keep-alive exchange may cost: no allocation, one recv, one send and one wait.
+
+#include "support/allocation_count.hpp"
+#include "support/served.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+namespace coracle {
+namespace {
+
+constexpr unsigned warm_up = 2'000;
+constexpr unsigned measured = 10'000;
+
+struct figures {
+    std::size_t allocations = 0;
+    std::uint64_t system_calls = 0;
+    std::uint64_t waits = 0;
+
+    /// Of the loop whose thread this is.
+    static figures now() {
+        const backend_counters& c = loop::current()->backend().counters();
+        return {testing::allocations(), c.system_calls, c.waits};
+    }
+};
+
+/// Says hello, and takes the figures when the measured requests begin and end.
+struct measured_hello {
+    std::atomic<unsigned> requests = 0; // one writer, and the test that looks
+    figures before;
+    figures after;
+
+    const char* answer() {
+        const unsigned n = requests.load(std::memory_order_relaxed);
+        if (n == warm_up) before = figures::now();
+        if (n == warm_up + measured) after = figures::now();
+        requests.store(n + 1, std::memory_order_relaxed);
+        return "Hello, World!\n";
+    }
+};
+
+void ask(testing::blocking_peer& peer, std::string_view requests, unsigned rounds,
+         std::string_view end) {
+    for (unsigned i = 0; i != rounds; ++i) {
+        ASSERT_TRUE(peer.send(requests)) << i;
+        ASSERT_TRUE(peer.receive_until(end)) << i;
+    }
+}
+
+constexpr std::string_view one = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+constexpr std::string_view end = "Hello, World!\n";
+
+TEST(allocations, none_for_a_request_in_steady_state) {
+    if (!testing::counts_allocations()) GTEST_SKIP() << "allocations are not counted in this build";
+    measured_hello hello;
+    {
+        http::router routes;
+        routes.get("/", [&hello](http::request&) { return hello.answer(); });
+        http::server_options o;
+        o.listen = "127.0.0.1:0";
+        o.limits.requests = warm_up + measured + 1;
+        const testing::served server(routes, o);
+        testing::blocking_peer peer(server.port());
+        ask(peer, one, warm_up + measured + 1, end);
+    }
+    EXPECT_EQ(hello.after.allocations, hello.before.allocations);
+}
+
+TEST(allocations, none_for_a_coroutine_handler_in_steady_state) {
+    if (!testing::counts_allocations()) GTEST_SKIP() << "allocations are not counted in this build";
+    measured_hello hello;
+    {
+        http::router routes;
+        routes.get("/", [&hello](http::request&) -> task<http::response> {
+            co_return hello.answer();
+        });
+        http::server_options o;
+        o.listen = "127.0.0.1:0";
+        o.limits.requests = warm_up + measured + 1;
+        const testing::served server(routes, o);
+        testing::blocking_peer peer(server.port());
+        ask(peer, one, warm_up + measured + 1, end);
+    }
+    EXPECT_EQ(hello.after.allocations, hello.before.allocations);
+}
+
+TEST(system_calls, are_one_recv_one_send_and_one_wait_for_a_request) {
+    measured_hello hello;
+    {
+        http::router routes;
+        routes.get("/", [&hello](http::request&) { return hello.answer(); });
+        http::server_options o;
+        o.listen = "127.0.0.1:0";
+        o.limits.requests = warm_up + measured + 1;
+        const testing::served server(routes, o);
+        testing::blocking_peer peer(server.port());
+        ask(peer, one, warm_up + measured + 1, end);
+    }
+    EXPECT_EQ(hello.after.system_calls - hello.before.system_calls, 2u * measured);
+    // A wait may also end by a timer of the loop.
+    EXPECT_LE(hello.after.waits - hello.before.waits, measured + measured / 100);
+}
+
+TEST(system_calls, are_shared_by_the_requests_of_one_read) {
+    constexpr unsigned depth = 16;
+    measured_hello hello;
+    {
+        http::router routes;
+        routes.get("/", [&hello](http::request&) { return hello.answer(); });
+        http::server_options o;
+        o.listen = "127.0.0.1:0";
+        o.limits.requests = warm_up + measured + depth + 1;
+        const testing::served server(routes, o);
+        testing::blocking_peer peer(server.port());
+        static_assert(warm_up % depth == 0 && measured % depth == 0);
+        std::string batch;
+        for (unsigned i = 0; i != depth; ++i) batch += one;
+        for (unsigned i = 0; i != (warm_up + measured) / depth + 1; ++i) {
+            ASSERT_TRUE(peer.send(batch));
+            // Were the answers to come one by one, the first would be the end of what is received.
+            ASSERT_TRUE(peer.receive_until(end));
+            ASSERT_EQ(hello.requests.load(), (i + 1) * depth);
+        }
+    }
+    EXPECT_EQ(hello.after.system_calls - hello.before.system_calls, 2u * measured / depth);
+}
+
+} // namespace
+} // namespace coracle

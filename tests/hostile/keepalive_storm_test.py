@@ -1,0 +1,26 @@
+"""50,000 keep-alive requests over 10,000 connections, all of them open at once, without an error."""
+
+import pathlib
+import resource
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from server_process import BIN, Server, check, run, run_tests, scaled, skip
+
+STORM = BIN / "keepalive_storm"
+if not STORM.exists():
+    skip("keepalive_storm was not built")
+
+
+def test_keepalive_storm():
+    # The server needs a descriptor for each connection, and so does the client.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    connections = min(scaled(10_000), most - 200)
+    requests = 5 * connections
+    with Server("hello") as server:
+        told = run([STORM, f"{server.host}:{server.port}", connections, requests]).decode()
+        check(told.startswith(f"requests {requests} errors 0 connections {connections} "), told)
+
+
+run_tests(globals())

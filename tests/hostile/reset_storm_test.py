@@ -1,0 +1,53 @@
+"""Peers that connect and reset at once, 5,000 of them: each is forgotten, and the server serves on."""
+
+import os
+import pathlib
+import socket
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from server_process import Server, check, run_tests, scaled
+
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+def descriptors(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
+def served_all(server):
+    """An answer comes after all that was there before it, for the loop takes things in order."""
+    check(server.get().endswith(b"Hello, World!\n"), "no answer")
+
+
+def storm(server, count, first_bytes):
+    for _ in range(count):
+        s = server.connect()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        if first_bytes:
+            s.send(first_bytes)
+        s.close()
+
+
+def test_reset_right_after_connect():
+    with Server("hello") as server:
+        served_all(server)
+        before = descriptors(server)
+        storm(server, scaled(3000), b"")
+        served_all(server)
+        check(descriptors(server) <= before + 2, "descriptors were left open")
+
+
+def test_reset_with_requests_under_way():
+    with Server("hello") as server:
+        served_all(server)
+        before = descriptors(server)
+        for first_bytes in (b"GET / HT", b"GET / HTTP/1.1\r\nHost: t\r\n\r\n" * 20):
+            storm(server, scaled(1000), first_bytes)
+        served_all(server)
+        check(descriptors(server) <= before + 2, "descriptors were left open")
+
+
+run_tests(globals())

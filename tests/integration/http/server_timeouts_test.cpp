@@ -1,0 +1,428 @@
+// What a slow, silent or vanished client can make the server do, in virtual time.
+
+#include "integration/http/simulated_server.hpp"
+
+using namespace simulated;
+
+namespace {
+
+constexpr std::uint64_t few = 8;
+
+void expect_about(duration measured, duration wanted, duration slack = 300ms) {
+    EXPECT_GE(measured, wanted);
+    EXPECT_LE(measured, wanted + slack);
+}
+
+std::size_t count_of(const std::string& text, std::string_view what) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+}
+
+} // namespace
+
+// ---- row 1: slow heads --------------------------------------------------------------------------
+
+TEST(server_timeouts, refuses_a_head_that_stops_halfway) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        const time_point began = w.sim.now();
+        co_await p.send("GET / HTTP/1.1\r\nHo");
+        const std::string answer = co_await p.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n")) << answer;
+        EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos);
+        EXPECT_EQ(p.ended(), ending::finished);
+        expect_about(w.since(began), 10s);
+        EXPECT_EQ(w.counters().head_timeouts, 1u);
+    });
+}
+
+TEST(server_timeouts, gives_a_dripped_head_ten_seconds_from_its_first_byte) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await sleep_for(50s); // waiting before the first byte is another matter
+        const time_point began = w.sim.now();
+        bool over = false;
+        spawn([&]() -> task<> {
+            co_await p.read_until("408");
+            over = true;
+            co_await p.read_to_end();
+        });
+        std::string head = get("/hello", "X: " + repeated(100) + "\r\n");
+        for (const char c : head) {
+            if (over) break;
+            co_await as_result(p.send(std::string(1, c)));
+            co_await sleep_for(100ms);
+        }
+        EXPECT_TRUE(over);
+        expect_about(w.since(began), 10s, 500ms);
+        EXPECT_EQ(w.counters().head_timeouts, 1u);
+        co_await sleep_for(2s);
+    });
+}
+
+TEST(server_timeouts, answers_a_head_that_is_dripped_in_time) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        for (int i = 0; i != 3; ++i) {
+            for (const char c : get("/hello")) {
+                co_await p.send(std::string(1, c));
+                co_await sleep_for(250ms);
+            }
+            EXPECT_TRUE((co_await read_answer(p)).ends_with("hello"));
+        }
+        EXPECT_EQ(w.counters().head_timeouts, 0u);
+    });
+}
+
+TEST(server_timeouts, gives_the_second_of_two_heads_in_one_read_its_own_time) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        const time_point began = w.sim.now();
+        co_await p.send(get("/hello") + "GET /he");
+        EXPECT_TRUE((co_await read_answer(p)).ends_with("hello"));
+        const std::string answer = co_await p.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
+        expect_about(w.since(began), 10s);
+    });
+}
+
+// ---- idle, lifetime, requests -------------------------------------------------------------------
+
+TEST(server_timeouts, closes_a_silent_connection) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        const time_point began = w.sim.now();
+        co_await p.expect_close();
+        expect_about(w.since(began), 60s);
+        EXPECT_EQ(w.counters().idle_timeouts, 1u);
+    });
+}
+
+TEST(server_timeouts, closes_a_connection_that_is_idle_between_requests) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        for (int i = 0; i != 3; ++i) {
+            co_await sleep_for(59s);
+            co_await p.send(get("/hello"));
+            EXPECT_TRUE((co_await read_answer(p)).ends_with("hello"));
+        }
+        const time_point began = w.sim.now();
+        co_await p.expect_close();
+        expect_about(w.since(began), 60s, 1s);
+        EXPECT_EQ(w.counters().idle_timeouts, 1u);
+    });
+}
+
+TEST(server_timeouts, closes_an_old_connection_between_requests) {
+    http::server_options o;
+    o.timeouts.lifetime = 10min;
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        const time_point began = w.sim.now();
+        for (;;) {
+            co_await p.send(get("/hello"));
+            const std::string answer = co_await read_answer(p);
+            EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+            if (answer.find("Connection: close") != std::string::npos) break;
+            co_await sleep_for(5s);
+        }
+        co_await p.expect_close();
+        expect_about(w.since(began), 10min, 66s);
+    }, o);
+}
+
+TEST(server_timeouts, closes_a_connection_after_its_last_request) {
+    http::server_options o;
+    o.limits.requests = 5;
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        for (int i = 0; i != 7; ++i) co_await p.send(get("/hello"));
+        const std::string all = co_await p.read_to_end();
+        EXPECT_EQ(count_of(all, "200 OK"), 5u);
+        EXPECT_EQ(count_of(all, "Connection: close"), 1u);
+        EXPECT_EQ(w.counters().requests, 5u);
+    }, o);
+}
+
+// ---- row 2: slow bodies -------------------------------------------------------------------------
+
+TEST(server_timeouts, refuses_a_body_that_stalls) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(post("/echo", "Content-Length: 100\r\n", "some"));
+        const time_point began = w.sim.now();
+        const std::string answer = co_await p.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
+        expect_about(w.since(began), 30s);
+        EXPECT_EQ(w.counters().body_timeouts, 1u);
+    });
+}
+
+TEST(server_timeouts, refuses_a_body_that_comes_too_slowly) {
+    for (const char* path : {"/echo", "/count"}) {
+        for_seeds(few, [path](world& w) -> task<> {
+            peer p = co_await w.connect();
+            const time_point began = w.sim.now();
+            co_await p.send(post(path, "Content-Length: 100000\r\n"));
+            bool over = false;
+            spawn([&]() -> task<> {
+                const std::string answer = co_await p.read_to_end();
+                EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
+                over = true;
+            });
+            while (!over && w.since(began) < 20s) {
+                co_await as_result(p.send(repeated(100)));
+                co_await sleep_for(500ms); // 200 bytes/s
+            }
+            EXPECT_TRUE(over);
+            expect_about(w.since(began), 10s, 2s);
+            EXPECT_EQ(w.counters().body_too_slow, 1u);
+            co_await sleep_for(2s);
+        });
+    }
+}
+
+TEST(server_timeouts, takes_a_body_that_comes_just_fast_enough) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(post("/count", "Content-Length: 10000\r\n"));
+        for (int i = 0; i != 80; ++i) {
+            co_await p.send(repeated(125));
+            co_await sleep_for(500ms); // 250 bytes/s
+        }
+        EXPECT_TRUE((co_await read_answer(p)).ends_with("\r\n10000"));
+        EXPECT_EQ(w.counters().body_too_slow, 0u);
+    });
+}
+
+// ---- row 3: slow readers ------------------------------------------------------------------------
+
+TEST(server_timeouts, cuts_a_peer_that_never_reads) {
+    for (const char* path : {"/big?n=1000000", "/big?n=10000"}) {
+        for_seeds(few, [path](world& w) -> task<> {
+            peer p = co_await w.connect();
+            const time_point began = w.sim.now();
+            for (int i = 0; i != 20; ++i) co_await p.send(get(path));
+            while (w.counters().open != 0 && w.since(began) < 5min) co_await sleep_for(100ms);
+            expect_about(w.since(began), 30s, 1s);
+            EXPECT_EQ(w.counters().write_timeouts, 1u);
+            co_await p.read_to_end();
+            EXPECT_EQ(p.ended(), ending::reset);
+        });
+    }
+}
+
+TEST(server_timeouts, is_patient_with_a_peer_that_reads_a_little_now_and_then) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(get("/big?n=400000"));
+        std::size_t got = 0;
+        while (got < 400'000) {
+            co_await sleep_for(20s);
+            got += (co_await p.read_exactly(20'000)).size();
+        }
+        EXPECT_EQ(w.counters().write_timeouts, 0u);
+    });
+}
+
+// ---- clients that hang up, handlers that throw --------------------------------------------------
+
+TEST(server_timeouts, cancels_the_handler_of_a_client_that_hangs_up) {
+    for (const bool reset : {false, true}) {
+        for_seeds(few, [reset](world& w) -> task<> {
+            peer p = co_await w.connect();
+            co_await p.send(get("/sleep"));
+            co_await sleep_for(1s);
+            EXPECT_EQ(w.entered, 1);
+            EXPECT_EQ(w.destroyed, 0);
+            EXPECT_EQ(w.counters().in_flight, 1u);
+            p.close(reset);
+            co_await sleep_for(1s);
+            EXPECT_EQ(w.destroyed, 1);
+            EXPECT_EQ(w.counters().clients_gone, 1u);
+            EXPECT_EQ(w.counters().in_flight, 0u);
+            EXPECT_EQ(w.counters().open, 0u);
+        });
+    }
+}
+
+TEST(server_timeouts, outlives_handlers_that_throw) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        for (const char* path : {"/throw", "/throw-later", "/throw", "/hello"}) {
+            co_await p.send(get(path));
+            const std::string answer = co_await read_answer(p);
+            const bool good = std::string_view(path) == "/hello";
+            EXPECT_TRUE(answer.starts_with(good ? "HTTP/1.1 200 " : "HTTP/1.1 500 ")) << answer;
+            EXPECT_EQ(answer.find("Connection: close"), std::string::npos) << answer;
+        }
+        EXPECT_EQ(w.counters().handler_errors, 3u);
+        EXPECT_EQ(w.counters().responses_5xx, 3u);
+    });
+}
+
+TEST(server_timeouts, resets_a_streamed_answer_whose_handler_throws) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(get("/broken-stream"));
+        const std::string got = co_await p.read_to_end();
+        EXPECT_EQ(p.ended(), ending::reset);
+        EXPECT_EQ(got.find("\r\n0\r\n"), std::string::npos);
+        EXPECT_EQ(w.counters().handler_errors, 1u);
+    });
+}
+
+// ---- drain --------------------------------------------------------------------------------------
+
+TEST(server_timeouts, closes_idle_connections_at_once_when_it_drains) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer fresh = co_await w.connect();
+        peer used = co_await w.connect();
+        co_await used.send(get("/hello"));
+        EXPECT_TRUE((co_await read_answer(used)).ends_with("hello"));
+        const time_point began = w.sim.now();
+        w.server.stop();
+        co_await fresh.expect_close();
+        co_await used.expect_close();
+        EXPECT_LT(w.since(began), 100ms);
+        EXPECT_EQ(w.counters().cut_by_drain, 0u);
+        EXPECT_FALSE(co_await as_result(w.connect()));
+    });
+}
+
+TEST(server_timeouts, finishes_what_is_in_flight_when_it_drains) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(get("/sleep?ms=5000"));
+        co_await sleep_for(1s);
+        w.server.stop();
+        const std::string answer = co_await p.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+        EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos);
+        EXPECT_EQ(p.ended(), ending::finished);
+        EXPECT_EQ(w.counters().cut_by_drain, 0u);
+    });
+}
+
+TEST(server_timeouts, answers_a_head_that_is_under_way_when_it_drains) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send("GET /hello HT");
+        co_await sleep_for(1s);
+        w.server.stop();
+        co_await sleep_for(1s);
+        co_await p.send("TP/1.1\r\nHost: x\r\n\r\n");
+        const std::string answer = co_await p.read_to_end();
+        EXPECT_TRUE(answer.ends_with("hello")) << answer;
+        EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos);
+    });
+}
+
+TEST(server_timeouts, cuts_what_is_left_at_the_end_of_the_drain) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer sleeping = co_await w.connect();
+        co_await sleeping.send(get("/sleep"));
+        peer reading_nothing = co_await w.connect();
+        co_await reading_nothing.send(get("/big?n=1000000"));
+        co_await sleep_for(1s);
+        const time_point began = w.sim.now();
+        w.server.stop();
+        EXPECT_EQ(co_await sleeping.read_to_end(), "");
+        EXPECT_EQ(sleeping.ended(), ending::reset);
+        expect_about(w.since(began), 29s, 2s);
+        EXPECT_EQ(w.destroyed, 1);
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.counters().open, 0u);
+        EXPECT_EQ(w.counters().cut_by_drain + w.counters().write_timeouts, 2u);
+    });
+}
+
+// ---- rows 19, 23, 24: pipelining, descriptors, resets -------------------------------------------
+
+TEST(server_timeouts, answers_pipelined_requests_in_order) {
+    for_seeds(30, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        std::string requests;
+        for (int i = 0; i != 12; ++i) {
+            requests += i % 3 == 1 ? get("/sleep?ms=" + std::to_string(100 * (12 - i)) +
+                                         "&id=" + std::to_string(i))
+                                   : post("/echo", "Content-Length: 2\r\n",
+                                          std::to_string(10 + i));
+        }
+        co_await p.send(std::move(requests));
+        for (int i = 0; i != 12; ++i) {
+            const std::string answer = co_await read_answer(p);
+            const std::string wanted =
+                i % 3 == 1 ? "slept " + std::to_string(i) : std::to_string(10 + i);
+            EXPECT_TRUE(answer.ends_with("\r\n\r\n" + wanted)) << answer;
+        }
+    });
+}
+
+TEST(server_timeouts, yields_after_sixteen_pipelined_requests) {
+    simulation_options s;
+    s.split = false;
+    for (const auto& [requests, yields] : {std::pair(16, 0u), {17, 1u}, {32, 1u}, {33, 2u}}) {
+        world w(1, {}, s);
+        const int n = requests;
+        w.run([n](world& on) -> task<> {
+            peer p = co_await on.connect();
+            std::string all;
+            for (int i = 0; i != n; ++i) all += get("/hello");
+            co_await p.send(std::move(all));
+            for (int i = 0; i != n; ++i) co_await read_answer(p);
+        });
+        EXPECT_EQ(w.counters().pipeline_yields, yields) << requests;
+    }
+}
+
+TEST(server_timeouts, survives_running_out_of_descriptors) {
+    for_seeds(few, [](world& w) -> task<> {
+        std::vector<peer> some;
+        for (int i = 0; i != 5; ++i) some.push_back(co_await w.connect());
+        co_await sleep_for(1s);
+        w.sim.backend().limit_descriptors(w.sim.backend().open_descriptors() + 1);
+        peer late = co_await w.connect();
+        co_await late.send(get("/hello"));
+        const std::uint64_t turns = w.sim.loop().turns();
+        co_await sleep_for(10s);
+        EXPECT_GE(w.counters().accept_errors, 3u);
+        EXPECT_LT(w.sim.loop().turns() - turns, 500u); // it does not spin
+        some.clear();
+        EXPECT_TRUE((co_await read_answer(late)).ends_with("hello"));
+    });
+}
+
+TEST(server_timeouts, survives_a_storm_of_resets) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer good = co_await w.connect();
+        for (int i = 0; i != 200; ++i) {
+            peer p = co_await w.connect();
+            const std::string request = get(i % 4 == 0 ? "/hello" : "/sleep");
+            if (i % 2 == 0) co_await p.send(request);
+            if (i % 3 == 0) co_await sleep_for(1ms);
+            p.close(true);
+        }
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.counters().open, 1u);
+        co_await good.send(get("/hello"));
+        EXPECT_TRUE((co_await read_answer(good)).ends_with("hello"));
+    });
+}
+
+TEST(server_timeouts, stops_accepting_at_its_limit_of_connections) {
+    http::server_options o;
+    o.limits.connections = 3;
+    for_seeds(few, [](world& w) -> task<> {
+        std::vector<peer> three;
+        for (int i = 0; i != 3; ++i) three.push_back(co_await w.connect());
+        peer fourth = co_await w.connect();
+        co_await fourth.send(get("/hello"));
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.counters().connections, 3u);
+        EXPECT_GE(w.counters().accept_paused, 1u);
+        three.pop_back();
+        EXPECT_TRUE((co_await read_answer(fourth)).ends_with("hello"));
+    }, o);
+}

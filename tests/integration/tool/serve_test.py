@@ -1,0 +1,275 @@
+"""`coracle serve`: files and the welcome page as curl sees them, the access log, what is said when
+something is wrong, and the drain.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from server_process import BIN, Server, need, read_to_end  # noqa: E402
+
+CURL = need("curl")
+FREE = ("--listen", "127.0.0.1:0")
+
+
+def curl(*arguments):
+    """(status, fields in lower case, body) of one answer."""
+    done = subprocess.run([CURL, "-s", "-i", "--path-as-is", "--max-time", "20", *arguments],
+                          capture_output=True, check=True)
+    head, _, body = done.stdout.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    fields = dict((line.split(": ", 1)[0].lower(), line.split(": ", 1)[1]) for line in lines)
+    return int(first.split()[1]), fields, body
+
+
+def program(*arguments, **environment):
+    """(exit code, standard output, standard error) of one that does not serve."""
+    done = subprocess.run([BIN / "coracle", *arguments], capture_output=True, text=True, timeout=20,
+                          env={**os.environ, **environment})
+    return done.returncode, done.stdout, done.stderr
+
+
+class WithFiles(unittest.TestCase):
+    def setUp(self):
+        self.all = pathlib.Path(tempfile.mkdtemp(prefix="coracle-test-"))
+        self.addCleanup(shutil.rmtree, self.all)
+        self.root = self.all / "root"
+        (self.root / "site").mkdir(parents=True)
+        (self.all / "secret").write_text("outside")
+        (self.root / "a.txt").write_text("0123456789")
+        (self.root / ".env").write_text("dot")
+        (self.root / "site/index.html").write_text("<p>index")
+        self.large = os.urandom(3_000_001)
+        (self.root / "large.bin").write_bytes(self.large)
+        (self.root / "escape").symlink_to("../secret")
+        os.mkfifo(self.root / "fifo")
+
+    def serve(self, *arguments):
+        return Server("coracle", self.root, *FREE, *arguments, before=("serve",))
+
+
+class Files(WithFiles):
+    def test_a_file_comes_whole_with_its_fields(self):
+        with self.serve() as s:
+            status, fields, body = curl(s.url + "/a.txt")
+            self.assertEqual((status, body), (200, b"0123456789"))
+            self.assertEqual(fields["content-type"], "text/plain; charset=utf-8")
+            self.assertEqual(fields["x-content-type-options"], "nosniff")
+            self.assertEqual(fields["accept-ranges"], "bytes")
+            status, fields, body = curl(s.url + "/large.bin")
+            self.assertEqual(status, 200)
+            self.assertEqual(hashlib.sha256(body).digest(), hashlib.sha256(self.large).digest())
+            status, fields, body = curl("-I", s.url + "/large.bin")
+            self.assertEqual((status, body, fields["content-length"]), (200, b"", "3000001"))
+
+    def test_a_directory_has_a_slash_and_an_index(self):
+        with self.serve() as s:
+            status, fields, _ = curl(s.url + "/site")
+            self.assertEqual((status, fields["location"]), (301, "./site/"))
+            done = subprocess.run([CURL, "-sL", s.url + "/site"], capture_output=True, check=True)
+            self.assertEqual(done.stdout, b"<p>index")
+            self.assertEqual(curl(s.url + "/")[0], 404)
+
+    def test_ranges_and_conditions_hold(self):
+        with self.serve() as s:
+            status, fields, body = curl("-r", "1000000-1999999", s.url + "/large.bin")
+            self.assertEqual((status, body), (206, self.large[1_000_000:2_000_000]))
+            self.assertEqual(fields["content-range"], "bytes 1000000-1999999/3000001")
+            self.assertEqual(curl("-r", "-2", s.url + "/a.txt")[2], b"89")
+            status, fields, _ = curl("-r", "10-", s.url + "/a.txt")
+            self.assertEqual((status, fields["content-range"]), (416, "bytes */10"))
+
+            fields = curl(s.url + "/a.txt")[1]
+            for name, value, wanted in [("If-None-Match", fields["etag"], 304),
+                                        ("If-Modified-Since", fields["last-modified"], 304),
+                                        ("If-None-Match", '"other"', 200),
+                                        ("If-Match", '"other"', 412)]:
+                status, _, body = curl("-H", f"{name}: {value}", s.url + "/a.txt")
+                self.assertEqual(status, wanted, name)
+                self.assertEqual(body == b"", wanted == 304)
+
+    def test_nothing_else_can_be_reached(self):
+        targets = ["/../secret", "/..%2fsecret", "/%2e%2e/secret", "/%2e%2e%2fsecret",
+                   "/..%5csecret", "/..\\secret", "/site/../../secret", "/site/..%2f..%2fsecret",
+                   "//etc/passwd", "/%2fetc/passwd", "/escape", "/fifo", "/.env", "/%2eenv",
+                   "/a.txt%00", "/a.txt%00.html", "/a.txt/", "/site//index.html", "/%252e%252e/",
+                   "/..;/secret", "/.%2e/secret"]
+        with self.serve() as s:
+            for target in targets:
+                answer = s.get(target)
+                self.assertRegex(answer, rb"^HTTP/1.1 40[04] ", target)
+                for wrong in (b"outside", b"root:", b"dot", b"0123456789"):
+                    self.assertNotIn(wrong, answer.partition(b"\r\n\r\n")[2], target)
+            self.assertEqual(curl(s.url + "/a.txt")[0], 200)
+
+    def test_dotfiles_are_served_when_asked_for(self):
+        with self.serve("--hidden") as s:
+            self.assertEqual(curl(s.url + "/.env")[2], b"dot")
+            self.assertEqual(s.get("/../secret")[9:12], b"400")
+
+    def test_methods_that_files_do_not_have_are_refused(self):
+        with self.serve() as s:
+            status, fields, _ = curl("-d", "x=y", s.url + "/a.txt")
+            self.assertEqual(status, 405)
+            self.assertIn("GET", fields["allow"])
+
+
+class AccessLog(WithFiles):
+    def test_has_a_line_for_each_answer_that_cannot_be_forged(self):
+        log = self.all / "access.log"
+        log.write_text("before\n")
+        with self.serve(f"--access-log={log}") as s:
+            curl(s.url + "/a.txt")
+            curl(s.url + "/no%22pe%0a127.0.0.1")
+            s.get('/no"pe')
+            with s.connect() as c:
+                c.sendall(b"GET /a\x1b[31m HTTP/1.1\r\nHost: t\r\n\r\n")
+                read_to_end(c)
+        first, *lines = log.read_text().splitlines()
+        self.assertEqual(first, "before")
+        shape = re.compile(r'127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d \+0000\] '
+                           r'"[^"\x00-\x1f\x7f-\xff]+" \d{3} (\d+|-)')
+        for line in lines:
+            self.assertRegex(line, rf"^{shape.pattern}$")
+        self.assertIn('"GET /a.txt HTTP/1.1" 200 10', lines[0])
+        self.assertIn('"GET /no%22pe%0a127.0.0.1 HTTP/1.1" 404', lines[1])
+        self.assertEqual(len(lines), 4)
+
+    def test_goes_to_standard_output_without_a_name(self):
+        with self.serve("--access-log") as s:
+            curl(s.url + "/a.txt")
+            self.assertIn(b'"GET /a.txt HTTP/1.1" 200 10', s.process.stdout.readline())
+
+
+class Welcome(unittest.TestCase):
+    def test_shows_itself_and_its_figures(self):
+        with Server("coracle", *FREE, "--threads", "2", before=("serve",)) as s:
+            status, fields, body = curl(s.url + "/")
+            self.assertEqual((status, fields["content-type"]), (200, "text/html; charset=utf-8"))
+            self.assertTrue(body.startswith(b"<!doctype html>") and b"</html>" in body)
+            # It needs nothing from elsewhere.
+            self.assertIn("default-src 'none'", fields["content-security-policy"])
+            self.assertNotRegex(body, rb'(?:src|href)="(?!data:)')
+            self.assertEqual(curl(s.url + "/hello")[2], b"Hello from Coracle!\n")
+            status, fields, body = curl(s.url + "/stats.json")
+            self.assertEqual((status, fields["content-type"]), (200, "application/json"))
+            figures = json.loads(body)
+            self.assertEqual(figures["loops"], 2)
+            self.assertGreaterEqual(figures["requests"], 3)
+            self.assertGreaterEqual(figures["connections_accepted"], 3)
+            self.assertGreaterEqual(figures["connections_open"], 1)
+            self.assertRegex(figures["version"], r"^\d+\.\d+\.\d+$")
+            self.assertEqual(curl(s.url + "/nothing")[0], 404)
+
+
+class Faults(WithFiles):
+    def say(self, *arguments, **environment):
+        code, out, err = program("serve", *arguments, **environment)
+        self.assertEqual((code, out), (1, ""))
+        self.assertRegex(err, r"^coracle: [^\n]+\n$")
+        return err
+
+    def test_an_address_in_use_is_named(self):
+        for threads in ("1", "2"):
+            with Server("coracle", *FREE, "--threads", threads, before=("serve",)) as s:
+                at = f"{s.host}:{s.port}"
+                for mine in ("1", "2"):
+                    err = self.say("--listen", at, "--threads", mine)
+                    self.assertIn(f"cannot listen on {at}: Address already in use", err)
+
+    def test_bad_addresses_and_directories_are_named(self):
+        self.assertIn("'nowhere'", self.say("--listen", "nowhere"))
+        missing = str(self.all / "missing")
+        self.assertIn(f"'{missing}': No such file", self.say(missing))
+        self.assertIn("Not a directory", self.say(str(self.root / "a.txt")))
+        self.assertIn("access log", self.say(*FREE, f"--access-log={missing}/log"))
+
+    def test_bad_environment_is_named(self):
+        self.assertIn("CORACLE_LOG", self.say(*FREE, CORACLE_LOG="htp=debug"))
+        self.assertIn("CORACLE_BACKEND", self.say(*FREE, CORACLE_BACKEND="carrier-pigeon"))
+
+    def test_wrong_usage_ends_with_2(self):
+        for arguments in ([], ["serve", "--nothing"], ["serve", "--threads", "0"], ["nothing"]):
+            code, out, err = program(*arguments)
+            self.assertEqual((code, out), (2, ""), arguments)
+            self.assertTrue(err)
+
+
+class Help(unittest.TestCase):
+    def test_version_and_help_are_told(self):
+        code, out, _ = program("--version")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"^coracle \d+\.\d+\.\d+\n$")
+        self.assertIn("coracle serve", program("--help")[1])
+        code, out, _ = program("serve", "--help")
+        self.assertEqual(code, 0)
+        for word in ("--listen", "--threads", "--pin", "--access-log", "--drain", "--hidden",
+                     "CORACLE_LOG", "CORACLE_BACKEND", "Examples"):
+            self.assertIn(word, out)
+        self.assertLessEqual(max(map(len, out.splitlines())), 100)
+
+
+class Listening(WithFiles):
+    def test_several_addresses_are_served_and_announced(self):
+        path = self.all / "socket"
+        with self.serve("--threads", "1", "--listen", "127.0.0.1:0", "--listen",
+                        f"unix:{path}") as s:
+            second = s.process.stdout.readline().decode().split()[-1]
+            third = s.process.stdout.readline().decode().split()[-1]
+            self.assertEqual(third, f"unix:{path}")
+            for target in ([s.url + "/a.txt"], [second + "/a.txt"],
+                           ["--unix-socket", str(path), "http://t/a.txt"]):
+                self.assertEqual(curl(*target)[2], b"0123456789")
+
+
+class Drain(WithFiles):
+    def test_what_is_under_way_is_finished_and_reported(self):
+        (self.root / "huge.bin").write_bytes(bytes(20_000_000))
+        with self.serve("--threads", "1") as s:
+            with s.connect(receive_buffer=4096) as c:
+                c.sendall(b"GET /huge.bin HTTP/1.1\r\nHost: t\r\n\r\n")
+                begun = c.recv(1000)
+                s.signal()
+                said = s.process.stdout.readline().decode()
+                self.assertRegex(said, r"^draining: 1 connection open")
+                c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_000_000)
+                rest = read_to_end(c)
+            self.assertEqual(len((begun + rest).partition(b"\r\n\r\n")[2]), 20_000_000)
+            self.assertEqual(s.process.stdout.readline().decode(),
+                             "served 1 request on 1 connection; 0 connections cut\n")
+            self.assertEqual(s.wait(), 0)
+
+    def test_what_is_not_done_in_time_is_cut(self):
+        (self.root / "huge.bin").write_bytes(bytes(20_000_000))
+        with self.serve("--threads", "1", "--drain", "0.05") as s:
+            with s.connect(receive_buffer=4096) as c:
+                c.sendall(b"GET /huge.bin HTTP/1.1\r\nHost: t\r\n\r\n")
+                c.recv(1000)
+                s.signal()
+                s.process.stdout.readline()
+                self.assertRegex(s.process.stdout.readline().decode(), r"; 1 connection cut$")
+                self.assertEqual(s.wait(), 0)
+
+    def test_a_client_that_goes_away_in_the_middle_of_a_file_ends_only_itself(self):
+        (self.root / "huge.bin").write_bytes(bytes(20_000_000))
+        with self.serve("--threads", "1") as s:
+            for _ in range(20):
+                with s.connect(receive_buffer=4096) as c:
+                    c.sendall(b"GET /huge.bin HTTP/1.1\r\nHost: t\r\n\r\n")
+                    c.recv(1000)
+                    # A reset, not an orderly end.
+                    c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            self.assertEqual(curl(s.url + "/a.txt")[2], b"0123456789")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

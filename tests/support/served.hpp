@@ -1,0 +1,92 @@
+#pragma once
+
+#include <coracle/http/server.hpp>
+#include <coracle/runtime/loop.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace coracle::testing {
+
+/// A blocking connection to a port of 127.0.0.1 that allocates nothing and waits 30 s at the most.
+class blocking_peer {
+public:
+    explicit blocking_peer(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        const timeval patience{30, 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_port = htons(port);
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        connected_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+    }
+    blocking_peer(blocking_peer&& other) noexcept
+        : fd_(std::exchange(other.fd_, -1)), connected_(other.connected_) {}
+    ~blocking_peer() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+
+    bool connected() const noexcept { return connected_; }
+    bool send(std::string_view bytes) noexcept {
+        return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(bytes.size());
+    }
+    /// Receives until what came ends with `end`; false when the server or the patience ends first.
+    bool receive_until(std::string_view end) noexcept {
+        std::size_t size = 0;
+        while (size < sizeof received_) {
+            const ssize_t n = ::recv(fd_, received_ + size, sizeof received_ - size, 0);
+            if (n <= 0) return false;
+            size += static_cast<std::size_t>(n);
+            if (std::string_view(received_, size).ends_with(end)) return true;
+        }
+        return false;
+    }
+
+private:
+    int fd_;
+    bool connected_ = false;
+    char received_[4096];
+};
+
+/// A server in this process, on one loop and a thread of its own.
+class served {
+public:
+    explicit served(http::handler h, http::server_options options = local())
+        : runtime_(runtime_options{.loops = 1, .pin = false, .backend = {}, .log = nullptr}),
+          server_(std::move(h), std::move(options)) {
+        server_.open(runtime_);
+        thread_ = std::thread([this] {
+            runtime_.run([this](loop& l) -> task<> { co_await server_.run(l); });
+        });
+    }
+    ~served() {
+        server_.stop();
+        thread_.join();
+    }
+    served(const served&) = delete;
+    served& operator=(const served&) = delete;
+
+    std::uint16_t port() const noexcept { return server_.addresses().front().port(); }
+    http::server_counters counters() const noexcept { return server_.counters(); }
+
+private:
+    static http::server_options local() {
+        http::server_options o;
+        o.listen = "127.0.0.1:0";
+        return o;
+    }
+
+    runtime runtime_;
+    http::server server_;
+    std::thread thread_;
+};
+
+} // namespace coracle::testing
