@@ -109,7 +109,13 @@ class Server:
 
     def wait(self, timeout=60):
         """Its exit code, once all that it said has been read."""
-        code = self.process.wait(timeout)
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"the server goes on {timeout} s after it was told to stop: "
+                                 f"{self.error_text()}") from None
         self.reader.join(timeout)
         return code
 
