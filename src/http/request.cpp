@@ -21,18 +21,6 @@ const std::error_category& status_category() noexcept {
     return instance;
 }
 
-void request::assign(const parts& p) {
-    method_ = p.method;
-    version_ = p.version;
-    method_text_ = p.method_text;
-    target_ = p.target;
-    path_ = p.path;
-    query_ = p.query;
-    host_ = p.host;
-    peer_ = p.peer;
-    param_count_ = 0;
-}
-
 void request::add_param(std::string_view name, std::string_view value) {
     if (param_count_ != most_params) params_[param_count_++] = {name, value};
 }

@@ -9,6 +9,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -18,7 +20,8 @@ namespace coracle::testing {
 /// A blocking connection to a port of 127.0.0.1 that allocates nothing and waits 30 s at the most.
 class blocking_peer {
 public:
-    explicit blocking_peer(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit blocking_peer(std::uint16_t port)
+        : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const timeval patience{30, 0};
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         sockaddr_in to{};

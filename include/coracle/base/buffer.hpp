@@ -21,7 +21,10 @@ public:
     buffer() noexcept = default;
     explicit buffer(std::size_t capacity)
         : capacity_(static_cast<std::uint32_t>(block_pool::rounded(capacity))) {
-        block_ = static_cast<char*>(detail::allocate_block(capacity_));
+        // With the usual size spelled out, the compiler knows the list that it comes from.
+        block_ = static_cast<char*>(capacity_ == default_capacity
+                                        ? detail::allocate_block(default_capacity)
+                                        : detail::allocate_block(capacity_));
     }
     buffer(buffer&& other) noexcept
         : block_(std::exchange(other.block_, nullptr)), begin_(std::exchange(other.begin_, 0)),
@@ -65,13 +68,25 @@ public:
         commit(bytes.size());
     }
 
+    void swap(buffer& other) noexcept {
+        std::swap(block_, other.block_);
+        std::swap(begin_, other.begin_);
+        std::swap(end_, other.end_);
+        std::swap(capacity_, other.capacity_);
+    }
+
     /// Drops all bytes and keeps the block.
     void clear() noexcept { begin_ = end_ = 0; }
 
     /// Gives the block back at once; the buffer is then empty.
     void release() noexcept {
         if (block_ == nullptr) return;
-        detail::deallocate_block(std::exchange(block_, nullptr), capacity_);
+        if (capacity_ == default_capacity) {
+            detail::deallocate_block(block_, default_capacity);
+        } else {
+            detail::deallocate_block(block_, capacity_);
+        }
+        block_ = nullptr;
         begin_ = end_ = capacity_ = 0;
     }
 

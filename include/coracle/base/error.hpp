@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -103,11 +104,10 @@ private:
     bool safe_to_retry_ = false;
 };
 
-template <class Stream>
-    requires requires(Stream& out, std::string_view text) { out << text; }
-Stream& operator<<(Stream& out, const error& e) {
-    out << std::string_view(e.message());
-    return out;
+template <class Char, class Traits>
+std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out,
+                                             const error& e) {
+    return out << e.message();
 }
 
 /// What an awaited operation throws. Holds the `error`; `what()` is its `message()`.

@@ -87,7 +87,7 @@ public:
 
     /// For the codecs, the router and tests: what a request is made of.
     struct parts;
-    void assign(const parts& p);
+    void assign(const parts& p) noexcept;
     void add_param(std::string_view name, std::string_view value);
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
@@ -142,5 +142,17 @@ struct request::parts {
     std::string_view host;
     const net::address* peer = nullptr;
 };
+
+inline void request::assign(const parts& p) noexcept {
+    method_ = p.method;
+    version_ = p.version;
+    method_text_ = p.method_text;
+    target_ = p.target;
+    path_ = p.path;
+    query_ = p.query;
+    host_ = p.host;
+    peer_ = p.peer;
+    param_count_ = 0;
+}
 
 } // namespace coracle::http

@@ -51,7 +51,7 @@ public:
     }
     std::expected<buffer, error> result();
     /// For callers that only ask whether bytes came: they, or an empty buffer.
-    buffer take() noexcept { return std::move(into); }
+    buffer& received() noexcept { return into; }
 };
 
 /// What `byte_stream::send` gives.

@@ -25,8 +25,8 @@ struct simulation_options {
     std::size_t send_buffer = 64 * 1024;
     /// Descriptors that may be open at a time, beyond which EMFILE. Default: unlimited.
     std::size_t descriptors = SIZE_MAX;
-    /// How long a turn takes in which there is more to do. Default 1 us. What is waited for takes as
-    /// long as it takes, exactly.
+    /// How long a turn takes in which there is more to do. Default 1 us. What is waited for takes
+    /// as long as it takes, exactly.
     duration turn = std::chrono::microseconds(1);
     /// Seconds since 1970 at the beginning. Default 2,000,000,000 (18 May 2033).
     std::int64_t unix_time = 2'000'000'000;

@@ -28,8 +28,8 @@ public:
     simulation(const simulation&) = delete;
     simulation& operator=(const simulation&) = delete;
 
-    /// Runs `f()`, which gives a task or an operation, to its end, and gives what it gives, or throws
-    /// what it throws. Tasks that it spawned are stopped then. Throws `simulation_failure` when the
+    /// Runs `f()`, which gives a task or an operation, to its end, and gives what it gives, or
+    /// throws what it throws. Tasks that it spawned are stopped then. Throws `simulation_failure` when the
     /// run cannot go on, after everything has been cancelled; what does not even end then ends the
     /// process, with the same report. Once.
     template <class F>

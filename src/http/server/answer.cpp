@@ -45,11 +45,13 @@ bool may_have_length(status code) noexcept {
            static_cast<int>(code) >= 200;
 }
 
+/// What the server itself may write into a head, but for the texts of others.
+constexpr std::size_t own_fields = h1::status_line_size() + h1::date_size +
+                                   h1::content_length_size + h1::connection_size +
+                                   h1::transfer_encoding_size + h1::head_end_size + 64;
+
 std::size_t head_bound(const exchange& e, std::string_view server_name) noexcept {
-    std::size_t size = h1::status_line_size() + h1::date_size + h1::content_length_size +
-                       h1::connection_size + h1::transfer_encoding_size + h1::head_end_size +
-                       h1::field_size("Content-Type", e.res.default_type()) +
-                       h1::field_size("Server", server_name) + 32;
+    std::size_t size = own_fields + e.res.default_type().size() + server_name.size();
     for (const field& f : e.res.fields()) size += h1::field_size(f.name, f.value);
     return size;
 }
@@ -85,7 +87,7 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
          (e.body.continue_is_due() || e.body.left() > o.limits.discard))) {
         keep_alive_ = false;
     }
-    if (!output_) output_ = shard_->take_output();
+    if (!output_) shard_->take_output(output_);
     output_.reserve_spare(head_bound(e, o.server_name));
 
     char* const begin = output_.spare();
@@ -123,7 +125,7 @@ bool connection::flush_now() {
         if (n < 0) return false;
         output_.consume(static_cast<std::size_t>(n));
     }
-    if (output_) shard_->give_back(std::move(output_));
+    if (output_) shard_->give_back(output_);
     return true;
 }
 
@@ -165,7 +167,7 @@ task<bool> connection::send_all(std::span<slice> pieces) {
 }
 
 task<std::expected<void, error>> connection::send_continue() {
-    if (!output_) output_ = shard_->take_output();
+    if (!output_) shard_->take_output(output_);
     output_.append("HTTP/1.1 100 Continue\r\n\r\n");
     if (flush_now() || co_await flush()) co_return std::expected<void, error>();
     co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
@@ -279,7 +281,7 @@ task<bool> connection::write_stream(exchange& e) {
         co_return false;
     }
     if (chunked) {
-        if (!output_) output_ = shard_->take_output();
+        if (!output_) shard_->take_output(output_);
         output_.append("0\r\n\r\n");
     }
     co_return flush_now() || co_await flush();

@@ -103,12 +103,13 @@ void connection::await_head() noexcept {
     arm_in(shard_->options().timeouts.idle);
 }
 
-void connection::take_input(buffer received) {
+void connection::take_input(buffer& received) {
     if (input_.empty()) {
-        input_ = std::move(received);
+        input_.swap(received);
     } else {
         input_.append(received.view());
     }
+    received.release();
 }
 
 task<> connection::serve() {
@@ -121,9 +122,8 @@ task<> connection::serve() {
             wait_ = &bytes;
             co_await coracle::detail::completion(bytes);
             wait_ = nullptr;
-            buffer received = bytes.take();
-            if (!received.empty()) {
-                take_input(std::move(received));
+            if (!bytes.received().empty()) {
+                take_input(bytes.received());
                 next = process();
             } else {
                 next = timed_out_ && phase_ == phase::head ? refuse_late() : step::close;
@@ -365,7 +365,7 @@ task<std::expected<void, error>> connection::receive_more_body(request_body& bod
     phase_ = before;
     body.waited(shard_->owner().now() - since);
     if (!received) co_return std::unexpected(body_failure(std::move(received).error()));
-    take_input(std::move(*received));
+    take_input(*received);
     if (body.too_slow()) {
         shard_->count(&counters::body_too_slow);
         keep_alive_ = false;

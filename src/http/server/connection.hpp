@@ -59,7 +59,7 @@ private:
     bool prepare(exchange& e, std::size_t head_size);
     bool call_handler(exchange& e);
     void take_failure(exchange& e, std::exception_ptr thrown);
-    void take_input(buffer received);
+    void take_input(buffer& received);
 
     // One exchange that needs to wait.
     task<bool> finish_exchange();

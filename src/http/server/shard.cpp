@@ -65,15 +65,18 @@ void shard::give_back(exchange* e) noexcept {
     ++free_count_;
 }
 
-buffer shard::take_output() {
-    if (output_) return std::move(output_);
-    return buffer(output_capacity);
+void shard::take_output(buffer& into) {
+    if (output_) into.swap(output_);
+    else into = buffer(output_capacity);
 }
 
-void shard::give_back(buffer output) noexcept {
-    if (output.capacity() != output_capacity) return;
-    output.clear();
-    output_ = std::move(output);
+void shard::give_back(buffer& output) noexcept {
+    if (!output_ && output.capacity() == output_capacity) {
+        output.clear();
+        output_.swap(output);
+    } else {
+        output.release();
+    }
 }
 
 const shard::head_start& shard::start_of_head() noexcept {

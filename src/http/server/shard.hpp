@@ -48,8 +48,8 @@ public:
     void give_back(exchange* e) noexcept;
 
     /// An empty buffer for answers; one at a time is kept.
-    buffer take_output();
-    void give_back(buffer output) noexcept;
+    void take_output(buffer& into);
+    void give_back(buffer& output) noexcept;
 
     /// "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF, behind the status line of a 200: what most
     /// answers begin with, rendered once a second.

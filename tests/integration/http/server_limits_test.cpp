@@ -229,8 +229,8 @@ TEST(server_limits, never_say_continue_for_a_body_that_is_not_read) {
 
 TEST(server_limits, give_the_same_answers_for_any_split_of_the_requests) {
     const std::string requests = get("/hello") + post("/echo", "Content-Length: 5\r\n", "12345") +
-                                 chunked("3;a=b\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\nT: 1\r\n\r\n",
-                                         "/echo") +
+                                 chunked("3;a=b\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n"
+                                         "T: 1\r\n\r\n", "/echo") +
                                  get("/sleep?ms=10&id=4") + get("/stream") + get("/none") +
                                  get("/not-there") + "HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n" +
                                  post("/ignore", "Content-Length: 4\r\n", "abcd") +

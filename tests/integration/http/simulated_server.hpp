@@ -25,7 +25,8 @@ inline std::string get(std::string_view path, std::string_view fields = {}) {
     return "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(fields) + "\r\n";
 }
 
-inline std::string post(std::string_view path, std::string_view fields, std::string_view body = {}) {
+inline std::string post(std::string_view path, std::string_view fields,
+                        std::string_view body = {}) {
     return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(fields) +
            "\r\n" + std::string(body);
 }

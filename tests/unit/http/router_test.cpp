@@ -223,9 +223,9 @@ TEST(router, puts_middleware_around_routes_and_its_own_answers_the_first_outermo
         return [left, right](request& req, const handler& next) -> task<response> {
             response inner = co_await next(req);
             const http::status code = inner.status();
-            response r = left + std::string(inner.body().bytes()) + right;
-            r.set_status(code);
-            co_return r;
+            response outer = left + std::string(inner.body().bytes()) + right;
+            outer.set_status(code);
+            co_return outer;
         };
     };
     r.use(mark("(", ")"));
