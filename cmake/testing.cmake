@@ -74,11 +74,13 @@ if(NOT CORACLE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
              COMMAND Python3::Interpreter "${scripts}/check_sources_of_time.py")
     add_test(NAME lint.headers COMMAND Python3::Interpreter "${scripts}/check_headers.py"
                                        --compiler "${CMAKE_CXX_COMPILER}")
+    add_test(NAME lint.awaits COMMAND Python3::Interpreter "${scripts}/check_awaits.py")
+    add_test(NAME lint.limits COMMAND Python3::Interpreter "${scripts}/check_limits.py")
     add_test(NAME lint.docs COMMAND Python3::Interpreter "${scripts}/check_docs.py"
                                     --compiler "${CMAKE_CXX_COMPILER}")
     add_test(NAME lint.checks_find_faults
              COMMAND Python3::Interpreter "${scripts}/test_checks.py")
-    set_tests_properties(lint.layers lint.sources_of_time lint.headers lint.docs
+    set_tests_properties(lint.layers lint.sources_of_time lint.headers lint.docs lint.awaits lint.limits
                          lint.checks_find_faults PROPERTIES TIMEOUT 300 LABELS lint)
 
     if(CORACLE_INSTALL)

@@ -82,9 +82,10 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
         keep_alive_ = false;
         shard_->count(&counters::retired);
     }
-    if (!e.keep_alive || shard_->draining() ||
-        (!e.body.complete() &&
-         (e.body.continue_is_due() || e.body.left() > o.limits.discard))) {
+    const bool leaves_body = !e.body.complete() && e.res.body().type() != body::kind::stream;
+    if (leaves_body) e.body.discard_received();
+    if (!e.keep_alive || shard_->draining() || e.body.continue_is_due() ||
+        (leaves_body && !e.body.ends_within(o.limits.discard))) {
         keep_alive_ = false;
     }
     if (!output_) shard_->take_output(output_);
@@ -130,9 +131,12 @@ bool connection::flush_now() {
 }
 
 task<bool> connection::flush() {
-    slice all(output_.view());
-    const bool ok = co_await send_all({&all, 1});
-    output_.release();
+    bool ok = flush_now();
+    if (!ok) {
+        slice all(output_.view());
+        ok = co_await send_all({&all, 1});
+        output_.release();
+    }
     co_return ok;
 }
 
@@ -169,7 +173,8 @@ task<bool> connection::send_all(std::span<slice> pieces) {
 task<std::expected<void, error>> connection::send_continue() {
     if (!output_) shard_->take_output(output_);
     output_.append("HTTP/1.1 100 Continue\r\n\r\n");
-    if (flush_now() || co_await flush()) co_return std::expected<void, error>();
+    const bool ok = co_await flush();
+    if (ok) co_return std::expected<void, error>();
     co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
 }
 
@@ -193,10 +198,10 @@ task<bool> connection::write_bytes(exchange& e) {
     const std::string_view bytes = e.res.body().bytes();
     if (bytes.size() <= copied_body) {
         write_in_memory(e);
-        co_return flush_now() || co_await flush();
+        co_return co_await flush();
     }
     write_head(e, bytes.size(), false);
-    if (!may_have_body(e)) co_return flush_now() || co_await flush();
+    if (!may_have_body(e)) co_return co_await flush();
     slice pieces[] = {output_.view(), bytes};
     const bool ok = co_await send_all(pieces);
     output_.release();
@@ -207,7 +212,7 @@ task<bool> connection::write_bytes(exchange& e) {
 task<bool> connection::write_file(exchange& e) {
     const file_range& part = e.res.body().file_part();
     write_head(e, part.size(), false);
-    if (!may_have_body(e) || part.size() == 0) co_return flush_now() || co_await flush();
+    if (!may_have_body(e) || part.size() == 0) co_return co_await flush();
     // The head waits for the first bytes of the file, so that both leave in one segment.
     net::send head = stream_->send(output_.view(), true);
     bool ok = co_await finish_write(head);
@@ -225,9 +230,19 @@ public:
     stream_writer(connection& c, exchange& e, bool chunked) noexcept
         : connection_(&c), exchange_(&e), chunked_(chunked) {}
 
+    /// The head is written with the first piece: until then a 100 (Continue) may go before it, and a
+    /// failure may still have an answer of its own.
+    void begin() {
+        if (begun_) return;
+        begun_ = true;
+        connection_->write_head(*exchange_, std::nullopt, chunked_);
+    }
+    bool begun() const noexcept { return begun_; }
+
 private:
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
         if (piece.empty()) co_return std::expected<void, error>();
+        begin();
         // The head, when it has not gone yet, leaves in the same write.
         slice pieces[4];
         std::size_t n = 0;
@@ -248,15 +263,16 @@ private:
     }
 
     task<std::expected<void, error>> send_head() override {
-        if (connection_->flush_now() || co_await connection_->flush()) {
-            co_return std::expected<void, error>();
-        }
+        begin();
+        const bool ok = co_await connection_->flush();
+        if (ok) co_return std::expected<void, error>();
         co_return std::unexpected(error(std::errc::broken_pipe, "write"));
     }
 
     connection* connection_;
     exchange* exchange_;
     bool chunked_;
+    bool begun_ = false;
 };
 
 task<bool> connection::write_stream(exchange& e) {
@@ -264,15 +280,20 @@ task<bool> connection::write_stream(exchange& e) {
     const bool chunked = e.req.version() != version::http_1_0 && may_have_length(e.res.status());
     // HTTP/1.0 knows the end of such a body only by the end of the connection.
     if (!chunked && has_body) e.keep_alive = false;
-    write_head(e, std::nullopt, chunked);
-    if (!has_body) co_return flush_now() || co_await flush();
-
+    if (!has_body) {
+        write_head(e, std::nullopt, chunked);
+        co_return co_await flush();
+    }
     stream_writer writer(*this, e, chunked);
     guarded_call<void> call(e.res.body().stream_part()(writer), handler_context_);
     stream_->watch_hangup(this);
     co_await call;
     stream_->watch_hangup(nullptr);
     const auto thrown = call.exception();
+    if (thrown != nullptr && !client_gone_ && !writer.begun()) {
+        take_failure(e, thrown);
+        co_return co_await write_bytes(e);
+    }
     if (call.was_stopped() || thrown != nullptr) {
         // The client must see that the body is not whole.
         reset_ = true;
@@ -280,16 +301,18 @@ task<bool> connection::write_stream(exchange& e) {
         else if (thrown != nullptr) take_failure(e, thrown);
         co_return false;
     }
+    writer.begin();
     if (chunked) {
         if (!output_) shard_->take_output(output_);
         output_.append("0\r\n\r\n");
     }
-    co_return flush_now() || co_await flush();
+    co_return co_await flush();
 }
 
 task<bool> connection::write_upgrade(exchange& e) {
     write_head(e, std::nullopt, false);
-    if (!flush_now() && !co_await flush()) co_return false;
+    const bool ok = co_await flush();
+    if (!ok) co_return false;
     phase_ = phase::handler;
     disarm();
     keep_alive_ = false;

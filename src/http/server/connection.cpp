@@ -129,12 +129,15 @@ task<> connection::serve() {
                 next = timed_out_ && phase_ == phase::head ? refuse_late() : step::close;
             }
         } else if (next == step::exchange) {
-            next = co_await finish_exchange() ? process() : step::close;
+            const bool goes_on = co_await finish_exchange();
+            next = goes_on ? process() : step::close;
         } else {
             co_await pause();
             next = process();
         }
-        if (!flush_now() && !co_await flush()) next = step::close;
+        bool flushed = flush_now();
+        if (!flushed) flushed = co_await flush();
+        if (!flushed) next = step::close;
         if (next == step::receive && shard_->draining() && input_.empty()) next = step::close;
     }
     disarm();
@@ -347,7 +350,8 @@ task<bool> connection::discard_body(exchange& e) {
 }
 
 task<std::expected<void, error>> connection::receive_more_body(request_body& body) {
-    if (!flush_now() && !co_await flush()) {
+    const bool flushed = co_await flush();
+    if (!flushed) {
         co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
     }
     const phase before = phase_;

@@ -84,6 +84,13 @@ std::expected<std::string_view, error> request_body::next_piece() {
     return framing_ == h1::body_framing::chunked ? next_of_chunks() : std::string_view();
 }
 
+void request_body::discard_received() {
+    while (!complete()) {
+        const auto piece = next_piece();
+        if (!piece || piece->empty()) return;
+    }
+}
+
 task<std::expected<std::string_view, error>> request_body::read() {
     for (;;) {
         auto piece = next_piece();

@@ -22,8 +22,12 @@ public:
     bool complete() const noexcept { return framing_ == h1::body_framing::none; }
     /// Whether the client still waits for a 100 (RFC 9110 section 10.1.1).
     bool continue_is_due() const noexcept { return continue_due_; }
-    /// What is certain to come; unknown for a chunked body.
-    std::uint64_t left() const noexcept { return left_; }
+    /// Drops what has been received of it and nobody will read.
+    void discard_received();
+    /// Whether it is known to end within so many more bytes.
+    bool ends_within(std::uint64_t bytes) const noexcept {
+        return complete() || (framing_ == h1::body_framing::length && left_ <= bytes);
+    }
     /// How long one read waits for bytes.
     duration patience() const noexcept { return patience_; }
     void set_patience(duration d) noexcept { patience_ = d; }
