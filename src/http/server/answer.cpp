@@ -148,7 +148,8 @@ task<bool> connection::finish_write(Op& op) {
     wait_ = &op;
     progress_ = &op.progress();
     progress_seen_ = 0;
-    arm_in(shard_->options().timeouts.write);
+    stalls_ = 0;
+    arm_in(shard_->options().timeouts.write / write_checks);
     const auto sent = co_await as_result(op);
     progress_ = nullptr;
     wait_ = nullptr;

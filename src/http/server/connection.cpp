@@ -63,9 +63,8 @@ void connection::peer_gone(hangup_watch& w) noexcept {
 void connection::expired() noexcept {
     switch (phase_) {
     case phase::write:
-        if (progress_ != nullptr && *progress_ != progress_seen_) {
-            progress_seen_ = *progress_;
-            arm_in(shard_->options().timeouts.write);
+        if (progress_ != nullptr && still_writes()) {
+            arm_in(shard_->options().timeouts.write / write_checks);
             return;
         }
         shard_->count(&counters::write_timeouts);
@@ -82,6 +81,16 @@ void connection::expired() noexcept {
     }
     timed_out_ = true;
     if (wait_ != nullptr) wait_->cancel();
+}
+
+/// Looks several times in the time that a write may stand still, so that it is not cut much later.
+bool connection::still_writes() noexcept {
+    if (*progress_ != progress_seen_) {
+        progress_seen_ = *progress_;
+        stalls_ = 0;
+        return true;
+    }
+    return ++stalls_ < write_checks;
 }
 
 void connection::await_head() noexcept {

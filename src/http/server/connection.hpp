@@ -41,12 +41,15 @@ private:
     friend class stream_writer;
 
     enum class phase : std::uint8_t { idle, head, body, handler, write, linger };
+    static constexpr std::uint8_t write_checks = 4;
+
     enum class step : std::uint8_t { receive, exchange, yield, close };
 
     task<> serve();
     task<> pause();
     void over() noexcept override;
     void expired() noexcept override;
+    bool still_writes() noexcept;
     static void peer_gone(hangup_watch& w) noexcept;
 
     // Reading heads.
@@ -100,6 +103,7 @@ private:
     std::int64_t progress_seen_ = 0;
     time_point retires_; ///< when it is to be closed for its age
     std::uint32_t requests_ = 0;
+    std::uint8_t stalls_ = 0; ///< checks in a row that saw no progress
     phase phase_ = phase::idle;
     bool keep_alive_ = true;
     bool timed_out_ = false;

@@ -12,6 +12,7 @@ void request_body::begin(connection& c, h1::body_framing framing, std::uint64_t 
     length_ = left_ = length;
     received_ = 0;
     lent_ = 0;
+    broken_ = false;
     waited_ = duration::zero();
     patience_ = c.owner().options().timeouts.body;
     if (framing == h1::body_framing::chunked) {
@@ -33,13 +34,17 @@ bool request_body::too_slow() const noexcept {
     return static_cast<double>(received_) < wanted;
 }
 
+std::unexpected<error> request_body::refuse(std::error_code why) {
+    broken_ = true;
+    connection_->body_is_broken();
+    return std::unexpected(error(why, "body", phase::receive));
+}
+
 std::expected<std::string_view, error> request_body::counted(std::string_view piece) {
     received_ += piece.size();
     lent_ = piece.size();
     if (received_ <= connection_->owner().options().limits.body) return piece;
-    connection_->body_is_broken();
-    return std::unexpected(
-        error(make_error_code(status::content_too_large), "body", phase::receive));
+    return refuse(make_error_code(status::content_too_large));
 }
 
 std::expected<std::string_view, error> request_body::next_of_length() {
@@ -67,8 +72,7 @@ std::expected<std::string_view, error> request_body::next_of_chunks() {
             break;
         case h1::chunk_status::error:
             connection_->owner().count(&server_counters::chunk_abuse);
-            connection_->body_is_broken();
-            return std::unexpected(error(make_error_code(e.error), "body", phase::receive));
+            return refuse(make_error_code(e.error));
         }
     }
     return std::string_view();
@@ -85,7 +89,7 @@ std::expected<std::string_view, error> request_body::next_piece() {
 }
 
 void request_body::discard_received() {
-    while (!complete()) {
+    while (!complete() && !broken_) {
         const auto piece = next_piece();
         if (!piece || piece->empty()) return;
     }

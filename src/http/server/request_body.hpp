@@ -41,11 +41,13 @@ private:
     std::expected<std::string_view, error> next_piece();
     std::expected<std::string_view, error> next_of_length();
     std::expected<std::string_view, error> next_of_chunks();
+    std::unexpected<error> refuse(std::error_code why);
     std::expected<std::string_view, error> counted(std::string_view piece);
 
     connection* connection_ = nullptr;
     h1::body_framing framing_ = h1::body_framing::none;
     bool continue_due_ = false;
+    bool broken_ = false; ///< what follows cannot be understood, or is not wanted
     std::uint64_t length_ = 0;
     std::uint64_t left_ = 0;
     std::uint64_t received_ = 0;
