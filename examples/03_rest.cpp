@@ -9,7 +9,7 @@
 using namespace coracle;
 
 struct harbour {
-    std::mutex lock; // the loops share it
+    std::mutex lock;  // the loops share it
     std::map<int, std::string> boats;
 };
 

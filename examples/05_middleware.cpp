@@ -34,11 +34,11 @@ task<http::response> check_access(http::request& req, const http::handler& next)
     co_return co_await next(req);
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
     http::router routes;
-    routes.use(timing); // outermost: it times the access check too
+    routes.use(timing);  // outermost: it times the access check too
     routes.use(check_access);
     routes.get("/", [](http::request&) { return "Anyone may read this.\n"; });
     routes.get("/private/map", [](http::request&) { return "Here be dragons.\n"; });

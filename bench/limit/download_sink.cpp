@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
     }
     const int fd = bench::connect_from_loopback(bench::parse_address(argv[1]), 0);
     if (fd < 0) bench::fail("connect");
-    const std::string request = std::string{"GET "} + argv[2] + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    const std::string request =
+        std::string{"GET "} + argv[2] + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t bytes = 0;
     for (unsigned long times = std::strtoul(argv[3], nullptr, 10); times != 0; --times) {

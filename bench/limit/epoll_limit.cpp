@@ -29,9 +29,9 @@ constexpr std::size_t copies = 256;
 constexpr std::string_view blank_line = "\r\n\r\n";
 
 struct connection {
-    std::size_t owed = 0;         // bytes of answers that the socket did not take yet
-    unsigned char matched = 0;    // how much of the blank line ended the last read
-    bool seen = false;            // the first read decides which answer this connection gets
+    std::size_t owed = 0;       // bytes of answers that the socket did not take yet
+    unsigned char matched = 0;  // how much of the blank line ended the last read
+    bool seen = false;          // the first read decides which answer this connection gets
     bool keep_alive = false;
 };
 

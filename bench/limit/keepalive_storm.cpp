@@ -3,16 +3,17 @@
 //
 //   keepalive_storm ADDR CONNECTIONS REQUESTS
 //
-// Prints "requests R errors E connections C seconds S"; ends with 0 when all requests were answered.
+// Prints "requests R errors E connections C seconds S"; ends with 0 when all requests were
+// answered.
 
 #include "../support/answer.hpp"
 #include "../support/sockets.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 
 #include <cerrno>
 #include <chrono>
-#include <fcntl.h>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ constexpr std::chrono::seconds patience{60};  // for the whole storm
 
 struct connection {
     int fd = -1;
-    std::size_t left = 0;    // requests that are not answered yet, with the one on its way
+    std::size_t left = 0;  // requests that are not answered yet, with the one on its way
     std::string received;
 };
 

@@ -2,19 +2,20 @@
 
 // Measures one HTTP/1.1 answer with a Content-Length; enough for the load programs here.
 
+#include <strings.h>
+
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <strings.h>
 
 namespace bench {
 
 struct answer_head {
-    int status = 0;                // 0 while the head is not complete
-    std::size_t head_size = 0;     // with the blank line
-    std::uint64_t body_size = 0;   // Content-Length
-    bool closes = false;           // the server said `Connection: close`
+    int status = 0;               // 0 while the head is not complete
+    std::size_t head_size = 0;    // with the blank line
+    std::uint64_t body_size = 0;  // Content-Length
+    bool closes = false;          // the server said `Connection: close`
 };
 
 inline answer_head read_answer_head(std::string_view bytes) {
@@ -33,8 +34,7 @@ inline answer_head read_answer_head(std::string_view bytes) {
         constexpr std::string_view close = "connection: close";
         if (line.size() > length.size() &&
             strncasecmp(line.data(), length.data(), length.size()) == 0) {
-            std::from_chars(line.data() + length.size(), line.data() + line.size(),
-                            head.body_size);
+            std::from_chars(line.data() + length.size(), line.data() + line.size(), head.body_size);
         } else if (line.size() == close.size() &&
                    strncasecmp(line.data(), close.data(), close.size()) == 0) {
             head.closes = true;

@@ -31,4 +31,4 @@ void arena::release_later_chunks() noexcept {
     }
 }
 
-} // namespace coracle
+}  // namespace coracle

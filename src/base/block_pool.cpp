@@ -20,4 +20,4 @@ void block_pool::trim() noexcept {
     for (std::size_t bin = 0; bin != bins; ++bin) shrink(bin, counts_[bin] / 2);
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -17,4 +17,4 @@ void buffer::make_room(std::size_t n) {
     *this = std::move(larger);
 }
 
-} // namespace coracle
+}  // namespace coracle

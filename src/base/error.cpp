@@ -9,18 +9,12 @@ public:
 
     std::string message(int value) const override {
         switch (static_cast<errc>(value)) {
-        case errc::end_of_stream:
-            return "the peer closed the connection";
-        case errc::limit_exceeded:
-            return "a limit was exceeded";
-        case errc::protocol_error:
-            return "the peer broke the protocol";
-        case errc::shutting_down:
-            return "shutting down";
-        case errc::too_slow:
-            return "the peer is too slow";
-        case errc::unknown_option:
-            return "unknown option";
+            case errc::end_of_stream: return "the peer closed the connection";
+            case errc::limit_exceeded: return "a limit was exceeded";
+            case errc::protocol_error: return "the peer broke the protocol";
+            case errc::shutting_down: return "shutting down";
+            case errc::too_slow: return "the peer is too slow";
+            case errc::unknown_option: return "unknown option";
         }
         return "unknown error";
     }
@@ -33,7 +27,7 @@ void append_detail(std::string& text, std::string_view name, std::uint64_t value
     text += std::to_string(value);
 }
 
-} // namespace
+}  // namespace
 
 const std::error_category& coracle_category() noexcept {
     static const category instance;
@@ -46,24 +40,15 @@ std::error_code make_error_code(errc e) noexcept {
 
 std::string_view to_string(phase p) noexcept {
     switch (p) {
-    case phase::none:
-        return "";
-    case phase::resolve:
-        return "resolve";
-    case phase::connect:
-        return "connect";
-    case phase::proxy:
-        return "proxy";
-    case phase::tls:
-        return "tls";
-    case phase::send:
-        return "send";
-    case phase::first_byte:
-        return "first byte";
-    case phase::receive:
-        return "receive";
-    case phase::close:
-        return "close";
+        case phase::none: return "";
+        case phase::resolve: return "resolve";
+        case phase::connect: return "connect";
+        case phase::proxy: return "proxy";
+        case phase::tls: return "tls";
+        case phase::send: return "send";
+        case phase::first_byte: return "first byte";
+        case phase::receive: return "receive";
+        case phase::close: return "close";
     }
     return "";
 }
@@ -99,4 +84,4 @@ void throw_exception(error e) {
     throw exception(std::move(e));
 }
 
-} // namespace coracle
+}  // namespace coracle

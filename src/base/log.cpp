@@ -44,7 +44,7 @@ bool apply_word(logger& log, std::string_view word) noexcept {
     return true;
 }
 
-} // namespace
+}  // namespace
 
 std::string_view to_string(log_level level) noexcept {
     return level_names[static_cast<unsigned>(level)];
@@ -77,4 +77,4 @@ void log_to_stderr(void*, log_level level, log_layer layer, std::string_view tex
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -1,5 +1,4 @@
 #include <coracle/http/body.hpp>
-
 #include <coracle/http/request.hpp>
 
 namespace coracle::http {
@@ -36,4 +35,4 @@ operation<std::string> received_body::text(std::size_t limit) {
     return read_all(this, limit);
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -9,4 +9,4 @@ task<response> handler::run(const implementation* inner, request* req) {
     co_return std::move(answer);
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -1,6 +1,5 @@
-#include <coracle/http/request.hpp>
-
 #include <coracle/base/percent.hpp>
+#include <coracle/http/request.hpp>
 
 namespace coracle::http {
 namespace {
@@ -9,12 +8,11 @@ class status_error_category final : public std::error_category {
 public:
     const char* name() const noexcept override { return "http status"; }
     std::string message(int code) const override {
-        return std::to_string(code) + ' ' +
-               std::string(reason_phrase(static_cast<status>(code)));
+        return std::to_string(code) + ' ' + std::string(reason_phrase(static_cast<status>(code)));
     }
 };
 
-} // namespace
+}  // namespace
 
 const std::error_category& status_category() noexcept {
     static const status_error_category instance;
@@ -51,4 +49,4 @@ void request::bad_number(std::string_view name) {
     throw status_error(status::bad_request, "'" + std::string(name) + "' is not a valid number\n");
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

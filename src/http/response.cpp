@@ -25,4 +25,4 @@ response html(std::string text) {
     return r;
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -1,11 +1,12 @@
 #include <coracle/net/address.hpp>
 
 #include <arpa/inet.h>
-#include <charconv>
-#include <cstring>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+
+#include <charconv>
+#include <cstring>
 
 namespace coracle::net {
 namespace {
@@ -36,7 +37,7 @@ endpoint write_as(const Sockaddr& s, std::size_t size) noexcept {
     return e;
 }
 
-} // namespace
+}  // namespace
 
 address address::v4(std::array<std::uint8_t, 4> bytes, std::uint16_t port) noexcept {
     address a;
@@ -68,8 +69,7 @@ std::expected<address, error> address::parse(std::string_view text) {
         return a;
     }
     const std::size_t colon = text.rfind(':');
-    const std::string_view digits =
-        colon == std::string_view::npos ? text : text.substr(colon + 1);
+    const std::string_view digits = colon == std::string_view::npos ? text : text.substr(colon + 1);
     std::uint16_t port = 0;
     if (!read_number(digits, port)) return bad_address(text);
     std::string host(colon == std::string_view::npos ? "" : text.substr(0, colon));
@@ -114,8 +114,9 @@ address address::from(const endpoint& e) {
     const auto s = read_as<sockaddr_un>(e);
     const std::size_t size = e.size - offsetof(sockaddr_un, sun_path);
     if (e.size > offsetof(sockaddr_un, sun_path)) {
-        std::string path = s.sun_path[0] == '\0' ? "@" + std::string(s.sun_path + 1, size - 1)
-                                                 : std::string(s.sun_path, ::strnlen(s.sun_path, size));
+        std::string path = s.sun_path[0] == '\0'
+                               ? "@" + std::string(s.sun_path + 1, size - 1)
+                               : std::string(s.sun_path, ::strnlen(s.sun_path, size));
         a.path_ = std::make_shared<const std::string>(std::move(path));
     }
     return a;
@@ -123,32 +124,31 @@ address address::from(const endpoint& e) {
 
 endpoint address::to_endpoint() const noexcept {
     switch (family_) {
-    case net::family::v4: {
-        sockaddr_in s{};
-        s.sin_family = AF_INET;
-        s.sin_port = htons(port_);
-        std::memcpy(&s.sin_addr, bytes_.data(), sizeof s.sin_addr);
-        return write_as(s, sizeof s);
-    }
-    case net::family::v6: {
-        sockaddr_in6 s{};
-        s.sin6_family = AF_INET6;
-        s.sin6_port = htons(port_);
-        s.sin6_scope_id = scope_;
-        std::memcpy(&s.sin6_addr, bytes_.data(), sizeof s.sin6_addr);
-        return write_as(s, sizeof s);
-    }
-    case net::family::unix_path: {
-        sockaddr_un s{};
-        s.sun_family = AF_UNIX;
-        const std::size_t size = path_ ? path_->size() : 0;
-        if (size != 0) std::memcpy(s.sun_path, path_->data(), size);
-        const bool is_abstract = size != 0 && path_->front() == '@';
-        if (is_abstract) s.sun_path[0] = '\0';
-        return write_as(s, offsetof(sockaddr_un, sun_path) + size + (is_abstract ? 0 : 1));
-    }
-    case net::family::none:
-        break;
+        case net::family::v4: {
+            sockaddr_in s{};
+            s.sin_family = AF_INET;
+            s.sin_port = htons(port_);
+            std::memcpy(&s.sin_addr, bytes_.data(), sizeof s.sin_addr);
+            return write_as(s, sizeof s);
+        }
+        case net::family::v6: {
+            sockaddr_in6 s{};
+            s.sin6_family = AF_INET6;
+            s.sin6_port = htons(port_);
+            s.sin6_scope_id = scope_;
+            std::memcpy(&s.sin6_addr, bytes_.data(), sizeof s.sin6_addr);
+            return write_as(s, sizeof s);
+        }
+        case net::family::unix_path: {
+            sockaddr_un s{};
+            s.sun_family = AF_UNIX;
+            const std::size_t size = path_ ? path_->size() : 0;
+            if (size != 0) std::memcpy(s.sun_path, path_->data(), size);
+            const bool is_abstract = size != 0 && path_->front() == '@';
+            if (is_abstract) s.sun_path[0] = '\0';
+            return write_as(s, offsetof(sockaddr_un, sun_path) + size + (is_abstract ? 0 : 1));
+        }
+        case net::family::none: break;
     }
     return {};
 }
@@ -164,28 +164,21 @@ bool address::is_loopback() const noexcept {
 std::string address::host() const {
     char text[INET6_ADDRSTRLEN] = "";
     switch (family_) {
-    case net::family::v4:
-        ::inet_ntop(AF_INET, bytes_.data(), text, sizeof text);
-        return text;
-    case net::family::v6:
-        ::inet_ntop(AF_INET6, bytes_.data(), text, sizeof text);
-        return scope_ == 0 ? text : std::string(text) + '%' + std::to_string(scope_);
-    case net::family::unix_path:
-        return "unix:" + (path_ ? *path_ : std::string());
-    case net::family::none:
-        break;
+        case net::family::v4: ::inet_ntop(AF_INET, bytes_.data(), text, sizeof text); return text;
+        case net::family::v6:
+            ::inet_ntop(AF_INET6, bytes_.data(), text, sizeof text);
+            return scope_ == 0 ? text : std::string(text) + '%' + std::to_string(scope_);
+        case net::family::unix_path: return "unix:" + (path_ ? *path_ : std::string());
+        case net::family::none: break;
     }
     return {};
 }
 
 std::string address::to_string() const {
     switch (family_) {
-    case net::family::v4:
-        return host() + ':' + std::to_string(port_);
-    case net::family::v6:
-        return '[' + host() + "]:" + std::to_string(port_);
-    default:
-        return host();
+        case net::family::v4: return host() + ':' + std::to_string(port_);
+        case net::family::v6: return '[' + host() + "]:" + std::to_string(port_);
+        default: return host();
     }
 }
 
@@ -195,4 +188,4 @@ bool operator==(const address& a, const address& b) noexcept {
            a.family_ == b.family_;
 }
 
-} // namespace coracle::net
+}  // namespace coracle::net

@@ -9,7 +9,7 @@ error failure_of(const io_operation& op, const char* name, phase where, const by
     return std::move(e.on(stream.peer().to_string()));
 }
 
-} // namespace
+}  // namespace
 
 std::expected<buffer, error> receive::result() {
     if (io_operation::result > 0) return std::move(into);
@@ -31,4 +31,4 @@ std::expected<std::size_t, error> send_file::result() {
                                .after_bytes(static_cast<std::uint64_t>(sent)));
 }
 
-} // namespace coracle::net
+}  // namespace coracle::net

@@ -12,4 +12,4 @@ std::uint64_t raise_descriptor_limit() noexcept {
     return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 
-} // namespace coracle::net
+}  // namespace coracle::net

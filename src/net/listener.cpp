@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+
 #include <utility>
 
 namespace coracle::net {
@@ -10,18 +11,16 @@ namespace {
 /// The connection died before it was accepted (accept(2), "Error handling").
 bool died_while_waiting(std::int64_t result) noexcept {
     switch (-result) {
-    case ECONNABORTED:
-    case EPROTO:
-    case ENETDOWN:
-    case ENOPROTOOPT:
-    case EHOSTDOWN:
-    case ENONET:
-    case EHOSTUNREACH:
-    case EOPNOTSUPP:
-    case ENETUNREACH:
-        return true;
-    default:
-        return false;
+        case ECONNABORTED:
+        case EPROTO:
+        case ENETDOWN:
+        case ENOPROTOOPT:
+        case EHOSTDOWN:
+        case ENONET:
+        case EHOSTUNREACH:
+        case EOPNOTSUPP:
+        case ENETUNREACH: return true;
+        default: return false;
     }
 }
 
@@ -29,7 +28,7 @@ int open_spare() noexcept {
     return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-} // namespace
+}  // namespace
 
 bool accepting::start() noexcept {
     on = listener_->descriptor_.get();
@@ -113,4 +112,4 @@ void listener::refuse_one() noexcept {
     spare_ = open_spare();
 }
 
-} // namespace coracle::net
+}  // namespace coracle::net

@@ -15,10 +15,10 @@ public:
     std::expected<void, error> result() const {
         if (io_operation::result >= 0) return {};
         const int number = static_cast<int>(-io_operation::result);
-        return std::unexpected(error(std::error_code(number, std::generic_category()), name,
-                                     phase::connect)
-                                   .on(address::from(peer).to_string())
-                                   .retry_is_safe(true));
+        return std::unexpected(
+            error(std::error_code(number, std::generic_category()), name, phase::connect)
+                .on(address::from(peer).to_string())
+                .retry_is_safe(true));
     }
 
 private:
@@ -30,7 +30,7 @@ private:
     socket* socket_;
 };
 
-} // namespace
+}  // namespace
 
 std::expected<std::unique_ptr<socket>, error> socket::adopt(loop& owner, int fd,
                                                             const address& peer) {
@@ -60,10 +60,10 @@ task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socke
     co_return std::move(*s);
 }
 
-} // namespace
+}  // namespace
 
 operation<std::unique_ptr<socket>> connect(const address& to, const socket_options& options) {
     return connect_to(to, options);
 }
 
-} // namespace coracle::net
+}  // namespace coracle::net

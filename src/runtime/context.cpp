@@ -9,4 +9,4 @@ void context::cancel() noexcept {
     for (context* c = children_.front(); c != nullptr; c = children_.next(*c)) c->cancel();
 }
 
-} // namespace coracle::detail
+}  // namespace coracle::detail

@@ -4,8 +4,10 @@ namespace coracle {
 
 bool event_wait::start() noexcept {
     if (event_->set_ && owner().may_complete_inline()) return true;
-    if (event_->set_) owner().enqueue(*this);
-    else event_->waiting_.push_back(*this);
+    if (event_->set_)
+        owner().enqueue(*this);
+    else
+        event_->waiting_.push_back(*this);
     return false;
 }
 
@@ -19,4 +21,4 @@ void event::set() noexcept {
     while (detail::runnable* w = waiting_.pop_front()) loop::current()->enqueue(*w);
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -138,4 +138,4 @@ bool loop::over() const noexcept {
     return done_ != nullptr ? *done_ : detached_ == 0;
 }
 
-} // namespace coracle
+}  // namespace coracle

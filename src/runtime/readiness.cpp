@@ -27,4 +27,4 @@ std::expected<void, error> readiness::result() const {
     return std::unexpected(error(std::error_code(number, std::generic_category()), name));
 }
 
-} // namespace coracle
+}  // namespace coracle

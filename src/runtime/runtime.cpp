@@ -1,10 +1,11 @@
 #include <coracle/runtime/runtime.hpp>
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <pthread.h>
-#include <sched.h>
 #include <thread>
 
 namespace coracle {
@@ -29,7 +30,7 @@ void pin_to(int core) noexcept {
     ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
-} // namespace
+}  // namespace
 
 /// What the threads of one `run` share.
 struct runtime::party {
@@ -49,8 +50,7 @@ runtime::runtime(const runtime_options& options)
     for (std::size_t i = 0; i != count; ++i) {
         auto b = make_backend(options.backend);
         if (!b) throw_exception(std::move(b).error());
-        loops_.push_back(
-            std::make_unique<loop>(std::move(*b), *log_, static_cast<unsigned>(i)));
+        loops_.push_back(std::make_unique<loop>(std::move(*b), *log_, static_cast<unsigned>(i)));
     }
 }
 
@@ -90,4 +90,4 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
     if (all.first != nullptr) std::rethrow_exception(all.first);
 }
 
-} // namespace coracle
+}  // namespace coracle

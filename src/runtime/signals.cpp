@@ -1,12 +1,12 @@
+#include <coracle/runtime/readiness.hpp>
 #include <coracle/runtime/signals.hpp>
 
-#include <coracle/runtime/readiness.hpp>
-
-#include <cerrno>
-#include <csignal>
 #include <pthread.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
 
 namespace coracle {
 
@@ -48,10 +48,10 @@ task<std::expected<int, error>> next_signal(int fd) {
     }
 }
 
-} // namespace
+}  // namespace
 
 operation<int> signal_set::next() {
     return next_signal(fd_);
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -17,4 +17,4 @@ void sleep_operation::cancel() noexcept {
     owner().enqueue(*this);
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -16,4 +16,4 @@ void log_unhandled(loop& owner, const char* name, std::exception_ptr e) noexcept
     }
 }
 
-} // namespace coracle::detail
+}  // namespace coracle::detail

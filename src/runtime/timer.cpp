@@ -1,6 +1,5 @@
-#include <coracle/runtime/timer.hpp>
-
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/timer.hpp>
 
 #include <bit>
 
@@ -134,10 +133,10 @@ void deadline_wheel::visit(intrusive_list<wheel_entry>& slot, time_point now) no
     }
 }
 
-} // namespace detail
+}  // namespace detail
 
 void deadline::enter_wheel() noexcept {
     owner_->deadlines().insert(*this);
 }
 
-} // namespace coracle
+}  // namespace coracle

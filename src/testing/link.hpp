@@ -14,25 +14,23 @@ namespace coracle::testing::detail {
 /// How the bytes of one direction are cut.
 enum class cutting : std::uint8_t {
     none,
-    mixed, ///< often whole, sometimes anywhere
-    fine,  ///< a few bytes each, as long as that is not too many pieces
+    mixed,  ///< often whole, sometimes anywhere
+    fine,   ///< a few bytes each, as long as that is not too many pieces
 };
 
 /// One direction of a connection, seen from the end that receives.
 struct pipe {
-    std::deque<std::string> flying; ///< sent; arrive in this order
-    time_point last_due;            ///< of what is under way
+    std::deque<std::string> flying;  ///< sent; arrive in this order
+    time_point last_due;             ///< of what is under way
     std::string arrived;
-    std::size_t taken = 0;    ///< of `arrived`, by the receiver
-    std::size_t occupied = 0; ///< sent, and as far as the sender knows not taken
-    std::size_t freed = 0;    ///< taken, which the sender has not been told
+    std::size_t taken = 0;     ///< of `arrived`, by the receiver
+    std::size_t occupied = 0;  ///< sent, and as far as the sender knows not taken
+    std::size_t freed = 0;     ///< taken, which the sender has not been told
     cutting cut = cutting::none;
-    bool shut = false;  ///< the sender has sent its end
-    bool ended = false; ///< which has arrived
+    bool shut = false;   ///< the sender has sent its end
+    bool ended = false;  ///< which has arrived
 
-    std::string_view readable() const noexcept {
-        return std::string_view(arrived).substr(taken);
-    }
+    std::string_view readable() const noexcept { return std::string_view(arrived).substr(taken); }
     void take(std::size_t n) {
         taken += n;
         if (taken != arrived.size()) return;
@@ -49,10 +47,10 @@ struct pipe {
 struct end {
     descriptor* owner = nullptr;
     pipe in;
-    bool open = true;       ///< a descriptor's number stands for it
-    bool connected = false; ///< it may send and receive
-    bool broken = false;    ///< a reset has arrived
-    bool doomed = false;    ///< a reset is under way to it
+    bool open = true;        ///< a descriptor's number stands for it
+    bool connected = false;  ///< it may send and receive
+    bool broken = false;     ///< a reset has arrived
+    bool doomed = false;     ///< a reset is under way to it
 };
 
 enum class side : std::uint8_t { client, server };
@@ -60,8 +58,8 @@ enum class side : std::uint8_t { client, server };
 struct link {
     std::uint64_t id = 0;
     end ends[2];
-    endpoint local;  ///< the client's
-    endpoint remote; ///< the server's
+    endpoint local;   ///< the client's
+    endpoint remote;  ///< the server's
     unsigned attempts = 0;
 
     end& at(side s) noexcept { return ends[static_cast<unsigned>(s)]; }
@@ -86,9 +84,9 @@ struct listening {
 struct node {
     std::shared_ptr<listening> listener;
     std::shared_ptr<link> connection;
-    descriptor* owner = nullptr; ///< of a stream without a link
+    descriptor* owner = nullptr;  ///< of a stream without a link
     side which = side::client;
     bool used = false;
 };
 
-} // namespace coracle::testing::detail
+}  // namespace coracle::testing::detail

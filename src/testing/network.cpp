@@ -15,16 +15,16 @@ namespace {
 /// Beyond this a direction is no longer cut finely: each piece is an event.
 constexpr std::size_t finely = 2048;
 
-constexpr unsigned most_attempts = 6; ///< of a client whose call finds the backlog full
+constexpr unsigned most_attempts = 6;  ///< of a client whose call finds the backlog full
 
-} // namespace
+}  // namespace
 
 cutting world::choose_cutting() {
     if (!options.split) return cutting::none;
     switch (chance_.up_to(3)) {
-    case 0: return cutting::none;
-    case 1: return cutting::fine;
-    default: return cutting::mixed;
+        case 0: return cutting::none;
+        case 1: return cutting::fine;
+        default: return cutting::mixed;
     }
 }
 
@@ -32,9 +32,9 @@ std::size_t world::cut(std::size_t n, cutting how) {
     if (how == cutting::none) return n;
     if (how == cutting::fine && n <= finely) return std::min<std::size_t>(n, part_of(3));
     switch (chance_.up_to(3)) {
-    case 0: return 1;
-    case 1: return part_of(n);
-    default: return n;
+        case 0: return 1;
+        case 1: return part_of(n);
+        default: return n;
     }
 }
 
@@ -174,11 +174,11 @@ std::int64_t world::try_send_file(send_file_operation& op) {
         const std::size_t room = options.send_buffer - std::min(options.send_buffer, out.occupied);
         // Without room the only question is whether the connection stands: the read is for nothing.
         char piece[16 * 1024];
-        const std::size_t wanted = std::min({room == 0 ? 1 : room, sizeof piece,
-                                             static_cast<std::size_t>(op.file_size)});
+        const std::size_t wanted =
+            std::min({room == 0 ? 1 : room, sizeof piece, static_cast<std::size_t>(op.file_size)});
         net::file source(op.file, {});
-        const auto read = source.read_at(static_cast<std::uint64_t>(op.file_offset),
-                                         {piece, wanted});
+        const auto read =
+            source.read_at(static_cast<std::uint64_t>(op.file_offset), {piece, wanted});
         source.release();
         if (!read) return -read.error().code().value();
         if (*read == 0) return -ENODATA;
@@ -272,4 +272,4 @@ void world::wake_end(end& e) {
     w.gone(w);
 }
 
-} // namespace coracle::testing::detail
+}  // namespace coracle::testing::detail

@@ -61,4 +61,4 @@ task<peer> connect_peer(net::address to) {
     co_return peer(std::move(stream));
 }
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

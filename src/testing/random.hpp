@@ -43,4 +43,4 @@ private:
     std::uint64_t state_[4];
 };
 
-} // namespace coracle::testing::detail
+}  // namespace coracle::testing::detail

@@ -1,8 +1,7 @@
-#include <coracle/testing/simulated_backend.hpp>
-
 #include "testing/world.hpp"
 
 #include <coracle/runtime/loop.hpp>
+#include <coracle/testing/simulated_backend.hpp>
 
 #include <atomic>
 #include <cerrno>
@@ -63,12 +62,12 @@ private:
 
 std::int64_t loop_view::attempt(io_operation& op) {
     switch (op.code) {
-    case opcode::accept: return try_accept(static_cast<address_operation&>(op));
-    case opcode::connect: return begin_connect(static_cast<address_operation&>(op));
-    case opcode::receive: return try_receive(static_cast<receive_operation&>(op));
-    case opcode::send: return try_send_all(static_cast<send_operation&>(op));
-    case opcode::send_file: return try_send_file(static_cast<send_file_operation&>(op));
-    default: return -ENOTSUP;
+        case opcode::accept: return try_accept(static_cast<address_operation&>(op));
+        case opcode::connect: return begin_connect(static_cast<address_operation&>(op));
+        case opcode::receive: return try_receive(static_cast<receive_operation&>(op));
+        case opcode::send: return try_send_all(static_cast<send_operation&>(op));
+        case opcode::send_file: return try_send_file(static_cast<send_file_operation&>(op));
+        default: return -ENOTSUP;
     }
 }
 
@@ -117,7 +116,7 @@ void loop_view::stuck(const std::string& why) {
     std::abort();
 }
 
-} // namespace detail
+}  // namespace detail
 
 using detail::loop_view;
 
@@ -127,7 +126,7 @@ loop_view& view(const std::unique_ptr<detail::world>& w) noexcept {
     return static_cast<loop_view&>(*w);
 }
 
-} // namespace
+}  // namespace
 
 simulated_backend::simulated_backend(const simulation_options& options)
     : world_(std::make_unique<loop_view>(options)) {}
@@ -146,9 +145,12 @@ bool simulated_backend::submit(io_operation& op) noexcept {
 void simulated_backend::cancel(io_operation& op) noexcept {
     if (op.on == nullptr) return;
     descriptor& d = *op.on;
-    if (d.input == &op) d.input = nullptr;
-    else if (d.output == &op) d.output = nullptr;
-    else return;
+    if (d.input == &op)
+        d.input = nullptr;
+    else if (d.output == &op)
+        d.output = nullptr;
+    else
+        return;
     op.result = -ECANCELED;
     loop::current()->complete_later(op);
 }
@@ -237,4 +239,4 @@ void simulated_backend::limit_descriptors(std::size_t most) noexcept {
     world_->options.descriptors = most;
 }
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

@@ -13,7 +13,7 @@ simulation_options with_seed(std::uint64_t seed) {
     return o;
 }
 
-} // namespace
+}  // namespace
 
 simulation::simulation(const simulation_options& options) : seed_(options.seed) {
     auto b = std::make_unique<simulated_backend>(options);
@@ -41,8 +41,8 @@ void simulation::failed(void* self, const std::string& why) noexcept {
 void simulation::throw_if_failed() const {
     if (failure_.empty()) return;
     const std::string seed = std::to_string(seed_);
-    throw simulation_failure("seed " + seed + ": " + failure_ + "; replay with CORACLE_SEED=" +
-                             seed);
+    throw simulation_failure("seed " + seed + ": " + failure_ +
+                             "; replay with CORACLE_SEED=" + seed);
 }
 
 std::vector<std::uint64_t> seeds(std::uint64_t count) {
@@ -57,4 +57,4 @@ std::vector<std::uint64_t> seeds(std::uint64_t count) {
     return all;
 }
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

@@ -27,7 +27,7 @@ bool has_port(const net::address& a) noexcept {
     return a.family() == net::family::v4 || a.family() == net::family::v6;
 }
 
-} // namespace
+}  // namespace
 
 world::world(const simulation_options& o)
     : options(o), now_(std::chrono::hours(1)), start_(now_), chance_(o.seed),
@@ -92,30 +92,28 @@ void world::note(event_kind kind, const link* l, std::uint64_t amount, std::stri
 void world::happen(event& e) {
     note(e.kind, e.on.get(), e.amount << 1 | static_cast<unsigned>(e.towards));
     switch (e.kind) {
-    case event_kind::bytes: return bytes_arrive(e.on, e.towards);
-    case event_kind::finish: return finish_arrives(*e.on, e.towards);
-    case event_kind::reset: return reset_arrives(*e.on, e.towards);
-    case event_kind::call: return call_arrives(e.on);
-    case event_kind::room:
-        e.on->at(other(e.towards)).in.occupied -= e.amount;
-        break;
-    case event_kind::established: {
-        end& client = e.on->at(side::client);
-        client.connected = true;
-        if (client.owner != nullptr) completes->connected(*client.owner, 0);
-        return;
-    }
-    case event_kind::refused: {
-        end& client = e.on->at(side::client);
-        if (client.owner != nullptr) {
-            completes->connected(*client.owner, -static_cast<std::int64_t>(e.amount));
+        case event_kind::bytes: return bytes_arrive(e.on, e.towards);
+        case event_kind::finish: return finish_arrives(*e.on, e.towards);
+        case event_kind::reset: return reset_arrives(*e.on, e.towards);
+        case event_kind::call: return call_arrives(e.on);
+        case event_kind::room: e.on->at(other(e.towards)).in.occupied -= e.amount; break;
+        case event_kind::established: {
+            end& client = e.on->at(side::client);
+            client.connected = true;
+            if (client.owner != nullptr) completes->connected(*client.owner, 0);
+            return;
         }
-        return;
-    }
-    case event_kind::poke_listener:
-        if (e.listener->owner != nullptr) completes->input_ready(*e.listener->owner);
-        return;
-    case event_kind::poke: break;
+        case event_kind::refused: {
+            end& client = e.on->at(side::client);
+            if (client.owner != nullptr) {
+                completes->connected(*client.owner, -static_cast<std::int64_t>(e.amount));
+            }
+            return;
+        }
+        case event_kind::poke_listener:
+            if (e.listener->owner != nullptr) completes->input_ready(*e.listener->owner);
+            return;
+        case event_kind::poke: break;
     }
     wake_end(e.on->at(e.towards));
 }
@@ -208,8 +206,10 @@ std::expected<endpoint, error> world::local_endpoint(int fd) {
 std::expected<void, error> world::attach(descriptor& d, int fd) {
     node* n = find(fd);
     if (n == nullptr) return std::unexpected(failure(EBADF, "attach"));
-    if (n->listener != nullptr) n->listener->owner = &d;
-    else if (n->connection != nullptr) n->connection->at(n->which).owner = &d;
+    if (n->listener != nullptr)
+        n->listener->owner = &d;
+    else if (n->connection != nullptr)
+        n->connection->at(n->which).owner = &d;
     n->owner = &d;
     d.fd = fd;
     d.flags = 0;
@@ -222,8 +222,10 @@ void world::close(int fd, bool reset) {
     const node closed = std::exchange(*n, {});
     free_.push_back(fd);
     --open_;
-    if (closed.listener != nullptr) close_listener(*closed.listener);
-    else if (closed.connection != nullptr) close_end(closed.connection, closed.which, reset);
+    if (closed.listener != nullptr)
+        close_listener(*closed.listener);
+    else if (closed.connection != nullptr)
+        close_end(closed.connection, closed.which, reset);
 }
 
 bool world::holds_back(int fd) {
@@ -236,4 +238,4 @@ bool world::holds_back(int fd) {
     return true;
 }
 
-} // namespace coracle::testing::detail
+}  // namespace coracle::testing::detail

@@ -13,14 +13,14 @@
 namespace coracle::testing::detail {
 
 enum class event_kind : std::uint8_t {
-    bytes,       ///< a piece arrives
-    finish,      ///< the end of a direction arrives
-    reset,       ///< a reset arrives
-    room,        ///< the sender hears that bytes were taken
-    call,        ///< a client arrives at a listener
-    established, ///< the client hears that it is connected
-    refused,     ///< the client hears that nobody listens
-    poke,        ///< what an end waits for is tried again
+    bytes,        ///< a piece arrives
+    finish,       ///< the end of a direction arrives
+    reset,        ///< a reset arrives
+    room,         ///< the sender hears that bytes were taken
+    call,         ///< a client arrives at a listener
+    established,  ///< the client hears that it is connected
+    refused,      ///< the client hears that nobody listens
+    poke,         ///< what an end waits for is tried again
     poke_listener,
 };
 
@@ -115,13 +115,13 @@ private:
     void wake_end(end& e);
     void note(event_kind kind, const link* l, std::uint64_t amount, std::string_view bytes = {});
 
-    static constexpr int first_number = 1'000'000; ///< so that none is mistaken for a real one
+    static constexpr int first_number = 1'000'000;  ///< so that none is mistaken for a real one
 
     time_point now_;
     time_point start_;
     random_source chance_;
     random_source for_programs_;
-    std::vector<event> events_; ///< a heap
+    std::vector<event> events_;  ///< a heap
     std::uint64_t sequence_ = 0;
     std::vector<node> nodes_;
     std::vector<int> free_;
@@ -132,4 +132,4 @@ private:
     std::uint64_t trace_ = 0xcbf29ce484222325;
 };
 
-} // namespace coracle::testing::detail
+}  // namespace coracle::testing::detail

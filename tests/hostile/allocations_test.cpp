@@ -28,7 +28,7 @@ struct figures {
 
 /// Says hello, and takes the figures when the measured requests begin and end.
 struct measured_hello {
-    std::atomic<unsigned> requests = 0; // one writer, and the test that looks
+    std::atomic<unsigned> requests = 0;  // one writer, and the test that looks
     figures before;
     figures after;
 
@@ -73,9 +73,8 @@ TEST(allocations, none_for_a_coroutine_handler_in_steady_state) {
     measured_hello hello;
     {
         http::router routes;
-        routes.get("/", [&hello](http::request&) -> task<http::response> {
-            co_return hello.answer();
-        });
+        routes.get("/",
+                   [&hello](http::request&) -> task<http::response> { co_return hello.answer(); });
         http::server_options o;
         o.listen = "127.0.0.1:0";
         o.limits.requests = warm_up + measured + 1;
@@ -127,5 +126,5 @@ TEST(system_calls, are_shared_by_the_requests_of_one_read) {
     EXPECT_EQ(hello.after.system_calls - hello.before.system_calls, 2u * measured / depth);
 }
 
-} // namespace
-} // namespace coracle
+}  // namespace
+}  // namespace coracle

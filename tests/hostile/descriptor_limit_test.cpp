@@ -3,7 +3,6 @@
 #include "support/served.hpp"
 
 #include <gtest/gtest.h>
-
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -102,7 +101,7 @@ TEST(descriptor_limit, is_survived_without_spinning) {
 
         ASSERT_TRUE(peers.come(server.port()));
         const double before = cpu_seconds();
-        ASSERT_EQ(::poll(nullptr, 0, 1000), 0); // the second that is measured
+        ASSERT_EQ(::poll(nullptr, 0, 1000), 0);  // the second that is measured
         EXPECT_LT(cpu_seconds() - before, 0.3);
 
         // Who is connected is served all the while.
@@ -117,5 +116,5 @@ TEST(descriptor_limit, is_survived_without_spinning) {
     EXPECT_TRUE(late.connected() && late.send(one) && late.receive_until("World!\n"));
 }
 
-} // namespace
-} // namespace coracle
+}  // namespace
+}  // namespace coracle

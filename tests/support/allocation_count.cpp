@@ -21,7 +21,7 @@ namespace {
 
 constinit thread_local std::size_t count = 0;
 
-} // namespace
+}  // namespace
 
 std::size_t allocations() noexcept {
     return count;
@@ -45,9 +45,9 @@ void* counted(std::size_t size, std::size_t alignment) {
     return p;
 }
 
-} // namespace
+}  // namespace
 #endif
-} // namespace coracle::testing
+}  // namespace coracle::testing
 
 #if COUNTS_ALLOCATIONS
 // The forms that the library's own call: arrays and nothrow come to these by default.

@@ -4,12 +4,12 @@
 
 namespace coracle::testing {
 
-/// Calls of the global operator new by this thread so far. The program that holds this counts; under
-/// AddressSanitizer, where the pools stand aside and the sanitizer has its own operator new, it does
-/// not.
+/// Calls of the global operator new by this thread so far. The program that holds this counts;
+/// under AddressSanitizer, where the pools stand aside and the sanitizer has its own operator new,
+/// it does not.
 std::size_t allocations() noexcept;
 
 /// Whether `allocations` counts.
 bool counts_allocations() noexcept;
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

@@ -45,4 +45,4 @@ inline task<std::string> read_exactly(net::byte_stream& s, std::size_t size) {
     co_return all;
 }
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

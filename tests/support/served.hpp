@@ -66,9 +66,8 @@ public:
         : runtime_(runtime_options{.loops = 1, .pin = false, .backend = {}, .log = nullptr}),
           server_(std::move(h), std::move(options)) {
         server_.open(runtime_);
-        thread_ = std::thread([this] {
-            runtime_.run([this](loop& l) -> task<> { co_await server_.run(l); });
-        });
+        thread_ = std::thread(
+            [this] { runtime_.run([this](loop& l) -> task<> { co_await server_.run(l); }); });
     }
     ~served() {
         server_.stop();
@@ -92,4 +91,4 @@ private:
     std::thread thread_;
 };
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

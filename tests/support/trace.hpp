@@ -22,4 +22,4 @@ private:
     const char* word_;
 };
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

@@ -32,7 +32,8 @@ public:
     std::expected<int, error> listen(endpoint&, const socket_options&) noexcept override {
         return none();
     }
-    std::expected<int, error> open_stream(const endpoint&, const socket_options&) noexcept override {
+    std::expected<int, error> open_stream(const endpoint&,
+                                          const socket_options&) noexcept override {
         return none();
     }
     std::expected<endpoint, error> local_endpoint(int) noexcept override { return none(); }
@@ -68,4 +69,4 @@ auto run_virtually(F f) {
     return detail::value_of<T>(main, "run_virtually");
 }
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

@@ -80,4 +80,4 @@ private:
     char* end_ = nullptr;
 };
 
-} // namespace coracle
+}  // namespace coracle

@@ -117,5 +117,5 @@ inline void deallocate_block(void* p, std::size_t size) noexcept {
     ::operator delete(p);
 }
 
-} // namespace detail
-} // namespace coracle
+}  // namespace detail
+}  // namespace coracle

@@ -99,4 +99,4 @@ private:
     std::uint32_t capacity_ = 0;
 };
 
-} // namespace coracle
+}  // namespace coracle

@@ -11,12 +11,12 @@ namespace coracle {
 
 /// Failures that POSIX has no number for. Everything else is a `std::errc`.
 enum class errc {
-    end_of_stream = 1, ///< the peer closed its side in good order
-    limit_exceeded,    ///< a named limit of ours was reached
-    protocol_error,    ///< the peer broke the rules of the protocol
-    shutting_down,     ///< the runtime or the server no longer takes work
-    too_slow,          ///< the peer moved fewer bytes than the minimum rate
-    unknown_option,    ///< a key that no option has
+    end_of_stream = 1,  ///< the peer closed its side in good order
+    limit_exceeded,     ///< a named limit of ours was reached
+    protocol_error,     ///< the peer broke the rules of the protocol
+    shutting_down,      ///< the runtime or the server no longer takes work
+    too_slow,           ///< the peer moved fewer bytes than the minimum rate
+    unknown_option,     ///< a key that no option has
 };
 
 const std::error_category& coracle_category() noexcept;
@@ -124,7 +124,7 @@ private:
 
 [[noreturn]] void throw_exception(error e);
 
-} // namespace coracle
+}  // namespace coracle
 
 template <>
 struct std::is_error_code_enum<coracle::errc> : std::true_type {};

@@ -90,4 +90,4 @@ private:
     list_hook head_;
 };
 
-} // namespace coracle
+}  // namespace coracle

@@ -57,4 +57,4 @@ private:
 /// A sink that writes one line to standard error, with the level and the layer.
 void log_to_stderr(void*, log_level level, log_layer layer, std::string_view text);
 
-} // namespace coracle
+}  // namespace coracle

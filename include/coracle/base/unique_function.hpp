@@ -44,9 +44,7 @@ public:
 
     explicit operator bool() const noexcept { return table_ != nullptr; }
 
-    R operator()(Args... args) {
-        return table_->call(storage_, std::forward<Args>(args)...);
-    }
+    R operator()(Args... args) { return table_->call(storage_, std::forward<Args>(args)...); }
 
     void reset() noexcept {
         if (table_ != nullptr) std::exchange(table_, nullptr)->destroy(storage_);
@@ -110,4 +108,4 @@ private:
     const table* table_ = nullptr;
 };
 
-} // namespace coracle
+}  // namespace coracle

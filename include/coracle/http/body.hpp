@@ -45,14 +45,13 @@ public:
     /// framing. Cancelling it loses the body.
     operation<std::string_view> read();
 
-    /// All that is left, at most `limit` bytes: beyond it fails with status 413, before reading when
-    /// the announced length is larger. Fails as `read` does.
+    /// All that is left, at most `limit` bytes: beyond it fails with status 413, before reading
+    /// when the announced length is larger. Fails as `read` does.
     operation<std::string> text(std::size_t limit = default_limit);
 
 private:
     static task<std::expected<std::string_view, error>> read_piece(received_body* body);
-    static task<std::expected<std::string, error>> read_all(received_body* body,
-                                                            std::size_t limit);
+    static task<std::expected<std::string, error>> read_all(received_body* body, std::size_t limit);
     body_source* source_ = nullptr;
 };
 
@@ -171,4 +170,4 @@ private:
     std::unique_ptr<source> source_;
 };
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -13,4 +13,4 @@ struct field {
     field_id id = field_id::other;
 };
 
-} // namespace coracle::http
+}  // namespace coracle::http

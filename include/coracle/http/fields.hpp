@@ -64,4 +64,4 @@ private:
     std::uint32_t capacity_ = 0;
 };
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -25,18 +25,17 @@ task<response> to_response(task<T> work) {
     co_return co_await std::move(work);
 }
 
-} // namespace detail
+}  // namespace detail
 
 /// What a handler is: `response f(request&)` or `task<response> f(request&)`, or with anything that
 /// a `response` can be made of in its place.
 template <class F>
-concept handles_requests =
-    std::is_invocable_v<const F&, request&> &&
-    (detail::answer<std::invoke_result_t<const F&, request&>> ||
-     detail::is_answer_task<std::invoke_result_t<const F&, request&>>);
+concept handles_requests = std::is_invocable_v<const F&, request&> &&
+                           (detail::answer<std::invoke_result_t<const F&, request&>> ||
+                            detail::is_answer_task<std::invoke_result_t<const F&, request&>>);
 
-/// Any handler. A copy is a reference to the same one. It is called from every loop that serves, also
-/// at the same time: what it captures must bear that.
+/// Any handler. A copy is a reference to the same one. It is called from every loop that serves,
+/// also at the same time: what it captures must bear that.
 class handler {
 public:
     /// The seam: a handler of any kind. `call` either fills `answer` and gives true, or starts
@@ -51,17 +50,18 @@ public:
     explicit handler(std::shared_ptr<const implementation> i) noexcept : inner_(std::move(i)) {}
 
     template <class F>
-        requires(std::is_class_v<std::decay_t<F>> &&
-                 !std::is_same_v<std::decay_t<F>, handler> &&
+        requires(std::is_class_v<std::decay_t<F>> && !std::is_same_v<std::decay_t<F>, handler> &&
                  !std::is_convertible_v<F, std::shared_ptr<const implementation>> &&
                  !requires(const std::decay_t<F>& f) { f.operator handler(); })
     handler(F&& f) {
-        static_assert(std::is_invocable_v<const std::decay_t<F>&, request&>,
-                      "an HTTP handler is called with one http::request&, and must be callable when "
-                      "const: it serves several requests at a time");
-        static_assert(handles_requests<std::decay_t<F>>,
-                      "an HTTP handler returns an http::response, something that one can be made of "
-                      "(a string, a status), or a task of either");
+        static_assert(
+            std::is_invocable_v<const std::decay_t<F>&, request&>,
+            "an HTTP handler is called with one http::request&, and must be callable when "
+            "const: it serves several requests at a time");
+        static_assert(
+            handles_requests<std::decay_t<F>>,
+            "an HTTP handler returns an http::response, something that one can be made of "
+            "(a string, a status), or a task of either");
         inner_ = std::make_shared<function<std::decay_t<F>>>(std::forward<F>(f));
     }
     template <class R>
@@ -135,4 +135,4 @@ handler wrap(const F& middleware, handler inner) {
     }
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -47,8 +47,8 @@ public:
     std::string_view method_text() const noexcept { return method_text_; }
     /// As received, for logs.
     std::string_view target() const noexcept { return target_; }
-    /// The path in its one canonical form, on which routing and every check must rely: decoded once,
-    /// without dot segments. An encoded slash stays "%2F". "*" for `OPTIONS *`.
+    /// The path in its one canonical form, on which routing and every check must rely: decoded
+    /// once, without dot segments. An encoded slash stays "%2F". "*" for `OPTIONS *`.
     std::string_view path() const noexcept { return path_; }
     /// What follows "?", still encoded.
     std::string_view query_text() const noexcept { return query_; }
@@ -72,8 +72,8 @@ public:
 
     /// The first query parameter of this name, decoded ("+" is a space).
     std::optional<std::string> query(std::string_view name) const;
-    /// The same as a number, or `otherwise` when it is not there: throws `status_error` (400) when it
-    /// is no number, or too large.
+    /// The same as a number, or `otherwise` when it is not there: throws `status_error` (400) when
+    /// it is no number, or too large.
     template <std::integral T>
     T query(std::string_view name, T otherwise = {}) const {
         const auto text = query(name);
@@ -92,12 +92,8 @@ public:
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
     void set_body(received_body b) noexcept { body_ = b; }
-    /// Makes room for the next: its views are gone, its memory is kept.
-    void clear() noexcept {
-        fields_.clear();
-        body_ = received_body();
-        param_count_ = 0;
-    }
+    /// Forgets everything and keeps its memory for the next.
+    void clear() noexcept;
     arena& memory() noexcept { return fields_.memory(); }
 
 private:
@@ -143,6 +139,12 @@ struct request::parts {
     const net::address* peer = nullptr;
 };
 
+inline void request::clear() noexcept {
+    assign(parts());
+    fields_.clear();
+    body_ = received_body();
+}
+
 inline void request::assign(const parts& p) noexcept {
     method_ = p.method;
     version_ = p.version;
@@ -155,4 +157,4 @@ inline void request::assign(const parts& p) noexcept {
     param_count_ = 0;
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -99,8 +99,8 @@ private:
 /// owned by the response; when the client goes away it is cancelled.
 response stream(body::stream_function write, std::string_view type = "application/octet-stream");
 
-/// 101: when the answer is out, `run(connection)` takes over the connection, which is closed when it
-/// ends.
+/// 101: when the answer is out, `run(connection)` takes over the connection, which is closed when
+/// it ends.
 response upgrade(std::string_view protocol, response::upgrade_function run);
 
 /// A redirect, 307 unless told otherwise.
@@ -109,4 +109,4 @@ response redirect(std::string_view location, status code = status::temporary_red
 /// HTML.
 response html(std::string text);
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -12,7 +12,8 @@ namespace coracle::http {
 
 /// Maps methods and paths to handlers, and is itself a handler. Patterns are literal segments,
 /// `{name}` for one segment and `{*name}` for all that is left, which may be
-/// empty: `/docs/{*name}` matches `/docs/`, but not `/docs`. The most specific match wins: literal, then `{name}`, then
+/// empty: `/docs/{*name}` matches `/docs/`, but not `/docs`. The most specific match wins: literal,
+/// then `{name}`, then
 /// `{*name}`, segment by segment. An unknown path gives 404, a known path with another method 405
 /// with Allow; OPTIONS and HEAD are answered where the route does not do so itself.
 ///
@@ -94,4 +95,4 @@ private:
     std::shared_ptr<std::vector<unique_function<handler(handler)>>> middleware_;
 };
 
-} // namespace coracle::http
+}  // namespace coracle::http

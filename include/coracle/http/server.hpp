@@ -73,7 +73,7 @@ struct access_record {
     http::status status;
     std::uint64_t body_bytes;
     duration took;
-    std::int64_t unix_time; ///< seconds
+    std::int64_t unix_time;  ///< seconds
 };
 
 /// Hears of every answer, on the thread of its loop: several at a time.
@@ -81,10 +81,10 @@ using access_log = void (*)(void* user, const access_record& record);
 
 /// Counts since the start. Each is one number for the whole server, read without stopping it.
 struct server_counters {
-    std::uint64_t connections = 0; ///< accepted
-    std::uint64_t open = 0;        ///< connections now
+    std::uint64_t connections = 0;  ///< accepted
+    std::uint64_t open = 0;         ///< connections now
     std::uint64_t requests = 0;
-    std::uint64_t in_flight = 0; ///< requests now in a handler that waits, or being written
+    std::uint64_t in_flight = 0;  ///< requests now in a handler that waits, or being written
     std::uint64_t responses_2xx = 0;
     std::uint64_t responses_3xx = 0;
     std::uint64_t responses_4xx = 0;
@@ -101,12 +101,12 @@ struct server_counters {
     std::uint64_t body_too_slow = 0;    ///< below `body_rate`
     std::uint64_t write_timeouts = 0;   ///< the peer did not read
     std::uint64_t idle_timeouts = 0;
-    std::uint64_t retired = 0; ///< connections closed at `limits.requests` or `timeouts.lifetime`
-    std::uint64_t bodies_not_discarded = 0; ///< connections closed because a body was left unread
+    std::uint64_t retired = 0;  ///< connections closed at `limits.requests` or `timeouts.lifetime`
+    std::uint64_t bodies_not_discarded = 0;  ///< connections closed because a body was left unread
     std::uint64_t pipeline_yields = 0;
-    std::uint64_t accept_errors = 0;    ///< no descriptors or no memory
-    std::uint64_t accept_paused = 0;    ///< at `connections`
-    std::uint64_t cut_by_drain = 0;     ///< connections closed before their answer was out
+    std::uint64_t accept_errors = 0;  ///< no descriptors or no memory
+    std::uint64_t accept_paused = 0;  ///< at `connections`
+    std::uint64_t cut_by_drain = 0;   ///< connections closed before their answer was out
 };
 
 struct server_options {
@@ -137,8 +137,8 @@ public:
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
-    /// Opens the listeners of one loop, or of every loop; the loops must not run yet, or this is the
-    /// loop's own thread. Throws `exception` when an address cannot be had.
+    /// Opens the listeners of one loop, or of every loop; the loops must not run yet, or this is
+    /// the loop's own thread. Throws `exception` when an address cannot be had.
     void open(loop& on);
     void open(runtime& on);
 
@@ -160,11 +160,11 @@ private:
     std::unique_ptr<core> core_;
 };
 
-/// Serves until SIGINT or SIGTERM, then drains; a second signal cuts. `ready(server)` is called once
-/// the listeners are open. Throws `exception` when an address cannot be had.
+/// Serves until SIGINT or SIGTERM, then drains; a second signal cuts. `ready(server)` is called
+/// once the listeners are open. Throws `exception` when an address cannot be had.
 void serve(handler h, server_options options, unique_function<void(server&)> ready);
 
 /// The same, and says on standard output where it listens.
 void serve(handler h, server_options options = {});
 
-} // namespace coracle::http
+}  // namespace coracle::http

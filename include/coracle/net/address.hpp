@@ -20,8 +20,9 @@ class address {
 public:
     address() noexcept = default;
 
-    /// Reads "127.0.0.1:80", "[::1]:80", "[fe80::1%2]:80", ":80" (every IPv4 address), "80" (the same),
-    /// "localhost:80" (127.0.0.1) and "unix:/path" ("unix:@name": abstract). Names are for a resolver.
+    /// Reads "127.0.0.1:80", "[::1]:80", "[fe80::1%2]:80", ":80" (every IPv4 address), "80" (the
+    /// same), "localhost:80" (127.0.0.1) and "unix:/path" ("unix:@name": abstract). Names are for a
+    /// resolver.
     static std::expected<address, error> parse(std::string_view text);
     static address v4(std::array<std::uint8_t, 4> bytes, std::uint16_t port) noexcept;
     static address v6(std::array<std::uint8_t, 16> bytes, std::uint16_t port,
@@ -49,4 +50,4 @@ private:
     net::family family_ = net::family::none;
 };
 
-} // namespace coracle::net
+}  // namespace coracle::net

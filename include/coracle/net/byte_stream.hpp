@@ -37,15 +37,14 @@ private:
     }
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// What `byte_stream::receive` gives.
 class [[nodiscard]] receive final
     : public detail::stream_operation<receive, receive_operation, buffer> {
 public:
     static constexpr const char* name = "receive";
-    receive(byte_stream& s, buffer partial, std::size_t wanted) noexcept
-        : stream_operation(s) {
+    receive(byte_stream& s, buffer partial, std::size_t wanted) noexcept : stream_operation(s) {
         into = std::move(partial);
         capacity = wanted;
     }
@@ -55,7 +54,8 @@ public:
 };
 
 /// What `byte_stream::send` gives.
-class [[nodiscard]] send final : public detail::stream_operation<send, send_operation, std::size_t> {
+class [[nodiscard]] send final
+    : public detail::stream_operation<send, send_operation, std::size_t> {
 public:
     static constexpr const char* name = "send";
     send(byte_stream& s, std::span<slice> pieces, bool more_follows) noexcept
@@ -67,7 +67,8 @@ public:
         more = more_follows;
     }
     bool start() noexcept {
-        slices = pieces_.empty() ? std::span<slice>(&single_, single_.size == 0 ? 0u : 1u) : pieces_;
+        slices =
+            pieces_.empty() ? std::span<slice>(&single_, single_.size == 0 ? 0u : 1u) : pieces_;
         return stream_operation::start();
     }
     std::expected<std::size_t, error> result();
@@ -94,8 +95,8 @@ public:
     const std::int64_t& progress() const noexcept { return sent; }
 };
 
-/// An ordered, reliable stream of bytes in both directions: a socket, TLS over one, a simulated one.
-/// Belongs to one loop. At most one receive and one send (or send_file) at a time, which may
+/// An ordered, reliable stream of bytes in both directions: a socket, TLS over one, a simulated
+/// one. Belongs to one loop. At most one receive and one send (or send_file) at a time, which may
 /// overlap; nothing may be pending when it is destroyed or closed.
 class byte_stream {
 public:
@@ -105,8 +106,8 @@ public:
     virtual ~byte_stream() = default;
 
     /// Completes when at least one byte has come, with the bytes in a pooled buffer that the caller
-    /// owns; no block is held while it waits. Throws `errc::end_of_stream` at the end. Cancelling it
-    /// loses nothing: bytes that came stay in the stream.
+    /// owns; no block is held while it waits. Throws `errc::end_of_stream` at the end. Cancelling
+    /// it loses nothing: bytes that came stay in the stream.
     net::receive receive(std::size_t capacity = buffer::default_capacity) noexcept {
         return {*this, buffer(), capacity};
     }
@@ -114,9 +115,9 @@ public:
     net::receive receive_into(buffer partial) noexcept { return {*this, std::move(partial), 0}; }
 
     /// Completes when all bytes have been handed to the system, which it tries at once. The memory,
-    /// and the array of slices, which is used up, must live until then. With `more`, bytes follow at
-    /// once and a partial segment may be held back. Cancelling it leaves the stream in the midst of
-    /// the bytes: close it.
+    /// and the array of slices, which is used up, must live until then. With `more`, bytes follow
+    /// at once and a partial segment may be held back. Cancelling it leaves the stream in the midst
+    /// of the bytes: close it.
     net::send send(std::span<slice> pieces, bool more = false) noexcept {
         return {*this, pieces, more};
     }
@@ -163,4 +164,4 @@ void detail::stream_operation<Derived, Op, T>::cancel() noexcept {
     stream_->cancel(*this);
 }
 
-} // namespace coracle::net
+}  // namespace coracle::net

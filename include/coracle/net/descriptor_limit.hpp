@@ -8,4 +8,4 @@ namespace coracle::net {
 /// and gives what it then is. Affects the whole process.
 std::uint64_t raise_descriptor_limit() noexcept;
 
-} // namespace coracle::net
+}  // namespace coracle::net

@@ -61,4 +61,4 @@ private:
     address local_;
 };
 
-} // namespace coracle::net
+}  // namespace coracle::net

@@ -40,4 +40,4 @@ private:
 /// Cancelling it closes the socket.
 operation<std::unique_ptr<socket>> connect(const address& to, const socket_options& options = {});
 
-} // namespace coracle::net
+}  // namespace coracle::net

@@ -44,10 +44,10 @@ struct hangup_watch {
 /// move, and belongs to one loop. At most one operation waits in each direction.
 struct descriptor {
     int fd = -1;
-    std::uint32_t flags = 0;          ///< the backend's
-    io_operation* input = nullptr;    ///< waits until it can read, accept
-    io_operation* output = nullptr;   ///< waits until it can write, connect
-    hangup_watch* watch = nullptr;    ///< hears when the peer has closed
+    std::uint32_t flags = 0;         ///< the backend's
+    io_operation* input = nullptr;   ///< waits until it can read, accept
+    io_operation* output = nullptr;  ///< waits until it can write, connect
+    hangup_watch* watch = nullptr;   ///< hears when the peer has closed
 
     descriptor() noexcept = default;
     descriptor(const descriptor&) = delete;
@@ -56,13 +56,13 @@ struct descriptor {
 };
 
 enum class opcode : std::uint8_t {
-    accept,    ///< result: the new descriptor's number; `peer` is filled
-    connect,   ///< to `peer`
-    receive,   ///< into `into`, whose block is taken when there are bytes; result 0: end
-    send,      ///< all of `slices`, which are used up as it goes
-    send_file, ///< `file_size` bytes of `file` from `file_offset`
-    readable,  ///< a foreign descriptor
-    writable,  ///< a foreign descriptor
+    accept,     ///< result: the new descriptor's number; `peer` is filled
+    connect,    ///< to `peer`
+    receive,    ///< into `into`, whose block is taken when there are bytes; result 0: end
+    send,       ///< all of `slices`, which are used up as it goes
+    send_file,  ///< `file_size` bytes of `file` from `file_offset`
+    readable,   ///< a foreign descriptor
+    writable,   ///< a foreign descriptor
 };
 
 /// One asynchronous operation, embedded in its awaiter. The backend owns it between `submit`
@@ -89,12 +89,11 @@ struct send_operation : io_operation {
     explicit send_operation(callback done) noexcept : io_operation(opcode::send, done) {}
     std::span<slice> slices;
     std::int64_t sent = 0;
-    bool more = false; ///< more follows at once: hold back a partial segment
+    bool more = false;  ///< more follows at once: hold back a partial segment
 };
 
 struct send_file_operation : io_operation {
-    explicit send_file_operation(callback done) noexcept
-        : io_operation(opcode::send_file, done) {}
+    explicit send_file_operation(callback done) noexcept : io_operation(opcode::send_file, done) {}
     int file = -1;
     std::int64_t file_offset = 0;
     std::int64_t file_size = 0;
@@ -114,11 +113,11 @@ struct foreign_operation : io_operation {
 
 /// How to open a listening or connecting socket.
 struct socket_options {
-    bool reuse_port = false;      ///< several listeners share one address (SO_REUSEPORT)
-    bool v6_only = false;         ///< an IPv6 listener takes no IPv4 connections
-    bool no_delay = true;         ///< TCP_NODELAY
-    int backlog = 4096;           ///< connections that wait for accept
-    unsigned user_timeout_ms = 0; ///< TCP_USER_TIMEOUT; 0: the system's
+    bool reuse_port = false;       ///< several listeners share one address (SO_REUSEPORT)
+    bool v6_only = false;          ///< an IPv6 listener takes no IPv4 connections
+    bool no_delay = true;          ///< TCP_NODELAY
+    int backlog = 4096;            ///< connections that wait for accept
+    unsigned user_timeout_ms = 0;  ///< TCP_USER_TIMEOUT; 0: the system's
 };
 
 /// What a backend did, for `/debug` pages and tests. One writer; read relaxed.
@@ -194,4 +193,4 @@ enum class backend_kind : std::uint8_t { automatic, epoll };
 /// Opens a backend of this kind. `automatic` takes the best one that works.
 std::expected<std::unique_ptr<backend>, error> make_backend(backend_kind kind);
 
-} // namespace coracle
+}  // namespace coracle

@@ -42,15 +42,16 @@ using await_result = decltype(awaiter_of(std::declval<A>()).await_resume());
 template <class A>
 concept awaitable = requires { typename await_result<A>; };
 
-/// Operations, and callables that GCC before 13 does not destroy twice inside a co_await expression.
+/// Operations, and callables that GCC before 13 does not destroy twice inside a co_await
+/// expression.
 template <class F>
-concept safe_in_await = !destroys_awaited_closures_twice || awaitable<F> ||
-                        std::is_lvalue_reference_v<F> ||
-                        std::is_trivially_destructible_v<std::remove_reference_t<F>>;
+concept safe_in_await =
+    !destroys_awaited_closures_twice || awaitable<F> || std::is_lvalue_reference_v<F> ||
+    std::is_trivially_destructible_v<std::remove_reference_t<F>>;
 
-#define CORACLE_REQUIRE_SAFE_IN_AWAIT(F)                                                           \
-    static_assert(::coracle::detail::safe_in_await<F>,                                             \
-                  "GCC before 13 destroys the captures of a lambda that is written inside a "      \
+#define CORACLE_REQUIRE_SAFE_IN_AWAIT(F)                                                      \
+    static_assert(::coracle::detail::safe_in_await<F>,                                        \
+                  "GCC before 13 destroys the captures of a lambda that is written inside a " \
                   "co_await expression twice: give the lambda a name before, and pass the name")
 
 template <class A>
@@ -196,5 +197,5 @@ T value_of(child<T>& c, const char* operation) {
     return c.take();
 }
 
-} // namespace detail
-} // namespace coracle
+}  // namespace detail
+}  // namespace coracle

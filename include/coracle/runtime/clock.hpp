@@ -30,6 +30,6 @@ constexpr time_point later(time_point t, duration d) noexcept {
     return d.count() < 0 ? time_point::min() : time_point::max();
 }
 
-} // namespace detail
+}  // namespace detail
 
-} // namespace coracle
+}  // namespace coracle

@@ -95,4 +95,4 @@ inline void stop_chain(promise_base& frame) noexcept {
     f->scope->stopped();
 }
 
-} // namespace coracle::detail
+}  // namespace coracle::detail

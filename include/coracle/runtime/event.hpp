@@ -37,4 +37,4 @@ private:
     bool set_ = false;
 };
 
-} // namespace coracle
+}  // namespace coracle

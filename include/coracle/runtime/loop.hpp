@@ -32,7 +32,7 @@ protected:
     ~runnable() = default;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// An event loop: it waits for its backend, fires timers and resumes tasks, all on one thread.
 /// Only `post` and `stop` may be called from other threads.
@@ -69,8 +69,8 @@ public:
     /// Asks every task of this loop to stop. From any thread.
     void stop();
 
-    /// Makes a loop that has ended fit to run again: drops what is posted, `stop` included. Not while
-    /// it runs.
+    /// Makes a loop that has ended fit to run again: drops what is posted, `stop` included. Not
+    /// while it runs.
     void reset();
 
     /// The context beneath which detached tasks run.
@@ -143,4 +143,4 @@ inline void deadline::arm_in(duration d) noexcept {
     arm(detail::later(owner_->now(), d));
 }
 
-} // namespace coracle
+}  // namespace coracle

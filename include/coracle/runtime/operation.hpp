@@ -90,7 +90,7 @@ private:
     bool gives_errors_ = false;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// A composite operation that a user awaits: gives a `T`, or throws `exception`. Wrapped in
 /// `as_result` it gives `std::expected<T, error>` and throws nothing. Lazy and move-only until
@@ -258,7 +258,7 @@ private:
     std::coroutine_handle<> handle_;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// Awaits an operation and gives `std::expected<T, error>`; a cancelled one gives
 /// `std::errc::operation_canceled`. Nothing is thrown.
@@ -281,4 +281,4 @@ detail::task_result_awaiter<T> as_result(task<T>&& t) noexcept {
     return detail::task_result_awaiter<T>(std::move(t));
 }
 
-} // namespace coracle
+}  // namespace coracle

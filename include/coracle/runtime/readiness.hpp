@@ -31,4 +31,4 @@ inline readiness writable(int fd) noexcept {
     return {opcode::writable, fd};
 }
 
-} // namespace coracle
+}  // namespace coracle

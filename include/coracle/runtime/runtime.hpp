@@ -70,7 +70,7 @@ private:
     bool* done_;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// Runs `f()`, which gives a task or an operation, on a loop of its own in this thread, and gives
 /// what it gives. Tasks that it spawned are stopped when it has ended.
@@ -88,4 +88,4 @@ auto block_on(F f, const runtime_options& options = {}) {
     return detail::value_of<T>(main, "block_on");
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -67,4 +67,4 @@ inline forever_operation forever() noexcept {
     return {};
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -57,7 +57,7 @@ private:
 template <class F>
 concept coroutine_source = std::is_invocable_v<F&> && awaitable<std::invoke_result_t<F&>>;
 
-} // namespace detail
+}  // namespace detail
 
 /// Starts `f()`, which gives a task, as a detached task of this loop, at once and until its first
 /// wait. `f` is owned until the task has ended, so a capturing lambda is safe. The task is
@@ -72,6 +72,6 @@ void spawn(F&& f, const char* name = "spawned") {
 }
 
 template <class T>
-void spawn(task<T>) = delete; // give a callable that makes the task
+void spawn(task<T>) = delete;  // give a callable that makes the task
 
-} // namespace coracle
+}  // namespace coracle

@@ -95,7 +95,7 @@ private:
     std::exception_ptr exception_;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// A coroutine that starts when it is awaited and gives a `T`, or throws what it threw. It resumes
 /// its awaiter by symmetric transfer, inherits its awaiter's cancellation, and takes its frame
@@ -165,4 +165,4 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-} // namespace coracle
+}  // namespace coracle

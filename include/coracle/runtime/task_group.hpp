@@ -9,7 +9,7 @@ namespace detail {
 template <class T, class F>
 class group_operation;
 
-} // namespace detail
+}  // namespace detail
 
 /// Tasks that live no longer than the block that `with_task_group` runs. Belongs to one loop.
 class task_group {
@@ -139,7 +139,7 @@ private:
     resumption resumption_;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// Runs `f(group)`, which gives a task, and then waits for all tasks that it spawned into the
 /// group. When the block or a task throws, all the others are cancelled and awaited, and the first
@@ -152,4 +152,4 @@ auto with_task_group(F&& f) {
     return detail::group_operation<T, Stored>(std::forward<F>(f));
 }
 
-} // namespace coracle
+}  // namespace coracle

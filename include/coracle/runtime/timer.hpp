@@ -24,7 +24,7 @@ struct timer_position {
 class timer : public timer_position {
 public:
     timer() noexcept = default;
-    timer(timer&&) noexcept = default; ///< while it is not armed
+    timer(timer&&) noexcept = default;  ///< while it is not armed
     timer& operator=(timer&&) = delete;
     virtual void expired() noexcept = 0;
 
@@ -71,7 +71,7 @@ struct wheel_entry : list_hook {
     time_point visited = time_point::max();
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// A deadline of something long-lived, such as a connection: moved many times, reached almost
 /// never. Fires up to 1/16 s late. Moving it later, or disarming it, is one store: the wheel
@@ -138,5 +138,5 @@ private:
     time_point next_ = time_point::max();
 };
 
-} // namespace detail
-} // namespace coracle
+}  // namespace detail
+}  // namespace coracle

@@ -182,7 +182,7 @@ private:
     bool failed_ = false;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// Runs all of them together and gives their values as a tuple (`unit` for void). When one throws,
 /// the others are cancelled and awaited, and its exception is thrown. Resumes where the last one
@@ -200,4 +200,4 @@ auto when_all(std::vector<task<T>> tasks) {
     return detail::when_all_operation(detail::range<T>(std::move(tasks)));
 }
 
-} // namespace coracle
+}  // namespace coracle

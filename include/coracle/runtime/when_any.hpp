@@ -119,7 +119,7 @@ private:
     bool won_ = false;
 };
 
-} // namespace detail
+}  // namespace detail
 
 /// Runs all of them until the first one ends, by a value or by an exception; the others are
 /// cancelled and awaited. Gives the index of the winner and its value (a `std::variant` when the
@@ -137,4 +137,4 @@ auto when_any(std::vector<task<T>> tasks) {
     return detail::when_any_operation(detail::range<T>(std::move(tasks)));
 }
 
-} // namespace coracle
+}  // namespace coracle

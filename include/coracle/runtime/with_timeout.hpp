@@ -57,7 +57,8 @@ private:
 
     std::coroutine_handle<> ended() noexcept override {
         this->owner().disarm(*this);
-        // An outer cancellation goes before this limit; a shield gives its awaiter the limit even so.
+        // An outer cancellation goes before this limit; a shield gives its awaiter the limit even
+        // so.
         return this->finish(this->was_stopped() && (inherits_ || !expired_));
     }
 
@@ -79,7 +80,7 @@ struct limited_result<F> {
 template <class F>
 using limited = limited_operation<typename limited_result<std::decay_t<F>>::type, std::decay_t<F>>;
 
-} // namespace detail
+}  // namespace detail
 
 /// Awaits `f`, an operation, a task, or a callable that gives one (owned until it has ended), for
 /// at most `limit`. Then it is cancelled, and once it has unwound `std::errc::timed_out` is thrown.
@@ -98,4 +99,4 @@ detail::limited<F> shielded(duration limit, F&& f) {
     return {limit, std::forward<F>(f), false};
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -15,8 +15,7 @@ enum class ending : std::uint8_t { finished, reset };
 /// end. Belongs to one loop; what it has read beyond is kept for the next read.
 class peer {
 public:
-    explicit peer(std::unique_ptr<net::byte_stream> stream) noexcept
-        : stream_(std::move(stream)) {}
+    explicit peer(std::unique_ptr<net::byte_stream> stream) noexcept : stream_(std::move(stream)) {}
 
     /// Completes when all bytes have been taken. Throws when the connection is gone.
     task<> send(std::string text);
@@ -51,4 +50,4 @@ private:
 /// Connects on the current loop.
 task<peer> connect_peer(net::address to);
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

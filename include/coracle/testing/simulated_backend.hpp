@@ -86,4 +86,4 @@ private:
     std::unique_ptr<detail::world> world_;
 };
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

@@ -29,9 +29,9 @@ public:
     simulation& operator=(const simulation&) = delete;
 
     /// Runs `f()`, which gives a task or an operation, to its end, and gives what it gives, or
-    /// throws what it throws. Tasks that it spawned are stopped then. Throws `simulation_failure` when the
-    /// run cannot go on, after everything has been cancelled; what does not even end then ends the
-    /// process, with the same report. Once.
+    /// throws what it throws. Tasks that it spawned are stopped then. Throws `simulation_failure`
+    /// when the run cannot go on, after everything has been cancelled; what does not even end then
+    /// ends the process, with the same report. Once.
     template <class F>
     auto run(F f) {
         using T = coracle::detail::await_result<std::invoke_result_t<F&>>;
@@ -75,4 +75,4 @@ private:
 /// The seeds 1 to `count`, or just the one that the environment variable CORACLE_SEED names.
 std::vector<std::uint64_t> seeds(std::uint64_t count);
 
-} // namespace coracle::testing
+}  // namespace coracle::testing

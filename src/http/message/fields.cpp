@@ -1,8 +1,7 @@
-#include <coracle/http/fields.hpp>
-
 #include "http/message/token.hpp"
 
 #include <coracle/base/error.hpp>
+#include <coracle/http/fields.hpp>
 
 #include <cstring>
 #include <utility>
@@ -96,7 +95,7 @@ void check(std::string_view name, std::string_view value) {
     throw_exception(error(std::errc::invalid_argument, "field").on(is_token(name) ? name : "name"));
 }
 
-} // namespace
+}  // namespace
 
 void fields::add(std::string_view name, std::string_view value) {
     check(name, value);
@@ -125,4 +124,4 @@ void fields::adopt(const field* lines, std::size_t count) {
     size_ = capacity_ = static_cast<std::uint32_t>(count);
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -48,7 +48,7 @@ bool match_from(const route_node& node, std::string_view path, route_match& foun
     return false;
 }
 
-} // namespace
+}  // namespace
 
 route_node* route_node::child(std::string_view segment, bool make) {
     auto at = std::lower_bound(children.begin(), children.end(), segment, by_literal);
@@ -64,7 +64,8 @@ const route_node* route_node::find_child(std::string_view segment) const noexcep
     if (children.size() <= 8) {
         for (const auto& c : children) {
             if (c->literal.size() == segment.size() &&
-                (segment.empty() || std::memcmp(c->literal.data(), segment.data(), segment.size()) == 0)) {
+                (segment.empty() ||
+                 std::memcmp(c->literal.data(), segment.data(), segment.size()) == 0)) {
                 return c.get();
             }
         }
@@ -138,4 +139,4 @@ std::string allowed_methods(const route_node& node) {
     return list;
 }
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

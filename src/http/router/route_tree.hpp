@@ -11,7 +11,7 @@ namespace coracle::http::detail {
 
 /// One method of one pattern.
 struct route_entry {
-    std::string method; ///< empty: any
+    std::string method;  ///< empty: any
     http::method id = http::method::other;
     handler target;
     std::vector<std::string> names;
@@ -20,9 +20,9 @@ struct route_entry {
 /// A node of the tree of path segments.
 struct route_node {
     std::string literal;
-    std::vector<std::unique_ptr<route_node>> children; ///< sorted by literal
-    std::unique_ptr<route_node> parameter;             ///< {name}
-    std::unique_ptr<route_node> rest;                  ///< {*name}
+    std::vector<std::unique_ptr<route_node>> children;  ///< sorted by literal
+    std::unique_ptr<route_node> parameter;              ///< {name}
+    std::unique_ptr<route_node> rest;                   ///< {*name}
     std::vector<route_entry> entries;
     std::string pattern;
 
@@ -37,7 +37,7 @@ struct route_match {
     };
     const route_node* node = nullptr;
     std::size_t count = 0;
-    value values[16]; ///< the first `count` are set
+    value values[16];  ///< the first `count` are set
 };
 
 /// Adds a pattern; throws on a malformed one. Gives its node and the names of its parameters.
@@ -53,4 +53,4 @@ const route_entry* find_method(const route_node& node, method id, std::string_vi
 /// The value of Allow (RFC 9110 section 10.2.1).
 std::string allowed_methods(const route_node& node);
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -1,6 +1,6 @@
-#include <coracle/http/router.hpp>
-
 #include "http/router/route_tree.hpp"
+
+#include <coracle/http/router.hpp>
 
 namespace coracle::http {
 
@@ -8,7 +8,7 @@ struct router::table {
     detail::route_node root;
     std::string description;
     handler not_found;
-    std::string all_methods; ///< every method that some route has, for `OPTIONS *`
+    std::string all_methods;  ///< every method that some route has, for `OPTIONS *`
 };
 
 /// The router as a handler.
@@ -73,8 +73,8 @@ void router::route(std::string_view method, std::string_view pattern, handler h)
                             .on(std::string(pattern) + " (already " + node.pattern + ')'));
     }
     if (node.pattern.empty()) node.pattern = pattern;
-    node.entries.push_back({std::string(method), parse_method(method), std::move(h),
-                            std::move(names)});
+    node.entries.push_back(
+        {std::string(method), parse_method(method), std::move(h), std::move(names)});
     table_->description += method.empty() ? std::string_view("*") : method;
     table_->description += ' ';
     table_->description += pattern;
@@ -102,4 +102,4 @@ router::operator handler() const {
     return h;
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -21,14 +21,12 @@ constexpr std::size_t gathered = 256 * 1024;
 /// Whether the server itself writes this field.
 bool is_ours(field_id id) noexcept {
     switch (id) {
-    case field_id::content_length:
-    case field_id::transfer_encoding:
-    case field_id::connection:
-    case field_id::keep_alive:
-    case field_id::date:
-        return true;
-    default:
-        return false;
+        case field_id::content_length:
+        case field_id::transfer_encoding:
+        case field_id::connection:
+        case field_id::keep_alive:
+        case field_id::date: return true;
+        default: return false;
     }
 }
 
@@ -67,7 +65,7 @@ char* write_start(char* out, status code, const shard::head_start& start) noexce
     return out + start.date_line;
 }
 
-} // namespace
+}  // namespace
 
 bool connection::fits(const exchange& e) const noexcept {
     const body& b = e.res.body();
@@ -103,11 +101,16 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
     if (!has_type && !e.res.default_type().empty()) {
         out = h1::write_field(out, field_id::content_type, e.res.default_type());
     }
-    if (chunked) out = h1::write_transfer_encoding_chunked(out);
-    else if (length && may_have_length(e.res.status())) out = h1::write_content_length(out, *length);
-    if (switches) out = h1::write_field(out, field_id::connection, "upgrade");
-    else if (!keep_alive_) out = h1::write_connection(out, false);
-    else if (e.req.version() == version::http_1_0) out = h1::write_connection(out, true);
+    if (chunked)
+        out = h1::write_transfer_encoding_chunked(out);
+    else if (length && may_have_length(e.res.status()))
+        out = h1::write_content_length(out, *length);
+    if (switches)
+        out = h1::write_field(out, field_id::connection, "upgrade");
+    else if (!keep_alive_)
+        out = h1::write_connection(out, false);
+    else if (e.req.version() == version::http_1_0)
+        out = h1::write_connection(out, true);
     out = h1::write_head_end(out);
     output_.commit(static_cast<std::size_t>(out - begin));
 }
@@ -181,17 +184,15 @@ task<std::expected<void, error>> connection::send_continue() {
 
 task<bool> connection::write_answer(exchange& e) {
     switch (e.res.body().type()) {
-    case body::kind::file:
-        return write_file(e);
-    case body::kind::stream:
-        return write_stream(e);
-    default:
-        if (e.res.upgrade() != nullptr) return write_upgrade(e);
-        if (static_cast<int>(e.res.status()) < 200) {
-            log(log_level::error, "a handler answered with an interim status");
-            e.res = response(status::internal_server_error, "500 Internal Server Error\n");
-        }
-        return write_bytes(e);
+        case body::kind::file: return write_file(e);
+        case body::kind::stream: return write_stream(e);
+        default:
+            if (e.res.upgrade() != nullptr) return write_upgrade(e);
+            if (static_cast<int>(e.res.status()) < 200) {
+                log(log_level::error, "a handler answered with an interim status");
+                e.res = response(status::internal_server_error, "500 Internal Server Error\n");
+            }
+            return write_bytes(e);
     }
 }
 
@@ -231,8 +232,8 @@ public:
     stream_writer(connection& c, exchange& e, bool chunked) noexcept
         : connection_(&c), exchange_(&e), chunked_(chunked) {}
 
-    /// The head is written with the first piece: until then a 100 (Continue) may go before it, and a
-    /// failure may still have an answer of its own.
+    /// The head is written with the first piece: until then a 100 (Continue) may go before it, and
+    /// a failure may still have an answer of its own.
     void begin() {
         if (begun_) return;
         begun_ = true;
@@ -298,8 +299,10 @@ task<bool> connection::write_stream(exchange& e) {
     if (call.was_stopped() || thrown != nullptr) {
         // The client must see that the body is not whole.
         reset_ = true;
-        if (client_gone_) shard_->count(&counters::clients_gone);
-        else if (thrown != nullptr) take_failure(e, thrown);
+        if (client_gone_)
+            shard_->count(&counters::clients_gone);
+        else if (thrown != nullptr)
+            take_failure(e, thrown);
         co_return false;
     }
     writer.begin();
@@ -326,10 +329,14 @@ task<bool> connection::write_upgrade(exchange& e) {
 
 void connection::answered(exchange& e) {
     const int code = static_cast<int>(e.res.status());
-    if (code < 300) shard_->count(&counters::responses_2xx);
-    else if (code < 400) shard_->count(&counters::responses_3xx);
-    else if (code < 500) shard_->count(&counters::responses_4xx);
-    else shard_->count(&counters::responses_5xx);
+    if (code < 300)
+        shard_->count(&counters::responses_2xx);
+    else if (code < 400)
+        shard_->count(&counters::responses_3xx);
+    else if (code < 500)
+        shard_->count(&counters::responses_4xx);
+    else
+        shard_->count(&counters::responses_5xx);
     if (e.res.status() == status::content_too_large) shard_->count(&counters::body_too_large);
     const server_options& o = shard_->options();
     if (o.log_access == nullptr) return;
@@ -338,4 +345,4 @@ void connection::answered(exchange& e) {
                                      l.now() - e.started, l.unix_time()});
 }
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -57,7 +57,7 @@ char* remove_dots(char* first, char* last) noexcept {
     return out;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<std::string_view> canonical_path(std::string_view path, arena& memory) {
     if (path.size() <= 1) return path == "%" ? std::nullopt : std::optional(path);
@@ -73,4 +73,4 @@ std::optional<std::string_view> canonical_path(std::string_view path, arena& mem
     return std::string_view(first, static_cast<std::size_t>(last - first));
 }
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -12,4 +12,4 @@ namespace coracle::http::detail {
 /// would leave the root. The result is `path` itself where nothing has to be changed.
 std::optional<std::string_view> canonical_path(std::string_view path, arena& memory);
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

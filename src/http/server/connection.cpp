@@ -62,22 +62,17 @@ void connection::peer_gone(hangup_watch& w) noexcept {
 
 void connection::expired() noexcept {
     switch (phase_) {
-    case phase::write:
-        if (progress_ != nullptr && still_writes()) {
-            arm_in(shard_->options().timeouts.write / write_checks);
-            return;
-        }
-        shard_->count(&counters::write_timeouts);
-        reset_ = true;
-        break;
-    case phase::idle:
-        shard_->count(&counters::idle_timeouts);
-        break;
-    case phase::head:
-        shard_->count(&counters::head_timeouts);
-        break;
-    default:
-        break;
+        case phase::write:
+            if (progress_ != nullptr && still_writes()) {
+                arm_in(shard_->options().timeouts.write / write_checks);
+                return;
+            }
+            shard_->count(&counters::write_timeouts);
+            reset_ = true;
+            break;
+        case phase::idle: shard_->count(&counters::idle_timeouts); break;
+        case phase::head: shard_->count(&counters::head_timeouts); break;
+        default: break;
     }
     timed_out_ = true;
     if (wait_ != nullptr) wait_->cancel();
@@ -161,8 +156,7 @@ task<> connection::pause() {
 connection::step connection::process() {
     std::uint32_t handled = 0;
     while (!input_.empty()) {
-        const auto parsed =
-            parser_.parse(input_.view(), shard_->head, shard_->head_limits());
+        const auto parsed = parser_.parse(input_.view(), shard_->head, shard_->head_limits());
         if (parsed.status == h1::parse_status::need_more) {
             // Empty lines before a request are not the beginning of one.
             return step::receive;
@@ -181,15 +175,11 @@ connection::step connection::process() {
 connection::step connection::refuse(h1::parse_error why) {
     const status code = h1::status_for(why);
     switch (code) {
-    case status::request_header_fields_too_large:
-        shard_->count(&counters::head_too_large);
-        break;
-    case status::uri_too_long:
-        shard_->count(&counters::target_too_long);
-        break;
-    default:
-        shard_->count(&counters::malformed);
-        break;
+        case status::request_header_fields_too_large:
+            shard_->count(&counters::head_too_large);
+            break;
+        case status::uri_too_long: shard_->count(&counters::target_too_long); break;
+        default: shard_->count(&counters::malformed); break;
     }
     log(log_level::debug, h1::describe(why));
     return refuse_with(code, h1::describe(why));
@@ -220,7 +210,7 @@ connection::step connection::begin_exchange(std::size_t head_size) {
     exchange_ = e;
     shard_->count(&counters::requests);
     ++requests_;
-    phase_ = phase::idle; // the next head has a time of its own
+    phase_ = phase::idle;  // the next head has a time of its own
     if (!prepare(*e, head_size)) {
         exchange_ = nullptr;
         release(e);
@@ -306,7 +296,7 @@ task<bool> connection::finish_exchange() {
     if (ok && !e.body.complete()) ok = co_await discard_body(e);
     shard_->counters().subtract(&counters::in_flight);
     release(std::exchange(exchange_, nullptr));
-    co_return ok && may_continue();
+    co_return ok&& may_continue();
 }
 
 task<bool> connection::call_and_answer(exchange& e) {
@@ -418,4 +408,4 @@ task<> connection::linger() {
     disarm();
 }
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

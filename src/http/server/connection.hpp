@@ -9,8 +9,8 @@
 namespace coracle::http::detail {
 
 /// One HTTP/1 connection: reads heads, calls the handler, writes answers in order. Answers that are
-/// there at once are made without a coroutine, and those to one read leave in one write; the rest is
-/// done by a task of its own for each exchange.
+/// there at once are made without a coroutine, and those to one read leave in one write; the rest
+/// is done by a task of its own for each exchange.
 class connection final : public coracle::detail::spawned,
                          public shard_link,
                          deadline,
@@ -98,12 +98,12 @@ private:
     h1::request_parser parser_;
     exchange* exchange_ = nullptr;
     coracle::detail::context* handler_context_ = nullptr;
-    coracle::detail::waiter* wait_ = nullptr; ///< what the deadline ends
-    const std::int64_t* progress_ = nullptr;  ///< of the write under way
+    coracle::detail::waiter* wait_ = nullptr;  ///< what the deadline ends
+    const std::int64_t* progress_ = nullptr;   ///< of the write under way
     std::int64_t progress_seen_ = 0;
-    time_point retires_; ///< when it is to be closed for its age
+    time_point retires_;  ///< when it is to be closed for its age
     std::uint32_t requests_ = 0;
-    std::uint8_t stalls_ = 0; ///< checks in a row that saw no progress
+    std::uint8_t stalls_ = 0;  ///< checks in a row that saw no progress
     phase phase_ = phase::idle;
     bool keep_alive_ = true;
     bool timed_out_ = false;
@@ -112,4 +112,4 @@ private:
     bool lingers_ = false;
 };
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -43,4 +43,4 @@ private:
     std::atomic<std::uint64_t> cells_[count]{};
 };
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -11,13 +11,13 @@ namespace coracle::http::detail {
 struct exchange {
     request req;
     response res;
-    task<response> pending; ///< the handler's task, when it is a coroutine
+    task<response> pending;  ///< the handler's task, when it is a coroutine
     request_body body;
     time_point started;
-    std::uint64_t body_bytes = 0; ///< of the answer, as sent
+    std::uint64_t body_bytes = 0;  ///< of the answer, as sent
     bool keep_alive = false;
     bool expects_continue = false;
     exchange* next_free = nullptr;
 };
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

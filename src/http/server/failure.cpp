@@ -23,7 +23,7 @@ status status_of(const error& e) noexcept {
     return status::internal_server_error;
 }
 
-} // namespace
+}  // namespace
 
 failure answer_to(std::exception_ptr e) {
     try {
@@ -35,14 +35,14 @@ failure answer_to(std::exception_ptr e) {
         return {response(code, standard_text(code)),
                 code == status::internal_server_error ? x.what() : ""};
     } catch (const std::exception& x) {
-        return {response(status::internal_server_error,
-                         standard_text(status::internal_server_error)),
-                x.what()};
+        return {
+            response(status::internal_server_error, standard_text(status::internal_server_error)),
+            x.what()};
     } catch (...) {
-        return {response(status::internal_server_error,
-                         standard_text(status::internal_server_error)),
-                "an exception of unknown type"};
+        return {
+            response(status::internal_server_error, standard_text(status::internal_server_error)),
+            "an exception of unknown type"};
     }
 }
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -16,4 +16,4 @@ struct failure {
 
 failure answer_to(std::exception_ptr e);
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -34,4 +34,4 @@ private:
     coracle::detail::context** running_;
 };
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -17,8 +17,8 @@ void request_body::begin(connection& c, h1::body_framing framing, std::uint64_t 
     patience_ = c.owner().options().timeouts.body;
     if (framing == h1::body_framing::chunked) {
         const server_limits& l = c.owner().options().limits;
-        decoder_ = h1::chunked_decoder(
-            {l.chunk_line, l.chunk_overhead, l.trailers, l.trailer_fields});
+        decoder_ =
+            h1::chunked_decoder({l.chunk_line, l.chunk_overhead, l.trailers, l.trailer_fields});
     }
 }
 
@@ -59,20 +59,19 @@ std::expected<std::string_view, error> request_body::next_of_chunks() {
     while (!input.empty()) {
         const h1::chunk_event e = decoder_.decode(input.view());
         switch (e.status) {
-        case h1::chunk_status::data:
-            // What stands before the data is done with; the data itself is lent until next time.
-            input.consume(static_cast<std::size_t>(e.data.data() - input.data()));
-            return counted(e.data);
-        case h1::chunk_status::end:
-            input.consume(e.consumed);
-            framing_ = h1::body_framing::none;
-            return std::string_view();
-        case h1::chunk_status::need_more:
-            input.consume(e.consumed);
-            break;
-        case h1::chunk_status::error:
-            connection_->owner().count(&server_counters::chunk_abuse);
-            return refuse(make_error_code(e.error));
+            case h1::chunk_status::data:
+                // What stands before the data is done with; the data itself is lent until next
+                // time.
+                input.consume(static_cast<std::size_t>(e.data.data() - input.data()));
+                return counted(e.data);
+            case h1::chunk_status::end:
+                input.consume(e.consumed);
+                framing_ = h1::body_framing::none;
+                return std::string_view();
+            case h1::chunk_status::need_more: input.consume(e.consumed); break;
+            case h1::chunk_status::error:
+                connection_->owner().count(&server_counters::chunk_abuse);
+                return refuse(make_error_code(e.error));
         }
     }
     return std::string_view();
@@ -109,4 +108,4 @@ task<std::expected<std::string_view, error>> request_body::read() {
     }
 }
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

@@ -12,8 +12,12 @@ class connection;
 /// The body of a request as it comes off an HTTP/1 connection (RFC 9112 sections 6 and 7).
 class request_body final : public body_source {
 public:
-    void begin(connection& c, h1::body_framing framing, std::uint64_t length, bool expects_continue);
-    void end() noexcept { framing_ = h1::body_framing::none; }
+    void begin(connection& c, h1::body_framing framing, std::uint64_t length,
+               bool expects_continue);
+    void end() noexcept {
+        framing_ = h1::body_framing::none;
+        continue_due_ = false;
+    }
 
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
@@ -47,14 +51,14 @@ private:
     connection* connection_ = nullptr;
     h1::body_framing framing_ = h1::body_framing::none;
     bool continue_due_ = false;
-    bool broken_ = false; ///< what follows cannot be understood, or is not wanted
+    bool broken_ = false;  ///< what follows cannot be understood, or is not wanted
     std::uint64_t length_ = 0;
     std::uint64_t left_ = 0;
     std::uint64_t received_ = 0;
-    std::size_t lent_ = 0; ///< bytes of the connection's buffer that the last piece showed
+    std::size_t lent_ = 0;  ///< bytes of the connection's buffer that the last piece showed
     duration waited_{};
     duration patience_{};
     h1::chunked_decoder decoder_;
 };
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

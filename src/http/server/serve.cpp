@@ -1,5 +1,4 @@
 #include <coracle/http/server.hpp>
-
 #include <coracle/net/descriptor_limit.hpp>
 #include <coracle/runtime/signals.hpp>
 
@@ -18,7 +17,7 @@ task<> watch_signals(signal_set& signals, server& s, runtime& rt) {
     rt.stop();
 }
 
-} // namespace
+}  // namespace
 
 void serve(handler h, server_options options, unique_function<void(server&)> ready) {
     // The usual soft limit of 1024 descriptors would be the first thing that a server runs into.
@@ -48,4 +47,4 @@ void serve(handler h, server_options options) {
     });
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

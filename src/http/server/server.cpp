@@ -1,6 +1,6 @@
-#include <coracle/http/server.hpp>
-
 #include "http/server/shard.hpp"
+
+#include <coracle/http/server.hpp>
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ std::vector<net::address> parse_addresses(std::string_view list) {
     return all;
 }
 
-} // namespace
+}  // namespace
 
 struct server::core {
     core(handler h, server_options o) : target(std::move(h)), options(std::move(o)) {}
@@ -31,8 +31,10 @@ struct server::core {
         for (std::size_t i = 0; i != wanted.size(); ++i) {
             // Unix sockets have no SO_REUSEPORT.
             const bool joins = !addresses.empty() && wanted[i].family() == net::family::unix_path;
-            if (joins) s.share(shards.front()->listeners()[i]);
-            else s.open(wanted[i], shared);
+            if (joins)
+                s.share(shards.front()->listeners()[i]);
+            else
+                s.open(wanted[i], shared);
         }
         if (addresses.empty()) {
             for (const auto& l : s.listeners()) addresses.push_back(l.local());
@@ -82,4 +84,4 @@ server_counters server::counters() const noexcept {
     return sum;
 }
 
-} // namespace coracle::http
+}  // namespace coracle::http

@@ -21,7 +21,7 @@ bool out_of_resources(const error& e) noexcept {
            e == std::errc::no_buffer_space || e == std::errc::not_enough_memory;
 }
 
-} // namespace
+}  // namespace
 
 shard::shard(loop& owner, const handler& h, const server_options& o)
     : owner_(&owner), handler_(h), options_(&o),
@@ -36,8 +36,8 @@ void shard::open(const net::address& at, bool shared) {
     o.reuse_port = shared;
     const duration longest = std::chrono::hours(24 * 20);
     const duration write = options_->timeouts.write < longest ? options_->timeouts.write : longest;
-    o.user_timeout_ms = static_cast<unsigned>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(write).count());
+    o.user_timeout_ms =
+        static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(write).count());
     auto l = net::listener::open(*owner_, at, o);
     if (!l) throw_exception(std::move(l).error());
     listeners_.push_back(std::move(*l));
@@ -66,8 +66,10 @@ void shard::give_back(exchange* e) noexcept {
 }
 
 void shard::take_output(buffer& into) {
-    if (output_) into.swap(output_);
-    else into = buffer(output_capacity);
+    if (output_)
+        into.swap(output_);
+    else
+        into = buffer(output_capacity);
 }
 
 void shard::give_back(buffer& output) noexcept {
@@ -173,4 +175,4 @@ task<std::expected<void, error>> shard::run() {
     co_return std::expected<void, error>();
 }
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

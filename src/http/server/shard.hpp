@@ -90,4 +90,4 @@ private:
     bool draining_ = false;
 };
 
-} // namespace coracle::http::detail
+}  // namespace coracle::http::detail

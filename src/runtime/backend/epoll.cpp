@@ -2,10 +2,11 @@
 
 #include <coracle/runtime/loop.hpp>
 
-#include <cerrno>
-#include <utility>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <utility>
 
 namespace coracle::detail {
 namespace {
@@ -17,7 +18,7 @@ void set_error(io_operation& op, int number) noexcept {
     op.result = -number;
 }
 
-} // namespace
+}  // namespace
 
 std::expected<std::unique_ptr<backend>, error> epoll_backend::open() {
     const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
@@ -99,38 +100,37 @@ void epoll_backend::forget_events(void* source) noexcept {
 bool epoll_backend::attempt(io_operation& op) noexcept {
     descriptor& d = *op.on;
     switch (op.code) {
-    case opcode::receive: {
-        auto& receive = static_cast<receive_operation&>(op);
-        if ((d.flags & readable) == 0) return false;
-        op.result = try_receive(receive);
-        // A short read has drained the socket, unless the end of the stream is behind it.
-        const bool drained = op.result > 0 && receive.into.spare_size() != 0;
-        if ((drained && (d.flags & (peer_closed | broken)) == 0) || op.result == -EAGAIN) {
-            d.flags &= ~std::uint32_t{readable};
+        case opcode::receive: {
+            auto& receive = static_cast<receive_operation&>(op);
+            if ((d.flags & readable) == 0) return false;
+            op.result = try_receive(receive);
+            // A short read has drained the socket, unless the end of the stream is behind it.
+            const bool drained = op.result > 0 && receive.into.spare_size() != 0;
+            if ((drained && (d.flags & (peer_closed | broken)) == 0) || op.result == -EAGAIN) {
+                d.flags &= ~std::uint32_t{readable};
+            }
+            return op.result != -EAGAIN;
         }
-        return op.result != -EAGAIN;
-    }
-    case opcode::accept:
-        if ((d.flags & readable) == 0) return false;
-        op.result = try_accept(static_cast<address_operation&>(op));
-        if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{readable};
-        return op.result != -EAGAIN;
-    case opcode::send:
-        if ((d.flags & writable) == 0) return false;
-        op.result = try_send_all(static_cast<send_operation&>(op));
-        if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
-        return op.result != -EAGAIN;
-    case opcode::send_file:
-        if ((d.flags & writable) == 0) return false;
-        op.result = try_send_file(static_cast<send_file_operation&>(op));
-        if (op.result == unfinished) {
-            unfinished_.push_back(op);
-            return false;
-        }
-        if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
-        return op.result != -EAGAIN;
-    default:
-        return false;
+        case opcode::accept:
+            if ((d.flags & readable) == 0) return false;
+            op.result = try_accept(static_cast<address_operation&>(op));
+            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{readable};
+            return op.result != -EAGAIN;
+        case opcode::send:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_send_all(static_cast<send_operation&>(op));
+            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
+            return op.result != -EAGAIN;
+        case opcode::send_file:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_send_file(static_cast<send_file_operation&>(op));
+            if (op.result == unfinished) {
+                unfinished_.push_back(op);
+                return false;
+            }
+            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
+            return op.result != -EAGAIN;
+        default: return false;
     }
 }
 
@@ -140,30 +140,33 @@ bool epoll_backend::submit(io_operation& op) noexcept {
     }
     descriptor& d = *op.on;
     switch (op.code) {
-    case opcode::connect:
-        op.result = try_connect(static_cast<address_operation&>(op));
-        if (op.result != -EINPROGRESS) return true;
-        d.flags &= ~std::uint32_t{writable};
-        d.output = &op;
-        return false;
-    case opcode::receive:
-    case opcode::accept:
-        if (attempt(op)) return true;
-        d.input = &op;
-        return false;
-    default:
-        if (attempt(op)) return true;
-        d.output = &op;
-        return false;
+        case opcode::connect:
+            op.result = try_connect(static_cast<address_operation&>(op));
+            if (op.result != -EINPROGRESS) return true;
+            d.flags &= ~std::uint32_t{writable};
+            d.output = &op;
+            return false;
+        case opcode::receive:
+        case opcode::accept:
+            if (attempt(op)) return true;
+            d.input = &op;
+            return false;
+        default:
+            if (attempt(op)) return true;
+            d.output = &op;
+            return false;
     }
 }
 
 void epoll_backend::cancel(io_operation& op) noexcept {
     if (op.code == opcode::readable || op.code == opcode::writable) {
         for (auto& f : foreigners_) {
-            if (f->input == &op) f->input = nullptr;
-            else if (f->output == &op) f->output = nullptr;
-            else continue;
+            if (f->input == &op)
+                f->input = nullptr;
+            else if (f->output == &op)
+                f->output = nullptr;
+            else
+                continue;
             set_error(op, ECANCELED);
             loop::current()->complete_later(op);
             drop_if_unused(*f);
@@ -172,9 +175,12 @@ void epoll_backend::cancel(io_operation& op) noexcept {
         return;
     }
     descriptor& d = *op.on;
-    if (d.input == &op) d.input = nullptr;
-    else if (d.output == &op) d.output = nullptr;
-    else return;
+    if (d.input == &op)
+        d.input = nullptr;
+    else if (d.output == &op)
+        d.output = nullptr;
+    else
+        return;
     op.unlink();
     set_error(op, ECANCELED);
     loop::current()->complete_later(op);
@@ -313,8 +319,10 @@ void epoll_backend::dispatch_foreign(foreign& f, std::uint32_t events) noexcept 
     if (f.output != nullptr && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
         ready[1] = std::exchange(f.output, nullptr);
     }
-    if (f.input != nullptr || f.output != nullptr) static_cast<void>(rearm(f));
-    else drop_if_unused(f);
+    if (f.input != nullptr || f.output != nullptr)
+        static_cast<void>(rearm(f));
+    else
+        drop_if_unused(f);
     // From here on `f` may be gone. Completing through the loop keeps a second completion safe from
     // what the first one does.
     for (io_operation* op : ready) {
@@ -324,4 +332,4 @@ void epoll_backend::dispatch_foreign(foreign& f, std::uint32_t events) noexcept 
     }
 }
 
-} // namespace coracle::detail
+}  // namespace coracle::detail

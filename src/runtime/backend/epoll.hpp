@@ -2,8 +2,9 @@
 
 #include "runtime/backend/system_backend.hpp"
 
-#include <memory>
 #include <sys/epoll.h>
+
+#include <memory>
 #include <vector>
 
 namespace coracle::detail {
@@ -56,11 +57,11 @@ private:
     int current_ = 0;
     int received_ = 0;
     bool has_pwait2_ = true;
-    time_point waited_at_; ///< when the loop last asked the time
+    time_point waited_at_;  ///< when the loop last asked the time
     std::vector<std::unique_ptr<foreign>> foreigners_;
     /// Operations that stopped of their own accord, so that others get their turn.
     intrusive_list<io_operation> unfinished_;
     epoll_event events_[batch];
 };
 
-} // namespace coracle::detail
+}  // namespace coracle::detail

@@ -4,11 +4,10 @@ namespace coracle {
 
 std::expected<std::unique_ptr<backend>, error> make_backend(backend_kind kind) {
     switch (kind) {
-    case backend_kind::automatic:
-    case backend_kind::epoll:
-        return detail::epoll_backend::open();
+        case backend_kind::automatic:
+        case backend_kind::epoll: return detail::epoll_backend::open();
     }
     return std::unexpected(error(std::errc::invalid_argument, "make_backend"));
 }
 
-} // namespace coracle
+}  // namespace coracle

@@ -1,8 +1,5 @@
 #include "runtime/backend/system_backend.hpp"
 
-#include <cerrno>
-#include <csignal>
-#include <ctime>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,6 +9,10 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
 
 namespace coracle::detail {
 namespace {
@@ -70,7 +71,7 @@ void configure_tcp(int fd, const socket_options& o) noexcept {
 void remove_stale_socket_file(const endpoint& at) noexcept {
     const auto* path = reinterpret_cast<const sockaddr_un*>(at.bytes)->sun_path;
     if (path[0] == '\0') return;
-    struct stat s {};
+    struct stat s{};
     if (::lstat(path, &s) != 0 || !S_ISSOCK(s.st_mode)) return;
     const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe < 0) return;
@@ -78,7 +79,7 @@ void remove_stale_socket_file(const endpoint& at) noexcept {
     ::close(probe);
 }
 
-} // namespace
+}  // namespace
 
 time_point system_backend::now() noexcept {
     return time_point(duration(read_clock(CLOCK_MONOTONIC)));
@@ -175,8 +176,8 @@ std::int64_t system_backend::try_accept(address_operation& op) noexcept {
     for (;;) {
         socklen_t size = sizeof op.peer.bytes;
         ++counters_.system_calls;
-        const int fd = ::accept4(op.on->fd, as_sockaddr(op.peer), &size,
-                                 SOCK_NONBLOCK | SOCK_CLOEXEC);
+        const int fd =
+            ::accept4(op.on->fd, as_sockaddr(op.peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && errno == EINTR) continue;
         op.peer.size = size;
         return fd < 0 ? -errno : fd;
@@ -226,10 +227,9 @@ std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
         for (std::size_t i = 0; i != message.msg_iovlen; ++i) wanted += op.slices[i].size;
         const int flags = MSG_NOSIGNAL | (op.more ? MSG_MORE : 0);
         ++counters_.system_calls;
-        const ssize_t n =
-            message.msg_iovlen == 1
-                ? ::send(op.on->fd, op.slices[0].data, op.slices[0].size, flags)
-                : ::sendmsg(op.on->fd, &message, flags);
+        const ssize_t n = message.msg_iovlen == 1
+                              ? ::send(op.on->fd, op.slices[0].data, op.slices[0].size, flags)
+                              : ::sendmsg(op.on->fd, &message, flags);
         if (n < 0) {
             if (errno == EINTR) continue;
             return -errno;
@@ -278,4 +278,4 @@ std::int64_t system_backend::try_send_file(send_file_operation& op) noexcept {
     return op.sent;
 }
 
-} // namespace coracle::detail
+}  // namespace coracle::detail

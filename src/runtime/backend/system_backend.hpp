@@ -54,4 +54,4 @@ inline error system_error(int number, const char* operation) noexcept {
     return {std::error_code(number, std::generic_category()), operation};
 }
 
-} // namespace coracle::detail
+}  // namespace coracle::detail

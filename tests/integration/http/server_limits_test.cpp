@@ -11,8 +11,8 @@ using counter = std::uint64_t http::server_counters::*;
 
 struct limit_case {
     const char* what;
-    std::string good; ///< at the limit
-    std::string bad;  ///< one beyond
+    std::string good;  ///< at the limit
+    std::string bad;   ///< one beyond
     int status;
     counter counts;
 };
@@ -51,7 +51,7 @@ std::string wasteful(std::size_t n) {
 
 std::vector<limit_case> limit_cases() {
     using c = http::server_counters;
-    const auto line = [](std::size_t n) { // "GET " path " HTTP/1.1"
+    const auto line = [](std::size_t n) {  // "GET " path " HTTP/1.1"
         return get("/hello?" + repeated(n - 20));
     };
     const auto trailer = [](std::size_t n) {
@@ -110,7 +110,7 @@ std::string answers_to(std::uint64_t seed, const std::string& requests) {
     return all;
 }
 
-} // namespace
+}  // namespace
 
 TEST(server_limits, hold_to_the_byte) {
     for (const limit_case& c : limit_cases()) {
@@ -134,17 +134,16 @@ TEST(server_limits, hold_a_whole_body_to_a_mebibyte) {
                                 repeated(n));
                 }
                 return chunked("80000\r\n" + repeated(0x80000) + "\r\n" +
-                               (n == most ? "80000\r\n" : "80001\r\n") + repeated(n - 0x80000) +
-                               "\r\n0\r\n\r\n", "/echo");
+                                   (n == most ? "80000\r\n" : "80001\r\n") + repeated(n - 0x80000) +
+                                   "\r\n0\r\n\r\n",
+                               "/echo");
             };
             peer p = co_await w.connect();
             spawn([&p, text = request(most)]() -> task<> { co_await p.send(text); });
             const std::string whole = co_await read_answer(p);
             EXPECT_TRUE(whole.starts_with("HTTP/1.1 200 "));
             peer q = co_await w.connect();
-            spawn([&q, text = request(most + 1)]() -> task<> {
-                co_await as_result(q.send(text));
-            });
+            spawn([&q, text = request(most + 1)]() -> task<> { co_await as_result(q.send(text)); });
             const std::string answer = co_await read_answer(q);
             EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
             co_await sleep_for(2s);
@@ -157,16 +156,19 @@ TEST(server_limits, hold_a_whole_body_to_a_mebibyte) {
 TEST(server_limits, hold_every_body_to_the_servers_own) {
     http::server_options o;
     o.limits.body = 100;
-    for_seeds(4, [](world& w) -> task<> {
-        co_await expect_served(w, post("/count", "Content-Length: 100\r\n", repeated(100)));
-        EXPECT_EQ(w.counters().body_too_large, 0u);
-        peer p = co_await w.connect();
-        const std::string request = post("/count", "Content-Length: 101\r\n", repeated(101));
-        co_await p.send(request);
-        const std::string answer = co_await read_answer(p);
-        EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
-        EXPECT_EQ(w.counters().body_too_large, 1u);
-    }, o);
+    for_seeds(
+        4,
+        [](world& w) -> task<> {
+            co_await expect_served(w, post("/count", "Content-Length: 100\r\n", repeated(100)));
+            EXPECT_EQ(w.counters().body_too_large, 0u);
+            peer p = co_await w.connect();
+            const std::string request = post("/count", "Content-Length: 101\r\n", repeated(101));
+            co_await p.send(request);
+            const std::string answer = co_await read_answer(p);
+            EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
+            EXPECT_EQ(w.counters().body_too_large, 1u);
+        },
+        o);
 }
 
 // ---- row 8: bodies that nobody reads, and 100-continue ------------------------------------------
@@ -229,8 +231,10 @@ TEST(server_limits, never_say_continue_for_a_body_that_is_not_read) {
 
 TEST(server_limits, give_the_same_answers_for_any_split_of_the_requests) {
     const std::string requests = get("/hello") + post("/echo", "Content-Length: 5\r\n", "12345") +
-                                 chunked("3;a=b\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n"
-                                         "T: 1\r\n\r\n", "/echo") +
+                                 chunked(
+                                     "3;a=b\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n"
+                                     "T: 1\r\n\r\n",
+                                     "/echo") +
                                  get("/sleep?ms=10&id=4") + get("/stream") + get("/none") +
                                  get("/not-there") + "HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n" +
                                  post("/ignore", "Content-Length: 4\r\n", "abcd") +
@@ -253,18 +257,28 @@ TEST(server_limits, have_the_framing_that_each_version_and_method_asks_for) {
     const char* const last = "Connection: close\r\n";
     const framing_case cases[] = {
         {"HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-         {"Content-Length: 5\r\n", last}, {"Transfer-Encoding"}, "\r\n\r\n"},
+         {"Content-Length: 5\r\n", last},
+         {"Transfer-Encoding"},
+         "\r\n\r\n"},
         {get("/none", last), {"HTTP/1.1 204 ", last}, {"Content-Length", "Transfer-"}, "\r\n\r\n"},
         {get("/not-modified", last), {"HTTP/1.1 304 "}, {"not sent", "Transfer-"}, "\r\n\r\n"},
-        {get("/stream", last), {"Transfer-Encoding: chunked\r\n"}, {"Content-Length"},
+        {get("/stream", last),
+         {"Transfer-Encoding: chunked\r\n"},
+         {"Content-Length"},
          "\r\n\r\n4\r\none,\r\n3\r\ntwo\r\n0\r\n\r\n"},
         {"HEAD /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", {last}, {}, "\r\n\r\n"},
-        {"GET /hello HTTP/1.0\r\n\r\n", {"HTTP/1.1 200 ", last, "Content-Length: 5\r\n"},
-         {"Transfer-"}, "hello"},
-        {"GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", {last},
-         {"Transfer-", "Content-Length"}, "\r\n\r\none,two"},
+        {"GET /hello HTTP/1.0\r\n\r\n",
+         {"HTTP/1.1 200 ", last, "Content-Length: 5\r\n"},
+         {"Transfer-"},
+         "hello"},
+        {"GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+         {last},
+         {"Transfer-", "Content-Length"},
+         "\r\n\r\none,two"},
         {"GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /hello HTTP/1.0\r\n\r\n",
-         {"Connection: keep-alive\r\n", last}, {}, "hello"},
+         {"Connection: keep-alive\r\n", last},
+         {},
+         "hello"},
     };
     for (const framing_case& c : cases) {
         SCOPED_TRACE(c.request);

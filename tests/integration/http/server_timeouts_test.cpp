@@ -19,7 +19,7 @@ std::size_t count_of(const std::string& text, std::string_view what) {
     return n;
 }
 
-} // namespace
+}  // namespace
 
 // ---- row 1: slow heads --------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ TEST(server_timeouts, refuses_a_head_that_stops_halfway) {
 TEST(server_timeouts, gives_a_dripped_head_ten_seconds_from_its_first_byte) {
     for_seeds(few, [](world& w) -> task<> {
         peer p = co_await w.connect();
-        co_await sleep_for(50s); // waiting before the first byte is another matter
+        co_await sleep_for(50s);  // waiting before the first byte is another matter
         const time_point began = w.sim.now();
         bool over = false;
         spawn([&]() -> task<> {
@@ -117,32 +117,38 @@ TEST(server_timeouts, closes_a_connection_that_is_idle_between_requests) {
 TEST(server_timeouts, closes_an_old_connection_between_requests) {
     http::server_options o;
     o.timeouts.lifetime = 10min;
-    for_seeds(few, [](world& w) -> task<> {
-        peer p = co_await w.connect();
-        const time_point began = w.sim.now();
-        for (;;) {
-            co_await p.send(get("/hello"));
-            const std::string answer = co_await read_answer(p);
-            EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
-            if (answer.find("Connection: close") != std::string::npos) break;
-            co_await sleep_for(5s);
-        }
-        co_await p.expect_close();
-        expect_about(w.since(began), 10min, 66s);
-    }, o);
+    for_seeds(
+        few,
+        [](world& w) -> task<> {
+            peer p = co_await w.connect();
+            const time_point began = w.sim.now();
+            for (;;) {
+                co_await p.send(get("/hello"));
+                const std::string answer = co_await read_answer(p);
+                EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+                if (answer.find("Connection: close") != std::string::npos) break;
+                co_await sleep_for(5s);
+            }
+            co_await p.expect_close();
+            expect_about(w.since(began), 10min, 66s);
+        },
+        o);
 }
 
 TEST(server_timeouts, closes_a_connection_after_its_last_request) {
     http::server_options o;
     o.limits.requests = 5;
-    for_seeds(few, [](world& w) -> task<> {
-        peer p = co_await w.connect();
-        for (int i = 0; i != 7; ++i) co_await p.send(get("/hello"));
-        const std::string all = co_await p.read_to_end();
-        EXPECT_EQ(count_of(all, "200 OK"), 5u);
-        EXPECT_EQ(count_of(all, "Connection: close"), 1u);
-        EXPECT_EQ(w.counters().requests, 5u);
-    }, o);
+    for_seeds(
+        few,
+        [](world& w) -> task<> {
+            peer p = co_await w.connect();
+            for (int i = 0; i != 7; ++i) co_await p.send(get("/hello"));
+            const std::string all = co_await p.read_to_end();
+            EXPECT_EQ(count_of(all, "200 OK"), 5u);
+            EXPECT_EQ(count_of(all, "Connection: close"), 1u);
+            EXPECT_EQ(w.counters().requests, 5u);
+        },
+        o);
 }
 
 // ---- row 2: slow bodies -------------------------------------------------------------------------
@@ -173,7 +179,7 @@ TEST(server_timeouts, refuses_a_body_that_comes_too_slowly) {
             });
             while (!over && w.since(began) < 20s) {
                 co_await as_result(p.send(repeated(100)));
-                co_await sleep_for(500ms); // 200 bytes/s
+                co_await sleep_for(500ms);  // 200 bytes/s
             }
             EXPECT_TRUE(over);
             expect_about(w.since(began), 10s, 2s);
@@ -189,7 +195,7 @@ TEST(server_timeouts, takes_a_body_that_comes_just_fast_enough) {
         co_await p.send(post("/count", "Content-Length: 10000\r\n"));
         for (int i = 0; i != 80; ++i) {
             co_await p.send(repeated(125));
-            co_await sleep_for(500ms); // 250 bytes/s
+            co_await sleep_for(500ms);  // 250 bytes/s
         }
         EXPECT_TRUE((co_await read_answer(p)).ends_with("\r\n10000"));
         EXPECT_EQ(w.counters().body_too_slow, 0u);
@@ -347,8 +353,7 @@ TEST(server_timeouts, answers_pipelined_requests_in_order) {
         for (int i = 0; i != 12; ++i) {
             requests += i % 3 == 1 ? get("/sleep?ms=" + std::to_string(100 * (12 - i)) +
                                          "&id=" + std::to_string(i))
-                                   : post("/echo", "Content-Length: 2\r\n",
-                                          std::to_string(10 + i));
+                                   : post("/echo", "Content-Length: 2\r\n", std::to_string(10 + i));
         }
         co_await p.send(std::move(requests));
         for (int i = 0; i != 12; ++i) {
@@ -388,7 +393,7 @@ TEST(server_timeouts, survives_running_out_of_descriptors) {
         const std::uint64_t turns = w.sim.loop().turns();
         co_await sleep_for(10s);
         EXPECT_GE(w.counters().accept_errors, 3u);
-        EXPECT_LT(w.sim.loop().turns() - turns, 500u); // it does not spin
+        EXPECT_LT(w.sim.loop().turns() - turns, 500u);  // it does not spin
         some.clear();
         EXPECT_TRUE((co_await read_answer(late)).ends_with("hello"));
     });
@@ -414,15 +419,18 @@ TEST(server_timeouts, survives_a_storm_of_resets) {
 TEST(server_timeouts, stops_accepting_at_its_limit_of_connections) {
     http::server_options o;
     o.limits.connections = 3;
-    for_seeds(few, [](world& w) -> task<> {
-        std::vector<peer> three;
-        for (int i = 0; i != 3; ++i) three.push_back(co_await w.connect());
-        peer fourth = co_await w.connect();
-        co_await fourth.send(get("/hello"));
-        co_await sleep_for(1s);
-        EXPECT_EQ(w.counters().connections, 3u);
-        EXPECT_GE(w.counters().accept_paused, 1u);
-        three.pop_back();
-        EXPECT_TRUE((co_await read_answer(fourth)).ends_with("hello"));
-    }, o);
+    for_seeds(
+        few,
+        [](world& w) -> task<> {
+            std::vector<peer> three;
+            for (int i = 0; i != 3; ++i) three.push_back(co_await w.connect());
+            peer fourth = co_await w.connect();
+            co_await fourth.send(get("/hello"));
+            co_await sleep_for(1s);
+            EXPECT_EQ(w.counters().connections, 3u);
+            EXPECT_GE(w.counters().accept_paused, 1u);
+            three.pop_back();
+            EXPECT_TRUE((co_await read_answer(fourth)).ends_with("hello"));
+        },
+        o);
 }

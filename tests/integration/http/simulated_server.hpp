@@ -27,8 +27,8 @@ inline std::string get(std::string_view path, std::string_view fields = {}) {
 
 inline std::string post(std::string_view path, std::string_view fields,
                         std::string_view body = {}) {
-    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(fields) +
-           "\r\n" + std::string(body);
+    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(fields) + "\r\n" +
+           std::string(body);
 }
 
 /// Says when it is destroyed: what a cancelled handler must do.
@@ -68,10 +68,12 @@ struct world {
         SCOPED_TRACE(sim.replay());
         auto main = [&]() -> task<> {
             bool ended = false;
-            spawn([&]() -> task<> {
-                co_await as_result(server.run(sim.loop()));
-                ended = true;
-            }, "server");
+            spawn(
+                [&]() -> task<> {
+                    co_await as_result(server.run(sim.loop()));
+                    ended = true;
+                },
+                "server");
             co_await f(*this);
             server.stop();
             while (!ended) co_await sleep_for(100ms);
@@ -87,7 +89,7 @@ struct world {
         EXPECT_EQ(sim.backend().open_descriptors(), 0u);
     }
 
-    int destroyed = 0; ///< handlers that were cancelled or ended
+    int destroyed = 0;  ///< handlers that were cancelled or ended
     int entered = 0;
     int body_reads = 0;
     simulation sim;
@@ -143,11 +145,13 @@ inline http::handler world::router() {
         return http::response(repeated(req.query<std::size_t>("n", 1'000'000), 'b'));
     });
     r.get("/stream", [](http::request&) {
-        return http::stream([](http::body_writer& w) -> task<> {
-            co_await w.write("one,");
-            co_await sleep_for(1s);
-            co_await w.write("two");
-        }, "text/plain");
+        return http::stream(
+            [](http::body_writer& w) -> task<> {
+                co_await w.write("one,");
+                co_await sleep_for(1s);
+                co_await w.write("two");
+            },
+            "text/plain");
     });
     r.get("/broken-stream", [](http::request&) {
         return http::stream([](http::body_writer& w) -> task<> {
@@ -161,9 +165,8 @@ inline http::handler world::router() {
         throw std::runtime_error("later");
     });
     r.get("/none", [](http::request&) { return http::response(http::status::no_content); });
-    r.get("/not-modified", [](http::request&) {
-        return http::response(http::status::not_modified, "not sent");
-    });
+    r.get("/not-modified",
+          [](http::request&) { return http::response(http::status::not_modified, "not sent"); });
     r.get("/upgrade", [](http::request&) {
         return http::upgrade("echo", [](http::upgraded_connection& c) -> task<> {
             if (!c.received.empty()) co_await c.stream.send(c.received.view());
@@ -177,4 +180,4 @@ inline http::handler world::router() {
     return r;
 }
 
-} // namespace simulated
+}  // namespace simulated

@@ -66,7 +66,7 @@ TEST(arena, hands_its_memory_over_when_moved) {
     const auto text = a.copy("text");
     arena b = std::move(a);
     EXPECT_EQ(text, "text");
-    EXPECT_EQ(a.copy("more"), "more"); // NOLINT(bugprone-use-after-move): empty, and usable
+    EXPECT_EQ(a.copy("more"), "more");  // NOLINT(bugprone-use-after-move): empty, and usable
     b.copy("other");
     b = std::move(a);
     EXPECT_EQ(b.copy("last"), "last");

@@ -75,7 +75,7 @@ TEST(buffer, is_empty_after_it_was_moved_from) {
     buffer a;
     a.append("text");
     buffer b = std::move(a);
-    EXPECT_FALSE(a); // NOLINT(bugprone-use-after-move): what it is then is promised
+    EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): what it is then is promised
     EXPECT_TRUE(a.empty());
     EXPECT_EQ(b.view(), "text");
     buffer c(10);

@@ -13,8 +13,9 @@ TEST(error, says_all_that_it_knows_in_one_line) {
                         .on_attempt(2)
                         .after_bytes(17)
                         .retry_is_safe(true);
-    EXPECT_EQ(e.message(), "connect 127.0.0.1:80: Connection refused, phase connect, attempt 2, "
-                           "bytes 17, safe to retry");
+    EXPECT_EQ(e.message(),
+              "connect 127.0.0.1:80: Connection refused, phase connect, attempt 2, "
+              "bytes 17, safe to retry");
     std::ostringstream out;
     out << e;
     EXPECT_EQ(out.str(), e.message());
@@ -39,7 +40,7 @@ TEST(error, compares_with_codes_of_every_kind) {
 
 TEST(error, keeps_what_was_put_into_it_when_copied) {
     const error e = error(std::errc::timed_out, "read", phase::receive).on("peer").after_bytes(3);
-    const error copy = e; // NOLINT(performance-unnecessary-copy-initialization)
+    const error copy = e;  // NOLINT(performance-unnecessary-copy-initialization)
     EXPECT_EQ(copy.subject(), "peer");
     EXPECT_EQ(copy.operation(), "read");
     EXPECT_EQ(copy.phase(), phase::receive);

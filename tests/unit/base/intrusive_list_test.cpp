@@ -22,7 +22,7 @@ std::string letters(intrusive_list<item>& list) {
     return all;
 }
 
-} // namespace
+}  // namespace
 
 TEST(intrusive_list, keeps_the_order_of_insertion) {
     item a('a'), b('b'), c('c');

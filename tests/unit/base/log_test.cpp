@@ -14,7 +14,7 @@ void keep(void* user, log_level level, log_layer layer, std::string_view text) {
            std::string(text) + '\n';
 }
 
-} // namespace
+}  // namespace
 
 TEST(logger, says_nothing_by_default) {
     std::string out;

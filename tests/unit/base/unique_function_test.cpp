@@ -25,7 +25,7 @@ struct counted {
     int* alive;
 };
 
-} // namespace
+}  // namespace
 
 TEST(unique_function, calls_what_it_holds) {
     unique_function<int(int)> f = &doubled;
@@ -45,7 +45,7 @@ TEST(unique_function, is_empty_by_default_and_after_a_move) {
     EXPECT_FALSE(unique_function<int()>(nullptr));
     f = [] { return 1; };
     unique_function<int()> g = std::move(f);
-    EXPECT_FALSE(f); // NOLINT(bugprone-use-after-move): what it is then is promised
+    EXPECT_FALSE(f);  // NOLINT(bugprone-use-after-move): what it is then is promised
     EXPECT_EQ(g(), 1);
     g.reset();
     EXPECT_FALSE(g);
@@ -83,8 +83,9 @@ TEST(unique_function, passes_references_and_what_can_only_be_moved) {
     };
     std::string text = "text";
     EXPECT_EQ(&self(text), &text);
-    unique_function<std::unique_ptr<int>(std::unique_ptr<int>)> pass =
-        [](std::unique_ptr<int> p) { return p; };
+    unique_function<std::unique_ptr<int>(std::unique_ptr<int>)> pass = [](std::unique_ptr<int> p) {
+        return p;
+    };
     EXPECT_EQ(*pass(std::make_unique<int>(3)), 3);
 }
 

@@ -25,7 +25,7 @@ std::string text_of(const fields& all) {
     return text;
 }
 
-} // namespace
+}  // namespace
 
 TEST(fields, compare_names_without_case) {
     fields f;
@@ -81,15 +81,15 @@ TEST(fields, take_a_value_that_is_their_own) {
 }
 
 TEST(fields, refuse_what_could_split_a_message) {
-    for (const std::string_view value : {"a\r\nb"sv, "a\nb"sv, "a\rb"sv, "a\0b"sv, "\x01"sv,
-                                         "\x7f"sv, "a\n"sv}) {
+    for (const std::string_view value :
+         {"a\r\nb"sv, "a\nb"sv, "a\rb"sv, "a\0b"sv, "\x01"sv, "\x7f"sv, "a\n"sv}) {
         fields f;
         EXPECT_THROW(f.add("X-Own", value), exception);
         EXPECT_THROW(f.set("X-Own", value), exception);
         EXPECT_TRUE(f.empty());
     }
-    for (const std::string_view name : {""sv, "a b"sv, "a:"sv, "a\r"sv, " a"sv, "a\0"sv, "\xc3\xa4"sv,
-                                        "(a)"sv}) {
+    for (const std::string_view name :
+         {""sv, "a b"sv, "a:"sv, "a\r"sv, " a"sv, "a\0"sv, "\xc3\xa4"sv, "(a)"sv}) {
         fields f;
         EXPECT_THROW(f.add(name, "x"), exception) << name;
     }
@@ -121,7 +121,7 @@ TEST(fields, are_values) {
     EXPECT_EQ(text_of(b), text);
     fields c = std::move(b);
     EXPECT_EQ(text_of(c), text);
-    EXPECT_TRUE(b.empty()); // NOLINT(bugprone-use-after-move): what it is then is promised
+    EXPECT_TRUE(b.empty());  // NOLINT(bugprone-use-after-move): what it is then is promised
     b.add("X-Again", "1");
     EXPECT_EQ(text_of(b), "X-Again=1;");
     b = c;

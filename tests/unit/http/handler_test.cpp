@@ -9,10 +9,10 @@
 #include <string>
 
 using namespace coracle;
+using coracle::testing::run_virtually;
 using http::handler;
 using http::request;
 using http::response;
-using coracle::testing::run_virtually;
 
 namespace {
 
@@ -35,7 +35,7 @@ task<response> coroutine_function(request&) {
     co_return "coroutine";
 }
 
-} // namespace
+}  // namespace
 
 TEST(handler, is_made_of_functions_and_coroutines) {
     EXPECT_EQ(answer_of(&plain_function), "200 function");
@@ -73,7 +73,7 @@ TEST(handler, owns_what_its_lambda_captured) {
         };
     }
     EXPECT_EQ(answer_of(h), "200 " + std::string(100, 'x'));
-    const handler copy = h; // NOLINT(performance-unnecessary-copy-initialization)
+    const handler copy = h;  // NOLINT(performance-unnecessary-copy-initialization)
     h = {};
     EXPECT_EQ(answer_of(copy), "200 " + std::string(100, 'x'));
 }

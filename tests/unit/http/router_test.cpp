@@ -8,11 +8,11 @@
 #include <string_view>
 
 using namespace coracle;
+using coracle::testing::run_virtually;
 using http::handler;
 using http::request;
 using http::response;
 using http::router;
-using coracle::testing::run_virtually;
 
 namespace {
 
@@ -58,7 +58,7 @@ void expect_refused(router& r, std::string_view pattern) {
     EXPECT_THROW(r.get(pattern, say("x")), exception) << pattern;
 }
 
-} // namespace
+}  // namespace
 
 TEST(router, finds_the_route_of_a_path) {
     router r;
@@ -189,8 +189,9 @@ TEST(router, takes_methods_of_any_name_and_any_method) {
 
 TEST(router, refuses_patterns_that_are_malformed) {
     router r;
-    for (const char* pattern : {"", "a", "{a}", "/{}", "/{*}", "/{a", "/a}", "/x{a}", "/{a}x", "/{a}{b}",
-                                "/{*a}/b", "/{a}/{a}", "/{a}/{*a}", "/*", "/{a*}", "/{a:int}"}) {
+    for (const char* pattern :
+         {"", "a", "{a}", "/{}", "/{*}", "/{a", "/a}", "/x{a}", "/{a}x", "/{a}{b}", "/{*a}/b",
+          "/{a}/{a}", "/{a}/{*a}", "/*", "/{a*}", "/{a:int}"}) {
         expect_refused(r, pattern);
     }
     EXPECT_EQ(r.describe(), "");
@@ -258,7 +259,8 @@ TEST(router, may_be_mounted_in_another) {
 
 TEST(router, finds_its_way_among_a_thousand_routes) {
     router r;
-    for (int i = 0; i != 1000; ++i) r.get("/r" + std::to_string(i) + "/{a}", say(std::to_string(i)));
+    for (int i = 0; i != 1000; ++i)
+        r.get("/r" + std::to_string(i) + "/{a}", say(std::to_string(i)));
     const handler h = r;
     for (int i = 0; i < 1000; i += 37) {
         EXPECT_EQ(get(h, "/r" + std::to_string(i) + "/x"), std::to_string(i) + " x");

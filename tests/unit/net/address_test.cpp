@@ -16,7 +16,7 @@ std::string read(std::string_view text) {
     return a ? a->to_string() : "refused";
 }
 
-} // namespace
+}  // namespace
 
 TEST(address, reads_every_form_that_is_promised) {
     const std::pair<std::string_view, std::string_view> rows[] = {
@@ -37,13 +37,36 @@ TEST(address, reads_every_form_that_is_promised) {
 }
 
 TEST(address, refuses_what_is_none) {
-    for (const std::string_view text :
-         {""sv, ":"sv, "127.0.0.1"sv, "127.0.0.1:"sv, "127.0.0.1:65536"sv, "127.0.0.1:-1"sv,
-          "127.0.0.1:+1"sv, "127.0.0.1: 80"sv, " 127.0.0.1:80"sv, "127.0.0.1:80 "sv, "127.1:80"sv,
-          "0x7f.0.0.1:80"sv, "256.0.0.1:80"sv, "[::1]"sv, "[::1]80"sv, "::1:80"sv, "[::1:80"sv,
-          "::1]:80"sv, "[]:80"sv, "[:80"sv, "[::1%]:80"sv, "[::1%eth0]:80"sv,
-          "[::1%4294967296]:80"sv, "[127.0.0.1]:80"sv, "example.com:80"sv, "127.0.0.1:80x"sv,
-          "unix:"sv, "127.0.0.1\0x:80"sv, "[::1\0x]:80"sv, "unix:/run/a\0b"sv}) {
+    for (const std::string_view text : {""sv,
+                                        ":"sv,
+                                        "127.0.0.1"sv,
+                                        "127.0.0.1:"sv,
+                                        "127.0.0.1:65536"sv,
+                                        "127.0.0.1:-1"sv,
+                                        "127.0.0.1:+1"sv,
+                                        "127.0.0.1: 80"sv,
+                                        " 127.0.0.1:80"sv,
+                                        "127.0.0.1:80 "sv,
+                                        "127.1:80"sv,
+                                        "0x7f.0.0.1:80"sv,
+                                        "256.0.0.1:80"sv,
+                                        "[::1]"sv,
+                                        "[::1]80"sv,
+                                        "::1:80"sv,
+                                        "[::1:80"sv,
+                                        "::1]:80"sv,
+                                        "[]:80"sv,
+                                        "[:80"sv,
+                                        "[::1%]:80"sv,
+                                        "[::1%eth0]:80"sv,
+                                        "[::1%4294967296]:80"sv,
+                                        "[127.0.0.1]:80"sv,
+                                        "example.com:80"sv,
+                                        "127.0.0.1:80x"sv,
+                                        "unix:"sv,
+                                        "127.0.0.1\0x:80"sv,
+                                        "[::1\0x]:80"sv,
+                                        "unix:/run/a\0b"sv}) {
         const auto a = address::parse(text);
         EXPECT_FALSE(a) << text;
         if (a) continue;

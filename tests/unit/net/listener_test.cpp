@@ -26,7 +26,7 @@ task<> exchange(net::listener& l) {
     EXPECT_EQ(co_await read_exactly(*both.server, 5), "hello");
 }
 
-} // namespace
+}  // namespace
 
 TEST(listener, says_which_port_the_system_chose) {
     block_on([]() -> task<> {
@@ -41,7 +41,7 @@ TEST(listener, says_which_port_the_system_chose) {
 TEST(listener, listens_on_ipv6) {
     block_on([]() -> task<> {
         auto l = net::listener::open(*loop::current(), net::address::parse("[::1]:0").value());
-        if (!l) co_return; // a system without IPv6
+        if (!l) co_return;  // a system without IPv6
         co_await exchange(*l);
     });
 }

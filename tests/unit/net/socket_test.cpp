@@ -31,7 +31,7 @@ void fill(net::byte_stream& s) {
     }
 }
 
-} // namespace
+}  // namespace
 
 TEST(socket, carries_bytes_both_ways) {
     block_on([]() -> task<> {
@@ -127,8 +127,7 @@ TEST(socket, tells_how_many_bytes_went_before_a_failure) {
             co_await both.server->receive();
             both.server->close(true);
         };
-        auto [sent, closed] =
-            co_await when_all(as_result(both.client->send(text)), closes());
+        auto [sent, closed] = co_await when_all(as_result(both.client->send(text)), closes());
         EXPECT_FALSE(sent);
         EXPECT_EQ(closed, unit());
         EXPECT_GT(sent.error().bytes(), 0u);

@@ -39,7 +39,7 @@ task<int> give(int n) {
     co_return n;
 }
 
-} // namespace
+}  // namespace
 
 TEST_F(steady_state, of_tasks_allocates_nothing) {
     const auto step = []() -> task<> {

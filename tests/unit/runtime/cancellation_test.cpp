@@ -42,7 +42,7 @@ task<> cancelled_while_waiting(F f) {
     co_await as_result(with_timeout(1ms, f));
 }
 
-} // namespace
+}  // namespace
 
 TEST(cancellation, destroys_frames_innermost_first) {
     std::string log;

@@ -72,8 +72,10 @@ TEST(post, wakes_a_loop_that_sleeps) {
         for (int i = 0; i != 1000; ++i) {
             event e;
             std::thread poster;
-            if (i % 100 == 0) poster = std::thread([&] { l.post([&] { e.set(); }); });
-            else l.post([&] { e.set(); });
+            if (i % 100 == 0)
+                poster = std::thread([&] { l.post([&] { e.set(); }); });
+            else
+                l.post([&] { e.set(); });
             co_await e.wait();
             if (poster.joinable()) poster.join();
         }
@@ -83,7 +85,7 @@ TEST(post, wakes_a_loop_that_sleeps) {
 TEST(post, runs_later_and_not_inside_the_call) {
     run_virtually([]() -> task<> {
         bool ran = false;
-        co_await yield(); // this task itself was started by a post
+        co_await yield();  // this task itself was started by a post
         loop::current()->post([&] { ran = true; });
         EXPECT_FALSE(ran);
         co_await yield();

@@ -69,7 +69,7 @@ std::string result_when_cancelled(F f) {
 
 const std::string canceled = std::make_error_code(std::errc::operation_canceled).message();
 
-} // namespace
+}  // namespace
 
 TEST(operation, gives_its_value) {
     EXPECT_EQ(run_virtually([] { return ask(5); }), 5);
@@ -108,7 +108,9 @@ TEST(operation, does_nothing_until_it_is_awaited) {
         operation<> op = work();
         co_await yield();
         EXPECT_FALSE(ran);
-        { const operation<> dropped = work(); }
+        {
+            const operation<> dropped = work();
+        }
         EXPECT_FALSE(ran);
         co_await std::move(op);
         EXPECT_TRUE(ran);
@@ -153,7 +155,9 @@ TEST(as_result, of_a_task_catches_our_exceptions_and_no_others) {
 
 TEST(as_result, of_a_task_gives_values_that_can_only_be_moved) {
     run_virtually([]() -> task<> {
-        const auto make = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
+        const auto make = []() -> task<std::unique_ptr<int>> {
+            co_return std::make_unique<int>(3);
+        };
         auto r = co_await as_result(make());
         EXPECT_EQ(*r.value(), 3);
     });

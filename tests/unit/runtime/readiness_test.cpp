@@ -59,7 +59,7 @@ void drain(int fd) {
     }
 }
 
-} // namespace
+}  // namespace
 
 TEST(readable, completes_when_a_pipe_has_bytes) {
     const descriptors p(false);
@@ -69,7 +69,7 @@ TEST(readable, completes_when_a_pipe_has_bytes) {
             write_to(p.fd[1], "x");
         };
         co_await when_all(readable(p.fd[0]), writes());
-        co_await readable(p.fd[0]); // it still has them
+        co_await readable(p.fd[0]);  // it still has them
     });
 }
 

@@ -21,7 +21,7 @@ runtime_options with_loops(unsigned n) {
     return o;
 }
 
-} // namespace
+}  // namespace
 
 TEST(runtime, runs_once_on_each_of_its_loops) {
     runtime rt(with_loops(2));
@@ -148,7 +148,7 @@ TEST(runtime, stops_what_was_spawned_when_its_main_task_ends) {
 TEST(runtime, opens_a_loop_for_each_core_by_default_and_pins_when_asked) {
     runtime_options o;
     o.pin = true;
-    std::thread([&] { // its own thread, since pinning stays
+    std::thread([&] {  // its own thread, since pinning stays
         runtime rt(o);
         EXPECT_GE(rt.loops(), 1u);
         std::atomic<std::size_t> ran{0};
@@ -158,7 +158,8 @@ TEST(runtime, opens_a_loop_for_each_core_by_default_and_pins_when_asked) {
         };
         rt.run(main);
         EXPECT_EQ(ran.load(), rt.loops());
-    }).join();
+    })
+        .join();
 }
 
 TEST(block_on, gives_the_value_and_throws_the_exception) {

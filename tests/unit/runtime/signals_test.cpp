@@ -5,10 +5,10 @@
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
-
-#include <csignal>
 #include <pthread.h>
 #include <unistd.h>
+
+#include <csignal>
 
 using namespace coracle;
 using namespace std::chrono_literals;
@@ -21,7 +21,7 @@ bool blocked(int number) {
     return sigismember(&set, number) == 1;
 }
 
-} // namespace
+}  // namespace
 
 TEST(signal_set, gives_a_signal_that_was_raised_before) {
     signal_set signals{SIGUSR1};

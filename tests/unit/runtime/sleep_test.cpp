@@ -116,7 +116,7 @@ TEST(sleep_until, a_time_in_the_past_does_not_hold_up_other_timers) {
 
 TEST(yield, resumes_in_the_next_turn) {
     run_virtually([]() -> task<> {
-        co_await yield(); // posted functions run at the beginning of a turn, and started this task
+        co_await yield();  // posted functions run at the beginning of a turn, and started this task
         const auto turns = loop::current()->turns();
         co_await yield();
         EXPECT_EQ(loop::current()->turns(), turns + 1);

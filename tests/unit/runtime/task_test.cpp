@@ -46,7 +46,7 @@ task<> keep(trace) {
     co_return;
 }
 
-} // namespace
+}  // namespace
 
 TEST(task, does_not_start_until_it_is_awaited) {
     bool ran = false;
@@ -57,7 +57,7 @@ TEST(task, does_not_start_until_it_is_awaited) {
         EXPECT_FALSE(ran);
         co_await std::move(t);
         EXPECT_TRUE(ran);
-        EXPECT_FALSE(t); // NOLINT(bugprone-use-after-move): an awaited task is empty
+        EXPECT_FALSE(t);  // NOLINT(bugprone-use-after-move): an awaited task is empty
     });
 }
 
@@ -108,7 +108,9 @@ TEST(task, unwinds_before_its_exception_is_seen) {
 
 TEST(task, that_never_starts_destroys_its_arguments_and_runs_nothing) {
     std::string log;
-    { const auto t = keep(trace(log, "argument")); }
+    {
+        const auto t = keep(trace(log, "argument"));
+    }
     EXPECT_EQ(log, "argument");
     bool ran = false;
     {

@@ -34,17 +34,17 @@ struct acting final : detail::timer {
     F act;
 };
 
-} // namespace
+}  // namespace
 
 TEST(timer_heap, fires_in_exact_order_and_equal_times_in_order_of_arming) {
-    std::mt19937 random(1);
+    std::mt19937 draw(1);
     timer_heap heap;
     std::vector<int> fired;
     std::vector<std::unique_ptr<recorder>> timers;
-    std::multimap<time_point, int> expected; // equal keys stay in the order of insertion
+    std::multimap<time_point, int> expected;  // equal keys stay in the order of insertion
     for (int i = 0; i != 100'000; ++i) {
         timers.push_back(std::make_unique<recorder>(fired, i));
-        const auto due = start + 1ms * static_cast<int>(random() % 5000);
+        const auto due = start + 1ms * static_cast<int>(draw() % 5000);
         heap.arm(*timers.back(), due);
         expected.emplace(due, i);
     }
@@ -56,7 +56,7 @@ TEST(timer_heap, fires_in_exact_order_and_equal_times_in_order_of_arming) {
 }
 
 TEST(timer_heap, agrees_with_a_multimap_under_random_arming_moving_and_disarming) {
-    std::mt19937 random(2);
+    std::mt19937 draw(2);
     timer_heap heap;
     std::vector<int> fired;
     std::vector<std::unique_ptr<recorder>> timers;
@@ -64,12 +64,12 @@ TEST(timer_heap, agrees_with_a_multimap_under_random_arming_moving_and_disarming
     std::multimap<time_point, int> model;
     auto now = start;
     for (int step = 0; step != 20'000; ++step) {
-        const int id = static_cast<int>(random() % 200);
+        const int id = static_cast<int>(draw() % 200);
         std::erase_if(model, [id](const auto& entry) { return entry.second == id; });
-        if (random() % 3 == 0) {
+        if (draw() % 3 == 0) {
             heap.disarm(*timers[static_cast<std::size_t>(id)]);
         } else {
-            const auto due = now + 1ms * static_cast<int>(random() % 100);
+            const auto due = now + 1ms * static_cast<int>(draw() % 100);
             heap.arm(*timers[static_cast<std::size_t>(id)], due);
             model.emplace(due, id);
         }
@@ -77,8 +77,8 @@ TEST(timer_heap, agrees_with_a_multimap_under_random_arming_moving_and_disarming
         if (!model.empty()) {
             ASSERT_EQ(heap.next(), model.begin()->first);
         }
-        if (random() % 10 != 0) continue;
-        now += 1ms * static_cast<int>(random() % 50);
+        if (draw() % 10 != 0) continue;
+        now += 1ms * static_cast<int>(draw() % 50);
         std::vector<int> expected;
         while (!model.empty() && model.begin()->first <= now) {
             expected.push_back(model.begin()->second);
@@ -166,7 +166,7 @@ protected:
     std::vector<std::unique_ptr<probe>> probes_;
 };
 
-} // namespace
+}  // namespace
 
 TEST_F(wheel_test, fires_never_early_and_at_most_a_tick_late) {
     // Distances around the edges of every level, and beyond the horizon of the wheel.
@@ -189,24 +189,24 @@ TEST_F(wheel_test, fires_never_early_and_at_most_a_tick_late) {
 }
 
 TEST_F(wheel_test, agrees_with_a_model_over_long_spans) {
-    std::mt19937_64 random(3);
+    std::mt19937_64 draw(3);
     const duration scales[] = {1ms, 50ms, 1s, 60s, 3600s, 24h, 24h * 20};
     std::multimap<time_point, int> model;
     std::size_t count = 0;
     for (int step = 0; step != 30'000; ++step) {
-        const auto id = static_cast<std::size_t>(random() % probes_.size());
+        const auto id = static_cast<std::size_t>(draw() % probes_.size());
         std::erase_if(model, [id](const auto& e) { return e.second == static_cast<int>(id); });
-        if (random() % 4 == 0) {
+        if (draw() % 4 == 0) {
             at(id).disarm();
         } else {
-            const duration scale = scales[random() % std::size(scales)];
-            const auto due = now_ + scale * static_cast<int>(random() % 1000) / 100;
+            const duration scale = scales[draw() % std::size(scales)];
+            const auto due = now_ + scale * static_cast<int>(draw() % 1000) / 100;
             at(id).arm(due);
             model.emplace(due, static_cast<int>(id));
         }
-        if (random() % 8 != 0) continue;
-        const duration scale = scales[random() % 6];
-        const auto until = now_ + scale * static_cast<int>(random() % 300) / 100;
+        if (draw() % 8 != 0) continue;
+        const duration scale = scales[draw() % 6];
+        const auto until = now_ + scale * static_cast<int>(draw() % 300) / 100;
         for (const auto& [fired, when] : run_to(until)) {
             const auto found = std::find_if(model.begin(), model.end(),
                                             [f = fired](const auto& e) { return e.second == f; });

@@ -36,7 +36,7 @@ task<> clean_up_slowly(std::string& log) {
     log += "clean";
 }
 
-} // namespace
+}  // namespace
 
 TEST(when_all, gives_the_values_in_order) {
     run_virtually([]() -> task<> {
@@ -155,8 +155,8 @@ TEST(when_all, as_a_result_holds_the_first_error_of_ours) {
 
 TEST(when_all, nests) {
     run_virtually([]() -> task<> {
-        auto [left, right] = co_await when_all(when_all(after(1ms, 1), after(2ms, 2)),
-                                               when_all(after(3ms, 3)));
+        auto [left, right] =
+            co_await when_all(when_all(after(1ms, 1), after(2ms, 2)), when_all(after(3ms, 3)));
         EXPECT_EQ(std::get<0>(left) + std::get<1>(left) + std::get<0>(right), 6);
     });
 }

@@ -28,7 +28,7 @@ task<std::string> text_after(duration d, std::string text) {
     co_return text;
 }
 
-} // namespace
+}  // namespace
 
 TEST(when_any, gives_the_index_and_the_value_of_the_first) {
     run_virtually([]() -> task<> {

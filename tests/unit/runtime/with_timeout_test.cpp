@@ -21,14 +21,14 @@ task<int> after(duration d, int n) {
     co_return n;
 }
 
-} // namespace
+}  // namespace
 
 TEST(with_timeout, gives_the_value_that_comes_in_time) {
     run_virtually([]() -> task<> {
         const auto start = loop::current()->now();
         EXPECT_EQ(co_await with_timeout(1s, after(10ms, 3)), 3);
         EXPECT_EQ(loop::current()->now() - start, 10ms);
-        co_await sleep_for(5s); // the timer of a wait that is over does nothing any more
+        co_await sleep_for(5s);  // the timer of a wait that is over does nothing any more
     });
 }
 
@@ -104,7 +104,7 @@ TEST(with_timeout, lets_an_exception_of_the_callable_itself_through) {
             caught = true;
         }
         EXPECT_TRUE(caught);
-        co_await sleep_for(5s); // a timer left behind would fire now
+        co_await sleep_for(5s);  // a timer left behind would fire now
     });
 }
 
@@ -167,7 +167,7 @@ TEST(with_timeout, the_inner_limit_says_nothing_once_the_outer_one_has_struck) {
         };
         const auto inner = [&]() -> task<> {
             try {
-                co_await with_timeout(2s, cleans_up); // falls due amid the clean-up
+                co_await with_timeout(2s, cleans_up);  // falls due amid the clean-up
             } catch (...) {
                 went_on = true;
             }
@@ -225,7 +225,6 @@ TEST(with_timeout, of_no_time_stops_at_the_first_wait) {
 }
 
 TEST(with_timeout, of_the_longest_duration_is_no_limit) {
-    run_virtually([]() -> task<> {
-        EXPECT_EQ(co_await with_timeout(duration::max(), after(1h, 1)), 1);
-    });
+    run_virtually(
+        []() -> task<> { EXPECT_EQ(co_await with_timeout(duration::max(), after(1h, 1)), 1); });
 }

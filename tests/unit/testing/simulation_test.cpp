@@ -95,7 +95,7 @@ std::string failure_of(const simulation_options& o, task<> (*f)()) {
     return "no failure";
 }
 
-} // namespace
+}  // namespace
 
 TEST(simulation, lets_an_hour_pass_at_once) {
     simulation sim;
@@ -130,7 +130,8 @@ TEST(simulation, gives_what_the_task_throws) {
     EXPECT_THROW(sim.run([]() -> task<> {
         co_await sleep_for(1s);
         throw std::logic_error("as it is");
-    }), std::logic_error);
+    }),
+                 std::logic_error);
 }
 
 TEST(simulation, repeats_a_run_from_its_seed) {
@@ -311,9 +312,8 @@ TEST(simulation, runs_out_of_descriptors) {
 
 TEST(simulation, tells_of_a_peer_that_has_gone) {
     struct watcher : hangup_watch {
-        watcher() : hangup_watch{[](hangup_watch& w) noexcept {
-            static_cast<watcher&>(w).done.set();
-        }} {}
+        watcher()
+            : hangup_watch{[](hangup_watch& w) noexcept { static_cast<watcher&>(w).done.set(); }} {}
         event done;
     };
     for (const bool reset : {false, true}) {
@@ -341,8 +341,7 @@ TEST(simulation, sends_a_part_of_a_file) {
             });
             const std::string got = co_await p.client.read_to_end();
             EXPECT_TRUE(got == text.substr(100, 150'000)) << sim.replay();
-            auto beyond =
-                co_await as_result(p.client.stream().send_file(::fileno(f), 200'000, 1));
+            auto beyond = co_await as_result(p.client.stream().send_file(::fileno(f), 200'000, 1));
             EXPECT_FALSE(beyond);
         });
     }
@@ -421,11 +420,13 @@ TEST(simulation, cancels_what_is_held_back_although_it_could_complete) {
 // ---- what makes a run fail ----------------------------------------------------------------------
 
 TEST(simulation, reports_a_deadlock_with_the_seed) {
-    EXPECT_EQ(failure_of(seeded(42), []() -> task<> {
-        event never;
-        co_await never.wait();
-    }), "seed 42: deadlock: nothing is left that could happen, and the run has not ended; "
-        "replay with CORACLE_SEED=42");
+    EXPECT_EQ(failure_of(seeded(42),
+                         []() -> task<> {
+                             event never;
+                             co_await never.wait();
+                         }),
+              "seed 42: deadlock: nothing is left that could happen, and the run has not ended; "
+              "replay with CORACLE_SEED=42");
 }
 
 TEST(simulation, unwinds_everything_in_a_deadlock) {
@@ -443,7 +444,8 @@ TEST(simulation, unwinds_everything_in_a_deadlock) {
         });
         const guard g{unwound};
         co_await p.server.read_to_end();
-    }), simulation_failure);
+    }),
+                 simulation_failure);
     EXPECT_EQ(unwound, 2);
     EXPECT_EQ(sim.backend().open_descriptors(), 0u);
 }
@@ -451,13 +453,16 @@ TEST(simulation, unwinds_everything_in_a_deadlock) {
 TEST(simulation, reports_a_run_without_end) {
     simulation_options o;
     o.max_turns = 1000;
-    EXPECT_NE(failure_of(o, []() -> task<> {
-        for (;;) co_await yield();
-    }).find("bound on turns"), std::string::npos);
+    EXPECT_NE(failure_of(o,
+                         []() -> task<> {
+                             for (;;) co_await yield();
+                         })
+                  .find("bound on turns"),
+              std::string::npos);
     o.max_time = 1h;
-    EXPECT_NE(failure_of(o, []() -> task<> {
-        co_await sleep_for(24h);
-    }).find("bound on virtual time"), std::string::npos);
+    EXPECT_NE(
+        failure_of(o, []() -> task<> { co_await sleep_for(24h); }).find("bound on virtual time"),
+        std::string::npos);
 }
 
 TEST(simulation, reports_two_operations_in_one_direction) {
@@ -471,7 +476,8 @@ TEST(simulation, reports_two_operations_in_one_direction) {
             co_return;
         };
         co_await with_task_group(both);
-    }), simulation_failure);
+    }),
+                 simulation_failure);
 }
 
 TEST(simulation, has_no_foreign_descriptors) {
