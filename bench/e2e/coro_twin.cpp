@@ -15,13 +15,13 @@ namespace {
 constexpr std::size_t most_bytes = 1 << 20;
 constexpr int most_milliseconds = 10'000;
 
-http::response repeat(http::request& req) {
+http::response answer_repeat(http::request& req) {
     const auto count = req.query<std::size_t>("count", 1);
     if (count > most_bytes) throw http::status_error(http::status::bad_request, "too many\n");
     return std::string(count, 'x');
 }
 
-task<http::response> sleep(http::request& req) {
+task<http::response> answer_sleep(http::request& req) {
     const int ms = req.query<int>("ms");
     if (ms < 0 || ms > most_milliseconds) {
         throw http::status_error(http::status::bad_request, "too long\n");
@@ -34,8 +34,8 @@ task<http::response> sleep(http::request& req) {
 
 int main(int argc, char** argv) {
     http::router routes;
-    routes.get("/repeat", repeat);
-    routes.get("/sleep", sleep);
+    routes.get("/repeat", answer_repeat);
+    routes.get("/sleep", answer_sleep);
 
     http::server_options options;
     if (argc > 1) options.listen = argv[1];

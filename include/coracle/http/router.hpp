@@ -17,7 +17,8 @@ namespace coracle::http {
 /// `{*name}`, segment by segment. An unknown path gives 404, a known path with another method 405
 /// with Allow; OPTIONS and HEAD are answered where the route does not do so itself.
 ///
-/// Fill it, then serve it: a handler made of it is a copy that later changes do not reach.
+/// Fill it, then serve it: once a handler has been made of it, adding to it throws
+/// (device_or_resource_busy).
 class router {
 public:
     router();
@@ -90,6 +91,7 @@ private:
     class matcher;
     void add_middleware(unique_function<handler(handler)> m);
     void set_not_found(handler h);
+    void refuse_when_served(std::string_view what) const;
 
     std::shared_ptr<table> table_;
     std::shared_ptr<std::vector<unique_function<handler(handler)>>> middleware_;

@@ -92,8 +92,8 @@ route_node& insert_pattern(route_node& root, std::string_view pattern,
         const bool is_rest = name.front() == '*';
         if (is_rest) name.remove_prefix(1);
         const bool duplicate = std::find(names.begin(), names.end(), name) != names.end();
-        if (name.empty() || duplicate || name.find_first_of("{}*:") != std::string_view::npos ||
-            (is_rest && !left.empty())) {
+        if (name.empty() || duplicate || names.size() == std::size(route_match().values) ||
+            name.find_first_of("{}*:") != std::string_view::npos || (is_rest && !left.empty())) {
             bad_pattern(pattern);
         }
         names.emplace_back(name);

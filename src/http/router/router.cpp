@@ -60,11 +60,14 @@ router::~router() = default;
 router::router(router&&) noexcept = default;
 router& router::operator=(router&&) noexcept = default;
 
+/// Handlers that were made share the table.
+void router::refuse_when_served(std::string_view what) const {
+    if (table_.use_count() == 1) return;
+    throw_exception(error(std::errc::device_or_resource_busy, "route").on(what));
+}
+
 void router::route(std::string_view method, std::string_view pattern, handler h) {
-    // Handlers that were made before keep the table that they have.
-    if (table_.use_count() != 1) {
-        throw_exception(error(std::errc::device_or_resource_busy, "route").on(pattern));
-    }
+    refuse_when_served(pattern);
     std::vector<std::string> names;
     detail::route_node& node = detail::insert_pattern(table_->root, pattern, names);
     for (const auto& e : node.entries) {
@@ -79,7 +82,8 @@ void router::route(std::string_view method, std::string_view pattern, handler h)
     table_->description += ' ';
     table_->description += pattern;
     table_->description += '\n';
-    if (!method.empty() && table_->all_methods.find(method) == std::string::npos) {
+    const std::string listed = ", " + table_->all_methods + ',';
+    if (!method.empty() && listed.find(", " + std::string(method) + ',') == std::string::npos) {
         table_->all_methods = std::string(method) + ", " + table_->all_methods;
     }
 }
@@ -89,6 +93,7 @@ void router::add_middleware(unique_function<handler(handler)> m) {
 }
 
 void router::set_not_found(handler h) {
+    refuse_when_served("not_found");
     table_->not_found = std::move(h);
 }
 
