@@ -89,7 +89,7 @@ std::expected<listener, error> listener::adopt(loop& owner, int fd, const addres
 
 listener::listener(listener&& other) noexcept
     : owner_(other.owner_), descriptor_(std::move(other.descriptor_)),
-      spare_(std::exchange(other.spare_, -1)), local_(other.local_) {}
+      spare_(std::exchange(other.spare_, -1)), local_(std::move(other.local_)) {}
 
 listener::~listener() {
     close();

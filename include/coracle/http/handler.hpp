@@ -82,8 +82,7 @@ private:
     template <class F>
     class function final : public implementation {
     public:
-        template <class G>
-        explicit function(G&& f) : f_(std::forward<G>(f)) {}
+        explicit function(F f) : f_(std::move(f)) {}
         bool call(request& req, response& answer, task<response>& pending) const override {
             using R = std::invoke_result_t<const F&, request&>;
             if constexpr (std::is_same_v<R, task<response>>) {
@@ -92,11 +91,8 @@ private:
             } else if constexpr (detail::is_answer_task<R>) {
                 pending = detail::to_response(f_(req));
                 return false;
-            } else if constexpr (std::is_convertible_v<R, std::string_view> &&
-                                 !std::is_convertible_v<R, std::string>) {
-                answer.set_text(f_(req));
-                return true;
-            } else if constexpr (std::is_same_v<std::decay_t<R>, const char*>) {
+            } else if constexpr (std::is_same_v<std::decay_t<R>, const char*> ||
+                                 std::is_same_v<std::decay_t<R>, std::string_view>) {
                 answer.set_text(f_(req));
                 return true;
             } else {

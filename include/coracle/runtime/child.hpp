@@ -93,7 +93,7 @@ template <class T>
 class child : scope {
 public:
     child() noexcept = default;
-    child(child&& other) noexcept : scope(std::move(other)), task_(std::move(other.task_)) {}
+    child(child&& other) noexcept : scope(), task_(std::move(other.task_)) {}
 
     /// Gives the first frame, for the caller to resume. With `parent`, its cancellation is
     /// inherited.

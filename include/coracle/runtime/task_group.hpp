@@ -82,9 +82,12 @@ template <class T, class F>
 class [[nodiscard]] group_operation final : public joint, child<T> {
 public:
     explicit group_operation(F f) : f_(std::move(f)), resumption_(*this) {}
+    // Each base moves only its own part.
+    // NOLINTBEGIN(bugprone-use-after-move)
     group_operation(group_operation&& other) noexcept
         : joint(std::move(other)), child<T>(std::move(other)), f_(std::move(other.f_)),
           resumption_(*this) {}
+    // NOLINTEND(bugprone-use-after-move)
 
     bool await_ready() const noexcept { return false; }
 
