@@ -4,6 +4,8 @@ PRESET ?= release
 PREFIX ?= /usr/local
 ARGS ?=
 FUZZ_SECONDS ?= 30
+# The parts of the benchmarks: bench/run.py, bench/echo.py, bench/micro.py.
+BENCH ?= run echo micro
 export FUZZ_SECONDS
 
 .DEFAULT_GOAL := help
@@ -14,6 +16,7 @@ help: ## print this list
 	@echo
 	@echo "  PRESET=release|debug|clang|asan|tsan|gcc-asan chooses the build for build, run and test,"
 	@echo "  ARGS=... is passed to the program (run), to ctest (test) or to the benchmarks (bench)."
+	@echo "  BENCH=run|echo|micro chooses a part of the benchmarks: make bench BENCH=echo ARGS=--quick"
 
 setup: ## install what is missing to build, test and measure
 	@scripts/setup.sh all
@@ -35,10 +38,10 @@ test: setup ## build and run every test
 	@cmake --build --preset $(PRESET)
 	@ctest --preset $(PRESET) -j "$$(nproc)" $(ARGS)
 
-bench: setup ## measure against the limit and nginx, write docs/benchmarks.md
+bench: setup ## measure against limits and peers, write docs/benchmarks*.md
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target programs
-	@python3 bench/run.py $(ARGS)
+	@for part in $(BENCH); do python3 bench/$$part.py $(ARGS) || exit 1; done
 
 lint: setup ## formatting, clang-tidy, layers, clocks, headers, documents
 	@scripts/lint.sh

@@ -42,12 +42,12 @@ def free_port():
 class Server:
     """One running server, pinned to the server's core; ends with `stop()` or the with block."""
 
-    def __init__(self, name, command, port=None):
+    def __init__(self, name, command, port=None, environment=None):
         self.name, self.command = name, command
         self.log = tempfile.TemporaryFile(mode="w+b")
         self.child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            preexec_fn=prepare_child(SERVER_CORE))
+            env={**os.environ, **(environment or {})}, preexec_fn=prepare_child(SERVER_CORE))
         try:
             self.port = port or self._announced_port()
             self._wait_until_it_accepts()
@@ -63,7 +63,7 @@ class Server:
     def _announced_port(self):
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
-            found = re.search(r"http://[^\s/:]+:(\d+)", self.output())
+            found = re.search(r"(?:http|tcp)://[^\s/:]+:(\d+)", self.output())
             if found:
                 return int(found.group(1))
             if self.child.poll() is not None:
@@ -287,6 +287,19 @@ def wrk(server, connections, seconds, script="report.lua", path="/"):
     latencies = {name: None if script == "pipeline.lua" else float(values[name]) / 1000
                  for name in ("p50", "p99", "p999")}
     return sample(server, requests, spent, marks.cpu, latencies, int(float(values["errors"])))
+
+
+def echo(server, load, connections, seconds, warm_up):
+    """One run of echo_load: as `wrk` gives it, a request being a round trip."""
+    marks = Marks(server, [load, server.address, str(connections), str(seconds), str(warm_up)],
+                  seconds + warm_up + 60)
+    values = {name: float(value) for name, value in re.findall(r"^(\w+) ([\d.]+)$", marks.text, re.M)}
+    trips = int(values["round_trips"])
+    if trips == 0:
+        raise RuntimeError("no round trip")
+    latencies = {name: values[name] / 1000 for name in ("p50", "p99", "p999")}
+    return sample(server, trips, values["duration"] / 1e6, marks.cpu, latencies,
+                  int(values["errors"]))
 
 
 def ab(server, connections, requests):

@@ -12,11 +12,15 @@ import measure
 import plots
 
 LIMITS = ("limit A", "limit B")
+URING_LIMITS = ("uring limit A", "uring limit B")
 AGREE = 0.05
 
 # What the project promises of `hello`: µs of user space per request, and times the limit in all.
 USER_TARGETS = {"c64": 0.6, "c1000": 0.7, "pipe16": 0.25}
 RATIO_TARGETS = {"c64": 1.15, "c1000": 1.15, "c10000": 1.15, "pipe16": 1.6}
+# The same of `hello` on io_uring, against the least program on io_uring.
+URING_USER_TARGETS = {"c64": 0.4, "c1000": 0.4}
+URING_RATIO_TARGETS = {"c64": 1.15, "c1000": 1.15, "pipe16": 1.6}
 
 
 def row_of(rounds):
@@ -41,29 +45,32 @@ def rows_of(load):
     return {name: row_of(rounds) for name, rounds in load.items()}
 
 
-def limit_of(rows):
-    found = [rows[name]["cpu"] for name in LIMITS if name in rows]
+def limit_of(rows, limits=LIMITS):
+    found = [rows[name]["cpu"] for name in limits if name in rows]
     return min(found) if found else None
 
 
 def disagreement(rows):
-    """How far the two copies of the limit are apart, or None where there are not two."""
-    if not all(name in rows for name in LIMITS):
-        return None
-    low, high = sorted(rows[name]["cpu"] for name in LIMITS)
-    return high / low - 1
+    """How far two copies of one limit are apart, at most, or None where there are not two."""
+    apart = []
+    for limits in (LIMITS, URING_LIMITS):
+        if all(name in rows for name in limits):
+            low, high = sorted(rows[name]["cpu"] for name in limits)
+            apart.append(high / low - 1)
+    return max(apart) if apart else None
 
 
 def agree(rows):
-    """Whether the two copies of the limit agree, as far as both ran."""
+    """Whether the two copies of each limit agree, as far as both ran."""
     apart = disagreement(rows)
     return apart is None or apart <= AGREE
 
 
 def validity(results):
     """(verdict, sentence) of the run."""
-    apart = {results["labels"][name]: disagreement(rows_of(load))
-             for name, load in results["loads"].items()}
+    apart = {results["labels"][name] + place: disagreement(rows_of(load))
+             for part, place in (("loads", ""), ("backends", " (backends)"))
+             for name, load in results[part].items()}
     known = {name: value for name, value in apart.items() if value is not None}
     if not known:
         return None, "No verdict: the two copies of the limit did not run."
@@ -90,29 +97,33 @@ def milliseconds(value):
 
 
 def load_table(rows):
-    limit = limit_of(rows)
+    limit, uring = limit_of(rows), limit_of(rows, URING_LIMITS)
     out = []
     for name, row in rows.items():
         ratio = f"{row['cpu'] / limit:.2f}" if limit else "-"
         out.append([name, f"{row['rps']:,.0f} ({row['rps_median']:,.0f})",
                     f"{row['cpu']:.2f} ({row['cpu_median']:.2f})", f"{row['user']:.2f}",
-                    f"{row['system']:.2f}", ratio, milliseconds(row["p50"]),
+                    f"{row['system']:.2f}", ratio,
+                    *([f"{row['cpu'] / uring:.2f}"] if uring else []), milliseconds(row["p50"]),
                     milliseconds(row["p99"]), milliseconds(row["p999"]), str(row["errors"])])
     return table(["server", "requests/s, best (median)", "CPU µs/request, best (median)",
-                  "of it user", "of it system", "× limit", "p50 ms", "p99 ms", "p99.9 ms",
+                  "of it user", "of it system", "× limit",
+                  *(["× uring limit"] if uring else []), "p50 ms", "p99 ms", "p99.9 ms",
                   "errors"], out)
 
 
-def small_answers(results):
+def small_answers(results, part):
     out = []
-    for name, load in results["loads"].items():
+    for name, load in results[part].items():
         rows = rows_of(load)
         out.append(f"### {results['labels'][name]}\n")
         out.append(load_table(rows))
         apart = disagreement(rows)
         if apart is not None:
             verdict = "valid" if apart <= AGREE else "**not valid**"
-            out.append(f"The two copies of the limit differ by {apart:.1%}: {verdict}.\n")
+            copies = "The two copies of the limit differ" if part == "loads" else \
+                     "Two copies of a limit differ"
+            out.append(f"{copies} by {apart:.1%}: {verdict}.\n")
     return out
 
 
@@ -173,6 +184,18 @@ def targets(results):
         if name in RATIO_TARGETS and limit:
             most, ratio = RATIO_TARGETS[name], hello["cpu"] / limit
             add(f"CPU against the limit, {label}", f"≤ {most} ×", f"{ratio:.2f} ×", ratio <= most)
+    for name, load in results["backends"].items():
+        rows = rows_of(load)
+        hello, limit = rows.get("hello, uring"), limit_of(rows, URING_LIMITS)
+        label = "on io_uring, " + results["labels"][name]
+        if hello is not None and name in URING_USER_TARGETS:
+            most = URING_USER_TARGETS[name]
+            add(f"user CPU per request {label}", f"≤ {most} µs", f"{hello['user']:.2f} µs",
+                hello["user"] <= most)
+        if hello is not None and limit:
+            most, ratio = URING_RATIO_TARGETS[name], hello["cpu"] / limit
+            add(f"CPU against the io_uring limit {label}", f"≤ {most} ×", f"{ratio:.2f} ×",
+                ratio <= most)
     if "hello" in results["idle"]:
         size = results["idle"]["hello"][1]
         add("user memory of an idle connection", "≤ 768 B", f"{size:,.0f} B", size <= 768)
@@ -188,13 +211,18 @@ def targets(results):
 
 
 def tables(results):
-    out = [validity(results)[1] + "\n"] if results["loads"] else []
+    out = [validity(results)[1] + "\n"] if results["loads"] or results["backends"] else []
     held = targets(results)
     if held:
         out += ["## What is promised of `hello`\n",
                 table(["what", "promised", "measured", "held"], held)]
     if results["loads"]:
-        out += ["## Small answers\n", *small_answers(results)]
+        out += ["## Small answers\n", *small_answers(results, "loads")]
+    if results["backends"]:
+        out += ["## On each backend\n",
+                "`hello` with CORACLE_BACKEND set to each of them; *limit* is the least program on "
+                "epoll, *uring limit* that on io_uring.\n",
+                *small_answers(results, "backends")]
     if results["file"]:
         out += ["## A file of 1 GiB\n", file_table(results)]
     if results["idle"]:
@@ -266,6 +294,8 @@ Servers, each pinned to core 0; `DIR` is a temporary directory:
 ```
 taskset -c 0 build/release/bin/hello 127.0.0.1:0 1
 taskset -c 0 build/release/bin/epoll_limit 127.0.0.1:0 1          # twice: limit A, limit B
+taskset -c 0 env CORACLE_BACKEND=uring build/release/bin/hello 127.0.0.1:0 1    # and epoll, poll
+taskset -c 0 build/release/bin/uring_limit 127.0.0.1:0            # twice: uring limit A, B
 taskset -c 0 nginx -c DIR/nginx.conf -p DIR                       # bench/measure.py has it
 taskset -c 0 build/release/bin/coracle serve DIR --listen 127.0.0.1:0 --threads 1
 taskset -c 0 build/release/bin/coro_twin 127.0.0.1:0 1
@@ -293,7 +323,8 @@ is the faster of the two. *Best* is the best of the rounds, *× limit* compares 
 latencies are the median of the rounds. The total is exact; its user part is the share of the timer
 ticks of all rounds that found the server in user space, applied to the best round, so take it as
 ± 10%. *limit* is `bench/limit/epoll_limit`, the least program that answers on raw epoll, and *limit
-A* and *B* are two processes of it. [bench/README.md](../bench/README.md) says more.
+A* and *B* are two processes of it. The figures of the runtime alone (echo, single steps) stand in
+`docs/benchmarks-runtime.md`; [bench/README.md](../bench/README.md) says more.
 """
 
 

@@ -7,6 +7,7 @@ docs/figures/; a partial one (--only, --loads) or a quick one prints its tables 
 
   python3 bench/run.py
   python3 bench/run.py --only hello,limit --loads c64,pipe16 --quick
+  python3 bench/run.py --loads backends
 """
 
 import argparse
@@ -37,7 +38,9 @@ TWIN_LOADS = {
     "repeat": ("/repeat?count=10000, 1,000 connections", "/repeat?count=10000", "report.lua"),
     "sleep": ("/sleep?ms=0...10, 1,000 connections", "/", "sleep.lua"),
 }
-ALL_LOADS = [*WRK_LOADS, "ab", "file", "idle", "compile", *TWIN_LOADS]
+ALL_LOADS = [*WRK_LOADS, "ab", "backends", "file", "idle", "compile", *TWIN_LOADS]
+BACKENDS = ["uring", "epoll", "poll"]
+BACKEND_LOADS = ["c64", "c1000", "pipe16"]
 SERVERS = ["hello", "limit", "nginx"]
 
 
@@ -46,7 +49,7 @@ class Bench:
         self.options = options
         self.skipped = []
         self.start = time.monotonic()
-        self.results = {"loads": {}, "file": {}, "idle": {}, "compile": {}, "twins": {},
+        self.results = {"loads": {}, "backends": {}, "file": {}, "idle": {}, "compile": {}, "twins": {},
                         "skipped": self.skipped}
 
     def say(self, text):
@@ -72,12 +75,13 @@ class Bench:
         except (RuntimeError, OSError) as error:
             self.skip(name, str(error).strip())
 
-    def start_own(self, servers, label, name, arguments):
+    def start_own(self, servers, label, name, arguments, environment=None):
         path = self.program(name)
         if path is None:
             self.skip(label, f"{name} is not built")
             return
-        self.start_server(servers, label, lambda: measure.Server(label, [path, *arguments]))
+        self.start_server(servers, label, lambda: measure.Server(
+            label, [path, *arguments], environment=environment))
 
     def start_nginx(self, servers, location):
         if measure.find_nginx() is None:
@@ -147,8 +151,10 @@ class Bench:
                                     server, 50, 30000 if self.options.quick else 100000))
         if not chosen:
             return
-        servers = self.small_servers()
-        done = self.results["loads"]
+        self.rounds_until_agreed(self.small_servers(), chosen, self.results["loads"])
+
+    def rounds_until_agreed(self, servers, chosen, done):
+        begin = time.monotonic()
         try:
             self.rounds(servers, chosen, done)
             # Where the machine was too noisy for the copies of the limit to agree, more rounds, for
@@ -156,11 +162,30 @@ class Bench:
             for turn in range(self.options.rounds, 2 * self.options.rounds):
                 noisy = {name: load for name, load in chosen.items()
                          if not report.agree(report.rows_of(done.get(name, {})))}
-                if not noisy or time.monotonic() - self.start > self.options.extra_until:
+                if not noisy or time.monotonic() - begin > self.options.extra_until:
                     break
                 self.rounds(servers, noisy, done, turn, 1)
         finally:
             stop_all(servers)
+
+    def backends(self):
+        """The same server on each backend, against the least programs of both kinds."""
+        if shutil.which("wrk") is None:
+            self.skip("backends", "wrk is not installed")
+            return
+        wanted = [name for name in BACKEND_LOADS if name in self.options.loads] or BACKEND_LOADS
+        servers = {}
+        if "hello" in self.options.only:
+            for kind in BACKENDS:
+                self.start_own(servers, f"hello, {kind}", "hello", ["127.0.0.1:0", "1"],
+                               {"CORACLE_BACKEND": kind})
+        if "limit" in self.options.only:
+            for label in ("limit A", "limit B"):
+                self.start_own(servers, label, "epoll_limit", ["127.0.0.1:0"])
+            for label in ("uring limit A", "uring limit B"):
+                self.start_own(servers, label, "uring_limit", ["127.0.0.1:0"])
+        chosen = {name: self.wrk_load(WRK_LOADS[name][1], WRK_LOADS[name][2]) for name in wanted}
+        self.rounds_until_agreed(servers, chosen, self.results["backends"])
 
     def big_file(self):
         sink = self.program("download_sink")
@@ -248,6 +273,8 @@ class Bench:
         loads = self.options.loads
         busy, stolen = measure.machine_time()
         self.small_answers()
+        if "backends" in loads:
+            self.backends()
         if "file" in loads:
             self.big_file()
         if "idle" in loads:
@@ -306,7 +333,9 @@ def arguments():
     parser.add_argument("--only", type=names(SERVERS), metavar="SERVER,...",
                         help=f"servers to run: {', '.join(SERVERS)} (default: all)")
     parser.add_argument("--loads", type=names(ALL_LOADS), metavar="LOAD,...",
-                        help=f"loads to run: {', '.join(ALL_LOADS)} (default: all)")
+                        help=f"loads to run: {', '.join(ALL_LOADS)} (default: all); "
+                             "`backends` alone is hello on each of them under "
+                             f"{', '.join(BACKEND_LOADS)}, with some of these under those")
     parser.add_argument("--rounds", type=int, metavar="N", help="default: 4, with --quick 2")
     parser.add_argument("--quick", action="store_true",
                         help="shorter, rougher, and writes no file unless --out is given")

@@ -13,6 +13,7 @@ check() {
 check scripts/check_layers.py
 check scripts/check_sources_of_time.py
 check scripts/check_awaits.py
+check scripts/check_operations.py
 check scripts/test_checks.py
 check scripts/check_format.sh
 check scripts/check_headers.py

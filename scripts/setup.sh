@@ -15,6 +15,8 @@ cmake cmake
 ninja-build ninja
 pkg-config pkg-config
 libcli11-dev
+liburing-dev
+libc-ares-dev
 '
 test_packages='
 libgtest-dev
@@ -28,6 +30,9 @@ apache2-utils ab
 wrk wrk
 nginx-light nginx
 chromium chromium
+libbenchmark-dev
+libasio-dev
+libuv1-dev
 '
 # Their absence costs some checks only (another compiler, sanitizers, fuzzing, formatting).
 llvm_packages='

@@ -11,6 +11,7 @@ import unittest
 
 import check_docs
 import check_layers
+import check_operations
 import check_sources_of_time
 import source_tree
 
@@ -114,6 +115,40 @@ class SourcesOfTimeTest(Tree):
                      'log("time() went back");', "int n = 1'000'000; random_engine();",
                      "context->random();", "date_time(3);", "virtual std::uint64_t random() = 0;"):
             self.assertFalse(self.time_faults(code + "\n"), code)
+
+
+class OperationsTest(unittest.TestCase):
+    HEADER = """
+        namespace coracle {
+        class [[nodiscard]] tide_wait final : public detail::leaf<tide_wait, void> {};
+        class tide {
+        public:
+            tide_wait turn() noexcept { return {}; }
+            bool high() const;
+        private:
+            tide_wait hidden();
+            struct inner { task<> also_hidden(); };
+        };
+        template <class F>
+        auto at_ebb(F&& f) { return detail::ebb_operation<F>(f); }
+        namespace detail {
+        template <class F>
+        class ebb_operation { template <class P> bool await_suspend(P); };
+        task<> internal();
+        }
+        }
+    """
+
+    def found(self):
+        text = check_operations.without_comments(self.HEADER)
+        return set(check_operations.operations(text, check_operations.awaitable_types([text])))
+
+    def test_what_gives_something_to_await_is_found_and_nothing_else(self):
+        self.assertEqual(self.found(), {"tide::turn", "at_ebb"})
+
+    def test_rows_are_named_like_functions(self):
+        self.assertEqual(check_operations.normal("net::connect(address)"), "connect")
+        self.assertEqual(check_operations.normal("mutex<T>::lock()"), "mutex::lock")
 
 
 class DocumentsTest(Tree):

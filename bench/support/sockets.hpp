@@ -50,7 +50,7 @@ inline void raise_descriptor_limit() {
 
 // Listens on `text` and prints the address, with the port that the system picked for port 0.
 // `flags` is 0 or SOCK_NONBLOCK.
-inline int listen_and_announce(std::string_view text, int flags) {
+inline int listen_and_announce(std::string_view text, int flags, const char* scheme = "http") {
     sockaddr_in address = parse_address(text);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
     if (fd < 0) fail("socket");
@@ -63,7 +63,7 @@ inline int listen_and_announce(std::string_view text, int flags) {
     getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
     char host[INET_ADDRSTRLEN];
     inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
-    std::printf("listening on http://%s:%u\n", host, unsigned{ntohs(address.sin_port)});
+    std::printf("listening on %s://%s:%u\n", scheme, host, unsigned{ntohs(address.sin_port)});
     std::fflush(stdout);
     return fd;
 }

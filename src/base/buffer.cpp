@@ -4,13 +4,13 @@ namespace coracle {
 
 void buffer::make_room(std::size_t n) {
     const std::size_t held = size();
-    if (begin_ != 0 && capacity_ - held >= n) {
-        std::memmove(block_, block_ + begin_, held);
-        begin_ = 0;
-        end_ = static_cast<std::uint32_t>(held);
+    if (own_.begin != 0 && own_.capacity - held >= n) {
+        std::memmove(own_.block, own_.block + own_.begin, held);
+        own_.begin = 0;
+        own_.end = static_cast<std::uint32_t>(held);
         return;
     }
-    const std::size_t doubled = std::size_t{capacity_} * 2;
+    const std::size_t doubled = std::size_t{own_.capacity} * 2;
     buffer larger(held + n > doubled ? held + n : doubled);
     if (held != 0) std::memcpy(larger.spare(), data(), held);
     larger.commit(held);

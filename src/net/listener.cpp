@@ -102,13 +102,7 @@ void listener::close() noexcept {
 
 void listener::refuse_one() noexcept {
     if (spare_ >= 0) ::close(std::exchange(spare_, -1));
-    address_operation op(opcode::accept, nullptr);
-    op.on = descriptor_.get();
-    if (owner_->backend().submit(op)) {
-        if (op.result >= 0) owner_->backend().discard(static_cast<int>(op.result));
-    } else {
-        descriptor_->input = nullptr;
-    }
+    owner_->backend().turn_away(*descriptor_);
     spare_ = open_spare();
 }
 

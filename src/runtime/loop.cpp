@@ -1,27 +1,49 @@
 #include <coracle/runtime/loop.hpp>
 
+#include <thread>
 #include <utility>
 
 namespace coracle {
 
-struct loop::posted {
-    posted* next;
+struct loop::posted_function final : detail::remote_runnable {
+    explicit posted_function(unique_function<void()> work) noexcept : f(std::move(work)) {}
+    void arrived() noexcept override {
+        f();
+        delete this;
+    }
+    void dropped() noexcept override { delete this; }
     unique_function<void()> f;
 };
 
+/// Stands for the list of a loop that has ended; never followed.
+detail::remote_runnable* loop::closed() noexcept {
+    return reinterpret_cast<detail::remote_runnable*>(this);
+}
+
 loop::loop(std::unique_ptr<coracle::backend> b, const logger& log, unsigned index)
     : backend_(std::move(b)), log_(log), now_(backend_->now()), deadlines_(now_),
-      root_(*this, nullptr), index_(index), trimmed_(now_) {
+      root_(*this, nullptr), index_(index), born_(now_), trimmed_(now_) {
     root_.name = "root";
 }
 
 loop::~loop() {
+    // What a poster posted may have led here before it has woken the backend.
+    while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
     drop_posted();
 }
 
-void loop::drop_posted() {
-    posted* p = posted_.exchange(nullptr, std::memory_order_acquire);
-    while (p != nullptr) delete std::exchange(p, p->next);
+void loop::drop(detail::remote_runnable* first) noexcept {
+    while (first != nullptr) std::exchange(first, first->next)->dropped();
+}
+
+void loop::drop_posted() noexcept {
+    detail::remote_runnable* p = posted_.exchange(nullptr, std::memory_order_acquire);
+    if (p != closed()) drop(p);
+}
+
+void loop::close_posted() noexcept {
+    // Nobody would run what comes from now on, and whoever waits for it must hear of that.
+    drop(posted_.exchange(closed(), std::memory_order_acq_rel));
 }
 
 void loop::reset() {
@@ -32,6 +54,7 @@ void loop::reset() {
 void loop::enter() {
     outer_loop_ = std::exchange(detail::current_loop, this);
     outer_pool_ = std::exchange(detail::current_pool, &pool_);
+    backend_->enters_thread();
 }
 
 void loop::leave() {
@@ -47,17 +70,39 @@ void loop::read_wall_clock() noexcept {
     next_second_ = now_ + duration(second - wall % second);
 }
 
-void loop::post(unique_function<void()> f) {
-    posted* head = posted_.load(std::memory_order_relaxed);
-    auto* p = new posted{head, std::move(f)};
+bool loop::post(unique_function<void()> f) {
+    auto p = std::make_unique<posted_function>(std::move(f));
+    if (!post(*p)) return false;
+    static_cast<void>(p.release());
+    return true;
+}
+
+bool loop::post(detail::remote_runnable& r) noexcept {
+    posting_.fetch_add(1, std::memory_order_relaxed);
+    detail::remote_runnable* head = posted_.load(std::memory_order_relaxed);
     // Release: what the poster wrote before is seen by the loop that takes the list. From then on
-    // `p` belongs to the loop and may be gone.
-    while (!posted_.compare_exchange_weak(head, p, std::memory_order_release,
-                                          std::memory_order_relaxed)) {
-        p->next = head;
-    }
+    // `r` belongs to the loop and may be gone.
+    do {
+        if (head == closed()) break;
+        r.next = head;
+    } while (!posted_.compare_exchange_weak(head, &r, std::memory_order_release,
+                                            std::memory_order_relaxed));
     // Only the poster that finds the list empty wakes: the loop takes the whole list at once.
     if (head == nullptr) backend_->wake();
+    const bool accepted = head != closed();
+    // The last access: from here on the loop may be destroyed.
+    posting_.fetch_sub(1, std::memory_order_release);
+    return accepted;
+}
+
+loop_statistics loop::statistics() const noexcept {
+    const backend_counters& c = backend_->counters();
+    return {.turns = turns_,
+            .waits = c.waits,
+            .events = c.events,
+            .system_calls = c.system_calls,
+            .processor_time = backend_->processor_time(),
+            .age = backend_->now() - born_};
 }
 
 void loop::stop() {
@@ -66,16 +111,16 @@ void loop::stop() {
 
 void loop::run_posted() noexcept {
     if (posted_.load(std::memory_order_relaxed) == nullptr) return;
-    posted* newest = posted_.exchange(nullptr, std::memory_order_acquire);
-    posted* oldest = nullptr;
+    detail::remote_runnable* newest = posted_.exchange(nullptr, std::memory_order_acquire);
+    detail::remote_runnable* oldest = nullptr;
     while (newest != nullptr) {
-        posted* next = std::exchange(newest->next, oldest);
-        oldest = std::exchange(newest, next);
+        detail::remote_runnable* older = std::exchange(newest->next, oldest);
+        oldest = std::exchange(newest, older);
     }
     while (oldest != nullptr) {
-        std::unique_ptr<posted> p(std::exchange(oldest, oldest->next));
+        detail::remote_runnable* r = std::exchange(oldest, oldest->next);
         refill_inline_budget();
-        p->f();
+        r->arrived();
     }
 }
 
@@ -95,6 +140,15 @@ void loop::run_ready() noexcept {
     }
 }
 
+void loop::run_handed() noexcept {
+    for (unsigned left = hand_overs; left != 0; --left) {
+        detail::runnable* r = handed_.pop_front();
+        if (r == nullptr) return;
+        refill_inline_budget();
+        r->run();
+    }
+}
+
 time_point loop::next_wake(bool busy) const noexcept {
     if (busy) return time_point::min();
     const time_point wheel = deadlines_.next();
@@ -103,11 +157,13 @@ time_point loop::next_wake(bool busy) const noexcept {
 }
 
 void loop::turn() {
-    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ++turns_;
+    ready_.splice(later_);
     run_posted();
     run_ready();
+    run_handed();
     if (over()) return;
-    const bool busy = !ready_.empty() || !completed_.empty();
+    const bool busy = !ready_.empty() || !later_.empty() || !handed_.empty() || !completed_.empty();
     refill_inline_budget();
     backend_->wait(next_wake(busy));
     now_ = backend_->now();
@@ -124,6 +180,8 @@ void loop::trim_when_idle() noexcept {
 }
 
 void loop::run_until(const bool& done) {
+    detail::remote_runnable* ended = closed();
+    posted_.compare_exchange_strong(ended, nullptr, std::memory_order_relaxed);
     enter();
     now_ = backend_->now();
     done_ = &done;
@@ -131,7 +189,19 @@ void loop::run_until(const bool& done) {
     done_ = nullptr;
     root_.cancel();
     while (!over()) turn();
+    close_posted();
     leave();
+}
+
+time_point loop::run_turn(const bool* done) {
+    enter();
+    now_ = backend_->now();
+    done_ = done;
+    turn();
+    done_ = nullptr;
+    leave();
+    const bool busy = !ready_.empty() || !later_.empty() || !handed_.empty() || !completed_.empty();
+    return next_wake(busy);
 }
 
 bool loop::over() const noexcept {

@@ -1,4 +1,7 @@
+#include "runtime/stall_watch.hpp"
+
 #include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/thread_pool.hpp>
 
 #include <pthread.h>
 #include <sched.h>
@@ -46,11 +49,16 @@ struct runtime::party {
 runtime::runtime(const runtime_options& options)
     : options_(options), silent_(std::make_unique<logger>()),
       log_(options.log != nullptr ? options.log : silent_.get()) {
+    if (options.offload_threads != 0) {
+        pool_ = std::make_unique<thread_pool>(
+            thread_pool_options{options.offload_threads, options.offload_queue});
+    }
     const std::size_t count = options.loops != 0 ? options.loops : usable_cores().size();
     for (std::size_t i = 0; i != count; ++i) {
         auto b = make_backend(options.backend);
         if (!b) throw_exception(std::move(b).error());
         loops_.push_back(std::make_unique<loop>(std::move(*b), *log_, static_cast<unsigned>(i)));
+        loops_.back()->offload_to(pool_.get());
     }
 }
 
@@ -79,6 +87,13 @@ void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, par
 
 void runtime::run_erased(unique_function<task<>(loop&)> f) {
     party all;
+    std::unique_ptr<detail::stall_watch> watch;
+    if (options_.stall_limit > duration::zero()) {
+        std::vector<const loop*> watched;
+        for (const auto& l : loops_) watched.push_back(l.get());
+        watch = std::make_unique<detail::stall_watch>(std::move(watched), options_.stall_limit,
+                                                      *log_, stalls_);
+    }
     std::vector<std::thread> threads;
     for (std::size_t i = 1; i < loops_.size(); ++i) {
         threads.emplace_back([this, i, &f, &all] { run_loop(i, f, all); });

@@ -1,15 +1,25 @@
 #pragma once
 
-#include <coracle/runtime/backend.hpp>
+#include "testing/subject.hpp"
+
+#include <coracle/testing/simulation_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::testing::detail {
+
+class loop_view;
+
+/// Whoever has a descriptor, and the loop that it belongs to.
+struct holder {
+    descriptor* d = nullptr;
+    loop_view* home = nullptr;
+};
 
 /// How the bytes of one direction are cut.
 enum class cutting : std::uint8_t {
@@ -20,33 +30,40 @@ enum class cutting : std::uint8_t {
 
 /// One direction of a connection, seen from the end that receives.
 struct pipe {
-    std::deque<std::string> flying;  ///< sent; arrive in this order
-    time_point last_due;             ///< of what is under way
-    std::string arrived;
-    std::size_t taken = 0;     ///< of `arrived`, by the receiver
+    std::string bytes;         ///< sent and not taken, from `taken` on
+    std::size_t taken = 0;     ///< by the receiver
+    std::size_t arrived = 0;   ///< up to here; what follows is under way
+    time_point last_due;       ///< of what is under way
     std::size_t occupied = 0;  ///< sent, and as far as the sender knows not taken
     std::size_t freed = 0;     ///< taken, which the sender has not been told
     cutting cut = cutting::none;
-    bool shut = false;   ///< the sender has sent its end
-    bool ended = false;  ///< which has arrived
+    bool shut = false;     ///< the sender has sent its end
+    bool ended = false;    ///< which has arrived
+    bool severed = false;  ///< what is sent from now on does not arrive
 
-    std::string_view readable() const noexcept { return std::string_view(arrived).substr(taken); }
+    std::string_view readable() const noexcept {
+        return std::string_view(bytes).substr(taken, arrived - taken);
+    }
+    bool flying() const noexcept { return arrived != bytes.size(); }
     void take(std::size_t n) {
+        constexpr std::size_t worth_moving = 32 * 1024;
         taken += n;
-        if (taken != arrived.size()) return;
-        arrived.clear();
-        taken = 0;
+        if (taken == bytes.size()) {
+            bytes.clear();
+            taken = arrived = 0;
+        } else if (taken >= worth_moving && taken >= bytes.size() / 2) {
+            bytes.erase(0, taken);
+            arrived -= std::exchange(taken, 0);
+        }
     }
-    void drop_arrived() {
-        arrived.clear();
-        taken = 0;
-    }
+    void drop_arrived() { take(arrived - taken); }
 };
 
 /// One side of a connection.
 struct end {
-    descriptor* owner = nullptr;
+    holder owner;
     pipe in;
+    int refused = 0;         ///< why the call came to nothing
     bool open = true;        ///< a descriptor's number stands for it
     bool connected = false;  ///< it may send and receive
     bool broken = false;     ///< a reset has arrived
@@ -55,36 +72,72 @@ struct end {
 
 enum class side : std::uint8_t { client, server };
 
-struct link {
+constexpr side other(side s) noexcept {
+    return s == side::client ? side::server : side::client;
+}
+
+struct link final : subject {
     std::uint64_t id = 0;
     end ends[2];
     endpoint local;   ///< the client's
     endpoint remote;  ///< the server's
     unsigned attempts = 0;
 
+    // What is to go wrong with it.
+    bool silent = false;        ///< nothing arrives any more
+    fault doom = fault::stall;  ///< behind `doom_after` bytes, when that is not zero
+    std::uint64_t doom_after = 0;
+    std::uint32_t stalls = 0;
+
     end& at(side s) noexcept { return ends[static_cast<unsigned>(s)]; }
 };
 
-constexpr side other(side s) noexcept {
-    return s == side::client ? side::server : side::client;
-}
-
 /// A listening socket.
-struct listening {
+struct listening final : subject {
     endpoint at;
     std::string key;
-    std::deque<std::shared_ptr<link>> queue;
+    std::deque<ref<link>> queue;
     std::size_t backlog = 0;
-    descriptor* owner = nullptr;
+    std::vector<holder> owners;
+    unsigned numbers = 0;  ///< descriptors' numbers that stand for it
     bool shared = false;
+    bool refused_one = false;  ///< an accept has failed: the next may be for the bin
+};
+
+struct datagram {
+    endpoint from;
+    std::string bytes;
+};
+
+struct datagram_socket final : subject {
+    endpoint at;
+    std::string key;
+    std::deque<datagram> queue;
+    std::deque<datagram> flying;  ///< in the order in which they arrive
+    time_point last_due;
+    holder owner;
     bool open = true;
+};
+
+/// A datagram that arrives out of order, or twice.
+struct stray final : subject {
+    ref<datagram_socket> to;
+    datagram what;
+};
+
+/// A question for the addresses of a host.
+struct resolution final : subject {
+    resolve_operation* op = nullptr;  ///< null when it was cancelled
+    loop_view* home = nullptr;
+    std::int64_t result = 0;
 };
 
 /// What a descriptor's number stands for. A stream that was not connected yet has no link.
 struct node {
-    std::shared_ptr<listening> listener;
-    std::shared_ptr<link> connection;
-    descriptor* owner = nullptr;  ///< of a stream without a link
+    ref<listening> listener;
+    ref<link> connection;
+    ref<datagram_socket> socket;
+    holder owner;
     side which = side::client;
     bool used = false;
 };

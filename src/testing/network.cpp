@@ -2,7 +2,6 @@
 
 #include "testing/world.hpp"
 
-#include <coracle/net/address.hpp>
 #include <coracle/net/file.hpp>
 
 #include <algorithm>
@@ -38,76 +37,100 @@ std::size_t world::cut(std::size_t n, cutting how) {
     }
 }
 
+// ---- calls --------------------------------------------------------------------------------------
+
+endpoint world::client_endpoint(const endpoint& remote) {
+    switch (net::address::from(remote).family()) {
+        case net::family::v4: return net::address::v4({127, 0, 0, 1}, next_port()).to_endpoint();
+        case net::family::v6: {
+            std::array<std::uint8_t, 16> loopback{};
+            loopback[15] = 1;
+            return net::address::v6(loopback, next_port()).to_endpoint();
+        }
+        default:
+            // As where the system binds a Unix socket by itself.
+            return net::address::parse("unix:@" + std::to_string(links_))->to_endpoint();
+    }
+}
+
 std::int64_t world::begin_connect(address_operation& op) {
     node* n = find(op.on->fd);
     if (n == nullptr) return -EBADF;
-    if (n->connection != nullptr) return -EISCONN;
-    auto l = std::make_shared<link>();
+    if (n->connection) return -EISCONN;
+    ref<link> l(new link);
     l->id = ++links_;
     l->remote = op.peer;
-    const net::address to = net::address::from(op.peer);
-    last_port_ = last_port_ == 65535 ? 49152 : static_cast<std::uint16_t>(last_port_ + 1);
-    l->local = op.peer;
-    if (to.family() == net::family::v4) {
-        l->local = net::address::v4({127, 0, 0, 1}, last_port_).to_endpoint();
-    } else if (to.family() == net::family::v6) {
-        l->local = net::address::parse("[::1]:" + std::to_string(last_port_))->to_endpoint();
-    }
+    l->local = client_endpoint(op.peer);
     for (end& e : l->ends) e.in.cut = choose_cutting();
-    l->at(side::client).owner = op.on;
+    l->at(side::client).owner = n->owner;
     n->connection = l;
     n->which = side::client;
-    schedule(event_kind::call, now_ + latency(), l, side::server);
+    plan_faults(*l);
     return -EAGAIN;
 }
 
-void world::call_arrives(const std::shared_ptr<link>& l) {
-    if (!l->at(side::client).open) return;
-    const auto who = who_listens(l->remote);
+std::int64_t world::try_connect(int fd) {
+    const node* n = find(fd);
+    if (n == nullptr || !n->connection) return -EBADF;
+    const end& e = n->connection->at(n->which);
+    if (e.connected) return 0;
+    return e.refused != 0 ? -e.refused : -EAGAIN;
+}
+
+void world::call_arrives(link& l) {
+    if (!l.at(side::client).open) return;
+    listening* const who = who_listens(l.remote);
     if (who == nullptr) {
         schedule(event_kind::refused, now_ + latency(), l, side::client, ECONNREFUSED);
         return;
     }
     if (who->queue.size() >= who->backlog) {
         // The call is lost, and repeated after a second, two, four: as TCP does.
-        const duration pause = std::chrono::seconds(1 << l->attempts);
-        if (++l->attempts == most_attempts) {
+        const duration pause = std::chrono::seconds(1 << l.attempts);
+        if (++l.attempts == most_attempts) {
             schedule(event_kind::refused, now_ + pause, l, side::client, ETIMEDOUT);
         } else {
             schedule(event_kind::call, now_ + pause, l, side::server);
         }
         return;
     }
-    l->at(side::server).connected = true;
-    schedule(event_kind::established, next_due(l->at(side::client).in), l, side::client);
-    who->queue.push_back(l);
-    if (who->owner != nullptr) completes->input_ready(*who->owner);
+    l.at(side::server).connected = true;
+    schedule(event_kind::established, next_due(l.at(side::client).in), l, side::client);
+    who->queue.emplace_back(&l);
+    for (const holder& h : who->owners) wake(h);
 }
 
 std::int64_t world::try_accept(address_operation& op) {
     node* n = find(op.on->fd);
-    if (n == nullptr || n->listener == nullptr) return -EINVAL;
-    auto& queue = n->listener->queue;
-    if (queue.empty()) return -EAGAIN;
-    if (open_ >= options.descriptors) return -EMFILE;
-    const std::shared_ptr<link> l = std::move(queue.front());
-    queue.pop_front();
+    if (n == nullptr || !n->listener) return -EINVAL;
+    listening& listener = *n->listener;
+    if (listener.queue.empty()) return -EAGAIN;
+    ref<link> l = listener.queue.front();
+    if (open_ >= options.descriptors || mishap(options.faults.no_descriptors)) {
+        listener.refused_one = true;
+        mark(*l, fault::no_descriptors);
+        return -EMFILE;
+    }
+    listener.queue.pop_front();
+    if (std::exchange(listener.refused_one, false)) mark(*l, fault::no_descriptors);
     if (l->at(side::server).broken && chance_.one_in(2)) {
-        close_end(l, side::server, false);
+        close_end(*l, side::server, false);
         return -ECONNABORTED;
     }
     op.peer = l->local;
     node accepted;
-    accepted.connection = l;
+    accepted.connection = std::move(l);
     accepted.which = side::server;
     const auto fd = new_node(std::move(accepted));
     return fd ? *fd : -EMFILE;
 }
 
+// ---- bytes --------------------------------------------------------------------------------------
+
 std::int64_t world::try_receive(receive_operation& op) {
     const node* n = find(op.on->fd);
     if (n == nullptr) return -EBADF;
-    if (n->connection == nullptr || !n->connection->at(n->which).connected) return -ENOTCONN;
+    if (!n->connection || !n->connection->at(n->which).connected) return -ENOTCONN;
     end& e = n->connection->at(n->which);
     const std::string_view readable = e.in.readable();
     if (readable.empty()) {
@@ -122,31 +145,39 @@ std::int64_t world::try_receive(receive_operation& op) {
     e.in.take(size);
     e.in.freed += size;
     // As with TCP, a window that opens by a little is not worth telling.
-    if (e.in.freed >= options.send_buffer / 16 || (e.in.arrived.empty() && e.in.flying.empty())) {
-        schedule(event_kind::room, now_ + latency(), n->connection, other(n->which),
+    if (e.in.freed >= options.send_buffer / 16 || (e.in.readable().empty() && !e.in.flying())) {
+        schedule(event_kind::room, now_ + latency(), *n->connection, other(n->which),
                  std::exchange(e.in.freed, 0));
     }
     return static_cast<std::int64_t>(size);
 }
 
+std::size_t world::room_for(const pipe& out) const noexcept {
+    return options.send_buffer - std::min(options.send_buffer, out.occupied);
+}
+
 std::int64_t world::send_some(int fd, std::string_view bytes) {
     const node* n = find(fd);
     if (n == nullptr) return -EBADF;
-    if (n->connection == nullptr || !n->connection->at(n->which).connected) return -ENOTCONN;
-    const end& e = n->connection->at(n->which);
-    pipe& out = n->connection->at(other(n->which)).in;
+    if (!n->connection || !n->connection->at(n->which).connected) return -ENOTCONN;
+    link& l = *n->connection;
+    const end& e = l.at(n->which);
+    pipe& out = l.at(other(n->which)).in;
     if (out.shut) return -EPIPE;
     if (e.broken) return e.in.ended ? -EPIPE : -ECONNRESET;
-    const std::size_t room = options.send_buffer - std::min(options.send_buffer, out.occupied);
+    const std::size_t room = room_for(out);
     if (room == 0) return -EAGAIN;
     std::size_t size = std::min(room, bytes.size());
     if (size != 0 && falters(4)) size = part_of(size);
     out.occupied += size;
-    for (std::string_view left = bytes.substr(0, size); !left.empty();) {
-        const std::size_t piece = cut(left.size(), out.cut);
-        out.flying.emplace_back(left.substr(0, piece));
-        left.remove_prefix(piece);
-        schedule(event_kind::bytes, next_due(out), n->connection, other(n->which), piece);
+    // Lost: the sender finds out when nobody makes room.
+    if (out.severed || l.silent) return static_cast<std::int64_t>(size);
+    if (l.stalls != 0) stall(l, out);
+    out.bytes.append(bytes.substr(0, size));
+    for (std::size_t left = size; left != 0;) {
+        const std::size_t piece = cut(left, out.cut);
+        left -= piece;
+        schedule(event_kind::bytes, next_due(out), l, other(n->which), piece);
     }
     return static_cast<std::int64_t>(size);
 }
@@ -169,9 +200,8 @@ std::int64_t world::try_send_all(send_operation& op) {
 std::int64_t world::try_send_file(send_file_operation& op) {
     while (op.file_size != 0) {
         const node* n = find(op.on->fd);
-        if (n == nullptr || n->connection == nullptr) return -ENOTCONN;
-        const pipe& out = n->connection->at(other(n->which)).in;
-        const std::size_t room = options.send_buffer - std::min(options.send_buffer, out.occupied);
+        if (n == nullptr || !n->connection) return -ENOTCONN;
+        const std::size_t room = room_for(n->connection->at(other(n->which)).in);
         // Without room the only question is whether the connection stands: the read is for nothing.
         char piece[16 * 1024];
         const std::size_t wanted =
@@ -191,35 +221,36 @@ std::int64_t world::try_send_file(send_file_operation& op) {
     return op.sent;
 }
 
+// ---- ends and resets ----------------------------------------------------------------------------
+
 void world::shut_output(int fd) {
     const node* n = find(fd);
-    if (n == nullptr || n->connection == nullptr) return;
+    if (n == nullptr || !n->connection) return;
     end& e = n->connection->at(n->which);
     pipe& out = n->connection->at(other(n->which)).in;
     if (!e.connected || e.broken || out.shut) return;
     out.shut = true;
-    schedule(event_kind::finish, next_due(out), n->connection, other(n->which));
+    schedule(event_kind::finish, next_due(out), *n->connection, other(n->which));
 }
 
 bool world::hung_up(int fd) {
     const node* n = find(fd);
-    if (n == nullptr || n->connection == nullptr) return false;
+    if (n == nullptr || !n->connection) return false;
     const end& e = n->connection->at(n->which);
     return e.in.ended || e.broken;
 }
 
-void world::send_reset(const std::shared_ptr<link>& l, side towards) {
-    end& e = l->at(towards);
-    if (e.doomed) return;
-    e.doomed = true;
+void world::send_reset(link& l, side towards) {
+    end& e = l.at(towards);
+    if (std::exchange(e.doomed, true)) return;
     schedule(event_kind::reset, next_due(e.in), l, towards);
 }
 
-void world::close_end(const std::shared_ptr<link>& l, side which, bool reset) {
-    end& e = l->at(which);
-    end& peer = l->at(other(which));
+void world::close_end(link& l, side which, bool reset) {
+    end& e = l.at(which);
+    end& peer = l.at(other(which));
     e.open = false;
-    e.owner = nullptr;
+    e.owner = {};
     const bool unread = !e.in.readable().empty();
     e.in.drop_arrived();
     if (!e.connected) {
@@ -237,39 +268,55 @@ void world::close_end(const std::shared_ptr<link>& l, side which, bool reset) {
     }
 }
 
-void world::bytes_arrive(const std::shared_ptr<link>& l, side towards) {
-    end& e = l->at(towards);
-    const std::string piece = std::move(e.in.flying.front());
-    e.in.flying.pop_front();
-    note(event_kind::bytes, l.get(), piece.size(), piece);
+void world::happen_to(link& l, const event& e) {
+    if (e.kind == event_kind::bytes) {
+        if (!l.silent) bytes_arrive(l, e.towards, e.amount);
+        return;
+    }
+    note(e, l.id);
+    if (l.silent && e.kind != event_kind::poke && e.kind != event_kind::refused) return;
+    switch (e.kind) {
+        case event_kind::finish: return finish_arrives(l, e.towards);
+        case event_kind::reset: return reset_arrives(l, e.towards);
+        case event_kind::call: return call_arrives(l);
+        case event_kind::room: l.at(other(e.towards)).in.occupied -= e.amount; break;
+        case event_kind::established: l.at(side::client).connected = true; break;
+        case event_kind::refused: l.at(side::client).refused = static_cast<int>(e.amount); break;
+        case event_kind::doom: return strike(l);
+        default: break;
+    }
+    wake(l.at(e.towards).owner);
+}
+
+void world::bytes_arrive(link& l, side towards, std::size_t amount) {
+    end& e = l.at(towards);
+    note({now_, 0, &l, amount, event_kind::bytes, towards}, l.id,
+         std::string_view(e.in.bytes).substr(e.in.arrived, amount));
+    e.in.arrived += amount;
+    if (e.broken || !e.open) e.in.drop_arrived();
     if (e.broken) return;
     if (!e.open) return send_reset(l, other(towards));
-    e.in.arrived += piece;
-    wake_end(e);
+    wake(e.owner);
+    if (l.doom_after == 0) return;
+    if (l.doom_after > amount) {
+        l.doom_after -= amount;
+    } else {
+        strike(l);
+    }
 }
 
 void world::finish_arrives(link& l, side towards) {
     end& e = l.at(towards);
     if (e.broken || !e.open) return;
     e.in.ended = true;
-    wake_end(e);
+    wake(e.owner);
 }
 
 void world::reset_arrives(link& l, side towards) {
     end& e = l.at(towards);
     e.broken = true;
     e.in.drop_arrived();
-    wake_end(e);
-}
-
-void world::wake_end(end& e) {
-    // Each of these may close the descriptor.
-    descriptor* const d = e.owner;
-    if (d != nullptr) completes->input_ready(*d);
-    if (e.owner == d && d != nullptr) completes->output_ready(*d);
-    if (e.owner != d || d == nullptr || d->watch == nullptr || !(e.in.ended || e.broken)) return;
-    hangup_watch& w = *std::exchange(d->watch, nullptr);
-    w.gone(w);
+    wake(e.owner);
 }
 
 }  // namespace coracle::testing::detail

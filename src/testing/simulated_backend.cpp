@@ -1,167 +1,60 @@
-#include "testing/world.hpp"
+#include "testing/loop_view.hpp"
 
-#include <coracle/runtime/loop.hpp>
 #include <coracle/testing/simulated_backend.hpp>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 namespace coracle::testing {
-namespace detail {
-
-/// The world as one loop sees it: what waits on its descriptors, and whether it can go on.
-class loop_view final : public world, world::completer {
-public:
-    explicit loop_view(const simulation_options& o)
-        : world(o), turns_left_(o.max_turns), ends_(now() + o.max_time) {
-        completes = this;
-    }
-
-    bool start(io_operation& op);
-    void wait(time_point until);
-    void broken_contract(const char* what) { fail(std::string("an operation ") + what); }
-
-    std::atomic<bool> woken{false};
-    simulated_backend::failure_handler failed = nullptr;
-    void* user = nullptr;
-
-private:
-    std::int64_t attempt(io_operation& op);
-    void complete(io_operation& op) noexcept {
-        coracle::loop::current()->refill_inline_budget();
-        op.completed(op);
-    }
-    void retry(io_operation*& place) {
-        const std::int64_t result = attempt(*place);
-        if (result == -EAGAIN) return;
-        place->result = result;
-        complete(*std::exchange(place, nullptr));
-    }
-    void input_ready(descriptor& d) noexcept override {
-        if (d.input != nullptr) retry(d.input);
-    }
-    void output_ready(descriptor& d) noexcept override {
-        if (d.output != nullptr && d.output->code != opcode::connect) retry(d.output);
-    }
-    void connected(descriptor& d, std::int64_t result) noexcept override {
-        if (d.output == nullptr || d.output->code != opcode::connect) return;
-        d.output->result = result;
-        complete(*std::exchange(d.output, nullptr));
-    }
-
-    void fail(const std::string& why);
-    void stuck(const std::string& why);
-
-    std::uint64_t turns_left_;
-    time_point ends_;
-    bool failed_ = false;
-};
-
-std::int64_t loop_view::attempt(io_operation& op) {
-    switch (op.code) {
-        case opcode::accept: return try_accept(static_cast<address_operation&>(op));
-        case opcode::connect: return begin_connect(static_cast<address_operation&>(op));
-        case opcode::receive: return try_receive(static_cast<receive_operation&>(op));
-        case opcode::send: return try_send_all(static_cast<send_operation&>(op));
-        case opcode::send_file: return try_send_file(static_cast<send_file_operation&>(op));
-        default: return -ENOTSUP;
-    }
-}
-
-bool loop_view::start(io_operation& op) {
-    if (op.code == opcode::readable || op.code == opcode::writable) {
-        op.result = -ENOTSUP;
-        return true;
-    }
-    const bool is_input = op.code == opcode::receive || op.code == opcode::accept;
-    io_operation*& place = is_input ? op.on->input : op.on->output;
-    if (place != nullptr) {
-        broken_contract("begins while another waits in its direction");
-        op.result = -EBUSY;
-        return true;
-    }
-    if (op.code == opcode::connect || !holds_back(op.on->fd)) {
-        op.result = attempt(op);
-        if (op.result != -EAGAIN) return true;
-    }
-    place = &op;
-    return false;
-}
-
-void loop_view::wait(time_point until) {
-    if (woken.exchange(false, std::memory_order_acquire)) until = time_point::min();
-    if (turns_left_-- == 0) stuck("the run does not end within the bound on turns");
-    if (!pass(until)) {
-        stuck("deadlock: nothing is left that could happen, and the run has not ended");
-    } else if (now() > ends_) {
-        stuck("the run does not end within the bound on virtual time");
-    }
-}
-
-void loop_view::fail(const std::string& why) {
-    if (std::exchange(failed_, true)) return;
-    // What is cancelled now may need a while to unwind.
-    turns_left_ = options.max_turns;
-    ends_ = now() + options.max_time;
-    if (failed != nullptr) failed(user, why);
-}
-
-void loop_view::stuck(const std::string& why) {
-    if (!failed_ && failed != nullptr) return fail(why);
-    std::fprintf(stderr, "seed %llu: %s, although everything was cancelled\n",
-                 static_cast<unsigned long long>(options.seed), why.c_str());
-    std::abort();
-}
-
-}  // namespace detail
-
-using detail::loop_view;
-
 namespace {
 
-loop_view& view(const std::unique_ptr<detail::world>& w) noexcept {
-    return static_cast<loop_view&>(*w);
+void trace_to_stderr(void*, std::string_view line) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+simulation_options with_trace(simulation_options o) {
+    if (o.trace != nullptr) return o;
+    const char* wanted = std::getenv("CORACLE_SIMULATION_TRACE");
+    if (wanted != nullptr && std::string_view(wanted) != "0") o.trace = &trace_to_stderr;
+    return o;
 }
 
 }  // namespace
 
 simulated_backend::simulated_backend(const simulation_options& options)
-    : world_(std::make_unique<loop_view>(options)) {}
+    : simulated_backend(std::make_shared<detail::world>(with_trace(options))) {}
+
+simulated_backend::simulated_backend(std::shared_ptr<detail::world> shared)
+    : world_(std::move(shared)), view_(std::make_unique<detail::loop_view>(world_)) {}
 
 simulated_backend::~simulated_backend() = default;
 
+std::unique_ptr<simulated_backend> simulated_backend::sibling() {
+    return std::unique_ptr<simulated_backend>(new simulated_backend(world_));
+}
+
 void simulated_backend::on_failure(failure_handler f, void* user) noexcept {
-    view(world_).failed = f;
-    view(world_).user = user;
+    world_->failed = f;
+    world_->failed_user = user;
 }
 
 bool simulated_backend::submit(io_operation& op) noexcept {
-    return view(world_).start(op);
+    return view_->start(op);
 }
 
 void simulated_backend::cancel(io_operation& op) noexcept {
-    if (op.on == nullptr) return;
-    descriptor& d = *op.on;
-    if (d.input == &op)
-        d.input = nullptr;
-    else if (d.output == &op)
-        d.output = nullptr;
-    else
-        return;
-    op.result = -ECANCELED;
-    loop::current()->complete_later(op);
+    view_->cancel(op);
 }
 
 void simulated_backend::wait(time_point until) noexcept {
-    ++counters_.waits;
-    view(world_).wait(until);
+    const waiting_mark mark(*this);
+    view_->wait(until);
 }
 
 void simulated_backend::wake() noexcept {
-    view(world_).woken.store(true, std::memory_order_release);
+    view_->woken.store(true, std::memory_order_release);
 }
 
 time_point simulated_backend::now() noexcept {
@@ -181,27 +74,36 @@ std::expected<int, error> simulated_backend::listen(endpoint& at,
     return world_->listen(at, o);
 }
 
-std::expected<int, error> simulated_backend::open_stream(const endpoint& peer,
+std::expected<int, error> simulated_backend::open_stream(const endpoint&,
                                                          const socket_options&) noexcept {
-    return world_->open_stream(peer);
+    return world_->open_stream();
+}
+
+std::expected<int, error> simulated_backend::open_datagram(endpoint& at,
+                                                           const socket_options&) noexcept {
+    return world_->open_datagram(at);
 }
 
 std::expected<endpoint, error> simulated_backend::local_endpoint(int fd) noexcept {
     return world_->local_endpoint(fd);
 }
 
+std::expected<int, error> simulated_backend::duplicate(const descriptor& d) noexcept {
+    return world_->duplicate(d.fd);
+}
+
 std::expected<void, error> simulated_backend::attach(descriptor& d, int fd) noexcept {
-    return world_->attach(d, fd);
+    return world_->attach(d, fd, *view_);
 }
 
 void simulated_backend::close(descriptor& d, bool reset) noexcept {
     if (!d.open()) return;
     if (d.input != nullptr || d.output != nullptr) {
-        view(world_).broken_contract("waits on a descriptor that is closed");
+        view_->broken_contract("waits on a descriptor that is closed");
     }
     world_->close(d.fd, reset);
+    view_->forget(d);
     d.fd = -1;
-    d.flags = 0;
     d.watch = nullptr;
     d.input = d.output = nullptr;
 }
@@ -214,8 +116,9 @@ bool simulated_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
 }
 
 std::int64_t simulated_backend::try_send(descriptor& d, slice bytes) noexcept {
-    if (d.output != nullptr) view(world_).broken_contract("begins while another sends");
-    if (world_->falters(8)) return -EAGAIN;
+    if (d.output != nullptr) view_->broken_contract("begins while another sends");
+    if (world_->falters(8) || world_->interrupted()) return -EAGAIN;
+    if (world_->out_of_memory(d.fd)) return -ENOMEM;
     return world_->send_some(d.fd, {bytes.data, bytes.size});
 }
 
@@ -223,8 +126,46 @@ void simulated_backend::shutdown_output(descriptor& d) noexcept {
     world_->shut_output(d.fd);
 }
 
+void simulated_backend::turn_away(descriptor& d) noexcept {
+    address_operation op(opcode::accept, nullptr);
+    op.on = &d;
+    const std::int64_t fd = world_->try_accept(op);
+    if (fd >= 0) discard(static_cast<int>(fd));
+}
+
 void simulated_backend::discard(int fd) noexcept {
     world_->close(fd, false);
+}
+
+// ---- the world ----------------------------------------------------------------------------------
+
+void simulated_backend::add_name(std::string_view host, std::vector<net::address> addresses,
+                                 duration ttl) {
+    world_->add_name(host, std::move(addresses), ttl);
+}
+
+void simulated_backend::fail_name(std::string_view host, int number, duration after) {
+    world_->fail_name(host, number, after);
+}
+
+void simulated_backend::delay_names(duration least, duration most) noexcept {
+    world_->delay_names(least, most);
+}
+
+void simulated_backend::black_hole(const net::address& to) {
+    world_->black_hole(to, true);
+}
+
+void simulated_backend::restore(const net::address& to) {
+    world_->black_hole(to, false);
+}
+
+fault_set simulated_backend::faults_on(const net::address& client) const {
+    return world_->faults_on(client);
+}
+
+std::uint64_t simulated_backend::submitted(opcode kind) const noexcept {
+    return world_->submitted(kind);
 }
 
 std::uint64_t simulated_backend::trace() const noexcept {

@@ -1,7 +1,11 @@
+#include "testing/loop_view.hpp"
+
 #include <coracle/testing/simulation.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 namespace coracle::testing {
@@ -13,14 +17,27 @@ simulation_options with_seed(std::uint64_t seed) {
     return o;
 }
 
+std::optional<std::uint64_t> number_in(const char* variable) {
+    const char* text = std::getenv(variable);
+    if (text == nullptr) return std::nullopt;
+    const std::string_view digits(text);
+    std::uint64_t number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+}
+
 }  // namespace
 
 simulation::simulation(const simulation_options& options) : seed_(options.seed) {
-    auto b = std::make_unique<simulated_backend>(options);
-    backend_ = b.get();
-    backend_->on_failure(&simulation::failed, this);
-    loop_ = std::make_unique<coracle::loop>(std::move(b), log_);
-    start_ = backend_->now();
+    const unsigned count = std::max(options.loops, 1u);
+    for (unsigned i = 0; i != count; ++i) {
+        auto b = i == 0 ? std::make_unique<simulated_backend>(options) : backend().sibling();
+        b->view().is_driven = count > 1;
+        backends_.push_back(b.get());
+        loops_.push_back(std::make_unique<coracle::loop>(std::move(b), log_, i));
+    }
+    backend().on_failure(&simulation::failed, this);
+    start_ = now();
 }
 
 simulation::simulation(std::uint64_t seed) : simulation(with_seed(seed)) {}
@@ -32,10 +49,16 @@ std::string simulation::replay() const {
     return "seed " + seed + "; replay with CORACLE_SEED=" + seed;
 }
 
+std::uint64_t simulation::detached() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& l : loops_) sum += l->detached();
+    return sum;
+}
+
 void simulation::failed(void* self, const std::string& why) noexcept {
     auto& s = *static_cast<simulation*>(self);
     s.failure_ = why;
-    s.loop_->root().cancel();
+    for (auto& l : s.loops_) l->stop();
 }
 
 void simulation::throw_if_failed() const {
@@ -45,13 +68,62 @@ void simulation::throw_if_failed() const {
                              "; replay with CORACLE_SEED=" + seed);
 }
 
-std::vector<std::uint64_t> seeds(std::uint64_t count) {
-    if (const char* text = std::getenv("CORACLE_SEED"); text != nullptr) {
-        const std::string_view digits(text);
-        std::uint64_t seed = 0;
-        std::from_chars(digits.data(), digits.data() + digits.size(), seed);
-        return {seed};
+void simulation::run_party(unique_function<task<>(coracle::loop&)> f) {
+    std::size_t left = loops_.size();
+    bool done = false;
+    bool failed = false;
+    std::vector<std::unique_ptr<detail::party_member>> members;
+    for (auto& owner : loops_) {
+        members.push_back(std::make_unique<detail::party_member>(left, done, failed));
+        owner->post([&f, &l = *owner, m = members.back().get()] {
+            m->begin(f(l), l, &l.root(), "simulation").resume();
+        });
     }
+    drive(done);
+    throw_if_failed();
+    for (auto& m : members) {
+        if (auto e = m->exception()) std::rethrow_exception(e);
+    }
+}
+
+void simulation::drive(const bool& done) {
+    if (loops_.size() == 1) return loop().run_until(done);
+    while (!done) take_turns(&done);
+    for (auto& l : loops_) l->stop();
+    while (detached() != 0) take_turns(nullptr);
+    for (auto& l : loops_) l->end_turns();
+}
+
+/// Lets one loop take a turn that has something to do; lets time pass when none has.
+void simulation::take_turns(const bool* done) {
+    detail::world& w = backend().view().shared();
+    const auto may_run = [this](std::size_t i) { return backend(i).view().has_work(); };
+    std::size_t ready = 0;
+    time_point next = time_point::max();
+    for (std::size_t i = 0; i != loops_.size(); ++i) {
+        if (may_run(i)) ++ready;
+        next = std::min(next, backend(i).view().due);
+    }
+    if (ready == 0) {
+        w.count_turn();
+        if (!w.pass(next)) {
+            w.stuck("deadlock: nothing is left that could happen, and the run has not ended");
+        }
+        w.check_time();
+        return;
+    }
+    std::size_t chosen = ready == 1 ? 0 : static_cast<std::size_t>(w.draw(ready - 1));
+    for (std::size_t i = 0;; ++i) {
+        if (!may_run(i) || chosen-- != 0) continue;
+        w.note_turn(static_cast<unsigned>(i));
+        backend(i).view().due = loops_[i]->run_turn(done);
+        return;
+    }
+}
+
+std::vector<std::uint64_t> seeds(std::uint64_t count) {
+    if (const auto one = number_in("CORACLE_SEED")) return {*one};
+    count = number_in("CORACLE_SEEDS").value_or(count);
     std::vector<std::uint64_t> all;
     for (std::uint64_t seed = 1; seed <= count; ++seed) all.push_back(seed);
     return all;

@@ -1,9 +1,10 @@
 #include "testing/world.hpp"
 
-#include <coracle/net/address.hpp>
+#include "testing/loop_view.hpp"
 
-#include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 namespace coracle::testing::detail {
@@ -13,9 +14,9 @@ error failure(int number, const char* operation) noexcept {
     return {std::error_code(number, std::generic_category()), operation};
 }
 
-bool later(const event& a, const event& b) noexcept {
-    return a.after(b);
-}
+constexpr std::uint64_t salt_of_mishaps = 0x6d69736861707300;
+
+}  // namespace
 
 net::address with_port(const net::address& a, unsigned port) {
     std::string text = a.to_string();
@@ -27,11 +28,13 @@ bool has_port(const net::address& a) noexcept {
     return a.family() == net::family::v4 || a.family() == net::family::v6;
 }
 
-}  // namespace
-
 world::world(const simulation_options& o)
-    : options(o), now_(std::chrono::hours(1)), start_(now_), chance_(o.seed),
-      for_programs_(~o.seed) {}
+    : options(o), now_(std::chrono::hours(1)), start_(now_), ends_(now_ + o.max_time),
+      turns_left_(o.max_turns), chance_(o.seed), for_programs_(~o.seed),
+      mishaps_(o.seed ^ salt_of_mishaps), name_delay_min_(o.latency_min),
+      name_delay_max_(o.latency_max) {}
+
+// ---- the clock ----------------------------------------------------------------------------------
 
 std::int64_t world::wall_clock() const noexcept {
     return options.unix_time * 1'000'000'000 + (now_ - start_).count();
@@ -48,75 +51,94 @@ time_point world::next_due(pipe& p) {
     return p.last_due;
 }
 
-void world::schedule(event_kind kind, time_point at, const std::shared_ptr<link>& on, side towards,
-                     std::size_t amount, std::shared_ptr<listening> listener) {
-    events_.push_back({at, sequence_++, kind, towards, amount, on, std::move(listener)});
-    std::push_heap(events_.begin(), events_.end(), later);
-}
-
 bool world::pass(time_point until) {
     if (until <= now_) {
         now_ += options.turn;
     } else {
         time_point next = until;
-        if (!events_.empty()) next = std::min(until, events_.front().at);
+        if (!events_.empty()) next = std::min(until, events_.next().at);
         if (next == time_point::max()) return false;
         now_ = std::max(now_, next);
     }
-    // What these cause at once belongs to the next turn.
-    const std::uint64_t made_before = sequence_;
-    while (!events_.empty() && events_.front().at <= now_ &&
-           events_.front().sequence < made_before) {
-        std::pop_heap(events_.begin(), events_.end(), later);
-        event e = std::move(events_.back());
-        events_.pop_back();
-        happen(e);
-    }
+    happen_until_now();
     return true;
 }
 
-void world::note(event_kind kind, const link* l, std::uint64_t amount, std::string_view bytes) {
-    const auto mix = [this](std::uint64_t word) {
-        for (unsigned i = 0; i != 8; ++i) {
-            trace_ = (trace_ ^ (word >> (8 * i) & 0xff)) * 0x100000001b3;
-        }
-    };
-    mix(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
-    mix(static_cast<std::uint64_t>(kind) << 56 ^ (l == nullptr ? 0 : l->id));
-    mix(amount);
-    for (const char c : bytes) {
-        trace_ = (trace_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+void world::happen_until_now() {
+    // What these cause at once belongs to the next turn.
+    const std::uint64_t made_before = events_.made();
+    while (!events_.empty() && events_.next().at <= now_ && events_.next().sequence < made_before) {
+        const event e = events_.pop();
+        happen(e);
+        e.on->drop();
     }
 }
 
-void world::happen(event& e) {
-    note(e.kind, e.on.get(), e.amount << 1 | static_cast<unsigned>(e.towards));
-    switch (e.kind) {
-        case event_kind::bytes: return bytes_arrive(e.on, e.towards);
-        case event_kind::finish: return finish_arrives(*e.on, e.towards);
-        case event_kind::reset: return reset_arrives(*e.on, e.towards);
-        case event_kind::call: return call_arrives(e.on);
-        case event_kind::room: e.on->at(other(e.towards)).in.occupied -= e.amount; break;
-        case event_kind::established: {
-            end& client = e.on->at(side::client);
-            client.connected = true;
-            if (client.owner != nullptr) completes->connected(*client.owner, 0);
-            return;
-        }
-        case event_kind::refused: {
-            end& client = e.on->at(side::client);
-            if (client.owner != nullptr) {
-                completes->connected(*client.owner, -static_cast<std::int64_t>(e.amount));
-            }
-            return;
-        }
-        case event_kind::poke_listener:
-            if (e.listener->owner != nullptr) completes->input_ready(*e.listener->owner);
-            return;
-        case event_kind::poke: break;
-    }
-    wake_end(e.on->at(e.towards));
+void world::count_turn() {
+    if (turns_left_ == 0) return stuck("the run does not end within the bound on turns");
+    --turns_left_;
 }
+
+void world::check_time() {
+    if (now_ > ends_) stuck("the run does not end within the bound on virtual time");
+}
+
+void world::fail(const std::string& why) {
+    if (std::exchange(has_failed_, true)) return;
+    tell("failure: " + why);
+    // What is cancelled now may need a while to unwind.
+    turns_left_ = options.max_turns;
+    ends_ = now_ + options.max_time;
+    if (failed != nullptr) failed(failed_user, why);
+}
+
+void world::stuck(const std::string& why) {
+    if (!has_failed_ && failed != nullptr) return fail(why);
+    std::fprintf(stderr, "seed %llu: %s, although everything was cancelled\n",
+                 static_cast<unsigned long long>(options.seed), why.c_str());
+    std::abort();
+}
+
+// ---- what happens -------------------------------------------------------------------------------
+
+void world::happen(const event& e) {
+    switch (e.kind) {
+        case event_kind::poke_listener: {
+            auto& l = static_cast<listening&>(*e.on);
+            note(e, 0);
+            for (const holder& h : l.owners) wake(h);
+            return;
+        }
+        case event_kind::poke_socket:
+            note(e, 0);
+            return wake(static_cast<datagram_socket&>(*e.on).owner);
+        case event_kind::datagram: {
+            auto& to = static_cast<datagram_socket&>(*e.on);
+            datagram what = std::move(to.flying.front());
+            to.flying.pop_front();
+            note(e, 0, what.bytes);
+            return datagram_arrives(to, std::move(what));
+        }
+        case event_kind::stray_datagram: {
+            auto& s = static_cast<stray&>(*e.on);
+            note(e, 0, s.what.bytes);
+            return datagram_arrives(*s.to, std::move(s.what));
+        }
+        case event_kind::answer: {
+            auto& r = static_cast<resolution&>(*e.on);
+            note(e, 0);
+            if (r.op != nullptr) r.home->ready(ref<resolution>(&r));
+            return;
+        }
+        default: return happen_to(static_cast<link&>(*e.on), e);
+    }
+}
+
+void world::wake(const holder& h) {
+    if (h.d != nullptr) h.home->ready(*h.d);
+}
+
+// ---- descriptors --------------------------------------------------------------------------------
 
 node* world::find(int fd) noexcept {
     const auto index = static_cast<std::size_t>(fd - first_number);
@@ -138,19 +160,24 @@ std::expected<int, error> world::new_node(node n) {
     return fd;
 }
 
+std::uint16_t world::next_port() noexcept {
+    last_port_ = last_port_ == 65535 ? 49152 : static_cast<std::uint16_t>(last_port_ + 1);
+    return last_port_;
+}
+
 std::expected<int, error> world::listen(endpoint& at, const socket_options& o) {
     net::address a = net::address::from(at);
     if (a.family() == net::family::none) return std::unexpected(failure(EAFNOSUPPORT, "socket"));
     while (has_port(a) && a.port() == 0) {
-        last_port_ = last_port_ == 65535 ? 49152 : static_cast<std::uint16_t>(last_port_ + 1);
-        const net::address candidate = with_port(a, last_port_);
+        const net::address candidate = with_port(a, next_port());
         if (!listeners_.contains(candidate.to_string())) a = candidate;
     }
-    auto l = std::make_shared<listening>();
+    ref<listening> l(new listening);
     l->at = a.to_endpoint();
     l->key = a.to_string();
     l->backlog = o.backlog < 1 ? 1 : static_cast<std::size_t>(o.backlog);
     l->shared = o.reuse_port;
+    l->numbers = 1;
     if (auto there = listeners_.find(l->key); there != listeners_.end()) {
         if (!l->shared || !there->second.front()->shared) {
             return std::unexpected(failure(EADDRINUSE, "bind"));
@@ -165,52 +192,73 @@ std::expected<int, error> world::listen(endpoint& at, const socket_options& o) {
     return fd;
 }
 
-std::shared_ptr<listening> world::who_listens(const endpoint& at) {
+listening* world::who_listens(const endpoint& at) {
     const net::address a = net::address::from(at);
-    const std::string port = std::to_string(a.port());
-    const std::string keys[] = {a.to_string(), "0.0.0.0:" + port, "[::]:" + port};
-    const bool any_v4 = a.family() == net::family::v4;
-    for (const std::string& key : keys) {
-        if (&key == &keys[1] && !any_v4) continue;
-        if (&key != &keys[0] && !has_port(a)) break;
+    const auto listener_at = [this](const std::string& key) -> listening* {
         const auto found = listeners_.find(key);
-        if (found == listeners_.end()) continue;
-        return found->second[chance_.up_to(found->second.size() - 1)];
+        if (found == listeners_.end()) return nullptr;
+        const auto& all = found->second;
+        return all[all.size() == 1 ? 0 : chance_.up_to(all.size() - 1)].get();
+    };
+    if (listening* l = listener_at(a.to_string())) return l;
+    if (!has_port(a)) return nullptr;
+    const std::string port = std::to_string(a.port());
+    if (a.family() == net::family::v4) {
+        if (listening* l = listener_at("0.0.0.0:" + port)) return l;
     }
-    return nullptr;
+    return listener_at("[::]:" + port);
 }
 
-void world::close_listener(listening& l) {
-    l.open = false;
-    l.owner = nullptr;
-    auto& all = listeners_[l.key];
-    std::erase_if(all, [&l](const auto& other_one) { return other_one.get() == &l; });
-    if (all.empty()) listeners_.erase(l.key);
-    for (const auto& waiting : std::exchange(l.queue, {})) {
-        close_end(waiting, side::server, true);
+void world::close_listener(listening& l, descriptor* d) {
+    std::erase_if(l.owners, [d](const holder& h) { return h.d == d; });
+    if (--l.numbers != 0) return;
+    const auto all = listeners_.find(l.key);
+    std::erase_if(all->second, [&l](const auto& other_one) { return other_one.get() == &l; });
+    if (all->second.empty()) listeners_.erase(all);
+    for (const ref<link>& waiting : std::exchange(l.queue, {})) {
+        close_end(*waiting, side::server, true);
     }
 }
 
-std::expected<int, error> world::open_stream(const endpoint&) {
+std::expected<int, error> world::open_stream() {
+    if (mishap(options.faults.no_descriptors)) return std::unexpected(failure(EMFILE, "socket"));
     return new_node({});
+}
+
+std::expected<int, error> world::duplicate(int fd) {
+    const node* n = find(fd);
+    if (n == nullptr || !n->listener) return std::unexpected(failure(EBADF, "duplicate"));
+    node twin;
+    twin.listener = n->listener;
+    auto number = new_node(std::move(twin));
+    if (number) ++find(*number)->listener->numbers;
+    return number;
 }
 
 std::expected<endpoint, error> world::local_endpoint(int fd) {
     const node* n = find(fd);
     if (n == nullptr) return std::unexpected(failure(EBADF, "getsockname"));
-    if (n->listener != nullptr) return n->listener->at;
-    if (n->connection == nullptr) return endpoint{};
+    if (n->listener) return n->listener->at;
+    if (n->socket) return n->socket->at;
+    if (!n->connection) return endpoint{};
     return n->which == side::client ? n->connection->local : n->connection->remote;
 }
 
-std::expected<void, error> world::attach(descriptor& d, int fd) {
+std::expected<void, error> world::attach(descriptor& d, int fd, loop_view& home) {
     node* n = find(fd);
     if (n == nullptr) return std::unexpected(failure(EBADF, "attach"));
-    if (n->listener != nullptr)
-        n->listener->owner = &d;
-    else if (n->connection != nullptr)
-        n->connection->at(n->which).owner = &d;
-    n->owner = &d;
+    if (n->connection && out_of_memory(fd)) {
+        // Whoever could not take this one may turn away the next.
+        if (listening* l = who_listens(n->connection->remote)) l->refused_one = true;
+        return std::unexpected(failure(ENOMEM, "attach"));
+    }
+    n->owner = {&d, &home};
+    if (n->listener)
+        n->listener->owners.push_back(n->owner);
+    else if (n->socket)
+        n->socket->owner = n->owner;
+    else if (n->connection)
+        n->connection->at(n->which).owner = n->owner;
     d.fd = fd;
     d.flags = 0;
     return {};
@@ -222,20 +270,32 @@ void world::close(int fd, bool reset) {
     const node closed = std::exchange(*n, {});
     free_.push_back(fd);
     --open_;
-    if (closed.listener != nullptr)
-        close_listener(*closed.listener);
-    else if (closed.connection != nullptr)
-        close_end(closed.connection, closed.which, reset);
+    if (closed.listener) {
+        close_listener(*closed.listener, closed.owner.d);
+    } else if (closed.socket) {
+        closed.socket->open = false;
+        closed.socket->owner = {};
+        sockets_.erase(closed.socket->key);
+    } else if (closed.connection) {
+        close_end(*closed.connection, closed.which, reset);
+    }
 }
 
 bool world::holds_back(int fd) {
-    if (!falters(4)) return false;
-    node* n = find(fd);
-    if (n == nullptr) return false;
-    if (n->listener == nullptr && n->connection == nullptr) return false;
-    schedule(n->listener != nullptr ? event_kind::poke_listener : event_kind::poke, now_,
-             n->connection, n->which, 0, n->listener);
+    if (!falters(4) && !interrupted()) return false;
+    poke(fd);
     return true;
+}
+
+void world::poke(int fd) {
+    node* n = find(fd);
+    if (n == nullptr) return;
+    if (n->listener)
+        schedule(event_kind::poke_listener, now_, *n->listener);
+    else if (n->socket)
+        schedule(event_kind::poke_socket, now_, *n->socket);
+    else if (n->connection)
+        schedule(event_kind::poke, now_, *n->connection, n->which);
 }
 
 }  // namespace coracle::testing::detail

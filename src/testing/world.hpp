@@ -1,135 +1,177 @@
 #pragma once
 
-#include "testing/link.hpp"
+#include "testing/event_queue.hpp"
 #include "testing/random.hpp"
 
 #include <coracle/testing/simulated_backend.hpp>
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace coracle::testing::detail {
 
-enum class event_kind : std::uint8_t {
-    bytes,        ///< a piece arrives
-    finish,       ///< the end of a direction arrives
-    reset,        ///< a reset arrives
-    room,         ///< the sender hears that bytes were taken
-    call,         ///< a client arrives at a listener
-    established,  ///< the client hears that it is connected
-    refused,      ///< the client hears that nobody listens
-    poke,         ///< what an end waits for is tried again
-    poke_listener,
-};
-
-/// Something that will happen. Events of one moment happen in the order in which they were made.
-struct event {
-    time_point at;
-    std::uint64_t sequence;
-    event_kind kind;
-    side towards;
-    std::size_t amount;
-    std::shared_ptr<detail::link> on;
-    std::shared_ptr<listening> listener;
-
-    bool after(const event& e) const noexcept {
-        return at != e.at ? at > e.at : sequence > e.sequence;
-    }
-};
-
-/// The simulated world: its clock, what will happen, its listeners and connections.
+/// The simulated world: its clock, what will happen, its sockets, names and mishaps.
 class world {
 public:
     explicit world(const simulation_options& o);
-    virtual ~world() = default;
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
 
     // The clock.
     time_point now() const noexcept { return now_; }
+    duration elapsed() const noexcept { return now_ - start_; }
     std::int64_t wall_clock() const noexcept;
     std::uint64_t random() noexcept { return for_programs_.next(); }
-    /// Lets time pass until `until` or until something happens. False in a deadlock.
+    /// Lets time pass until `until`, a turn's time at least, or until something happens. False in a
+    /// deadlock.
     bool pass(time_point until);
+    // What these find out of bounds is a failure.
+    void count_turn();
+    void check_time();
+    void fail(const std::string& why);
+    void stuck(const std::string& why);
 
     // Descriptors.
     std::expected<int, error> listen(endpoint& at, const socket_options& o);
-    std::expected<int, error> open_stream(const endpoint& peer);
+    std::expected<int, error> open_stream();
+    std::expected<int, error> open_datagram(endpoint& at);
     std::expected<endpoint, error> local_endpoint(int fd);
-    std::expected<void, error> attach(descriptor& d, int fd);
+    std::expected<int, error> duplicate(int fd);
+    std::expected<void, error> attach(descriptor& d, int fd, loop_view& home);
     void close(int fd, bool reset);
     std::size_t open_descriptors() const noexcept { return open_; }
 
     // Operations. Each tries once: a count or a negated errno, -EAGAIN when it has to wait.
     std::int64_t try_accept(address_operation& op);
     std::int64_t begin_connect(address_operation& op);
+    std::int64_t try_connect(int fd);
     std::int64_t try_receive(receive_operation& op);
     std::int64_t try_send_all(send_operation& op);
     std::int64_t try_send_file(send_file_operation& op);
+    std::int64_t try_receive_from(datagram_operation& op);
+    std::int64_t try_send_to(datagram_operation& op);
     std::int64_t send_some(int fd, std::string_view bytes);
     void shut_output(int fd);
     bool hung_up(int fd);
 
+    // Names.
+    void add_name(std::string_view host, std::vector<net::address> addresses, duration ttl);
+    void fail_name(std::string_view host, int number, duration after);
+    void delay_names(duration least, duration most) noexcept;
+    ref<resolution> ask(resolve_operation& op, loop_view& home);
+    std::int64_t answer_to(resolve_operation& op);
+    void black_hole(const net::address& to, bool on);
+
+    // Chance and mishaps.
+    std::uint64_t draw(std::uint64_t most) noexcept { return chance_.up_to(most); }
     /// Whether an operation that could complete at once shall wait instead; if so, it is tried
     /// again in the next turn.
     bool holds_back(int fd);
+    /// Whether a try or a wait is interrupted.
+    bool interrupted() { return mishap(options.faults.interruptions); }
+    /// Has what waits on `fd` tried again in the next turn.
+    void poke(int fd);
     /// For a short count, or a refusal to send at once.
     bool falters(std::uint64_t one_in) { return options.split && chance_.one_in(one_in); }
     std::size_t part_of(std::size_t n) { return 1 + chance_.up_to(n - 1); }
+    /// The errno with which `op`, which begins, shall fail, or 0.
+    int fault_of(const io_operation& op);
+    /// Whether memory runs out for what is done with `fd`.
+    bool out_of_memory(int fd);
+    fault_set faults_on(const net::address& client) const;
+    std::uint64_t submitted(opcode kind) const noexcept {
+        return submitted_[static_cast<unsigned>(kind)];
+    }
 
     std::uint64_t trace() const noexcept { return trace_; }
-
-    /// Completes what waits on a descriptor, if it can. The backend's.
-    class completer {
-    public:
-        virtual void input_ready(descriptor& d) noexcept = 0;
-        virtual void output_ready(descriptor& d) noexcept = 0;
-        virtual void connected(descriptor& d, std::int64_t result) noexcept = 0;
-
-    protected:
-        ~completer() = default;
-    };
-    completer* completes = nullptr;
+    void note_turn(unsigned loop);
 
     simulation_options options;
+    std::vector<loop_view*> views;
+    simulated_backend::failure_handler failed = nullptr;
+    void* failed_user = nullptr;
 
 private:
+    struct name {
+        std::vector<net::address> addresses;
+        duration ttl{};
+        int failure = 0;
+        duration after{};
+    };
+
     node* find(int fd) noexcept;
     std::expected<int, error> new_node(node n);
-    void schedule(event_kind kind, time_point at, const std::shared_ptr<link>& on, side towards,
-                  std::size_t amount = 0, std::shared_ptr<listening> listener = nullptr);
+    std::uint16_t next_port() noexcept;
+    bool mishap(std::uint32_t one_in) { return one_in != 0 && mishaps_.one_in(one_in); }
     duration latency();
     time_point next_due(pipe& p);
-    void send_reset(const std::shared_ptr<link>& l, side towards);
-    std::size_t cut(std::size_t n, cutting how);
-    cutting choose_cutting();
+    void schedule(event_kind kind, time_point at, subject& on, side towards = side::client,
+                  std::uint64_t amount = 0) {
+        events_.push(kind, at, on, towards, amount);
+    }
 
-    void happen(event& e);
-    void bytes_arrive(const std::shared_ptr<link>& l, side towards);
+    void happen_until_now();
+    void happen(const event& e);
+    void happen_to(link& l, const event& e);
+
+    // Streams.
+    endpoint client_endpoint(const endpoint& remote);
+    void plan_faults(link& l);
+    void strike(link& l);
+    void mark(link& l, fault f);
+    void stall(link& l, pipe& out);
+    void call_arrives(link& l);
+    void bytes_arrive(link& l, side towards, std::size_t amount);
     void finish_arrives(link& l, side towards);
     void reset_arrives(link& l, side towards);
-    void call_arrives(const std::shared_ptr<link>& l);
-    std::shared_ptr<listening> who_listens(const endpoint& at);
-    void close_listener(listening& l);
-    void close_end(const std::shared_ptr<link>& l, side which, bool reset);
-    void wake_end(end& e);
-    void note(event_kind kind, const link* l, std::uint64_t amount, std::string_view bytes = {});
+    void send_reset(link& l, side towards);
+    std::size_t room_for(const pipe& out) const noexcept;
+    std::size_t cut(std::size_t n, cutting how);
+    cutting choose_cutting();
+    listening* who_listens(const endpoint& at);
+    void close_listener(listening& l, descriptor* d);
+    void close_end(link& l, side which, bool reset);
+    void wake(const holder& h);
+
+    // Datagrams.
+    ref<datagram_socket> who_receives(const endpoint& at);
+    void send_datagram(datagram_socket& to, datagram what);
+    void datagram_arrives(datagram_socket& to, datagram what);
+
+    void note(const event& e, std::uint64_t id, std::string_view bytes = {});
+    void mix(std::uint64_t word) noexcept;
+    void tell(const std::string& line);
 
     static constexpr int first_number = 1'000'000;  ///< so that none is mistaken for a real one
 
     time_point now_;
     time_point start_;
+    time_point ends_;
+    std::uint64_t turns_left_;
+    bool has_failed_ = false;
     random_source chance_;
     random_source for_programs_;
-    std::vector<event> events_;  ///< a heap
-    std::uint64_t sequence_ = 0;
+    random_source mishaps_;
+    event_queue events_;
     std::vector<node> nodes_;
     std::vector<int> free_;
     std::size_t open_ = 0;
-    std::map<std::string, std::vector<std::shared_ptr<listening>>> listeners_;
+    std::map<std::string, std::vector<ref<listening>>, std::less<>> listeners_;
+    std::map<std::string, ref<datagram_socket>, std::less<>> sockets_;
+    std::map<std::string, name, std::less<>> names_;
+    std::map<std::string, fault_set, std::less<>> faulty_;
+    std::vector<net::address> black_holes_;
+    duration name_delay_min_;
+    duration name_delay_max_;
     std::uint64_t links_ = 0;
+    std::uint64_t submitted_[static_cast<unsigned>(opcode::writable) + 1] = {};
     std::uint16_t last_port_ = 49151;
     std::uint64_t trace_ = 0xcbf29ce484222325;
 };
+
+/// Text of this address with another port.
+net::address with_port(const net::address& a, unsigned port);
+bool has_port(const net::address& a) noexcept;
 
 }  // namespace coracle::testing::detail

@@ -1,4 +1,5 @@
-// What one small keep-alive exchange may cost: no allocation, one recv, one send and one wait.
+// What one small keep-alive exchange may cost: no allocation, one recv, one send and one wait; with
+// io_uring the recv is the kernel's own.
 
 #include "support/allocation_count.hpp"
 #include "support/served.hpp"
@@ -15,6 +16,7 @@ constexpr unsigned warm_up = 2'000;
 constexpr unsigned measured = 10'000;
 
 struct figures {
+    std::string_view backend;
     std::size_t allocations = 0;
     std::uint64_t system_calls = 0;
     std::uint64_t waits = 0;
@@ -22,9 +24,14 @@ struct figures {
     /// Of the loop whose thread this is.
     static figures now() {
         const backend_counters& c = loop::current()->backend().counters();
-        return {testing::allocations(), c.system_calls, c.waits};
+        return {loop::current()->backend().name(), testing::allocations(), c.system_calls, c.waits};
     }
 };
+
+/// System calls besides the wait for one read and its answer. A kernel before 6.0 needs the recv.
+unsigned calls_on(std::string_view backend) {
+    return backend == "uring" ? 1 : 2;
+}
 
 /// Says hello, and takes the figures when the measured requests begin and end.
 struct measured_hello {
@@ -97,7 +104,8 @@ TEST(system_calls, are_one_recv_one_send_and_one_wait_for_a_request) {
         testing::blocking_peer peer(server.port());
         ask(peer, one, warm_up + measured + 1, end);
     }
-    EXPECT_EQ(hello.after.system_calls - hello.before.system_calls, 2u * measured);
+    EXPECT_EQ(hello.after.system_calls - hello.before.system_calls,
+              calls_on(hello.after.backend) * measured);
     // A wait may also end by a timer of the loop.
     EXPECT_LE(hello.after.waits - hello.before.waits, measured + measured / 100);
 }
@@ -123,7 +131,8 @@ TEST(system_calls, are_shared_by_the_requests_of_one_read) {
             ASSERT_EQ(hello.requests.load(), (i + 1) * depth);
         }
     }
-    EXPECT_EQ(hello.after.system_calls - hello.before.system_calls, 2u * measured / depth);
+    EXPECT_EQ(hello.after.system_calls - hello.before.system_calls,
+              calls_on(hello.after.backend) * measured / depth);
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ class Server:
                                         preexec_fn=limit)
         # The pipe is read to its end, so that a server that reports much does not wait for us.
         self.errors = []
+        self.heard = threading.Condition()
         self.reader = threading.Thread(target=self._read_errors, daemon=True)
         self.reader.start()
         line = self.process.stdout.readline().decode()
@@ -76,7 +77,15 @@ class Server:
 
     def _read_errors(self):
         for line in self.process.stderr:
-            self.errors.append(line.decode(errors="replace"))
+            with self.heard:
+                self.errors.append(line.decode(errors="replace"))
+                self.heard.notify_all()
+
+    def wait_for_error(self, pattern):
+        """What it has said on standard error, once that holds the pattern."""
+        with self.heard:
+            self.heard.wait_for(lambda: re.search(pattern, "".join(self.errors)), timeout=20)
+            return "".join(self.errors)
 
     def error_text(self):
         return "".join(self.errors)

@@ -9,7 +9,7 @@ namespace coracle::testing {
 
 /// A backend without a system: time stands still while tasks run, and jumps to the next timer when
 /// they all wait. A test of timers therefore takes no time, and gives the same times every run.
-class virtual_backend final : public backend {
+class virtual_backend : public backend {
 public:
     std::string_view name() const noexcept override { return "virtual"; }
     void wait(time_point until) noexcept override {

@@ -1,3 +1,4 @@
+#include "doctor_command.hpp"
 #include "serve_command.hpp"
 #include "settings.hpp"
 
@@ -17,6 +18,7 @@ constexpr const char* about = R"(coracle: an HTTP server for the files of a dire
 
   coracle serve              the welcome page on http://127.0.0.1:8080
   coracle serve public       the files of the directory public
+  coracle doctor             what this machine can do, and what to change
 )";
 
 constexpr const char* footer = "`coracle serve --help` says what can be chosen.";
@@ -31,18 +33,26 @@ with a dot are hidden. Without DIR, a welcome page shows live figures of the ser
 constexpr const char* serve_footer = R"(Signals:
   SIGINT, SIGTERM  stop accepting, finish what is under way (--drain), print a report;
                    a second one cuts
+  SIGUSR1          print every live task, and what it waits for, to standard error
 
 Environment:
   CORACLE_LOG      what is logged to standard error: a level (trace, debug, info, warning, error,
                    off) for all, or for layers: info, or warning,http=debug,net=trace. Default:
                    warning
-  CORACLE_BACKEND  how to wait for the system: automatic or epoll. Default: automatic
+  CORACLE_BACKEND  how to wait for the system: automatic, uring, epoll or poll. Default:
+                   automatic; `coracle doctor` says which that is
 
 Examples:
   coracle serve
   coracle serve public --listen :8000
   coracle serve public --listen 127.0.0.1:8080 --listen [::1]:8080 --access-log
   coracle serve public --listen unix:/run/site.sock --access-log=access.log --threads 2 --pin)";
+
+constexpr const char* doctor_about = R"(Say what this machine can do for a server.
+
+Prints the kernel, which backends work and which is chosen, the features of the kernel that it uses,
+and the limits of the system, with what to change where one is low.
+)";
 
 // Lists a command by the first line of its description.
 class formatter : public CLI::Formatter {
@@ -107,6 +117,9 @@ int main(int argc, char** argv) {
     serve.set_help_flag("-h,--help", "Print this help and exit");
     add_serve_options(serve, settings, directory, access_log);
 
+    CLI::App& doctor = *app.add_subcommand("doctor", doctor_about);
+    doctor.set_help_flag("-h,--help", "Print this help and exit");
+
     if (argc < 2) {
         std::fputs(app.help().c_str(), stderr);
         return 2;
@@ -119,7 +132,10 @@ int main(int argc, char** argv) {
     if (serve.count("DIR") != 0) settings.directory = directory;
     if (serve.count("--access-log") != 0) settings.access_log = access_log;
     try {
-        coracle::tool::serve(settings);
+        if (doctor.parsed())
+            coracle::tool::doctor();
+        else
+            coracle::tool::serve(settings);
         return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "coracle: %s\n", e.what());

@@ -9,6 +9,7 @@
 #include <coracle/net/descriptor_limit.hpp>
 #include <coracle/net/listener.hpp>
 #include <coracle/runtime/signals.hpp>
+#include <coracle/runtime/task_dump.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -90,12 +91,23 @@ task<> stop_on_signal(signal_set& signals, http::server& s, runtime& rt) {
     rt.stop();
 }
 
+task<> dump_on_signal(signal_set& signals, runtime& rt) {
+    for (;;) {
+        co_await signals.next();
+        for (std::size_t i = 0; i != rt.loops(); ++i) {
+            rt.at(i).post([&l = rt.at(i)] {
+                const std::string text = dump_tasks(l);
+                std::fwrite(text.data(), 1, text.size(), stderr);
+            });
+        }
+    }
+}
+
 http::server_options server_options_of(const serve_settings& settings) {
     http::server_options o;
     o.listen = joined(settings.listen);
     o.loops = settings.threads;
     o.pin = settings.pin;
-    o.backend = backend_from_environment();
     o.timeouts.drain =
         std::chrono::duration_cast<duration>(std::chrono::duration<double>(settings.drain_seconds));
     return o;
@@ -143,11 +155,13 @@ void serve(const serve_settings& settings) {
     net::raise_descriptor_limit();
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
+    signal_set dump_signal{SIGUSR1};
     runtime_options on;
     on.loops = options.loops;
     on.pin = options.pin;
     on.backend = options.backend;
     on.log = &log;
+    on.stall_limit = std::chrono::milliseconds(100);
     runtime rt(on);
     check_ports_are_free(rt, settings.listen);
     http::server s(std::move(target), std::move(options));
@@ -162,6 +176,7 @@ void serve(const serve_settings& settings) {
         if (l.index() == 0) {
             live.begin(l);
             spawn([&] { return stop_on_signal(signals, s, rt); }, "signals");
+            spawn([&] { return dump_on_signal(dump_signal, rt); }, "dump signal");
         }
         co_await s.run(l);
     });

@@ -26,18 +26,4 @@ void configure_log(logger& log) {
                   "; for example CORACLE_LOG=info or CORACLE_LOG=warning,http=debug)");
 }
 
-backend_kind backend_from_environment() {
-    constexpr std::pair<const char*, backend_kind> kinds[] = {
-        {"automatic", backend_kind::automatic}, {"epoll", backend_kind::epoll}};
-    const char* text = std::getenv("CORACLE_BACKEND");
-    if (text == nullptr || *text == '\0') return backend_kind::automatic;
-    std::string known;
-    for (const auto& [name, kind] : kinds) {
-        if (std::string(name) == text) return kind;
-        known += known.empty() ? name : std::string(", ") + name;
-    }
-    throw failure("CORACLE_BACKEND: there is no backend '" + std::string(text) + "' (" + known +
-                  ")");
-}
-
 }  // namespace coracle::tool

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <coracle/base/log.hpp>
-#include <coracle/runtime/backend.hpp>
 
 #include <stdexcept>
 
@@ -16,8 +15,5 @@ public:
 /// Levels and sink of `log` from the environment variable CORACLE_LOG; without it, warnings and
 /// errors are shown. Throws `failure` when it cannot be read.
 void configure_log(logger& log);
-
-/// The backend that CORACLE_BACKEND names. Throws `failure` for an unknown one.
-backend_kind backend_from_environment();
 
 }  // namespace coracle::tool

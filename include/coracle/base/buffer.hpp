@@ -19,43 +19,50 @@ public:
     static constexpr std::size_t default_capacity = 16 * 1024;
 
     buffer() noexcept = default;
-    explicit buffer(std::size_t capacity)
-        : capacity_(static_cast<std::uint32_t>(block_pool::rounded(capacity))) {
+    explicit buffer(std::size_t capacity) {
         // With the usual size spelled out, the compiler knows the list that it comes from.
-        block_ = static_cast<char*>(capacity_ == default_capacity
-                                        ? detail::allocate_block(default_capacity)
-                                        : detail::allocate_block(capacity_));
+        if (capacity == default_capacity) {
+            own_.block = static_cast<char*>(detail::allocate_block(default_capacity));
+            own_.capacity = default_capacity;
+        } else {
+            const std::size_t size = block_pool::rounded(capacity);
+            own_.block = static_cast<char*>(detail::allocate_block(size));
+            own_.capacity = static_cast<std::uint32_t>(size);
+        }
     }
-    buffer(buffer&& other) noexcept
-        : block_(std::exchange(other.block_, nullptr)), begin_(std::exchange(other.begin_, 0)),
-          end_(std::exchange(other.end_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
-    buffer& operator=(buffer&& other) noexcept {
+    /// Takes over a block of `default_capacity` bytes from `detail::allocate_block`, of which the
+    /// bytes from `begin` to `end` are filled.
+    static buffer adopt(char* block, std::size_t begin, std::size_t end) noexcept {
+        buffer b;
+        b.own_ = {block, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end),
+                  static_cast<std::uint32_t>(default_capacity)};
+        return b;
+    }
+    buffer(buffer&& other) noexcept : own_(std::exchange(other.own_, {})) {}
+    [[gnu::always_inline]] buffer& operator=(buffer&& other) noexcept {
         if (this != &other) {
             release();
-            block_ = std::exchange(other.block_, nullptr);
-            begin_ = std::exchange(other.begin_, 0);
-            end_ = std::exchange(other.end_, 0);
-            capacity_ = std::exchange(other.capacity_, 0);
+            own_ = std::exchange(other.own_, {});
         }
         return *this;
     }
     ~buffer() { release(); }
 
-    explicit operator bool() const noexcept { return block_ != nullptr; }
-    bool empty() const noexcept { return begin_ == end_; }
-    std::size_t size() const noexcept { return end_ - begin_; }
-    std::size_t capacity() const noexcept { return capacity_; }
-    const char* data() const noexcept { return block_ + begin_; }
+    explicit operator bool() const noexcept { return own_.block != nullptr; }
+    bool empty() const noexcept { return own_.begin == own_.end; }
+    std::size_t size() const noexcept { return own_.end - own_.begin; }
+    std::size_t capacity() const noexcept { return own_.capacity; }
+    const char* data() const noexcept { return own_.block + own_.begin; }
     /// The bytes not consumed yet; valid until the buffer is changed or destroyed.
-    std::string_view view() const noexcept { return {block_ + begin_, size()}; }
+    std::string_view view() const noexcept { return {own_.block + own_.begin, size()}; }
 
     /// Drops `n` bytes at the front, at most `size()`.
-    void consume(std::size_t n) noexcept { begin_ += static_cast<std::uint32_t>(n); }
+    void consume(std::size_t n) noexcept { own_.begin += static_cast<std::uint32_t>(n); }
 
-    char* spare() noexcept { return block_ + end_; }
-    std::size_t spare_size() const noexcept { return capacity_ - end_; }
+    char* spare() noexcept { return own_.block + own_.end; }
+    std::size_t spare_size() const noexcept { return own_.capacity - own_.end; }
     /// Declares `n` bytes behind the last one as written, at most `spare_size()`.
-    void commit(std::size_t n) noexcept { end_ += static_cast<std::uint32_t>(n); }
+    void commit(std::size_t n) noexcept { own_.end += static_cast<std::uint32_t>(n); }
 
     /// Makes room for `n` more bytes, moving what is held to a larger block when it must.
     void reserve_spare(std::size_t n) {
@@ -68,35 +75,33 @@ public:
         commit(bytes.size());
     }
 
-    void swap(buffer& other) noexcept {
-        std::swap(block_, other.block_);
-        std::swap(begin_, other.begin_);
-        std::swap(end_, other.end_);
-        std::swap(capacity_, other.capacity_);
-    }
+    void swap(buffer& other) noexcept { std::swap(own_, other.own_); }
 
     /// Drops all bytes and keeps the block.
-    void clear() noexcept { begin_ = end_ = 0; }
+    void clear() noexcept { own_.begin = own_.end = 0; }
 
     /// Gives the block back at once; the buffer is then empty.
     void release() noexcept {
-        if (block_ == nullptr) return;
-        if (capacity_ == default_capacity) {
-            detail::deallocate_block(block_, default_capacity);
+        if (own_.block == nullptr) return;
+        if (own_.capacity == default_capacity) {
+            detail::deallocate_block(own_.block, default_capacity);
         } else {
-            detail::deallocate_block(block_, capacity_);
+            detail::deallocate_block(own_.block, own_.capacity);
         }
-        block_ = nullptr;
-        begin_ = end_ = capacity_ = 0;
+        own_ = {};
     }
 
 private:
     void make_room(std::size_t n);
 
-    char* block_ = nullptr;
-    std::uint32_t begin_ = 0;
-    std::uint32_t end_ = 0;
-    std::uint32_t capacity_ = 0;
+    /// Moved as one: a third of the instructions that its members cost apart.
+    struct parts {
+        char* block = nullptr;
+        std::uint32_t begin = 0;
+        std::uint32_t end = 0;
+        std::uint32_t capacity = 0;
+    };
+    parts own_;
 };
 
 }  // namespace coracle

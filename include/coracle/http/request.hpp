@@ -140,7 +140,8 @@ struct request::parts {
 };
 
 inline void request::clear() noexcept {
-    assign(parts());
+    // What `assign` sets for the next one may stand until then.
+    param_count_ = 0;
     fields_.clear();
     body_ = received_body();
 }

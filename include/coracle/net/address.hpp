@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,12 @@ public:
     net::family family() const noexcept { return family_; }
     /// 0 for a Unix socket.
     std::uint16_t port() const noexcept { return port_; }
+    void set_port(std::uint16_t port) noexcept { port_ = port; }
+    /// The 4 or 16 bytes of the address as they stand in packets; none for a Unix socket.
+    std::span<const std::uint8_t> bytes() const noexcept {
+        if (family_ == net::family::v4) return {bytes_.data(), 4};
+        return {bytes_.data(), family_ == net::family::v6 ? 16u : 0u};
+    }
     bool is_loopback() const noexcept;
     /// The address without the port, as in a log: "127.0.0.1", "::1", "unix:/path".
     std::string host() const;

@@ -21,6 +21,12 @@ public:
         return owner_->backend().watch_hangup(descriptor_, w);
     }
     const address& peer() const noexcept override { return peer_; }
+    /// Our own end, as the system knows it.
+    std::expected<address, error> local() const {
+        auto e = owner_->backend().local_endpoint(descriptor_.fd);
+        if (!e) return std::unexpected(std::move(e).error());
+        return address::from(*e);
+    }
     loop& owner() const noexcept override { return *owner_; }
     bool start(io_operation& op) noexcept override {
         op.on = &descriptor_;

@@ -3,6 +3,7 @@
 #include <coracle/base/buffer.hpp>
 #include <coracle/base/error.hpp>
 #include <coracle/base/intrusive_list.hpp>
+#include <coracle/base/tally.hpp>
 #include <coracle/runtime/clock.hpp>
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle {
 
@@ -48,6 +50,7 @@ struct descriptor {
     io_operation* input = nullptr;   ///< waits until it can read, accept
     io_operation* output = nullptr;  ///< waits until it can write, connect
     hangup_watch* watch = nullptr;   ///< hears when the peer has closed
+    void* state = nullptr;           ///< the backend's
 
     descriptor() noexcept = default;
     descriptor(const descriptor&) = delete;
@@ -56,13 +59,16 @@ struct descriptor {
 };
 
 enum class opcode : std::uint8_t {
-    accept,     ///< result: the new descriptor's number; `peer` is filled
-    connect,    ///< to `peer`
-    receive,    ///< into `into`, whose block is taken when there are bytes; result 0: end
-    send,       ///< all of `slices`, which are used up as it goes
-    send_file,  ///< `file_size` bytes of `file` from `file_offset`
-    readable,   ///< a foreign descriptor
-    writable,   ///< a foreign descriptor
+    accept,        ///< result: the new descriptor's number; `peer` is filled
+    connect,       ///< to `peer`
+    receive,       ///< into `into`, whose block is taken when there are bytes; result 0: end
+    send,          ///< all of `slices`, which are used up as it goes
+    send_file,     ///< `file_size` bytes of `file` from `file_offset`
+    receive_from,  ///< one datagram into `into`; `peer` is filled
+    send_to,       ///< one datagram, `bytes`, to `peer`
+    resolve,       ///< `host` to `found`, where the backend knows names of its own
+    readable,      ///< a foreign descriptor
+    writable,      ///< a foreign descriptor
 };
 
 /// One asynchronous operation, embedded in its awaiter. The backend owns it between `submit`
@@ -77,6 +83,9 @@ struct io_operation : list_hook {
     callback completed = nullptr;
 
     io_operation(opcode c, callback done) noexcept : code(c), completed(done) {}
+    /// Before it is submitted.
+    io_operation(io_operation&& other) noexcept
+        : list_hook(), code(other.code), completed(other.completed) {}
 };
 
 struct receive_operation : io_operation {
@@ -105,26 +114,85 @@ struct address_operation : io_operation {
     endpoint peer;
 };
 
+/// A datagram: received into `into`, whose block is taken when there is one, and cut at `capacity`;
+/// or sent from `bytes`, whole or not at all.
+struct datagram_operation : io_operation {
+    datagram_operation(opcode c, callback done) noexcept : io_operation(c, done) {}
+    endpoint peer;
+    buffer into;
+    std::size_t capacity = 65'535;
+    slice bytes;
+    bool truncated = false;
+};
+
+/// The addresses of a host. A backend that knows no names of its own completes it at once with
+/// -ENOSYS, and the resolver asks the system's name servers.
+struct resolve_operation : io_operation {
+    explicit resolve_operation(callback done) noexcept : io_operation(opcode::resolve, done) {}
+    std::string_view host;        ///< without a trailing dot
+    int family = 0;               ///< AF_INET or AF_INET6
+    std::vector<endpoint> found;  ///< port 0; empty with result -ENOENT when there is no such host
+    duration ttl{};               ///< how long the answer holds
+};
+
 struct foreign_operation : io_operation {
     foreign_operation(opcode c, callback done) noexcept : io_operation(c, done) {}
     int fd = -1;
     bool reported = false;
 };
 
-/// How to open a listening or connecting socket.
+/// Probes of a connection on which nothing moves. Units are seconds; 0: the system's.
+struct keep_alive_options {
+    bool on = false;        ///< SO_KEEPALIVE
+    unsigned idle = 0;      ///< of silence before the first probe (TCP_KEEPIDLE)
+    unsigned interval = 0;  ///< between two probes (TCP_KEEPINTVL)
+    unsigned count = 0;     ///< unanswered probes that end the connection (TCP_KEEPCNT)
+};
+
+/// The name of a network device, such as "eth0"; what is too long for one is cut.
+struct device_name {
+    char text[16] = {};
+
+    constexpr device_name() noexcept = default;
+    constexpr device_name(const char* name) noexcept : device_name(std::string_view(name)) {}
+    constexpr device_name(std::string_view name) noexcept {
+        for (std::size_t i = 0; i != name.size() && i + 1 != sizeof text; ++i) text[i] = name[i];
+    }
+};
+
+/// How to open a listening or connecting socket. Of what the system refuses, the size of buffers,
+/// `no_delay`, `keep_alive` and the timeout are let pass; all else is an error. What a listener
+/// has, the sockets that it accepts inherit.
 struct socket_options {
     bool reuse_port = false;       ///< several listeners share one address (SO_REUSEPORT)
     bool v6_only = false;          ///< an IPv6 listener takes no IPv4 connections
     bool no_delay = true;          ///< TCP_NODELAY
     int backlog = 4096;            ///< connections that wait for accept
     unsigned user_timeout_ms = 0;  ///< TCP_USER_TIMEOUT; 0: the system's
+    keep_alive_options keep_alive;
+    int send_buffer = 0;     ///< SO_SNDBUF, bytes; 0: the system chooses and adapts
+    int receive_buffer = 0;  ///< SO_RCVBUF, bytes; 0: the system chooses and adapts
+    /// The first bytes travel with the first packet (TCP_FASTOPEN_CONNECT, RFC 7413): a connect
+    /// then completes at once and a failure shows at the first send. Only for what may arrive
+    /// twice.
+    bool fast_open = false;
+    int fast_open_queue = 0;   ///< of a listener: connections begun so (TCP_FASTOPEN); 0: none
+    int type_of_service = -1;  ///< IP_TOS, IPV6_TCLASS; -1: the system's
+    unsigned mark = 0;         ///< SO_MARK, for routing; needs CAP_NET_ADMIN; 0: none
+    /// Where a connecting socket comes from: an address, as `net::address::to_endpoint` gives it,
+    /// with a port or 0. Size 0: the system chooses.
+    endpoint local{};
+    /// A connecting socket's port is one of these (IP_LOCAL_PORT_RANGE, kernels since 6.3); 0: any.
+    std::uint16_t first_local_port = 0;
+    std::uint16_t last_local_port = 0;
+    device_name device;  ///< only through this device (SO_BINDTODEVICE); empty: any
 };
 
-/// What a backend did, for `/debug` pages and tests. One writer; read relaxed.
+/// What a backend did, for reports and tests. From any thread.
 struct backend_counters {
-    std::uint64_t waits = 0;
-    std::uint64_t events = 0;
-    std::uint64_t system_calls = 0;
+    tally waits;         ///< times that it asked the system for events
+    tally events;        ///< events that it was told of
+    tally system_calls;  ///< others than these waits
 };
 
 /// The system, as a loop sees it: sockets, readiness, both clocks and randomness. One object a
@@ -160,6 +228,10 @@ public:
     /// Opens a stream socket fit for `connect` to `peer`.
     virtual std::expected<int, error> open_stream(const endpoint& peer,
                                                   const socket_options& o) noexcept = 0;
+    /// Opens a datagram socket bound to `at`; `at` then holds the real port.
+    virtual std::expected<int, error> open_datagram(endpoint&, const socket_options&) noexcept {
+        return std::unexpected(error(std::errc::operation_not_supported, "open_datagram"));
+    }
     virtual std::expected<endpoint, error> local_endpoint(int fd) noexcept = 0;
     /// A second number for the socket of `d`, which may belong to another loop.
     virtual std::expected<int, error> duplicate(const descriptor&) noexcept {
@@ -179,16 +251,43 @@ public:
     virtual std::int64_t try_send(descriptor& d, slice bytes) noexcept = 0;
     /// Sends FIN.
     virtual void shutdown_output(descriptor& d) noexcept = 0;
+    /// Accepts a connection that waits at this listener, and closes it; nothing when there is none.
+    virtual void turn_away(descriptor&) noexcept {}
     /// Closes a number that was accepted and not attached.
     virtual void discard(int fd) noexcept = 0;
 
     const backend_counters& counters() const noexcept { return counters_; }
+    /// Whether it waits in the system at this moment, as far as another thread can say.
+    bool is_waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+    /// Called when a thread begins to use it.
+    virtual void enters_thread() noexcept {}
+    /// The processor time that the thread which uses it has spent since it began to; from any
+    /// thread. Zero when that thread has ended.
+    virtual duration processor_time() const noexcept { return duration::zero(); }
 
 protected:
+    /// Stands around the call that waits.
+    class waiting_mark {
+    public:
+        explicit waiting_mark(backend& b) noexcept : backend_(b) {
+            ++b.counters_.waits;
+            b.waiting_.store(true, std::memory_order_relaxed);
+        }
+        waiting_mark(const waiting_mark&) = delete;
+        waiting_mark& operator=(const waiting_mark&) = delete;
+        ~waiting_mark() { backend_.waiting_.store(false, std::memory_order_relaxed); }
+
+    private:
+        backend& backend_;
+    };
+
     backend_counters counters_;
+
+private:
+    std::atomic<bool> waiting_{false};
 };
 
-enum class backend_kind : std::uint8_t { automatic, epoll };
+enum class backend_kind : std::uint8_t { automatic, uring, epoll, poll };
 
 /// Opens a backend of this kind. `automatic` takes the best one that works.
 std::expected<std::unique_ptr<backend>, error> make_backend(backend_kind kind);

@@ -101,6 +101,7 @@ public:
         task_ = std::move(t);
         context_.emplace(owner, parent);
         context_->name = name;
+        owner.runs(name);
         auto& promise = task_.handle().promise();
         promise.scope = this;
         promise.context = &*context_;
@@ -159,6 +160,7 @@ protected:
     }
     context& parent() const noexcept { return *frame_->context; }
     loop& owner() const noexcept { return parent().owner(); }
+    time_point awaiter_limit() const noexcept { return time_limit_of(*frame_); }
 
     /// `stopped`: there is nothing to give to the awaiter.
     std::coroutine_handle<> finish(bool stopped) noexcept {
@@ -167,12 +169,25 @@ protected:
         return std::noop_coroutine();
     }
 
+    /// Has `start_late` called in the next turn.
+    void start_in_next_turn() noexcept {
+        starts_late_ = true;
+        owner().enqueue(*this);
+    }
+
 private:
-    void run() noexcept override { stop_chain(*frame_); }
+    virtual void start_late() noexcept {}
+    void run() noexcept override {
+        if (std::exchange(starts_late_, false))
+            start_late();
+        else
+            stop_chain(*frame_);
+    }
 
     promise_base* frame_ = nullptr;
     std::coroutine_handle<> handle_;
     bool gives_errors_ = false;
+    bool starts_late_ = false;
 };
 
 /// The value or error of a child, other exceptions passing through.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/base/intrusive_list.hpp>
+#include <coracle/runtime/clock.hpp>
 
 #include <coroutine>
 #include <cstdint>
@@ -18,6 +19,8 @@ public:
     waiter() noexcept = default;
     waiter(waiter&&) noexcept = default;
     virtual void cancel() noexcept = 0;
+    /// What it waits for, for reports: a literal.
+    virtual const char* waits_for() const noexcept = 0;
 
 protected:
     ~waiter() = default;
@@ -40,6 +43,12 @@ public:
         cancelled_ = parent.cancelled_;
     }
 
+    /// Makes this stand beneath `parent` in reports, without being cancelled with it.
+    void attach_isolated(context& parent) noexcept {
+        parent.children_.push_back(*this);
+        isolated_ = true;
+    }
+
     bool cancelled() const noexcept { return cancelled_; }
 
     /// Asks this context and all below it to stop. Sticky; idempotent.
@@ -53,16 +62,26 @@ public:
         if (waiting_ != nullptr) waiting_->cancel();
     }
 
-    void wait_on(waiter& w) noexcept { waiting_ = &w; }
+    void wait_on(waiter& w, time_point now) noexcept {
+        waiting_ = &w;
+        since_ = now;
+    }
     void done_waiting() noexcept { waiting_ = nullptr; }
+
+    // For reports.
+    const waiter* waiting() const noexcept { return waiting_; }
+    time_point waiting_since() const noexcept { return since_; }
+    intrusive_list<context>& children() noexcept { return children_; }
 
     const char* name = "";
 
 private:
     loop* owner_;
     waiter* waiting_ = nullptr;
+    time_point since_{};
     intrusive_list<context> children_;
     bool cancelled_ = false;
+    bool isolated_ = false;
 };
 
 /// Whoever started the first frame of a chain, and learns how the chain ends.
@@ -75,6 +94,8 @@ public:
     /// The chain was cancelled and waits for nothing any more. Called from the loop; destroys the
     /// frames.
     virtual void stopped() noexcept = 0;
+    /// The nearest deadline of those that were set around the chain; max when there is none.
+    virtual time_point time_limit() const noexcept { return time_point::max(); }
 
 protected:
     ~scope() = default;
@@ -87,6 +108,13 @@ struct promise_base {
     detail::scope* scope = nullptr;
     detail::context* context = nullptr;
 };
+
+/// The nearest deadline that stands around `frame`.
+inline time_point time_limit_of(const promise_base& frame) noexcept {
+    const promise_base* f = &frame;
+    while (f->scope == nullptr) f = f->parent;
+    return f->scope->time_limit();
+}
 
 /// Ends the chain of which `frame` is the innermost as stopped, up to the nearest scope.
 inline void stop_chain(promise_base& frame) noexcept {

@@ -15,6 +15,7 @@
 namespace coracle {
 
 class loop;
+class thread_pool;
 
 namespace detail {
 
@@ -32,7 +33,40 @@ protected:
     ~runnable() = default;
 };
 
+/// Something that any thread hands to a loop without an allocation. Posted to one loop at a time.
+class remote_runnable {
+public:
+    remote_runnable() noexcept = default;
+    remote_runnable(remote_runnable&&) noexcept {}  ///< while it is not posted
+    remote_runnable& operator=(remote_runnable&&) = delete;
+    /// Called on the loop, in a later turn. It may be posted again then, or destroyed.
+    virtual void arrived() noexcept = 0;
+    /// The loop ended before its turn came. It may be destroyed then.
+    virtual void dropped() noexcept = 0;
+
+    remote_runnable* next = nullptr;  ///< the loop's
+
+protected:
+    ~remote_runnable() = default;
+};
+
 }  // namespace detail
+
+/// What a loop has done since it was made.
+struct loop_statistics {
+    std::uint64_t turns = 0;
+    std::uint64_t waits = 0;         ///< times that it asked the system for events
+    std::uint64_t events = 0;        ///< what it was told of
+    std::uint64_t system_calls = 0;  ///< others than these waits
+    duration processor_time{};       ///< of its thread
+    duration age{};
+    /// The share of its age in which it was busy: near 1, it can take no more.
+    double busy() const noexcept {
+        return age > duration::zero() ? std::chrono::duration<double>(processor_time) /
+                                            std::chrono::duration<double>(age)
+                                      : 0;
+    }
+};
 
 /// An event loop: it waits for its backend, fires timers and resumes tasks, all on one thread.
 /// Only `post` and `stop` may be called from other threads.
@@ -60,11 +94,22 @@ public:
     const logger& log() const noexcept { return log_; }
 
     /// Runs `f` on this loop in a later turn. From any thread. `f` must not throw. What was posted
-    /// when the loop ends is destroyed without being run.
-    void post(unique_function<void()> f);
+    /// when the loop ends is destroyed without being run; so is `f`, before the call returns, on a
+    /// loop that has ended and was not reset: then it gives false.
+    bool post(unique_function<void()> f);
+    /// The same for `r`, which must live until it has arrived or was dropped. Allocates nothing.
+    /// False when the loop has ended; then nothing is called. Until it returns the loop is kept
+    /// from being destroyed, so what `r` makes happen may end the loop.
+    bool post(detail::remote_runnable& r) noexcept;
 
     /// Runs until `done` is true, after which it stops all tasks that are left and waits for them.
     void run_until(const bool& done);
+
+    /// One turn of `run_until(done)`; with null, of what comes after it. For whoever drives several
+    /// loops in one thread. Gives when the next is due: `time_point::min()` for at once.
+    time_point run_turn(const bool* done);
+    /// What follows the last `run_turn`: what is posted from now on is refused.
+    void end_turns() noexcept { close_posted(); }
 
     /// Asks every task of this loop to stop. From any thread.
     void stop();
@@ -76,11 +121,21 @@ public:
     /// The context beneath which detached tasks run.
     detail::context& root() noexcept { return root_; }
 
+    /// Where work that blocks is done; null: on the loop itself, as in a simulation.
+    thread_pool* offload_pool() const noexcept { return offload_pool_; }
+    void offload_to(thread_pool* pool) noexcept { offload_pool_ = pool; }
+
     /// Detached tasks that have not ended.
     void detached_started() noexcept { ++detached_; }
     void detached_ended() noexcept { --detached_; }
+    std::uint64_t detached() const noexcept { return detached_; }
 
     void enqueue(detail::runnable& r) noexcept { ready_.push_back(r); }
+    /// The same for one to whom another task has handed something over: in this turn if its share
+    /// allows, which saves the system call that ends a turn.
+    void hand_over(detail::runnable& r) noexcept { handed_.push_back(r); }
+    /// The same, never for this turn: what is enqueued by what was posted runs in the same one.
+    void enqueue_for_next_turn(detail::runnable& r) noexcept { later_.push_back(r); }
     /// A time in the past is now: a task that armed earlier ones again and again would hold up all
     /// other timers, which fire in order.
     void arm(detail::timer& t, time_point due) { timers_.arm(t, due < now_ ? now_ : due); }
@@ -97,22 +152,49 @@ public:
     /// Called where the loop hands control to a task.
     void refill_inline_budget() noexcept { inline_budget_ = inline_budget; }
 
+    /// Tasks that start tasks nest on the stack: to a depth that this bounds. When it gives false
+    /// the start has to come from the loop; else `start_ended` follows.
+    bool may_start_inline() noexcept {
+        if (nested_starts_ == nested_starts_limit) return false;
+        ++nested_starts_;
+        return true;
+    }
+    void start_ended() noexcept { --nested_starts_; }
+
     /// Completes `op` from the next turn on, with the result that it has.
     void complete_later(io_operation& op) noexcept { completed_.push_back(op); }
 
-    std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }
+    /// Notes whose turn it is, for reports of stalls: a literal.
+    void runs(const char* name) noexcept { running_.store(name, std::memory_order_relaxed); }
+    /// The task that runs, or ran last. From any thread.
+    const char* running() const noexcept { return running_.load(std::memory_order_relaxed); }
+
+    /// Whether it waits for events at this moment, as far as another thread can say.
+    bool is_waiting() const noexcept { return backend_->is_waiting(); }
+
+    /// Timers that are armed, but for the deadlines of connections.
+    std::size_t timers() const noexcept { return timers_.size(); }
+    /// From any thread.
+    loop_statistics statistics() const noexcept;
+    std::uint64_t turns() const noexcept { return turns_; }
 
 private:
-    struct posted;
+    struct posted_function;
     static constexpr unsigned inline_budget = 64;
+    static constexpr unsigned hand_overs = 256;
+    static constexpr unsigned nested_starts_limit = 32;
 
     void read_wall_clock() noexcept;
     void enter();
     void leave();
     void turn();
     void run_ready() noexcept;
+    void run_handed() noexcept;
     void run_posted() noexcept;
-    void drop_posted();
+    detail::remote_runnable* closed() noexcept;
+    static void drop(detail::remote_runnable* first) noexcept;
+    void drop_posted() noexcept;
+    void close_posted() noexcept;
     time_point next_wake(bool busy) const noexcept;
     bool over() const noexcept;
     void trim_when_idle() noexcept;
@@ -126,6 +208,8 @@ private:
     std::int64_t unix_time_ = 0;
     time_point next_second_ = time_point::min();
     intrusive_list<detail::runnable> ready_;
+    intrusive_list<detail::runnable> later_;
+    intrusive_list<detail::runnable> handed_;
     intrusive_list<io_operation> completed_;
     detail::timer_heap timers_;
     detail::deadline_wheel deadlines_;
@@ -133,10 +217,15 @@ private:
     std::uint64_t detached_ = 0;
     const bool* done_ = nullptr;
     unsigned inline_budget_ = inline_budget;
+    unsigned nested_starts_ = 0;
     unsigned index_;
+    time_point born_;
     time_point trimmed_;
-    std::atomic<posted*> posted_{nullptr};
-    std::atomic<std::uint64_t> turns_{0};
+    thread_pool* offload_pool_ = nullptr;
+    std::atomic<detail::remote_runnable*> posted_{nullptr};
+    std::atomic<unsigned> posting_{0};
+    std::atomic<const char*> running_{"nothing yet"};
+    tally turns_;
 };
 
 inline void deadline::arm_in(duration d) noexcept {

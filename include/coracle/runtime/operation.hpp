@@ -27,7 +27,8 @@ template <class Derived, class T>
 class leaf : public waiter, public runnable {
 public:
     leaf() noexcept = default;
-    leaf(leaf&&) noexcept = default;
+    /// Before it is awaited: there is no more to it than what it was asked.
+    leaf(leaf&& other) noexcept : waiter(), runnable(), gives_errors_(other.gives_errors_) {}
 
     bool await_ready() const noexcept { return false; }
 
@@ -42,7 +43,7 @@ public:
             return true;
         }
         if (self().start()) return false;
-        c.wait_on(*this);
+        c.wait_on(*this, c.owner().now());
         return true;
     }
 
@@ -64,6 +65,7 @@ public:
     }
 
     void run() noexcept override { complete(); }
+    const char* waits_for() const noexcept override { return Derived::name; }
 
 protected:
     ~leaf() = default;
@@ -73,6 +75,7 @@ protected:
     void complete() noexcept {
         context& c = *frame_->context;
         c.done_waiting();
+        c.owner().runs(c.name);
         if (cancelled_ && c.cancelled() && !gives_errors_) {
             stop_chain(*frame_);
         } else {
@@ -156,6 +159,8 @@ private:
 
     void run() noexcept override { detail::stop_chain(*frame_); }
 
+    time_point time_limit() const noexcept override { return detail::time_limit_of(*frame_); }
+
     task<result_type> work_;
     std::optional<result_type> ready_;
     detail::promise_base* frame_ = nullptr;
@@ -227,10 +232,11 @@ public:
     bool await_ready() const noexcept { return false; }
     template <task_promise P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+        frame_ = &h.promise();
         handle_ = h;
         auto& child = task_.handle().promise();
         child.scope = this;
-        child.context = h.promise().context;
+        child.context = frame_->context;
         return task_.handle();
     }
     std::expected<T, error> await_resume() {
@@ -253,8 +259,10 @@ private:
         task_.reset();
         handle_.resume();
     }
+    time_point time_limit() const noexcept override { return time_limit_of(*frame_); }
 
     task<T> task_;
+    promise_base* frame_ = nullptr;
     std::coroutine_handle<> handle_;
 };
 

@@ -16,8 +16,16 @@ struct runtime_options {
     bool pin = false;
     /// Default: the best one that works here.
     backend_kind backend = backend_kind::automatic;
+    /// A loop that one task holds for longer is reported, by a log line (layer runtime, warning)
+    /// that names the task, and counted. 0: not watched. Default 0; it costs a thread.
+    duration stall_limit{};
     /// Who hears what the library logs. Default: nobody.
     logger* log = nullptr;
+    /// Threads at most of the pool that `offload` uses, started as they are needed; 0: the loops do
+    /// that work themselves. Default 16.
+    unsigned offload_threads = 16;
+    /// Functions posted to that pool that may wait for a thread. Default 1,024.
+    std::size_t offload_queue = 1024;
 };
 
 /// Several event loops that share nothing. `run` and `stop` apart, it may be used from one thread.
@@ -32,6 +40,10 @@ public:
     std::size_t loops() const noexcept { return loops_.size(); }
     loop& at(std::size_t index) noexcept { return *loops_[index]; }
     const logger& log() const noexcept { return *log_; }
+    /// Times that a loop was held for longer than `stall_limit`. From any thread.
+    std::uint64_t stalls() const noexcept { return stalls_; }
+    /// The pool that `offload` uses on these loops, or null.
+    thread_pool* offload_pool() noexcept { return pool_.get(); }
 
     /// Runs `f(loop)`, which gives a task, once on every loop; the first loop runs on the calling
     /// thread. Returns when all have ended and every other task has been stopped; throws the first
@@ -53,6 +65,8 @@ private:
     std::unique_ptr<logger> silent_;
     logger* log_;
     std::vector<std::unique_ptr<loop>> loops_;
+    tally stalls_;
+    std::unique_ptr<thread_pool> pool_;
 };
 
 namespace detail {

@@ -36,8 +36,8 @@ inline sleep_operation sleep_until(time_point t) noexcept {
 class [[nodiscard]] yield_operation final : public detail::leaf<yield_operation, void> {
 public:
     static constexpr const char* name = "yield";
-    bool start() {
-        owner().enqueue(*this);
+    bool start() noexcept {
+        owner().enqueue_for_next_turn(*this);
         return false;
     }
     void cancel() noexcept override { mark_cancelled(); }

@@ -18,6 +18,18 @@ public:
     virtual ~spawned() = default;
 
 protected:
+    /// Starts `work`: at once, but tasks that start tasks do not nest on the stack without end.
+    void launch(task<> work, loop& owner, context& parent, const char* name) {
+        const auto first = begin(std::move(work), owner, &parent, name);
+        if (!owner.may_start_inline()) {
+            first_ = first;
+            owner.enqueue(*this);
+            return;
+        }
+        first.resume();
+        owner.start_ended();
+    }
+
     /// The task has ended; called from the loop, after which the object is destroyed.
     virtual void over() noexcept = 0;
 
@@ -28,9 +40,15 @@ private:
         return std::noop_coroutine();
     }
     void run() noexcept override {
+        if (first_) {
+            std::exchange(first_, nullptr).resume();
+            return;
+        }
         over();
         delete this;
     }
+
+    std::coroutine_handle<> first_;
 };
 
 void log_unhandled(loop& owner, const char* name, std::exception_ptr e) noexcept;
@@ -42,7 +60,7 @@ public:
     task<> make() { return to_task(f_()); }
     void start(task<> work, loop& owner, const char* name) {
         owner.detached_started();
-        begin(std::move(work), owner, &owner.root(), name).resume();
+        launch(std::move(work), owner, owner.root(), name);
     }
 
 private:
@@ -54,15 +72,23 @@ private:
     F f_;
 };
 
+/// Calls `f` inside the task, which then throws what the call throws.
+template <class F>
+struct called_inside {
+    F f;
+    task<> operator()() { static_cast<void>(co_await f()); }
+};
+
 template <class F>
 concept coroutine_source = std::is_invocable_v<F&> && awaitable<std::invoke_result_t<F&>>;
 
 }  // namespace detail
 
 /// Starts `f()`, which gives a task, as a detached task of this loop, at once and until its first
-/// wait. `f` is owned until the task has ended, so a capturing lambda is safe. The task is
-/// cancelled and awaited when the loop stops; an exception that leaves it is logged. A task itself
-/// is not accepted: what it refers to might be gone before it ends.
+/// wait; where tasks start tasks more than 32 deep, in the next turn. `f` is owned until the task
+/// has ended, so a capturing lambda is safe. The task is cancelled and awaited when the loop stops;
+/// an exception that leaves it is logged. A task itself is not accepted: what it refers to might be
+/// gone before it ends.
 template <class F>
     requires detail::coroutine_source<std::decay_t<F>>
 void spawn(F&& f, const char* name = "spawned") {
@@ -73,5 +99,20 @@ void spawn(F&& f, const char* name = "spawned") {
 
 template <class T>
 void spawn(task<T>) = delete;  // give a callable that makes the task
+
+/// `spawn` on another loop, from any thread: `f` is moved there, called there and destroyed there.
+/// What it throws before there is a task is logged too. Gives false, and `f` is destroyed, when
+/// that loop has ended; one that ends before its turn comes destroys `f` without calling it.
+template <class F>
+    requires detail::coroutine_source<std::decay_t<F>>
+bool spawn_on(loop& there, F&& f, const char* name = "spawned") {
+    using Stored = std::decay_t<F>;
+    return there.post([f = detail::called_inside<Stored>{std::forward<F>(f)}, name]() mutable {
+        spawn(std::move(f), name);
+    });
+}
+
+template <class T>
+bool spawn_on(loop&, task<T>) = delete;  // give a callable that makes the task
 
 }  // namespace coracle

@@ -51,8 +51,15 @@ public:
 
     task<T> get_return_object() noexcept;
 
+    // A number is converted where it is returned, so that `co_return 0` converts a constant.
+    void return_value(T value) noexcept
+        requires std::is_arithmetic_v<T>
+    {
+        value_ = value;
+        outcome_ = outcome::value;
+    }
     template <class U = T>
-        requires std::is_constructible_v<T, U&&>
+        requires(!std::is_arithmetic_v<T> && std::is_constructible_v<T, U &&>)
     void return_value(U&& value) {
         ::new (static_cast<void*>(std::addressof(value_))) T(std::forward<U>(value));
         outcome_ = outcome::value;

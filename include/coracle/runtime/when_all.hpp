@@ -18,12 +18,33 @@ public:
     crew() noexcept = default;
     crew(crew&&) noexcept = default;
 
+    using joint::awaiter_limit;
+
     /// Child `index` has ended. Gives what to resume.
     virtual std::coroutine_handle<> member_ended(std::size_t index, bool stopped,
                                                  bool failed) noexcept = 0;
 
 protected:
     ~crew() = default;
+
+    /// Starts the members, one inside the other's first wait; where crews start crews too deep, in
+    /// the next turn. Gives what to resume.
+    std::coroutine_handle<> begin() noexcept {
+        loop& l = owner();
+        if (!l.may_start_inline()) {
+            start_in_next_turn();
+            return std::noop_coroutine();
+        }
+        start_members();
+        l.start_ended();
+        return one_less();
+    }
+
+private:
+    virtual void start_members() noexcept = 0;
+    /// What `begin` counts as one more than there are members, and each member as one.
+    virtual std::coroutine_handle<> one_less() noexcept = 0;
+    void start_late() noexcept override { begin().resume(); }
 };
 
 template <class T>
@@ -50,6 +71,7 @@ private:
     std::coroutine_handle<> ended() noexcept override {
         return crew_->member_ended(index_, this->was_stopped(), this->exception() != nullptr);
     }
+    time_point time_limit() const noexcept override { return crew_->awaiter_limit(); }
 
     task<T> waiting_;
     crew* crew_ = nullptr;
@@ -60,7 +82,7 @@ private:
 template <class... T>
 class pack {
 public:
-    explicit pack(task<T>... tasks) noexcept : members_(member<T>(std::move(tasks))...) {}
+    explicit pack(task<T>... tasks) noexcept : members_(std::move(tasks)...) {}
     pack(pack&&) noexcept = default;
 
     static constexpr std::size_t size() noexcept { return sizeof...(T); }
@@ -92,9 +114,10 @@ private:
 template <class T>
 class range {
 public:
-    explicit range(std::vector<task<T>> tasks) {
-        members_.reserve(tasks.size());
-        for (task<T>& t : tasks) members_.emplace_back(std::move(t));
+    template <class R>
+    explicit range(std::in_place_t, R&& source) {
+        if constexpr (requires { source.size(); }) members_.reserve(source.size());
+        for (auto&& each : source) members_.emplace_back(to_task(std::move(each)));
     }
     range(range&&) noexcept = default;
 
@@ -116,11 +139,26 @@ private:
     std::vector<member<T>> members_;
 };
 
+template <class R>
+using range_element = std::remove_cvref_t<decltype(*std::declval<R&>().begin())>;
+
+/// A range of tasks or operations that may be moved out of it.
+template <class R>
+concept awaitable_range =
+    !awaitable<R> && requires(R& r) { r.end(); } && awaitable<range_element<R>> &&
+    (!std::is_lvalue_reference_v<R> ||
+     !std::is_lvalue_reference_v<decltype(*std::declval<R&>().begin())>);
+
+template <class R>
+using range_of = range<await_result<range_element<R>>>;
+
 /// Starts all members and waits until all have ended; the first that fails stops the others.
 template <class Members>
 class [[nodiscard]] when_all_operation final : crew {
 public:
-    explicit when_all_operation(Members m) noexcept : members_(std::move(m)) {}
+    template <class... Source>
+    explicit when_all_operation(std::in_place_t, Source&&... s)
+        : members_(std::forward<Source>(s)...) {}
     when_all_operation(when_all_operation&&) noexcept = default;
 
     using crew::give_errors;
@@ -130,11 +168,7 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         joins(h);
         left_ = members_.size() + 1;
-        members_.visit([this](auto& m, std::size_t index) {
-            m.start(*this, index, owner(), parent(), "when_all");
-            if (failed_) m.cancel();
-        });
-        return one_less();
+        return begin();
     }
 
     auto await_resume() {
@@ -163,7 +197,14 @@ private:
         return one_less();
     }
 
-    std::coroutine_handle<> one_less() noexcept {
+    void start_members() noexcept override {
+        members_.visit([this](auto& m, std::size_t index) {
+            m.start(*this, index, owner(), parent(), "when_all");
+            if (failed_) m.cancel();
+        });
+    }
+
+    std::coroutine_handle<> one_less() noexcept override {
         if (--left_ != 0) return std::noop_coroutine();
         return finish(stopped_ && !failed_);
     }
@@ -190,14 +231,17 @@ private:
 template <detail::awaitable... A>
     requires(sizeof...(A) != 0)
 auto when_all(A&&... operations) {
-    return detail::when_all_operation(
-        detail::pack<detail::await_result<A>...>(detail::to_task(std::forward<A>(operations))...));
+    using members = detail::pack<detail::await_result<A>...>;
+    return detail::when_all_operation<members>(std::in_place,
+                                               detail::to_task(std::forward<A>(operations))...);
 }
 
-/// The same for any number of tasks of one type; gives a vector.
-template <class T>
-auto when_all(std::vector<task<T>> tasks) {
-    return detail::when_all_operation(detail::range<T>(std::move(tasks)));
+/// The same for a range of tasks or operations of one type, which are moved out of it (so a
+/// container is passed by `std::move`); gives a vector. Of no members it completes at once.
+template <detail::awaitable_range R>
+auto when_all(R&& operations) {
+    return detail::when_all_operation<detail::range_of<R>>(std::in_place, std::in_place,
+                                                           std::forward<R>(operations));
 }
 
 }  // namespace coracle

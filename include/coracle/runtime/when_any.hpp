@@ -65,7 +65,9 @@ class [[nodiscard]] when_any_operation final : crew {
 public:
     using result_type = when_any_result<typename traits::value>;
 
-    explicit when_any_operation(Members m) noexcept : members_(std::move(m)) {}
+    template <class... Source>
+    explicit when_any_operation(std::in_place_t, Source&&... s)
+        : members_(std::forward<Source>(s)...) {}
     when_any_operation(when_any_operation&&) noexcept = default;
 
     using crew::give_errors;
@@ -75,20 +77,16 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         joins(h);
         left_ = members_.size() + 1;
-        members_.visit([this](auto& m, std::size_t index) {
-            m.start(*this, index, owner(), parent(), "when_any");
-            if (won_) m.cancel();
-        });
-        return one_less();
+        return begin();
     }
 
     result_type await_resume() {
-        if (!won_) throw_exception(stopped_error("when_any"));
+        if (!won_) throw_exception(no_winner());
         return {winner_, traits::take(members_, winner_)};
     }
 
     std::expected<result_type, error> outcome() {
-        if (!won_) return std::unexpected(stopped_error("when_any"));
+        if (!won_) return std::unexpected(no_winner());
         try {
             return await_resume();
         } catch (const exception& e) {
@@ -108,7 +106,19 @@ private:
         return one_less();
     }
 
-    std::coroutine_handle<> one_less() noexcept {
+    error no_winner() const noexcept {
+        if (members_.size() == 0) return {std::errc::invalid_argument, "when_any"};
+        return stopped_error("when_any");
+    }
+
+    void start_members() noexcept override {
+        members_.visit([this](auto& m, std::size_t index) {
+            m.start(*this, index, owner(), parent(), "when_any");
+            if (won_) m.cancel();
+        });
+    }
+
+    std::coroutine_handle<> one_less() noexcept override {
         if (--left_ != 0) return std::noop_coroutine();
         return finish(!won_);
     }
@@ -127,14 +137,17 @@ private:
 template <detail::awaitable... A>
     requires(sizeof...(A) != 0)
 auto when_any(A&&... operations) {
-    return detail::when_any_operation(
-        detail::pack<detail::await_result<A>...>(detail::to_task(std::forward<A>(operations))...));
+    using members = detail::pack<detail::await_result<A>...>;
+    return detail::when_any_operation<members>(std::in_place,
+                                               detail::to_task(std::forward<A>(operations))...);
 }
 
-/// The same for any number of tasks of one type, at least one.
-template <class T>
-auto when_any(std::vector<task<T>> tasks) {
-    return detail::when_any_operation(detail::range<T>(std::move(tasks)));
+/// The same for a range of tasks or operations of one type, which are moved out of it (so a
+/// container is passed by `std::move`). Of no members it fails with `std::errc::invalid_argument`.
+template <detail::awaitable_range R>
+auto when_any(R&& operations) {
+    return detail::when_any_operation<detail::range_of<R>>(std::in_place, std::in_place,
+                                                           std::forward<R>(operations));
 }
 
 }  // namespace coracle

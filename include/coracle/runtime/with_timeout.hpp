@@ -6,12 +6,26 @@ namespace coracle {
 
 namespace detail {
 
+/// What the time of a `limited_operation` is.
+enum class limit_kind : unsigned char { timeout, deadline, shield };
+
+constexpr const char* name_of(limit_kind k) noexcept {
+    switch (k) {
+        case limit_kind::deadline: return "with_deadline";
+        case limit_kind::shield: return "shielded";
+        case limit_kind::timeout: break;
+    }
+    return "with_timeout";
+}
+
 /// Runs one task in a context of its own that a timer cancels.
 template <class T, class F>
 class [[nodiscard]] limited_operation final : public joint, child<T>, timer {
 public:
-    limited_operation(duration limit, F f, bool inherits)
-        : f_(std::move(f)), limit_(limit), inherits_(inherits) {}
+    limited_operation(duration limit, F f, limit_kind kind)
+        : f_(std::move(f)), limit_(limit), kind_(kind) {}
+    limited_operation(time_point due, F f)
+        : f_(std::move(f)), limit_(due.time_since_epoch()), kind_(limit_kind::deadline) {}
     limited_operation(limited_operation&&) noexcept = default;
 
     bool await_ready() const noexcept { return false; }
@@ -22,23 +36,29 @@ public:
         loop& l = this->owner();
         // Before the timer is armed: when `f` throws, this object is gone at once.
         task<T> work = make();
-        l.arm(*this, coracle::detail::later(l.now(), limit_));
-        return this->begin(std::move(work), l, inherits_ ? &this->parent() : nullptr,
-                           inherits_ ? "with_timeout" : "shielded");
+        if (kind_ != limit_kind::deadline) {
+            limit_ = coracle::detail::later(l.now(), limit_).time_since_epoch();
+        }
+        if (due() != time_point::max()) l.arm(*this, due());
+        return this->begin(std::move(work), l, inherits() ? &this->parent() : nullptr,
+                           name_of(kind_));
     }
 
     T await_resume() {
         if (this->was_stopped() && expired_) throw_exception(timeout());
-        return value_of<T>(*this, "with_timeout");
+        return value_of<T>(*this, name_of(kind_));
     }
 
     std::expected<T, error> outcome() {
         if (this->was_stopped() && expired_) return std::unexpected(timeout());
-        return outcome_of<T>(*this, "with_timeout");
+        return outcome_of<T>(*this, name_of(kind_));
     }
 
 private:
-    static error timeout() noexcept { return {std::errc::timed_out, "with_timeout"}; }
+    error timeout() const noexcept { return {std::errc::timed_out, name_of(kind_)}; }
+    bool inherits() const noexcept { return kind_ != limit_kind::shield; }
+    /// Once it is awaited.
+    time_point due() const noexcept { return time_point(limit_); }
 
     task<T> make() {
         if constexpr (awaitable<F>) {
@@ -59,12 +79,19 @@ private:
         this->owner().disarm(*this);
         // An outer cancellation goes before this limit; a shield gives its awaiter the limit even
         // so.
-        return this->finish(this->was_stopped() && (inherits_ || !expired_));
+        return this->finish(this->was_stopped() && (inherits() || !expired_));
+    }
+
+    time_point time_limit() const noexcept override {
+        if (!inherits()) return due();
+        const time_point around = this->awaiter_limit();
+        return around < due() ? around : due();
     }
 
     F f_;
+    /// Before it is awaited, what was asked for; from then on the time since the clock's epoch.
     duration limit_;
-    bool inherits_;
+    limit_kind kind_;
     bool expired_ = false;
 };
 
@@ -84,19 +111,29 @@ using limited = limited_operation<typename limited_result<std::decay_t<F>>::type
 
 /// Awaits `f`, an operation, a task, or a callable that gives one (owned until it has ended), for
 /// at most `limit`. Then it is cancelled, and once it has unwound `std::errc::timed_out` is thrown.
-/// Resumes from the loop. Cancelling it cancels `f`.
+/// Resumes from the loop. Cancelling it cancels `f`. Limits nest: the nearest one strikes, and
+/// `this_task::deadline()` tells it.
 template <class F>
 detail::limited<F> with_timeout(duration limit, F&& f) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
-    return {limit, std::forward<F>(f), true};
+    return {limit, std::forward<F>(f), detail::limit_kind::timeout};
+}
+
+/// The same with a point in time on the clock of the loop (`loop::now`), so that one deadline can
+/// be handed from step to step.
+template <class F>
+detail::limited<F> with_deadline(time_point due, F&& f) {
+    CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
+    return {due, std::forward<F>(f)};
 }
 
 /// Awaits `f` even when the surrounding task has been cancelled, for at most `limit`: for clean-up
-/// that has to wait. After `limit` it is cancelled and `std::errc::timed_out` is thrown.
+/// that has to wait. After `limit` it is cancelled and `std::errc::timed_out` is thrown. Deadlines
+/// from around it do not count inside.
 template <class F>
 detail::limited<F> shielded(duration limit, F&& f) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
-    return {limit, std::forward<F>(f), false};
+    return {limit, std::forward<F>(f), detail::limit_kind::shield};
 }
 
 }  // namespace coracle

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,8 +18,30 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// A loop on a simulated backend, in virtual time: an hour's timeout takes no time. Everything that
-/// uses the loop's clocks, its randomness and its network runs on it unchanged. One thread.
+namespace detail {
+
+/// One of several tasks that end together.
+class party_member final : public coracle::detail::child<void> {
+public:
+    party_member(std::size_t& left, bool& done, bool& failed) noexcept
+        : left_(&left), done_(&done), failed_(&failed) {}
+
+private:
+    std::coroutine_handle<> ended() noexcept override {
+        if (exception() != nullptr) *failed_ = true;
+        if (--*left_ == 0 || *failed_) *done_ = true;
+        return std::noop_coroutine();
+    }
+    std::size_t* left_;
+    bool* done_;
+    bool* failed_;
+};
+
+}  // namespace detail
+
+/// Loops on simulated backends, in virtual time: an hour's timeout takes no time. Everything that
+/// uses the loop's clocks, its randomness and its network runs on it unchanged. One thread, however
+/// many loops.
 class simulation {
 public:
     explicit simulation(const simulation_options& options = {});
@@ -28,51 +51,65 @@ public:
     simulation(const simulation&) = delete;
     simulation& operator=(const simulation&) = delete;
 
-    /// Runs `f()`, which gives a task or an operation, to its end, and gives what it gives, or
-    /// throws what it throws. Tasks that it spawned are stopped then. Throws `simulation_failure`
-    /// when the run cannot go on, after everything has been cancelled; what does not even end then
-    /// ends the process, with the same report. Once.
+    /// Runs `f()`, which gives a task or an operation, on the first loop to its end, and gives what
+    /// it gives, or throws what it throws. Tasks that it spawned, and those of the other loops, are
+    /// stopped then. Throws `simulation_failure` when the run cannot go on, after everything has
+    /// been cancelled; what does not even end then ends the process, with the same report. Once.
     template <class F>
     auto run(F f) {
         using T = coracle::detail::await_result<std::invoke_result_t<F&>>;
         bool done = false;
         coracle::detail::blocking_child<T> main(done);
-        coracle::loop& l = *loop_;
+        coracle::loop& l = loop();
         l.post([&] {
-            main.begin(coracle::detail::to_task(f()), l, &l.root(), "simulation").resume();
+            main.begin(coracle::detail::call_in_task(f), l, &l.root(), "simulation").resume();
         });
-        l.run_until(done);
+        drive(done);
         throw_if_failed();
         return coracle::detail::value_of<T>(main, "simulation");
     }
 
-    coracle::loop& loop() noexcept { return *loop_; }
-    simulated_backend& backend() noexcept { return *backend_; }
+    /// Runs `f(loop)`, which gives a task, once on every loop, until all have ended or one has
+    /// thrown; otherwise as `run`. Throws the first exception that left one of them. Once.
+    template <class F>
+    void run_on_all(F f) {
+        run_party([&f](coracle::loop& l) -> task<> { co_await f(l); });
+    }
+
+    std::size_t loops() const noexcept { return loops_.size(); }
+    coracle::loop& loop(std::size_t index = 0) noexcept { return *loops_[index]; }
+    simulated_backend& backend(std::size_t index = 0) noexcept { return *backends_[index]; }
     /// Set a sink to hear what the library logs.
     logger& log() noexcept { return log_; }
 
-    time_point now() noexcept { return backend_->now(); }
+    time_point now() noexcept { return backend().now(); }
     /// Virtual time since the beginning.
-    duration elapsed() noexcept { return backend_->now() - start_; }
+    duration elapsed() noexcept { return now() - start_; }
     std::uint64_t seed() const noexcept { return seed_; }
     /// A hash of all that happened: the same for the same seed and program.
-    std::uint64_t trace() const noexcept { return backend_->trace(); }
+    std::uint64_t trace() const noexcept { return backends_.front()->trace(); }
+    /// Detached tasks that have not ended, on all loops.
+    std::uint64_t detached() const noexcept;
     /// "seed 42; replay with CORACLE_SEED=42".
     std::string replay() const;
 
 private:
     static void failed(void* self, const std::string& why) noexcept;
     void throw_if_failed() const;
+    void run_party(unique_function<task<>(coracle::loop&)> f);
+    void drive(const bool& done);
+    void take_turns(const bool* done);
 
     logger log_;
     std::uint64_t seed_;
-    simulated_backend* backend_;
-    std::unique_ptr<coracle::loop> loop_;
+    std::vector<simulated_backend*> backends_;
+    std::vector<std::unique_ptr<coracle::loop>> loops_;
     time_point start_;
     std::string failure_;
 };
 
-/// The seeds 1 to `count`, or just the one that the environment variable CORACLE_SEED names.
+/// The seeds 1 to `count`, or to the number in the environment variable CORACLE_SEEDS, or just the
+/// one that CORACLE_SEED names.
 std::vector<std::uint64_t> seeds(std::uint64_t count);
 
 }  // namespace coracle::testing

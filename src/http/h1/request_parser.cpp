@@ -260,8 +260,8 @@ template <class Kernel>
                                        request_head& out, const head_limits& limits);
 
 template <class Kernel>
-parse_result run(std::string_view bytes, head_progress& progress, request_head& out,
-                 const head_limits& limits) {
+[[gnu::flatten]] parse_result run(std::string_view bytes, head_progress& progress,
+                                  request_head& out, const head_limits& limits) {
     if (progress.scan == 0) {
         if (const std::size_t line = read_usual_line<Kernel>(bytes, out, limits); line != 0) {
             begin_fields(progress, line);

@@ -78,8 +78,10 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
     const bool switches = e.res.status() == status::switching_protocols;
     if (requests_ >= o.limits.requests || shard_->owner().now() >= retires_) {
         keep_alive_ = false;
+        lingers_ = true;  // more requests may be under way
         shard_->count(&counters::retired);
     }
+    if (shard_->draining()) lingers_ = true;
     const bool leaves_body = !e.body.complete() && e.res.body().type() != body::kind::stream;
     if (leaves_body) e.body.discard_received();
     if (!e.keep_alive || shard_->draining() || e.body.continue_is_due() ||
@@ -320,7 +322,7 @@ task<bool> connection::write_upgrade(exchange& e) {
     phase_ = phase::handler;
     disarm();
     keep_alive_ = false;
-    upgraded_connection upgraded{*stream_, std::move(input_)};
+    upgraded_connection upgraded{*stream_, std::move(into)};
     guarded_call<void> call((*e.res.upgrade())(upgraded), handler_context_);
     co_await call;
     if (auto thrown = call.exception()) take_failure(e, thrown);
@@ -328,12 +330,12 @@ task<bool> connection::write_upgrade(exchange& e) {
 }
 
 void connection::answered(exchange& e) {
-    const int code = static_cast<int>(e.res.status());
-    if (code < 300)
+    const int number = static_cast<int>(e.res.status());
+    if (number < 300)
         shard_->count(&counters::responses_2xx);
-    else if (code < 400)
+    else if (number < 400)
         shard_->count(&counters::responses_3xx);
-    else if (code < 500)
+    else if (number < 500)
         shard_->count(&counters::responses_4xx);
     else
         shard_->count(&counters::responses_5xx);

@@ -10,42 +10,74 @@ namespace coracle::http::detail {
 
 using counters = server_counters;
 
+/// The part of a connection's life in which something has to be waited for.
+class connection::episode final : public coracle::detail::spawned {
+public:
+    static void begin(connection& c, step next) {
+        auto e = std::make_unique<episode>(c);
+        task<> work = c.serve_waiting(next);
+        c.episode_ = e.get();
+        loop& owner = c.shard_->owner();
+        episode& started = *e.release();
+        const auto first = started.child::begin(std::move(work), owner, nullptr, "connection");
+        started.own_context().attach_isolated(c.shard_->context());
+        first.resume();
+    }
+    explicit episode(connection& c) noexcept : connection_(&c) {}
+
+private:
+    void over() noexcept override {
+        const bool in_order = !was_stopped();
+        const std::exception_ptr thrown = exception();
+        destroy();
+        connection_->episode_over(thrown, in_order);
+    }
+    connection* connection_;
+};
+
 connection::connection(shard& owner, std::unique_ptr<net::byte_stream> stream)
-    : deadline(owner.owner()), hangup_watch{&connection::peer_gone}, shard_(&owner),
-      stream_(std::move(stream)) {
+    : deadline(owner.owner()), hangup_watch{&connection::peer_gone},
+      receive_operation(&connection::received), shard_(&owner), stream_(std::move(stream)) {
     const duration lifetime = owner.options().timeouts.lifetime;
     const auto spread = static_cast<std::uint64_t>(lifetime.count() / 10) + 1;
     retires_ = owner.owner().now() + lifetime +
                duration(static_cast<std::int64_t>(owner.owner().random() % spread));
+    owner.opened(*this);
 }
 
 connection::~connection() {
     release(exchange_);
-}
-
-void connection::start() {
-    shard_->opened(*this);
-    begin(serve(), shard_->owner(), nullptr, "connection").resume();
-}
-
-void connection::over() noexcept {
-    if (auto e = exception()) {
-        coracle::detail::log_unhandled(shard_->owner(), "connection", e);
-    }
-    destroy();
     static_cast<shard_link&>(*this).unlink();
     shard_->closed();
 }
 
+void connection::end() noexcept {
+    disarm();
+    stream_->close(reset_);
+    delete this;
+}
+
 void connection::drain() noexcept {
     keep_alive_ = false;
-    if (phase_ == phase::idle && wait_ != nullptr) wait_->cancel();
+    // It may have sent its next request before it has read the last answer.
+    lingers_ = true;
+    if (phase_ == phase::idle && reading_) end_wait();
 }
 
 void connection::cut() noexcept {
     if (phase_ != phase::idle && phase_ != phase::linger) shard_->count(&counters::cut_by_drain);
     reset_ = true;
-    own_context().cancel();
+    if (episode_ != nullptr)
+        episode_->cancel();
+    else
+        end_wait();
+}
+
+void connection::end_wait() noexcept {
+    if (reading_)
+        stream_->cancel(*this);
+    else if (wait_ != nullptr)
+        wait_->cancel();
 }
 
 void connection::log(log_level level, std::string_view text) const {
@@ -75,7 +107,7 @@ void connection::expired() noexcept {
         default: break;
     }
     timed_out_ = true;
-    if (wait_ != nullptr) wait_->cancel();
+    end_wait();
 }
 
 /// Looks several times in the time that a write may stand still, so that it is not cut much later.
@@ -89,74 +121,131 @@ bool connection::still_writes() noexcept {
 }
 
 void connection::await_head() noexcept {
-    if (!input_.empty()) {
+    if (!into.empty()) {
         // A partial head is kept in a block of its size, not in one made for reading.
-        if (input_.capacity() >= buffer::default_capacity / 4 &&
-            input_.size() * 4 < input_.capacity()) {
-            buffer exact(input_.size());
-            exact.append(input_.view());
-            input_ = std::move(exact);
+        if (into.capacity() >= buffer::default_capacity / 4 && into.size() * 4 < into.capacity()) {
+            partial_ = buffer(into.size());
+            partial_.append(into.view());
+            into.release();
+        } else {
+            partial_ = std::move(into);
         }
         if (phase_ == phase::head) return;
         phase_ = phase::head;
         arm_in(shard_->options().timeouts.head);
         return;
     }
-    input_.release();
+    into.release();
     phase_ = phase::idle;
     arm_in(shard_->options().timeouts.idle);
 }
 
 void connection::take_input(buffer& received) {
-    if (input_.empty()) {
-        input_.swap(received);
+    if (into.empty()) {
+        into = std::move(received);
     } else {
-        input_.append(received.view());
+        into.append(received.view());
+        received.release();
     }
-    received.release();
 }
 
-task<> connection::serve() {
-    step next = step::receive;
-    net::receive bytes = stream_->receive();
-    while (next != step::close) {
-        if (next == step::receive) {
-            await_head();
-            bytes.again();
-            wait_ = &bytes;
-            co_await coracle::detail::completion(bytes);
-            wait_ = nullptr;
-            if (!bytes.received().empty()) {
-                take_input(bytes.received());
-                next = process();
-            } else {
-                next = timed_out_ && phase_ == phase::head ? refuse_late() : step::close;
-            }
-        } else if (next == step::exchange) {
+/// Starts to wait for bytes; true when some are there, or the end is.
+bool connection::read() noexcept {
+    capacity = buffer::default_capacity;
+    reading_ = true;
+    if (!stream_->start(*this)) return false;
+    loop& l = shard_->owner();
+    if (!l.may_complete_inline()) {
+        l.complete_later(*this);
+        return false;
+    }
+    reading_ = false;
+    return true;
+}
+
+void connection::received(io_operation& op) noexcept {
+    auto& self = static_cast<connection&>(static_cast<receive_operation&>(op));
+    self.reading_ = false;
+    self.shard_->owner().runs("connection");
+    try {
+        self.go_on_without_waiting(self.after_read());
+    } catch (...) {
+        self.episode_over(std::current_exception(), true);
+    }
+}
+
+connection::step connection::after_read() {
+    if (into.empty()) {
+        return timed_out_ && phase_ == phase::head ? refuse_late() : step::close;
+    }
+    if (partial_) {
+        partial_.append(into.view());
+        into = std::move(partial_);
+    }
+    return process();
+}
+
+void connection::go_on(step next) noexcept {
+    try {
+        go_on_without_waiting(next);
+    } catch (...) {
+        episode_over(std::current_exception(), true);
+    }
+}
+
+void connection::go_on_without_waiting(step next) {
+    while (next == step::receive && flush_now()) {
+        if (shard_->draining() && into.empty()) {
+            next = step::close;
+            break;
+        }
+        await_head();
+        if (!read()) return;
+        next = after_read();
+    }
+    if (next == step::close && !lingers_ && flush_now()) {
+        end();
+        return;
+    }
+    episode::begin(*this, next);
+}
+
+/// From the first thing that has to be waited for to the point where there is nothing left to do
+/// but to read the next head, or to close.
+task<> connection::serve_waiting(step next) {
+    do {
+        if (next == step::exchange) {
             const bool goes_on = co_await finish_exchange();
             next = goes_on ? process() : step::close;
-        } else {
-            co_await pause();
+        } else if (next == step::yield) {
+            co_await as_result(yield());
             next = process();
         }
         bool flushed = flush_now();
         if (!flushed) flushed = co_await flush();
         if (!flushed) next = step::close;
-        if (next == step::receive && shard_->draining() && input_.empty()) next = step::close;
-    }
+    } while (next == step::exchange || next == step::yield);
+    if (next == step::receive) co_return;
+    closes_ = true;
     disarm();
     if (lingers_ && !reset_ && !client_gone_) co_await linger();
-    stream_->close(reset_);
 }
 
-task<> connection::pause() {
-    co_await as_result(yield());
+void connection::episode_over(std::exception_ptr thrown, bool ended_in_order) noexcept {
+    episode_ = nullptr;
+    if (thrown != nullptr) {
+        coracle::detail::log_unhandled(shard_->owner(), "connection", thrown);
+    }
+    if (thrown != nullptr || !ended_in_order || closes_)
+        end();
+    else
+        go_on(step::receive);
 }
 
 connection::step connection::process() {
     std::uint32_t handled = 0;
-    while (!input_.empty()) {
-        const auto parsed = parser_.parse(input_.view(), shard_->head, shard_->head_limits());
+    while (!into.empty()) {
+        const auto parsed = parser_.parse(into.view(), shard_->head, shard_->head_limits());
         if (parsed.status == h1::parse_status::need_more) {
             // Empty lines before a request are not the beginning of one.
             return step::receive;
@@ -164,7 +253,7 @@ connection::step connection::process() {
         if (parsed.status == h1::parse_status::error) return refuse(parsed.error);
         const step next = begin_exchange(parsed.consumed);
         if (next != step::receive) return next;
-        if (++handled == shard_->options().limits.pipelined && !input_.empty()) {
+        if (++handled == shard_->options().limits.pipelined && !into.empty()) {
             shard_->count(&counters::pipeline_yields);
             return step::yield;
         }
@@ -173,8 +262,8 @@ connection::step connection::process() {
 }
 
 connection::step connection::refuse(h1::parse_error why) {
-    const status code = h1::status_for(why);
-    switch (code) {
+    const status answer = h1::status_for(why);
+    switch (answer) {
         case status::request_header_fields_too_large:
             shard_->count(&counters::head_too_large);
             break;
@@ -182,7 +271,7 @@ connection::step connection::refuse(h1::parse_error why) {
         default: shard_->count(&counters::malformed); break;
     }
     log(log_level::debug, h1::describe(why));
-    return refuse_with(code, h1::describe(why));
+    return refuse_with(answer, h1::describe(why));
 }
 
 connection::step connection::refuse_late() {
@@ -190,13 +279,13 @@ connection::step connection::refuse_late() {
 }
 
 /// Answers where there is no request, and ends the connection.
-connection::step connection::refuse_with(status code, std::string_view why) {
+connection::step connection::refuse_with(status answer, std::string_view why) {
     exchange* e = shard_->take_exchange();
     e->started = shard_->owner().now();
     request::parts nothing;
     nothing.peer = &stream_->peer();
     e->req.assign(nothing);
-    e->res = response(code, std::string(why) + '\n');
+    e->res = response(answer, std::string(why) + '\n');
     keep_alive_ = false;
     lingers_ = true;
     write_in_memory(*e);
@@ -229,10 +318,10 @@ connection::step connection::begin_exchange(std::size_t head_size) {
 bool connection::prepare(exchange& e, std::size_t head_size) {
     h1::request_head& head = shard_->head;
     arena& memory = e.req.memory();
-    const char* const from = input_.data();
+    const char* const from = into.data();
     const std::string_view copy = memory.copy({from, head_size});
     h1::rebase(head, from, head_size, copy.data());
-    input_.consume(head_size);
+    into.consume(head_size);
 
     e.started = shard_->owner().now();
     e.keep_alive = head.keep_alive;
@@ -303,6 +392,8 @@ task<bool> connection::call_and_answer(exchange& e) {
     if (e.pending) {
         phase_ = phase::handler;
         disarm();
+        // The answers to earlier requests must not wait for this one.
+        flush_now();
         guarded_call<response> call(std::move(e.pending), handler_context_);
         // A client that has ended its side before the handler runs did so on purpose (HTTP/1.0, a
         // shell script), and is answered; one that does so later has gone away.
@@ -394,7 +485,7 @@ task<> connection::linger() {
     // RFC 9112 section 9.6: closing at once could reset the answer away before the peer reads it.
     const time_point until = shard_->owner().now() + shard_->options().timeouts.linger;
     stream_->shutdown_output();
-    input_.release();
+    into.release();
     phase_ = phase::linger;
     timed_out_ = false;
     arm(until);

@@ -8,18 +8,18 @@
 
 namespace coracle::http::detail {
 
-/// One HTTP/1 connection: reads heads, calls the handler, writes answers in order. Answers that are
-/// there at once are made without a coroutine, and those to one read leave in one write; the rest
-/// is done by a task of its own for each exchange.
-class connection final : public coracle::detail::spawned,
-                         public shard_link,
-                         deadline,
-                         hangup_watch {
+/// One HTTP/1 connection: reads heads, calls the handler, writes answers in order. While it waits
+/// for a request, and for answers that are there at once, it is a state machine without a coroutine
+/// frame; the answers to one read leave in one write. Whatever has to be waited for is done by a
+/// task, the episode, after which the state machine goes on. Destroys itself when it ends.
+class connection final : public shard_link, deadline, hangup_watch, receive_operation {
 public:
     connection(shard& owner, std::unique_ptr<net::byte_stream> stream);
-    ~connection() override;
+    ~connection();
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
 
-    void start();
+    void start() noexcept { go_on(step::receive); }
     /// Asks it to end: now when it is idle, else when its answer is out.
     void drain() noexcept;
     /// Ends it now.
@@ -27,7 +27,7 @@ public:
 
     // What the body of a request needs of its connection.
     shard& owner() noexcept { return *shard_; }
-    buffer& input() noexcept { return input_; }
+    buffer& input() noexcept { return into; }
     /// Waits for more bytes of a body, at most the time that bodies have.
     task<std::expected<void, error>> receive_more_body(request_body& body);
     task<std::expected<void, error>> send_continue();
@@ -39,15 +39,22 @@ public:
 
 private:
     friend class stream_writer;
+    class episode;
 
     enum class phase : std::uint8_t { idle, head, body, handler, write, linger };
     static constexpr std::uint8_t write_checks = 4;
 
     enum class step : std::uint8_t { receive, exchange, yield, close };
 
-    task<> serve();
-    task<> pause();
-    void over() noexcept override;
+    static void received(io_operation& op) noexcept;
+    void go_on(step next) noexcept;
+    void go_on_without_waiting(step next);
+    bool read() noexcept;
+    step after_read();
+    task<> serve_waiting(step next);
+    void episode_over(std::exception_ptr thrown, bool ended_in_order) noexcept;
+    void end() noexcept;
+    void end_wait() noexcept;
     void expired() noexcept override;
     bool still_writes() noexcept;
     static void peer_gone(hangup_watch& w) noexcept;
@@ -57,7 +64,7 @@ private:
     step process();
     step refuse(h1::parse_error why);
     step refuse_late();
-    step refuse_with(status code, std::string_view why);
+    step refuse_with(status answer, std::string_view why);
     step begin_exchange(std::size_t head_size);
     bool prepare(exchange& e, std::size_t head_size);
     bool call_handler(exchange& e);
@@ -93,18 +100,21 @@ private:
 
     shard* shard_;
     std::unique_ptr<net::byte_stream> stream_;
-    buffer input_;
+    buffer partial_;  ///< of a head, while more is waited for
     buffer output_;
     h1::request_parser parser_;
     exchange* exchange_ = nullptr;
+    episode* episode_ = nullptr;
     coracle::detail::context* handler_context_ = nullptr;
-    coracle::detail::waiter* wait_ = nullptr;  ///< what the deadline ends
+    coracle::detail::waiter* wait_ = nullptr;  ///< what the deadline ends in an episode
     const std::int64_t* progress_ = nullptr;   ///< of the write under way
     std::int64_t progress_seen_ = 0;
     time_point retires_;  ///< when it is to be closed for its age
     std::uint32_t requests_ = 0;
     std::uint8_t stalls_ = 0;  ///< checks in a row that saw no progress
     phase phase_ = phase::idle;
+    bool reading_ = false;  ///< waits for bytes, without an episode
+    bool closes_ = false;
     bool keep_alive_ = true;
     bool timed_out_ = false;
     bool client_gone_ = false;

@@ -24,7 +24,11 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
     net::raise_descriptor_limit();
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
-    const runtime_options on{options.loops, options.pin, options.backend, options.log};
+    runtime_options on;
+    on.loops = options.loops;
+    on.pin = options.pin;
+    on.backend = options.backend;
+    on.log = options.log;
     runtime rt(on);
     server s(std::move(h), std::move(options));
     s.open(rt);

@@ -67,7 +67,7 @@ void shard::give_back(exchange* e) noexcept {
 
 void shard::take_output(buffer& into) {
     if (output_)
-        into.swap(output_);
+        into = std::move(output_);
     else
         into = buffer(output_capacity);
 }
@@ -75,7 +75,7 @@ void shard::take_output(buffer& into) {
 void shard::give_back(buffer& output) noexcept {
     if (!output_ && output.capacity() == output_capacity) {
         output.clear();
-        output_.swap(output);
+        output_ = std::move(output);
     } else {
         output.release();
     }
@@ -119,7 +119,6 @@ task<> shard::accept_from(net::listener* from) {
         auto accepted = co_await as_result(from->accept());
         if (accepted) {
             pause = std::chrono::milliseconds(5);
-            // It deletes itself when it ends.
             (new connection(*this, std::move(*accepted)))->start();
             continue;
         }
@@ -149,6 +148,7 @@ void shard::cut_all() noexcept {
 }
 
 task<std::expected<void, error>> shard::run() {
+    context_ = &co_await coracle::detail::current_context();
     auto accept_until_stopped = [this](task_group& group) -> task<> {
         for (net::listener& l : listeners_) {
             group.spawn([this, &l] { return accept_from(&l); }, "accept");

@@ -36,6 +36,8 @@ public:
     bool draining() const noexcept { return draining_; }
 
     loop& owner() const noexcept { return *owner_; }
+    /// Beneath which the tasks of connections are reported.
+    coracle::detail::context& context() noexcept { return *context_; }
     const handler& target() const noexcept { return handler_; }
     const server_options& options() const noexcept { return *options_; }
     const h1::head_limits& head_limits() const noexcept { return head_limits_; }
@@ -72,6 +74,7 @@ private:
     void log_drain() const;
 
     loop* owner_;
+    coracle::detail::context* context_ = nullptr;
     handler handler_;
     const server_options* options_;
     h1::head_limits head_limits_;

@@ -130,13 +130,32 @@ bool epoll_backend::attempt(io_operation& op) noexcept {
             }
             if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
             return op.result != -EAGAIN;
+        case opcode::receive_from:
+            if ((d.flags & readable) == 0) return false;
+            op.result = try_receive_from(static_cast<datagram_operation&>(op));
+            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{readable};
+            return op.result != -EAGAIN;
+        case opcode::send_to:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_send_to(static_cast<datagram_operation&>(op));
+            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
+            return op.result != -EAGAIN;
         default: return false;
     }
 }
 
 bool epoll_backend::submit(io_operation& op) noexcept {
+    // The commonest by far: a connection that has answered waits for the next request.
+    if (op.code == opcode::receive && (op.on->flags & readable) == 0) {
+        op.on->input = &op;
+        return false;
+    }
     if (op.code == opcode::readable || op.code == opcode::writable) {
         return submit_foreign(static_cast<foreign_operation&>(op));
+    }
+    if (op.code == opcode::resolve) {
+        op.result = -ENOSYS;
+        return true;
     }
     descriptor& d = *op.on;
     switch (op.code) {
@@ -147,6 +166,7 @@ bool epoll_backend::submit(io_operation& op) noexcept {
             d.output = &op;
             return false;
         case opcode::receive:
+        case opcode::receive_from:
         case opcode::accept:
             if (attempt(op)) return true;
             d.input = &op;
@@ -236,7 +256,7 @@ void epoll_backend::dispatch(int index) noexcept {
 }
 
 int epoll_backend::wait_for_events(time_point until) noexcept {
-    ++counters_.waits;
+    const waiting_mark mark(*this);
     if (until == time_point::max()) return ::epoll_wait(epoll_, events_, batch, -1);
     if (until == time_point::min()) return ::epoll_wait(epoll_, events_, batch, 0);
     // A far deadline needs no fresh clock: at worst the next wait is cut more finely.

@@ -1,8 +1,9 @@
 #include "runtime/backend/system_backend.hpp"
 
+#include "runtime/backend/socket_options.hpp"
+
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -49,22 +50,10 @@ void set_option(int fd, int level, int name, int value) noexcept {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
 }
 
-bool is_tcp(const endpoint& e) noexcept {
-    const auto family = as_sockaddr(e)->sa_family;
-    return family == AF_INET || family == AF_INET6;
-}
-
 std::int64_t read_clock(clockid_t which) noexcept {
     timespec t{};
     ::clock_gettime(which, &t);
     return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-void configure_tcp(int fd, const socket_options& o) noexcept {
-    if (o.no_delay) set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (o.user_timeout_ms != 0) {
-        set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(o.user_timeout_ms));
-    }
 }
 
 /// A socket file that nobody listens on any more would make bind fail for ever.
@@ -80,6 +69,21 @@ void remove_stale_socket_file(const endpoint& at) noexcept {
 }
 
 }  // namespace
+
+void system_backend::enters_thread() noexcept {
+    clockid_t own = 0;
+    if (::pthread_getcpuclockid(::pthread_self(), &own) == 0) {
+        spent_before_.store(read_clock(own), std::memory_order_relaxed);
+        thread_clock_.store(own, std::memory_order_relaxed);
+    }
+}
+
+duration system_backend::processor_time() const noexcept {
+    const clockid_t clock = thread_clock_.load(std::memory_order_relaxed);
+    // A thread that has ended has no clock any more.
+    const std::int64_t spent = clock == 0 ? 0 : read_clock(clock);
+    return duration(spent == 0 ? 0 : spent - spent_before_.load(std::memory_order_relaxed));
+}
 
 time_point system_backend::now() noexcept {
     return time_point(duration(read_clock(CLOCK_MONOTONIC)));
@@ -109,12 +113,12 @@ std::expected<int, error> system_backend::listen(endpoint& at, const socket_opti
         ::close(fd);
         return std::unexpected(e);
     };
-    if (is_tcp(at)) {
-        set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-        if (o.reuse_port) set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-        if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, o.v6_only ? 1 : 0);
-        // Accepted sockets inherit these: two system calls less for each connection.
-        configure_tcp(fd, o);
+    auto set = set_listening_options(fd, family, o);
+    // Accepted sockets inherit these: two system calls less for each connection.
+    if (set) set = set_common_options(fd, family, o);
+    if (!set) {
+        ::close(fd);
+        return std::unexpected(set.error());
     }
     if (::bind(fd, as_sockaddr(at), at.size) != 0) return fail("bind");
     if (::listen(fd, o.backlog) != 0) return fail("listen");
@@ -124,10 +128,29 @@ std::expected<int, error> system_backend::listen(endpoint& at, const socket_opti
 
 std::expected<int, error> system_backend::open_stream(const endpoint& peer,
                                                       const socket_options& o) noexcept {
-    const int fd =
-        ::socket(as_sockaddr(peer)->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int family = as_sockaddr(peer)->sa_family;
+    const int fd = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return std::unexpected(system_error(errno, "socket"));
-    if (is_tcp(peer)) configure_tcp(fd, o);
+    auto set = set_common_options(fd, family, o);
+    if (set) set = set_connecting_options(fd, family, o);
+    if (set) return fd;
+    ::close(fd);
+    return std::unexpected(set.error());
+}
+
+std::expected<int, error> system_backend::open_datagram(endpoint& at,
+                                                        const socket_options& o) noexcept {
+    const int family = as_sockaddr(at)->sa_family;
+    const int fd = ::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return std::unexpected(system_error(errno, "socket"));
+    if (o.reuse_port) set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+    if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, o.v6_only ? 1 : 0);
+    if (::bind(fd, as_sockaddr(at), at.size) != 0) {
+        const error e = system_error(errno, "bind");
+        ::close(fd);
+        return std::unexpected(e);
+    }
+    if (auto local = local_endpoint(fd)) at = *local;
     return fd;
 }
 
@@ -150,6 +173,11 @@ std::expected<int, error> system_backend::duplicate(const descriptor& d) noexcep
 void system_backend::shutdown_output(descriptor& d) noexcept {
     ++counters_.system_calls;
     ::shutdown(d.fd, SHUT_WR);
+}
+
+void system_backend::turn_away(descriptor& d) noexcept {
+    const int fd = ::accept4(d.fd, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd >= 0) ::close(fd);
 }
 
 void system_backend::discard(int fd) noexcept {
@@ -207,6 +235,40 @@ std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
     }
     if (borrowed) op.into.release();
     return n < 0 ? -number : 0;
+}
+
+std::int64_t system_backend::try_receive_from(datagram_operation& op) noexcept {
+    op.into = buffer(op.capacity);
+    iovec into{op.into.spare(), op.into.spare_size()};
+    msghdr message{};
+    message.msg_name = op.peer.bytes;
+    message.msg_namelen = sizeof op.peer.bytes;
+    message.msg_iov = &into;
+    message.msg_iovlen = 1;
+    ssize_t n = 0;
+    do {
+        ++counters_.system_calls;
+        n = ::recvmsg(op.on->fd, &message, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        const int number = errno;
+        op.into.release();
+        return -number;
+    }
+    op.into.commit(static_cast<std::size_t>(n));
+    op.peer.size = message.msg_namelen;
+    op.truncated = (message.msg_flags & MSG_TRUNC) != 0;
+    return n;
+}
+
+std::int64_t system_backend::try_send_to(datagram_operation& op) noexcept {
+    for (;;) {
+        ++counters_.system_calls;
+        const ssize_t n = ::sendto(op.on->fd, op.bytes.data, op.bytes.size, MSG_NOSIGNAL,
+                                   as_sockaddr(op.peer), op.peer.size);
+        if (n >= 0) return n;
+        if (errno != EINTR) return -errno;
+    }
 }
 
 std::int64_t system_backend::send_once(int fd, slice bytes) noexcept {

@@ -4,12 +4,16 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
+
 namespace coracle::detail {
 
 /// What all backends share that run on the kernel: sockets, clocks, randomness, and the system
 /// calls that try an operation without waiting.
 class system_backend : public backend {
 public:
+    void enters_thread() noexcept override;
+    duration processor_time() const noexcept override;
     time_point now() noexcept override;
     std::int64_t wall_clock() noexcept override;
     std::uint64_t random() noexcept override;
@@ -17,9 +21,12 @@ public:
     std::expected<int, error> listen(endpoint& at, const socket_options& o) noexcept override;
     std::expected<int, error> open_stream(const endpoint& peer,
                                           const socket_options& o) noexcept override;
+    std::expected<int, error> open_datagram(endpoint& at,
+                                            const socket_options& o) noexcept override;
     std::expected<endpoint, error> local_endpoint(int fd) noexcept override;
     std::expected<int, error> duplicate(const descriptor& d) noexcept override;
     void shutdown_output(descriptor& d) noexcept override;
+    void turn_away(descriptor& d) noexcept override;
     void discard(int fd) noexcept override;
 
 protected:
@@ -34,11 +41,16 @@ protected:
     std::int64_t try_send_file(send_file_operation& op) noexcept;
     static constexpr std::int64_t unfinished = INT64_MIN;
 
+    std::int64_t try_receive_from(datagram_operation& op) noexcept;
+    std::int64_t try_send_to(datagram_operation& op) noexcept;
+
     std::int64_t send_once(int fd, slice bytes) noexcept;
     void close_number(int fd, bool reset) noexcept;
     static int socket_error(int fd) noexcept;
 
 private:
+    std::atomic<int> thread_clock_{0};
+    std::atomic<std::int64_t> spent_before_{0};  ///< by the thread, when it came
     std::uint64_t random_pool_[32];
     unsigned random_left_ = 0;
 };

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -216,6 +217,29 @@ class Help(unittest.TestCase):
                      "CORACLE_LOG", "CORACLE_BACKEND", "Examples"):
             self.assertIn(word, out)
         self.assertLessEqual(max(map(len, out.splitlines())), 100)
+
+
+class Doctor(unittest.TestCase):
+    def test_the_backends_and_the_limits_are_told(self):
+        code, out, err = program("doctor")
+        self.assertEqual((code, err), (0, ""))
+        for word in ("kernel", "uring", "epoll", "poll", "chosen", "open descriptors"):
+            self.assertIn(word, out)
+        self.assertRegex(out, r"  epoll +works\n")
+
+    def test_a_choice_by_the_environment_is_told(self):
+        self.assertRegex(program("doctor", CORACLE_BACKEND="poll")[1], r"  chosen +poll: ")
+
+
+class Dump(WithFiles):
+    def test_every_task_is_told_at_a_signal(self):
+        with self.serve("--threads", "1") as s:
+            self.assertEqual(curl(s.url + "/a.txt")[0], 200)
+            s.process.send_signal(signal.SIGUSR1)
+            text = s.wait_for_error(r"dump signal: .*\n")
+            self.assertRegex(text, r"^loop 0 \(\w+\): \d+ tasks, \d+ timers?\n")
+            self.assertRegex(text, r"accept: waits for accept, \d")
+            self.assertEqual(curl(s.url + "/a.txt")[0], 200)
 
 
 class Listening(WithFiles):

@@ -1,6 +1,8 @@
 #include "support/trace.hpp"
 #include "support/virtual_time.hpp"
 
+#include <coracle/runtime/task_group.hpp>
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -147,4 +149,54 @@ TEST(spawn, leaves_nothing_behind_when_its_callable_throws_before_there_is_a_tas
         EXPECT_EQ(log, "capture");
         co_return;
     });
+}
+
+namespace {
+
+task<> chain(int depth, int& started) {
+    ++started;
+    if (depth != 0) spawn([depth, &started] { return chain(depth - 1, started); });
+    co_return;
+}
+
+}  // namespace
+
+TEST(spawn, nests_no_deeper_on_the_stack_than_a_bound) {
+    run_virtually([]() -> task<> {
+        int started = 0;
+        spawn([&] { return chain(10, started); });
+        EXPECT_EQ(started, 11) << "short chains start at once";
+        started = 0;
+        spawn([&] { return chain(200'000, started); });
+        EXPECT_LT(started, 100);
+        while (started != 200'001) co_await yield();
+    });
+}
+
+TEST(spawn, in_a_group_nests_no_deeper_either) {
+    run_virtually([]() -> task<> {
+        struct deep {
+            static task<> go(task_group& g, int depth, int& ended) {
+                if (depth != 0) g.spawn([&g, depth, &ended] { return go(g, depth - 1, ended); });
+                ++ended;
+                co_return;
+            }
+        };
+        int ended = 0;
+        const auto block = [&](task_group& g) -> task<> {
+            g.spawn([&] { return deep::go(g, 100'000, ended); });
+            co_return;
+        };
+        co_await with_task_group(block);
+        EXPECT_EQ(ended, 100'001);
+    });
+}
+
+TEST(spawn, cancelled_before_a_deep_chain_has_started_ends_it) {
+    int started = 0;
+    run_virtually([&]() -> task<> {
+        spawn([&] { return chain(1000, started); });
+        co_return;
+    });
+    EXPECT_EQ(started, 1001) << "a task runs until its first wait, also when it is cancelled";
 }

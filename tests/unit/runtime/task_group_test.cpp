@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -283,5 +284,158 @@ TEST(task_group, awaits_its_tasks_when_the_block_throws_before_there_is_a_task) 
             EXPECT_EQ(log, "unwound");
         }
         EXPECT_TRUE(caught);
+    });
+}
+
+TEST(task_group, with_a_limit_runs_no_more_tasks_at_a_time) {
+    run_virtually([]() -> task<> {
+        const auto start = loop::current()->now();
+        int running = 0;
+        int most = 0;
+        const auto block = [&](task_group& g) -> task<> {
+            EXPECT_EQ(g.limit(), 3u);
+            auto work = [&]() -> task<> {
+                most = std::max(most, ++running);
+                co_await sleep_for(10ms);
+                --running;
+            };
+            for (int i = 0; i != 10; ++i) co_await g.spawn_when_free(work);
+        };
+        co_await with_task_group(3, block);
+        EXPECT_EQ(most, 3);
+        EXPECT_EQ(running, 0);
+        EXPECT_EQ(loop::current()->now() - start, 40ms);
+    });
+}
+
+TEST(task_group, gives_its_places_in_the_order_of_asking) {
+    run_virtually([]() -> task<> {
+        std::string log;
+        const auto block = [&](task_group& g) -> task<> {
+            g.limit(6);
+            g.spawn([] { return sleep_for(1ms); });
+            for (char c = 'a'; c <= 'e'; ++c) {
+                g.spawn([&g, &log, c]() -> task<> {
+                    auto work = [&log, c]() -> task<> {
+                        log += c;
+                        co_await yield();
+                    };
+                    co_await g.spawn_when_free(work);
+                });
+            }
+            co_return;
+        };
+        co_await with_task_group(block);
+        EXPECT_EQ(log, "abcde");
+    });
+}
+
+TEST(task_group, tells_at_once_whether_there_is_a_place) {
+    run_virtually([]() -> task<> {
+        const auto block = [](task_group& g) -> task<> {
+            EXPECT_TRUE(g.try_spawn([] { return sleep_for(1ms); }));
+            EXPECT_FALSE(g.try_spawn([] { return sleep_for(1ms); }));
+            g.spawn([] { return sleep_for(5ms); });
+            EXPECT_EQ(g.size(), 2u);
+            co_await sleep_for(2ms);
+            EXPECT_FALSE(g.try_spawn([] { return yield(); })) << "spawned ones count too";
+            g.limit(2);
+            EXPECT_TRUE(g.try_spawn([] { return yield(); }));
+        };
+        co_await with_task_group(1, block);
+    });
+}
+
+TEST(task_group, whose_limit_is_raised_lets_those_that_wait_go_on) {
+    run_virtually([]() -> task<> {
+        const auto start = loop::current()->now();
+        const auto block = [](task_group& g) -> task<> {
+            g.spawn([&g]() -> task<> {
+                co_await sleep_for(5ms);
+                g.limit(task_group::unlimited);
+            });
+            auto work = [] { return sleep_for(1ms); };
+            for (int i = 0; i != 4; ++i) co_await g.spawn_when_free(work);
+        };
+        co_await with_task_group(0, block);
+        EXPECT_EQ(loop::current()->now() - start, 6ms);
+    });
+}
+
+TEST(task_group, loses_no_place_to_a_cancelled_wait) {
+    run_virtually([]() -> task<> {
+        int started = 0;
+        const auto block = [&](task_group& g) -> task<> {
+            auto work = [&started]() -> task<> {
+                ++started;
+                co_await sleep_for(10ms);
+            };
+            co_await g.spawn_when_free(work);
+            const auto gives_up = [&]() -> task<> { co_await g.spawn_when_free(work); };
+            for (int i = 0; i != 3; ++i) {
+                auto r = co_await as_result(with_timeout(1ms, gives_up));
+                EXPECT_FALSE(r);
+            }
+            EXPECT_EQ(started, 1);
+            auto last = co_await as_result(g.spawn_when_free(work));
+            EXPECT_TRUE(last);
+            EXPECT_EQ(started, 2);
+        };
+        co_await with_task_group(1, block);
+    });
+}
+
+TEST(task_group, that_fails_stops_those_that_wait_for_a_place) {
+    std::string log;
+    run_virtually([&]() -> task<> {
+        const auto block = [&](task_group& g) -> task<> {
+            const trace t(log, "block");
+            g.spawn([]() -> task<> {
+                co_await sleep_for(1ms);
+                throw std::runtime_error("member");
+            });
+            auto work = [&log]() -> task<> {
+                log += "started ";
+                co_return;
+            };
+            co_await g.spawn_when_free(work);
+        };
+        bool caught = false;
+        try {
+            co_await with_task_group(1, block);
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        EXPECT_TRUE(caught);
+    });
+    EXPECT_EQ(log, "block");
+}
+
+TEST(task_group, gives_the_place_of_a_callable_that_throws_to_the_next) {
+    run_virtually([]() -> task<> {
+        bool ran = false;
+        const auto block = [&](task_group& g) -> task<> {
+            g.spawn([] { return sleep_for(1ms); });
+            g.spawn([&]() -> task<> {
+                auto breaks = []() -> task<> {
+                    if (loop::current() != nullptr) throw std::logic_error("no task");
+                    return [](int) -> task<> { co_return; }(1);
+                };
+                bool caught = false;
+                try {
+                    co_await g.spawn_when_free(breaks);
+                } catch (const std::logic_error&) {
+                    caught = true;
+                }
+                EXPECT_TRUE(caught);
+            });
+            auto work = [&ran]() -> task<> {
+                ran = true;
+                co_return;
+            };
+            co_await g.spawn_when_free(work);
+        };
+        co_await with_task_group(2, block);
+        EXPECT_TRUE(ran);
     });
 }

@@ -166,3 +166,33 @@ TEST(task, awaits_a_hundred_thousand_frames_deep) {
 TEST(task, awaits_a_thousand_frames_deep) {
     EXPECT_EQ(run_virtually([] { return depth(1000); }), 1000u);
 }
+
+TEST(task, of_a_number_returns_a_constant_of_another_type) {
+    run_virtually([]() -> task<> {
+        const auto size = []() -> task<std::size_t> { co_return 0; };
+        const auto small = []() -> task<unsigned char> { co_return 200; };
+        const auto truth = []() -> task<bool> { co_return true; };
+        EXPECT_EQ(co_await size(), 0u);
+        EXPECT_EQ(co_await small(), 200);
+        EXPECT_TRUE(co_await truth());
+    });
+}
+
+TEST(task, that_was_awaited_belongs_to_its_awaiter) {
+    std::string log;
+    run_virtually([&]() -> task<> {
+        const auto make = [](std::string& out) -> task<> {
+            const trace t(out, "frame");
+            co_await yield();
+        };
+        task<> t = make(log);
+        EXPECT_TRUE(static_cast<bool>(t));
+        co_await std::move(t);
+        EXPECT_FALSE(static_cast<bool>(t));  // NOLINT(bugprone-use-after-move)
+        EXPECT_EQ(log, "frame");
+        t.reset();  // harmless
+        t = make(log);
+        t.reset();  // never awaited: nothing ran
+        EXPECT_EQ(log, "frame");
+    });
+}

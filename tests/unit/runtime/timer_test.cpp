@@ -55,6 +55,69 @@ TEST(timer_heap, fires_in_exact_order_and_equal_times_in_order_of_arming) {
     for (const auto& [due, id] : expected) ASSERT_EQ(*at++, id);
 }
 
+namespace {
+
+/// Where a million timers stand, to see how many of them one step moves.
+class positions {
+public:
+    explicit positions(const std::vector<std::unique_ptr<recorder>>& timers) : timers_(timers) {
+        for (const auto& t : timers_) before_.push_back(t->at);
+    }
+    std::size_t moved() const {
+        std::size_t n = 0;
+        for (std::size_t i = 0; i != before_.size(); ++i) n += timers_[i]->at != before_[i];
+        return n;
+    }
+
+private:
+    const std::vector<std::unique_ptr<recorder>>& timers_;
+    std::vector<std::uint32_t> before_;
+};
+
+}  // namespace
+
+TEST(timer_heap, of_a_million_timers_moves_a_few_to_arm_or_disarm_one) {
+    std::mt19937 draw(4);
+    timer_heap heap;
+    std::vector<int> fired;
+    std::vector<std::unique_ptr<recorder>> timers;
+    constexpr std::size_t count = 1'000'000;
+    for (std::size_t i = 0; i != count; ++i) {
+        timers.push_back(std::make_unique<recorder>(fired, static_cast<int>(i)));
+        heap.arm(*timers.back(), start + 1ns * static_cast<int>(draw() % 1'000'000'000));
+    }
+    // A 4-ary heap of a million is eleven levels high: the one, and one for each level.
+    constexpr std::size_t most = 12;
+    for (int i = 0; i != 20; ++i) {
+        auto& one = *timers[draw() % count];
+        const positions before(timers);
+        heap.disarm(one);
+        EXPECT_LE(before.moved(), most);
+        const positions without(timers);
+        heap.arm(one, start + 1ns * static_cast<int>(draw() % 1'000'000'000));
+        EXPECT_LE(without.moved(), most);
+    }
+    for (auto& t : timers) heap.disarm(*t);
+    EXPECT_TRUE(heap.empty());
+    EXPECT_TRUE(fired.empty());
+}
+
+TEST(timer_heap, arms_in_order_of_time_without_moving_any) {
+    timer_heap heap;
+    std::vector<int> fired;
+    std::vector<std::unique_ptr<recorder>> timers;
+    for (int i = 0; i != 100'000; ++i) {
+        timers.push_back(std::make_unique<recorder>(fired, i));
+        heap.arm(*timers.back(), start + 1ns * i);
+        ASSERT_EQ(timers.back()->at, static_cast<std::uint32_t>(i));
+    }
+    for (int i = 0; i != 100'000; ++i)
+        ASSERT_EQ(timers[static_cast<std::size_t>(i)]->at, static_cast<std::uint32_t>(i));
+    heap.fire(start + 1s);
+    EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end()));
+    EXPECT_EQ(fired.size(), 100'000u);
+}
+
 TEST(timer_heap, agrees_with_a_multimap_under_random_arming_moving_and_disarming) {
     std::mt19937 draw(2);
     timer_heap heap;

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
 #include <memory>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -159,4 +161,56 @@ TEST(when_all, nests) {
             co_await when_all(when_all(after(1ms, 1), after(2ms, 2)), when_all(after(3ms, 3)));
         EXPECT_EQ(std::get<0>(left) + std::get<1>(left) + std::get<0>(right), 6);
     });
+}
+
+TEST(when_all, takes_any_range_of_tasks_or_operations) {
+    run_virtually([]() -> task<> {
+        std::list<task<int>> tasks;
+        for (int i = 0; i != 3; ++i) tasks.push_back(after(1ms * (3 - i), i));
+        const auto values = co_await when_all(std::move(tasks));
+        EXPECT_EQ(values, (std::vector<int>{0, 1, 2}));
+
+        std::vector<sleep_operation> sleeps;
+        sleeps.push_back(sleep_for(1ms));
+        sleeps.push_back(sleep_for(2ms));
+        auto units = co_await when_all(std::move(sleeps));
+        EXPECT_EQ(units.size(), 2u);
+
+        // Made one by one by a view; named, since it owns a closure.
+        const std::vector<int> numbers{4, 5};
+        auto made = numbers | std::views::transform([](int n) { return after(1ms, n); });
+        const auto more = co_await when_all(made);
+        EXPECT_EQ(more, (std::vector<int>{4, 5}));
+    });
+}
+
+TEST(when_all, nests_no_deeper_on_the_stack_than_a_bound) {
+    struct deep {
+        static task<int> count(int depth) {
+            if (depth == 0) co_return 0;
+            auto [below, zero] = co_await when_all(count(depth - 1), after(0s, 0));
+            co_return below + zero + 1;
+        }
+    };
+    run_virtually([]() -> task<> { EXPECT_EQ(co_await deep::count(5'000), 5'000); });
+}
+
+TEST(when_all, started_late_and_cancelled_meanwhile_still_unwinds) {
+    struct deep {
+        static task<> wait(int depth, int& unwound) {
+            struct counted {
+                int& n;
+                ~counted() { ++n; }
+            } const c{unwound};
+            if (depth != 0) co_await when_all(wait(depth - 1, unwound), yield());
+            co_await forever();
+        }
+    };
+    int unwound = 0;
+    run_virtually([&]() -> task<> {
+        const auto whole = [&] { return deep::wait(100, unwound); };
+        auto r = co_await as_result(with_timeout(0s, whole));
+        EXPECT_FALSE(r);
+    });
+    EXPECT_EQ(unwound, 101);
 }

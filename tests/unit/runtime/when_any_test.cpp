@@ -135,6 +135,7 @@ TEST(when_any, of_nothing_fails_instead_of_waiting_for_ever) {
     run_virtually([]() -> task<> {
         auto r = co_await as_result(when_any(std::vector<task<int>>()));
         EXPECT_FALSE(r);
+        EXPECT_TRUE(r.error() == std::errc::invalid_argument);
     });
     EXPECT_THROW(run_virtually([] { return when_any(std::vector<task<int>>()); }), exception);
 }
@@ -170,4 +171,14 @@ TEST(when_any, cancelled_gives_the_value_of_a_member_that_still_had_one) {
         co_return co_await with_timeout(1ms, both);
     });
     EXPECT_EQ(value, 9);
+}
+
+TEST(when_any, takes_a_range_of_operations) {
+    run_virtually([]() -> task<> {
+        std::vector<sleep_operation> sleeps;
+        for (int i = 5; i != 0; --i) sleeps.push_back(sleep_for(1ms * i));
+        auto first = co_await when_any(std::move(sleeps));
+        EXPECT_EQ(first.index, 4u);
+        EXPECT_EQ(first.value, unit());
+    });
 }

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -431,22 +432,25 @@ TEST(simulation, reports_a_deadlock_with_the_seed) {
 
 TEST(simulation, unwinds_everything_in_a_deadlock) {
     simulation sim;
+    std::optional<pair> p;  // outlives both tasks
     int unwound = 0;
     struct guard {
         int& count;
         ~guard() { ++count; }
     };
     EXPECT_THROW(sim.run([&]() -> task<> {
-        pair p = co_await connected_pair(sim.loop());
+        pair connected = co_await connected_pair(sim.loop());
+        p.emplace(std::move(connected));
         spawn([&]() -> task<> {
             const guard g{unwound};
-            co_await p.client.read_to_end();
+            co_await p->client.read_to_end();
         });
         const guard g{unwound};
-        co_await p.server.read_to_end();
+        co_await p->server.read_to_end();
     }),
                  simulation_failure);
     EXPECT_EQ(unwound, 2);
+    p.reset();
     EXPECT_EQ(sim.backend().open_descriptors(), 0u);
 }
 

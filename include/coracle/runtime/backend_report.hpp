@@ -1,0 +1,44 @@
+#pragma once
+
+#include <coracle/runtime/backend.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle {
+
+/// "automatic", "uring", "epoll" or "poll".
+std::string_view to_string(backend_kind kind) noexcept;
+/// The other way round; nothing when there is no such kind.
+std::optional<backend_kind> parse_backend_kind(std::string_view text) noexcept;
+
+/// Something that a kernel has or has not, and that a backend can do without.
+struct backend_feature {
+    std::string name;
+    bool used = false;
+    std::string effect;  ///< what it is good for, or why it is not used
+};
+
+/// What was found of one kind of backend.
+struct backend_status {
+    backend_kind kind{};
+    bool usable = false;
+    std::string why_not;  ///< one sentence; empty when it is usable
+    std::vector<backend_feature> features;
+};
+
+/// What this machine can do for a loop, and what `backend_kind::automatic` makes of it.
+struct backend_report {
+    std::vector<backend_status> backends;  ///< in the order of preference
+    /// What `automatic` opens now; `automatic` itself when nothing works, or CORACLE_BACKEND asks
+    /// for what cannot be had.
+    backend_kind chosen = backend_kind::automatic;
+    std::string why;  ///< one sentence
+};
+
+/// Opens and closes one backend of each kind. From any thread.
+backend_report probe_backends();
+
+}  // namespace coracle

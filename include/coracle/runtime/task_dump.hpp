@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+namespace coracle {
+
+class loop;
+
+/// Every live task of `l` as an indented tree, a line each: its name, what it waits for, and for
+/// how long. A task stands beneath the one that started it. On the loop's thread: `post` it there.
+std::string dump_tasks(loop& l);
+
+}  // namespace coracle

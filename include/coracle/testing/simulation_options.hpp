@@ -1,0 +1,144 @@
+#pragma once
+
+#include <coracle/runtime/backend.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace coracle::testing {
+
+/// What goes wrong in a simulated world. Each number is a rate: one in so many, by the seed; 0 is
+/// never. The default is a world without faults; `every()` has all of them.
+struct fault_options {
+    /// Connections that are reset, both ends, behind some byte or at some moment. Default 0.
+    std::uint32_t resets = 0;
+    /// Connections of which one end hears the end of the other, which sends on in vain. Default 0.
+    std::uint32_t half_closes = 0;
+    /// Connections that fall silent: nothing arrives any more, and nobody is told. Default 0.
+    std::uint32_t silences = 0;
+    /// Connections that stand still a few times, in one direction each time. Default 0.
+    std::uint32_t stalls = 0;
+    /// Times that such a connection stands still, at most. Default 3.
+    std::uint32_t stalls_each = 3;
+    /// How long it then stands still, at most. Default 2 s.
+    duration stall_max = std::chrono::seconds(2);
+    /// Calls that are refused although somebody listens. Default 0.
+    std::uint32_t refusals = 0;
+    /// Calls that nobody answers. Default 0.
+    std::uint32_t black_holes = 0;
+    /// After what time such a call fails with ETIMEDOUT. Default 127 s, as with Linux.
+    duration call_timeout = std::chrono::seconds(127);
+    /// Sockets that cannot be opened or accepted for want of a descriptor (EMFILE). Default 0.
+    std::uint32_t no_descriptors = 0;
+    /// Operations that fail at once with ENOMEM. Default 0.
+    std::uint32_t no_memory = 0;
+    /// Tries of an operation, and waits of a loop, that are interrupted and have to be repeated, as
+    /// by EINTR or by a readiness that proves false. Default 0.
+    std::uint32_t interruptions = 0;
+    /// Datagrams that never arrive. Default 0.
+    std::uint32_t lost_datagrams = 0;
+    /// Datagrams that arrive twice. Default 0.
+    std::uint32_t doubled_datagrams = 0;
+    /// Datagrams that are overtaken by later ones. Default 0.
+    std::uint32_t late_datagrams = 0;
+    /// How much later those are, at most. Default 100 ms.
+    duration late_max = std::chrono::milliseconds(100);
+    /// Names that cannot be asked for at the moment (EAGAIN). Default 0.
+    std::uint32_t name_failures = 0;
+
+    /// Besides: the `fails_at`-th operation of kind `fails`, counted from 1, fails at once with
+    /// `fails_with`. Default: none, and ENOMEM.
+    opcode fails = opcode::receive;
+    std::uint64_t fails_at = 0;
+    int fails_with = ENOMEM;
+
+    /// Every fault, at rates of which a run of a few dozen connections sees most.
+    static fault_options every() noexcept {
+        fault_options f;
+        f.resets = f.half_closes = f.silences = 12;
+        f.stalls = 6;
+        f.refusals = f.black_holes = 24;
+        f.no_descriptors = 40;
+        f.no_memory = 400;
+        f.interruptions = 10;
+        f.lost_datagrams = f.doubled_datagrams = f.late_datagrams = 8;
+        f.name_failures = 8;
+        return f;
+    }
+};
+
+/// A fault that a connection has met with.
+enum class fault : std::uint16_t {
+    reset = 1,
+    half_close = 2,
+    silence = 4,
+    stall = 8,
+    refusal = 16,
+    black_hole = 32,
+    no_descriptors = 64,
+    no_memory = 128,
+};
+
+/// The faults that one connection has met with.
+class fault_set {
+public:
+    fault_set() noexcept = default;
+    bool contains(fault f) const noexcept { return (bits_ & static_cast<std::uint16_t>(f)) != 0; }
+    void insert(fault f) noexcept {
+        bits_ = static_cast<std::uint16_t>(bits_ | static_cast<std::uint16_t>(f));
+    }
+    bool empty() const noexcept { return bits_ == 0; }
+    /// Whether bytes may have been lost: a stall alone loses none.
+    bool may_lose() const noexcept {
+        return (bits_ & ~static_cast<unsigned>(static_cast<std::uint16_t>(fault::stall))) != 0;
+    }
+    void insert(fault_set others) noexcept {
+        bits_ = static_cast<std::uint16_t>(bits_ | others.bits_);
+    }
+
+private:
+    std::uint16_t bits_ = 0;
+};
+
+/// What a simulated world is like. Everything that is left to chance comes from `seed`.
+struct simulation_options {
+    /// The same seed gives the same run, byte for byte. Default 1.
+    std::uint64_t seed = 1;
+    /// Loops, in one thread; they take their turns in an order that the seed decides. Default 1.
+    unsigned loops = 1;
+    /// Bytes travel and are received in pieces that split and merge anywhere, sends take less than
+    /// they could, and what could complete at once sometimes waits. Default true.
+    bool split = true;
+    /// What becomes ready at one moment is told in any order. Default true.
+    bool reorder = true;
+    /// How long bytes are under way, at least. Default 10 us.
+    duration latency_min = std::chrono::microseconds(10);
+    /// At most; the order within a connection is kept. Default 1 ms.
+    duration latency_max = std::chrono::milliseconds(1);
+    /// Bytes that a sender may be ahead of its reader. Default 64 KiB.
+    std::size_t send_buffer = 64 * 1024;
+    /// Datagrams that wait at a socket, beyond which they are lost. Default 256.
+    std::size_t datagrams = 256;
+    /// Descriptors that may be open at a time, beyond which EMFILE. Default: unlimited.
+    std::size_t descriptors = SIZE_MAX;
+    /// How long a turn takes in which there is more to do. Default 1 us. What is waited for takes
+    /// as long as it takes, exactly.
+    duration turn = std::chrono::microseconds(1);
+    /// Seconds since 1970 at the beginning. Default 2,000,000,000 (18 May 2033).
+    std::int64_t unix_time = 2'000'000'000;
+    /// Turns of all loops after which a run fails. Default 10 million.
+    std::uint64_t max_turns = 10'000'000;
+    /// Virtual time after which a run fails. Default 30 days.
+    duration max_time = std::chrono::hours(24 * 30);
+    /// What goes wrong. Default: nothing.
+    fault_options faults = {};
+    /// Hears a line for each event, without the line's end. Default: nobody, but standard error
+    /// when the environment variable CORACLE_SIMULATION_TRACE is set and not 0.
+    void (*trace)(void* user, std::string_view line) = nullptr;
+    void* trace_user = nullptr;
+};
+
+}  // namespace coracle::testing

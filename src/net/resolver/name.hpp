@@ -1,0 +1,33 @@
+#pragma once
+
+#include <coracle/net/address.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::net::detail {
+
+/// RFC 1035 section 2.3.4, written out: 255 octets on the wire.
+inline constexpr std::size_t longest_name = 253;
+
+/// The numeric address that `host` is, with or without brackets, with or without a zone.
+std::optional<address> numeric_address(std::string_view host);
+
+/// `host` in lower case and without a trailing dot, which `absolute` tells; nothing when it can be
+/// no name of a host.
+std::optional<std::string> canonical_name(std::string_view host, bool& absolute);
+
+/// RFC 6761 section 6.3.
+bool is_localhost(std::string_view name) noexcept;
+/// Names that exist nowhere in the DNS: RFC 6761 section 6.4, RFC 7686.
+bool is_never_asked(std::string_view name) noexcept;
+
+/// The names to ask for, in order: `name` in the domains of `search`, and as it stands; before them
+/// when it has at least `dots` dots.
+std::vector<std::string> candidates(const std::string& name, bool absolute,
+                                    const std::vector<std::string>& search, std::size_t domains,
+                                    unsigned dots);
+
+}  // namespace coracle::net::detail

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <coracle/net/resolver.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+struct ares_channeldata;
+
+namespace coracle::net::detail {
+
+class question;
+
+/// One name server, which c-ares speaks to. Whether another is asked after it, and how often, is
+/// decided elsewhere: c-ares alone would report each failure of a server as one to connect to it.
+/// Gives up what nobody waits for any more, so that nothing keeps the loop then.
+class name_server final : coracle::detail::timer {
+public:
+    name_server(loop& owner, const address& at, duration timeout);
+    ~name_server();
+    name_server(const name_server&) = delete;
+    name_server& operator=(const name_server&) = delete;
+
+    const address& at() const noexcept { return at_; }
+    /// Questions sent so far.
+    std::size_t sent() const noexcept { return sent_; }
+
+private:
+    friend class question;
+    class watched_socket;
+    struct pending;
+    struct callbacks;
+
+    void send(question& q);
+    void give_up(question& q) noexcept;
+    void process(int readable_fd, int writable_fd) noexcept;
+    void rearm() noexcept;
+    void expired() noexcept override;
+
+    loop* owner_;
+    address at_;
+    ares_channeldata* channel_ = nullptr;
+    std::vector<watched_socket*> sockets_;
+    std::size_t sent_ = 0;
+    std::size_t wanted_ = 0;  ///< questions that somebody waits for
+};
+
+/// Asks one server for the addresses of a name, once. Gives the bytes of the answer. Resumes from
+/// the loop.
+class [[nodiscard]] question final : public coracle::detail::leaf<question, std::string> {
+public:
+    static constexpr const char* name = "resolve";
+    question(std::shared_ptr<name_server> server, const std::string& host,
+             net::family wanted) noexcept
+        : server_(std::move(server)), host_(&host), wanted_(wanted) {}
+    question(const question&) = delete;
+    question& operator=(const question&) = delete;
+
+    bool start() {
+        server_->send(*this);
+        return false;
+    }
+    void cancel() noexcept override;
+    std::expected<std::string, error> result();
+
+private:
+    friend class name_server;
+    void answered(std::error_code failure, std::string message) noexcept;
+
+    std::shared_ptr<name_server> server_;
+    const std::string* host_;
+    net::family wanted_;
+    name_server::pending* pending_ = nullptr;
+    std::error_code failure_;
+    std::string message_;
+};
+
+}  // namespace coracle::net::detail

@@ -1,0 +1,141 @@
+#include "net/resolver/state.hpp"
+
+#include "net/resolver/lookup.hpp"
+
+#include <utility>
+
+namespace coracle::net::detail {
+namespace {
+
+/// After so many questions a server is asked from another port: whoever wants to slip in an answer
+/// must guess it anew (RFC 5452 section 4.5).
+constexpr std::size_t questions_from_one_port = 100;
+
+}  // namespace
+
+resolver_state::resolver_state(loop& owner, resolver_options o)
+    : owner_(&owner), options_(std::move(o)), cache_(options_.cache), hosts_file_(options_.hosts),
+      configuration_file_(options_.configuration),
+      turns_left_(options_.questions == 0 ? 1 : options_.questions) {}
+
+bool resolver_state::join(ticket& t, const std::string& host, net::family wanted) {
+    ++counters_.asked;
+    if (!backend_knows_names_) refresh();
+    const std::string key = question_key(host, wanted);
+    if (const verdict* known = cache_.find(key, owner_->now())) {
+        ++counters_.hits;
+        t.answer = *known;
+        return true;
+    }
+    if (const auto found = under_way_.find(key); found != under_way_.end()) {
+        ++counters_.shared;
+        found->second->add(t);
+        return false;
+    }
+    auto* l = new lookup(shared_from_this(), host, wanted, key);
+    under_way_.emplace(key, l);
+    l->add(t);
+    l->start();
+    return false;
+}
+
+void resolver_state::leave(ticket& t) noexcept {
+    lookup* l = std::exchange(t.in, nullptr);
+    if (l == nullptr) return;
+    t.unlink();
+    if (!l->deserted()) return;
+    under_way_.erase(l->key());
+    l->give_up();
+}
+
+void resolver_state::ended(lookup& l, const std::string& key, const verdict& answer,
+                           duration holds) {
+    if (const auto found = under_way_.find(key); found != under_way_.end() && found->second == &l) {
+        under_way_.erase(found);
+    }
+    if (holds > duration::zero()) {
+        cache_.keep(key, answer, coracle::detail::later(owner_->now(), holds));
+    }
+}
+
+void resolver_state::close() noexcept {
+    const auto all = std::exchange(under_way_, {});
+    for (const auto& [key, l] : all) {
+        l->tell(std::unexpected(coracle::detail::stopped_error("resolve")));
+        l->give_up();
+    }
+}
+
+void resolver_state::refresh() {
+    const time_point now = owner_->now();
+    if (refreshed_ != time_point::min() && now - refreshed_ < options_.recheck) return;
+    refreshed_ = now;
+    const bool new_hosts = hosts_file_.changed();
+    if (new_hosts) hosts_ = read_hosts(hosts_file_.read());
+    const bool new_configuration = configuration_file_.changed();
+    if (new_configuration) adopt(read_configuration(configuration_file_.read()));
+    if (new_hosts || new_configuration) cache_.clear();
+}
+
+void resolver_state::adopt(name_configuration system) {
+    search_ = options_.search.empty() ? std::move(system.search) : options_.search;
+    dots_ = options_.dots == 0 ? system.dots : options_.dots;
+    std::vector<address> at =
+        options_.servers.empty() ? std::move(system.servers) : options_.servers;
+    // resolv.conf(5): without a line, the server of this machine.
+    if (at.empty()) at.push_back(address::v4({127, 0, 0, 1}, 53));
+    servers_.clear();
+    for (const address& a : at) {
+        servers_.push_back(std::make_shared<name_server>(*owner_, a, options_.timeout));
+    }
+}
+
+const std::vector<address>* resolver_state::in_hosts(std::string_view host) const {
+    const auto found = hosts_.find(host);
+    return found == hosts_.end() ? nullptr : &found->second;
+}
+
+std::shared_ptr<name_server> resolver_state::server(std::size_t index) {
+    auto& s = servers_[index];
+    if (s->sent() >= questions_from_one_port) {
+        s = std::make_shared<name_server>(*owner_, s->at(), options_.timeout);
+    }
+    ++counters_.questions;
+    return s;
+}
+
+resolver_counters resolver_state::counters() const noexcept {
+    resolver_counters c = counters_;
+    c.cached = cache_.size();
+    return c;
+}
+
+bool turn_wait::start() noexcept {
+    if (state_->turns_left_ == 0) {
+        state_->queue_.push_back(*this);
+        return false;
+    }
+    --state_->turns_left_;
+    has_turn_ = true;
+    return true;
+}
+
+void turn_wait::cancel() noexcept {
+    // One that has its turn already keeps it until it is destroyed.
+    if (has_turn_) return;
+    mark_cancelled();
+    owner().enqueue(*this);
+}
+
+turn_wait::~turn_wait() {
+    if (!has_turn_) return;
+    auto* next = static_cast<turn_wait*>(state_->queue_.pop_front());
+    if (next == nullptr) {
+        ++state_->turns_left_;
+        return;
+    }
+    next->has_turn_ = true;
+    state_->owner().enqueue(*next);
+}
+
+}  // namespace coracle::net::detail

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "runtime/backend/readiness_backend.hpp"
+
+#include <poll.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace coracle::detail {
+
+/// poll(2), for systems where nothing better is to be had: each wait costs in proportion to the
+/// descriptors. Its array stays from one wait to the next, and is changed where an operation begins
+/// to wait or ends.
+class poll_backend final : public readiness_backend {
+public:
+    static std::expected<std::unique_ptr<backend>, error> open();
+    ~poll_backend() override;
+
+    std::string_view name() const noexcept override { return "poll"; }
+    time_point now() noexcept override { return waited_at_ = system_backend::now(); }
+    bool submit(io_operation& op) noexcept override;
+    void cancel(io_operation& op) noexcept override;
+    void wait(time_point until) noexcept override;
+    void wake() noexcept override;
+    std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
+    void close(descriptor& d, bool reset) noexcept override;
+    bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
+
+private:
+    /// Whom a place in the array belongs to; neither: the place is free, and its number negative.
+    struct interest {
+        descriptor* owner = nullptr;
+        foreign_operation* foreign = nullptr;
+    };
+
+    explicit poll_backend(int event) noexcept : event_(event) {}
+
+    // `descriptor::flags` holds the place above the flags.
+    static constexpr unsigned place_shift = 4;
+    static std::size_t place_of_descriptor(const descriptor& d) noexcept {
+        return d.flags >> place_shift;
+    }
+    std::size_t take_place(const interest& whose, int fd);
+    void free_place(std::size_t place) noexcept;
+    void update(const descriptor& d) noexcept;
+    void waits_for_room(descriptor& d) noexcept override { update(d); }
+    bool submit_foreign(foreign_operation& op) noexcept;
+    int wait_for_events(time_point until) noexcept;
+    int poll_in_pieces() noexcept;
+    void note_events(int count) noexcept;
+    void dispatch(std::size_t place, unsigned events) noexcept;
+
+    int event_;
+    time_point waited_at_;  ///< when the loop last asked the time
+    std::vector<pollfd> polled_;
+    std::vector<interest> interests_;  ///< of the same places
+    std::vector<std::size_t> free_;
+};
+
+}  // namespace coracle::detail

@@ -1,0 +1,128 @@
+#include "runtime/backend/readiness_backend.hpp"
+
+#include <coracle/runtime/loop.hpp>
+
+#include <cerrno>
+
+namespace coracle::detail {
+
+std::int64_t readiness_backend::try_send(descriptor& d, slice bytes) noexcept {
+    if ((d.flags & writable) == 0) return -EAGAIN;
+    const std::int64_t n = send_once(d.fd, bytes);
+    // A short count means that the socket is full.
+    if (n == -EAGAIN || (n >= 0 && static_cast<std::size_t>(n) < bytes.size)) {
+        d.flags &= ~std::uint32_t{writable};
+    }
+    return n;
+}
+
+/// Keeps in mind that a call would have waited; true when it has not.
+bool readiness_backend::knows(descriptor& d, flag f, std::int64_t result) const noexcept {
+    if (result != -EAGAIN) return true;
+    d.flags &= ~std::uint32_t{f};
+    return false;
+}
+
+bool readiness_backend::attempt_receive(receive_operation& op) noexcept {
+    descriptor& d = *op.on;
+    if ((d.flags & readable) == 0) return false;
+    op.result = try_receive(op);
+    // A short read has drained the socket, unless the end of the stream is behind it.
+    if (op.result > 0 && op.into.spare_size() != 0 && (d.flags & (peer_closed | broken)) == 0) {
+        d.flags &= ~std::uint32_t{readable};
+    }
+    return knows(d, readable, op.result);
+}
+
+bool readiness_backend::attempt(io_operation& op) noexcept {
+    descriptor& d = *op.on;
+    switch (op.code) {
+        case opcode::receive: return attempt_receive(static_cast<receive_operation&>(op));
+        case opcode::accept:
+            if ((d.flags & readable) == 0) return false;
+            op.result = try_accept(static_cast<address_operation&>(op));
+            return knows(d, readable, op.result);
+        case opcode::receive_from:
+            if ((d.flags & readable) == 0) return false;
+            op.result = try_receive_from(static_cast<datagram_operation&>(op));
+            return knows(d, readable, op.result);
+        case opcode::send:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_send_all(static_cast<send_operation&>(op));
+            return knows(d, writable, op.result);
+        case opcode::send_to:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_send_to(static_cast<datagram_operation&>(op));
+            return knows(d, writable, op.result);
+        case opcode::send_file:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_send_file(static_cast<send_file_operation&>(op));
+            if (op.result == unfinished) {
+                unfinished_.push_back(op);
+                return false;
+            }
+            return knows(d, writable, op.result);
+        case opcode::connect:
+            if ((d.flags & writable) == 0) return false;
+            op.result = -socket_error(d.fd);
+            return true;
+        default: return false;
+    }
+}
+
+bool readiness_backend::begin(io_operation& op) noexcept {
+    if (op.code != opcode::connect) return attempt(op);
+    op.result = try_connect(static_cast<address_operation&>(op));
+    if (op.result != -EINPROGRESS) return true;
+    op.on->flags &= ~std::uint32_t{writable};
+    return false;
+}
+
+io_operation*& readiness_backend::place_of(io_operation& op) noexcept {
+    const bool reads =
+        op.code == opcode::receive || op.code == opcode::receive_from || op.code == opcode::accept;
+    return reads ? op.on->input : op.on->output;
+}
+
+bool readiness_backend::withdraw(io_operation& op) noexcept {
+    io_operation*& place = place_of(op);
+    if (place != &op) return false;
+    place = nullptr;
+    op.unlink();
+    op.result = -ECANCELED;
+    loop::current()->complete_later(op);
+    return true;
+}
+
+void readiness_backend::complete_input(descriptor& d) noexcept {
+    io_operation& op = *d.input;
+    if (!attempt(op)) return;
+    d.input = nullptr;
+    loop::current()->refill_inline_budget();
+    op.completed(op);
+}
+
+void readiness_backend::complete_output(descriptor& d) noexcept {
+    io_operation& op = *d.output;
+    if (op.linked() || !attempt(op)) return;
+    d.output = nullptr;
+    loop::current()->refill_inline_budget();
+    op.completed(op);
+}
+
+void readiness_backend::continue_unfinished() noexcept {
+    intrusive_list<io_operation> now;
+    now.splice(unfinished_);
+    while (io_operation* op = now.pop_front()) {
+        descriptor& d = *op->on;
+        if (attempt(*op)) {
+            d.output = nullptr;
+            loop::current()->refill_inline_budget();
+            op->completed(*op);
+        } else if (!op->linked()) {
+            waits_for_room(d);
+        }
+    }
+}
+
+}  // namespace coracle::detail

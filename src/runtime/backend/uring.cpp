@@ -1,0 +1,368 @@
+#include "runtime/backend/uring.hpp"
+
+#include <coracle/runtime/loop.hpp>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace coracle::detail {
+
+std::expected<std::unique_ptr<backend>, error> uring_backend::open(unsigned allowed) {
+    const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (event < 0) return std::unexpected(system_error(errno, "eventfd"));
+    std::unique_ptr<uring_backend> b(new uring_backend(allowed, event));
+    std::expected<unsigned, error> used = 0u;
+    // When a ring ends, the kernel interrupts the threads that it knows it from, the one that made
+    // it among them: a blocking call of the caller's would then fail with EINTR, out of the blue.
+    try {
+        std::thread([&] { used = open_ring(b->ring_, allowed); }).join();
+    } catch (const std::system_error& e) {
+        used = std::unexpected(error(e.code(), "pthread_create"));
+    }
+    if (!used) return std::unexpected(used.error());
+    b->features_ = *used;
+    b->ring_is_open_ = true;
+    return b;
+}
+
+uring_backend::~uring_backend() {
+    if (ring_is_open_) ::io_uring_queue_exit(&ring_);
+    ::close(event_);
+}
+
+void uring_backend::wake() noexcept {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(event_, &one, sizeof one));
+}
+
+uring_entry* uring_backend::take_entry() noexcept {
+    if (unused_.empty()) {
+        try {
+            entries_.push_back(std::make_unique<uring_entry[]>(chunk));
+        } catch (const std::bad_alloc&) {
+            return nullptr;
+        }
+        for (std::size_t i = 0; i != chunk; ++i) unused_.push_back(entries_.back()[i]);
+    }
+    return static_cast<uring_entry*>(unused_.pop_front());
+}
+
+void uring_backend::release_if_unused(uring_entry& e) noexcept {
+    if (e.open() || e.armed != 0) return;
+    static_cast<uring_ready_link&>(e).unlink();
+    unused_.push_front(e);
+}
+
+void uring_backend::drop_unread(uring_entry& e) noexcept {
+    while (e.first != uring_buffers::none) {
+        buffers_.give_back(std::exchange(e.first, buffers_.next(e.first)));
+    }
+}
+
+std::expected<void, error> uring_backend::attach(descriptor& d, int fd) noexcept {
+    uring_entry* const e = take_entry();
+    if (e == nullptr) return std::unexpected(error(std::errc::not_enough_memory, "attach"));
+    e->owner = &d;
+    e->fd = fd;
+    e->ending = 0;
+    e->ended = false;
+    d.fd = fd;
+    d.state = e;
+    d.flags = writable;
+    return {};
+}
+
+void uring_backend::close(descriptor& d, bool reset) noexcept {
+    if (!d.open()) return;
+    uring_entry& e = entry_of(d);
+    e.owner = nullptr;
+    ++e.generation;
+    drop_unread(e);
+    static_cast<uring_ready_link&>(e).unlink();
+    static_cast<uring_change_link&>(e).unlink();
+    if (e.armed != 0 && on_its_thread()) withdraw_requests(e);
+    if (e.armed != 0) {
+        // A request holds the socket open, so it has to end before the socket can.
+        if (!on_its_thread()) {
+            abandon_ring();
+        } else if (disarm(e, e.armed)) {
+            ++counters_.system_calls;
+            ::io_uring_submit_and_get_events(&ring_);
+        } else {
+            change(e);
+        }
+    }
+    if (!static_cast<uring_change_link&>(e).linked()) release_if_unused(e);
+    close_number(d.fd, reset);
+    d.fd = -1;
+    d.flags = 0;
+    d.state = nullptr;
+    d.watch = nullptr;
+}
+
+bool uring_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
+    d.watch = nullptr;
+    if (w == nullptr) return true;
+    uring_entry& e = entry_of(d);
+    if (gone(e)) return false;
+    if (!e.stays(receiving)) {
+        // It may have closed with its last bytes, of which only a poll tells.
+        pollfd now{d.fd, POLLRDHUP, 0};
+        ++counters_.system_calls;
+        if (::poll(&now, 1, 0) == 1) {
+            d.flags |= peer_closed;
+            return false;
+        }
+        change(e);
+    }
+    d.watch = w;
+    return true;
+}
+
+/// Gives the reader what has come: the block itself, or as much as there is room for.
+std::int64_t uring_backend::take_received(uring_entry& e, receive_operation& op) noexcept {
+    const uring_buffers::number n = e.first;
+    const std::string_view bytes = buffers_.bytes(n);
+    if (!op.into && op.capacity >= buffer::default_capacity) {
+        e.first = buffers_.next(n);
+        op.into = buffers_.take(n);
+        return static_cast<std::int64_t>(bytes.size());
+    }
+    if (!op.into) op.into = buffer(op.capacity);
+    const std::string_view part = bytes.substr(0, op.into.spare_size());
+    op.into.append(part);
+    buffers_.consume(n, part.size());
+    if (part.size() == bytes.size()) {
+        e.first = buffers_.next(n);
+        buffers_.give_back(n);
+    }
+    return static_cast<std::int64_t>(part.size());
+}
+
+bool uring_backend::receive_now(uring_entry& e, receive_operation& op) noexcept {
+    if (e.first != uring_buffers::none) {
+        op.result = take_received(e, op);
+        return true;
+    }
+    if (e.ended) {
+        op.result = e.end_result;
+        return true;
+    }
+    return !e.has(receiving) && attempt_receive(op);
+}
+
+bool uring_backend::submit(io_operation& op) noexcept {
+    if (op.code == opcode::receive) {
+        uring_entry& e = entry_of(*op.on);
+        auto& receive = static_cast<receive_operation&>(op);
+        const bool idle = e.first == uring_buffers::none && !e.ended && e.stays(receiving);
+        if (!idle && receive_now(e, receive)) return true;
+        op.on->input = &op;
+        // The commonest by far: a connection that has answered, and whose receive is still armed.
+        if (!idle || is_bulk(receive)) change(e);
+        return false;
+    }
+    if (op.code == opcode::readable || op.code == opcode::writable) {
+        return submit_foreign(static_cast<foreign_operation&>(op));
+    }
+    if (op.code == opcode::resolve) {
+        op.result = -ENOSYS;
+        return true;
+    }
+    if (begin(op)) return true;
+    place_of(op) = &op;
+    change(entry_of(*op.on));
+    return false;
+}
+
+bool uring_backend::submit_foreign(foreign_operation& op) noexcept {
+    for (const uring_entry* e : foreign_) {
+        if (e->fd == op.fd && e->foreign->code == op.code) {
+            op.result = -EBUSY;
+            return true;
+        }
+    }
+    uring_entry* const e = take_entry();
+    if (e == nullptr) {
+        op.result = -ENOMEM;
+        return true;
+    }
+    e->foreign = &op;
+    e->fd = op.fd;
+    e->ending = 0;
+    e->first = uring_buffers::none;
+    foreign_.push_back(e);
+    change(*e);
+    return false;
+}
+
+void uring_backend::cancel(io_operation& op) noexcept {
+    if (op.code != opcode::readable && op.code != opcode::writable) {
+        withdraw(op);
+        return;
+    }
+    for (uring_entry*& place : foreign_) {
+        uring_entry& e = *place;
+        if (e.foreign != &op) continue;
+        place = foreign_.back();
+        foreign_.pop_back();
+        e.foreign = nullptr;
+        if (e.armed != 0)
+            change(e);
+        else
+            release_if_unused(e);
+        op.result = -ECANCELED;
+        loop::current()->complete_later(op);
+        return;
+    }
+}
+
+void uring_backend::absorb_received(uring_entry& e, const io_uring_cqe& c) noexcept {
+    if ((c.flags & IORING_CQE_F_BUFFER) != 0) {
+        const auto n = static_cast<uring_buffers::number>(c.flags >> IORING_CQE_BUFFER_SHIFT);
+        buffers_.filled(n, c.res > 0 ? static_cast<std::size_t>(c.res) : 0);
+        if (c.res <= 0 || e.owner == nullptr) {
+            buffers_.give_back(n);
+        } else if (e.first == uring_buffers::none) {
+            e.first = e.last = n;
+        } else {
+            buffers_.next(e.last) = n;
+            e.last = n;
+        }
+    }
+    if ((c.flags & IORING_CQE_F_MORE) != 0) return;
+    e.armed &= static_cast<std::uint8_t>(~receiving);
+    e.ending &= static_cast<std::uint8_t>(~receiving);
+    if (e.owner == nullptr) return;
+    switch (c.res) {
+        case -ENOBUFS: buffers_.grow(); break;
+        case -EINVAL:
+            // It knows the operation, but not its multishot form.
+            features_ &= ~unsigned{multishot_receive};
+            break;
+        case -ECANCELED:
+        case -EAGAIN:
+        case -EINTR:
+        case -ENOMEM: break;
+        default:
+            if (c.res > 0) break;
+            e.ended = true;
+            e.end_result = c.res;
+            return;
+    }
+    // More may be in the socket: whoever reads next looks there.
+    e.owner->flags |= readable;
+}
+
+void uring_backend::absorb_polled(uring_entry& e, unsigned which, std::int32_t result) noexcept {
+    e.armed &= static_cast<std::uint8_t>(~which);
+    e.ending &= static_cast<std::uint8_t>(~which);
+    if (e.foreign != nullptr) {
+        e.foreign->result = result < 0 ? result : 0;
+        return;
+    }
+    if (e.owner == nullptr || result == -ECANCELED) return;
+    // A failed poll leaves it to the system call to say what is wrong.
+    const auto events =
+        result < 0 ? std::uint32_t{POLLIN | POLLOUT} : static_cast<std::uint32_t>(result);
+    std::uint32_t& flags = e.owner->flags;
+    if ((events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR)) != 0) flags |= readable;
+    if ((events & (POLLOUT | POLLHUP | POLLERR)) != 0) flags |= writable;
+    if ((events & POLLRDHUP) != 0) flags |= peer_closed;
+    if ((events & (POLLHUP | POLLERR)) != 0) flags |= broken;
+}
+
+void uring_backend::absorb(const io_uring_cqe& c) noexcept {
+    constexpr std::uint64_t requests = receiving | reading | writing | watching;
+    auto* const e = reinterpret_cast<uring_entry*>(c.user_data & ~requests);
+    const auto which = static_cast<unsigned>(c.user_data & requests);
+    if (e == nullptr) {
+        if (which != 0 && (c.flags & IORING_CQE_F_MORE) == 0) wake_is_armed_ = false;
+        return;
+    }
+    if (which == receiving)
+        absorb_received(*e, c);
+    else
+        absorb_polled(*e, which, c.res);
+    ready_.push_back(*e);
+}
+
+/// Everything that has come is taken note of before any of it is acted upon: who is told of bytes
+/// must find, if it asks, that the end is behind them.
+void uring_backend::absorb() noexcept {
+    unsigned head = 0;
+    unsigned count = 0;
+    io_uring_cqe* c = nullptr;
+    io_uring_for_each_cqe(&ring_, head, c) {
+        absorb(*c);
+        ++count;
+    }
+    ::io_uring_cq_advance(&ring_, count);
+    counters_.events += count;
+}
+
+void uring_backend::complete_foreign(uring_entry& e) noexcept {
+    foreign_operation& op = *std::exchange(e.foreign, nullptr);
+    std::erase(foreign_, &e);
+    release_if_unused(e);
+    loop::current()->refill_inline_budget();
+    op.completed(op);
+}
+
+void uring_backend::dispatch(uring_entry& e) noexcept {
+    if (e.foreign != nullptr) {
+        complete_foreign(e);
+        return;
+    }
+    if (e.owner == nullptr) {
+        release_if_unused(e);
+        return;
+    }
+    // Each completion may close the descriptor.
+    descriptor& d = *e.owner;
+    const std::uint32_t generation = e.generation;
+    if (d.input != nullptr && d.input->code == opcode::receive) {
+        io_operation& op = *d.input;
+        if (receive_now(e, static_cast<receive_operation&>(op))) {
+            d.input = nullptr;
+            loop::current()->refill_inline_budget();
+            op.completed(op);
+        }
+    } else if (d.input != nullptr) {
+        complete_input(d);
+    }
+    if (e.generation != generation) return;
+    if (d.output != nullptr && (d.flags & writable) != 0) complete_output(d);
+    if (e.generation != generation) return;
+    if (d.watch != nullptr && gone(e)) {
+        hangup_watch& w = *std::exchange(d.watch, nullptr);
+        w.gone(w);
+        if (e.generation != generation) return;
+    }
+    // An idle connection has its receive armed, and nothing else.
+    const bool idle = e.armed == receiving && e.ending == 0 && e.first == uring_buffers::none;
+    if (!idle || d.output != nullptr) change(e);
+}
+
+void uring_backend::wait(time_point until) noexcept {
+    if (!settle_on_this_thread()) {
+        // There was a ring, and now there can be none: wait for better times.
+        static_cast<void>(::poll(nullptr, 0, 10));
+        return;
+    }
+    if (can_multishot()) buffers_.replenish();
+    apply_changes();
+    enter(has_unfinished() ? time_point::min() : until);
+    absorb();
+    while (uring_ready_link* link = ready_.pop_front()) dispatch(static_cast<uring_entry&>(*link));
+    if (has_unfinished()) continue_unfinished();
+}
+
+}  // namespace coracle::detail

@@ -1,0 +1,128 @@
+#pragma once
+
+#include "runtime/backend/readiness_backend.hpp"
+#include "runtime/backend/uring_buffers.hpp"
+#include "runtime/backend/uring_probe.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace coracle::detail {
+
+struct uring_ready_link : list_hook {};
+struct uring_change_link : list_hook {};
+
+/// What the kernel knows of one descriptor: its user_data. It outlives the descriptor until the
+/// kernel has let go of everything that was asked for it.
+struct alignas(64) uring_entry : uring_ready_link, uring_change_link {
+    descriptor* owner = nullptr;
+    foreign_operation* foreign = nullptr;
+    int fd = -1;
+    std::int32_t end_result = 0;   ///< how the stream ended: 0 or a negated errno
+    std::uint32_t generation = 0;  ///< changes when the descriptor is closed
+    std::uint8_t armed = 0;        ///< requests in the kernel, see `uring_request`
+    std::uint8_t ending = 0;       ///< those of them whose cancellation is under way
+    bool ended = false;
+    uring_buffers::number first = uring_buffers::none;  ///< what has come and was not read yet
+    uring_buffers::number last = uring_buffers::none;
+
+    bool open() const noexcept { return owner != nullptr || foreign != nullptr; }
+    bool has(unsigned request) const noexcept { return (armed & request) != 0; }
+    bool stays(unsigned request) const noexcept { return (armed & ~ending & request) != 0; }
+};
+
+/// io_uring. Bytes come by multishot receives into buffers that the kernel picks; accepts,
+/// datagrams, bulk reads and whatever has to wait for room are polled for through the ring, and
+/// then made as system calls. So the memory of an operation is never the kernel's, and cancelling
+/// one needs no answer from it. All requests of a turn are submitted by the call that waits.
+class uring_backend final : public readiness_backend {
+public:
+    static std::expected<std::unique_ptr<backend>, error> open(
+        unsigned allowed = all_uring_features);
+    ~uring_backend() override;
+
+    std::string_view name() const noexcept override { return "uring"; }
+    time_point now() noexcept override { return waited_at_ = system_backend::now(); }
+    bool submit(io_operation& op) noexcept override;
+    void cancel(io_operation& op) noexcept override;
+    void wait(time_point until) noexcept override;
+    void wake() noexcept override;
+    std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
+    void close(descriptor& d, bool reset) noexcept override;
+    bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
+
+    unsigned features() const noexcept { return features_; }
+
+private:
+    enum uring_request : std::uint8_t { receiving = 1, reading = 2, writing = 4, watching = 8 };
+
+    uring_backend(unsigned allowed, int event) noexcept : allowed_(allowed), event_(event) {}
+
+    // The ring, which belongs to one thread at a time (uring_ring.cpp).
+    bool settle_on_this_thread() noexcept;
+    bool on_its_thread() const noexcept;
+    bool enable_ring() noexcept;
+    void abandon_ring() noexcept;
+    io_uring_sqe* next_request() noexcept;
+    int submit_and_wait(time_point until) noexcept;
+    void enter(time_point until) noexcept;
+    void withdraw_requests(uring_entry& e) noexcept;
+    void arm_wake() noexcept;
+
+    // What is asked of the kernel (uring_ring.cpp).
+    void change(uring_entry& e) noexcept { changed_.push_back(e); }
+    void apply_changes() noexcept;
+    bool apply(uring_entry& e) noexcept;
+    bool apply_input(uring_entry& e) noexcept;
+    bool arm_receive(uring_entry& e) noexcept;
+    bool arm_poll(uring_entry& e, uring_request which, unsigned events) noexcept;
+    bool disarm(uring_entry& e, unsigned requests) noexcept;
+
+    void waits_for_room(descriptor& d) noexcept override { change(entry_of(d)); }
+
+    // What the kernel says.
+    void absorb() noexcept;
+    void absorb(const io_uring_cqe& c) noexcept;
+    void absorb_received(uring_entry& e, const io_uring_cqe& c) noexcept;
+    void absorb_polled(uring_entry& e, unsigned which, std::int32_t result) noexcept;
+    void dispatch(uring_entry& e) noexcept;
+    void complete_foreign(uring_entry& e) noexcept;
+
+    bool receive_now(uring_entry& e, receive_operation& op) noexcept;
+    std::int64_t take_received(uring_entry& e, receive_operation& op) noexcept;
+    bool submit_foreign(foreign_operation& op) noexcept;
+    uring_entry* take_entry() noexcept;
+    void drop_unread(uring_entry& e) noexcept;
+    void release_if_unused(uring_entry& e) noexcept;
+
+    static uring_entry& entry_of(const descriptor& d) noexcept {
+        return *static_cast<uring_entry*>(d.state);
+    }
+    /// Whether the lent blocks do not suit it.
+    static bool is_bulk(const receive_operation& op) noexcept {
+        return op.into || op.capacity > buffer::default_capacity;
+    }
+    static bool gone(const uring_entry& e) noexcept {
+        return e.ended || (e.owner->flags & (peer_closed | broken)) != 0;
+    }
+    bool can_multishot() const noexcept { return (features_ & multishot_receive) != 0; }
+
+    static constexpr std::size_t chunk = 64;
+
+    unsigned allowed_;
+    unsigned features_ = 0;
+    int event_;
+    bool ring_is_open_ = false;
+    bool wake_is_armed_ = false;
+    std::uint64_t thread_ = 0;  ///< whose the ring is; 0: nobody's yet
+    time_point waited_at_;      ///< when the loop last asked the time
+    io_uring ring_{};
+    uring_buffers buffers_;
+    intrusive_list<uring_ready_link> ready_;     ///< something came for them in this turn
+    intrusive_list<uring_change_link> changed_;  ///< may want something else of the kernel
+    intrusive_list<uring_change_link> unused_;   ///< entries to be taken again
+    std::vector<std::unique_ptr<uring_entry[]>> entries_;
+    std::vector<uring_entry*> foreign_;
+};
+
+}  // namespace coracle::detail

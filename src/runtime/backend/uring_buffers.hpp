@@ -1,0 +1,99 @@
+#pragma once
+
+#include <coracle/base/buffer.hpp>
+
+#include <liburing.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace coracle::detail {
+
+/// The receive buffers that a loop lends to the kernel: ordinary blocks of the pool. One that has
+/// been filled goes to its reader as it is, and a fresh one takes its place. Each has a number, and
+/// numbers stand in lists of filled buffers that nobody has read yet.
+class uring_buffers {
+public:
+    using number = std::uint16_t;
+    static constexpr number none = 0xffff;
+    static constexpr unsigned short group = 0;
+    static constexpr unsigned entries = 1024;      ///< of the ring: the most that is ever lent
+    static constexpr unsigned lent_at_first = 64;  ///< doubled each time they do not suffice
+    static constexpr unsigned numbers_at_most = 32'768;
+
+    uring_buffers() noexcept = default;
+    uring_buffers(const uring_buffers&) = delete;
+    uring_buffers& operator=(const uring_buffers&) = delete;
+    ~uring_buffers();
+
+    /// Registers the ring of buffers; 0 or a negated errno.
+    int open(io_uring& ring) noexcept;
+    bool is_open() const noexcept { return ring_ != nullptr; }
+    /// The kernel's side is gone: what was lent is ours again.
+    void forget_lent() noexcept;
+    /// The same for good.
+    void drop() noexcept;
+
+    /// The kernel has put `size` bytes into a buffer.
+    void filled(number n, std::size_t size) noexcept {
+        slot& s = slots_[n];
+        s.begin = 0;
+        s.end = static_cast<std::uint32_t>(size);
+        s.next = none;
+        s.is_lent = false;
+        --lent_;
+    }
+    std::string_view bytes(number n) const noexcept {
+        const slot& s = slots_[n];
+        return {s.block + s.begin, s.end - s.begin};
+    }
+    void consume(number n, std::size_t size) noexcept {
+        slots_[n].begin += static_cast<std::uint32_t>(size);
+    }
+    /// Gives the block with its bytes away; the number is free again.
+    buffer take(number n) noexcept {
+        slot& s = slots_[n];
+        char* const block = s.block;
+        s.block = nullptr;
+        s.next = free_;
+        free_ = n;
+        return buffer::adopt(block, s.begin, s.end);
+    }
+    /// Nobody wants what is in it.
+    void give_back(number n) noexcept {
+        slots_[n].next = free_;
+        free_ = n;
+    }
+
+    number& next(number n) noexcept { return slots_[n].next; }
+
+    /// Lends as many as there should be. Fresh blocks come from the pool of the running loop.
+    void replenish() noexcept {
+        if (lent_ < wanted_) lend_more();
+    }
+    /// There were too few.
+    void grow() noexcept {
+        if (wanted_ < entries / 2) wanted_ *= 2;
+    }
+    unsigned lent() const noexcept { return lent_; }
+
+private:
+    struct slot {
+        char* block = nullptr;
+        std::uint32_t begin = 0;
+        std::uint32_t end = 0;
+        number next = none;
+        bool is_lent = false;
+    };
+    void lend_more() noexcept;
+    bool lend_one(int offset) noexcept;
+
+    io_uring_buf_ring* ring_ = nullptr;
+    std::vector<slot> slots_;
+    number free_ = none;
+    unsigned lent_ = 0;
+    unsigned wanted_ = lent_at_first;
+};
+
+}  // namespace coracle::detail

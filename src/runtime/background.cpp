@@ -1,0 +1,159 @@
+#include <coracle/runtime/background.hpp>
+#include <coracle/runtime/sleep.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace coracle {
+namespace {
+
+runtime_options runtime_of(const background_options& o) {
+    runtime_options r;
+    r.loops = o.loops != 0 ? o.loops : 1;
+    r.backend = o.backend;
+    r.log = o.log;
+    return r;
+}
+
+}  // namespace
+
+class background::core final : public detail::call_keeper {
+public:
+    explicit core(const background_options& o)
+        : options_(o), callbacks_({o.callback_threads != 0 ? o.callback_threads : 1, 0}),
+          runtime_(runtime_of(o)) {
+        thread_ = std::thread([this] { runtime_.run([](loop&) { return forever(); }); });
+    }
+
+    const background_options& options() const noexcept { return options_; }
+    loop& begin();
+    void posted() noexcept { starting_.fetch_sub(1); }
+    bool stop(duration limit);
+
+    bool call_back(detail::pool_job& job) noexcept override { return callbacks_.submit(job); }
+    void callback_failed() noexcept override;
+    void call_ended() noexcept override;
+
+    std::size_t active() const noexcept { return active_.load(std::memory_order_relaxed); }
+    std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+    std::uint64_t failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
+
+private:
+    const background_options options_;
+    // Outlives the loops: what a loop drops when it ends is told to callbacks too.
+    thread_pool callbacks_;
+    runtime runtime_;
+    std::thread thread_;
+
+    std::atomic<std::size_t> active_{0};
+    std::atomic<std::size_t> peak_{0};
+    std::atomic<std::size_t> starting_{0};
+    std::atomic<unsigned> next_{0};
+    std::atomic<std::uint64_t> failed_{0};
+    std::atomic<bool> stopping_{false};
+
+    std::mutex guard_;
+    std::condition_variable idle_;
+    bool stopped_ = false;
+};
+
+loop& background::core::begin() {
+    // This and `stop` are sequentially consistent: either the call sees that it is too late, or
+    // `stop` sees the call.
+    starting_.fetch_add(1);
+    const std::size_t now = active_.fetch_add(1) + 1;
+    const bool late = stopping_.load();
+    if (late || now > options_.active) {
+        posted();
+        call_ended();
+        if (late) throw_exception(error(errc::shutting_down, "background"));
+        throw_exception(error(errc::limit_exceeded, "background").on("background_options::active"));
+    }
+    std::size_t most = peak_.load(std::memory_order_relaxed);
+    while (most < now && !peak_.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+    }
+    return runtime_.at(next_.fetch_add(1, std::memory_order_relaxed) % runtime_.loops());
+}
+
+void background::core::callback_failed() noexcept {
+    failed_.fetch_add(1, std::memory_order_relaxed);
+    runtime_.log().write(log_layer::runtime, log_level::error, "a callback threw an exception");
+}
+
+void background::core::call_ended() noexcept {
+    // Under the lock, or `stop` could be over, and this gone, before its waiter is notified.
+    const std::lock_guard lock(guard_);
+    if (active_.fetch_sub(1) == 1) idle_.notify_all();
+}
+
+bool background::core::stop(duration limit) {
+    stopping_.store(true);
+    std::unique_lock lock(guard_);
+    if (std::exchange(stopped_, true)) return false;
+    const auto none = [this] { return active_.load() == 0; };
+    constexpr duration longest = std::chrono::hours(24 * 365 * 100);
+    const bool in_time = idle_.wait_for(lock, limit < longest ? limit : longest, none);
+    lock.unlock();
+    // What is being posted must find its loop running, or be dropped by it.
+    while (starting_.load() != 0) std::this_thread::yield();
+    runtime_.stop();
+    thread_.join();
+    lock.lock();
+    idle_.wait(lock, none);
+    return !in_time;
+}
+
+background::background(const background_options& options)
+    : core_(std::make_unique<core>(options)) {}
+
+background::~background() {
+    static_cast<void>(stop(core_->options().drain));
+}
+
+detail::call_keeper& background::keeper() noexcept {
+    return *core_;
+}
+loop& background::call_begins() {
+    return core_->begin();
+}
+void background::call_posted() noexcept {
+    core_->posted();
+}
+
+bool background::stop(duration limit) {
+    return core_->stop(limit);
+}
+std::size_t background::active() const noexcept {
+    return core_->active();
+}
+std::size_t background::peak() const noexcept {
+    return core_->peak();
+}
+std::uint64_t background::failed_callbacks() const noexcept {
+    return core_->failed();
+}
+
+namespace detail {
+
+error error_of(const std::exception_ptr& thrown) noexcept {
+    error unknown(std::errc::state_not_recoverable, "background");
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const exception& e) {
+        return e.error();
+    } catch (const std::exception& e) {
+        try {
+            unknown.on(e.what());
+        } catch (const std::exception&) {
+            // Without memory for the text the code alone has to do.
+        }
+    } catch (...) {
+        // It has no text.
+    }
+    return unknown;
+}
+
+}  // namespace detail
+
+}  // namespace coracle

@@ -1,0 +1,23 @@
+#include <coracle/runtime/short_lock.hpp>
+
+namespace coracle::detail {
+
+void short_lock::lock_slowly() noexcept {
+    // The holder is about to leave, unless its thread does not run just now.
+    for (int i = 0; i != 100; ++i) {
+        std::uint32_t seen = word_.load(std::memory_order_relaxed);
+        if (seen == open && word_.compare_exchange_weak(seen, held, std::memory_order_acquire,
+                                                        std::memory_order_relaxed)) {
+            return;
+        }
+    }
+    while (word_.exchange(wanted, std::memory_order_acquire) != open) {
+        word_.wait(wanted, std::memory_order_relaxed);
+    }
+}
+
+void short_lock::wake_one() noexcept {
+    word_.notify_one();
+}
+
+}  // namespace coracle::detail

@@ -1,0 +1,66 @@
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/task_dump.hpp>
+
+#include <cstdio>
+
+namespace coracle {
+namespace {
+
+using detail::context;
+
+struct report {
+    std::string text;
+    std::size_t tasks = 0;
+    time_point now;
+};
+
+void add_duration(std::string& out, duration d) {
+    const double seconds = std::chrono::duration<double>(d).count();
+    char text[32];
+    if (seconds < 1)
+        std::snprintf(text, sizeof text, "%.1f ms", seconds * 1000);
+    else
+        std::snprintf(text, sizeof text, "%.1f s", seconds);
+    out += text;
+}
+
+void add_state(report& r, context& c) {
+    if (c.waiting() != nullptr) {
+        r.text += "waits for ";
+        r.text += c.waiting()->waits_for();
+        r.text += ", ";
+        add_duration(r.text, r.now - c.waiting_since());
+    } else if (!c.children().empty()) {
+        r.text += "waits for the tasks below";
+    } else {
+        r.text += "ready to run";
+    }
+    if (c.cancelled()) r.text += " (asked to stop)";
+}
+
+void add_tree(report& r, context& parent, unsigned depth) {
+    for (context* c = parent.children().front(); c != nullptr; c = parent.children().next(*c)) {
+        ++r.tasks;
+        r.text.append(std::size_t{2} * depth, ' ');
+        r.text += c->name;
+        r.text += ": ";
+        add_state(r, *c);
+        r.text += '\n';
+        add_tree(r, *c, depth + 1);
+    }
+}
+
+}  // namespace
+
+std::string dump_tasks(loop& l) {
+    report r;
+    r.now = l.now();
+    add_tree(r, l.root(), 1);
+    std::string head = "loop " + std::to_string(l.index()) + " (" +
+                       std::string(l.backend().name()) + "): " + std::to_string(r.tasks) +
+                       (r.tasks == 1 ? " task, " : " tasks, ") + std::to_string(l.timers()) +
+                       (l.timers() == 1 ? " timer\n" : " timers\n");
+    return head + r.text;
+}
+
+}  // namespace coracle

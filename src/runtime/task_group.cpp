@@ -1,0 +1,45 @@
+#include <coracle/runtime/task_group.hpp>
+
+namespace coracle {
+
+bool detail::place_wait::start() noexcept {
+    if (!group_->has_place()) {
+        group_->waiting_.push_back(*this);
+        return false;
+    }
+    ++group_->reserved_;
+    has_place_ = true;
+    if (owner().may_complete_inline()) return true;
+    owner().enqueue(*this);
+    return false;
+}
+
+void detail::place_wait::cancel() noexcept {
+    // One that has its place keeps it: it goes on in this turn or the next.
+    if (has_place_) return;
+    mark_cancelled();
+    owner().enqueue(*this);
+}
+
+void task_group::give_places() noexcept {
+    while (below_limit()) {
+        detail::runnable* first = waiting_.pop_front();
+        if (first == nullptr) return;
+        ++reserved_;
+        auto& place = static_cast<detail::place_wait&>(*first);
+        place.has_place_ = true;
+        place.owner().enqueue(place);
+    }
+}
+
+void task_group::member_ended(const std::exception_ptr& e) noexcept {
+    if (e != nullptr && failure_ == nullptr) {
+        failure_ = e;
+        cancel();
+    }
+    --size_;
+    give_places();
+    if (size_ == 0 && emptied_ != nullptr) emptied_->run();
+}
+
+}  // namespace coracle

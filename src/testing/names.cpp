@@ -1,0 +1,77 @@
+// The names of a simulated world.
+
+#include "testing/world.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace coracle::testing::detail {
+namespace {
+
+std::string in_lower_case(std::string_view host) {
+    std::string text(host);
+    for (char& c : text) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return text;
+}
+
+/// What a `sockaddr` begins with.
+int family_of(const endpoint& e) noexcept {
+    std::uint16_t number = 0;
+    std::memcpy(&number, e.bytes, sizeof number);
+    return number;
+}
+
+}  // namespace
+
+void world::add_name(std::string_view host, std::vector<net::address> addresses, duration ttl) {
+    name& n = names_[in_lower_case(host)];
+    n = name();
+    n.addresses = std::move(addresses);
+    n.ttl = ttl;
+}
+
+void world::fail_name(std::string_view host, int number, duration after) {
+    name& n = names_[in_lower_case(host)];
+    n.failure = number;
+    n.after = after;
+}
+
+void world::delay_names(duration least, duration most) noexcept {
+    name_delay_min_ = least;
+    name_delay_max_ = most;
+}
+
+ref<resolution> world::ask(resolve_operation& op, loop_view& home) {
+    ref<resolution> r(new resolution);
+    r->op = &op;
+    r->home = &home;
+    const auto spread = static_cast<std::uint64_t>((name_delay_max_ - name_delay_min_).count());
+    duration delay = name_delay_min_ + duration(static_cast<std::int64_t>(chance_.up_to(spread)));
+    const auto found = names_.find(in_lower_case(op.host));
+    if (found != names_.end()) delay += found->second.after;
+    schedule(event_kind::answer, now_ + delay, *r);
+    return r;
+}
+
+std::int64_t world::answer_to(resolve_operation& op) {
+    if (mishap(options.faults.name_failures)) {
+        tell("fault: a name has no answer");
+        return -EAGAIN;
+    }
+    const auto found = names_.find(in_lower_case(op.host));
+    if (found == names_.end()) return -ENOENT;
+    const name& n = found->second;
+    if (n.failure != 0) return -n.failure;
+    op.ttl = n.ttl;
+    op.found.clear();
+    for (const net::address& a : n.addresses) {
+        endpoint e = (has_port(a) ? with_port(a, 0) : a).to_endpoint();
+        if (op.family == 0 || family_of(e) == op.family) op.found.push_back(e);
+    }
+    return static_cast<std::int64_t>(op.found.size());
+}
+
+}  // namespace coracle::testing::detail

@@ -1,0 +1,467 @@
+#include "support/dns_server.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/net/resolver.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/when_any.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+using namespace coracle;
+using namespace std::chrono_literals;
+using coracle::testing::dns_a;
+using coracle::testing::dns_aaaa;
+using coracle::testing::dns_query;
+using coracle::testing::dns_reply;
+using coracle::testing::dns_server;
+using net::resolve_errc;
+
+namespace {
+
+using addresses = std::vector<net::address>;
+using replies = std::vector<std::string>;
+
+/// Nothing of this machine: only the given servers.
+net::resolver_options only(std::vector<net::address> servers) {
+    net::resolver_options o;
+    o.servers = std::move(servers);
+    o.configuration.clear();
+    o.hosts.clear();
+    o.timeout = 200ms;
+    return o;
+}
+
+replies boats(const dns_query& q) {
+    dns_reply r(q);
+    if (q.type == dns_a) r.a(q.name, "192.0.2.7");
+    if (q.type == dns_aaaa) r.aaaa(q.name, "2001:db8::7");
+    return {r};
+}
+
+std::string text(const addresses& all) {
+    std::string s;
+    for (const auto& a : all) s += a.to_string() + ' ';
+    return s;
+}
+
+/// What `host` resolves to, or the error.
+std::expected<addresses, error> resolved(const net::resolver_options& o, std::string host,
+                                         net::family only_family = net::family::none) {
+    return block_on([&]() -> task<std::expected<addresses, error>> {
+        net::resolver r(*loop::current(), o);
+        auto result = co_await as_result(r.resolve(host, 80, only_family));
+        co_return result;
+    });
+}
+
+}  // namespace
+
+TEST(resolver, gives_both_families_of_a_name) {
+    dns_server server(boats);
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(text(*found), "[2001:db8::7]:80 192.0.2.7:80 ");
+    EXPECT_EQ(server.asked(), 2u);
+}
+
+TEST(resolver, gives_one_family_when_asked_for_one) {
+    dns_server server(boats);
+    const auto found = resolved(only({server.at()}), "Boats.EXAMPLE.", net::family::v4);
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(text(*found), "192.0.2.7:80 ");
+    EXPECT_EQ(server.asked("boats.example", dns_aaaa), 0u);
+}
+
+TEST(resolver, follows_aliases_within_an_answer) {
+    dns_server server([](const dns_query& q) -> replies {
+        dns_reply r(q);
+        r.cname("b.example", "c.example").cname(q.name, "b.example");
+        if (q.type == dns_a) r.a("c.example", "192.0.2.9").a("other.example", "192.0.2.66");
+        return {r};
+    });
+    const auto found = resolved(only({server.at()}), "a.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(text(*found), "192.0.2.9:80 ");
+}
+
+TEST(resolver, does_not_follow_aliases_in_a_circle) {
+    dns_server server([](const dns_query& q) -> replies {
+        return {dns_reply(q).cname(q.name, "b.example").cname("b.example", q.name)};
+    });
+    const auto found = resolved(only({server.at()}), "a.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::malformed_answer);
+}
+
+TEST(resolver, says_that_a_host_does_not_exist) {
+    dns_server server([](const dns_query& q) -> replies { return {dns_reply(q).code(3)}; });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::no_such_host);
+    EXPECT_EQ(found.error().message(), "resolve boats.example: no such host, phase resolve");
+}
+
+TEST(resolver, says_that_a_host_has_no_such_address) {
+    dns_server server([](const dns_query& q) -> replies { return {dns_reply(q)}; });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::no_addresses);
+}
+
+TEST(resolver, is_content_with_one_family) {
+    dns_server server([](const dns_query& q) -> replies {
+        if (q.type == dns_aaaa) return {dns_reply(q).code(2)};
+        return {dns_reply(q).a(q.name, "192.0.2.7")};
+    });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(text(*found), "192.0.2.7:80 ");
+}
+
+TEST(resolver, says_that_the_server_failed_and_which) {
+    dns_server server([](const dns_query& q) -> replies { return {dns_reply(q).code(2)}; });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().message(), "resolve boats.example (asked " + server.at().to_string() +
+                                           "): the name server failed, phase resolve, "
+                                           "safe to retry");
+    EXPECT_EQ(server.asked("boats.example", dns_a), 3u);
+}
+
+TEST(resolver, says_that_the_server_refused) {
+    dns_server server([](const dns_query& q) -> replies { return {dns_reply(q).code(5)}; });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::refused);
+}
+
+TEST(resolver, says_that_nothing_listens_at_the_server) {
+    net::address gone;
+    {
+        dns_server server(boats);
+        gone = server.at();
+    }
+    const auto found = resolved(only({gone}), "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::server_unreachable);
+}
+
+TEST(resolver, asks_the_next_server_when_one_fails) {
+    dns_server bad([](const dns_query& q) -> replies { return {dns_reply(q).code(2)}; });
+    dns_server silent([](const dns_query&) -> replies { return {}; });
+    dns_server good(boats);
+    const auto found = resolved(only({bad.at(), silent.at(), good.at()}), "boats.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(bad.asked(), 2u);
+    EXPECT_EQ(silent.asked(), 2u);
+}
+
+TEST(resolver, does_not_ask_another_server_what_one_has_denied) {
+    dns_server first([](const dns_query& q) -> replies { return {dns_reply(q).code(3)}; });
+    dns_server second(boats);
+    const auto found = resolved(only({first.at(), second.at()}), "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::no_such_host);
+    EXPECT_EQ(second.asked(), 0u);
+}
+
+TEST(resolver, asks_again_when_a_question_was_lost) {
+    dns_server server(
+        [](const dns_query& q) -> replies { return q.nth == 1 ? replies() : boats(q); });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(server.asked("boats.example", dns_a), 2u);
+}
+
+TEST(resolver, gives_up_after_its_attempts) {
+    dns_server server([](const dns_query&) -> replies { return {}; });
+    auto o = only({server.at()});
+    o.timeout = 20ms;
+    o.attempts = 4;
+    const auto found = resolved(o, "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error(), std::errc::timed_out);
+    EXPECT_EQ(found.error().code(), resolve_errc::timed_out);
+    EXPECT_EQ(server.asked("boats.example", dns_a), 4u);
+}
+
+TEST(resolver, asks_by_tcp_when_the_answer_was_cut) {
+    dns_server server([](const dns_query& q) -> replies {
+        if (!q.tcp) return {dns_reply(q).truncated()};
+        dns_reply r(q);
+        for (int i = 0; i != 60 && q.type == dns_a; ++i) r.a(q.name, "10.0.0." + std::to_string(i));
+        return {r};
+    });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(found->size(), 60u);
+    EXPECT_EQ(server.asked("boats.example", dns_a), 2u);
+}
+
+TEST(resolver, takes_only_so_many_addresses_of_an_answer) {
+    dns_server server([](const dns_query& q) -> replies {
+        if (!q.tcp) return {dns_reply(q).truncated()};
+        dns_reply r(q);
+        for (int i = 0; i != 4000 && q.type == dns_a; ++i) r.a(q.name, "10.0.0.1");
+        return {r};
+    });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(found->size(), 64u);
+}
+
+TEST(resolver, ignores_answers_to_other_questions) {
+    dns_server server([](const dns_query& q) -> replies {
+        dns_reply forged(q);
+        forged.a(q.name, "203.0.113.66").aaaa(q.name, "2001:db8::66");
+        const std::string good = boats(q).front();
+        dns_reply other(q);
+        other.question("evil.example").a("evil.example", "203.0.113.66");
+        return {dns_reply(forged).other_id(), other, good.substr(0, 7), "", good};
+    });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(text(*found), "[2001:db8::7]:80 192.0.2.7:80 ");
+}
+
+TEST(resolver, says_that_an_answer_is_garbage) {
+    dns_server server([](const dns_query& q) -> replies {
+        std::string good = boats(q).front();
+        good.resize(good.size() - 3);
+        return {good};
+    });
+    const auto found = resolved(only({server.at()}), "boats.example");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::malformed_answer);
+}
+
+TEST(resolver, looks_into_the_search_domains) {
+    dns_server server([](const dns_query& q) -> replies {
+        if (q.name == "www.two.example") return boats(q);
+        return {dns_reply(q).code(3)};
+    });
+    auto o = only({server.at()});
+    o.search.assign({"one.example", "two.example"});
+    const auto found = resolved(o, "www", net::family::v4);
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(server.asked(), 2u);
+    EXPECT_EQ(server.asked("www", dns_a), 0u);
+}
+
+TEST(resolver, tries_a_name_with_dots_as_it_stands_first) {
+    dns_server server(boats);
+    auto o = only({server.at()});
+    o.search.assign({"one.example"});
+    ASSERT_TRUE(resolved(o, "www.boats", net::family::v4));
+    EXPECT_EQ(server.asked("www.boats", dns_a), 1u);
+    EXPECT_EQ(server.asked(), 1u);
+}
+
+TEST(resolver, does_not_search_for_a_name_with_a_dot_at_its_end) {
+    dns_server server([](const dns_query& q) -> replies { return {dns_reply(q).code(3)}; });
+    auto o = only({server.at()});
+    o.search.assign({"one.example"});
+    ASSERT_FALSE(resolved(o, "www.", net::family::v4));
+    EXPECT_EQ(server.asked("www", dns_a), 1u);
+    EXPECT_EQ(server.asked(), 1u);
+}
+
+TEST(resolver, tries_each_search_domain_once_and_only_so_many) {
+    dns_server server([](const dns_query& q) -> replies { return {dns_reply(q).code(3)}; });
+    auto o = only({server.at()});
+    for (int i = 0; i != 50; ++i) {
+        o.search.emplace_back("same.example");
+        o.search.emplace_back("d" + std::to_string(i) + ".example");
+    }
+    ASSERT_FALSE(resolved(o, "www", net::family::v4));
+    EXPECT_EQ(server.asked("www.same.example", dns_a), 1u);
+    EXPECT_EQ(server.asked(), 6u);
+}
+
+TEST(resolver, reports_a_search_domain_that_failed) {
+    dns_server server([](const dns_query& q) -> replies {
+        return {dns_reply(q).code(q.name == "www.one.example" ? 2 : 3)};
+    });
+    auto o = only({server.at()});
+    o.search.assign({"one.example"});
+    const auto found = resolved(o, "www", net::family::v4);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), resolve_errc::server_failure);
+    EXPECT_EQ(server.asked("www", dns_a), 1u);
+}
+
+TEST(resolver, never_asks_for_what_is_no_name) {
+    dns_server server(boats);
+    const std::string nul("boats\0.example", 14);
+    std::string long_label(64, 'a');
+    long_label.append(".example");
+    for (const std::string& name :
+         {std::string(), std::string("."), std::string("a..b"), std::string(".a"), nul,
+          std::string(300, 'a'), long_label, std::string("a b"), std::string("1.2.3"),
+          std::string("0x7f.1"), std::string("b\xc3\xb6\x61t.example"), std::string("a\\.b"),
+          std::string("fe80::1%no_such_zone"), std::string("boats:80")}) {
+        const auto found = resolved(only({server.at()}), name);
+        ASSERT_FALSE(found) << name;
+        EXPECT_EQ(found.error().code(), resolve_errc::malformed_name) << name;
+        EXPECT_EQ(found.error(), std::errc::invalid_argument) << name;
+    }
+    EXPECT_EQ(server.asked(), 0u);
+}
+
+TEST(resolver, never_asks_for_addresses_and_special_names) {
+    dns_server server(boats);
+    const auto o = only({server.at()});
+    EXPECT_EQ(text(*resolved(o, "192.0.2.1")), "192.0.2.1:80 ");
+    EXPECT_EQ(text(*resolved(o, "2001:db8::1")), "[2001:db8::1]:80 ");
+    EXPECT_EQ(text(*resolved(o, "[::1]")), "[::1]:80 ");
+    EXPECT_EQ(text(*resolved(o, "fe80::1%7")), "[fe80::1%7]:80 ");
+    EXPECT_EQ(text(*resolved(o, "localhost")), "[::1]:80 127.0.0.1:80 ");
+    EXPECT_EQ(text(*resolved(o, "Boats.Localhost.", net::family::v4)), "127.0.0.1:80 ");
+    EXPECT_EQ(resolved(o, "192.0.2.1", net::family::v6).error().code(), resolve_errc::no_addresses);
+    EXPECT_EQ(resolved(o, "boats.invalid").error().code(), resolve_errc::no_such_host);
+    EXPECT_EQ(server.asked(), 0u);
+}
+
+TEST(resolver, reads_the_files_of_the_system_and_notices_changes) {
+    const coracle::testing::temporary_directory directory;
+    dns_server server(boats);
+    auto o = only({server.at()});
+    o.hosts = directory.path() / "hosts";
+    o.configuration = directory.path() / "resolv.conf";
+    o.recheck = 0ns;
+    std::ofstream(o.hosts) << "# comment\n192.0.2.20 Pier jetty # more\n2001:db8::20\tpier\n";
+    block_on([&]() -> task<> {
+        net::resolver r(*loop::current(), o);
+        EXPECT_EQ(text(co_await r.resolve("pier", 1)), "[2001:db8::20]:1 192.0.2.20:1 ");
+        const auto v6 = co_await as_result(r.resolve("jetty", 1, net::family::v6));
+        EXPECT_EQ(v6.error().code(), resolve_errc::no_addresses);
+        EXPECT_EQ(server.asked(), 0u);
+        co_await r.resolve("www", 1, net::family::v4);
+        std::ofstream(o.hosts) << "192.0.2.21 pier\n";
+        std::ofstream(o.configuration) << "search harbour.example\noptions ndots:2\n";
+        EXPECT_EQ(text(co_await r.resolve("pier", 1, net::family::v4)), "192.0.2.21:1 ");
+        co_await r.resolve("www.north", 1, net::family::v4);
+        EXPECT_EQ(server.asked("www.north.harbour.example", dns_a), 1u);
+    });
+}
+
+TEST(resolver, asks_once_for_all_who_ask_at_the_same_time) {
+    dns_server server(boats);
+    block_on([&]() -> task<> {
+        net::resolver r(*loop::current(), only({server.at()}));
+        std::vector<task<addresses>> all;
+        const auto one = [&]() -> task<addresses> {
+            auto found = co_await r.resolve("boats.example", 80);
+            co_return found;
+        };
+        for (int i = 0; i != 50; ++i) all.push_back(one());
+        const auto found = co_await when_all(std::move(all));
+        for (const auto& f : found) EXPECT_EQ(f.size(), 2u);
+        EXPECT_EQ(server.asked(), 2u);
+        EXPECT_EQ(r.counters().shared, 98u);
+        co_await r.resolve("boats.example", 80);
+        EXPECT_EQ(server.asked(), 2u);
+        EXPECT_EQ(r.counters().hits, 2u);
+        r.clear_cache();
+        co_await r.resolve("boats.example", 80);
+        EXPECT_EQ(server.asked(), 4u);
+    });
+}
+
+TEST(resolver, keeps_asking_for_others_when_one_is_cancelled) {
+    dns_server server(
+        [](const dns_query& q) -> replies { return q.nth == 1 ? replies() : boats(q); });
+    block_on([&]() -> task<> {
+        net::resolver r(*loop::current(), only({server.at()}));
+        auto impatient = [&]() -> task<bool> {
+            auto op = r.resolve("boats.example", 80);
+            const auto found = co_await as_result(with_timeout(10ms, std::move(op)));
+            co_return found.has_value();
+        };
+        const auto patient = [&]() -> task<addresses> {
+            auto found = co_await r.resolve("boats.example", 80);
+            co_return found;
+        };
+        auto [gave_up, found] = co_await when_all(impatient(), patient());
+        EXPECT_FALSE(gave_up);
+        EXPECT_EQ(found.size(), 2u);
+    });
+}
+
+TEST(resolver, gives_up_what_nobody_waits_for_and_can_be_asked_again) {
+    dns_server server(
+        [](const dns_query& q) -> replies { return q.nth == 1 ? replies() : boats(q); });
+    block_on([&]() -> task<> {
+        auto o = only({server.at()});
+        o.timeout = 1h;
+        net::resolver r(*loop::current(), o);
+        const auto cancelled =
+            co_await as_result(with_timeout(10ms, r.resolve("boats.example", 80)));
+        EXPECT_EQ(cancelled.error(), std::errc::timed_out);
+        const auto found = co_await r.resolve("boats.example", 80);
+        EXPECT_EQ(found.size(), 2u);
+        // A question that is left must not keep the loop when it ends.
+        const auto left = co_await as_result(with_timeout(10ms, r.resolve("b.example", 80)));
+        EXPECT_FALSE(left);
+    });
+}
+
+TEST(resolver, may_be_destroyed_while_somebody_waits) {
+    dns_server server([](const dns_query&) -> replies { return {}; });
+    block_on([&]() -> task<> {
+        auto r = std::make_unique<net::resolver>(*loop::current(), only({server.at()}));
+        bool cancelled = false;
+        spawn([&]() -> task<> {
+            const auto found = co_await as_result(r->resolve("boats.example", 80));
+            cancelled = found.error() == std::errc::operation_canceled;
+        });
+        r.reset();
+        co_await sleep_for(1ms);
+        EXPECT_TRUE(cancelled);
+    });
+}
+
+TEST(resolver, ends_with_its_loop_in_the_midst_of_a_question) {
+    dns_server server([](const dns_query&) -> replies { return {}; });
+    auto o = only({server.at()});
+    o.timeout = 1h;
+    std::unique_ptr<net::resolver> r;
+    block_on([&]() -> task<> {
+        r = std::make_unique<net::resolver>(*loop::current(), o);
+        for (int i = 0; i != 20; ++i) {
+            spawn([&, i]() -> task<> {
+                co_await r->resolve("n" + std::to_string(i) + ".example", 80);
+            });
+        }
+        while (server.asked() == 0) co_await sleep_for(1ms);
+        r.reset();
+    });
+}
+
+TEST(resolver, answers_a_thousand_questions_at_once) {
+    dns_server server(boats);
+    block_on([&]() -> task<> {
+        auto o = only({server.at()});
+        o.timeout = 5s;
+        net::resolver r(*loop::current(), o);
+        std::vector<task<addresses>> all;
+        const auto one = [&](int i) -> task<addresses> {
+            const std::string host = "n" + std::to_string(i) + ".example";
+            auto found = co_await r.resolve(host, 80);
+            co_return found;
+        };
+        for (int i = 0; i != 1000; ++i) all.push_back(one(i));
+        const auto found = co_await when_all(std::move(all));
+        for (const auto& f : found) EXPECT_EQ(f.size(), 2u);
+        EXPECT_EQ(r.counters().cached, 2000u);
+    });
+    EXPECT_GE(server.asked(), 2000u);
+    // One that wants to slip in answers must guess the port anew now and then.
+    EXPECT_GE(server.ports(), 10u);
+}

@@ -1,0 +1,285 @@
+// What goes wrong in a simulated world, and that it is said of the connection that it went wrong
+// with.
+
+#include "unit/testing/simulated_pair.hpp"
+
+#include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+
+using namespace simulated;
+
+namespace {
+
+struct outcome {
+    std::string got;     ///< by the client, of what it sent to an echo
+    error client_error;  ///< of its last operation, if that failed
+    error connect_error;
+    fault_set faults;
+    duration took{};
+};
+
+task<> echo_one(net::listener& l) {
+    for (;;) {
+        auto s = co_await as_result(l.accept());
+        if (!s) {
+            if (s.error() == std::errc::operation_canceled) co_return;
+            co_await sleep_for(1ms);
+            continue;
+        }
+        for (;;) {
+            auto bytes = co_await as_result((*s)->receive());
+            if (!bytes) break;
+            auto sent = co_await as_result((*s)->send(bytes->view()));
+            if (!sent) break;
+        }
+        (*s)->close();
+    }
+}
+
+/// Sends `text` through an echo in a world of its own, and waits at most ten minutes.
+outcome send_through(const simulation_options& o, const std::string& text) {
+    simulation sim(o);
+    outcome out;
+    // Outlives the tasks that accept.
+    std::optional<net::listener> l(open_listener(sim.loop()));
+    auto main = [&]() -> task<> {
+        spawn([&]() { return echo_one(*l); });
+        auto s = co_await as_result(net::connect(l->local()));
+        if (!s) {
+            out.connect_error = s.error();
+            co_return;
+        }
+        const net::address local = (*s)->local().value();
+        auto talk = [&]() -> task<> {
+            auto write = [&](task_group& g) -> task<> {
+                g.spawn([&]() -> task<> { co_await as_result((*s)->send(text)); });
+                while (out.got.size() < text.size()) {
+                    auto bytes = co_await as_result((*s)->receive());
+                    if (!bytes) {
+                        out.client_error = bytes.error();
+                        break;
+                    }
+                    out.got += bytes->view();
+                }
+                g.cancel();
+            };
+            co_await with_task_group(write);
+        };
+        const auto ended = co_await as_result(with_timeout(10min, talk));
+        if (!ended) out.client_error = ended.error();
+        out.faults = sim.backend().faults_on(local);
+        out.took = sim.elapsed();
+        (*s)->close();
+        co_await sleep_for(1s);
+    };
+    sim.run(main);
+    l.reset();
+    EXPECT_EQ(sim.backend().open_descriptors(), 0u) << sim.replay();
+    return out;
+}
+
+const std::string& text() {
+    static const std::string bytes = counted_bytes(100'000);
+    return bytes;
+}
+
+/// Runs seeds with one fault on; gives on how many it was met with. Nothing is lost without.
+template <class Check>
+std::size_t count_of(fault which, std::uint32_t fault_options::* rate, Check check) {
+    std::size_t met = 0;
+    for (const std::uint64_t seed : seeds(60)) {
+        simulation_options o = seeded(seed);
+        o.faults.*rate = 1;
+        const outcome out = send_through(o, text());
+        EXPECT_TRUE(text().starts_with(out.got)) << "seed " << seed;
+        if (out.faults.contains(which)) {
+            ++met;
+            check(out);
+        } else {
+            EXPECT_EQ(out.got.size(), text().size()) << "seed " << seed;
+        }
+    }
+    return met;
+}
+
+/// Whether all seeds are run, so that it can be said how many show something.
+bool runs_all() {
+    return seeds(2).size() == 2;
+}
+
+}  // namespace
+
+TEST(simulated_faults, are_none_unless_they_are_asked_for) {
+    for (const std::uint64_t seed : seeds(20)) {
+        const outcome out = send_through(seeded(seed), text());
+        EXPECT_TRUE(out.faults.empty());
+        EXPECT_TRUE(out.got == text());
+        EXPECT_LT(out.took, 1s);
+    }
+}
+
+TEST(simulated_faults, reset_a_connection_at_any_moment) {
+    std::size_t at_once = 0;
+    std::size_t later = 0;
+    const std::size_t met = count_of(fault::reset, &fault_options::resets, [&](const outcome& o) {
+        if (o.got.size() == text().size()) return;
+        EXPECT_TRUE(o.client_error == std::errc::connection_reset) << o.client_error;
+        ++(o.got.empty() ? at_once : later);
+    });
+    if (!runs_all()) return;
+    EXPECT_GE(met, 20u);
+    EXPECT_GE(at_once, 3u);
+    EXPECT_GE(later, 1u);
+}
+
+TEST(simulated_faults, close_half_of_a_connection) {
+    std::size_t ends = 0;
+    const auto met =
+        count_of(fault::half_close, &fault_options::half_closes, [&](const outcome& o) {
+            if (o.client_error == errc::end_of_stream) ++ends;
+        });
+    if (!runs_all()) return;
+    EXPECT_GE(met, 20u);
+    EXPECT_GE(ends, 5u);
+}
+
+TEST(simulated_faults, silence_a_connection_and_tell_nobody) {
+    std::size_t timeouts = 0;
+    const auto met = count_of(fault::silence, &fault_options::silences, [&](const outcome& o) {
+        if (o.got.size() == text().size()) return;
+        EXPECT_TRUE(o.client_error == std::errc::operation_canceled) << o.client_error;
+        ++timeouts;
+    });
+    if (!runs_all()) return;
+    EXPECT_GE(met, 20u);
+    EXPECT_GE(timeouts, 10u);
+}
+
+TEST(simulated_faults, stall_a_connection_and_lose_nothing) {
+    const auto met = count_of(fault::stall, &fault_options::stalls, [&](const outcome& o) {
+        EXPECT_FALSE(o.faults.may_lose());
+        EXPECT_TRUE(o.got == text());
+        EXPECT_LT(o.took, 7s);
+    });
+    if (!runs_all()) return;
+    EXPECT_GE(met, 20u);
+}
+
+TEST(simulated_faults, interrupt_and_lose_nothing) {
+    for (const std::uint64_t seed : seeds(50)) {
+        simulation_options o = seeded(seed);
+        o.faults.interruptions = 2;
+        const outcome out = send_through(o, text());
+        EXPECT_TRUE(out.got == text()) << "seed " << seed;
+        EXPECT_TRUE(out.faults.empty());
+    }
+}
+
+TEST(simulated_faults, refuse_a_call_although_somebody_listens) {
+    simulation_options o;
+    o.faults.refusals = 1;
+    EXPECT_EQ(send_through(o, "x").connect_error, std::errc::connection_refused);
+}
+
+TEST(simulated_faults, run_out_of_descriptors) {
+    simulation_options o;
+    o.faults.no_descriptors = 1;
+    EXPECT_EQ(send_through(o, "x").connect_error, std::errc::too_many_files_open);
+}
+
+TEST(simulated_faults, leave_a_call_without_an_answer) {
+    simulation_options o;
+    o.faults.black_holes = 1;
+    simulation sim(o);
+    sim.run([&]() -> task<> {
+        net::listener l = open_listener(sim.loop());
+        auto s = co_await as_result(net::connect(l.local()));
+        EXPECT_FALSE(s);
+        if (!s) {
+            EXPECT_EQ(s.error(), std::errc::timed_out);
+        }
+        EXPECT_GE(sim.elapsed(), 127s);
+        EXPECT_LT(sim.elapsed(), 128s);
+    });
+}
+
+TEST(simulated_faults, make_black_holes_of_addresses) {
+    simulation sim(3);
+    sim.run([&]() -> task<> {
+        net::listener l = open_listener(sim.loop(), "10.0.0.1:80");
+        for (const char* hole : {"10.0.0.1:80", "10.0.0.1:0"}) {
+            sim.backend().black_hole(at(hole));
+            auto calling = [&]() -> task<> { co_await net::connect(l.local()); };
+            EXPECT_FALSE(co_await as_result(with_timeout(1min, calling)));
+            sim.backend().restore(at(hole));
+            EXPECT_TRUE(co_await as_result(with_timeout(1min, calling)));
+        }
+        sim.backend().black_hole(at("10.0.0.2:0"));
+        co_await net::connect(l.local());
+    });
+    EXPECT_EQ(sim.backend().open_descriptors(), 0u);
+}
+
+TEST(simulated_faults, make_each_operation_fail_in_turn) {
+    std::set<std::string> reported;
+    for (const opcode kind : {opcode::accept, opcode::connect, opcode::receive, opcode::send}) {
+        for (std::uint64_t nth = 1; nth <= 12; ++nth) {
+            simulation_options o = seeded(nth);
+            o.faults.fails = kind;
+            o.faults.fails_at = nth;
+            const outcome out = send_through(o, text());
+            const bool whole = out.got == text();
+            EXPECT_TRUE(whole || out.faults.contains(fault::no_memory) ||
+                        out.connect_error == std::errc::not_enough_memory)
+                << static_cast<int>(kind) << ' ' << nth;
+            if (out.client_error == std::errc::not_enough_memory) reported.insert("client");
+            if (out.connect_error == std::errc::not_enough_memory) reported.insert("connect");
+        }
+    }
+    EXPECT_EQ(reported.size(), 2u);
+}
+
+TEST(simulated_faults, of_the_same_seed_are_the_same) {
+    for (const std::uint64_t seed : seeds(20)) {
+        std::uint64_t traces[2];
+        for (std::uint64_t& trace : traces) {
+            simulation_options o = seeded(seed);
+            o.faults = fault_options::every();
+            simulation sim(o);
+            net::listener l = open_listener(sim.loop());
+            sim.run([&]() -> task<> {
+                spawn([&]() { return echo_one(l); });
+                for (int i = 0; i != 10; ++i) {
+                    auto s = co_await as_result(net::connect(l.local()));
+                    if (!s) continue;
+                    auto talk = [&]() -> task<> {
+                        co_await (*s)->send("question");
+                        co_await (*s)->receive();
+                    };
+                    co_await as_result(with_timeout(1min, talk));
+                    (*s)->close();
+                }
+            });
+            trace = sim.trace();
+        }
+        EXPECT_EQ(traces[0], traces[1]) << "seed " << seed;
+    }
+}
+
+TEST(simulated_faults, are_told_in_the_trace) {
+    std::string lines;
+    simulation_options o;
+    o.faults.refusals = 1;
+    o.trace = [](void* user, std::string_view line) {
+        static_cast<std::string*>(user)->append(line).append("\n");
+    };
+    o.trace_user = &lines;
+    send_through(o, "x");
+    EXPECT_NE(lines.find(" fault: connection 1 is refused\n"), std::string::npos) << lines;
+    EXPECT_NE(lines.find(" connection 1, client: refused 111\n"), std::string::npos) << lines;
+}
