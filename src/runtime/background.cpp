@@ -146,10 +146,10 @@ error error_of(const std::exception_ptr& thrown) noexcept {
         try {
             unknown.on(e.what());
         } catch (const std::exception&) {
-            // Without memory for the text the code alone has to do.
+            return unknown;  // without memory for the text the code alone has to do
         }
     } catch (...) {
-        // It has no text.
+        return unknown;  // it has no text
     }
     return unknown;
 }

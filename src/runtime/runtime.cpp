@@ -90,6 +90,7 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
     std::unique_ptr<detail::stall_watch> watch;
     if (options_.stall_limit > duration::zero()) {
         std::vector<const loop*> watched;
+        watched.reserve(loops_.size());
         for (const auto& l : loops_) watched.push_back(l.get());
         watch = std::make_unique<detail::stall_watch>(std::move(watched), options_.stall_limit,
                                                       *log_, stalls_);

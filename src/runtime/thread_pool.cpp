@@ -61,7 +61,7 @@ void thread_pool::state::start_thread() noexcept {
     try {
         threads.emplace_back([this] { work(); });
     } catch (const std::exception&) {
-        // The threads that there are do it later.
+        return;  // the threads that there are do it later
     }
 }
 

@@ -18,7 +18,8 @@ public:
     static constexpr duration default_limit = std::chrono::seconds(30);
     static constexpr unsigned default_addresses = 20;
 
-    options() noexcept {}
+    // g++ 12 destroys an aggregate twice inside a co_await expression: this must not be one.
+    options() noexcept {}  // NOLINT(modernize-use-equals-default)
 
     /// How long an attempt has before the next address is tried beside it (RFC 8305 section 5:
     /// "Connection Attempt Delay"), between 10 ms and 2 s. Default 250 ms.

@@ -125,6 +125,7 @@ task<bool> lookup::ask_backend() {
         failed(describe(resolve_errc::no_addresses), q.ttl);
     } else {
         std::vector<address> addresses;
+        addresses.reserve(q.found.size());
         for (const endpoint& e : q.found) addresses.push_back(address::from(e));
         found(std::move(addresses), q.ttl);
     }

@@ -97,7 +97,8 @@ std::vector<std::string> candidates(const std::string& name, bool absolute,
     if (!absolute) {
         for (const std::string& domain : search) {
             if (domains-- == 0) break;
-            std::string full = name + '.' + domain;
+            std::string full(name);
+            full.append(1, '.').append(domain);
             if (full.size() > longest_name || std::ranges::find(all, full) != all.end()) continue;
             all.push_back(std::move(full));
         }

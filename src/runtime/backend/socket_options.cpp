@@ -7,13 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
-// Younger than the headers that we build with.
-#ifndef IP_LOCAL_PORT_RANGE
-#define IP_LOCAL_PORT_RANGE 51
-#endif
-
 namespace coracle::detail {
 namespace {
+
+constexpr int local_port_range = 51;  // IP_LOCAL_PORT_RANGE: younger than our headers
 
 using done_or_error = std::expected<void, error>;
 
@@ -57,7 +54,7 @@ done_or_error set_port_range(int fd, const socket_options& o) noexcept {
     if (o.first_local_port == 0 && o.last_local_port == 0) return {};
     const std::uint32_t range =
         std::uint32_t{o.last_local_port} << 16 | std::uint32_t{o.first_local_port};
-    if (::setsockopt(fd, IPPROTO_IP, IP_LOCAL_PORT_RANGE, &range, sizeof range) != 0) {
+    if (::setsockopt(fd, IPPROTO_IP, local_port_range, &range, sizeof range) != 0) {
         return refused("local_port_range");
     }
     return {};
