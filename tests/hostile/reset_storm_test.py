@@ -22,6 +22,16 @@ def served_all(server):
     check(server.get().endswith(b"Hello, World!\n"), "no answer")
 
 
+def none_left_open(server, before):
+    """A backend may tell of the last resets after it has told of what came behind them: each answer
+    is a turn of the loop more."""
+    for _ in range(50):
+        served_all(server)
+        if descriptors(server) <= before + 2:
+            return
+    check(False, f"{descriptors(server) - before} descriptors were left open")
+
+
 def storm(server, count, first_bytes):
     for _ in range(count):
         s = server.connect()
@@ -36,8 +46,7 @@ def test_reset_right_after_connect():
         served_all(server)
         before = descriptors(server)
         storm(server, scaled(3000), b"")
-        served_all(server)
-        check(descriptors(server) <= before + 2, "descriptors were left open")
+        none_left_open(server, before)
 
 
 def test_reset_with_requests_under_way():
@@ -46,8 +55,7 @@ def test_reset_with_requests_under_way():
         before = descriptors(server)
         for first_bytes in (b"GET / HT", b"GET / HTTP/1.1\r\nHost: t\r\n\r\n" * 20):
             storm(server, scaled(1000), first_bytes)
-        served_all(server)
-        check(descriptors(server) <= before + 2, "descriptors were left open")
+        none_left_open(server, before)
 
 
 run_tests(globals())

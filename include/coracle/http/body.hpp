@@ -148,10 +148,10 @@ public:
     void assign(std::string_view text) {
         kind_ = kind::text;
         // A third of the instructions of `assign`, which looks whether it is given a part of
-        // itself.
-        text_.resize_and_overwrite(text.size(), [text](char* to, std::size_t size) noexcept {
-            if (size != 0) std::memcpy(to, text.data(), size);
-            return size;
+        // itself. libstdc++ 12 passes the capacity in place of the size.
+        text_.resize_and_overwrite(text.size(), [text](char* to, std::size_t) noexcept {
+            if (!text.empty()) std::memcpy(to, text.data(), text.size());
+            return text.size();
         });
     }
 

@@ -1,0 +1,25 @@
+#include <coracle/http/response.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+using namespace coracle;
+
+TEST(response, takes_a_text_of_any_size_as_it_is) {
+    http::response r;
+    for (std::size_t size = 0; size != 200; ++size) {
+        const std::string text(size, 'x');
+        r.set_text(text);
+        EXPECT_EQ(r.body().bytes(), text);
+        r.clear();
+        EXPECT_TRUE(r.body().bytes().empty());
+    }
+}
+
+TEST(response, takes_an_empty_text) {
+    http::response r;
+    r.set_text({});
+    EXPECT_TRUE(r.body().bytes().empty());
+    EXPECT_EQ(r.body().size(), 0u);
+}
