@@ -1,5 +1,5 @@
 #include <coracle/runtime/runtime.hpp>
-#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/this_task.hpp>
 
 #include <gtest/gtest.h>
 
@@ -50,14 +50,11 @@ TEST(stall_watch, names_the_task_that_holds_its_loop) {
     o.log = &log.log();
     runtime rt(o);
     rt.run([&](loop&) -> task<> {
-        auto greedy = [&]() -> task<> {
-            co_await yield();
-            // Holds the loop until it has been found out.
-            while (!log.knows("'greedy'")) {
-            }
-        };
-        spawn(greedy, "greedy");
-        co_await sleep_for(1ms);
+        co_await this_task::set_name("greedy");
+        co_await yield();
+        // Holds the loop until it has been found out.
+        while (!log.knows("'greedy'")) {
+        }
     });
     EXPECT_TRUE(log.knows("loop 0 has been held for over 20 ms by 'greedy'")) << log.text();
     EXPECT_GE(rt.stalls(), 1u);
