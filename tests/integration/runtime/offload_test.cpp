@@ -1,7 +1,9 @@
+#include <coracle/runtime/futex.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
@@ -83,15 +85,21 @@ TEST(offload, drops_work_that_has_not_begun_when_it_is_cancelled) {
 
 TEST(offload, stops_work_that_runs_and_waits_for_it) {
     std::atomic<bool> returned{false};
+    futex started;
     const auto main = [&]() -> task<> {
         const auto works = [&](std::stop_token stop) {
+            started.word = 1;
+            started.wake_all();
             while (!stop.stop_requested()) std::this_thread::yield();
             returned = true;
             return 5;
         };
-        auto r = co_await as_result(with_timeout(1ms, offload(works)));
-        EXPECT_TRUE(!r && r.error() == std::errc::timed_out);
-        EXPECT_TRUE(returned);
+        const auto until_started = [&]() -> task<> {
+            while (started.word == 0) co_await started.wait(0);
+        };
+        const auto first = co_await when_any(offload(works), until_started());
+        EXPECT_EQ(first.index, 1u);
+        EXPECT_TRUE(returned) << "the loser was not awaited";
     };
     block_on(main);
 }
