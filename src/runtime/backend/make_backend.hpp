@@ -5,7 +5,7 @@
 namespace coracle::detail {
 
 /// docs/benchmarks.md and docs/internals.md say why.
-constexpr backend_kind backends_by_preference[] = {backend_kind::uring, backend_kind::epoll,
+constexpr backend_kind backends_by_preference[] = {backend_kind::epoll, backend_kind::uring,
                                                    backend_kind::poll};
 
 /// What CORACLE_BACKEND asks for; an error when there is no such backend.
