@@ -225,7 +225,10 @@ void cancel_everywhere() {
                 if (::testing::Test::HasFailure()) break;
                 if (++after == (Row::endless ? 5 : most)) break;
             }
-            EXPECT_LT(after, most) << "it never completes";
+            // A thread of the system may take longer than all these turns.
+            if constexpr (!requires { Row::waits_for_a_thread; }) {
+                EXPECT_LT(after, most) << "it never completes";
+            }
             if (::testing::Test::HasFailure()) {
                 ADD_FAILURE() << "cancelled in turn " << after;
                 return;

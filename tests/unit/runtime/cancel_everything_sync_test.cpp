@@ -157,6 +157,7 @@ struct broadcast_send_row : cancel_row {
 };
 
 struct offload_row : cancel_row {
+    static constexpr bool waits_for_a_thread = true;
     static constexpr bool real = true;
     static constexpr bool again = true;
     static int work() { return 5; }
