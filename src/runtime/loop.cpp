@@ -149,8 +149,9 @@ void loop::run_handed() noexcept {
     }
 }
 
-time_point loop::next_wake(bool busy) const noexcept {
-    if (busy) return time_point::min();
+time_point loop::next_wake() const noexcept {
+    if (!ready_.empty() || !later_.empty() || !handed_.empty() || !completed_.empty())
+        return time_point::min();
     const time_point wheel = deadlines_.next();
     if (timers_.empty()) return wheel;
     return timers_.next() < wheel ? timers_.next() : wheel;
@@ -163,9 +164,8 @@ void loop::turn() {
     run_ready();
     run_handed();
     if (over()) return;
-    const bool busy = !ready_.empty() || !later_.empty() || !handed_.empty() || !completed_.empty();
     refill_inline_budget();
-    backend_->wait(next_wake(busy));
+    backend_->wait(next_wake());
     now_ = backend_->now();
     if (!timers_.empty()) timers_.fire(now_);
     if (deadlines_.next() <= now_) deadlines_.advance(now_);
@@ -200,8 +200,7 @@ time_point loop::run_turn(const bool* done) {
     turn();
     done_ = nullptr;
     leave();
-    const bool busy = !ready_.empty() || !later_.empty() || !handed_.empty() || !completed_.empty();
-    return next_wake(busy);
+    return next_wake();
 }
 
 bool loop::over() const noexcept {

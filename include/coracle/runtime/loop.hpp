@@ -195,7 +195,7 @@ private:
     static void drop(detail::remote_runnable* first) noexcept;
     void drop_posted() noexcept;
     void close_posted() noexcept;
-    time_point next_wake(bool busy) const noexcept;
+    time_point next_wake() const noexcept;
     bool over() const noexcept;
     void trim_when_idle() noexcept;
 

@@ -80,67 +80,9 @@ bool epoll_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     return true;
 }
 
-std::int64_t epoll_backend::try_send(descriptor& d, slice bytes) noexcept {
-    if ((d.flags & writable) == 0) return -EAGAIN;
-    const std::int64_t n = send_once(d.fd, bytes);
-    // The kernel says when there is room again, also after a short count.
-    if (n == -EAGAIN || (n >= 0 && static_cast<std::size_t>(n) < bytes.size)) {
-        d.flags &= ~std::uint32_t{writable};
-    }
-    return n;
-}
-
 void epoll_backend::forget_events(void* source) noexcept {
     for (int i = current_; i < received_; ++i) {
         if (events_[i].data.ptr == source) events_[i].data.ptr = nullptr;
-    }
-}
-
-/// Tries the system call of `op`; false when it has to wait.
-bool epoll_backend::attempt(io_operation& op) noexcept {
-    descriptor& d = *op.on;
-    switch (op.code) {
-        case opcode::receive: {
-            auto& receive = static_cast<receive_operation&>(op);
-            if ((d.flags & readable) == 0) return false;
-            op.result = try_receive(receive);
-            // A short read has drained the socket, unless the end of the stream is behind it.
-            const bool drained = op.result > 0 && receive.into.spare_size() != 0;
-            if ((drained && (d.flags & (peer_closed | broken)) == 0) || op.result == -EAGAIN) {
-                d.flags &= ~std::uint32_t{readable};
-            }
-            return op.result != -EAGAIN;
-        }
-        case opcode::accept:
-            if ((d.flags & readable) == 0) return false;
-            op.result = try_accept(static_cast<address_operation&>(op));
-            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{readable};
-            return op.result != -EAGAIN;
-        case opcode::send:
-            if ((d.flags & writable) == 0) return false;
-            op.result = try_send_all(static_cast<send_operation&>(op));
-            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
-            return op.result != -EAGAIN;
-        case opcode::send_file:
-            if ((d.flags & writable) == 0) return false;
-            op.result = try_send_file(static_cast<send_file_operation&>(op));
-            if (op.result == unfinished) {
-                unfinished_.push_back(op);
-                return false;
-            }
-            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
-            return op.result != -EAGAIN;
-        case opcode::receive_from:
-            if ((d.flags & readable) == 0) return false;
-            op.result = try_receive_from(static_cast<datagram_operation&>(op));
-            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{readable};
-            return op.result != -EAGAIN;
-        case opcode::send_to:
-            if ((d.flags & writable) == 0) return false;
-            op.result = try_send_to(static_cast<datagram_operation&>(op));
-            if (op.result == -EAGAIN) d.flags &= ~std::uint32_t{writable};
-            return op.result != -EAGAIN;
-        default: return false;
     }
 }
 
@@ -157,74 +99,28 @@ bool epoll_backend::submit(io_operation& op) noexcept {
         op.result = -ENOSYS;
         return true;
     }
-    descriptor& d = *op.on;
-    switch (op.code) {
-        case opcode::connect:
-            op.result = try_connect(static_cast<address_operation&>(op));
-            if (op.result != -EINPROGRESS) return true;
-            d.flags &= ~std::uint32_t{writable};
-            d.output = &op;
-            return false;
-        case opcode::receive:
-        case opcode::receive_from:
-        case opcode::accept:
-            if (attempt(op)) return true;
-            d.input = &op;
-            return false;
-        default:
-            if (attempt(op)) return true;
-            d.output = &op;
-            return false;
-    }
+    if (begin(op)) return true;
+    place_of(op) = &op;
+    return false;
 }
 
 void epoll_backend::cancel(io_operation& op) noexcept {
-    if (op.code == opcode::readable || op.code == opcode::writable) {
-        for (auto& f : foreigners_) {
-            if (f->input == &op)
-                f->input = nullptr;
-            else if (f->output == &op)
-                f->output = nullptr;
-            else
-                continue;
-            set_error(op, ECANCELED);
-            loop::current()->complete_later(op);
-            drop_if_unused(*f);
-            return;
-        }
+    if (op.code != opcode::readable && op.code != opcode::writable) {
+        withdraw(op);
         return;
     }
-    descriptor& d = *op.on;
-    if (d.input == &op)
-        d.input = nullptr;
-    else if (d.output == &op)
-        d.output = nullptr;
-    else
-        return;
-    op.unlink();
-    set_error(op, ECANCELED);
-    loop::current()->complete_later(op);
-}
-
-void epoll_backend::complete_input(descriptor& d) noexcept {
-    io_operation& op = *d.input;
-    if (!attempt(op)) return;
-    d.input = nullptr;
-    loop::current()->refill_inline_budget();
-    op.completed(op);
-}
-
-void epoll_backend::complete_output(descriptor& d) noexcept {
-    io_operation& op = *d.output;
-    if (op.linked()) return;
-    if (op.code == opcode::connect) {
-        op.result = -socket_error(d.fd);
-    } else if (!attempt(op)) {
+    for (auto& f : foreigners_) {
+        if (f->input == &op)
+            f->input = nullptr;
+        else if (f->output == &op)
+            f->output = nullptr;
+        else
+            continue;
+        set_error(op, ECANCELED);
+        loop::current()->complete_later(op);
+        drop_if_unused(*f);
         return;
     }
-    d.output = nullptr;
-    loop::current()->refill_inline_budget();
-    op.completed(op);
 }
 
 void epoll_backend::dispatch(int index) noexcept {
@@ -259,10 +155,7 @@ int epoll_backend::wait_for_events(time_point until) noexcept {
     const waiting_mark mark(*this);
     if (until == time_point::max()) return ::epoll_wait(epoll_, events_, batch, -1);
     if (until == time_point::min()) return ::epoll_wait(epoll_, events_, batch, 0);
-    // A far deadline needs no fresh clock: at worst the next wait is cut more finely.
-    constexpr duration far = std::chrono::milliseconds(100);
-    const time_point from = until - waited_at_ > far ? waited_at_ : now();
-    const std::int64_t left = (until - from).count();
+    const std::int64_t left = left_until(until);
     if (left <= 0) return ::epoll_wait(epoll_, events_, batch, 0);
     if (has_pwait2_) {
         const timespec t{left / 1'000'000'000, left % 1'000'000'000};
@@ -276,18 +169,12 @@ int epoll_backend::wait_for_events(time_point until) noexcept {
 }
 
 void epoll_backend::wait(time_point until) noexcept {
-    const int n = wait_for_events(unfinished_.empty() ? until : time_point::min());
+    const int n = wait_for_events(has_unfinished() ? time_point::min() : until);
     received_ = n < 0 ? 0 : n;
     counters_.events += static_cast<std::uint64_t>(received_);
     for (int i = 0; i < received_; ++i) dispatch(i);
     current_ = received_ = 0;
-    if (!unfinished_.empty()) continue_unfinished();
-}
-
-void epoll_backend::continue_unfinished() noexcept {
-    intrusive_list<io_operation> now;
-    now.splice(unfinished_);
-    while (io_operation* op = now.pop_front()) complete_output(*op->on);
+    if (has_unfinished()) continue_unfinished();
 }
 
 bool epoll_backend::submit_foreign(foreign_operation& op) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/backend/system_backend.hpp"
+#include "runtime/backend/readiness_backend.hpp"
 
 #include <sys/epoll.h>
 
@@ -11,13 +11,12 @@ namespace coracle::detail {
 
 /// Edge-triggered epoll: a descriptor is registered once, for everything, and no epoll_ctl follows.
 /// Every operation first tries its system call unless the descriptor is known to be empty or full.
-class epoll_backend final : public system_backend {
+class epoll_backend final : public readiness_backend {
 public:
     static std::expected<std::unique_ptr<backend>, error> open();
     ~epoll_backend() override;
 
     std::string_view name() const noexcept override { return "epoll"; }
-    time_point now() noexcept override { return waited_at_ = system_backend::now(); }
     bool submit(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
     void wait(time_point until) noexcept override;
@@ -25,7 +24,6 @@ public:
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
-    std::int64_t try_send(descriptor& d, slice bytes) noexcept override;
 
 private:
     /// A descriptor that somebody else owns, and who waits for it.
@@ -35,21 +33,19 @@ private:
         foreign_operation* input = nullptr;
         foreign_operation* output = nullptr;
     };
-    enum flag : std::uint32_t { readable = 1, writable = 2, peer_closed = 4, broken = 8 };
     static constexpr int batch = 256;
 
     epoll_backend(int epoll, int event) noexcept : epoll_(epoll), event_(event) {}
 
-    bool attempt(io_operation& op) noexcept;
+    /// The registration tells of it by itself.
+    void waits_for_room(descriptor&) noexcept override {}
+
     bool submit_foreign(foreign_operation& op) noexcept;
     bool rearm(foreign& f) noexcept;
     void drop_if_unused(foreign& f) noexcept;
     int wait_for_events(time_point until) noexcept;
     void dispatch(int index) noexcept;
     void dispatch_foreign(foreign& f, std::uint32_t events) noexcept;
-    void complete_input(descriptor& d) noexcept;
-    void complete_output(descriptor& d) noexcept;
-    void continue_unfinished() noexcept;
     void forget_events(void* source) noexcept;
 
     int epoll_;
@@ -57,10 +53,7 @@ private:
     int current_ = 0;
     int received_ = 0;
     bool has_pwait2_ = true;
-    time_point waited_at_;  ///< when the loop last asked the time
     std::vector<std::unique_ptr<foreign>> foreigners_;
-    /// Operations that stopped of their own accord, so that others get their turn.
-    intrusive_list<io_operation> unfinished_;
     epoll_event events_[batch];
 };
 

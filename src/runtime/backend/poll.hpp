@@ -18,7 +18,6 @@ public:
     ~poll_backend() override;
 
     std::string_view name() const noexcept override { return "poll"; }
-    time_point now() noexcept override { return waited_at_ = system_backend::now(); }
     bool submit(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
     void wait(time_point until) noexcept override;
@@ -52,7 +51,6 @@ private:
     void dispatch(std::size_t place, unsigned events) noexcept;
 
     int event_;
-    time_point waited_at_;  ///< when the loop last asked the time
     std::vector<pollfd> polled_;
     std::vector<interest> interests_;  ///< of the same places
     std::vector<std::size_t> free_;

@@ -94,6 +94,13 @@ bool readiness_backend::withdraw(io_operation& op) noexcept {
     return true;
 }
 
+std::int64_t readiness_backend::left_until(time_point until) noexcept {
+    // A far deadline needs no fresh clock: it comes late by what this turn has taken, at most.
+    constexpr duration far = std::chrono::milliseconds(100);
+    const time_point from = until - asked_at_ > far ? asked_at_ : now();
+    return (until - from).count();
+}
+
 void readiness_backend::complete_input(descriptor& d) noexcept {
     io_operation& op = *d.input;
     if (!attempt(op)) return;

@@ -8,6 +8,7 @@ namespace coracle::detail {
 /// the operation that waits for it. `descriptor::flags` says what is known of the descriptor.
 class readiness_backend : public system_backend {
 public:
+    time_point now() noexcept override { return asked_at_ = system_backend::now(); }
     std::int64_t try_send(descriptor& d, slice bytes) noexcept override;
 
 protected:
@@ -23,6 +24,9 @@ protected:
     /// For `cancel`: true when `op` was waiting; it then completes in the next turn.
     static bool withdraw(io_operation& op) noexcept;
 
+    /// How long to wait, in nanoseconds, for a time that is neither the first nor the last.
+    std::int64_t left_until(time_point until) noexcept;
+
     void complete_input(descriptor& d) noexcept;
     void complete_output(descriptor& d) noexcept;
     /// Operations that stopped of their own accord, so that others get their turn.
@@ -32,6 +36,8 @@ protected:
     virtual void waits_for_room(descriptor& d) noexcept = 0;
 
 private:
+    time_point asked_at_;  ///< when the loop last asked the time
+
     bool knows(descriptor& d, flag f, std::int64_t result) const noexcept;
 
     intrusive_list<io_operation> unfinished_;

@@ -42,7 +42,6 @@ public:
     ~uring_backend() override;
 
     std::string_view name() const noexcept override { return "uring"; }
-    time_point now() noexcept override { return waited_at_ = system_backend::now(); }
     bool submit(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
     void wait(time_point until) noexcept override;
@@ -115,7 +114,6 @@ private:
     bool ring_is_open_ = false;
     bool wake_is_armed_ = false;
     std::uint64_t thread_ = 0;  ///< whose the ring is; 0: nobody's yet
-    time_point waited_at_;      ///< when the loop last asked the time
     io_uring ring_{};
     uring_buffers buffers_;
     intrusive_list<uring_ready_link> ready_;     ///< something came for them in this turn

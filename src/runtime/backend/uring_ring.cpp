@@ -199,10 +199,7 @@ void uring_backend::withdraw_requests(uring_entry& e) noexcept {
 int uring_backend::submit_and_wait(time_point until) noexcept {
     if (until == time_point::min()) return ::io_uring_submit_and_get_events(&ring_);
     if (until == time_point::max()) return ::io_uring_submit_and_wait(&ring_, 1);
-    // A far deadline needs no fresh clock: at worst the next wait is cut more finely.
-    constexpr duration far = std::chrono::milliseconds(100);
-    const time_point from = until - waited_at_ > far ? waited_at_ : now();
-    const std::int64_t left = (until - from).count();
+    const std::int64_t left = left_until(until);
     if (left <= 0) return ::io_uring_submit_and_get_events(&ring_);
     __kernel_timespec t{left / 1'000'000'000, left % 1'000'000'000};
     io_uring_cqe* first = nullptr;
