@@ -3,59 +3,20 @@
 //
 //   epoll_echo 127.0.0.1:PORT      port 0: the system picks one
 
-#include "../support/sockets.hpp"
-
-#include <sys/epoll.h>
+#include "../support/epoll_server.hpp"
 
 #include <cerrno>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace {
 
-class server {
+// A connection is what the socket did not take yet.
+class server : public bench::epoll_server<server, std::string> {
 public:
-    explicit server(int listener) : listener_{listener}, epoll_{epoll_create1(EPOLL_CLOEXEC)} {
-        watch(listener_, EPOLLIN);
-    }
+    using epoll_server::epoll_server;
 
-    [[noreturn]] void run() {
-        epoll_event events[512];
-        for (;;) {
-            const int count = epoll_wait(epoll_, events, 512, -1);
-            for (int i = 0; i < count; ++i) {
-                const int fd = events[i].data.fd;
-                if (fd == listener_) {
-                    accept_all();
-                } else {
-                    serve(fd, events[i].events);
-                }
-            }
-        }
-    }
-
-private:
-    void watch(int fd, std::uint32_t interest) {
-        epoll_event event{};
-        event.events = interest;
-        event.data.fd = fd;
-        if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) bench::fail("epoll_ctl");
-    }
-
-    void accept_all() {
-        for (;;) {
-            const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-            if (fd < 0) return;
-            const auto index = static_cast<std::size_t>(fd);
-            if (index >= owed_.size()) owed_.resize(index + 1024);
-            owed_[index].clear();
-            watch(fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
-        }
-    }
-
-    void serve(int fd, std::uint32_t events) {
-        std::string& owed = owed_[static_cast<std::size_t>(fd)];
+    void serve(int fd, std::uint32_t events, std::string& owed) {
         if (!owed.empty()) {
             const std::string rest = std::move(owed);
             owed.clear();
@@ -75,6 +36,7 @@ private:
         }
     }
 
+private:
     // False when the connection has to wait for room, or is gone.
     static bool echo(int fd, std::string_view bytes, std::string& owed) {
         const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -87,9 +49,6 @@ private:
         return false;
     }
 
-    int listener_;
-    int epoll_;
-    std::vector<std::string> owed_;  // by descriptor: what the socket did not take yet
     char buffer_[65536];
 };
 
