@@ -17,6 +17,11 @@ pkg-config pkg-config
 libcli11-dev
 liburing-dev
 libc-ares-dev
+libssl-dev
+zlib1g-dev
+libbrotli-dev
+libzstd-dev
+libre2-dev
 '
 test_packages='
 libgtest-dev
@@ -33,6 +38,9 @@ chromium chromium
 libbenchmark-dev
 libasio-dev
 libuv1-dev
+nlohmann-json3-dev
+openssl openssl
+testssl.sh testssl
 '
 # Their absence costs some checks only (another compiler, sanitizers, fuzzing, formatting).
 llvm_packages='
