@@ -5,7 +5,7 @@ namespace coracle::net {
 namespace {
 
 error failure_of(const io_operation& op, const char* name, phase where, const byte_stream& stream) {
-    error e(std::error_code(static_cast<int>(-op.result), std::generic_category()), name, where);
+    error e(stream.code_of(op.result), name, where);
     return std::move(e.on(stream.peer().to_string()));
 }
 

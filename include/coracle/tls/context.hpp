@@ -1,0 +1,62 @@
+#pragma once
+
+#include <coracle/base/error.hpp>
+#include <coracle/tls/options.hpp>
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::tls {
+
+/// Makes a key and a certificate for these DNS names and IP addresses that it signs itself, good
+/// for 30 days: for tests and for a first try. Throws `exception`.
+certificate_source self_signed(const std::vector<std::string>& names);
+
+/// What the connections of a server share: certificates, settings, keys of tickets. Thread-safe.
+class server_context {
+public:
+    class implementation;
+
+    /// Reads all certificates and keys. Throws `exception` with a `tls::errc` and the name of what
+    /// is wrong.
+    explicit server_context(server_options o);
+    ~server_context();
+    server_context(const server_context&) = delete;
+    server_context& operator=(const server_context&) = delete;
+
+    const server_options& options() const noexcept;
+
+    /// Reads certificates and keys again, for connections from now on. On failure all stays as it
+    /// was.
+    std::expected<void, error> reload();
+    /// Reloads when a file has been changed since it was read: true when it did.
+    std::expected<bool, error> reload_if_changed();
+
+    implementation& internal() noexcept { return *inner_; }
+
+private:
+    std::unique_ptr<implementation> inner_;
+};
+
+/// What the connections of a client share: authorities, settings, sessions. Thread-safe.
+class client_context {
+public:
+    class implementation;
+
+    /// Throws `exception` as that of the server does.
+    explicit client_context(client_options o = {});
+    ~client_context();
+    client_context(const client_context&) = delete;
+    client_context& operator=(const client_context&) = delete;
+
+    const client_options& options() const noexcept;
+
+    implementation& internal() noexcept { return *inner_; }
+
+private:
+    std::unique_ptr<implementation> inner_;
+};
+
+}  // namespace coracle::tls

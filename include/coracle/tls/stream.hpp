@@ -1,0 +1,47 @@
+#pragma once
+
+#include <coracle/net/byte_stream.hpp>
+#include <coracle/tls/certificate.hpp>
+#include <coracle/tls/context.hpp>
+
+#include <memory>
+#include <string_view>
+
+namespace coracle::tls {
+
+/// A byte stream that is encrypted (RFC 8446, RFC 5246) over another one, which it owns. Records
+/// begin small, so that the first bytes can be read early, and grow with what is sent. Of a
+/// connection that waits it holds no buffer. The end of the stream is the peer's close_notify;
+/// without one, receive fails with `tls::errc::truncated`.
+class stream : public net::byte_stream {
+public:
+    virtual tls::version version() const noexcept = 0;
+    /// As RFC 8446 and IANA name it.
+    virtual std::string_view cipher() const noexcept = 0;
+    /// What ALPN chose; empty when nothing.
+    virtual std::string_view protocol() const noexcept = 0;
+    /// The name that the client asked for (SNI); empty when none.
+    virtual std::string_view server_name() const noexcept = 0;
+    /// Whether an earlier session was taken up again.
+    virtual bool resumed() const noexcept = 0;
+    /// What the peer showed, if anything. It was verified when `verified` says so.
+    virtual certificate peer_certificate() const = 0;
+    virtual bool verified() const noexcept = 0;
+    /// The stream beneath.
+    virtual net::byte_stream& beneath() noexcept = 0;
+};
+
+/// The server's side of the handshake over a stream. `received` holds bytes that were read from it
+/// already. Completes when the handshake has; fails with a `tls::errc`, with phase tls. `c` must
+/// outlive the stream.
+operation<std::unique_ptr<stream>> accept(server_context& c,
+                                          std::unique_ptr<net::byte_stream> beneath,
+                                          buffer received = {});
+
+/// The client's side: `host` is the name, or the IP address, that the server's certificate must be
+/// for, and is copied.
+operation<std::unique_ptr<stream>> connect(client_context& c,
+                                           std::unique_ptr<net::byte_stream> beneath,
+                                           std::string_view host);
+
+}  // namespace coracle::tls

@@ -1,0 +1,106 @@
+#include "tls/client_context.hpp"
+
+#include "tls/message_watch.hpp"
+
+#include <coracle/runtime/loop.hpp>
+
+#include <openssl/x509v3.h>
+
+namespace coracle::tls {
+client_context::implementation::implementation(client_options o)
+    : options_(std::move(o)), context_(SSL_CTX_new(TLS_client_method())),
+      sessions_(options_.sessions) {
+    if (context_ == nullptr) {
+        throw_exception(detail::take_failure(errc::bad_option, "client_context"));
+    }
+    if (auto done = set_up(); !done) throw_exception(std::move(done).error());
+}
+
+std::expected<void, error> client_context::implementation::set_up() {
+    SSL_CTX* const c = context_.get();
+    if (auto done = detail::apply(c, options_); !done) return done;
+    auto list = detail::protocol_list(options_.protocols);
+    if (!list) return std::unexpected(std::move(list).error());
+    protocols_ = std::move(*list);
+    if (!options_.identity.certificate.empty()) {
+        auto own = detail::read_credentials(options_.identity);
+        if (!own) return std::unexpected(std::move(own).error());
+        if (auto used = detail::use(c, *own); !used) return used;
+    }
+    if (!options_.key_log.empty()) {
+        if (auto opened = key_log_.open(options_.key_log); !opened) return opened;
+        SSL_CTX_set_keylog_callback(c, &implementation::log_key);
+    }
+    SSL_CTX_set_app_data(c, this);
+    SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(c, &implementation::remember);
+    SSL_CTX_set_msg_callback(c, &detail::watch_message);
+    if (options_.insecure) return {};
+    SSL_CTX_set_verify(c, SSL_VERIFY_PEER, &detail::remember_refusal);
+    return trust();
+}
+
+std::expected<void, error> client_context::implementation::trust() {
+    if (options_.system_authorities && SSL_CTX_set_default_verify_paths(context_.get()) != 1) {
+        return std::unexpected(detail::take_failure(errc::certificate_unreadable, "authorities"));
+    }
+    if (options_.authorities.empty()) return {};
+    auto more = detail::read_authorities(options_.authorities);
+    if (!more) return std::unexpected(std::move(more).error());
+    X509_STORE* const store = SSL_CTX_get_cert_store(context_.get());
+    for (const detail::x509_ptr& a : *more) X509_STORE_add_cert(store, a.get());
+    return {};
+}
+
+std::expected<detail::ssl_ptr, error> client_context::implementation::make(
+    const std::string& host) {
+    detail::ssl_ptr s(SSL_new(context_.get()));
+    const bool address = detail::is_ip_address(host);
+    X509_VERIFY_PARAM* const check = SSL_get0_param(s.get());
+    X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_time(check, static_cast<time_t>(loop::current()->unix_time()));
+    bool good = address ? X509_VERIFY_PARAM_set1_ip_asc(check, host.c_str()) == 1
+                        : X509_VERIFY_PARAM_set1_host(check, host.c_str(), 0) == 1;
+    // RFC 6066 section 3: no addresses in the name.
+    if (good && !address) good = SSL_set_tlsext_host_name(s.get(), host.c_str()) == 1;
+    if (!protocols_.empty()) {
+        SSL_set_alpn_protos(s.get(), reinterpret_cast<const unsigned char*>(protocols_.data()),
+                            static_cast<unsigned>(protocols_.size()));
+    }
+    if (!good) {
+        error e(std::errc::invalid_argument, "connect", phase::tls);
+        ERR_clear_error();
+        return std::unexpected(std::move(e.on(host)));
+    }
+    if (const auto earlier = sessions_.take(host)) SSL_set_session(s.get(), earlier.get());
+    return s;
+}
+
+int client_context::implementation::remember(SSL* s, SSL_SESSION* session) {
+    auto& self = *static_cast<implementation*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(s)));
+    const X509_VERIFY_PARAM* const check = SSL_get0_param(s);
+    const char* const name = SSL_get_servername(s, TLSEXT_NAMETYPE_host_name);
+    if (name != nullptr) {
+        self.sessions_.put(name, detail::ssl_session_ptr(session));
+        return 1;
+    }
+    char* const ip = X509_VERIFY_PARAM_get1_ip_asc(const_cast<X509_VERIFY_PARAM*>(check));
+    if (ip == nullptr) return 0;
+    self.sessions_.put(ip, detail::ssl_session_ptr(session));
+    OPENSSL_free(ip);
+    return 1;
+}
+
+void client_context::implementation::log_key(const SSL* s, const char* line) {
+    static_cast<implementation*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(s)))->key_log_.write(line);
+}
+
+client_context::client_context(client_options o)
+    : inner_(std::make_unique<implementation>(std::move(o))) {}
+client_context::~client_context() = default;
+
+const client_options& client_context::options() const noexcept {
+    return inner_->options();
+}
+
+}  // namespace coracle::tls

@@ -1,0 +1,206 @@
+#include "tls/credentials.hpp"
+
+#include <openssl/pem.h>
+#include <openssl/store.h>
+#include <openssl/ui.h>
+#include <openssl/x509v3.h>
+
+#include <cstring>
+
+namespace coracle::tls::detail {
+namespace {
+
+using store_ptr = std::unique_ptr<OSSL_STORE_CTX, freed_by<OSSL_STORE_close>>;
+using info_ptr = std::unique_ptr<OSSL_STORE_INFO, freed_by<OSSL_STORE_INFO_free>>;
+
+struct password_request {
+    const secret* password;
+    bool asked = false;
+};
+
+/// Gives OpenSSL the password where it asks for one; without this it would ask the terminal.
+int give_password(char* to, int size, int, void* user) {
+    auto& request = *static_cast<password_request*>(user);
+    request.asked = true;
+    const std::string_view text = request.password->reveal();
+    if (text.empty() || text.size() > static_cast<std::size_t>(size)) return -1;
+    std::memcpy(to, text.data(), text.size());
+    return static_cast<int>(text.size());
+}
+
+struct ui_method {
+    ui_method() : method(UI_UTIL_wrap_read_pem_callback(give_password, 0)) {}
+    ui_method(const ui_method&) = delete;
+    ui_method& operator=(const ui_method&) = delete;
+    ~ui_method() { UI_destroy_method(method); }
+    UI_METHOD* method;
+};
+
+/// For messages, which must not show a key.
+std::string name_of(std::string_view source) {
+    return is_inline(source) ? std::string("(given as text)") : std::string(source);
+}
+
+bool is_uri(std::string_view text) noexcept {
+    const std::size_t colon = text.find(':');
+    return !is_inline(text) && colon != std::string_view::npos && colon > 1 &&
+           text.find('/') > colon;
+}
+
+/// Everything in one place that may hold certificates and keys.
+class source_reader {
+public:
+    source_reader(std::string_view from, const secret& password)
+        : from_(from), request_{&password} {}
+
+    std::expected<void, error> read_into(credentials& to, bool wants_key) {
+        const ui_method ui;
+        std::expected<std::string, error> text;
+        bio_ptr memory;
+        store_ptr store;
+        if (is_uri(from_)) {
+            store.reset(OSSL_STORE_open(std::string(from_).c_str(), ui.method, &request_, nullptr,
+                                        nullptr));
+        } else {
+            text = contents_of(from_, "certificate");
+            if (!text) return std::unexpected(std::move(text).error());
+            memory = reading(*text);
+            store.reset(OSSL_STORE_attach(memory.get(), "file", nullptr, nullptr, ui.method,
+                                          &request_, nullptr, nullptr, nullptr));
+        }
+        if (store != nullptr) read_all(*store, to);
+        if (text) wipe(text->data(), text->size());
+        const bool found = wants_key ? to.key != nullptr : to.certificate != nullptr;
+        if (found) {
+            ERR_clear_error();
+            return {};
+        }
+        return std::unexpected(failure(wants_key));
+    }
+
+private:
+    void read_all(OSSL_STORE_CTX& store, credentials& to) {
+        while (OSSL_STORE_eof(&store) == 0) {
+            const info_ptr info(OSSL_STORE_load(&store));
+            if (info == nullptr) {
+                if (OSSL_STORE_error(&store) != 0) break;
+                continue;
+            }
+            take(*info, to);
+        }
+    }
+
+    static void take(OSSL_STORE_INFO& info, credentials& to) {
+        const int type = OSSL_STORE_INFO_get_type(&info);
+        if (type == OSSL_STORE_INFO_PKEY && to.key == nullptr) {
+            to.key.reset(OSSL_STORE_INFO_get1_PKEY(&info));
+        } else if (type == OSSL_STORE_INFO_CERT) {
+            x509_ptr c(OSSL_STORE_INFO_get1_CERT(&info));
+            if (to.certificate == nullptr)
+                to.certificate = std::move(c);
+            else
+                to.chain.push_back(std::move(c));
+        }
+    }
+
+    error failure(bool wants_key) {
+        errc kind = wants_key ? errc::key_unreadable : errc::certificate_unreadable;
+        if (request_.asked) kind = errc::wrong_password;
+        error e(make_error_code(kind), "certificate", phase::tls);
+        const std::string name = name_of(from_);
+        const std::string why = take_reasons();
+        return std::move(e.on(why.empty() ? name : name + " (" + why + ')'));
+    }
+
+    std::string_view from_;
+    password_request request_;
+};
+
+/// A PKCS#12 file lists its certificates in any order: the one of the key comes first.
+void put_own_certificate_first(credentials& c) {
+    if (X509_check_private_key(c.certificate.get(), c.key.get()) == 1) return;
+    for (x509_ptr& other : c.chain) {
+        if (X509_check_private_key(other.get(), c.key.get()) != 1) continue;
+        std::swap(c.certificate, other);
+        return;
+    }
+}
+
+}  // namespace
+
+std::expected<credentials, error> read_credentials(const certificate_source& from) {
+    credentials c;
+    source_reader certificates(from.certificate, from.password);
+    if (auto done = certificates.read_into(c, false); !done) {
+        return std::unexpected(std::move(done).error());
+    }
+    if (!from.key.empty()) {
+        credentials keys;
+        source_reader reader(from.key.reveal(), from.password);
+        if (auto done = reader.read_into(keys, true); !done) {
+            return std::unexpected(std::move(done).error());
+        }
+        c.key = std::move(keys.key);
+    }
+    const std::string name = name_of(from.certificate);
+    if (c.key == nullptr) {
+        error e(make_error_code(errc::key_unreadable), "certificate", phase::tls);
+        return std::unexpected(std::move(e.on(name + " holds no private key")));
+    }
+    put_own_certificate_first(c);
+    if (X509_check_private_key(c.certificate.get(), c.key.get()) != 1) {
+        ERR_clear_error();
+        error e(make_error_code(errc::key_mismatch), "certificate", phase::tls);
+        return std::unexpected(std::move(e.on(name)));
+    }
+    if (!from.ocsp_response.empty()) {
+        auto response = contents_of(from.ocsp_response, "ocsp_response");
+        if (!response) return std::unexpected(std::move(response).error());
+        c.ocsp_response = std::move(*response);
+    }
+    ERR_clear_error();
+    return c;
+}
+
+std::expected<std::vector<x509_ptr>, error> read_authorities(const std::string& from) {
+    auto text = contents_of(from, "authorities");
+    if (!text) return std::unexpected(std::move(text).error());
+    const bio_ptr memory = reading(*text);
+    std::vector<x509_ptr> all;
+    while (X509* c = PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr))
+        all.emplace_back(c);
+    if (all.empty()) {
+        const bio_ptr again = reading(*text);
+        if (X509* c = d2i_X509_bio(again.get(), nullptr)) all.emplace_back(c);
+    }
+    ERR_clear_error();
+    if (!all.empty()) return all;
+    error e(make_error_code(errc::certificate_unreadable), "authorities", phase::tls);
+    return std::unexpected(std::move(e.on(name_of(from))));
+}
+
+std::vector<std::string> dns_names(X509* of) {
+    std::vector<std::string> names;
+    const auto add = [&names](const ASN1_STRING* s) {
+        std::string name(reinterpret_cast<const char*>(ASN1_STRING_get0_data(s)),
+                         static_cast<std::size_t>(ASN1_STRING_length(s)));
+        for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+        names.push_back(std::move(name));
+    };
+    auto* const all =
+        static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(of, NID_subject_alt_name, nullptr, nullptr));
+    for (int i = 0; i < sk_GENERAL_NAME_num(all); ++i) {
+        const GENERAL_NAME* const name = sk_GENERAL_NAME_value(all, i);
+        if (name->type == GEN_DNS) add(name->d.dNSName);
+    }
+    GENERAL_NAMES_free(all);
+    if (names.empty()) {
+        // RFC 6125 section 6.4.4: the common name counts only where there is no other.
+        X509_NAME* const subject = X509_get_subject_name(of);
+        const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+        if (at >= 0) add(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+    }
+    return names;
+}
+
+}  // namespace coracle::tls::detail

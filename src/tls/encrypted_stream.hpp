@@ -1,0 +1,117 @@
+#pragma once
+
+#include "tls/openssl.hpp"
+
+#include <coracle/runtime/task.hpp>
+#include <coracle/tls/stream.hpp>
+
+namespace coracle::tls::detail {
+
+/// TLS by OpenSSL. Received records go through `in_` into OpenSSL, which decrypts into the buffer
+/// of whoever reads; records to send go straight into the stream beneath, and only what that does
+/// not take at once waits in `out_`.
+class encrypted_stream final : public stream {
+public:
+    encrypted_stream(ssl_ptr s, std::unique_ptr<net::byte_stream> beneath, buffer received,
+                     const common_options& o);
+    ~encrypted_stream() override { close(); }
+
+    task<std::expected<void, error>> handshake();
+    /// A KeyUpdate has come.
+    void key_updated() noexcept { ++key_updates_; }
+    /// The peer's certificate was found wanting: whose it is.
+    void refuse_peer(std::string whose) { refusal_ = std::move(whose); }
+
+    void shutdown_output() noexcept override;
+    void close(bool reset = false) noexcept override;
+    std::int64_t try_send(std::string_view bytes) noexcept override;
+    bool watch_hangup(hangup_watch* w) noexcept override { return beneath_->watch_hangup(w); }
+    const net::address& peer() const noexcept override { return beneath_->peer(); }
+    loop& owner() const noexcept override { return beneath_->owner(); }
+    bool start(io_operation& op) noexcept override;
+    void cancel(io_operation& op) noexcept override;
+    std::error_code code_of(std::int64_t result) const noexcept override;
+
+    tls::version version() const noexcept override;
+    std::string_view cipher() const noexcept override;
+    std::string_view protocol() const noexcept override;
+    std::string_view server_name() const noexcept override;
+    bool resumed() const noexcept override { return SSL_session_reused(ssl_.get()) == 1; }
+    certificate peer_certificate() const override;
+    bool verified() const noexcept override;
+    net::byte_stream& beneath() noexcept override { return *beneath_; }
+
+    SSL* native() noexcept { return ssl_.get(); }
+
+    /// For the BIO: what OpenSSL reads and writes. A count, or -1 where there is nothing, or no
+    /// more.
+    int give(char* to, std::size_t size) noexcept;
+    int take(const char* from, std::size_t size) noexcept;
+    bool input_empty() const noexcept { return in_.empty(); }
+
+private:
+    struct lower_receive : receive_operation {
+        explicit lower_receive(encrypted_stream& s) noexcept
+            : receive_operation(&encrypted_stream::received), self(&s) {}
+        encrypted_stream* self;
+    };
+    struct lower_send : send_operation {
+        explicit lower_send(encrypted_stream& s) noexcept
+            : send_operation(&encrypted_stream::sent), self(&s) {}
+        encrypted_stream* self;
+    };
+    enum class progress : std::uint8_t { done, waits, failed };
+
+    // Reading.
+    bool advance_read() noexcept;
+    bool decrypt() noexcept;
+    std::int64_t read_failure() noexcept;
+    static void received(io_operation& op) noexcept;
+
+    // Writing.
+    bool advance_write() noexcept;
+    bool finish_write(std::int64_t result) noexcept;
+    progress flush() noexcept;
+    progress flush_beneath() noexcept;
+    bool encrypt(const char* bytes, std::size_t size) noexcept;
+    bool encrypt_slices(send_operation& op) noexcept;
+    bool encrypt_file(send_file_operation& op) noexcept;
+    bool all_encrypted() const noexcept;
+    void skip_owed() noexcept;
+    std::size_t record_size() noexcept;
+    bool may_gather() const noexcept;
+    static void sent(io_operation& op) noexcept;
+
+    error handshake_failure();
+
+    ssl_ptr ssl_;
+    std::unique_ptr<net::byte_stream> beneath_;
+    buffer in_;      ///< received, and not yet read by OpenSSL
+    buffer out_;     ///< encrypted, and not yet taken by the stream beneath
+    buffer behind_;  ///< the same, while a part of `out_` is under way
+    buffer file_;    ///< of a file that is sent
+    lower_receive lower_receive_{*this};
+    lower_send lower_send_{*this};
+    slice lower_slice_;
+    receive_operation* reader_ = nullptr;
+    io_operation* writer_ = nullptr;
+    std::string refusal_;
+    std::int64_t read_end_ = 1;     ///< not above 0: what every read from now on gives
+    std::int64_t write_error_ = 0;  ///< negative: what every write from now on gives
+    std::size_t owed_ = 0;          ///< bytes of the next send that are in `out_` already
+    std::size_t burst_ = 0;         ///< bytes since the last rest
+    time_point last_sent_ = time_point::min();
+    unsigned key_updates_ = 0;
+    unsigned most_key_updates_;
+    unsigned records_ = 0;  ///< of this go
+    bool reads_beneath_ = false;
+    bool writes_beneath_ = false;
+    bool rests_ = false;  ///< the writer lets others have their turn
+    bool gathers_ = false;
+    bool established_ = false;
+    bool cancelled_ = false;  ///< the writer
+    bool output_ended_ = false;
+    bool closed_ = false;
+};
+
+}  // namespace coracle::tls::detail

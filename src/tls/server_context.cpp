@@ -1,0 +1,244 @@
+#include "tls/server_context.hpp"
+
+#include "tls/message_watch.hpp"
+
+#include <coracle/runtime/loop.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace coracle::tls {
+
+using detail::shown_certificate;
+
+bool shown_certificate::is_for(std::string_view host) const noexcept {
+    const std::size_t dot = host.find('.');
+    const std::string_view parent = dot == std::string_view::npos ? "" : host.substr(dot);
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        if (name == host) return true;
+        return name.starts_with("*.") && dot != 0 && std::string_view(name).substr(1) == parent;
+    });
+}
+
+const shown_certificate& detail::certificate_set::for_host(std::string_view host) const noexcept {
+    for (const shown_certificate& c : all) {
+        if (c.is_for(host)) return c;
+    }
+    return all.front();
+}
+
+server_context::implementation::implementation(server_options o)
+    : options_(std::move(o)),
+      ticket_keys_(
+          std::chrono::duration_cast<std::chrono::seconds>(options_.ticket_lifetime).count()) {
+    auto list = detail::protocol_list(options_.protocols);
+    if (!list) throw_exception(std::move(list).error());
+    protocols_ = std::move(*list);
+    if (options_.certificates.empty()) {
+        error e(make_error_code(errc::certificate_unreadable), "certificates", phase::tls);
+        throw_exception(std::move(e.on("none was given")));
+    }
+    if (!options_.key_log.empty()) {
+        if (auto opened = key_log_.open(options_.key_log); !opened) {
+            throw_exception(std::move(opened).error());
+        }
+    }
+    if (auto loaded = load(); !loaded) throw_exception(std::move(loaded).error());
+}
+
+std::expected<void, error> server_context::implementation::load() {
+    auto times = file_times();
+    auto fresh = std::make_shared<detail::certificate_set>();
+    for (const certificate_source& source : options_.certificates) {
+        auto one = prepare(source);
+        if (!one) return std::unexpected(std::move(one).error());
+        // A second certificate for the same names is one of another kind of key.
+        const auto same = std::find_if(fresh->all.begin(), fresh->all.end(),
+                                       [&](const auto& c) { return c.names == one->names; });
+        if (same == fresh->all.end()) {
+            fresh->all.push_back(std::move(*one));
+            continue;
+        }
+        auto c = detail::read_credentials(source);
+        if (!c) return std::unexpected(std::move(c).error());
+        if (auto used = detail::use(same->context.get(), *c); !used) return used;
+    }
+    const std::lock_guard hold(lock_);
+    set_ = std::move(fresh);
+    read_at_ = std::move(times);
+    return {};
+}
+
+std::expected<shown_certificate, error> server_context::implementation::prepare(
+    const certificate_source& from) {
+    auto c = detail::read_credentials(from);
+    if (!c) return std::unexpected(std::move(c).error());
+    shown_certificate shown;
+    shown.context.reset(SSL_CTX_new(TLS_server_method()));
+    if (shown.context == nullptr) {
+        return std::unexpected(detail::take_failure(errc::bad_option, "server_context"));
+    }
+    SSL_CTX* const context = shown.context.get();
+    if (auto done = detail::apply(context, options_); !done) {
+        return std::unexpected(std::move(done).error());
+    }
+    SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
+    if (auto done = detail::use(context, *c); !done) return std::unexpected(done.error());
+    if (auto done = ask_for_certificates(context); !done) return std::unexpected(done.error());
+    set_callbacks(context);
+    shown.names = detail::dns_names(c->certificate.get());
+    shown.ocsp_response = std::move(c->ocsp_response);
+    return shown;
+}
+
+std::expected<void, error> server_context::implementation::ask_for_certificates(SSL_CTX* c) {
+    // Sessions are good for one server only; with clients' certificates OpenSSL insists on a name.
+    static constexpr unsigned char name[] = "coracle";
+    SSL_CTX_set_session_id_context(c, name, sizeof name - 1);
+    if (options_.clients == client_certificates::none) return {};
+    auto authorities = detail::read_authorities(options_.client_authorities);
+    if (!authorities) return std::unexpected(std::move(authorities).error());
+    X509_STORE* const store = SSL_CTX_get_cert_store(c);
+    for (const detail::x509_ptr& a : *authorities) {
+        X509_STORE_add_cert(store, a.get());
+        SSL_CTX_add_client_CA(c, a.get());
+    }
+    const bool must = options_.clients == client_certificates::required;
+    SSL_CTX_set_verify(c, SSL_VERIFY_PEER | (must ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+                       &detail::remember_refusal);
+    return {};
+}
+
+void server_context::implementation::set_callbacks(SSL_CTX* c) {
+    SSL_CTX_set_app_data(c, this);
+    SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+    const auto lifetime =
+        std::chrono::duration_cast<std::chrono::seconds>(options_.ticket_lifetime).count();
+    SSL_CTX_set_timeout(c, static_cast<long>(lifetime));
+    if (options_.tickets) {
+        SSL_CTX_set_tlsext_ticket_key_evp_cb(c, &implementation::ticket);
+    } else {
+        SSL_CTX_set_options(c, SSL_OP_NO_TICKET);
+        SSL_CTX_set_num_tickets(c, 0);
+    }
+    SSL_CTX_set_tlsext_servername_callback(c, &implementation::choose_certificate);
+    SSL_CTX_set_tlsext_servername_arg(c, this);
+    if (!protocols_.empty()) {
+        SSL_CTX_set_alpn_select_cb(c, &implementation::choose_protocol, this);
+    }
+    SSL_CTX_set_tlsext_status_cb(c, &implementation::staple);
+    SSL_CTX_set_tlsext_status_arg(c, this);
+    SSL_CTX_set_msg_callback(c, &detail::watch_message);
+    if (!options_.key_log.empty()) SSL_CTX_set_keylog_callback(c, &implementation::log_key);
+}
+
+server_context::implementation& server_context::implementation::of(const SSL* s) {
+    return *static_cast<implementation*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(s)));
+}
+
+server_context::implementation::set_ptr server_context::implementation::current() {
+    const std::lock_guard hold(lock_);
+    return set_;
+}
+
+detail::ssl_ptr server_context::implementation::make() {
+    const set_ptr set = current();
+    return detail::ssl_ptr(SSL_new(set->all.front().context.get()));
+}
+
+int server_context::implementation::choose_certificate(SSL* s, int*, void* self) {
+    auto& context = *static_cast<implementation*>(self);
+    const char* const asked = SSL_get_servername(s, TLSEXT_NAMETYPE_host_name);
+    if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
+    std::string host(asked);
+    for (char& c : host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    const set_ptr set = context.current();
+    SSL_CTX* const wanted = set->for_host(host).context.get();
+    if (wanted != SSL_get_SSL_CTX(s)) SSL_set_SSL_CTX(s, wanted);
+    return SSL_TLSEXT_ERR_OK;
+}
+
+int server_context::implementation::choose_protocol(SSL*, const unsigned char** chosen,
+                                                    unsigned char* size,
+                                                    const unsigned char* offered,
+                                                    unsigned offered_size, void* self) {
+    const std::string& ours = static_cast<implementation*>(self)->protocols_;
+    unsigned char* found = nullptr;
+    const int result =
+        SSL_select_next_proto(&found, size, reinterpret_cast<const unsigned char*>(ours.data()),
+                              static_cast<unsigned>(ours.size()), offered, offered_size);
+    // RFC 7301 section 3.2.
+    if (result != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *chosen = found;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+int server_context::implementation::ticket(SSL* s, unsigned char* name, unsigned char* iv,
+                                           EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int encrypt) {
+    return of(s).ticket_keys_.prepare(loop::current()->unix_time(), name, iv, cipher, mac,
+                                      encrypt == 1);
+}
+
+int server_context::implementation::staple(SSL* s, void* self) {
+    const set_ptr set = static_cast<implementation*>(self)->current();
+    for (const shown_certificate& c : set->all) {
+        if (c.context.get() != SSL_get_SSL_CTX(s) || c.ocsp_response.empty()) continue;
+        // OpenSSL frees what it is given.
+        auto* const copy = static_cast<unsigned char*>(
+            OPENSSL_memdup(c.ocsp_response.data(), c.ocsp_response.size()));
+        SSL_set_tlsext_status_ocsp_resp(s, copy, static_cast<long>(c.ocsp_response.size()));
+        return SSL_TLSEXT_ERR_OK;
+    }
+    return SSL_TLSEXT_ERR_NOACK;
+}
+
+void server_context::implementation::log_key(const SSL* s, const char* line) {
+    of(s).key_log_.write(line);
+}
+
+std::vector<std::int64_t> server_context::implementation::file_times() const {
+    std::vector<std::int64_t> times;
+    const auto add = [&times](std::string_view path) {
+        struct stat s{};
+        const bool there =
+            !path.empty() && !detail::is_inline(path) && ::stat(std::string(path).c_str(), &s) == 0;
+        times.push_back(there ? s.st_mtim.tv_sec * 1'000'000'000 + s.st_mtim.tv_nsec : 0);
+        times.push_back(there ? static_cast<std::int64_t>(s.st_ino) : 0);
+    };
+    for (const certificate_source& source : options_.certificates) {
+        add(source.certificate);
+        add(source.key.reveal());
+        add(source.ocsp_response);
+    }
+    add(options_.client_authorities);
+    return times;
+}
+
+bool server_context::implementation::files_changed() {
+    const auto times = file_times();
+    const std::lock_guard hold(lock_);
+    return times != read_at_;
+}
+
+server_context::server_context(server_options o)
+    : inner_(std::make_unique<implementation>(std::move(o))) {}
+server_context::~server_context() = default;
+
+const server_options& server_context::options() const noexcept {
+    return inner_->options();
+}
+
+std::expected<void, error> server_context::reload() {
+    return inner_->load();
+}
+
+std::expected<bool, error> server_context::reload_if_changed() {
+    if (!inner_->files_changed()) return false;
+    auto loaded = inner_->load();
+    if (!loaded) return std::unexpected(std::move(loaded).error());
+    return true;
+}
+
+}  // namespace coracle::tls

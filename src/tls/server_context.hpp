@@ -1,0 +1,72 @@
+#pragma once
+
+#include "tls/credentials.hpp"
+#include "tls/settings.hpp"
+#include "tls/ticket_keys.hpp"
+
+#include <coracle/tls/context.hpp>
+
+#include <mutex>
+#include <vector>
+
+namespace coracle::tls {
+
+namespace detail {
+
+/// One certificate in use: an SSL_CTX, and the names that it is for.
+struct shown_certificate {
+    ssl_ctx_ptr context;
+    std::vector<std::string> names;
+    std::string ocsp_response;
+
+    /// Exactly, or with "*" for the first label (RFC 6125 section 6.4.3). `host` is in lower case.
+    bool is_for(std::string_view host) const noexcept;
+};
+
+/// All certificates of one reading. Those of connections that live on stay alive with them.
+struct certificate_set {
+    std::vector<shown_certificate> all;
+    const shown_certificate& for_host(std::string_view host) const noexcept;
+};
+
+}  // namespace detail
+
+class server_context::implementation {
+public:
+    explicit implementation(server_options o);
+
+    const server_options& options() const noexcept { return options_; }
+    std::expected<void, error> load();
+    bool files_changed();
+
+    /// A connection's SSL, to be given its BIO.
+    detail::ssl_ptr make();
+
+private:
+    using set_ptr = std::shared_ptr<const detail::certificate_set>;
+
+    std::expected<detail::shown_certificate, error> prepare(const certificate_source& from);
+    std::expected<void, error> ask_for_certificates(SSL_CTX* c);
+    void set_callbacks(SSL_CTX* c);
+    set_ptr current();
+    std::vector<std::int64_t> file_times() const;
+
+    static int choose_certificate(SSL* s, int* alert, void* self);
+    static int choose_protocol(SSL* s, const unsigned char** chosen, unsigned char* size,
+                               const unsigned char* offered, unsigned offered_size, void* self);
+    static int ticket(SSL* s, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                      EVP_MAC_CTX* mac, int encrypt);
+    static int staple(SSL* s, void* self);
+    static void log_key(const SSL* s, const char* line);
+    static implementation& of(const SSL* s);
+
+    server_options options_;
+    std::string protocols_;
+    detail::ticket_keys ticket_keys_;
+    detail::key_log key_log_;
+    std::mutex lock_;
+    set_ptr set_;
+    std::vector<std::int64_t> read_at_;
+};
+
+}  // namespace coracle::tls

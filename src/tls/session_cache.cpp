@@ -1,0 +1,24 @@
+#include "tls/session_cache.hpp"
+
+#include <algorithm>
+
+namespace coracle::tls::detail {
+
+void session_cache::put(std::string_view key, ssl_session_ptr session) {
+    if (most_ == 0) return;
+    const std::lock_guard hold(lock_);
+    if (entries_.size() >= most_) entries_.pop_back();
+    entries_.push_front({std::string(key), std::move(session)});
+}
+
+ssl_session_ptr session_cache::take(std::string_view key) {
+    const std::lock_guard hold(lock_);
+    const auto at = std::find_if(entries_.begin(), entries_.end(),
+                                 [key](const entry& e) { return e.key == key; });
+    if (at == entries_.end()) return nullptr;
+    ssl_session_ptr found = std::move(at->session);
+    entries_.erase(at);
+    return found;
+}
+
+}  // namespace coracle::tls::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "tls/openssl.hpp"
+
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace coracle::tls::detail {
+
+/// Sessions that a client may take up again, the newest first; each is used once (RFC 8446 appendix
+/// C.4). Thread-safe.
+class session_cache {
+public:
+    explicit session_cache(std::size_t most) noexcept : most_(most) {}
+
+    /// `key` names the host, and whatever else must be equal.
+    void put(std::string_view key, ssl_session_ptr session);
+    /// Null when there is none.
+    ssl_session_ptr take(std::string_view key);
+
+private:
+    struct entry {
+        std::string key;
+        ssl_session_ptr session;
+    };
+    std::mutex lock_;
+    std::size_t most_;
+    std::list<entry> entries_;
+};
+
+}  // namespace coracle::tls::detail

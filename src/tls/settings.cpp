@@ -1,0 +1,84 @@
+#include "tls/settings.hpp"
+
+#include <cerrno>
+
+namespace coracle::tls::detail {
+namespace {
+
+/// Forward secrecy and AEAD only; AES before ChaCha20 unless the client prefers that.
+constexpr const char* default_ciphers =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+
+int number_of(version v) noexcept {
+    return v == version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
+}
+
+std::unexpected<error> bad_option(const char* name, const std::string& value) {
+    ERR_clear_error();
+    error e(make_error_code(errc::bad_option), name, phase::tls);
+    return std::unexpected(std::move(e.on(value)));
+}
+
+}  // namespace
+
+std::expected<void, error> apply(SSL_CTX* to, const common_options& o) {
+    // Row 22 of docs/limits.md: no renegotiation, no compression.
+    SSL_CTX_set_options(to,
+                        SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA);
+    // Of a connection that waits OpenSSL keeps no buffers: 34 KB less.
+    SSL_CTX_set_mode(to, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    if (o.minimum > o.maximum) return bad_option("minimum", "above maximum");
+    SSL_CTX_set_min_proto_version(to, number_of(o.minimum));
+    SSL_CTX_set_max_proto_version(to, number_of(o.maximum));
+    const char* const ciphers = o.ciphers.empty() ? default_ciphers : o.ciphers.c_str();
+    if (SSL_CTX_set_cipher_list(to, ciphers) != 1) return bad_option("ciphers", o.ciphers);
+    if (!o.cipher_suites.empty() && SSL_CTX_set_ciphersuites(to, o.cipher_suites.c_str()) != 1) {
+        return bad_option("cipher_suites", o.cipher_suites);
+    }
+    if (!o.groups.empty() && SSL_CTX_set1_groups_list(to, o.groups.c_str()) != 1) {
+        return bad_option("groups", o.groups);
+    }
+    return {};
+}
+
+std::expected<void, error> use(SSL_CTX* to, const credentials& c) {
+    bool good = SSL_CTX_use_certificate(to, c.certificate.get()) == 1 &&
+                SSL_CTX_use_PrivateKey(to, c.key.get()) == 1;
+    if (good) SSL_CTX_clear_chain_certs(to);
+    for (const x509_ptr& link : c.chain) {
+        good = good && SSL_CTX_add1_chain_cert(to, link.get()) == 1;
+    }
+    if (good) return {};
+    return std::unexpected(take_failure(errc::certificate_unreadable, "certificate"));
+}
+
+std::expected<std::string, error> protocol_list(const std::vector<std::string>& protocols) {
+    std::string list;
+    for (const std::string& p : protocols) {
+        if (p.empty() || p.size() > 255) return bad_option("protocols", p);
+        list += static_cast<char>(static_cast<unsigned char>(p.size()));
+        list += p;
+    }
+    return list;
+}
+
+key_log::~key_log() {
+    if (file_ != nullptr) std::fclose(file_);
+}
+
+std::expected<void, error> key_log::open(const std::string& path) {
+    file_ = std::fopen(path.c_str(), "ae");
+    if (file_ != nullptr) return {};
+    error e(std::error_code(errno, std::generic_category()), "key_log", phase::tls);
+    return std::unexpected(std::move(e.on(path)));
+}
+
+void key_log::write(const char* line) noexcept {
+    // One call a line: stdio locks the file for it.
+    std::fprintf(file_, "%s\n", line);
+    std::fflush(file_);
+}
+
+}  // namespace coracle::tls::detail

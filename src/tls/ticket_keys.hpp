@@ -1,0 +1,47 @@
+#pragma once
+
+#include "tls/openssl.hpp"
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+namespace coracle::tls::detail {
+
+/// The keys that session tickets are encrypted with (RFC 5077 section 4): a new one from time to
+/// time, and those before it for as long as their tickets live, so that one that leaks opens
+/// little. Thread-safe.
+class ticket_keys {
+public:
+    /// `lifetime` of a ticket, in seconds.
+    explicit ticket_keys(std::int64_t lifetime) noexcept : lifetime_(lifetime) {}
+    ticket_keys(const ticket_keys&) = delete;
+    ticket_keys& operator=(const ticket_keys&) = delete;
+    ~ticket_keys();
+
+    static constexpr std::size_t name_size = 16;
+
+    /// What OpenSSL asks: prepares to encrypt a ticket, or to decrypt the one under `name`; gives
+    /// 1, 2 (decrypt, and give the client a new one), 0 (unknown) or -1 (failed).
+    int prepare(std::int64_t now, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                EVP_MAC_CTX* mac, bool encrypt) noexcept;
+
+private:
+    struct key {
+        unsigned char name[name_size];
+        unsigned char cipher[32];
+        unsigned char mac[32];
+        std::int64_t made = 0;
+    };
+    static constexpr std::size_t kept = 3;
+
+    bool newest(std::int64_t now, key& copy) noexcept;
+    bool find(std::int64_t now, const unsigned char* name, key& copy, bool& renew) noexcept;
+
+    std::mutex lock_;
+    std::int64_t lifetime_;
+    key keys_[kept];
+    std::size_t count_ = 0;  ///< the newest is the first
+};
+
+}  // namespace coracle::tls::detail

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <coracle/tls/options.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::testing {
+
+/// What a test wants of a certificate.
+struct certificate_request {
+    std::vector<std::string> names;  ///< DNS names and IP addresses; the first is the common name
+    long valid_since = -3600;        ///< seconds from now
+    long valid_for = 24 * 3600;      ///< seconds from now
+    bool rsa = false;                ///< 2048 bits, in place of P-256
+};
+
+/// An authority of its own for a test.
+class test_ca {
+public:
+    explicit test_ca(const std::string& name = "Test CA");
+    ~test_ca();
+    test_ca(const test_ca&) = delete;
+    test_ca& operator=(const test_ca&) = delete;
+
+    /// The authority's certificate, PEM.
+    const std::string& pem() const noexcept;
+    tls::certificate_source issue(const certificate_request& r) const;
+
+private:
+    struct parts;
+    std::unique_ptr<parts> parts_;
+};
+
+/// The same certificate and key as one encrypted PKCS#12 container, DER.
+std::string to_pkcs12(const tls::certificate_source& s, const std::string& password);
+/// The certificate as DER.
+std::string certificate_der(const tls::certificate_source& s);
+/// The key as DER (PKCS#8).
+std::string key_der(const tls::certificate_source& s);
+/// The key as PEM, encrypted.
+std::string encrypted_key(const tls::certificate_source& s, const std::string& password);
+
+}  // namespace coracle::testing

@@ -1,0 +1,312 @@
+#include "tls_pair.hpp"
+
+#include <coracle/runtime/runtime.hpp>
+
+#include <gtest/gtest.h>
+
+namespace coracle {
+namespace {
+
+using testing::tls_pair;
+using testing::tls_world;
+
+std::error_code refusal(const tls::client_options& co, const tls::server_options& so,
+                        const std::string& host) {
+    std::error_code code;
+    block_on([&]() -> task<> {
+        tls::client_context c(co);
+        tls::server_context s(so);
+        tls_pair ends = co_await testing::shake_hands(c, s, host);
+        if (!ends.client) {
+            code = ends.client.error().code();
+        }
+    });
+    return code;
+}
+
+TEST(tls_handshake, agrees_on_1_3_and_names_what_it_agreed_on) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        auto so = world.server_options();
+        auto co = world.client_options();
+        so.protocols = {"h2", "http/1.1"};
+        co.protocols = {"http/1.1"};
+        tls::server_context s(so);
+        tls::client_context c(co);
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_TRUE(ends.client) << ends.client.error();
+        EXPECT_TRUE(ends.server) << ends.server.error();
+        if (!ends.client || !ends.server) co_return;
+        EXPECT_EQ((*ends.client)->version(), tls::version::tls_1_3);
+        EXPECT_EQ((*ends.server)->protocol(), "http/1.1");
+        EXPECT_EQ((*ends.client)->protocol(), "http/1.1");
+        EXPECT_EQ((*ends.server)->server_name(), "localhost");
+        EXPECT_TRUE((*ends.client)->verified());
+        EXPECT_FALSE((*ends.server)->verified());
+        EXPECT_FALSE((*ends.server)->peer_certificate());
+        const tls::certificate shown = (*ends.client)->peer_certificate();
+        EXPECT_EQ(shown.common_name(), "localhost");
+        EXPECT_EQ(shown.names(), (std::vector<std::string>{"localhost", "127.0.0.1"}));
+        EXPECT_EQ(shown.issuer(), "CN=Test CA");
+        EXPECT_EQ(shown.fingerprint().size(), 64U);
+        EXPECT_LT(shown.not_before(), shown.not_after());
+    });
+}
+
+TEST(tls_handshake, agrees_on_1_2_where_that_is_the_most) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        auto co = world.client_options();
+        co.maximum = tls::version::tls_1_2;
+        tls::server_context s(world.server_options());
+        tls::client_context c(co);
+        tls_pair ends = co_await testing::shake_hands(c, s, "127.0.0.1");
+        EXPECT_TRUE(ends.client) << ends.client.error();
+        if (!ends.client) co_return;
+        EXPECT_EQ((*ends.client)->version(), tls::version::tls_1_2);
+        EXPECT_EQ((*ends.client)->cipher(), "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256");
+    });
+}
+
+TEST(tls_handshake, refuses_a_certificate_for_another_host) {
+    const tls_world world;
+    EXPECT_EQ(refusal(world.client_options(), world.server_options(), "example.org"),
+              tls::errc::certificate_for_another_host);
+}
+
+TEST(tls_handshake, refuses_a_certificate_for_another_address) {
+    const tls_world world;
+    EXPECT_EQ(refusal(world.client_options(), world.server_options(), "127.0.0.2"),
+              tls::errc::certificate_for_another_address);
+    EXPECT_EQ(refusal(world.client_options(), world.server_options(), "::1"),
+              tls::errc::certificate_for_another_address);
+}
+
+TEST(tls_handshake, refuses_an_expired_certificate) {
+    const tls_world world;
+    auto so = world.server_options();
+    so.certificates = {
+        world.ca.issue({.names = {"localhost"}, .valid_since = -7200, .valid_for = -60})};
+    EXPECT_EQ(refusal(world.client_options(), so, "localhost"), tls::errc::certificate_expired);
+}
+
+TEST(tls_handshake, refuses_a_certificate_that_is_not_valid_yet) {
+    const tls_world world;
+    auto so = world.server_options();
+    so.certificates = {
+        world.ca.issue({.names = {"localhost"}, .valid_since = 600, .valid_for = 6000})};
+    EXPECT_EQ(refusal(world.client_options(), so, "localhost"),
+              tls::errc::certificate_not_yet_valid);
+}
+
+TEST(tls_handshake, refuses_a_self_signed_certificate) {
+    const tls_world world;
+    tls::server_options so;
+    so.certificates = {tls::self_signed({"localhost", "127.0.0.1"})};
+    EXPECT_EQ(refusal(world.client_options(), so, "localhost"), tls::errc::certificate_self_signed);
+}
+
+TEST(tls_handshake, trusts_a_self_signed_certificate_that_it_was_given) {
+    tls::server_options so;
+    so.certificates = {tls::self_signed({"localhost", "127.0.0.1", "::1"})};
+    tls::client_options co;
+    co.authorities = so.certificates.front().certificate;
+    EXPECT_EQ(refusal(co, so, "localhost"), std::error_code());
+    EXPECT_EQ(refusal(co, so, "::1"), std::error_code());
+}
+
+TEST(tls_handshake, refuses_an_unknown_authority) {
+    const tls_world world;
+    const testing::test_ca other("Other CA");
+    auto co = world.client_options();
+    co.authorities = other.pem();
+    EXPECT_EQ(refusal(co, world.server_options(), "localhost"), tls::errc::certificate_untrusted);
+}
+
+TEST(tls_handshake, says_whose_certificate_it_refused) {
+    const tls_world world;
+    std::string text;
+    block_on([&]() -> task<> {
+        tls::client_context c(world.client_options());
+        tls::server_context s(world.server_options());
+        tls_pair ends = co_await testing::shake_hands(c, s, "example.org");
+        EXPECT_FALSE(ends.client);
+        EXPECT_FALSE(ends.server);
+        if (!ends.client) text = ends.client.error().message();
+    });
+    EXPECT_NE(text.find("example.org"), std::string::npos) << text;
+    EXPECT_NE(text.find("localhost, 127.0.0.1"), std::string::npos) << text;
+}
+
+TEST(tls_handshake, takes_anything_when_told_to_and_says_so) {
+    tls_world world;
+    auto co = world.client_options();
+    co.authorities.clear();
+    co.insecure = true;
+    EXPECT_EQ(refusal(co, world.server_options(), "example.org"), std::error_code());
+}
+
+TEST(tls_handshake, fails_where_no_version_is_allowed_by_both) {
+    const tls_world world;
+    auto so = world.server_options();
+    auto co = world.client_options();
+    so.minimum = tls::version::tls_1_3;
+    co.maximum = tls::version::tls_1_2;
+    EXPECT_EQ(refusal(co, so, "localhost"), tls::errc::protocol_version);
+}
+
+TEST(tls_handshake, ends_with_an_alert_where_no_protocol_is_common) {
+    const tls_world world;
+    auto so = world.server_options();
+    auto co = world.client_options();
+    so.protocols = {"http/1.1"};
+    co.protocols = {"smtp"};
+    EXPECT_EQ(refusal(co, so, "localhost"), tls::errc::no_application_protocol);
+}
+
+TEST(tls_handshake, asks_clients_for_a_certificate) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        auto so = world.server_options();
+        so.clients = tls::client_certificates::required;
+        so.client_authorities = world.ca.pem();
+        auto co = world.client_options();
+        co.identity = world.ca.issue({.names = {"alice"}});
+        tls::server_context s(so);
+        tls::client_context c(co);
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_TRUE(ends.server) << ends.server.error();
+        if (!ends.server) co_return;
+        EXPECT_TRUE((*ends.server)->verified());
+        EXPECT_EQ((*ends.server)->peer_certificate().common_name(), "alice");
+    });
+}
+
+TEST(tls_handshake, refuses_a_client_without_a_certificate_where_one_is_required) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        auto so = world.server_options();
+        so.clients = tls::client_certificates::required;
+        so.client_authorities = world.ca.pem();
+        tls::server_context s(so);
+        tls::client_context c(world.client_options());
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_FALSE(ends.server);
+        if (!ends.server) {
+            EXPECT_EQ(ends.server.error().code(), tls::errc::certificate_required);
+        }
+    });
+}
+
+TEST(tls_handshake, lets_a_client_without_a_certificate_in_where_it_is_optional) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        auto so = world.server_options();
+        so.clients = tls::client_certificates::optional;
+        so.client_authorities = world.ca.pem();
+        tls::server_context s(so);
+        tls::client_context c(world.client_options());
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_TRUE(ends.server) << ends.server.error();
+        if (!ends.server) co_return;
+        EXPECT_FALSE((*ends.server)->verified());
+    });
+}
+
+TEST(tls_handshake, refuses_a_client_that_another_authority_vouches_for) {
+    const tls_world world;
+    const testing::test_ca other("Other CA");
+    block_on([&]() -> task<> {
+        auto so = world.server_options();
+        so.clients = tls::client_certificates::optional;
+        so.client_authorities = world.ca.pem();
+        auto co = world.client_options();
+        co.identity = other.issue({.names = {"mallory"}});
+        tls::server_context s(so);
+        tls::client_context c(co);
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_FALSE(ends.server);
+        if (!ends.server) {
+            EXPECT_EQ(ends.server.error().code(), tls::errc::certificate_untrusted);
+        }
+    });
+}
+
+/// The common name of what a client is shown that asks for `host`.
+std::string shown_for(const tls_world& world, const tls::server_options& so,
+                      const std::string& host) {
+    std::string name;
+    block_on([&]() -> task<> {
+        auto co = world.client_options();
+        co.insecure = true;
+        tls::server_context s(so);
+        tls::client_context c(co);
+        tls_pair ends = co_await testing::shake_hands(c, s, host);
+        EXPECT_TRUE(ends.client) << ends.client.error();
+        if (ends.client) name = (*ends.client)->peer_certificate().common_name();
+    });
+    return name;
+}
+
+TEST(tls_handshake, shows_the_certificate_for_the_name_that_was_asked_for) {
+    const tls_world world;
+    tls::server_options so;
+    so.certificates = {world.ca.issue({.names = {"first.example"}}),
+                       world.ca.issue({.names = {"second.example", "2.example"}}),
+                       world.ca.issue({.names = {"*.wild.example"}})};
+    EXPECT_EQ(shown_for(world, so, "first.example"), "first.example");
+    EXPECT_EQ(shown_for(world, so, "2.EXAMPLE"), "second.example");
+    EXPECT_EQ(shown_for(world, so, "a.wild.example"), "*.wild.example");
+    EXPECT_EQ(shown_for(world, so, "a.b.wild.example"), "first.example");
+    EXPECT_EQ(shown_for(world, so, "wild.example"), "first.example");
+    EXPECT_EQ(shown_for(world, so, "127.0.0.1"), "first.example");
+}
+
+TEST(tls_handshake, has_two_kinds_of_keys_for_one_name) {
+    const tls_world world;
+    tls::server_options so;
+    so.certificates = {world.ca.issue({.names = {"localhost"}}),
+                       world.ca.issue({.names = {"localhost"}, .rsa = true})};
+    auto co = world.client_options();
+    co.maximum = tls::version::tls_1_2;
+    co.ciphers = "ECDHE-RSA-AES128-GCM-SHA256";
+    EXPECT_EQ(refusal(co, so, "localhost"), std::error_code());
+    co.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256";
+    EXPECT_EQ(refusal(co, so, "localhost"), std::error_code());
+}
+
+TEST(tls_handshake, gives_up_after_its_time) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        auto so = world.server_options();
+        so.handshake_limit = std::chrono::milliseconds(1);
+        tls::server_context s(so);
+        auto both = co_await testing::connected();
+        auto accepted = co_await as_result(tls::accept(s, std::move(both.server)));
+        EXPECT_FALSE(accepted);
+        if (!accepted) {
+            EXPECT_EQ(accepted.error().code(), std::errc::timed_out);
+            EXPECT_EQ(accepted.error().phase(), phase::tls);
+        }
+    });
+}
+
+TEST(tls_handshake, knows_plain_http_and_other_noise) {
+    const tls_world world;
+    const auto answer_to = [&](std::string bytes) {
+        std::error_code code;
+        block_on([&]() -> task<> {
+            tls::server_context s(world.server_options());
+            auto both = co_await testing::connected();
+            co_await both.client->send(bytes);
+            auto accepted = co_await as_result(tls::accept(s, std::move(both.server)));
+            if (!accepted) code = accepted.error().code();
+        });
+        return code;
+    };
+    EXPECT_EQ(answer_to("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), tls::errc::http_request);
+    EXPECT_EQ(answer_to("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), tls::errc::not_tls);
+}
+
+}  // namespace
+}  // namespace coracle

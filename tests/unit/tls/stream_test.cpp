@@ -1,0 +1,324 @@
+#include "support/temporary_directory.hpp"
+#include "tls/encrypted_stream.hpp"
+#include "tls_pair.hpp"
+
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace coracle {
+namespace {
+
+using testing::read_exactly;
+using testing::tls_pair;
+using testing::tls_world;
+
+/// Both contexts, and the streams between them.
+struct connected_tls {
+    explicit connected_tls(const tls_world& w, tls::version most = tls::version::tls_1_3)
+        : server(w.server_options()), client(client_options(w, most)) {}
+
+    static tls::client_options client_options(const tls_world& w, tls::version most) {
+        auto o = w.client_options();
+        o.maximum = most;
+        return o;
+    }
+    task<> open() {
+        tls_pair ends = co_await testing::shake_hands(client, server, "localhost");
+        if (!ends.client) throw exception(ends.client.error());
+        if (!ends.server) throw exception(ends.server.error());
+        c = *std::move(ends.client);
+        s = *std::move(ends.server);
+    }
+    SSL* ssl_of(tls::stream& stream) const {
+        return static_cast<tls::detail::encrypted_stream&>(stream).native();
+    }
+
+    tls::server_context server;
+    tls::client_context client;
+    std::unique_ptr<tls::stream> c;
+    std::unique_ptr<tls::stream> s;
+};
+
+std::string pattern(std::size_t size) {
+    std::string text(size, '\0');
+    for (std::size_t i = 0; i != size; ++i) text[i] = static_cast<char>(i * 7 + i / 253);
+    return text;
+}
+
+task<> send_all(net::byte_stream& s, std::string_view text) {
+    const std::size_t n = co_await s.send(text);
+    EXPECT_EQ(n, text.size());
+}
+
+class tls_stream : public ::testing::TestWithParam<tls::version> {
+protected:
+    tls_world world;
+};
+
+TEST_P(tls_stream, carries_bytes_both_ways) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        EXPECT_EQ(t.c->version(), GetParam());
+        for (int i = 0; i != 100; ++i) {
+            co_await t.c->send("question");
+            EXPECT_EQ(co_await read_exactly(*t.s, 8), "question");
+            co_await t.s->send("answer");
+            EXPECT_EQ(co_await read_exactly(*t.c, 6), "answer");
+        }
+    });
+}
+
+TEST_P(tls_stream, carries_more_than_any_buffer_holds_both_ways_at_once) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const std::string up = pattern(9 * 1024 * 1024 + 17);
+        const std::string down = pattern(8 * 1024 * 1024 + 3);
+        auto [a, b, c, d] =
+            co_await when_all(send_all(*t.c, up), send_all(*t.s, down),
+                              read_exactly(*t.s, up.size()), read_exactly(*t.c, down.size()));
+        EXPECT_TRUE(c == up);
+        EXPECT_TRUE(d == down);
+    });
+}
+
+TEST_P(tls_stream, sends_many_slices_in_order) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const std::string text = pattern(300'000);
+        std::vector<slice> slices;
+        std::size_t at = 0;
+        for (std::size_t size = 0; at < text.size(); size = (size * 3 + 1) % 7001) {
+            const std::size_t n = std::min(size, text.size() - at);
+            slices.emplace_back(text.data() + at, n);
+            at += n;
+        }
+        const auto send_slices = [&]() -> task<> {
+            const std::size_t n = co_await t.c->send(slices);
+            EXPECT_EQ(n, text.size());
+        };
+        auto [sent, received] = co_await when_all(send_slices(), read_exactly(*t.s, text.size()));
+        EXPECT_TRUE(received == text);
+    });
+}
+
+TEST_P(tls_stream, goes_on_with_what_could_not_be_sent_at_once) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        // What try_send has begun, a send of the same bytes completes.
+        const std::string block = pattern(40'000);
+        std::size_t blocks = 0;
+        std::size_t done = 0;
+        for (;;) {
+            const std::int64_t n = t.c->try_send(std::string_view(block).substr(done));
+            if (n < 0) break;
+            done += static_cast<std::size_t>(n);
+            if (done == block.size()) {
+                done = 0;
+                ++blocks;
+            }
+        }
+        const std::string_view rest = std::string_view(block).substr(done);
+        const std::size_t size = (blocks + 1) * block.size();
+        auto [sent, received] = co_await when_all(send_all(*t.c, rest), read_exactly(*t.s, size));
+        EXPECT_GT(blocks, 1U);
+        for (std::size_t i = 0; i <= blocks; ++i) {
+            EXPECT_TRUE(received.substr(i * block.size(), block.size()) == block) << i;
+        }
+    });
+}
+
+TEST_P(tls_stream, sends_a_part_of_a_file) {
+    const testing::temporary_directory directory;
+    const std::string text = pattern(3'000'000);
+    const std::string path = directory.write("file", text).string();
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const auto send_part = [&]() -> task<> {
+            co_await t.s->send("head", true);
+            EXPECT_EQ(co_await t.s->send_file(fd, 11, 2'500'000), 2'500'000U);
+        };
+        auto [sent, received] = co_await when_all(send_part(), read_exactly(*t.c, 2'500'004));
+        EXPECT_TRUE(received == "head" + text.substr(11, 2'500'000));
+        const auto beyond = co_await as_result(t.s->send_file(fd, 2'999'999, 2));
+        EXPECT_FALSE(beyond);
+        if (!beyond) {
+            EXPECT_EQ(beyond.error(), std::errc::no_message_available);
+        }
+    });
+    ::close(fd);
+}
+
+TEST_P(tls_stream, ends_with_close_notify) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        co_await t.c->send("last");
+        t.c->shutdown_output();
+        EXPECT_EQ(co_await read_exactly(*t.s, 4), "last");
+        const auto end = co_await as_result(t.s->receive());
+        EXPECT_FALSE(end);
+        if (!end) {
+            EXPECT_EQ(end.error(), errc::end_of_stream);
+        }
+        // The other direction is still open.
+        co_await t.s->send("answer");
+        EXPECT_EQ(co_await read_exactly(*t.c, 6), "answer");
+    });
+}
+
+TEST_P(tls_stream, knows_a_truncated_stream_from_an_end) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        co_await t.c->send("not all");
+        t.c->beneath().shutdown_output();
+        EXPECT_EQ(co_await read_exactly(*t.s, 7), "not all");
+        for (int i = 0; i != 2; ++i) {
+            const auto end = co_await as_result(t.s->receive());
+            EXPECT_FALSE(end);
+            if (!end) {
+                EXPECT_EQ(end.error().code(), tls::errc::truncated);
+            }
+        }
+    });
+}
+
+TEST_P(tls_stream, fails_on_bytes_that_do_not_decrypt) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const std::string forged = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x');
+        co_await t.c->beneath().send(forged);
+        const auto r = co_await as_result(t.s->receive());
+        EXPECT_FALSE(r);
+        if (!r) {
+            EXPECT_EQ(r.error().code(), tls::errc::bad_record) << r.error();
+        }
+    });
+}
+
+TEST_P(tls_stream, loses_nothing_when_a_receive_is_cancelled) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const auto none =
+            co_await as_result(with_timeout(std::chrono::milliseconds(1), t.s->receive()));
+        EXPECT_FALSE(none);
+        co_await t.c->send("still here");
+        EXPECT_EQ(co_await read_exactly(*t.s, 10), "still here");
+    });
+}
+
+TEST_P(tls_stream, can_be_closed_after_a_send_was_cancelled) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const std::string much = pattern(32 * 1024 * 1024);
+        const auto sent =
+            co_await as_result(with_timeout(std::chrono::milliseconds(5), t.c->send(much)));
+        EXPECT_FALSE(sent);
+        t.c->close();
+    });
+}
+
+TEST_P(tls_stream, receives_one_byte_records) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const std::string text = pattern(2000);
+        const auto drip = [&]() -> task<> {
+            for (const char& byte : text) co_await t.c->send(std::string_view(&byte, 1));
+        };
+        auto [sent, received] = co_await when_all(drip(), read_exactly(*t.s, text.size()));
+        EXPECT_TRUE(received == text);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(versions, tls_stream,
+                         ::testing::Values(tls::version::tls_1_2, tls::version::tls_1_3),
+                         [](const auto& p) {
+                             return p.param == tls::version::tls_1_2 ? "tls_1_2" : "tls_1_3";
+                         });
+
+/// What becomes of a connection whose peer sends this many KeyUpdates between two bytes.
+std::error_code after_key_updates(unsigned many) {
+    std::error_code code;
+    block_on([&]() -> task<> {
+        const tls_world world;
+        connected_tls t(world);
+        co_await t.open();
+        for (unsigned i = 0; i != many; ++i) {
+            SSL_key_update(t.ssl_of(*t.c), SSL_KEY_UPDATE_NOT_REQUESTED);
+            co_await t.c->send("x");
+            const auto r = co_await as_result(t.s->receive());
+            if (!r) {
+                code = r.error().code();
+                co_return;
+            }
+        }
+        const auto r = co_await as_result(t.s->send("still good"));
+        if (!r) code = r.error().code();
+    });
+    return code;
+}
+
+TEST(tls_key_updates, are_limited) {
+    EXPECT_EQ(after_key_updates(31), std::error_code());
+    EXPECT_EQ(after_key_updates(32), std::error_code());
+    EXPECT_EQ(after_key_updates(33), tls::errc::too_many_key_updates);
+}
+
+TEST(tls_key_updates, are_answered_when_asked_for) {
+    block_on([]() -> task<> {
+        const tls_world world;
+        connected_tls t(world);
+        co_await t.open();
+        for (int i = 0; i != 10; ++i) {
+            SSL_key_update(t.ssl_of(*t.c), SSL_KEY_UPDATE_REQUESTED);
+            co_await t.c->send("question");
+            EXPECT_EQ(co_await read_exactly(*t.s, 8), "question");
+            co_await t.s->send("answer");
+            EXPECT_EQ(co_await read_exactly(*t.c, 6), "answer");
+        }
+    });
+}
+
+TEST(tls_renegotiation, is_refused) {
+    block_on([]() -> task<> {
+        const tls_world world;
+        connected_tls t(world, tls::version::tls_1_2);
+        co_await t.open();
+        EXPECT_NE(SSL_get_options(t.ssl_of(*t.s)) & SSL_OP_NO_RENEGOTIATION, 0U);
+        SSL_clear_options(t.ssl_of(*t.c), SSL_OP_NO_RENEGOTIATION);
+        EXPECT_EQ(SSL_renegotiate(t.ssl_of(*t.c)), 1);
+        SSL_do_handshake(t.ssl_of(*t.c));
+        const auto at_server = [&]() -> task<> {
+            static_cast<void>(
+                co_await as_result(with_timeout(std::chrono::seconds(5), t.s->receive())));
+        };
+        const auto at_client = [&]() -> task<> {
+            const auto r = co_await as_result(t.c->receive());
+            // A warning that OpenSSL takes for the end, or a fatal alert: no new handshake.
+            EXPECT_FALSE(r);
+            t.c->close();
+        };
+        co_await when_all(at_server(), at_client());
+    });
+}
+
+}  // namespace
+}  // namespace coracle
