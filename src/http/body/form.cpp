@@ -1,0 +1,139 @@
+#include "http/message/token.hpp"
+
+#include <coracle/http/form.hpp>
+#include <coracle/http/request.hpp>
+
+namespace coracle::http {
+namespace {
+
+int hex_digit(char byte) noexcept {
+    if (byte >= '0' && byte <= '9') return byte - '0';
+    const int lower = byte | 0x20;
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+std::unexpected<error> beyond(std::string_view limit) {
+    error e(errc::limit_exceeded, "form");
+    return std::unexpected(std::move(e.on(limit)));
+}
+
+void append_encoded(std::string& out, std::string_view text) {
+    // The URL standard's set, section 5.2: letters, digits and "*-._" stay, a space becomes "+".
+    constexpr std::string_view hex = "0123456789ABCDEF";
+    for (const char c : text) {
+        const int lower = c | 0x20;
+        const bool stays = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '*' ||
+                           c == '-' || c == '.' || c == '_';
+        if (stays || c == ' ') {
+            out += stays ? c : '+';
+            continue;
+        }
+        const auto byte = static_cast<unsigned char>(c);
+        out += '%';
+        out += hex[byte >> 4];
+        out += hex[byte & 15U];
+    }
+}
+
+}  // namespace
+
+std::size_t form::append_decoded(std::string_view encoded) {
+    const std::size_t before = text_.size();
+    for (std::size_t at = 0; at != encoded.size(); ++at) {
+        const char c = encoded[at];
+        if (c == '%' && encoded.size() - at > 2) {
+            const int high = hex_digit(encoded[at + 1]);
+            const int low = hex_digit(encoded[at + 2]);
+            if (high >= 0 && low >= 0) {
+                text_ += static_cast<char>(high << 4 | low);
+                at += 2;
+                continue;
+            }
+        }
+        text_ += c == '+' ? ' ' : c;
+    }
+    return text_.size() - before;
+}
+
+std::expected<form, error> form::parse(std::string_view text, const form_limits& limits) {
+    if (text.size() > limits.bytes) return beyond("form_limits.bytes");
+    form f;
+    f.text_.reserve(text.size());
+    while (!text.empty()) {
+        const std::size_t end = text.find('&');
+        const std::string_view encoded = text.substr(0, end);
+        text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+        if (encoded.empty()) continue;
+        if (f.size() == limits.pairs) return beyond("form_limits.pairs");
+        const std::size_t equals = encoded.find('=');
+        pair p{f.text_.size(), f.append_decoded(encoded.substr(0, equals)), 0};
+        if (equals != std::string_view::npos) {
+            p.value_size = f.append_decoded(encoded.substr(equals + 1));
+        }
+        f.pairs_.push_back(p);
+    }
+    return f;
+}
+
+std::optional<std::string_view> form::get(std::string_view name) const noexcept {
+    for (const entry e : *this) {
+        if (e.name == name) return e.value;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string_view> form::get_all(std::string_view name) const {
+    std::vector<std::string_view> all;
+    for (const entry e : *this) {
+        if (e.name == name) all.push_back(e.value);
+    }
+    return all;
+}
+
+form& form::add(std::string_view name, std::string_view value) {
+    pairs_.push_back({text_.size(), name.size(), value.size()});
+    text_.append(name).append(value);
+    return *this;
+}
+
+std::string form::text() const {
+    std::string out;
+    for (const entry e : *this) {
+        if (!out.empty()) out += '&';
+        append_encoded(out, e.name);
+        out += '=';
+        append_encoded(out, e.value);
+    }
+    return out;
+}
+
+namespace {
+
+error refusal(status code) {
+    return {make_error_code(code), "form", phase::receive};
+}
+
+bool is_form(std::string_view type) noexcept {
+    type = type.substr(0, type.find(';'));
+    while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+    return equal_ignoring_case(type, "application/x-www-form-urlencoded");
+}
+
+task<std::expected<form, error>> read_form_of(request* req, form_limits limits) {
+    if (!is_form(req->header(field_id::content_type))) {
+        co_return std::unexpected(refusal(status::unsupported_media_type));
+    }
+    auto text = co_await as_result(req->body().text(limits.bytes));
+    if (!text) co_return std::unexpected(std::move(text).error());
+    auto parsed = form::parse(*text, limits);
+    if (!parsed) co_return std::unexpected(refusal(status::content_too_large));
+    co_return std::move(parsed);
+}
+
+}  // namespace
+
+operation<form> read_form(request& req, form_limits limits) {
+    return read_form_of(&req, limits);
+}
+
+}  // namespace coracle::http
