@@ -37,6 +37,11 @@ public:
         return s == nullptr ? nullptr : static_cast<holder<T>*>(s)->value();
     }
 
+    template <class T>
+    const T* find() const noexcept {
+        return const_cast<typed_slots*>(this)->find<T>();
+    }
+
     /// Makes the value of this type, in place of the one that was there: replacing one again and
     /// again takes no more memory. `memory` must be the same each time, and outlive the values.
     /// The old value is destroyed first. When the constructor throws there is none.
