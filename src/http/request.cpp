@@ -1,4 +1,5 @@
 #include <coracle/base/percent.hpp>
+#include <coracle/http/cookie.hpp>
 #include <coracle/http/request.hpp>
 
 namespace coracle::http {
@@ -23,11 +24,16 @@ void request::add_param(std::string_view name, std::string_view value) {
     if (param_count_ != most_params) params_[param_count_++] = {name, value};
 }
 
-std::string_view request::param(std::string_view name) const noexcept {
+const std::string_view* request::find_param(std::string_view name) const noexcept {
     for (std::size_t i = 0; i != param_count_; ++i) {
-        if (params_[i].name == name) return params_[i].value;
+        if (params_[i].name == name) return &params_[i].value;
     }
-    return {};
+    return nullptr;
+}
+
+std::string_view request::param(std::string_view name) const noexcept {
+    const std::string_view* value = find_param(name);
+    return value == nullptr ? std::string_view() : *value;
 }
 
 std::optional<std::string> request::query(std::string_view name) const {
@@ -50,6 +56,18 @@ task<std::expected<void, error>> request::send_interim(request* req, const respo
         co_return std::unexpected(error(std::errc::operation_not_permitted, "inform"));
     }
     co_return co_await req->interim_->send_interim(*interim);
+}
+
+std::optional<std::string_view> request::cookie(std::string_view name) const noexcept {
+    for (const field& f : fields_) {
+        if (f.id != field_id::cookie) continue;
+        std::string_view rest = f.value;
+        cookie_pair pair;
+        while (next_cookie(rest, pair)) {
+            if (pair.name == name) return pair.value;
+        }
+    }
+    return std::nullopt;
 }
 
 void request::bad_number(std::string_view name) {

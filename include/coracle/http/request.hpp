@@ -1,5 +1,6 @@
 #pragma once
 
+#include <coracle/base/typed_slots.hpp>
 #include <coracle/http/body.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/method.hpp>
@@ -91,6 +92,10 @@ public:
         return text ? number<T>(*text, name) : otherwise;
     }
 
+    /// The value of the first cookie of this name (RFC 6265 section 5.4): without the quotes that
+    /// may stand around it, else as the client sent it. Nameless cookies are passed over.
+    std::optional<std::string_view> cookie(std::string_view name) const noexcept;
+
     received_body& body() noexcept { return body_; }
     /// The fields behind the body: `received_body::trailers`.
     const http::fields& trailers() const noexcept { return body_.trailers(); }
@@ -104,13 +109,37 @@ public:
     /// the client is gone. Not while the body of the request is being read.
     operation<void> inform(const response& interim) { return send_interim(this, &interim); }
 
-    /// Who sent it.
+    /// Who sent it: the other end of the connection.
     const net::address& peer() const noexcept { return *peer_; }
+    /// The client, as far as proxies that are trusted tell (`http::trust_proxies`); else the peer.
+    const net::address& client() const noexcept;
+
+    /// What was left for this request under its type, by a middleware say; null when there is
+    /// none. It lives as long as the request.
+    template <class T>
+    T* data() noexcept {
+        return data_.find<T>();
+    }
+    template <class T>
+    const T* data() const noexcept {
+        return data_.find<T>();
+    }
+    /// Leaves a value under its type, in place of the one that was there, which is destroyed.
+    template <class T>
+    std::decay_t<T>& set_data(T&& value) {
+        return data_.emplace<std::decay_t<T>>(memory(), std::forward<T>(value));
+    }
+    template <class T, class... Args>
+    T& emplace_data(Args&&... args) {
+        return data_.emplace<T>(memory(), std::forward<Args>(args)...);
+    }
 
     /// For the codecs, the router and tests: what a request is made of.
     struct parts;
     void assign(const parts& p) noexcept;
     void add_param(std::string_view name, std::string_view value);
+    /// The same as `param`, and null when the route has none of that name.
+    const std::string_view* find_param(std::string_view name) const noexcept;
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
     void set_body(received_body b) noexcept { body_ = b; }
@@ -145,6 +174,8 @@ private:
     std::string_view query_;
     std::string_view host_;
     http::fields fields_;
+    /// Behind the fields, whose memory its values live in: they are destroyed first.
+    typed_slots data_;
     received_body body_;
     const net::address* peer_ = nullptr;
     interim_sender* interim_ = nullptr;
@@ -167,6 +198,7 @@ struct request::parts {
 inline void request::clear() noexcept {
     // What `assign` sets for the next one may stand until then.
     param_count_ = 0;
+    if (!data_.empty()) data_.clear();
     fields_.clear();
     body_ = received_body();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/http/body.hpp>
+#include <coracle/http/cookie.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/status.hpp>
 #include <coracle/net/byte_stream.hpp>
@@ -52,6 +53,16 @@ public:
     }
     response&& set(std::string_view name, std::string_view value) && {
         fields_.set(name, value);
+        return std::move(*this);
+    }
+
+    /// Adds a Set-Cookie field, besides those that are there; throws as `set_cookie::text`.
+    response& add_cookie(const set_cookie& cookie) & {
+        fields_.add("Set-Cookie", cookie.text());
+        return *this;
+    }
+    response&& add_cookie(const set_cookie& cookie) && {
+        fields_.add("Set-Cookie", cookie.text());
         return std::move(*this);
     }
 

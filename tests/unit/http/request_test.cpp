@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 using namespace coracle;
 using http::request;
@@ -116,4 +117,41 @@ TEST(status_category, has_words_for_a_status) {
     EXPECT_EQ(code.value(), 413);
     EXPECT_NE(code.message().find("413"), std::string::npos);
     EXPECT_STREQ(code.category().name(), "http status");
+}
+
+namespace {
+
+struct farewell {
+    explicit farewell(std::string& to) : log(&to) {}
+    farewell(farewell&& other) noexcept : log(std::exchange(other.log, nullptr)) {}
+    ~farewell() {
+        if (log != nullptr) *log += "gone";
+    }
+    std::string* log;
+};
+
+}  // namespace
+
+TEST(request, keeps_what_is_left_for_it_until_it_is_cleared) {
+    std::string log;
+    request req;
+    EXPECT_EQ(req.data<farewell>(), nullptr);
+    req.set_data(farewell(log));
+    req.emplace_data<int>(7);
+    const request& same = req;
+    ASSERT_NE(same.data<int>(), nullptr);
+    EXPECT_EQ(*same.data<int>(), 7);
+    EXPECT_EQ(log, "");
+    req.clear();
+    EXPECT_EQ(log, "gone");
+    EXPECT_EQ(req.data<int>(), nullptr);
+    EXPECT_EQ(req.emplace_data<int>(8), 8);
+}
+
+TEST(request, tells_a_parameter_that_is_empty_from_none) {
+    request req;
+    req.add_param("rest", "");
+    ASSERT_NE(req.find_param("rest"), nullptr);
+    EXPECT_EQ(*req.find_param("rest"), "");
+    EXPECT_EQ(req.find_param("other"), nullptr);
 }

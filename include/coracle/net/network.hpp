@@ -1,0 +1,39 @@
+#pragma once
+
+#include <coracle/net/address.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::net {
+
+/// Reads an IP address as it stands alone: "192.0.2.1", "2001:db8::1", no brackets, zone or port.
+std::optional<address> parse_ip(std::string_view text, std::uint16_t port = 0) noexcept;
+
+/// A range of addresses (CIDR, RFC 4632 and RFC 4291 section 2.3), or every Unix socket. A small
+/// value.
+class network {
+public:
+    /// Reads "10.0.0.0/8", "2001:db8::/32", a single "192.0.2.1" or "::1", and "unix:". Bits behind
+    /// the prefix must be zero, so that a slip ("10.1.0.0/8") is noticed: invalid_argument.
+    static std::expected<network, error> parse(std::string_view text);
+
+    /// Whether the address, its port apart, is of this network. An IPv4 address that is written as
+    /// one of IPv6 ("::ffff:10.0.0.1", what a socket for both gives) counts as IPv4.
+    bool contains(const address& a) const noexcept;
+
+    net::family family() const noexcept { return base_.family(); }
+    /// How many leading bits count.
+    unsigned prefix() const noexcept { return prefix_; }
+    /// What `parse` reads.
+    std::string to_string() const;
+
+private:
+    address base_;
+    unsigned prefix_ = 0;
+};
+
+}  // namespace coracle::net

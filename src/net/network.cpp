@@ -1,0 +1,87 @@
+#include <coracle/net/network.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <charconv>
+#include <cstring>
+
+namespace coracle::net {
+namespace {
+
+/// Whether two addresses agree in their first `bits`.
+bool same_prefix(const std::uint8_t* a, const std::uint8_t* b, unsigned bits) noexcept {
+    if (std::memcmp(a, b, bits / 8) != 0) return false;
+    if (bits % 8 == 0) return true;
+    const unsigned mask = 0xff00U >> (bits % 8) & 0xffU;
+    return ((a[bits / 8] ^ b[bits / 8]) & mask) == 0;
+}
+
+bool ends_with_zeros(std::span<const std::uint8_t> bytes, unsigned prefix) noexcept {
+    for (unsigned bit = prefix; bit != bytes.size() * 8; ++bit) {
+        if ((bytes[bit / 8] >> (7 - bit % 8) & 1) != 0) return false;
+    }
+    return true;
+}
+
+/// The IPv4 address within an IPv4-mapped one (RFC 4291 section 2.5.5.2), or the bytes as they are.
+std::span<const std::uint8_t> unmapped(std::span<const std::uint8_t> bytes) noexcept {
+    constexpr std::uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    const bool is_mapped = bytes.size() == 16 && std::memcmp(bytes.data(), mapped, 12) == 0;
+    return is_mapped ? bytes.subspan(12) : bytes;
+}
+
+}  // namespace
+
+std::optional<address> parse_ip(std::string_view text, std::uint16_t port) noexcept {
+    char copy[INET6_ADDRSTRLEN] = "";
+    if (text.empty() || text.size() >= sizeof copy || text.find('\0') != text.npos) return {};
+    std::memcpy(copy, text.data(), text.size());
+    std::array<std::uint8_t, 4> four{};
+    if (::inet_pton(AF_INET, copy, four.data()) == 1) return address::v4(four, port);
+    std::array<std::uint8_t, 16> sixteen{};
+    if (::inet_pton(AF_INET6, copy, sixteen.data()) == 1) return address::v6(sixteen, port);
+    return {};
+}
+
+std::expected<network, error> network::parse(std::string_view text) {
+    const auto bad = [text] {
+        return std::unexpected(error(std::errc::invalid_argument, "network").on(text));
+    };
+    network n;
+    if (text == "unix:") {
+        n.base_ = *address::parse("unix:*");
+        return n;
+    }
+    const std::size_t slash = text.find('/');
+    const auto base = parse_ip(text.substr(0, slash));
+    if (!base) return bad();
+    n.base_ = *base;
+    n.prefix_ = static_cast<unsigned>(base->bytes().size() * 8);
+    if (slash == std::string_view::npos) return n;
+    const std::string_view digits = text.substr(slash + 1);
+    const char* end = digits.data() + digits.size();
+    unsigned prefix = 0;
+    const auto r = std::from_chars(digits.data(), end, prefix);
+    if (r.ec != std::errc() || r.ptr != end || prefix > n.prefix_) return bad();
+    if (!ends_with_zeros(base->bytes(), prefix)) return bad();
+    n.prefix_ = prefix;
+    return n;
+}
+
+bool network::contains(const address& a) const noexcept {
+    if (family() == net::family::unix_path) return a.family() == net::family::unix_path;
+    const auto base = base_.bytes();
+    auto bytes = a.bytes();
+    if (bytes.size() != base.size()) bytes = unmapped(bytes);
+    return bytes.size() == base.size() && !base.empty() &&
+           same_prefix(base.data(), bytes.data(), prefix_);
+}
+
+std::string network::to_string() const {
+    if (family() == net::family::unix_path) return "unix:";
+    const bool single = prefix_ == base_.bytes().size() * 8;
+    return single ? base_.host() : base_.host() + '/' + std::to_string(prefix_);
+}
+
+}  // namespace coracle::net
