@@ -48,6 +48,13 @@ server_context::implementation::implementation(server_options o)
     if (auto loaded = load(); !loaded) throw_exception(std::move(loaded).error());
 }
 
+void server_context::implementation::offer(const std::vector<std::string>& protocols) {
+    if (!options_.protocols.empty()) return;
+    auto list = detail::protocol_list(protocols);
+    if (!list) throw_exception(std::move(list).error());
+    protocols_ = std::move(*list);
+}
+
 std::expected<void, error> server_context::implementation::load() {
     auto times = file_times();
     auto fresh = std::make_shared<detail::certificate_set>();
@@ -125,9 +132,7 @@ void server_context::implementation::set_callbacks(SSL_CTX* c) {
     }
     SSL_CTX_set_tlsext_servername_callback(c, &implementation::choose_certificate);
     SSL_CTX_set_tlsext_servername_arg(c, this);
-    if (!protocols_.empty()) {
-        SSL_CTX_set_alpn_select_cb(c, &implementation::choose_protocol, this);
-    }
+    SSL_CTX_set_alpn_select_cb(c, &implementation::choose_protocol, this);
     SSL_CTX_set_tlsext_status_cb(c, &implementation::staple);
     SSL_CTX_set_tlsext_status_arg(c, this);
     SSL_CTX_set_msg_callback(c, &detail::watch_message);
@@ -165,6 +170,7 @@ int server_context::implementation::choose_protocol(SSL*, const unsigned char** 
                                                     const unsigned char* offered,
                                                     unsigned offered_size, void* self) {
     const std::string& ours = static_cast<implementation*>(self)->protocols_;
+    if (ours.empty()) return SSL_TLSEXT_ERR_NOACK;
     unsigned char* found = nullptr;
     const int result =
         SSL_select_next_proto(&found, size, reinterpret_cast<const unsigned char*>(ours.data()),
@@ -224,7 +230,18 @@ bool server_context::implementation::files_changed() {
 
 server_context::server_context(server_options o)
     : inner_(std::make_unique<implementation>(std::move(o))) {}
+server_context::server_context(std::string certificate, secret key, secret password)
+    : server_context([&] {
+          server_options o;
+          o.certificates.push_back(
+              {std::move(certificate), std::move(key), std::move(password), {}});
+          return o;
+      }()) {}
 server_context::~server_context() = default;
+
+void server_context::offer(const std::vector<std::string>& protocols) {
+    inner_->offer(protocols);
+}
 
 const server_options& server_context::options() const noexcept {
     return inner_->options();

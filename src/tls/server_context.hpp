@@ -38,6 +38,7 @@ public:
     const server_options& options() const noexcept { return options_; }
     std::expected<void, error> load();
     bool files_changed();
+    void offer(const std::vector<std::string>& protocols);
 
     /// A connection's SSL, to be given its BIO.
     detail::ssl_ptr make();

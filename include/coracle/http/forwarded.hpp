@@ -78,7 +78,7 @@ private:
 };
 
 /// The scheme and the host by which the client came: from `client_info` where a proxy said so, else
-/// an empty text and `req.host()`.
+/// `req.scheme()` and `req.host()`.
 std::string_view client_scheme(const request& req) noexcept;
 std::string_view client_host(const request& req) noexcept;
 

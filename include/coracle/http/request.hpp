@@ -2,6 +2,7 @@
 
 #include <coracle/base/typed_slots.hpp>
 #include <coracle/http/body.hpp>
+#include <coracle/http/connection_info.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/method.hpp>
 #include <coracle/http/status.hpp>
@@ -111,6 +112,15 @@ public:
 
     /// Who sent it: the other end of the connection.
     const net::address& peer() const noexcept { return *peer_; }
+    /// What the requests of its connection have in common. Only for requests that a server
+    /// received.
+    connection_info& connection() noexcept { return *connection_; }
+    /// What TLS agreed on, and whom the client's certificate names; null without TLS.
+    const tls::stream* tls() const noexcept {
+        return connection_ == nullptr ? nullptr : connection_->tls();
+    }
+    /// "https" or "http": how it came to us. Behind a proxy, `client_scheme` knows more.
+    std::string_view scheme() const noexcept { return tls() == nullptr ? "http" : "https"; }
     /// The client, as far as proxies that are trusted tell (`http::trust_proxies`); else the peer.
     const net::address& client() const noexcept;
 
@@ -178,6 +188,7 @@ private:
     typed_slots data_;
     received_body body_;
     const net::address* peer_ = nullptr;
+    connection_info* connection_ = nullptr;
     interim_sender* interim_ = nullptr;
     std::size_t param_count_ = 0;
     parameter params_[most_params];
@@ -193,6 +204,7 @@ struct request::parts {
     std::string_view query;
     std::string_view host;
     const net::address* peer = nullptr;
+    connection_info* connection = nullptr;
 };
 
 inline void request::clear() noexcept {
@@ -212,6 +224,7 @@ inline void request::assign(const parts& p) noexcept {
     query_ = p.query;
     host_ = p.host;
     peer_ = p.peer;
+    connection_ = p.connection;
     param_count_ = 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <coracle/http/router.hpp>
 #include <coracle/runtime/runtime.hpp>
+#include <coracle/tls/context.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -107,15 +108,27 @@ struct server_counters {
     std::uint64_t retired = 0;  ///< connections closed at `limits.requests` or `timeouts.lifetime`
     std::uint64_t bodies_not_discarded = 0;  ///< connections closed because a body was left unread
     std::uint64_t pipeline_yields = 0;
-    std::uint64_t accept_errors = 0;  ///< no descriptors or no memory
-    std::uint64_t accept_paused = 0;  ///< at `connections`
-    std::uint64_t cut_by_drain = 0;   ///< connections closed before their answer was out
+    std::uint64_t accept_errors = 0;    ///< no descriptors or no memory
+    std::uint64_t accept_paused = 0;    ///< at `connections`
+    std::uint64_t cut_by_drain = 0;     ///< connections closed before their answer was out
+    std::uint64_t tls_handshakes = 0;   ///< that succeeded
+    std::uint64_t tls_resumptions = 0;  ///< of these, by a ticket
+    std::uint64_t tls_failures = 0;
+    std::uint64_t tls_timeouts = 0;    ///< handshakes beyond `handshake_limit`
+    std::uint64_t proxy_failures = 0;  ///< no PROXY header, or a malformed one, from a proxy
 };
 
 struct server_options {
     /// "127.0.0.1:8080", "[::]:80", ":80", "unix:/path"; several are separated by commas. Port 0
-    /// lets the system choose.
+    /// lets the system choose. "https://:443" and "http://:80" say which is which; without, it is
+    /// https where `tls` is set.
     std::string listen = "127.0.0.1:8080";
+    /// Certificates and settings of https; may be shared. Default: none.
+    std::shared_ptr<tls::server_context> tls = {};
+    /// Networks, separated by commas ("10.0.0.0/8,::1"), whose connections begin with a PROXY
+    /// header that tells the client's address (HAProxy's protocol, versions 1 and 2); one without
+    /// is closed. Default: none.
+    std::string proxy_protocol_from = {};
     /// Default 0: a loop for each core.
     unsigned loops = 0;
     /// Pins each loop to a core. Default: not.
@@ -147,6 +160,8 @@ public:
 
     /// Where it listens, with the real ports.
     const std::vector<net::address>& addresses() const noexcept;
+    /// The same, as "https://127.0.0.1:8443", "http://[::1]:8080" or "unix:/path".
+    std::vector<std::string> urls() const;
 
     /// Serves on this loop, which must have been opened, until `stop` and the end of the drain.
     /// Cancelling it cuts all connections.

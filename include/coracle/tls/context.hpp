@@ -22,11 +22,16 @@ public:
     /// Reads all certificates and keys. Throws `exception` with a `tls::errc` and the name of what
     /// is wrong.
     explicit server_context(server_options o);
+    /// One certificate with its key: paths, or what `certificate_source` takes.
+    server_context(std::string certificate, secret key, secret password = {});
     ~server_context();
     server_context(const server_context&) = delete;
     server_context& operator=(const server_context&) = delete;
 
     const server_options& options() const noexcept;
+
+    /// What ALPN offers when the options name no protocols. Before the first connection.
+    void offer(const std::vector<std::string>& protocols);
 
     /// Reads certificates and keys again, for connections from now on. On failure all stays as it
     /// was.

@@ -203,7 +203,7 @@ const net::address& request::client() const noexcept {
 
 std::string_view client_scheme(const request& req) noexcept {
     const auto* info = req.data<client_info>();
-    return info == nullptr ? std::string_view() : info->scheme;
+    return info == nullptr || info->scheme.empty() ? req.scheme() : info->scheme;
 }
 
 std::string_view client_host(const request& req) noexcept {

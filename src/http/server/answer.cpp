@@ -390,7 +390,7 @@ void connection::answered(exchange& e) {
     const server_options& o = shard_->options();
     if (o.log_access == nullptr) return;
     loop& l = shard_->owner();
-    o.log_access(o.log_access_user, {stream_->peer(), e.req, e.res.status(), e.body_bytes,
+    o.log_access(o.log_access_user, {info_.peer(), e.req, e.res.status(), e.body_bytes,
                                      l.now() - e.started, l.unix_time()});
 }
 

@@ -36,9 +36,11 @@ private:
     connection* connection_;
 };
 
-connection::connection(shard& owner, std::unique_ptr<net::byte_stream> stream)
+connection::connection(shard& owner, std::unique_ptr<net::byte_stream> stream,
+                       const tls::stream* secured)
     : deadline(owner.owner()), hangup_watch{&connection::peer_gone},
-      receive_operation(&connection::received), shard_(&owner), stream_(std::move(stream)) {
+      receive_operation(&connection::received), shard_(&owner), stream_(std::move(stream)),
+      info_(stream_->peer(), secured) {
     const duration lifetime = owner.options().timeouts.lifetime;
     const auto spread = static_cast<std::uint64_t>(lifetime.count() / 10) + 1;
     retires_ = owner.owner().now() + lifetime +
@@ -84,7 +86,7 @@ void connection::end_wait() noexcept {
 void connection::log(log_level level, std::string_view text) const {
     const logger& l = shard_->owner().log();
     if (!l.enabled(log_layer::http, level)) return;
-    l.write(log_layer::http, level, stream_->peer().to_string() + ' ' + std::string(text));
+    l.write(log_layer::http, level, info_.peer().to_string() + ' ' + std::string(text));
 }
 
 void connection::peer_gone(hangup_watch& w) noexcept {
@@ -186,6 +188,16 @@ connection::step connection::after_read() {
     return process();
 }
 
+void connection::start(buffer received, const net::address* client) noexcept {
+    try {
+        if (client != nullptr) info_.speaks_for(*client);
+        into = std::move(received);
+        go_on_without_waiting(process());
+    } catch (...) {
+        episode_over(std::current_exception(), true);
+    }
+}
+
 void connection::go_on(step next) noexcept {
     try {
         go_on_without_waiting(next);
@@ -284,7 +296,7 @@ connection::step connection::refuse_with(status answer, std::string_view why) {
     exchange* e = shard_->take_exchange();
     e->started = shard_->owner().now();
     request::parts nothing;
-    nothing.peer = &stream_->peer();
+    nothing.peer = &info_.peer();
     e->req.assign(nothing);
     e->res = response(answer, std::string(why) + '\n');
     keep_alive_ = false;
@@ -335,7 +347,8 @@ bool connection::prepare(exchange& e, std::size_t head_size) {
                   .path = *path,
                   .query = head.query,
                   .host = head.host,
-                  .peer = &stream_->peer()});
+                  .peer = &info_.peer(),
+                  .connection = &info_});
     e.req.fields().adopt(head.fields.data(), head.fields.size());
     if (head.framing != h1::body_framing::none) {
         e.body.begin(*this, head.framing, head.content_length, head.expect_continue);

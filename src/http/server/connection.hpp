@@ -14,12 +14,15 @@ namespace coracle::http::detail {
 /// task, the episode, after which the state machine goes on. Destroys itself when it ends.
 class connection final : public shard_link, deadline, hangup_watch, receive_operation {
 public:
-    connection(shard& owner, std::unique_ptr<net::byte_stream> stream);
+    connection(shard& owner, std::unique_ptr<net::byte_stream> stream,
+               const tls::stream* secured = nullptr);
     ~connection();
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
 
     void start() noexcept { go_on(step::receive); }
+    /// The same, with bytes that were received already, from a client that the peer speaks for.
+    void start(buffer received, const net::address* client) noexcept;
     /// Asks it to end: now when it is idle, else when its answer is out.
     void drain() noexcept;
     /// Ends it now.
@@ -101,6 +104,7 @@ private:
 
     shard* shard_;
     std::unique_ptr<net::byte_stream> stream_;
+    connection_info info_;
     buffer partial_;  ///< of a head, while more is waited for
     buffer output_;
     h1::request_parser parser_;

@@ -7,13 +7,34 @@
 namespace coracle::http {
 namespace {
 
-std::vector<net::address> parse_addresses(std::string_view list) {
-    std::vector<net::address> all;
+struct endpoint_wanted {
+    net::address at;
+    bool secure;
+};
+
+/// "https://" and "http://" in front of an address, and without either whether there is TLS.
+bool take_scheme(std::string_view& text, bool otherwise) noexcept {
+    for (const std::string_view scheme : {"https://", "http://"}) {
+        if (!text.starts_with(scheme)) continue;
+        text.remove_prefix(scheme.size());
+        return scheme == "https://";
+    }
+    return otherwise;
+}
+
+std::vector<endpoint_wanted> parse_addresses(std::string_view list, bool has_tls) {
+    std::vector<endpoint_wanted> all;
     while (!list.empty()) {
         const std::size_t comma = list.find(',');
-        auto a = net::address::parse(list.substr(0, comma));
+        std::string_view one = list.substr(0, comma);
+        const bool secure = take_scheme(one, has_tls);
+        auto a = net::address::parse(one);
         if (!a) throw_exception(std::move(a).error());
-        all.push_back(std::move(*a));
+        if (secure && !has_tls) {
+            throw_exception(error(std::errc::invalid_argument, "listen")
+                                .on("https://" + std::string(one) + " without certificates (tls)"));
+        }
+        all.push_back({std::move(*a), secure});
         list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
     }
     return all;
@@ -22,22 +43,27 @@ std::vector<net::address> parse_addresses(std::string_view list) {
 }  // namespace
 
 struct server::core {
-    core(handler h, server_options o) : target(std::move(h)), options(std::move(o)) {}
+    core(handler h, server_options o) : target(std::move(h)), options(std::move(o)) {
+        if (options.tls) options.tls->offer({"http/1.1"});
+    }
 
     detail::shard& open(loop& on, bool shared) {
         auto& s = *shards.emplace_back(std::make_unique<detail::shard>(on, target, options));
         // The first loop finds the ports, the others join them.
-        const auto wanted = addresses.empty() ? parse_addresses(options.listen) : addresses;
+        auto wanted = parse_addresses(options.listen, options.tls != nullptr);
         for (std::size_t i = 0; i != wanted.size(); ++i) {
+            if (!addresses.empty()) wanted[i].at = addresses[i];
             // Unix sockets have no SO_REUSEPORT.
-            const bool joins = !addresses.empty() && wanted[i].family() == net::family::unix_path;
+            const bool joins =
+                !addresses.empty() && wanted[i].at.family() == net::family::unix_path;
             if (joins)
-                s.share(shards.front()->listeners()[i]);
+                s.share(shards.front()->listeners()[i], wanted[i].secure);
             else
-                s.open(wanted[i], shared);
+                s.open(wanted[i].at, shared, wanted[i].secure);
         }
         if (addresses.empty()) {
             for (const auto& l : s.listeners()) addresses.push_back(l.local());
+            for (const auto& w : wanted) secure.push_back(w.secure);
         }
         return s;
     }
@@ -45,6 +71,7 @@ struct server::core {
     handler target;
     server_options options;
     std::vector<net::address> addresses;
+    std::vector<bool> secure;
     std::vector<std::unique_ptr<detail::shard>> shards;
 };
 
@@ -64,6 +91,17 @@ void server::open(runtime& on) {
 
 const std::vector<net::address>& server::addresses() const noexcept {
     return core_->addresses;
+}
+
+std::vector<std::string> server::urls() const {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i != core_->addresses.size(); ++i) {
+        const net::address& a = core_->addresses[i];
+        const bool is_path = a.family() == net::family::unix_path;
+        const char* const scheme = is_path ? "" : core_->secure[i] ? "https://" : "http://";
+        all.push_back(scheme + a.to_string());
+    }
+    return all;
 }
 
 operation<void> server::run(loop& on) {

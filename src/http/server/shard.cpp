@@ -4,7 +4,6 @@
 #include "http/server/connection.hpp"
 
 #include <coracle/runtime/sleep.hpp>
-#include <coracle/runtime/task_group.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <cerrno>
@@ -16,6 +15,25 @@ namespace {
 constexpr std::size_t output_capacity = 64 * 1024;
 constexpr std::size_t exchanges_kept = 64;
 
+std::vector<net::network> parse_networks(std::string_view list) {
+    std::vector<net::network> all;
+    while (!list.empty()) {
+        const std::size_t comma = list.find(',');
+        auto n = net::network::parse(list.substr(0, comma));
+        if (!n) throw_exception(std::move(n).error());
+        all.push_back(*n);
+        list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    }
+    return all;
+}
+
+bool is_in_any(const std::vector<net::network>& networks, const net::address& a) noexcept {
+    for (const net::network& n : networks) {
+        if (n.contains(a)) return true;
+    }
+    return false;
+}
+
 bool out_of_resources(const error& e) noexcept {
     return e == std::errc::too_many_files_open || e == std::errc::too_many_files_open_in_system ||
            e == std::errc::no_buffer_space || e == std::errc::not_enough_memory;
@@ -25,13 +43,14 @@ bool out_of_resources(const error& e) noexcept {
 
 shard::shard(loop& owner, const handler& h, const server_options& o)
     : owner_(&owner), handler_(h), options_(&o),
-      head_limits_{o.limits.head, o.limits.fields, o.limits.request_line, o.limits.field} {}
+      head_limits_{o.limits.head, o.limits.fields, o.limits.request_line, o.limits.field},
+      proxies_(parse_networks(o.proxy_protocol_from)) {}
 
 shard::~shard() {
     while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
 }
 
-void shard::open(const net::address& at, bool shared) {
+void shard::open(const net::address& at, bool shared, bool secure) {
     socket_options o;
     o.reuse_port = shared;
     const duration longest = std::chrono::hours(24 * 20);
@@ -41,12 +60,14 @@ void shard::open(const net::address& at, bool shared) {
     auto l = net::listener::open(*owner_, at, o);
     if (!l) throw_exception(std::move(l).error());
     listeners_.push_back(std::move(*l));
+    secure_.push_back(secure);
 }
 
-void shard::share(const net::listener& with) {
+void shard::share(const net::listener& with, bool secure) {
     auto l = net::listener::share(*owner_, with);
     if (!l) throw_exception(std::move(l).error());
     listeners_.push_back(std::move(*l));
+    secure_.push_back(secure);
 }
 
 exchange* shard::take_exchange() {
@@ -107,10 +128,10 @@ void shard::closed() noexcept {
     if (open_ == 0) empty_.set();
 }
 
-task<> shard::accept_from(net::listener* from) {
+task<> shard::accept_from(task_group* handshakes, net::listener* from, bool secure) {
     duration pause = std::chrono::milliseconds(5);
     for (;;) {
-        if (open_ >= options_->limits.connections) {
+        if (open_ + greeting_ >= options_->limits.connections) {
             count(&server_counters::accept_paused);
             room_.reset();
             co_await room_.wait();
@@ -119,7 +140,14 @@ task<> shard::accept_from(net::listener* from) {
         auto accepted = co_await as_result(from->accept());
         if (accepted) {
             pause = std::chrono::milliseconds(5);
-            (new connection(*this, std::move(*accepted)))->start();
+            if (!begins_with_a_handshake(**accepted, secure)) {
+                (new connection(*this, std::move(*accepted)))->start();
+                continue;
+            }
+            ++greeting_;
+            handshakes->spawn([this, s = std::move(*accepted),
+                               secure]() mutable { return greet(std::move(s), secure); },
+                              "handshake");
             continue;
         }
         if (coracle::detail::is_cancellation(accepted.error())) co_return;
@@ -131,6 +159,46 @@ task<> shard::accept_from(net::listener* from) {
         co_await sleep_for(pause);
         pause = pause * 2 < std::chrono::seconds(1) ? pause * 2 : std::chrono::seconds(1);
     }
+}
+
+bool shard::begins_with_a_handshake(const net::socket& s, bool secure) const noexcept {
+    return secure || (!proxies_.empty() && is_in_any(proxies_, s.peer()));
+}
+
+/// What comes before the first request, and then the connection.
+task<> shard::greet(std::unique_ptr<net::socket> s, bool secure) {
+    const bool by_proxy = !proxies_.empty() && is_in_any(proxies_, s->peer());
+    tls::server_context* const context = secure ? options_->tls.get() : nullptr;
+    const duration limit = secure ? context->options().handshake_limit : options_->timeouts.head;
+    greeting g(std::move(s), context, by_proxy);
+    const auto shake = [&g]() -> task<> { co_await g.run(); };
+    const auto in_time = co_await as_result(with_timeout(limit, shake));
+    --greeting_;
+    if (in_time && g.client()) {
+        begin(*std::move(g.client()));
+        co_return;
+    }
+    room_.set();
+    if (draining_) co_return;
+    const error& why = in_time ? g.failure() : in_time.error();
+    if (why == std::errc::timed_out)
+        count(&server_counters::tls_timeouts);
+    else
+        count(why.phase() == phase::proxy ? &server_counters::proxy_failures
+                                          : &server_counters::tls_failures);
+    const logger& log = owner_->log();
+    if (log.enabled(log_layer::tls, log_level::debug)) {
+        log.write(log_layer::tls, log_level::debug, why.message());
+    }
+}
+
+void shard::begin(greeted client) {
+    if (client.secured != nullptr) {
+        count(&server_counters::tls_handshakes);
+        if (client.secured->resumed()) count(&server_counters::tls_resumptions);
+    }
+    auto* const c = new connection(*this, std::move(client.stream), client.secured);
+    c->start(std::move(client.received), client.source ? &*client.source : nullptr);
 }
 
 void shard::drain() noexcept {
@@ -150,8 +218,10 @@ void shard::cut_all() noexcept {
 task<std::expected<void, error>> shard::run() {
     context_ = &co_await coracle::detail::current_context();
     auto accept_until_stopped = [this](task_group& group) -> task<> {
-        for (net::listener& l : listeners_) {
-            group.spawn([this, &l] { return accept_from(&l); }, "accept");
+        for (std::size_t i = 0; i != listeners_.size(); ++i) {
+            group.spawn(
+                [this, &group, i] { return accept_from(&group, &listeners_[i], secure_[i]); },
+                "accept");
         }
         co_await stop_.wait();
         group.cancel();

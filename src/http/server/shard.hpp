@@ -4,9 +4,12 @@
 #include "http/message/date.hpp"
 #include "http/server/counters.hpp"
 #include "http/server/exchange.hpp"
+#include "http/server/greeting.hpp"
 
 #include <coracle/net/listener.hpp>
+#include <coracle/net/network.hpp>
 #include <coracle/runtime/event.hpp>
+#include <coracle/runtime/task_group.hpp>
 
 #include <vector>
 
@@ -25,8 +28,8 @@ public:
     shard(const shard&) = delete;
     shard& operator=(const shard&) = delete;
 
-    void open(const net::address& at, bool shared);
-    void share(const net::listener& with);
+    void open(const net::address& at, bool shared, bool secure);
+    void share(const net::listener& with, bool secure);
     const std::vector<net::listener>& listeners() const noexcept { return listeners_; }
 
     /// Serves until `drain`, and until the last connection has ended.
@@ -69,7 +72,10 @@ public:
     h1::request_head head;
 
 private:
-    task<> accept_from(net::listener* from);
+    task<> accept_from(task_group* handshakes, net::listener* from, bool secure);
+    bool begins_with_a_handshake(const net::socket& s, bool secure) const noexcept;
+    task<> greet(std::unique_ptr<net::socket> s, bool secure);
+    void begin(greeted client);
     void cut_all() noexcept;
     void log_drain() const;
 
@@ -79,8 +85,11 @@ private:
     const server_options* options_;
     h1::head_limits head_limits_;
     std::vector<net::listener> listeners_;
+    std::vector<bool> secure_;  ///< for each listener
+    std::vector<net::network> proxies_;
     intrusive_list<shard_link> connections_;
     std::size_t open_ = 0;
+    std::size_t greeting_ = 0;  ///< connections whose handshake is under way
     exchange* free_ = nullptr;
     std::size_t free_count_ = 0;
     buffer output_;

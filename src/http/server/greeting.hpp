@@ -1,0 +1,46 @@
+#pragma once
+
+#include <coracle/net/socket.hpp>
+#include <coracle/tls/error.hpp>
+#include <coracle/tls/stream.hpp>
+
+#include <optional>
+
+namespace coracle::http::detail {
+
+/// A client that is ready for its first request.
+struct greeted {
+    std::unique_ptr<net::byte_stream> stream;
+    const tls::stream* secured = nullptr;  ///< the same, when it is encrypted
+    buffer received;                       ///< read from it already
+    std::optional<net::address> source;    ///< whom the peer speaks for
+};
+
+/// What comes before HTTP on a connection: the header of a proxy, and TLS.
+class greeting {
+public:
+    /// `context`: null for a connection that is not encrypted.
+    greeting(std::unique_ptr<net::socket> s, tls::server_context* context, bool by_proxy) noexcept
+        : socket_(std::move(s)), context_(context), by_proxy_(by_proxy) {}
+
+    task<> run();
+    /// Afterwards: the client, or why there is none.
+    std::optional<greeted>& client() noexcept { return client_; }
+    const error& failure() const noexcept { return failure_; }
+
+private:
+    task<bool> receive_more();
+    task<bool> read_proxy_header();
+    task<bool> shake_hands();
+    bool speaks_plain_http() const noexcept;
+
+    std::unique_ptr<net::socket> socket_;
+    tls::server_context* context_;
+    buffer received_;
+    std::optional<net::address> source_;
+    std::optional<greeted> client_;
+    error failure_;
+    bool by_proxy_;
+};
+
+}  // namespace coracle::http::detail
