@@ -16,6 +16,10 @@ ssl_session_ptr session_cache::take(std::string_view key) {
     const auto at = std::find_if(entries_.begin(), entries_.end(),
                                  [key](const entry& e) { return e.key == key; });
     if (at == entries_.end()) return nullptr;
+    if (SSL_SESSION_get_protocol_version(at->session.get()) < TLS1_3_VERSION) {
+        SSL_SESSION_up_ref(at->session.get());
+        return ssl_session_ptr(at->session.get());
+    }
     ssl_session_ptr found = std::move(at->session);
     entries_.erase(at);
     return found;

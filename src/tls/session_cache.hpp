@@ -9,8 +9,8 @@
 
 namespace coracle::tls::detail {
 
-/// Sessions that a client may take up again, the newest first; each is used once (RFC 8446 appendix
-/// C.4). Thread-safe.
+/// Sessions that a client may take up again, the newest first; those of TLS 1.3 are used once (RFC
+/// 8446 appendix C.4). Thread-safe.
 class session_cache {
 public:
     explicit session_cache(std::size_t most) noexcept : most_(most) {}

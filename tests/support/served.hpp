@@ -76,7 +76,9 @@ public:
     served(const served&) = delete;
     served& operator=(const served&) = delete;
 
-    std::uint16_t port() const noexcept { return server_.addresses().front().port(); }
+    std::uint16_t port(std::size_t which = 0) const noexcept {
+        return server_.addresses()[which].port();
+    }
     http::server_counters counters() const noexcept { return server_.counters(); }
 
 private:

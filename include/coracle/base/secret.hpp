@@ -18,7 +18,8 @@ public:
     secret(std::string_view text) : text_(text) {}
     secret(const char* text) : text_(text) {}
     /// Takes a copy and overwrites the original.
-    explicit secret(std::string&& text) : text_(text) { wipe(text.data(), text.size()); }
+    secret(std::string&& text) : text_(text) { wipe(text.data(), text.size()); }
+    secret(const std::string& text) : text_(text) {}
     secret(const secret&) = default;
     secret(secret&& other) noexcept { swap(other); }
     secret& operator=(secret other) noexcept {

@@ -178,7 +178,8 @@ private:
     std::unique_ptr<core> core_;
 };
 
-/// Serves until SIGINT or SIGTERM, then drains; a second signal cuts. `ready(server)` is called
+/// Serves until SIGINT or SIGTERM, then drains; a second signal cuts. With `tls`, certificates are
+/// read again on SIGHUP and when their files change. `ready(server)` is called
 /// once the listeners are open. Throws `exception` when an address cannot be had.
 void serve(handler h, server_options options, unique_function<void(server&)> ready);
 

@@ -1,9 +1,11 @@
 #include <coracle/http/server.hpp>
 #include <coracle/net/descriptor_limit.hpp>
 #include <coracle/runtime/signals.hpp>
+#include <coracle/tls/reload.hpp>
 
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 namespace coracle::http {
 namespace {
@@ -17,6 +19,13 @@ task<> watch_signals(signal_set& signals, server& s, runtime& rt) {
     rt.stop();
 }
 
+task<> reload_on_signal(signal_set& signals, tls::server_context& c, const logger& log) {
+    for (;;) {
+        co_await signals.next();
+        tls::reload(c, log);
+    }
+}
+
 }  // namespace
 
 void serve(handler h, server_options options, unique_function<void(server&)> ready) {
@@ -24,6 +33,9 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
     net::raise_descriptor_limit();
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
+    std::optional<signal_set> hangup;
+    if (options.tls) hangup.emplace({SIGHUP});
+    const auto certificates = options.tls;
     runtime_options on;
     on.loops = options.loops;
     on.pin = options.pin;
@@ -37,16 +49,20 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
         if (l.index() == 0) {
             spawn([&] { return watch_signals(signals, s, rt); }, "signals");
         }
+        if (l.index() == 0 && certificates) {
+            const auto by_signal = [&] {
+                return reload_on_signal(*hangup, *certificates, rt.log());
+            };
+            spawn(by_signal, "certificates");
+            spawn([&] { return tls::reload_on_change(*certificates); }, "certificates");
+        }
         co_await s.run(l);
     });
 }
 
 void serve(handler h, server_options options) {
     serve(std::move(h), std::move(options), [](server& s) {
-        for (const net::address& a : s.addresses()) {
-            const bool is_path = a.family() == net::family::unix_path;
-            std::printf("listening on %s%s\n", is_path ? "" : "http://", a.to_string().c_str());
-        }
+        for (const std::string& url : s.urls()) std::printf("listening on %s\n", url.c_str());
         std::fflush(stdout);
     });
 }

@@ -1,0 +1,338 @@
+#include "support/served.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/test_ca.hpp"
+
+#include <coracle/http/https_only.hpp>
+#include <coracle/http/router.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/peer.hpp>
+#include <coracle/tls/error.hpp>
+#include <coracle/tls/reload.hpp>
+#include <coracle/tls/stream.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace coracle {
+namespace {
+
+using testing::served;
+using testing::test_ca;
+
+constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+class https : public ::testing::Test {
+protected:
+    test_ca ca;
+    tls::server_options certificates() const {
+        tls::server_options o;
+        o.certificates.push_back(ca.issue({.names = {"localhost", "127.0.0.1"}}));
+        return o;
+    }
+    tls::client_options trusting() const {
+        tls::client_options o;
+        o.system_authorities = false;
+        o.authorities = ca.pem();
+        o.protocols = {"http/1.1"};
+        return o;
+    }
+    static http::server_options listening(const tls::server_options& t) {
+        http::server_options o;
+        o.listen = "https://127.0.0.1:0";
+        o.tls = std::make_shared<tls::server_context>(t);
+        return o;
+    }
+};
+
+task<testing::peer> connect_securely(tls::client_context& c, std::uint16_t port,
+                                     std::string before = {}) {
+    auto s = co_await net::connect(net::address::v4({127, 0, 0, 1}, port));
+    if (!before.empty()) co_await s->send(before);
+    auto secured = co_await tls::connect(c, std::move(s), "localhost");
+    co_return testing::peer(std::move(secured));
+}
+
+/// The last line of the answer to one request on a new connection.
+std::string ask(tls::client_context& c, std::uint16_t port, std::string before = {}) {
+    return block_on([&]() -> task<std::string> {
+        testing::peer p = co_await connect_securely(c, port, before);
+        co_await p.send(std::string(get));
+        const std::string head = co_await p.read_until("\r\n\r\n");
+        std::string body = co_await p.read_until("\n");
+        co_return body;
+    });
+}
+
+TEST_F(https, answers_and_tells_the_handler_what_was_agreed_on) {
+    http::router routes;
+    routes.get("/", [](http::request& req) {
+        return std::string(req.scheme()) + ' ' + std::string(req.tls()->protocol()) + ' ' +
+               std::string(req.tls()->server_name()) + '\n';
+    });
+    const served server(routes, listening(certificates()));
+    tls::client_context c(trusting());
+    EXPECT_EQ(ask(c, server.port()), "https http/1.1 localhost\n");
+    EXPECT_EQ(server.counters().tls_handshakes, 1U);
+}
+
+TEST_F(https, takes_up_earlier_sessions) {
+    http::router routes;
+    routes.get("/", [](http::request& req) {
+        return std::string(req.tls()->resumed() ? "resumed\n" : "full\n");
+    });
+    const served server(routes, listening(certificates()));
+    for (const auto most : {tls::version::tls_1_2, tls::version::tls_1_3}) {
+        auto o = trusting();
+        o.maximum = most;
+        tls::client_context c(o);
+        EXPECT_EQ(ask(c, server.port()), "full\n");
+        EXPECT_EQ(ask(c, server.port()), "resumed\n");
+        EXPECT_EQ(ask(c, server.port()), "resumed\n");
+        o.sessions = 0;
+        tls::client_context forgetful(o);
+        EXPECT_EQ(ask(forgetful, server.port()), "full\n");
+        EXPECT_EQ(ask(forgetful, server.port()), "full\n");
+    }
+    EXPECT_EQ(server.counters().tls_resumptions, 4U);
+}
+
+TEST_F(https, gives_no_tickets_when_told_not_to) {
+    http::router routes;
+    routes.get("/", [](http::request& req) {
+        return std::string(req.tls()->resumed() ? "resumed\n" : "full\n");
+    });
+    auto t = certificates();
+    t.tickets = false;
+    const served server(routes, listening(t));
+    tls::client_context c(trusting());
+    EXPECT_EQ(ask(c, server.port()), "full\n");
+    EXPECT_EQ(ask(c, server.port()), "full\n");
+}
+
+TEST_F(https, shows_the_verified_client_to_the_handler) {
+    http::router routes;
+    routes.get("/", [](http::request& req) {
+        if (!req.tls()->verified()) return std::string("nobody\n");
+        return req.tls()->peer_certificate().common_name() + '\n';
+    });
+    auto t = certificates();
+    t.clients = tls::client_certificates::optional;
+    t.client_authorities = ca.pem();
+    const served server(routes, listening(t));
+    auto o = trusting();
+    tls::client_context nobody(o);
+    o.identity = ca.issue({.names = {"alice"}});
+    tls::client_context alice(o);
+    EXPECT_EQ(ask(alice, server.port()), "alice\n");
+    // The session carries the certificate.
+    EXPECT_EQ(ask(alice, server.port()), "alice\n");
+    EXPECT_EQ(ask(nobody, server.port()), "nobody\n");
+}
+
+TEST_F(https, keeps_data_for_the_connection) {
+    http::router routes;
+    routes.get("/", [](http::request& req) {
+        int* count = req.connection().data<int>();
+        if (count == nullptr) count = &req.connection().set_data(0);
+        return std::to_string(++*count) + '\n';
+    });
+    const served server(routes, listening(certificates()));
+    tls::client_context c(trusting());
+    block_on([&]() -> task<> {
+        testing::peer p = co_await connect_securely(c, server.port());
+        for (const std::string wanted : {"1\n", "2\n", "3\n"}) {
+            co_await p.send(std::string(get));
+            co_await p.read_until("\r\n\r\n");
+            EXPECT_EQ(co_await p.read_until("\n"), wanted);
+        }
+    });
+    EXPECT_EQ(ask(c, server.port()), "1\n");
+}
+
+TEST_F(https, streams_large_bodies_both_ways) {
+    http::router routes;
+    routes.post("/", [](http::request& req) -> task<http::response> {
+        std::string body = co_await req.body().text(std::size_t{8} * 1024 * 1024);
+        co_return http::response(body);
+    });
+    const served server(routes, listening(certificates()));
+    tls::client_context c(trusting());
+    std::string body(5'000'000, '\0');
+    for (std::size_t i = 0; i != body.size(); ++i) body[i] = static_cast<char>(i * 7 + i / 251);
+    block_on([&]() -> task<> {
+        testing::peer p = co_await connect_securely(c, server.port());
+        std::string text =
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+            "\r\n\r\n" + body;
+        co_await p.send(text);
+        co_await p.read_until("\r\n\r\n");
+        const std::string echo = co_await p.read_exactly(body.size());
+        EXPECT_TRUE(echo == body);
+    });
+}
+
+TEST_F(https, tells_a_client_without_tls_what_it_should_do) {
+    http::router routes;
+    routes.get("/", [](http::request&) { return "secret\n"; });
+    const served server(routes, listening(certificates()));
+    block_on([&]() -> task<> {
+        testing::peer p =
+            co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
+        co_await p.send(std::string(get));
+        const std::string all = co_await p.read_to_end();
+        EXPECT_TRUE(all.starts_with("HTTP/1.1 400 Bad Request\r\n")) << all;
+        EXPECT_NE(all.find("use https://"), std::string::npos);
+    });
+    tls::client_context c(trusting());
+    EXPECT_EQ(ask(c, server.port()), "secret\n");
+    EXPECT_EQ(server.counters().tls_failures, 1U);
+    EXPECT_EQ(server.counters().requests, 1U);
+}
+
+TEST_F(https, cuts_a_client_whose_hello_drips) {
+    http::router routes;
+    auto t = certificates();
+    t.handshake_limit = std::chrono::milliseconds(50);
+    const served server(routes, listening(t));
+    block_on([&]() -> task<> {
+        testing::peer p =
+            co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
+        co_await p.send("\x16\x03\x01");
+        EXPECT_EQ(co_await p.read_to_end(), "");
+        // It is counted once the connection is closed: surely before another one is served.
+        testing::peer next =
+            co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
+        co_await next.send(std::string(get));
+        co_await next.read_to_end();
+    });
+    EXPECT_GE(server.counters().tls_timeouts, 1U);
+}
+
+TEST_F(https, lets_handshakes_count_as_connections) {
+    http::router routes;
+    routes.get("/", [](http::request&) { return "hello\n"; });
+    auto o = listening(certificates());
+    o.limits.connections = 1;
+    const served server(routes, o);
+    tls::client_context c(trusting());
+    block_on([&]() -> task<> {
+        // One that never shakes hands holds the only place, until it goes.
+        testing::peer idle =
+            co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
+        auto s = co_await net::connect(net::address::v4({127, 0, 0, 1}, server.port()));
+        const auto early =
+            co_await as_result(with_timeout(std::chrono::milliseconds(30), s->receive()));
+        EXPECT_FALSE(early);
+        idle.close();
+        auto secured = co_await tls::connect(c, std::move(s), "localhost");
+        EXPECT_EQ(secured->protocol(), "http/1.1");
+    });
+}
+
+TEST_F(https, serves_both_kinds_on_two_ports) {
+    http::router routes;
+    routes.use(http::https_only({.port = 8443}));
+    routes.get("/a", [](http::request& req) { return std::string(req.scheme()) + '\n'; });
+    auto o = listening(certificates());
+    o.listen = "https://127.0.0.1:0,http://127.0.0.1:0";
+    const served server(routes, o);
+    tls::client_context c(trusting());
+    block_on([&]() -> task<> {
+        testing::peer secure = co_await connect_securely(c, server.port(0));
+        co_await secure.send("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        const std::string head = co_await secure.read_until("\r\n\r\n");
+        EXPECT_NE(head.find("Strict-Transport-Security: max-age=15552000\r\n"), std::string::npos);
+        EXPECT_EQ(co_await secure.read_until("\n"), "https\n");
+
+        testing::peer plain =
+            co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port(1)));
+        co_await plain.send("GET /a?b=c HTTP/1.1\r\nHost: localhost:80\r\n\r\n");
+        const std::string redirect = co_await plain.read_until("\r\n\r\n");
+        EXPECT_TRUE(redirect.starts_with("HTTP/1.1 308 ")) << redirect;
+        EXPECT_NE(redirect.find("Location: https://localhost:8443/a?b=c\r\n"), std::string::npos)
+            << redirect;
+    });
+}
+
+TEST_F(https, needs_certificates) {
+    http::server_options o;
+    o.listen = "https://127.0.0.1:0";
+    runtime rt(runtime_options{.loops = 1, .pin = false, .backend = {}, .log = nullptr});
+    http::server s(http::router(), o);
+    EXPECT_THROW(s.open(rt), exception);
+}
+
+TEST_F(https, reads_changed_certificates_again_while_it_serves) {
+    const testing::temporary_directory directory;
+    const auto write = [&](const std::string& name) {
+        const tls::certificate_source made = ca.issue({.names = {name}});
+        directory.write("key.pem", made.key.reveal());
+        return directory.write("cert.pem", made.certificate).string();
+    };
+    const std::string path = write("first.example");
+    tls::server_options t;
+    t.certificates.push_back({path, (directory.path() / "key.pem").string(), {}, {}});
+    auto context = std::make_shared<tls::server_context>(t);
+    http::router routes;
+    routes.get("/", [](http::request&) { return "hello\n"; });
+    http::server_options o;
+    o.listen = "https://127.0.0.1:0";
+    o.tls = context;
+    const served server(routes, o);
+    const auto shown = [&] {
+        auto co = trusting();
+        co.insecure = true;
+        tls::client_context c(co);
+        return block_on([&]() -> task<std::string> {
+            auto s = co_await net::connect(net::address::v4({127, 0, 0, 1}, server.port()));
+            auto secured = co_await tls::connect(c, std::move(s), "x.example");
+            std::string name = secured->peer_certificate().common_name();
+            co_return name;
+        });
+    };
+    EXPECT_EQ(shown(), "first.example");
+    EXPECT_FALSE(*context->reload_if_changed());
+    write("second.example");
+    EXPECT_TRUE(*context->reload_if_changed());
+    EXPECT_EQ(shown(), "second.example");
+    // What cannot be read changes nothing.
+    directory.write("cert.pem", "no certificate");
+    EXPECT_FALSE(context->reload_if_changed());
+    EXPECT_EQ(shown(), "second.example");
+}
+
+TEST_F(https, believes_a_proxy_that_it_was_told_of) {
+    http::router routes;
+    routes.get("/", [](http::request& req) { return req.peer().to_string() + '\n'; });
+    auto o = listening(certificates());
+    o.proxy_protocol_from = "127.0.0.0/8";
+    const served server(routes, o);
+    tls::client_context c(trusting());
+    EXPECT_EQ(ask(c, server.port(), "PROXY TCP4 192.0.2.7 192.0.2.1 4711 443\r\n"),
+              "192.0.2.7:4711\n");
+    EXPECT_THROW(ask(c, server.port()), exception);
+    EXPECT_EQ(ask(c, server.port(), "PROXY UNKNOWN\r\n").substr(0, 10), "127.0.0.1:");
+    EXPECT_EQ(server.counters().proxy_failures, 1U);
+}
+
+TEST_F(https, reads_a_proxy_header_and_the_request_behind_it_from_one_read) {
+    http::router routes;
+    routes.get("/", [](http::request& req) { return req.peer().to_string() + '\n'; });
+    http::server_options o;
+    o.listen = "127.0.0.1:0";
+    o.proxy_protocol_from = "127.0.0.1";
+    const served server(routes, o);
+    block_on([&]() -> task<> {
+        testing::peer p =
+            co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
+        co_await p.send("PROXY TCP6 2001:db8::1 2001:db8::2 1 2\r\n" + std::string(get));
+        co_await p.read_until("\r\n\r\n");
+        EXPECT_EQ(co_await p.read_until("\n"), "[2001:db8::1]:1\n");
+    });
+}
+
+}  // namespace
+}  // namespace coracle
