@@ -181,7 +181,8 @@ task<> shard::greet(std::unique_ptr<net::socket> s, bool secure) {
     room_.set();
     if (draining_) co_return;
     const error& why = in_time ? g.failure() : in_time.error();
-    if (why == std::errc::timed_out)
+    // It unwinds in good order when its time is over, and says that it was cancelled.
+    if (why == std::errc::timed_out || coracle::detail::is_cancellation(why))
         count(&server_counters::tls_timeouts);
     else
         count(why.phase() == phase::proxy ? &server_counters::proxy_failures
