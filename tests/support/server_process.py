@@ -67,13 +67,13 @@ class Server:
         self.reader = threading.Thread(target=self._read_errors, daemon=True)
         self.reader.start()
         line = self.process.stdout.readline().decode()
-        found = re.search(r"listening on http://([\d.]+):(\d+)", line)
+        found = re.search(r"listening on (https?)://([\d.]+):(\d+)", line)
         if not found:
             self.process.kill()
             self.reader.join()
             raise AssertionError(f"{program} said {line!r} and {self.error_text()}")
-        self.host, self.port = found[1], int(found[2])
-        self.url = f"http://{self.host}:{self.port}"
+        self.host, self.port = found[2], int(found[3])
+        self.url = f"{found[1]}://{self.host}:{self.port}"
 
     def _read_errors(self):
         for line in self.process.stderr:

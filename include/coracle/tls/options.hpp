@@ -16,14 +16,14 @@ enum class version : std::uint8_t { tls_1_2, tls_1_3 };
 /// URI that a provider of OpenSSL opens ("pkcs11:..."), or the thing itself: PEM text or DER bytes.
 struct certificate_source {
     /// The certificate, and behind it those of its chain.
-    std::string certificate;
+    std::string certificate = {};
     /// Empty: it is where the certificate is.
-    secret key;
+    secret key = {};
     /// Of an encrypted key or a PKCS#12 file.
-    secret password;
+    secret password = {};
     /// The answer of the issuer's OCSP responder (RFC 6960, DER) that a server staples; a path, or
     /// the bytes. Default: none.
-    std::string ocsp_response;
+    std::string ocsp_response = {};
 };
 
 /// Whether a server asks clients for a certificate.
@@ -34,16 +34,16 @@ struct common_options {
     version minimum = version::tls_1_2;
     version maximum = version::tls_1_3;
     /// For TLS 1.2, as OpenSSL writes it. Default: AEAD with forward secrecy only.
-    std::string ciphers;
+    std::string ciphers = {};
     /// For TLS 1.3. Default: OpenSSL's.
-    std::string cipher_suites;
+    std::string cipher_suites = {};
     /// Key exchange groups, "X25519:P-256". Default: OpenSSL's.
-    std::string groups;
+    std::string groups = {};
     /// ALPN (RFC 7301), best first. Default: none. A server refuses clients that offer others only.
-    std::vector<std::string> protocols;
+    std::vector<std::string> protocols = {};
     /// A file to which the secrets of every connection are appended, for debugging with Wireshark:
     /// whoever reads it reads the connections. Default: none.
-    std::string key_log;
+    std::string key_log = {};
     /// From the first byte to the end of the handshake. Default 10 s.
     duration handshake_limit = std::chrono::seconds(10);
     /// KeyUpdate messages of a connection (RFC 8446 section 4.6.3). Default 32.
@@ -53,11 +53,11 @@ struct common_options {
 struct server_options : common_options {
     /// The first one that fits the name a client asks for (SNI, RFC 6066) is shown, the first of
     /// all to clients that ask for none or an unknown one.
-    std::vector<certificate_source> certificates;
+    std::vector<certificate_source> certificates = {};
     /// Clients' certificates are verified against `client_authorities`.
     client_certificates clients = client_certificates::none;
     /// Path of a PEM file, or the PEM text.
-    std::string client_authorities;
+    std::string client_authorities = {};
     /// Session tickets (RFC 5077, RFC 8446 section 4.6.1), so that clients come back at a third of
     /// the cost. Default: on.
     bool tickets = true;
@@ -69,9 +69,9 @@ struct client_options : common_options {
     /// Whether the authorities that the system trusts are trusted. Default: yes.
     bool system_authorities = true;
     /// More authorities: the path of a PEM file, or the PEM text.
-    std::string authorities;
+    std::string authorities = {};
     /// What is shown to servers that ask for a certificate. Default: none.
-    certificate_source identity;
+    certificate_source identity = {};
     /// Takes any certificate for any name: whoever sits in between reads and writes at will. Says
     /// so in the log at each connection. Default: no.
     bool insecure = false;

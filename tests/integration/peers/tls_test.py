@@ -1,0 +1,157 @@
+"""curl, openssl(1), Python, Go and Chromium as clients of our TLS."""
+
+import os
+import pathlib
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+
+from server_process import Server, check, need, run, run_tests
+from test_certificates import OPENSSL, Authority
+
+CURL = [need("curl"), "--silent", "--show-error", "--max-time", "30", "--noproxy", "*"]
+FOLDER = tempfile.TemporaryDirectory()
+CA = Authority(FOLDER.name)
+STRANGERS = Authority(FOLDER.name, "Other CA")
+PEM, KEY = CA.issue("localhost", "DNS:localhost,IP:127.0.0.1")
+
+
+def https(*arguments):
+    return Server("https", PEM, KEY, *arguments)
+
+
+def test_curl_speaks_both_versions():
+    with https() as server:
+        for version in ("1.2", "1.3"):
+            told = run([*CURL, "--cacert", CA.pem, "--tls-max", version, f"--tlsv{version}",
+                        "--write-out", "|%{http_version}|%{ssl_verify_result}", server.url + "/"])
+            check(told == b"Hello, World!\n|1.1|0", told)
+        refused = subprocess.run([*CURL, "--cacert", CA.pem, "--tls-max", "1.1", "--tlsv1.0",
+                                  "--ciphers", "DEFAULT@SECLEVEL=0", server.url], check=False,
+                                 capture_output=True)
+        check(refused.returncode == 35, refused)
+
+
+def test_curl_refuses_an_unknown_authority():
+    with https() as server:
+        refused = subprocess.run([*CURL, "--cacert", STRANGERS.pem, server.url], check=False,
+                                 capture_output=True)
+        check(refused.returncode == 60, refused)
+
+
+def test_curl_uploads_and_downloads_much():
+    with https() as server:
+        many = [server.url + "/"] * 200
+        told = run([*CURL, "--cacert", CA.pem, *many])
+        check(told == b"Hello, World!\n" * 200, len(told))
+
+
+def s_client(server, *arguments):
+    request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    return run([OPENSSL, "s_client", "-connect", f"{server.host}:{server.port}", "-CAfile", CA.pem,
+                "-servername", "localhost", "-verify_return_error", "-ign_eof", *arguments],
+               input=request).decode(errors="replace")
+
+
+def test_openssl_resumes_in_both_versions():
+    with https() as server:
+        for version in ("-tls1_2", "-tls1_3"):
+            session = os.path.join(FOLDER.name, "session" + version)
+            first = s_client(server, version, "-sess_out", session)
+            check("Hello, World!" in first and re.search("(?m)^New, TLSv1", first), first)
+            again = s_client(server, version, "-sess_in", session)
+            check("Hello, World!" in again and re.search("(?m)^Reused, TLSv1", again), again)
+            check("Verify return code: 0 (ok)" in again, again)
+
+
+def test_openssl_is_refused_without_a_common_protocol():
+    with https() as server:
+        told = subprocess.run([OPENSSL, "s_client", "-connect", f"{server.host}:{server.port}",
+                               "-alpn", "smtp"], input=b"", capture_output=True, check=False)
+        check(b"no application protocol" in told.stderr + told.stdout, told)
+        told = s_client(server, "-alpn", "h2,http/1.1")
+        check("ALPN protocol: http/1.1" in told, told)
+
+
+def test_python_verifies_the_host():
+    with https() as server:
+        context = ssl.create_default_context(cafile=CA.pem)
+        with socket.create_connection((server.host, server.port)) as plain, \
+                context.wrap_socket(plain, server_hostname="localhost") as s:
+            check(s.version() == "TLSv1.3", s.version())
+            s.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            data = b""
+            # An end without close_notify would raise here.
+            while piece := s.recv(4096):
+                data += piece
+            check(data.endswith(b"Hello, World!\n"), data)
+        try:
+            with socket.create_connection((server.host, server.port)) as plain:
+                context.wrap_socket(plain, server_hostname="example.org")
+            raise AssertionError("the host was not verified")
+        except ssl.SSLCertVerificationError as e:
+            check("example.org" in str(e), e)
+
+
+def test_clients_show_certificates():
+    alice, alice_key = CA.issue("alice", "DNS:alice")
+    mallory, mallory_key = STRANGERS.issue("mallory", "DNS:mallory")
+    with Server("mtls", PEM, KEY, CA.pem) as server:
+        trusting = [*CURL, "--cacert", CA.pem]
+        told = run([*trusting, "--cert", alice, "--key", alice_key, server.url + "/private"])
+        check(told == b"Only for alice.\n", told)
+        check(run([*trusting, server.url + "/"]) == b"Hello, stranger!\n", "without a certificate")
+        told = run([*trusting, "--write-out", "%{http_code}", server.url + "/private"])
+        check(told.endswith(b"403"), told)
+        refused = subprocess.run([*trusting, "--cert", mallory, "--key", mallory_key, server.url],
+                                 check=False, capture_output=True)
+        check(refused.returncode != 0, refused)
+
+
+def test_plain_http_is_sent_to_https():
+    with Server("https", PEM, KEY, "127.0.0.1:0") as server:
+        line = server.process.stdout.readline().decode()
+        plain = re.search(r"http://\S+", line)[0]
+        head = run([*CURL, "--head", plain + "/a?b"]).decode()
+        check(" 308 " in head.splitlines()[0] and "Location: https://127.0.0.1/a?b" in head, head)
+        head = run([*CURL, "--cacert", CA.pem, "--head", server.url]).decode()
+        check("Strict-Transport-Security: max-age=" in head, head)
+
+
+def test_certificates_are_read_again_on_sighup():
+    import shutil
+    import signal
+    pem, key = os.path.join(FOLDER.name, "live.pem"), os.path.join(FOLDER.name, "live.key")
+    shutil.copy(PEM, pem)
+    shutil.copy(KEY, key)
+    with Server("https", pem, key) as server:
+        other, other_key = CA.issue("renewed", "DNS:localhost,IP:127.0.0.1")
+        os.replace(other, pem)
+        os.replace(other_key, key)
+        server.signal(signal.SIGHUP)
+        context = ssl.create_default_context(cafile=CA.pem)
+        shown = ""
+        # The signal is handled soon, but nobody says when: every connection is a new look.
+        for _ in range(1000):
+            with socket.create_connection((server.host, server.port)) as plain, \
+                    context.wrap_socket(plain, server_hostname="localhost") as s:
+                shown = dict(pair[0] for pair in s.getpeercert()["subject"])["commonName"]
+            if shown == "renewed":
+                break
+        check(shown == "renewed", shown)
+
+
+def test_connection_data_lives_with_the_connection():
+    with Server("connection_data") as server:
+        told = run([*CURL, server.url, server.url]).decode()
+        check(re.fullmatch(r"Request 1 from \S+\nRequest 2 from \S+\n", told), told)
+        check(run([*CURL, server.url]).startswith(b"Request 1 "), "a new connection")
+
+
+run_tests(globals())
