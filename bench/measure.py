@@ -63,7 +63,7 @@ class Server:
     def _announced_port(self):
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
-            found = re.search(r"(?:http|tcp)://[^\s/:]+:(\d+)", self.output())
+            found = re.search(r"(?:https?|tcp)://[^\s/:]+:(\d+)", self.output())
             if found:
                 return int(found.group(1))
             if self.child.poll() is not None:
@@ -137,13 +137,14 @@ class Nginx(Server):
             keepalive_requests 1000000000; keepalive_timeout 3600s;
             default_type text/plain; charset utf-8;
             server {{
-                listen 127.0.0.1:{port} backlog=16384;
+                listen 127.0.0.1:{port} backlog=16384 {listen};
+                {more}
                 location / {{ {location} }}
             }}
         }}
     """
 
-    def __init__(self, name, location):
+    def __init__(self, name, location, listen="", more=""):
         self.directory = tempfile.mkdtemp(prefix="coracle-bench-nginx-")
         port = free_port()
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -153,7 +154,7 @@ class Nginx(Server):
             out.write(self.CONFIG.format(
                 user="user root;" if os.geteuid() == 0 else "", descriptors=descriptors,
                 directory=self.directory, connections=descriptors - 64, port=port,
-                location=location))
+                location=location, listen=listen, more=more))
         try:
             super().__init__(name, [find_nginx(), "-c", config, "-p", self.directory], port)
             self.pid = self._worker()

@@ -183,8 +183,11 @@ int server_context::implementation::choose_protocol(SSL*, const unsigned char** 
 
 int server_context::implementation::ticket(SSL* s, unsigned char* name, unsigned char* iv,
                                            EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int encrypt) {
-    return of(s).ticket_keys_.prepare(loop::current()->unix_time(), name, iv, cipher, mac,
-                                      encrypt == 1);
+    const int result = of(s).ticket_keys_.prepare(loop::current()->unix_time(), name, iv, cipher,
+                                                  mac, encrypt == 1);
+    // RFC 8446 appendix C.4: a ticket is used once, so whoever used one gets another.
+    const bool used_up = result == 1 && encrypt == 0 && SSL_version(s) == TLS1_3_VERSION;
+    return used_up ? 2 : result;
 }
 
 int server_context::implementation::staple(SSL* s, void* self) {

@@ -89,14 +89,14 @@ TEST_F(https, takes_up_earlier_sessions) {
         o.maximum = most;
         tls::client_context c(o);
         EXPECT_EQ(ask(c, server.port()), "full\n");
-        EXPECT_EQ(ask(c, server.port()), "resumed\n");
-        EXPECT_EQ(ask(c, server.port()), "resumed\n");
+        // More often than the first handshake gave tickets.
+        for (int i = 0; i != 5; ++i) EXPECT_EQ(ask(c, server.port()), "resumed\n");
         o.sessions = 0;
         tls::client_context forgetful(o);
         EXPECT_EQ(ask(forgetful, server.port()), "full\n");
         EXPECT_EQ(ask(forgetful, server.port()), "full\n");
     }
-    EXPECT_EQ(server.counters().tls_resumptions, 4U);
+    EXPECT_EQ(server.counters().tls_resumptions, 10U);
 }
 
 TEST_F(https, gives_no_tickets_when_told_not_to) {
