@@ -11,6 +11,9 @@ constexpr const char* default_ciphers =
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
+/// No finite fields: a client could have us compute with 8,192 bits.
+constexpr const char* default_groups = "X25519:P-256:P-384";
+
 int number_of(version v) noexcept {
     return v == version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
 }
@@ -37,7 +40,8 @@ std::expected<void, error> apply(SSL_CTX* to, const common_options& o) {
     if (!o.cipher_suites.empty() && SSL_CTX_set_ciphersuites(to, o.cipher_suites.c_str()) != 1) {
         return bad_option("cipher_suites", o.cipher_suites);
     }
-    if (!o.groups.empty() && SSL_CTX_set1_groups_list(to, o.groups.c_str()) != 1) {
+    const char* const groups = o.groups.empty() ? default_groups : o.groups.c_str();
+    if (SSL_CTX_set1_groups_list(to, groups) != 1) {
         return bad_option("groups", o.groups);
     }
     return {};

@@ -37,7 +37,7 @@ struct common_options {
     std::string ciphers = {};
     /// For TLS 1.3. Default: OpenSSL's.
     std::string cipher_suites = {};
-    /// Key exchange groups, "X25519:P-256". Default: OpenSSL's.
+    /// Key exchange groups. Default "X25519:P-256:P-384".
     std::string groups = {};
     /// ALPN (RFC 7301), best first. Default: none. A server refuses clients that offer others only.
     std::vector<std::string> protocols = {};
