@@ -1,6 +1,7 @@
 // Compressed answers and requests through a server in a simulation.
 
 #include "support/codings.hpp"
+#include "support/content.hpp"
 #include "support/simulated_answer.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -16,27 +17,6 @@ using namespace std::chrono_literals;
 using http::content_coding;
 
 namespace {
-
-std::string text_of(std::size_t size) {
-    std::string text;
-    for (unsigned i = 0; text.size() < size; ++i) {
-        text += "line " + std::to_string(i * 2654435761U) + " of it\n";
-    }
-    text.resize(size);
-    return text;
-}
-
-std::string noise_of(std::size_t size) {
-    std::string bytes(size, '\0');
-    std::uint64_t x = 88172645463325252ULL;
-    for (char& c : bytes) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        c = static_cast<char>(x);
-    }
-    return bytes;
-}
 
 template <class F>
 http::handler compressed(F f, http::compress_options options = {}) {

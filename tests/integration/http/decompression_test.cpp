@@ -1,6 +1,7 @@
 // Encoded request bodies through a server in a simulation.
 
 #include "support/codings.hpp"
+#include "support/content.hpp"
 #include "support/simulated_answer.hpp"
 
 #include <coracle/http/compress.hpp>
@@ -12,15 +13,6 @@ using namespace coracle::testing;
 using http::content_coding;
 
 namespace {
-
-std::string text_of(std::size_t size) {
-    std::string text;
-    for (unsigned i = 0; text.size() < size; ++i) {
-        text += "line " + std::to_string(i * 2654435761U) + " of it\n";
-    }
-    text.resize(size);
-    return text;
-}
 
 /// Answers with the number of bytes and what the fields say.
 task<http::response> count(http::request& req) {
