@@ -3,12 +3,12 @@
 
 #include "http/coding/decoder.hpp"
 #include "http/coding/encoder.hpp"
+#include "support/content.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 
 using namespace coracle::http;
@@ -22,16 +22,16 @@ std::size_t held() {
 }
 
 /// Text that never repeats far, so that every table fills.
-std::string piece_of_text(std::mt19937_64& random) {
+std::string piece_of_text(coracle::testing::number_sequence& numbers) {
     std::string text;
-    while (text.size() < 64 * 1024) text += "word" + std::to_string(random() % 20'000) + ' ';
+    while (text.size() < 64 * 1024) text += "word" + std::to_string(numbers.next() % 20'000) + ' ';
     text.resize(64 * 1024);
     return text;
 }
 
 /// 4 MiB as they are encoded, and the most KiB that the encoder holds meanwhile.
 std::size_t encode(content_coding coding, std::string& all) {
-    std::mt19937_64 random(1);
+    coracle::testing::number_sequence numbers;
     std::string out(128 * 1024, '\0');
     all.reserve(8 * 1024 * 1024);
     std::size_t most = 0;
@@ -40,7 +40,7 @@ std::size_t encode(content_coding coding, std::string& all) {
     e->begin(std::nullopt);
     for (int i = 0; i != 64; ++i) {
         {
-            const std::string text = piece_of_text(random);
+            const std::string text = piece_of_text(numbers);
             const auto action = i == 63 ? encode_action::finish : encode_action::flush;
             const auto r = e->encode(text, out, action);
             EXPECT_TRUE(r.done);
