@@ -23,3 +23,7 @@ set(coracle_requires Threads)
 set(coracle_pc_requires
     "liburing libcares openssl zlib libbrotlienc libbrotlidec libzstd re2")
 set(coracle_pc_libs "-pthread")
+
+# The library needs no JSON library: <coracle/http/nlohmann.hpp> adapts this one for who includes it, as
+# the tests and an example do where it is found.
+find_package(nlohmann_json QUIET)

@@ -70,6 +70,10 @@ class Rules:
                 or any(fnmatch.fnmatch(name, pattern) and header == named
                        for pattern, named in self.foreign))
 
+    def adapts(self, path, header):
+        """Whether a public header is there for this foreign one, and named as such."""
+        return (str(path), header) in self.foreign
+
 
 def is_standard(header):
     """<vector>, <cstdint> or <stdint.h>: a header of C++ or C itself."""
@@ -132,7 +136,7 @@ def check_file(root, rules, path):
                 yield f"{path}:{line}: {fault}"
         elif name.startswith("coracle/"):
             yield f"{path}:{line}: there is no {name}"
-        elif public and not is_standard(name):
+        elif public and not is_standard(name) and not rules.adapts(path, name):
             yield f"{path}:{line}: a public header includes <{name}>"
         elif path.parts[0] == "src" and not is_standard(name):
             if not rules.may_use_foreign(path, name):

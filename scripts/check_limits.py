@@ -18,6 +18,10 @@ SERVER = "include/coracle/http/server.hpp"
 DOCUMENT = "docs/limits.md"
 EXTRA = {
     "received_body::default_limit": ("include/coracle/http/body.hpp", "default_limit"),
+    "json_limits::bytes": ("include/coracle/http/body.hpp", "default_limit"),
+    "json_limits::depth": ("include/coracle/http/json.hpp", "depth"),
+    "proxy_limits::header": ("src/net/proxy_protocol.hpp", "header"),
+    "most_forwarded_elements": ("include/coracle/http/forwarded.hpp", "most_forwarded_elements"),
     "socket_options::backlog": ("include/coracle/runtime/backend.hpp", "backlog"),
     "buffer::default_capacity": ("include/coracle/base/buffer.hpp", "default_capacity"),
     "runtime_options::offload_threads": ("include/coracle/runtime/runtime.hpp", "offload_threads"),

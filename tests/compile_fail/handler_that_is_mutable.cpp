@@ -1,4 +1,5 @@
 // expect: must be callable when const: it serves several requests at a time
+// errors: 1
 #include <coracle/http/router.hpp>
 
 #include <string>

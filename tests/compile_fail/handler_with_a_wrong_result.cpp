@@ -1,4 +1,5 @@
 // expect: an HTTP handler returns an http::response, something that one can be made of
+// errors: 1
 #include <coracle/http/router.hpp>
 
 struct unknown {};

@@ -5,6 +5,7 @@ A case is code that must not compile. Its first lines say what the compiler must
     // expect: REGEX        under every compiler; each line of this kind must be found
     // expect-gcc: REGEX    under g++ only (expect-clang: under clang only)
     // compilers: gcc       the case is skipped by others
+    // errors: 1            and no more errors than these: one sentence, not pages of them
 The same file compiled with -DCORACLE_CONTROL must succeed, so that a case which fails for another
 reason than the one meant (a header that moved, a name misspelt) is noticed.
 """
@@ -49,6 +50,11 @@ def main(case, *command):
     missing = [regex for regex in expected if not re.search(regex, refused.stdout)]
     if missing:
         print(f"refused, but not with {missing}:\n{refused.stdout}")
+        return 1
+    most = re.search(r"^// errors: (\d+)$", text, re.MULTILINE)
+    errors = len(re.findall(r" error: ", refused.stdout))
+    if most and errors != int(most.group(1)):
+        print(f"{errors} errors in place of {most.group(1)}:\n{refused.stdout}")
         return 1
     return 0
 

@@ -1,41 +1,54 @@
 #pragma once
 
+#include <coracle/http/handler_signature.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/http/response.hpp>
 #include <coracle/runtime/child.hpp>
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace coracle::http {
 
 namespace detail {
 
 template <class T>
-concept answer = std::convertible_to<T, response>;
-
-template <class T>
-inline constexpr bool is_answer_task = false;
-template <answer T>
-inline constexpr bool is_answer_task<task<T>> = true;
-
-template <class T>
 task<response> to_response(task<T> work) {
     co_return co_await std::move(work);
 }
 
+/// Makes the answer of what a handler gave.
+template <answer R>
+void put_answer(R&& result, response& answer) {
+    if constexpr (std::is_same_v<std::decay_t<R>, const char*> ||
+                  std::is_same_v<std::decay_t<R>, std::string_view>) {
+        answer.set_text(result);
+    } else {
+        answer = response(std::forward<R>(result));
+    }
+}
+
+/// A callable of any kind that a handler may be made of; not what is a handler, or holds one.
+template <class F, class Held>
+concept plain_function = (std::is_class_v<F> && !std::is_convertible_v<F, Held>) ||
+                         (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>> &&
+                          !std::is_invocable_v<F, request&>);
+
 }  // namespace detail
 
-/// What a handler is: `response f(request&)` or `task<response> f(request&)`, or with anything that
-/// a `response` can be made of in its place.
-template <class F>
-concept handles_requests = std::is_invocable_v<const F&, request&> &&
-                           (detail::answer<std::invoke_result_t<const F&, request&>> ||
-                            detail::is_answer_task<std::invoke_result_t<const F&, request&>>);
-
-/// Any handler. A copy is a reference to the same one. It is called from every loop that serves,
-/// also at the same time: what it captures must bear that.
+/// Any handler: `response f(request&)`, or a callable with parameters that are made from the
+/// request
+/// (`from_request`; `<coracle/http/extract.hpp>` has those for the path, the query, fields, cookies
+/// and forms), or a coroutine of either kind. A copy is a reference to the same one. It is called
+/// from every loop that serves, also at the same time: what it captures must bear that.
 class handler {
 public:
     /// The seam: a handler of any kind. `call` either fills `answer` and gives true, or starts
@@ -44,25 +57,27 @@ public:
     public:
         virtual ~implementation() = default;
         virtual bool call(request& req, response& answer, task<response>& pending) const = 0;
+        /// The parameters of the path that it cannot do without; they live as long as it.
+        virtual std::span<const std::string_view> path_names() const noexcept { return {}; }
     };
 
     handler() noexcept = default;
     explicit handler(std::shared_ptr<const implementation> i) noexcept : inner_(std::move(i)) {}
 
     template <class F>
-        requires(std::is_class_v<std::decay_t<F>> && !std::is_same_v<std::decay_t<F>, handler> &&
-                 !std::is_convertible_v<F, std::shared_ptr<const implementation>> &&
+        requires(detail::plain_function<std::decay_t<F>, std::shared_ptr<const implementation>> &&
+                 !std::is_same_v<std::decay_t<F>, handler> &&
                  !requires(const std::decay_t<F>& f) { f.operator handler(); })
     handler(F&& f) {
-        static_assert(
-            std::is_invocable_v<const std::decay_t<F>&, request&>,
-            "an HTTP handler is called with one http::request&, and must be callable when "
-            "const: it serves several requests at a time");
-        static_assert(
-            handles_requests<std::decay_t<F>>,
-            "an HTTP handler returns an http::response, something that one can be made of "
-            "(a string, a status), or a task of either");
-        inner_ = std::make_shared<function<std::decay_t<F>>>(std::forward<F>(f));
+        using function_type = std::decay_t<F>;
+        if constexpr (!detail::check_handler<function_type>()) {
+            return;
+        } else if constexpr (handles_requests<function_type>) {
+            inner_ = std::make_shared<function<function_type>>(std::forward<F>(f));
+        } else {
+            using taken = typename detail::signature<function_type>::taken;
+            inner_ = std::make_shared<extracting<function_type, taken>>(std::forward<F>(f));
+        }
     }
     template <class R>
     handler(R (*f)(request&)) : handler([f](request& req) { return f(req); }) {}
@@ -73,6 +88,11 @@ public:
         return inner_->call(req, answer, pending);
     }
 
+    /// The parameters of the path that it asks for by name; a route must have them.
+    std::span<const std::string_view> path_names() const noexcept {
+        return inner_ == nullptr ? std::span<const std::string_view>() : inner_->path_names();
+    }
+
     /// Calls it and waits for the answer, whichever kind it is.
     task<response> operator()(request& req) const { return run(inner_.get(), &req); }
 
@@ -80,32 +100,174 @@ private:
     static task<response> run(const implementation* inner, request* req);
 
     template <class F>
-    class function final : public implementation {
-    public:
-        explicit function(F f) : f_(std::move(f)) {}
-        bool call(request& req, response& answer, task<response>& pending) const override {
-            using R = std::invoke_result_t<const F&, request&>;
-            if constexpr (std::is_same_v<R, task<response>>) {
-                pending = f_(req);
-                return false;
-            } else if constexpr (detail::is_answer_task<R>) {
-                pending = detail::to_response(f_(req));
-                return false;
-            } else if constexpr (std::is_same_v<std::decay_t<R>, const char*> ||
-                                 std::is_same_v<std::decay_t<R>, std::string_view>) {
-                answer.set_text(f_(req));
-                return true;
-            } else {
-                answer = response(f_(req));
-                return true;
-            }
-        }
-
-    private:
-        F f_;
-    };
+    class function;
+    template <class F, class Taken>
+    class extracting;
 
     std::shared_ptr<const implementation> inner_;
+};
+
+/// One that takes the request alone.
+template <class F>
+class handler::function final : public implementation {
+public:
+    explicit function(F f) : f_(std::move(f)) {}
+    bool call(request& req, response& answer, task<response>& pending) const override {
+        using R = std::invoke_result_t<const F&, request&>;
+        if constexpr (std::is_same_v<R, task<response>>) {
+            pending = f_(req);
+            return false;
+        } else if constexpr (detail::is_answer_task<R>) {
+            pending = detail::to_response(f_(req));
+            return false;
+        } else {
+            detail::put_answer(f_(req), answer);
+            return true;
+        }
+    }
+
+private:
+    F f_;
+};
+
+namespace detail {
+
+/// One parameter of a handler, before and after it is made from the request.
+template <class P>
+struct argument {
+    static constexpr bool waits = waits_for_request<P>;
+    static constexpr std::string_view path_name = path_name_of<P>();
+
+    /// Gives why not, or nothing.
+    std::optional<rejection> take(std::expected<P, rejection> made) {
+        if (!made) return std::move(made).error();
+        value.emplace(*std::move(made));
+        return std::nullopt;
+    }
+    P&& give(request&) noexcept { return *std::move(value); }
+
+    std::optional<P> value;
+};
+
+template <class P>
+    requires is_request<P>
+struct argument<P> {
+    static constexpr bool waits = false;
+    static constexpr std::string_view path_name{};
+    request& give(request& req) noexcept { return req; }
+};
+
+}  // namespace detail
+
+/// One whose parameters are made from the request. A plain function that waits for none of them
+/// needs no coroutine.
+template <class F, class... P>
+class handler::extracting<F, detail::parameters<P...>> final : public implementation {
+public:
+    explicit extracting(F f) : f_(std::move(f)) {}
+
+    bool call(request& req, response& answer, task<response>& pending) const override {
+        if constexpr ((detail::argument<P>::waits || ...)) {
+            pending = run(this, &req);
+            return false;
+        } else {
+            arguments made;
+            if (auto why = make_ready<0>(made, req)) {
+                answer = to_response(*why, req);
+                return true;
+            }
+            return finish(apply(made, req, indices()), answer, pending);
+        }
+    }
+
+    std::span<const std::string_view> path_names() const noexcept override { return names; }
+
+private:
+    using result = std::invoke_result_t<const F&, P...>;
+    using arguments = std::tuple<detail::argument<P>...>;
+    using indices = std::index_sequence_for<P...>;
+    template <std::size_t I>
+    using parameter = std::tuple_element_t<I, std::tuple<P...>>;
+
+    /// Makes those that need not be waited for, so that a request without them is refused before
+    /// its body is read.
+    template <std::size_t I>
+    static std::optional<rejection> make_ready(arguments& made, request& req) {
+        if constexpr (I == sizeof...(P)) {
+            return std::nullopt;
+        } else {
+            if constexpr (!detail::is_request<parameter<I>> &&
+                          !detail::argument<parameter<I>>::waits) {
+                auto why = std::get<I>(made).take(from_request<parameter<I>>::extract(req));
+                if (why) return why;
+            }
+            return make_ready<I + 1>(made, req);
+        }
+    }
+
+    /// The first at or behind `from` that has to be waited for.
+    static consteval std::size_t waiting(std::size_t from) {
+        const bool waits[] = {detail::argument<P>::waits...};
+        while (from != sizeof...(P) && !waits[from]) ++from;
+        return from;
+    }
+
+    template <std::size_t I>
+    static task<std::optional<rejection>> make_waiting(arguments* made, request* req) {
+        auto extracted = co_await from_request<parameter<I>>::extract(*req);
+        auto why = std::get<I>(*made).take(std::move(extracted));
+        if constexpr (waiting(I + 1) != sizeof...(P)) {
+            if (!why) why = co_await make_waiting<waiting(I + 1)>(made, req);
+        }
+        co_return why;
+    }
+
+    template <std::size_t... I>
+    decltype(auto) apply(arguments& made, request& req, std::index_sequence<I...>) const {
+        return f_(std::get<I>(made).give(req)...);
+    }
+
+    template <class R>
+    static bool finish(R&& result, response& answer, task<response>& pending) {
+        if constexpr (std::is_same_v<R, task<response>>) {
+            pending = std::forward<R>(result);
+            return false;
+        } else if constexpr (detail::is_answer_task<std::decay_t<R>>) {
+            pending = detail::to_response(std::forward<R>(result));
+            return false;
+        } else {
+            detail::put_answer(std::forward<R>(result), answer);
+            return true;
+        }
+    }
+
+    static task<response> run(const extracting* self, request* req) {
+        arguments made;
+        auto why = make_ready<0>(made, *req);
+        if (!why) why = co_await make_waiting<waiting(0)>(&made, req);
+        if (why) co_return to_response(*why, *req);
+        if constexpr (detail::is_answer_task<result>) {
+            auto work = self->apply(made, *req, indices());
+            co_return co_await std::move(work);
+        } else {
+            co_return response(self->apply(made, *req, indices()));
+        }
+    }
+
+    static constexpr std::size_t name_count =
+        (std::size_t{0} + ... + (detail::argument<P>::path_name.empty() ? 0U : 1U));
+    static consteval auto collect_names() {
+        std::array<std::string_view, name_count> all{};
+        std::size_t n = 0;
+        for (const std::string_view name :
+             {std::string_view(), detail::argument<P>::path_name...}) {
+            if (!name.empty()) all[n++] = name;
+        }
+        return all;
+    }
+    static constexpr std::array<std::string_view, name_count> names = collect_names();
+
+    F f_;
 };
 
 /// Wraps a handler in another: the general form of middleware.

@@ -2,6 +2,8 @@
 
 #include <coracle/http/router.hpp>
 
+#include <algorithm>
+
 namespace coracle::http {
 
 struct router::table {
@@ -66,10 +68,22 @@ void router::refuse_when_served(std::string_view what) const {
     throw_exception(error(std::errc::device_or_resource_busy, "route").on(what));
 }
 
+/// A handler that asks for a part of the path that no request can have would fail each of them.
+static void check_path_names(std::string_view pattern, const std::vector<std::string>& has,
+                             const handler& h) {
+    for (const std::string_view name : h.path_names()) {
+        if (std::find(has.begin(), has.end(), name) != has.end()) continue;
+        throw_exception(error(std::errc::invalid_argument, "route")
+                            .on(std::string(pattern) + ": its handler asks for {" +
+                                std::string(name) + "}, which the pattern does not have"));
+    }
+}
+
 void router::route(std::string_view method, std::string_view pattern, handler h) {
     refuse_when_served(pattern);
     std::vector<std::string> names;
     detail::route_node& node = detail::insert_pattern(table_->root, pattern, names);
+    check_path_names(pattern, names, h);
     for (const auto& e : node.entries) {
         if (e.method != method) continue;
         throw_exception(error(std::errc::file_exists, "route")

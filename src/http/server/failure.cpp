@@ -12,7 +12,8 @@ std::string standard_text(status code) {
     return std::to_string(static_cast<int>(code)) + ' ' + std::string(reason_phrase(code)) + '\n';
 }
 
-/// The status that an error of reading the request itself stands for, or 500.
+}  // namespace
+
 status status_of(const error& e) noexcept {
     if (e.code().category() == status_category()) return static_cast<status>(e.code().value());
     if (e.code().category() == h1::parse_error_category()) {
@@ -28,8 +29,6 @@ status status_of(const error& e) noexcept {
     }
     return status::internal_server_error;
 }
-
-}  // namespace
 
 failure answer_to(std::exception_ptr e) {
     try {

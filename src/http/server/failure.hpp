@@ -14,6 +14,9 @@ struct failure {
     std::string reason;
 };
 
+/// The status that an error of reading the request itself stands for, or 500.
+status status_of(const error& e) noexcept;
+
 failure answer_to(std::exception_ptr e);
 
 }  // namespace coracle::http::detail

@@ -1,5 +1,6 @@
 #include "support/virtual_time.hpp"
 
+#include <coracle/http/extract.hpp>
 #include <coracle/http/router.hpp>
 
 #include <gtest/gtest.h>
@@ -274,4 +275,18 @@ TEST(router, awaits_handlers_that_are_coroutines_and_own_their_captures) {
         co_return text;
     });
     EXPECT_EQ(get(r, "/a"), std::string(100, 'x'));
+}
+
+TEST(router, refuses_a_handler_that_asks_for_a_parameter_which_the_pattern_does_not_have) {
+    router r;
+    try {
+        r.get("/boats/{boat}", [](http::path<"id", int> id) { return std::to_string(id); });
+        FAIL() << "it was accepted";
+    } catch (const exception& e) {
+        EXPECT_EQ(e.error(), std::errc::invalid_argument);
+        EXPECT_EQ(e.error().subject(),
+                  "/boats/{boat}: its handler asks for {id}, which the pattern does not have");
+    }
+    r.get("/boats/{id}", [](http::path<"id", int> id) { return std::to_string(id); });
+    r.get("/files/{*rest}", [](http::path<"rest"> rest) { return std::string(*rest); });
 }

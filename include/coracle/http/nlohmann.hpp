@@ -1,0 +1,134 @@
+#pragma once
+
+// `http::json` by nlohmann-json, for every type that has its `to_json` or `from_json`. The only
+// header of the library that needs that one; its headers must be found by whoever includes this.
+
+#include <coracle/http/json.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace coracle::http {
+
+namespace detail {
+
+/// What the parser tells becomes a value: without recursion, within a depth, and without an
+/// exception for what a client sends. A key that is there twice is refused, since who checked the
+/// message before may have taken the other (RFC 8259 section 4).
+class nlohmann_builder {
+public:
+    using value = nlohmann::json;
+
+    nlohmann_builder(value& root, unsigned depth) noexcept : root_(&root), depth_(depth) {}
+    const std::string& failure() const noexcept { return failure_; }
+
+    bool null() { return add(nullptr); }
+    bool boolean(bool v) { return add(v); }
+    bool number_integer(value::number_integer_t v) { return add(v); }
+    bool number_unsigned(value::number_unsigned_t v) { return add(v); }
+    bool number_float(value::number_float_t v, const std::string&) { return add(v); }
+    bool string(std::string& v) { return add(std::move(v)); }
+    bool binary(value::binary_t&) { return false; }
+    bool start_object(std::size_t) { return open(value::object()); }
+    bool start_array(std::size_t) { return open(value::array()); }
+    bool end_object() { return close(); }
+    bool end_array() { return close(); }
+
+    bool key(std::string& name) {
+        const auto [at, fresh] = open_.back()->emplace(name, nullptr);
+        if (!fresh) return fail("key '" + name.substr(0, 64) + "' is there twice");
+        member_ = &*at;
+        return true;
+    }
+
+    bool parse_error(std::size_t position, const std::string&, const value::exception& why) {
+        // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+        std::string_view text = why.what();
+        const std::size_t colon = text.find(": ");
+        if (colon != std::string_view::npos) text.remove_prefix(colon + 2);
+        return fail("at byte " + std::to_string(position) + ": " +
+                    std::string(text.substr(0, 200)));
+    }
+
+private:
+    bool fail(std::string why) {
+        failure_ = std::move(why);
+        return false;
+    }
+
+    value* place(value v) {
+        if (open_.empty()) return &(*root_ = std::move(v));
+        if (open_.back()->is_object()) return &(*member_ = std::move(v));
+        open_.back()->push_back(std::move(v));
+        return &open_.back()->back();
+    }
+    bool add(value v) {
+        place(std::move(v));
+        return true;
+    }
+    bool open(value v) {
+        if (open_.size() == depth_) {
+            return fail("nested deeper than " + std::to_string(depth_));
+        }
+        open_.push_back(place(std::move(v)));
+        return true;
+    }
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+
+    value* root_;
+    unsigned depth_;
+    std::vector<value*> open_;
+    value* member_ = nullptr;  ///< whose key was read last
+    std::string failure_;
+};
+
+template <class T>
+concept from_nlohmann = requires(const nlohmann::json& j) {
+    { j.template get<T>() } -> std::same_as<T>;
+};
+template <class T>
+concept to_nlohmann = requires(const T& value) { nlohmann::json(value); };
+
+}  // namespace detail
+
+/// `decode` refuses a key that an object has twice. What `from_json` throws becomes the error;
+/// compile with JSON_DIAGNOSTICS=1 to have the path of the value in it ("(/items/0/count) type must
+/// be number, but is string"). `encode` replaces bytes that are not UTF-8.
+template <class T>
+    requires(detail::from_nlohmann<T> || detail::to_nlohmann<T>)
+struct json_codec<T> {
+    static std::expected<T, json_error> decode(std::string_view text, const json_limits& limits)
+        requires detail::from_nlohmann<T>
+    {
+        nlohmann::json parsed;
+        detail::nlohmann_builder builder(parsed, limits.depth);
+        if (!nlohmann::json::sax_parse(text, &builder)) {
+            return std::unexpected(json_error{builder.failure()});
+        }
+        try {
+            return parsed.template get<T>();
+        } catch (const nlohmann::json::exception& e) {
+            // "[json.exception.type_error.302] type must be number, but is string"
+            std::string_view why = e.what();
+            const std::size_t bracket = why.find("] ");
+            if (bracket != std::string_view::npos) why.remove_prefix(bracket + 2);
+            return std::unexpected(json_error{std::string(why.substr(0, 200))});
+        }
+    }
+
+    static std::string encode(const T& value)
+        requires detail::to_nlohmann<T>
+    {
+        return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
+};
+
+}  // namespace coracle::http

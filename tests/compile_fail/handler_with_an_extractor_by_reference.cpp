@@ -1,0 +1,12 @@
+// expect: or by value what http::from_request can make
+// errors: 1
+#include <coracle/http/extract.hpp>
+#include <coracle/http/router.hpp>
+
+void add(coracle::http::router& r) {
+#ifdef CORACLE_CONTROL
+    r.get("/", [](coracle::http::query<"n", int>) { return "hello"; });
+#else
+    r.get("/", [](const coracle::http::query<"n", int>&) { return "hello"; });
+#endif
+}
