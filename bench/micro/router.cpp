@@ -4,6 +4,7 @@
 //
 //   bench_router                    all of it
 //   bench_router --table            the routes and paths, for the peer to read
+#include "http/router/route_tree.hpp"
 #include "http/server/canonical_path.hpp"
 #include "support/micro.hpp"
 #include "support/rest_api.hpp"
@@ -114,6 +115,29 @@ std::string_view next_segment(std::string_view& path) {
     return segment;
 }
 
+/// The tree of the router.
+class radix_tree {
+public:
+    explicit radix_tree(const rest_api& api) {
+        const auto nothing = std::make_shared<http::detail::route_record>();
+        for (const std::string& p : api.patterns) {
+            tree_.at(http::detail::parse_pattern(p)).add("GET", nothing);
+        }
+    }
+    const void* find(std::string_view path, values& found) const {
+        http::detail::route_match match;
+        if (!tree_.match(path, match)) return nullptr;
+        found.clear();
+        for (std::size_t i = 0; i != match.count; ++i) {
+            found.emplace_back(match.values[i].data, match.values[i].size);
+        }
+        return match.found->find(http::method::get, "GET");
+    }
+
+private:
+    http::detail::route_tree tree_;
+};
+
 /// Every route in turn, cut into segments beforehand.
 class linear_scan {
 public:
@@ -197,6 +221,7 @@ void look_up_in(benchmark::State& state) {
         if (table.find(p, found) == nullptr) std::abort();
     }
     std::size_t i = 0;
+    const bench::allocation_column column(state);
     for (auto _ : state) {
         const auto path = http::detail::canonical_path(paths[i], memory);
         benchmark::DoNotOptimize(table.find(*path, found));
@@ -215,12 +240,13 @@ int print_table() {
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "--table") == 0) return print_table();
-    bench::add("route_with_parameters:coracle", with_parameters);
+    bench::add("route_with_parameters:coracle", look_up_in<radix_tree>);
     bench::add("route_with_parameters:std_map", look_up_in<tree_of_maps>);
     bench::add("route_with_parameters:linear_scan", look_up_in<linear_scan>);
-    bench::add("route_without_parameters:coracle", without_parameters);
+    bench::add("route_and_call_with_parameters:coracle", with_parameters);
+    bench::add("route_and_call_without_parameters:coracle", without_parameters);
     bench::add("route_canonical_path_alone:coracle", canonical_alone);
-    bench::add("route_root_of_one:coracle", only_root);
-    bench::add("route_with_an_expression:coracle", with_an_expression);
+    bench::add("route_and_call_root_of_one:coracle", only_root);
+    bench::add("route_and_call_with_an_expression:coracle", with_an_expression);
     return bench::run_all(argc, argv);
 }

@@ -30,13 +30,14 @@ public:
         };
         static constexpr std::string_view verbs[] = {"archive", "lock", "merge", "rerun", "transfer"};
         for (std::size_t round = 0; patterns.size() < routes; ++round) {
-            const std::string noun(nouns[round % std::size(nouns)]);
-            const std::string again = round < std::size(nouns)
-                                          ? ""
-                                          : "_" + std::to_string(round / std::size(nouns));
+            std::string noun_here(nouns[round % std::size(nouns)]);
+            if (round >= std::size(nouns)) {
+                noun_here += '_';
+                noun_here += std::to_string(round / std::size(nouns));
+            }
             for (std::size_t i = 0; i != std::size(roots) && patterns.size() < routes; ++i) {
                 if (i == 1 || i == 2) continue;
-                const std::string base = std::string(roots[i]) + '/' + noun + again;
+                const std::string base = std::string(roots[i]) + '/' + noun_here;
                 const std::string_view below = nouns[(round * 7 + i * 3 + 1) % std::size(nouns)];
                 add(base, routes);
                 add(base + "/{number}", routes);

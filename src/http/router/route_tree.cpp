@@ -25,16 +25,12 @@ void split(node_ref& n, std::size_t size) {
     n = std::move(front);
 }
 
-bool leads_nowhere(const tree_node& n) noexcept {
-    return n.count == 0 && !n.routes && !n.branches;
-}
-
 /// The node behind `text`, made where there is none; the tree's own like all on the way.
 node_ref& descend(node_ref& from, std::string_view text) {
     node_ref* at = &from;
     for (;;) {
         make_own(*at);
-        if (leads_nowhere(**at)) (*at)->set_prefix(text.substr(0, tree_node::longest_prefix));
+        if ((*at)->is_empty()) (*at)->set_prefix(text.substr(0, tree_node::longest_prefix));
         const std::size_t size = shared_bytes((*at)->prefix_text(), text);
         if (size != (*at)->prefix_size) split(*at, size);
         text.remove_prefix(size);
@@ -65,7 +61,16 @@ bool is_before(const pattern_piece& p, const parameter_branch& b) noexcept {
     return p.text.size() > b.suffix.size();
 }
 
+bool is_plain(const pattern_piece& p) noexcept {
+    return p.regex == nullptr && p.text.empty();
+}
+
+/// The node behind a parameter, made where there is none.
 node_ref& branch(node_ref& n, const pattern_piece& p) {
+    if (is_plain(p)) {
+        if (!n->parameter) n->parameter = make_node();
+        return n->parameter;
+    }
     make_own(n->branches);
     auto& all = n->branches->parameters;
     const auto same = [&p](const parameter_branch& b) { return is_branch_of(b, p); };
@@ -90,8 +95,11 @@ const tree_node* look_down(const tree_node* n, std::string_view text) noexcept {
     }
 }
 
-const tree_node* look_into(const branch_set& set, const pattern_piece& p) noexcept {
-    for (const parameter_branch& b : set.parameters) {
+/// The same behind a parameter.
+const tree_node* look_into(const tree_node& n, const pattern_piece& p) noexcept {
+    if (is_plain(p)) return n.parameter.get();
+    if (!n.branches) return nullptr;
+    for (const parameter_branch& b : n.branches->parameters) {
         if (is_branch_of(b, p)) return b.child.get();
     }
     return nullptr;
@@ -108,13 +116,18 @@ void erase_rest(tree_node& n, rest_policy policy) {
 }
 
 void erase_branch(tree_node& n, piece at, piece end) {
+    if (is_plain(*at)) {
+        erase_from(n.parameter, at + 1, end);
+        if (n.parameter->is_empty()) n.parameter = {};
+        return;
+    }
     make_own(n.branches);
     auto& all = n.branches->parameters;
     const auto b = std::find_if(all.begin(), all.end(), [at](const parameter_branch& candidate) {
         return is_branch_of(candidate, *at);
     });
     erase_from(b->child, at + 1, end);
-    if (leads_nowhere(*b->child)) all.erase(b);
+    if (b->child->is_empty()) all.erase(b);
     if (n.branches->empty()) n.branches = {};
 }
 
@@ -126,7 +139,7 @@ void erase_behind(node_ref& n, std::string_view text, piece at, piece end) {
         const auto key = static_cast<unsigned char>(text.front());
         node_ref& child = *own_place(n, key);
         erase_behind(child, text.substr(1), at, end);
-        if (leads_nowhere(*child)) remove_child(n, key);
+        if (child->is_empty()) remove_child(n, key);
     } else if (at == end) {
         n->routes = route_set_ref();
     } else if (at->what == pattern_piece::kind::rest) {
@@ -170,12 +183,11 @@ const route_set* route_tree::find(const pattern& p) const noexcept {
     for (const pattern_piece& piece : p.pieces) {
         if (piece.what == pattern_piece::kind::literal) {
             n = look_down(n, piece.text);
-        } else if (!n->branches) {
-            return nullptr;
         } else if (piece.what == pattern_piece::kind::parameter) {
-            n = look_into(*n->branches, piece);
+            n = look_into(*n, piece);
         } else {
-            return n->branches->rests[static_cast<std::size_t>(piece.policy)].get();
+            return n->branches ? n->branches->rests[static_cast<std::size_t>(piece.policy)].get()
+                               : nullptr;
         }
         if (n == nullptr) return nullptr;
     }

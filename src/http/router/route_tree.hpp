@@ -53,6 +53,7 @@ private:
     template <class F>
     static void each_from(const tree_node& n, F& f) {
         if (n.routes) f(std::as_const(*n.routes));
+        if (n.parameter) each_from(*n.parameter, f);
         if (n.branches) {
             for (const parameter_branch& b : n.branches->parameters) each_from(*b.child, f);
             for (const route_set_ref& r : n.branches->rests) {

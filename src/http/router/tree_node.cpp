@@ -33,10 +33,10 @@ node_ref& place_child(tree_node& n, unsigned char key, node_ref child) noexcept 
     switch (n.kind) {
         case node_kind::bare: break;
         case node_kind::four:
-            static_cast<node_of_4&>(n).keys[at] = key;
+            n.keys[at] = key;
             return static_cast<node_of_4&>(n).children[at] = std::move(child);
         case node_kind::sixteen:
-            static_cast<node_of_16&>(n).keys[at] = key;
+            n.keys[at] = key;
             return static_cast<node_of_16&>(n).children[at] = std::move(child);
         case node_kind::forty_eight:
             static_cast<node_of_48&>(n).places[key] = static_cast<unsigned char>(at);
@@ -51,6 +51,7 @@ node_ref rebuilt(const tree_node& from, node_kind kind) {
     node_ref made(allocate(kind));
     made->set_prefix(from.prefix_text());
     made->routes = from.routes;
+    made->parameter = from.parameter;
     made->branches = from.branches;
     each_child(from, [&made](unsigned char key, const node_ref& child) {
         place_child(*made, key, child);
@@ -151,7 +152,7 @@ void remove_child(node_ref& n, unsigned char key) {
 }
 
 void join_only_child(node_ref& n) {
-    if (n->count != 1 || n->routes || n->branches) return;
+    if (n->count != 1 || n->routes || n->parameter || n->branches) return;
     node_ref only;
     unsigned char by = 0;
     each_child(*n, [&](unsigned char key, const node_ref& child) {

@@ -28,36 +28,38 @@ enum class node_kind : std::uint8_t { bare, four, sixteen, forty_eight, full };
 
 /// A node of an Adaptive Radix Tree (Leis, Kemper, Neumann: "The Adaptive Radix Tree", 2013). It
 /// stands behind its prefix; a child is chosen by the byte that follows, and stands behind that.
-struct tree_node : counted {
-    static constexpr std::size_t longest_prefix = 24;
+/// One cache line, in which the keys of up to 16 children have their place: they are found by the
+/// same instructions in every node up to that size.
+struct alignas(64) tree_node : counted {
+    static constexpr std::size_t longest_prefix = 16;
 
     explicit tree_node(node_kind k) noexcept : kind(k) {}
 
     node_kind kind;
     std::uint8_t prefix_size = 0;
-    std::uint16_t count = 0;  ///< children
-    char prefix[longest_prefix];
+    std::uint16_t count = 0;           ///< children
     route_set_ref routes;              ///< of the path that ends here
-    counted_ref<branch_set> branches;  ///< what is not literal from here on
+    node_ref parameter;                ///< behind a whole segment, from here on
+    counted_ref<branch_set> branches;  ///< what else is not literal
+    char prefix[longest_prefix] = {};
+    alignas(16) unsigned char keys[16] = {};
 
     void set_prefix(std::string_view text) noexcept {
         prefix_size = static_cast<std::uint8_t>(text.size());
         std::memcpy(prefix, text.data(), text.size());
     }
     std::string_view prefix_text() const noexcept { return {prefix, prefix_size}; }
+    /// Whether no route is here or beneath.
+    bool is_empty() const noexcept { return count == 0 && !routes && !parameter && !branches; }
 };
 
-struct node_of_4 : tree_node {
-    node_of_4() noexcept : tree_node(node_kind::four) {}
-    unsigned char keys[4] = {};
-    node_ref children[4];
+template <node_kind Kind, std::size_t Room>
+struct packed_node : tree_node {
+    packed_node() noexcept : tree_node(Kind) {}
+    node_ref children[Room];
 };
-
-struct node_of_16 : tree_node {
-    node_of_16() noexcept : tree_node(node_kind::sixteen) {}
-    alignas(16) unsigned char keys[16] = {};
-    node_ref children[16];
-};
+using node_of_4 = packed_node<node_kind::four, 4>;
+using node_of_16 = packed_node<node_kind::sixteen, 16>;
 
 struct node_of_48 : tree_node {
     static constexpr unsigned char none = 0xFF;
@@ -73,7 +75,7 @@ struct node_of_256 : tree_node {
     node_ref children[256];
 };
 
-/// The parameter that may begin at a node, with what its segment ends with.
+/// A parameter that may begin at a node and is not a whole segment of any content.
 struct parameter_branch {
     std::shared_ptr<const segment_regex> regex;
     std::string suffix;
@@ -81,51 +83,39 @@ struct parameter_branch {
 };
 
 struct branch_set : counted {
-    /// In the order in which they are tried: expressions in that of registration, then plain ones
-    /// by the length of their suffix, the longest first.
+    /// In the order in which they are tried: expressions in that of registration, then others by
+    /// the length of their suffix, the longest first.
     std::vector<parameter_branch> parameters;
     route_set_ref rests[rest_policies];
 
     bool empty() const noexcept;
 };
 
-/// The child's place, which `const tree_node` must not be written through; null without one.
+/// The child's place, or null without one.
 inline const node_ref* find_place(const tree_node& n, unsigned char key) noexcept {
-    switch (n.kind) {
-        case node_kind::bare: return nullptr;
-        case node_kind::four: {
-            const auto& self = static_cast<const node_of_4&>(n);
-            for (unsigned i = 0; i != n.count; ++i) {
-                if (self.keys[i] == key) return &self.children[i];
-            }
-            return nullptr;
-        }
-        case node_kind::sixteen: {
-            const auto& self = static_cast<const node_of_16&>(n);
+    if (n.kind <= node_kind::sixteen) [[likely]] {
+        // The children of the small ones begin at the same place; a bare one has none.
+        const node_ref* const children = static_cast<const node_of_16&>(n).children;
 #if defined(__SSE2__)
-            const __m128i keys = _mm_load_si128(reinterpret_cast<const __m128i*>(self.keys));
-            const __m128i equal = _mm_cmpeq_epi8(keys, _mm_set1_epi8(static_cast<char>(key)));
-            const unsigned used = (1U << n.count) - 1;
-            const unsigned found = static_cast<unsigned>(_mm_movemask_epi8(equal)) & used;
-            return found == 0 ? nullptr : &self.children[std::countr_zero(found)];
+        const __m128i keys = _mm_load_si128(reinterpret_cast<const __m128i*>(n.keys));
+        const __m128i equal = _mm_cmpeq_epi8(keys, _mm_set1_epi8(static_cast<char>(key)));
+        const unsigned used = (1U << n.count) - 1;
+        const unsigned found = static_cast<unsigned>(_mm_movemask_epi8(equal)) & used;
+        return found == 0 ? nullptr : children + std::countr_zero(found);
 #else
-            for (unsigned i = 0; i != n.count; ++i) {
-                if (self.keys[i] == key) return &self.children[i];
-            }
-            return nullptr;
+        for (unsigned i = 0; i != n.count; ++i) {
+            if (n.keys[i] == key) return children + i;
+        }
+        return nullptr;
 #endif
-        }
-        case node_kind::forty_eight: {
-            const auto& self = static_cast<const node_of_48&>(n);
-            const unsigned char place = self.places[key];
-            return place == node_of_48::none ? nullptr : &self.children[place];
-        }
-        case node_kind::full: {
-            const auto& self = static_cast<const node_of_256&>(n);
-            return self.children[key] ? &self.children[key] : nullptr;
-        }
     }
-    return nullptr;
+    if (n.kind == node_kind::forty_eight) {
+        const auto& self = static_cast<const node_of_48&>(n);
+        const unsigned char place = self.places[key];
+        return place == node_of_48::none ? nullptr : &self.children[place];
+    }
+    const auto& self = static_cast<const node_of_256&>(n);
+    return self.children[key] ? &self.children[key] : nullptr;
 }
 
 inline const tree_node* find_child(const tree_node& n, char key) noexcept {
@@ -136,12 +126,13 @@ inline const tree_node* find_child(const tree_node& n, char key) noexcept {
 /// Calls f(key, child) for each child.
 template <class F>
 void each_child(const tree_node& n, F f) {
-    const auto packed = [&](const auto& self) {
-        for (unsigned i = 0; i != self.count; ++i) f(self.keys[i], self.children[i]);
-    };
-    if (n.kind == node_kind::bare) return;
-    if (n.kind == node_kind::four) return packed(static_cast<const node_of_4&>(n));
-    if (n.kind == node_kind::sixteen) return packed(static_cast<const node_of_16&>(n));
+    if (n.kind <= node_kind::sixteen) {
+        for (unsigned i = 0; i != n.count; ++i) {
+            const unsigned char key = n.keys[i];
+            f(key, *find_place(n, key));
+        }
+        return;
+    }
     for (unsigned key = 0; key != 256; ++key) {
         const node_ref* place = find_place(n, static_cast<unsigned char>(key));
         if (place != nullptr) f(static_cast<unsigned char>(key), *place);
