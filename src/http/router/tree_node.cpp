@@ -159,7 +159,8 @@ void join_only_child(node_ref& n) {
         by = key;
         only = child;
     });
-    if (n->prefix_size + 1 + only->prefix_size > tree_node::longest_prefix) return;
+    const std::size_t size = std::size_t{n->prefix_size} + 1 + only->prefix_size;
+    if (size > tree_node::longest_prefix) return;
     std::string prefix(n->prefix_text());
     prefix += static_cast<char>(by);
     prefix += only->prefix_text();
