@@ -158,6 +158,7 @@ private:
 bool route_tree::match(std::string_view path, route_match& found) const noexcept {
 #if defined(__SSE2__)
     constexpr std::size_t copied = 256;
+    if (path.empty()) return false;
     if (path.size() <= copied) {
         char bytes[copied + padded_bytes::padding];
         std::memcpy(bytes, path.data(), path.size());

@@ -3,6 +3,7 @@
 #include "http/router/counted.hpp"
 #include "http/router/route_set.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +47,7 @@ struct alignas(64) tree_node : counted {
 
     void set_prefix(std::string_view text) noexcept {
         prefix_size = static_cast<std::uint8_t>(text.size());
-        std::memcpy(prefix, text.data(), text.size());
+        std::copy(text.begin(), text.end(), prefix);
     }
     std::string_view prefix_text() const noexcept { return {prefix, prefix_size}; }
     /// Whether no route is here or beneath.
@@ -58,6 +59,7 @@ struct packed_node : tree_node {
     packed_node() noexcept : tree_node(Kind) {}
     node_ref children[Room];
 };
+static_assert(sizeof(tree_node) == 64, "the children of a packed node follow at once");
 using node_of_4 = packed_node<node_kind::four, 4>;
 using node_of_16 = packed_node<node_kind::sixteen, 16>;
 
@@ -94,8 +96,8 @@ struct branch_set : counted {
 /// The child's place, or null without one.
 inline const node_ref* find_place(const tree_node& n, unsigned char key) noexcept {
     if (n.kind <= node_kind::sixteen) [[likely]] {
-        // The children of the small ones begin at the same place; a bare one has none.
-        const node_ref* const children = static_cast<const node_of_16&>(n).children;
+        // The children of the small ones begin behind the line; a bare one has none.
+        const auto* const children = reinterpret_cast<const node_ref*>(&n + 1);
 #if defined(__SSE2__)
         const __m128i keys = _mm_load_si128(reinterpret_cast<const __m128i*>(n.keys));
         const __m128i equal = _mm_cmpeq_epi8(keys, _mm_set1_epi8(static_cast<char>(key)));

@@ -16,7 +16,7 @@ using namespace coracle;
 using http::request;
 using http::response;
 using http::router;
-using testing::blocking_peer;
+using coracle::testing::blocking_peer;
 
 namespace {
 
