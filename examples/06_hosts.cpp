@@ -13,17 +13,15 @@ using namespace coracle;
 
 int main(int argc, char** argv) {
     http::router api;
-    api.get("/boats/{id:[0-9]+}", [](http::request& req) {
-        return "boat " + std::string(req.param("id")) + '\n';
-    });
+    api.get("/boats/{id:[0-9]+}",
+            [](http::request& req) { return "boat " + std::string(req.param("id")) + '\n'; });
     api.not_found([](http::request&) {
         return http::response(http::status::not_found, "{\"error\": \"no such thing\"}\n");
     });
 
     http::router users;
-    users.get("/", [](http::request& req) {
-        return "the page of " + std::string(req.host()) + '\n';
-    });
+    users.get("/",
+              [](http::request& req) { return "the page of " + std::string(req.host()) + '\n'; });
 
     http::router routes;
     routes.host("api.example.com", api);

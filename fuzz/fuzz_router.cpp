@@ -1,6 +1,6 @@
-// Patterns and paths, from the bytes of the input, for the tree of the router and for a matcher that
-// tries every pattern. Checked: both find the same pattern with the same parameters, within the
-// bound of a search, also after patterns were removed, and a copy of the tree from before still
+// Patterns and paths, from the bytes of the input, for the tree of the router and for a matcher
+// that tries every pattern. Checked: both find the same pattern with the same parameters, within
+// the bound of a search, also after patterns were removed, and a copy of the tree from before still
 // finds what it did.
 #include "http/router/route_tree.hpp"
 #include "http/router/segment_regex.hpp"
@@ -192,12 +192,35 @@ std::optional<answer> find_in(const route_tree& tree, std::string_view path, std
 
 /// Letters of patterns and of paths: few, so that they meet.
 constexpr std::string_view pattern_parts[] = {
-    "/", "/", "/", "a", "b", "ab", "a", "longliteralofmorethanonenode", ".x", "%2F", "{p}", "{q}",
-    "{p:a+}", "{q:[ab]*}", "{q:.}", "{*r}", "{*r:segment}", "{*r:safe}",
+    "/",
+    "/",
+    "/",
+    "a",
+    "b",
+    "ab",
+    "a",
+    "longliteralofmorethanonenode",
+    ".x",
+    "%2F",
+    "{p}",
+    "{q}",
+    "{p:a+}",
+    "{q:[ab]*}",
+    "{q:.}",
+    "{*r}",
+    "{*r:segment}",
+    "{*r:safe}",
 };
 constexpr std::string_view path_parts[] = {
-    "/", "/", "/", "a", "b", "ab", "a", "longliteralofmorethanonenode", ".x", "%2F", "aa", "..",
-    "\\", "abab", "/..", "x", "", "longliteralofmore",
+    "/",   "/",
+    "/",   "a",
+    "b",   "ab",
+    "a",   "longliteralofmorethanonenode",
+    ".x",  "%2F",
+    "aa",  "..",
+    "\\",  "abab",
+    "/..", "x",
+    "",    "longliteralofmore",
 };
 
 template <std::size_t N>

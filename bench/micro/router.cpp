@@ -1,6 +1,6 @@
-// What a router costs, in a table of 1,000 routes in the shape of a large public REST API: a path is
-// made canonical, matched, and its handler called with the parameters. Against the same table as a
-// linear scan, as a tree of std::map, and (bench/peers/servemux) as Go's ServeMux.
+// What a router costs, in a table of 1,000 routes in the shape of a large public REST API: a path
+// is made canonical, matched, and its handler called with the parameters. Against the same table as
+// a linear scan, as a tree of std::map, and (bench/peers/servemux) as Go's ServeMux.
 //
 //   bench_router                    all of it
 //   bench_router --table            the routes and paths, for the peer to read

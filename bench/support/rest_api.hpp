@@ -16,10 +16,18 @@ public:
     explicit rest_api(std::size_t routes) {
         // What stands in front, and how much of a real API is beneath it.
         static constexpr std::string_view roots[] = {
-            "/repos/{owner}/{repo}", "/repos/{owner}/{repo}", "/repos/{owner}/{repo}",
-            "/orgs/{org}",           "/users/{username}",     "/user",
-            "/teams/{team_id}",      "/enterprises/{name}",   "/gists/{gist_id}",
-            "/projects/{project}",   "/admin",                "/marketplace_listing",
+            "/repos/{owner}/{repo}",
+            "/repos/{owner}/{repo}",
+            "/repos/{owner}/{repo}",
+            "/orgs/{org}",
+            "/users/{username}",
+            "/user",
+            "/teams/{team_id}",
+            "/enterprises/{name}",
+            "/gists/{gist_id}",
+            "/projects/{project}",
+            "/admin",
+            "/marketplace_listing",
         };
         static constexpr std::string_view nouns[] = {
             "actions",  "branches", "collaborators", "comments",  "commits",    "contents",
@@ -28,7 +36,8 @@ public:
             "pages",    "pulls",    "releases",      "reviews",   "runners",    "secrets",
             "statuses", "tags",     "topics",        "traffic",   "variables",  "workflows",
         };
-        static constexpr std::string_view verbs[] = {"archive", "lock", "merge", "rerun", "transfer"};
+        static constexpr std::string_view verbs[] = {"archive", "lock", "merge", "rerun",
+                                                     "transfer"};
         for (std::size_t round = 0; patterns.size() < routes; ++round) {
             std::string noun_here(nouns[round % std::size(nouns)]);
             if (round >= std::size(nouns)) {
@@ -62,8 +71,8 @@ private:
 
     /// A path for each route that has parameters, or has none, in no order.
     std::vector<std::string> shuffled(bool with) const {
-        static constexpr std::string_view words[] = {"octo-org", "1347", "hello-world", "coracle",
-                                                     "42", "main", "boats-and-oars", "7"};
+        static constexpr std::string_view words[] = {
+            "octo-org", "1347", "hello-world", "coracle", "42", "main", "boats-and-oars", "7"};
         std::vector<std::string> paths;
         std::uint64_t seed = 88172645463325252;
         for (const std::string& pattern : patterns) {

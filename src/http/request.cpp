@@ -30,12 +30,9 @@ void request::hold_another(detail::pin& p) {
 }
 
 /// The last one first: what it belongs to may live in one before it.
-void request::release_pins() noexcept {
+void request::release_further_pins() noexcept {
     for (const further_pin* f = further_pins_; f != nullptr; f = f->next) f->what->release();
     further_pins_ = nullptr;
-    detail::pin* const first = first_pin_;
-    first_pin_ = nullptr;
-    first->release();
 }
 
 std::string_view request::param(std::string_view name) const noexcept {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle::http {
 
@@ -136,7 +137,11 @@ private:
         further_pin* next;
     };
     void hold_another(detail::pin& p);
-    void release_pins() noexcept;
+    void release_pins() noexcept {
+        if (further_pins_ != nullptr) release_further_pins();
+        std::exchange(first_pin_, nullptr)->release();
+    }
+    void release_further_pins() noexcept;
     [[noreturn]] static void bad_number(std::string_view name);
 
     template <class T>

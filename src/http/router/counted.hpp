@@ -43,9 +43,7 @@ public:
     T& operator*() const noexcept { return *to_; }
     explicit operator bool() const noexcept { return to_ != nullptr; }
     /// Whether it may be changed in place. Holds only for whoever reached it by such alone.
-    bool is_only() const noexcept {
-        return to_->references.load(std::memory_order_acquire) == 1;
-    }
+    bool is_only() const noexcept { return to_->references.load(std::memory_order_acquire) == 1; }
 
 private:
     T* to_ = nullptr;

@@ -48,8 +48,8 @@ std::string describe_routes(router_state& state) {
     std::array<std::size_t, 4> widths{};
     for (std::size_t i = 0; i != widths.size(); ++i) {
         // A column without content has no title either.
-        const bool used = std::any_of(rows.begin() + 1, rows.end(),
-                                      [i](const row& r) { return !r[i].empty(); });
+        const bool used =
+            std::any_of(rows.begin() + 1, rows.end(), [i](const row& r) { return !r[i].empty(); });
         if (!used) continue;
         for (const row& r : rows) widths[i] = std::max(widths[i], r[i].size() + 2);
     }

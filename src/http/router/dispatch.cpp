@@ -6,8 +6,7 @@ namespace coracle::http::detail {
 namespace {
 
 /// An answer of the router itself: the error page makes the body, where there is one.
-response plain_answer(const route_table& table, const request& req, status code,
-                      const char* text) {
+response plain_answer(const route_table& table, const request& req, status code, const char* text) {
     if (table.page_for(code, req.path()) != nullptr) return response(code);
     return response(code, text);
 }
@@ -30,8 +29,8 @@ bool unknown_path(const route_table& table, request& req, response& answer,
         answer.set("Allow", table.all_methods());
         return true;
     }
-    const route_scope* const scope = table.scope_of(
-        req.path(), [](const route_scope& s) { return s.fallback || s.not_found; });
+    const route_scope* const scope =
+        table.scope_of(req.path(), [](const route_scope& s) { return s.fallback || s.not_found; });
     if (scope != nullptr) {
         const handler& own = scope->fallback ? scope->fallback : scope->not_found;
         return own.call(req, answer, pending);
@@ -58,15 +57,13 @@ bool other_method(const route_table& table, const route_set& found, request& req
         pending = add_allow_later(std::move(pending), found.allow);
         return false;
     }
-    answer =
-        plain_answer(table, req, status::method_not_allowed, "405 Method Not Allowed\n");
+    answer = plain_answer(table, req, status::method_not_allowed, "405 Method Not Allowed\n");
     answer.set("Allow", found.allow);
     return true;
 }
 
-}  // namespace
-
-bool dispatch(const route_table& table, request& req, response& answer, task<response>& pending) {
+inline bool answer_by_routes(const route_table& table, request& req, response& answer,
+                             task<response>& pending) {
     if (table.hosts() != nullptr) [[unlikely]] {
         const handler* const own = table.hosts()->find(req.host());
         if (own != nullptr) return own->call(req, answer, pending);
@@ -81,6 +78,35 @@ bool dispatch(const route_table& table, request& req, response& answer, task<res
         req.add_param(route->names[i], {found.values[i].data, found.values[i].size});
     }
     return route->target.call(req, answer, pending);
+}
+
+class served_router final : public handler::implementation {
+public:
+    explicit served_router(std::shared_ptr<router_state> s) noexcept : state_(std::move(s)) {}
+
+    bool call(request& req, response& answer, task<response>& pending) const override {
+        served_table& mine = state_->live().of_this_thread();
+        req.hold(mine);
+        const auto& [table, chain] = *mine.of;
+        if (table.has_pages()) [[unlikely]] {
+            return answer_with_pages(*mine.of, req, answer, pending);
+        }
+        if (chain) return chain.call(req, answer, pending);
+        return answer_by_routes(table, req, answer, pending);
+    }
+
+private:
+    std::shared_ptr<router_state> state_;
+};
+
+}  // namespace
+
+bool dispatch(const route_table& table, request& req, response& answer, task<response>& pending) {
+    return answer_by_routes(table, req, answer, pending);
+}
+
+handler make_handler(std::shared_ptr<router_state> state) {
+    return handler(std::make_shared<served_router>(std::move(state)));
 }
 
 }  // namespace coracle::http::detail

@@ -46,9 +46,8 @@ void host_table::add(std::string_view name, handler target, std::shared_ptr<rout
 }
 
 const host_table::entry* host_table::look_up(std::string_view name) const noexcept {
-    const auto at =
-        std::lower_bound(entries_.begin(), entries_.end(), name,
-                         [](const entry& e, std::string_view k) { return e.name < k; });
+    const auto at = std::lower_bound(entries_.begin(), entries_.end(), name,
+                                     [](const entry& e, std::string_view k) { return e.name < k; });
     return at != entries_.end() && at->name == name ? &*at : nullptr;
 }
 

@@ -64,7 +64,7 @@ private:
 
     std::atomic<place*>& bucket(const void* thread) noexcept {
         const auto number = reinterpret_cast<std::uintptr_t>(thread);
-        return first_[(number ^ number >> 12 ^ number >> 21) % buckets];
+        return first_[(number >> 12 ^ number >> 23) % buckets];
     }
     served_table& join(const void* thread);
     served_table& renew(place& p);

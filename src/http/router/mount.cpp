@@ -1,8 +1,7 @@
-#include <coracle/http/router.hpp>
-
 #include "http/router/router_state.hpp"
 
 #include <coracle/base/error.hpp>
+#include <coracle/http/router.hpp>
 
 #include <map>
 

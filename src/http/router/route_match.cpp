@@ -39,13 +39,18 @@ std::size_t taken_by(const parameter_branch& b, std::string_view segment) noexce
     return b.regex == nullptr || b.regex->matches(segment.substr(0, size)) ? size : 0;
 }
 
-/// How bytes of a path are compared: one after the other, for paths that are too long to be copied.
+/// How bytes of a path are compared: one after the other, for paths that are not worth a copy or
+/// too long for it.
 struct plain_bytes {
     static bool begins_with(const char* at, const char* prefix, std::size_t size) noexcept {
-        return std::equal(prefix, prefix + size, at);
+        for (std::size_t i = 0; i != size; ++i) {
+            if (at[i] != prefix[i]) return false;
+        }
+        return true;
     }
     static const char* segment_end(const char* at, const char* end) noexcept {
-        return std::find(at, end, '/');
+        while (at != end && *at != '/') ++at;
+        return at;
     }
 };
 
@@ -153,25 +158,40 @@ private:
     route_match& found_;
 };
 
+#if defined(__SSE2__)
+/// Below this a copy costs more than it saves; beyond the other it is too large for the stack.
+constexpr std::size_t shortest_copy = 16;
+constexpr std::size_t longest_copy = 256;
+
+[[gnu::noinline]] bool search_copy(const tree_node* root, std::string_view path,
+                                   route_match& found) noexcept {
+    char bytes[longest_copy + padded_bytes::padding];
+    std::memcpy(bytes, path.data(), path.size());
+    std::memset(bytes + path.size(), '/', padded_bytes::padding);
+    searcher<padded_bytes> s(bytes + path.size(), found);
+    if (!s.search(root, bytes)) return false;
+    for (std::size_t i = 0; i != found.count; ++i) {
+        found.values[i].data = path.data() + (found.values[i].data - bytes);
+    }
+    return true;
+}
+#endif
+
 }  // namespace
 
 bool route_tree::match(std::string_view path, route_match& found) const noexcept {
-#if defined(__SSE2__)
-    constexpr std::size_t copied = 256;
-    if (path.empty()) return false;
-    if (path.size() <= copied) {
-        char bytes[copied + padded_bytes::padding];
-        std::memcpy(bytes, path.data(), path.size());
-        std::memset(bytes + path.size(), '/', padded_bytes::padding);
-        searcher<padded_bytes> s(bytes + path.size(), found);
-        if (!s.search(root_.get(), bytes)) return false;
-        for (std::size_t i = 0; i != found.count; ++i) {
-            found.values[i].data = path.data() + (found.values[i].data - bytes);
-        }
+    const tree_node& root = *root_;
+    // "/" is asked for so often that the 40 instructions of a search count.
+    if (path == "/" && root.prefix_size == 1 && root.routes) {
+        found.found = root.routes.get();
         return true;
     }
+#if defined(__SSE2__)
+    if (path.size() >= shortest_copy && path.size() <= longest_copy) {
+        return search_copy(&root, path, found);
+    }
 #endif
-    return searcher<plain_bytes>(path.data() + path.size(), found).search(root_.get(), path.data());
+    return searcher<plain_bytes>(path.data() + path.size(), found).search(&root, path.data());
 }
 
 }  // namespace coracle::http::detail

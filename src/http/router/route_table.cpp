@@ -110,9 +110,8 @@ std::size_t route_table::add_scope(route_scope s) {
 
 void route_table::add_page(http::status code, handler make) {
     auto& pages = own_scope().pages;
-    const auto same = std::find_if(pages.begin(), pages.end(), [code](const route_scope::page& p) {
-        return p.code == code;
-    });
+    const auto same = std::find_if(pages.begin(), pages.end(),
+                                   [code](const route_scope::page& p) { return p.code == code; });
     if (same != pages.end())
         same->make = std::move(make);
     else
@@ -140,9 +139,8 @@ const handler* route_table::page_for(http::status code, std::string_view path) c
 }
 
 void route_table::count(const std::string& method, bool more) {
-    const auto at = std::find_if(methods_.begin(), methods_.end(), [&](const method_count& c) {
-        return c.method == method;
-    });
+    const auto at = std::find_if(methods_.begin(), methods_.end(),
+                                 [&](const method_count& c) { return c.method == method; });
     if (at == methods_.end())
         methods_.push_back({method, 1});
     else if (more)
@@ -177,9 +175,9 @@ std::vector<route_table::listed_route> route_table::list() const {
     routes_.each([&all](const route_set& set) {
         const std::size_t first = all.size();
         for (const route_set::entry& e : set.entries) {
-            const auto same = std::find_if(
-                all.begin() + static_cast<std::ptrdiff_t>(first), all.end(),
-                [&e](const listed_route& l) { return l.record == e.record; });
+            const auto same =
+                std::find_if(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(),
+                             [&e](const listed_route& l) { return l.record == e.record; });
             if (same != all.end())
                 same->methods.push_back(e.method);
             else

@@ -1,32 +1,12 @@
-#include <coracle/http/router.hpp>
-
 #include "http/router/router_state.hpp"
 
 #include <coracle/base/error.hpp>
+#include <coracle/http/router.hpp>
 
 namespace coracle::http {
 namespace {
 
 using change = detail::router_state::change;
-
-/// The router as a handler.
-class served_router final : public handler::implementation {
-public:
-    explicit served_router(std::shared_ptr<detail::router_state> s) noexcept
-        : state_(std::move(s)) {}
-
-    bool call(request& req, response& answer, task<response>& pending) const override {
-        detail::served_table& mine = state_->live().of_this_thread();
-        req.hold(mine);
-        const auto& [table, chain] = *mine.of;
-        if (table.has_pages()) return answer_with_pages(*mine.of, req, answer, pending);
-        return chain ? chain.call(req, answer, pending)
-                     : dispatch(table, req, answer, pending);
-    }
-
-private:
-    std::shared_ptr<detail::router_state> state_;
-};
 
 std::vector<std::string> methods_at(const detail::route_table& table, const detail::pattern& p) {
     std::vector<std::string> methods;
@@ -45,7 +25,7 @@ router& router::operator=(router&&) noexcept = default;
 
 router::operator handler() const {
     state_->begin_to_serve();
-    return handler(std::make_shared<served_router>(state_));
+    return detail::make_handler(state_);
 }
 
 void registered_route::name(std::string_view text) {
@@ -161,8 +141,7 @@ struct router::batch::before {
     std::size_t middleware;
 };
 
-router::batch::batch(router& r)
-    : state_(r.state_), before_(std::make_unique<before>(*r.state_)) {}
+router::batch::batch(router& r) : state_(r.state_), before_(std::make_unique<before>(*r.state_)) {}
 
 router::batch::~batch() {
     if (before_ == nullptr) return;

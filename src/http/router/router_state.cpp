@@ -42,7 +42,8 @@ void router_state::drop_middleware_above(std::size_t count) {
 
 handler router_state::wrapped(handler inner) {
     if (!inner) return inner;
-    for (auto m = middleware_.rbegin(); m != middleware_.rend(); ++m) inner = (*m)(std::move(inner));
+    for (auto m = middleware_.rbegin(); m != middleware_.rend(); ++m)
+        inner = (*m)(std::move(inner));
     return inner;
 }
 

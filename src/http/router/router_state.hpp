@@ -61,6 +61,9 @@ private:
     live_table live_;
 };
 
+/// The router as a handler.
+handler make_handler(std::shared_ptr<router_state> state);
+
 /// Answers a request by the routes of a table: what stands inside all middleware.
 bool dispatch(const route_table& table, request& req, response& answer, task<response>& pending);
 

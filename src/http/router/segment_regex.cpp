@@ -10,8 +10,8 @@ segment_regex::segment_regex(std::string_view expression, std::string_view patte
     : text_(expression) {
     if (expression.empty()) refuse_pattern(pattern, "an expression is empty");
     if (expression.size() > longest) {
-        refuse_pattern(pattern, "an expression has more than " + std::to_string(longest) +
-                                    " bytes");
+        refuse_pattern(pattern,
+                       "an expression has more than " + std::to_string(longest) + " bytes");
     }
     re2::RE2::Options options;
     options.set_log_errors(false);
@@ -19,8 +19,8 @@ segment_regex::segment_regex(std::string_view expression, std::string_view patte
     options.set_max_mem(static_cast<std::int64_t>(memory));
     compiled_ = std::make_unique<re2::RE2>(re2::StringPiece(text_.data(), text_.size()), options);
     if (!compiled_->ok()) {
-        refuse_pattern(pattern, "the expression \"" + text_ + "\" is refused: " +
-                                    compiled_->error());
+        refuse_pattern(pattern,
+                       "the expression \"" + text_ + "\" is refused: " + compiled_->error());
     }
 }
 

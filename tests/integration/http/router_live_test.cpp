@@ -13,10 +13,10 @@
 #include <vector>
 
 using namespace coracle;
+using coracle::testing::blocking_peer;
 using http::request;
 using http::response;
 using http::router;
-using coracle::testing::blocking_peer;
 
 namespace {
 
@@ -136,10 +136,11 @@ TEST(live_router, loses_no_request_while_ten_thousand_routes_come_and_go) {
         each->wait_for(each->answers() + 10);
         EXPECT_EQ(each->lost(), 0u);
     }
-    EXPECT_EQ(routes.describe(), "METHOD  PATTERN\n"
-                                 "GET     /stays\n"
-                                 "GET     /r/{id}/stays\n"
-                                 "GET     /late/{id}\n");
+    EXPECT_EQ(routes.describe(),
+              "METHOD  PATTERN\n"
+              "GET     /stays\n"
+              "GET     /r/{id}/stays\n"
+              "GET     /late/{id}\n");
 }
 
 TEST(live_router, is_changed_from_handlers_and_threads_at_the_same_time) {

@@ -247,11 +247,12 @@ TEST(router, describes_its_routes_in_order) {
     r.get("/a/{a}", say("x")).name("a");
     r.any("/c", say("x"));
     r.route("GET, HEAD", "/d", say("x"));
-    EXPECT_EQ(r.describe(), "METHOD     PATTERN  NAME\n"
-                            "POST       /b\n"
-                            "GET        /a/{a}   a\n"
-                            "*          /c\n"
-                            "GET, HEAD  /d\n");
+    EXPECT_EQ(r.describe(),
+              "METHOD     PATTERN  NAME\n"
+              "POST       /b\n"
+              "GET        /a/{a}   a\n"
+              "*          /c\n"
+              "GET, HEAD  /d\n");
 }
 
 TEST(router, puts_middleware_around_routes_and_its_own_answers_the_first_outermost) {
@@ -335,10 +336,17 @@ TEST(router, matches_segments_with_text_around_the_parameter) {
     r.get("/vault", say("vault"));
     const handler h = r;
     const std::pair<std::string_view, std::string_view> rows[] = {
-        {"/v1", "version 1"},        {"/v", "any v"},           {"/vault", "vault"},
-        {"/v1/xy.json", "deep 1 y"}, {"/v1/x.json", "404"},     {"/boat.json", "json boat"},
-        {"/a.min.json", "min a"},    {"/.json", "any .json"},   {"/.min.json", "json .min"},
-        {"/w.json", "json w"},       {"/v1.json", "version 1.json"},
+        {"/v1", "version 1"},
+        {"/v", "any v"},
+        {"/vault", "vault"},
+        {"/v1/xy.json", "deep 1 y"},
+        {"/v1/x.json", "404"},
+        {"/boat.json", "json boat"},
+        {"/a.min.json", "min a"},
+        {"/.json", "any .json"},
+        {"/.min.json", "json .min"},
+        {"/w.json", "json w"},
+        {"/v1.json", "version 1.json"},
     };
     for (const auto& [path, expected] : rows) EXPECT_EQ(get(h, path), expected) << path;
 }
@@ -352,9 +360,9 @@ TEST(router, matches_expressions_within_one_segment_and_wholly) {
     r.get("/{a:(?i)ship}-yard", say("ship"));
     const handler h = r;
     const std::pair<std::string_view, std::string_view> rows[] = {
-        {"/users/12", "number 12"},     {"/users/12a", "other 12a"}, {"/users/ab12", "name ab12"},
-        {"/users/ab1", "other ab1"},    {"/users/", "404"},          {"/any/x/end", "any x"},
-        {"/any/x/y/end", "404"},        {"/any//end", "404"},        {"/SHIP-yard", "ship SHIP"},
+        {"/users/12", "number 12"},    {"/users/12a", "other 12a"}, {"/users/ab12", "name ab12"},
+        {"/users/ab1", "other ab1"},   {"/users/", "404"},          {"/any/x/end", "any x"},
+        {"/any/x/y/end", "404"},       {"/any//end", "404"},        {"/SHIP-yard", "ship SHIP"},
         {"/users/12\n", "other 12\n"},
     };
     for (const auto& [path, expected] : rows) EXPECT_EQ(get(h, path), expected) << path;
@@ -547,9 +555,8 @@ TEST(router, adds_allow_to_a_405_of_its_own_handler) {
 
 TEST(router, makes_error_pages_for_answers_without_a_body) {
     router r;
-    r.error_page(http::status::not_found, [](request& req) {
-        return http::html("<p>no " + std::string(req.path()));
-    });
+    r.error_page(http::status::not_found,
+                 [](request& req) { return http::html("<p>no " + std::string(req.path())); });
     r.error_page(http::status::method_not_allowed, [](request&) -> task<response> {
         co_await yield();
         co_return response("another method");
@@ -559,9 +566,8 @@ TEST(router, makes_error_pages_for_answers_without_a_body) {
         co_await yield();
         co_return http::status::not_found;
     });
-    r.get("/thrown", [](request&) -> response {
-        throw http::status_error(http::status::not_found);
-    });
+    r.get("/thrown",
+          [](request&) -> response { throw http::status_error(http::status::not_found); });
     r.get("/thrown/late", [](request&) -> task<response> {
         co_await yield();
         throw http::status_error(http::status::not_found);
@@ -773,12 +779,18 @@ TEST(router, chooses_by_the_host) {
     r.host("[::1]", [](request&) { return "six"; });
     const handler h = r;
     const std::pair<std::string_view, std::string_view> rows[] = {
-        {"api.example.com", "api"},       {"Api.Example.Com:8080", "api"},
-        {"api.example.com.", "api"},      {"www.example.com", "any"},
-        {"a.b.example.com", "any"},       {"x.deep.example.com", "deep"},
-        {"deep.example.com", "any"},      {"example.com", "default"},
-        {"", "default"},                  {"notexample.com", "default"},
-        {"[::1]:80", "six"},              {"[::2]:80", "default"},
+        {"api.example.com", "api"},
+        {"Api.Example.Com:8080", "api"},
+        {"api.example.com.", "api"},
+        {"www.example.com", "any"},
+        {"a.b.example.com", "any"},
+        {"x.deep.example.com", "deep"},
+        {"deep.example.com", "any"},
+        {"example.com", "default"},
+        {"", "default"},
+        {"notexample.com", "default"},
+        {"[::1]:80", "six"},
+        {"[::2]:80", "default"},
         {".example.com", "default"},
     };
     for (const auto& [host, expected] : rows) {
@@ -792,13 +804,14 @@ TEST(router, chooses_by_the_host) {
     }
     api.get("/later", say("later"));
     EXPECT_EQ(ask(h, "GET", "/later", "api.example.com").body, "later");
-    EXPECT_EQ(r.describe(), "METHOD  PATTERN      HOST\n"
-                            "GET     /a\n"
-                            "*       (a handler)  *.deep.example.com\n"
-                            "GET     /a           *.example.com\n"
-                            "*       (a handler)  [::1]\n"
-                            "GET     /a           api.example.com\n"
-                            "GET     /later       api.example.com\n");
+    EXPECT_EQ(r.describe(),
+              "METHOD  PATTERN      HOST\n"
+              "GET     /a\n"
+              "*       (a handler)  *.deep.example.com\n"
+              "GET     /a           *.example.com\n"
+              "*       (a handler)  [::1]\n"
+              "GET     /a           api.example.com\n"
+              "GET     /later       api.example.com\n");
     router outer;
     EXPECT_THROW(outer.mount("/x", std::move(r)), exception);
 }

@@ -96,8 +96,9 @@ TEST(route_tree, finds_the_same_in_paths_that_are_copied_and_in_longer_ones) {
     add(t, "/a/{x}.txt");
     add(t, "/a/{x:[ab]+}/end");
     add(t, "/b/{*x}");
-    for (const std::size_t length : {1U, 7U, 8U, 15U, 16U, 17U, 31U, 240U, 245U, 246U, 247U, 248U,
-                                     249U, 250U, 251U, 252U, 253U, 254U, 255U, 256U, 5000U}) {
+    for (const std::size_t length :
+         {1U,   7U,   8U,   15U,  16U,  17U,  31U,  240U, 245U, 246U, 247U,
+          248U, 249U, 250U, 251U, 252U, 253U, 254U, 255U, 256U, 5000U}) {
         const std::string value(length, 'x');
         EXPECT_EQ(find(t, "/a/" + value + "/end"), "/a/{x}/end") << length;
         EXPECT_EQ(find(t, "/a/" + value + ".txt"), "/a/{x}.txt") << length;
