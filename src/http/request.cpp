@@ -20,8 +20,20 @@ const std::error_category& status_category() noexcept {
     return instance;
 }
 
-void request::add_param(std::string_view name, std::string_view value) {
-    if (param_count_ != most_params) params_[param_count_++] = {name, value};
+void request::hold_another(detail::pin& p) {
+    for (const further_pin* f = further_pins_; f != nullptr; f = f->next) {
+        if (f->what == &p) return;
+    }
+    auto* f = memory().allocate_array<further_pin>(1);
+    *f = {&p, further_pins_};
+    further_pins_ = f;
+    ++p.holders;
+}
+
+/// The last one first: what it belongs to may live in one before it.
+void request::release_further_pins() noexcept {
+    for (const further_pin* f = further_pins_; f != nullptr; f = f->next) f->what->release();
+    further_pins_ = nullptr;
 }
 
 const std::string_view* request::find_param(std::string_view name) const noexcept {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle::http {
 
@@ -48,6 +49,22 @@ protected:
     ~interim_sender() = default;
 };
 
+namespace detail {
+
+/// What a request needs as long as it lives: the routes that it was matched against. It belongs to
+/// the thread of its requests, which alone counts them.
+struct pin {
+    std::size_t holders = 0;
+    bool retired = false;  ///< the last holder disposes of it
+    void (*dispose)(pin*) noexcept = nullptr;
+
+    void release() noexcept {
+        if (--holders == 0 && retired) dispose(this);
+    }
+};
+
+}  // namespace detail
+
 /// A request. One that a server received lives until the body of its answer has been written, and
 /// the views that it gives live as long.
 class request {
@@ -55,6 +72,9 @@ public:
     request() = default;
     request(const request&) = delete;
     request& operator=(const request&) = delete;
+    ~request() {
+        if (first_pin_ != nullptr) release_pins();
+    }
 
     http::method method() const noexcept { return method_; }
     std::string_view method_text() const noexcept { return method_text_; }
@@ -75,7 +95,8 @@ public:
     std::string_view header(field_id id) const noexcept { return fields_.get(id); }
 
     /// The part of the path that `{name}` or `{*name}` of the route matched, decoded; empty when
-    /// the route has none of that name.
+    /// the route has none of that name. "%2F" in it is a slash that the client sent encoded (or
+    /// "%252F": the two are one path here). It belongs to the value and separates nothing.
     std::string_view param(std::string_view name) const noexcept;
     /// The same as a number: throws `status_error` (400) when it is none, or too large.
     template <std::integral T>
@@ -147,18 +168,42 @@ public:
     /// For the codecs, the router and tests: what a request is made of.
     struct parts;
     void assign(const parts& p) noexcept;
-    void add_param(std::string_view name, std::string_view value);
     /// The same as `param`, and null when the route has none of that name.
     const std::string_view* find_param(std::string_view name) const noexcept;
+    void add_param(std::string_view name, std::string_view value) noexcept {
+        if (param_count_ != most_params) params_[param_count_++] = {name, value};
+    }
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
+    /// Keeps `p` until the request is cleared or destroyed, on the same thread.
+    void hold(detail::pin& p) {
+        if (first_pin_ == nullptr) {
+            first_pin_ = &p;
+            ++p.holders;
+        } else if (first_pin_ != &p) {
+            hold_another(p);
+        }
+    }
     void set_body(received_body b) noexcept { body_ = b; }
     void set_interim_sender(interim_sender* s) noexcept { interim_ = s; }
     /// Forgets everything and keeps its memory for the next.
     void clear() noexcept;
     arena& memory() noexcept { return fields_.memory(); }
 
+    /// Route parameters of one request; a pattern has no more.
+    static constexpr std::size_t most_params = 16;
+
 private:
+    struct further_pin {
+        detail::pin* what;
+        further_pin* next;
+    };
+    void hold_another(detail::pin& p);
+    void release_pins() noexcept {
+        if (further_pins_ != nullptr) release_further_pins();
+        std::exchange(first_pin_, nullptr)->release();
+    }
+    void release_further_pins() noexcept;
     [[noreturn]] static void bad_number(std::string_view name);
     static task<std::expected<void, error>> send_interim(request* req, const response* interim);
 
@@ -174,7 +219,6 @@ private:
         std::string_view name;
         std::string_view value;
     };
-    static constexpr std::size_t most_params = 16;
 
     http::method method_ = http::method::get;
     http::version version_ = http::version::http_1_1;
@@ -190,6 +234,8 @@ private:
     const net::address* peer_ = nullptr;
     connection_info* connection_ = nullptr;
     interim_sender* interim_ = nullptr;
+    detail::pin* first_pin_ = nullptr;
+    further_pin* further_pins_ = nullptr;  ///< in `memory()`, the last one first
     std::size_t param_count_ = 0;
     parameter params_[most_params];
 };
@@ -211,6 +257,7 @@ inline void request::clear() noexcept {
     // What `assign` sets for the next one may stand until then.
     param_count_ = 0;
     if (!data_.empty()) data_.clear();
+    if (first_pin_ != nullptr) release_pins();
     fields_.clear();
     body_ = received_body();
 }

@@ -2,23 +2,63 @@
 
 #include <coracle/http/handler.hpp>
 
-#include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace coracle::http {
 
-/// Maps methods and paths to handlers, and is itself a handler. Patterns are literal segments,
-/// `{name}` for one segment and `{*name}` for all that is left, which may be
-/// empty: `/docs/{*name}` matches `/docs/`, but not `/docs`. The most specific match wins: literal,
-/// then `{name}`, then
-/// `{*name}`, segment by segment. An unknown path gives 404, a known path with another method 405
-/// with Allow; OPTIONS and HEAD are answered where the route does not do so itself.
+namespace detail {
+class router_state;
+struct route_record;
+}  // namespace detail
+
+/// A value for a parameter of a route, for `router::url`.
+struct url_param {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// A route that was just added, to be given a name.
+class registered_route {
+public:
+    /// What `router::url` knows it by. Throws `exception` (file_exists) when another route has the
+    /// name, with both.
+    void name(std::string_view text);
+
+private:
+    friend class router;
+    registered_route(std::shared_ptr<detail::router_state> s,
+                     std::shared_ptr<const detail::route_record> r) noexcept
+        : state_(std::move(s)), record_(std::move(r)) {}
+
+    std::shared_ptr<detail::router_state> state_;
+    std::shared_ptr<const detail::route_record> record_;
+};
+
+/// Maps hosts, methods and paths to handlers, and is itself a handler.
 ///
-/// Fill it, then serve it: once a handler has been made of it, adding to it throws
-/// (device_or_resource_busy).
+/// A pattern begins with a slash and is matched against `request::path()`, which is decoded: write
+/// "/a b", not "/a%20b". What stands in braces takes bytes of the path and gives them a name:
+///
+///     {name}          a segment, or what literal text leaves of it: /v{major}, /{name}.json
+///     {name:regex}    the same, when all of it matches an expression of RE2
+///     {*name}         all that is left, which may be empty; the last segment of a pattern
+///     {*name:segment} the same, but of one segment
+///     {*name:safe}    the same, but without "..", NUL, backslash and encoded slash in it
+///
+/// The most specific pattern wins, whatever the order of registration: from left to right literal
+/// text, then expressions (the one that was added first), then `{name}` (the one with the longest
+/// text behind it), then `{*name:segment}`, `{*name:safe}` and `{*name}`. Where that way leads
+/// nowhere the next is tried. The path alone chooses the pattern, then the method is looked up: an
+/// unknown path gives 404, another method 405 with Allow. OPTIONS and HEAD are answered where no
+/// route does so itself, and `OPTIONS *` too.
+///
+/// It may be changed while it serves, from any thread: every change is seen by the requests that
+/// come after it, and those under way keep the routes that they found. Requests never wait for it.
+/// Before the first handler was made of it it belongs to one thread.
 class router {
 public:
     router();
@@ -26,75 +66,171 @@ public:
     router(router&&) noexcept;
     router& operator=(router&&) noexcept;
 
-    /// Adds a route for one method. Throws `exception` (invalid_argument) when the pattern is
-    /// malformed or the route exists, with both named.
-    void route(std::string_view method, std::string_view pattern, handler h);
+    /// Adds a route for a method, for several ("GET, POST"), or for every method that has no route
+    /// of its own ("*"). Throws `exception`: invalid_argument with a sentence when the pattern is
+    /// malformed, file_exists when a route matches the same requests, with both named.
+    registered_route route(std::string_view methods, std::string_view pattern, handler h);
 
     template <class F>
-    void get(std::string_view pattern, F&& f) {
-        route("GET", pattern, handler(std::forward<F>(f)));
+    registered_route get(std::string_view pattern, F&& f) {
+        return route("GET", pattern, handler(std::forward<F>(f)));
     }
     template <class F>
-    void head(std::string_view pattern, F&& f) {
-        route("HEAD", pattern, handler(std::forward<F>(f)));
+    registered_route head(std::string_view pattern, F&& f) {
+        return route("HEAD", pattern, handler(std::forward<F>(f)));
     }
     template <class F>
-    void post(std::string_view pattern, F&& f) {
-        route("POST", pattern, handler(std::forward<F>(f)));
+    registered_route post(std::string_view pattern, F&& f) {
+        return route("POST", pattern, handler(std::forward<F>(f)));
     }
     template <class F>
-    void put(std::string_view pattern, F&& f) {
-        route("PUT", pattern, handler(std::forward<F>(f)));
+    registered_route put(std::string_view pattern, F&& f) {
+        return route("PUT", pattern, handler(std::forward<F>(f)));
     }
     template <class F>
-    void patch(std::string_view pattern, F&& f) {
-        route("PATCH", pattern, handler(std::forward<F>(f)));
+    registered_route patch(std::string_view pattern, F&& f) {
+        return route("PATCH", pattern, handler(std::forward<F>(f)));
     }
     template <class F>
-    void del(std::string_view pattern, F&& f) {
-        route("DELETE", pattern, handler(std::forward<F>(f)));
+    registered_route del(std::string_view pattern, F&& f) {
+        return route("DELETE", pattern, handler(std::forward<F>(f)));
     }
     template <class F>
-    void options(std::string_view pattern, F&& f) {
-        route("OPTIONS", pattern, handler(std::forward<F>(f)));
+    registered_route options(std::string_view pattern, F&& f) {
+        return route("OPTIONS", pattern, handler(std::forward<F>(f)));
     }
     /// Every method that has no route of its own.
     template <class F>
-    void any(std::string_view pattern, F&& f) {
-        route("", pattern, handler(std::forward<F>(f)));
+    registered_route any(std::string_view pattern, F&& f) {
+        return route("*", pattern, handler(std::forward<F>(f)));
+    }
+
+    /// Removes the routes of these methods at a pattern (names of parameters do not matter); those
+    /// of all methods, with their names, when none are given. False when there was none.
+    bool remove(std::string_view methods, std::string_view pattern);
+    bool remove(std::string_view pattern);
+    /// Adds a route in place of those that match the same requests, if any: no request falls
+    /// between. Their names are gone.
+    template <class F>
+    registered_route replace(std::string_view methods, std::string_view pattern, F&& f) {
+        return replace_route(methods, pattern, handler(std::forward<F>(f)));
+    }
+    /// Calls f(*this), and lets all that it changes be seen at once, or nothing when it throws.
+    /// Other threads that want to change something wait meanwhile; requests do not.
+    template <class F>
+    void update(F&& f) {
+        batch all(*this);
+        std::forward<F>(f)(*this);
+        all.commit();
     }
 
     /// Puts a middleware around every route and around the answers of the router itself: what is
-    /// added first is outermost.
+    /// added first is outermost. One that takes a handler and gives one is called anew for each
+    /// route of a router that is mounted, else once.
     template <class F>
     void use(F middleware) {
         static_assert(wraps_handlers<F> || intercepts_requests<F>,
                       "a middleware takes an http::handler and gives one, or is a "
                       "task<http::response> f(http::request&, const http::handler& next)");
-        add_middleware([middleware](handler inner) { return wrap(middleware, std::move(inner)); });
+        if constexpr (wraps_handlers<F>) {
+            add_middleware([middleware](handler inner) { return middleware(std::move(inner)); });
+        } else {
+            // The same object around all routes.
+            auto shared = std::make_shared<const F>(std::move(middleware));
+            auto around = [shared](request& req, const handler& next) -> task<response> {
+                return (*shared)(req, next);
+            };
+            add_middleware([around](handler inner) { return wrap(around, std::move(inner)); });
+        }
     }
 
-    /// Answers where no route matches, instead of a plain 404.
+    /// Routes with a common beginning and middleware of their own: f(router&) fills a router, which
+    /// is then mounted.
+    template <class F>
+    void group(std::string_view prefix, F&& f) {
+        router inside;
+        std::forward<F>(f)(inside);
+        mount(prefix, std::move(inside));
+    }
+    /// Takes over all routes of another router, with `prefix` in front of their patterns and its
+    /// middleware around them; "/" answers at the prefix with and without a slash. Its handlers for
+    /// unknown paths and the like, and its error pages, hold beneath the prefix; what it has not,
+    /// this router has. A prefix may have parameters. Throws as `route`, or because the other has
+    /// hosts, and then changes nothing.
+    void mount(std::string_view prefix, router&& other);
+
+    /// Answers for a host instead of the routes of this router: "api.example.com", or
+    /// "*.example.com" for all names beneath, of which the longest wins. Compared without case, and
+    /// without the port. Middleware and error pages of this router stand around it. A router goes
+    /// on to be changed by its own variable. Throws `exception` (invalid_argument, file_exists).
+    void host(std::string_view name, const router& routes);
+    void host(std::string_view name, handler h);
+
+    /// Answers where no pattern matches the path, instead of a plain 404.
     template <class F>
     void not_found(F&& f) {
         set_not_found(handler(std::forward<F>(f)));
     }
+    /// Answers where patterns match but none has the method, instead of a plain 405. To a 405 it
+    /// makes, Allow is added.
+    template <class F>
+    void method_not_allowed(F&& f) {
+        set_method_not_allowed(handler(std::forward<F>(f)));
+    }
+    /// Takes every request that no route takes, for its path or its method, before the two above:
+    /// the page of an application, or a proxy.
+    template <class F>
+    void fallback(F&& f) {
+        set_fallback(handler(std::forward<F>(f)));
+    }
+    /// Makes the bodies of answers with this status that have none: those of this router (404,
+    /// 405), of its handlers and middleware, and of `status_error` thrown without a text. `f` is a
+    /// handler; its body and fields are taken over, the status stays. Answers with a body, and what
+    /// other exceptions become, stay as they are.
+    template <class F>
+    void error_page(status code, F&& f) {
+        set_error_page(code, handler(std::forward<F>(f)));
+    }
 
-    /// The routes in order of registration: "GET /users/{id}", one a line.
+    /// The path, percent-encoded, of the route called `name`: routes.url("user", {{"id", "7"}}).
+    /// Throws `exception` (invalid_argument) naming a parameter that is missing, unknown, or such
+    /// that the route would not match it; or the name, when no route has it.
+    std::string url(std::string_view name, std::span<const url_param> values) const;
+    std::string url(std::string_view name, std::initializer_list<url_param> values = {}) const {
+        return url(name, std::span<const url_param>(values.begin(), values.size()));
+    }
+
+    /// The table for people: methods, pattern, name and host of every route, in order of
+    /// registration, one a line in columns. Empty without routes.
     std::string describe() const;
 
-    /// A handler with the routes and middleware of now.
+    /// The router as a handler, which goes with its changes.
     operator handler() const;
 
 private:
-    struct table;
-    class matcher;
+    /// Changes that are seen together.
+    class batch {
+    public:
+        explicit batch(router& r);
+        ~batch();
+        batch(const batch&) = delete;
+        batch& operator=(const batch&) = delete;
+        void commit();
+
+    private:
+        struct before;
+        std::shared_ptr<detail::router_state> state_;
+        std::unique_ptr<before> before_;
+    };
+
+    registered_route replace_route(std::string_view methods, std::string_view pattern, handler h);
     void add_middleware(unique_function<handler(handler)> m);
     void set_not_found(handler h);
-    void refuse_when_served(std::string_view what) const;
+    void set_method_not_allowed(handler h);
+    void set_fallback(handler h);
+    void set_error_page(status code, handler h);
 
-    std::shared_ptr<table> table_;
-    std::shared_ptr<std::vector<unique_function<handler(handler)>>> middleware_;
+    std::shared_ptr<detail::router_state> state_;
 };
 
 }  // namespace coracle::http

@@ -1,142 +1,203 @@
+// How patterns get into the tree, and out of it. The search is in route_match.cpp.
+
 #include "http/router/route_tree.hpp"
 
+#include "http/router/segment_regex.hpp"
+
 #include <algorithm>
-#include <cstring>
 
 namespace coracle::http::detail {
 namespace {
 
-[[noreturn]] void bad_pattern(std::string_view pattern) {
-    throw_exception(error(std::errc::invalid_argument, "route").on(pattern));
+std::size_t shared_bytes(std::string_view a, std::string_view b) noexcept {
+    const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    return static_cast<std::size_t>(differ.first - a.begin());
 }
 
-/// Cuts the first segment, without its slash, off `path`, which begins with a slash.
-std::string_view take_segment(std::string_view& path) noexcept {
-    // Segments are short: a loop beats a call of memchr.
-    std::size_t end = 1;
-    while (end != path.size() && path[end] != '/') ++end;
-    const std::string_view segment(path.data() + 1, end - 1);
-    path.remove_prefix(end);
-    return segment;
+/// Puts a node in front of `n`, which keeps what is behind the first `size` bytes of its prefix and
+/// the one that chooses it.
+void split(node_ref& n, std::size_t size) {
+    const std::string prefix(n->prefix_text());
+    node_ref front = make_node();
+    front->set_prefix(std::string_view(prefix).substr(0, size));
+    n->set_prefix(std::string_view(prefix).substr(size + 1));
+    add_child(front, static_cast<unsigned char>(prefix[size]), std::move(n));
+    n = std::move(front);
 }
 
-bool by_literal(const std::unique_ptr<route_node>& n, std::string_view segment) noexcept {
-    return n->literal < segment;
+/// The node behind `text`, made where there is none; the tree's own like all on the way.
+node_ref& descend(node_ref& from, std::string_view text) {
+    node_ref* at = &from;
+    for (;;) {
+        make_own(*at);
+        if ((*at)->is_empty()) (*at)->set_prefix(text.substr(0, tree_node::longest_prefix));
+        const std::size_t size = shared_bytes((*at)->prefix_text(), text);
+        if (size != (*at)->prefix_size) split(*at, size);
+        text.remove_prefix(size);
+        if (text.empty()) return *at;
+        const auto key = static_cast<unsigned char>(text.front());
+        text.remove_prefix(1);
+        node_ref* child = own_place(*at, key);
+        if (child == nullptr) {
+            node_ref fresh = make_node();
+            fresh->set_prefix(text.substr(0, tree_node::longest_prefix));
+            child = &add_child(*at, key, std::move(fresh));
+        }
+        at = child;
+    }
 }
 
-bool match_from(const route_node& node, std::string_view path, route_match& found) noexcept {
-    if (path.empty()) {
-        if (node.entries.empty()) return false;
-        found.node = &node;
-        return true;
+std::string_view regex_of(const pattern_piece& p) noexcept {
+    return p.regex ? p.regex->text() : std::string_view();
+}
+
+bool is_branch_of(const parameter_branch& b, const pattern_piece& p) noexcept {
+    const std::string_view regex = b.regex ? b.regex->text() : std::string_view();
+    return regex == regex_of(p) && b.suffix == p.text;
+}
+
+bool is_before(const pattern_piece& p, const parameter_branch& b) noexcept {
+    if (p.regex || b.regex) return p.regex != nullptr && b.regex == nullptr;
+    return p.text.size() > b.suffix.size();
+}
+
+bool is_plain(const pattern_piece& p) noexcept {
+    return p.regex == nullptr && p.text.empty();
+}
+
+/// The node behind a parameter, made where there is none.
+node_ref& branch(node_ref& n, const pattern_piece& p) {
+    if (is_plain(p)) {
+        if (!n->parameter) n->parameter = make_node();
+        return n->parameter;
     }
-    std::string_view behind = path;
-    const std::string_view segment = take_segment(behind);
-    if (const route_node* c = node.find_child(segment); c != nullptr) {
-        if (match_from(*c, behind, found)) return true;
+    make_own(n->branches);
+    auto& all = n->branches->parameters;
+    const auto same = [&p](const parameter_branch& b) { return is_branch_of(b, p); };
+    auto at = std::find_if(all.begin(), all.end(), same);
+    if (at == all.end()) {
+        at = std::find_if(all.begin(), all.end(),
+                          [&p](const parameter_branch& b) { return is_before(p, b); });
+        at = all.insert(at, {p.regex, p.text, make_node()});
     }
-    if (node.parameter && !segment.empty() && found.count != std::size(found.values)) {
-        found.values[found.count++] = {segment.data(), segment.size()};
-        if (match_from(*node.parameter, behind, found)) return true;
-        --found.count;
+    return at->child;
+}
+
+/// The node behind a literal, or null.
+const tree_node* look_down(const tree_node* n, std::string_view text) noexcept {
+    for (;;) {
+        if (!text.starts_with(n->prefix_text())) return nullptr;
+        text.remove_prefix(n->prefix_size);
+        if (text.empty()) return n;
+        n = find_child(*n, text.front());
+        if (n == nullptr) return nullptr;
+        text.remove_prefix(1);
     }
-    if (node.rest && found.count != std::size(found.values)) {
-        found.values[found.count++] = {path.data() + 1, path.size() - 1};
-        found.node = node.rest.get();
-        return true;
+}
+
+/// The same behind a parameter.
+const tree_node* look_into(const tree_node& n, const pattern_piece& p) noexcept {
+    if (is_plain(p)) return n.parameter.get();
+    if (!n.branches) return nullptr;
+    for (const parameter_branch& b : n.branches->parameters) {
+        if (is_branch_of(b, p)) return b.child.get();
     }
-    return false;
+    return nullptr;
+}
+
+using piece = const pattern_piece*;
+
+void erase_from(node_ref& n, piece at, piece end);
+
+void erase_rest(tree_node& n, rest_policy policy) {
+    make_own(n.branches);
+    n.branches->rests[static_cast<std::size_t>(policy)] = route_set_ref();
+    if (n.branches->empty()) n.branches = {};
+}
+
+void erase_branch(tree_node& n, piece at, piece end) {
+    if (is_plain(*at)) {
+        erase_from(n.parameter, at + 1, end);
+        if (n.parameter->is_empty()) n.parameter = {};
+        return;
+    }
+    make_own(n.branches);
+    auto& all = n.branches->parameters;
+    const auto b = std::find_if(all.begin(), all.end(), [at](const parameter_branch& candidate) {
+        return is_branch_of(candidate, *at);
+    });
+    erase_from(b->child, at + 1, end);
+    if (b->child->is_empty()) all.erase(b);
+    if (n.branches->empty()) n.branches = {};
+}
+
+/// Erases what lies behind `text` and then the pieces. What there is of these is known to exist.
+void erase_behind(node_ref& n, std::string_view text, piece at, piece end) {
+    make_own(n);
+    text.remove_prefix(n->prefix_size);
+    if (!text.empty()) {
+        const auto key = static_cast<unsigned char>(text.front());
+        node_ref& child = *own_place(n, key);
+        erase_behind(child, text.substr(1), at, end);
+        if (child->is_empty()) remove_child(n, key);
+    } else if (at == end) {
+        n->routes = route_set_ref();
+    } else if (at->what == pattern_piece::kind::rest) {
+        erase_rest(*n, at->policy);
+    } else {
+        erase_branch(*n, at, end);
+    }
+    join_only_child(n);
+}
+
+void erase_from(node_ref& n, piece at, piece end) {
+    const bool literal = at != end && at->what == pattern_piece::kind::literal;
+    erase_behind(n, literal ? std::string_view(at->text) : std::string_view(),
+                 literal ? at + 1 : at, end);
 }
 
 }  // namespace
 
-route_node* route_node::child(std::string_view segment, bool make) {
-    auto at = std::lower_bound(children.begin(), children.end(), segment, by_literal);
-    if (at != children.end() && (*at)->literal == segment) return at->get();
-    if (!make) return nullptr;
-    auto node = std::make_unique<route_node>();
-    node->literal = segment;
-    return children.insert(at, std::move(node))->get();
-}
-
-const route_node* route_node::find_child(std::string_view segment) const noexcept {
-    // A few are compared faster than they are searched.
-    if (children.size() <= 8) {
-        for (const auto& c : children) {
-            if (c->literal.size() == segment.size() &&
-                (segment.empty() ||
-                 std::memcmp(c->literal.data(), segment.data(), segment.size()) == 0)) {
-                return c.get();
-            }
+route_set& route_tree::at(const pattern& p) {
+    node_ref* n = &root_;
+    for (const pattern_piece& piece : p.pieces) {
+        if (piece.what == pattern_piece::kind::literal) {
+            n = &descend(*n, piece.text);
+        } else if (piece.what == pattern_piece::kind::parameter) {
+            n = &branch(*n, piece);
+        } else {
+            make_own((*n)->branches);
+            route_set_ref& rest = (*n)->branches->rests[static_cast<std::size_t>(piece.policy)];
+            make_own(rest);
+            return *rest;
         }
-        return nullptr;
     }
-    const auto at = std::lower_bound(children.begin(), children.end(), segment, by_literal);
-    return at != children.end() && (*at)->literal == segment ? at->get() : nullptr;
+    // A branch leads in front of its node, a literal behind it.
+    if (p.pieces.back().what == pattern_piece::kind::parameter) n = &descend(*n, {});
+    make_own((*n)->routes);
+    return *(*n)->routes;
 }
 
-route_node& insert_pattern(route_node& root, std::string_view pattern,
-                           std::vector<std::string>& names) {
-    if (!pattern.starts_with('/')) bad_pattern(pattern);
-    route_node* node = &root;
-    std::string_view left = pattern;
-    while (!left.empty()) {
-        const std::string_view segment = take_segment(left);
-        const bool braces = segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
-        if (!braces) {
-            if (segment.find_first_of("{}*") != std::string_view::npos) bad_pattern(pattern);
-            node = node->child(segment, true);
-            continue;
+const route_set* route_tree::find(const pattern& p) const noexcept {
+    const tree_node* n = root_.get();
+    for (const pattern_piece& piece : p.pieces) {
+        if (piece.what == pattern_piece::kind::literal) {
+            n = look_down(n, piece.text);
+        } else if (piece.what == pattern_piece::kind::parameter) {
+            n = look_into(*n, piece);
+        } else {
+            return n->branches ? n->branches->rests[static_cast<std::size_t>(piece.policy)].get()
+                               : nullptr;
         }
-        std::string_view name = segment.substr(1, segment.size() - 2);
-        const bool is_rest = name.front() == '*';
-        if (is_rest) name.remove_prefix(1);
-        const bool duplicate = std::find(names.begin(), names.end(), name) != names.end();
-        if (name.empty() || duplicate || names.size() == std::size(route_match().values) ||
-            name.find_first_of("{}*:") != std::string_view::npos || (is_rest && !left.empty())) {
-            bad_pattern(pattern);
-        }
-        names.emplace_back(name);
-        auto& place = is_rest ? node->rest : node->parameter;
-        if (!place) place = std::make_unique<route_node>();
-        node = place.get();
+        if (n == nullptr) return nullptr;
     }
-    return *node;
+    const bool in_front = p.pieces.back().what == pattern_piece::kind::parameter;
+    return in_front && n->prefix_size != 0 ? nullptr : n->routes.get();
 }
 
-bool match_path(const route_node& root, std::string_view path, route_match& found) noexcept {
-    return path.starts_with('/') && match_from(root, path, found);
-}
-
-const route_entry* find_method(const route_node& node, method id, std::string_view text) noexcept {
-    const route_entry* fallback = nullptr;
-    for (const route_entry& e : node.entries) {
-        if (e.id == id && (id != method::other || e.method == text) && !e.method.empty()) return &e;
-        if (id == method::head && e.id == method::get) fallback = &e;
-        if (e.method.empty() && fallback == nullptr) fallback = &e;
-    }
-    return fallback;
-}
-
-std::string allowed_methods(const route_node& node) {
-    std::string list;
-    const auto add = [&list](std::string_view name) {
-        if (!list.empty()) list += ", ";
-        list += name;
-    };
-    bool has_head = false;
-    bool has_options = false;
-    bool has_get = false;
-    for (const route_entry& e : node.entries) {
-        if (e.method.empty()) continue;
-        add(e.method);
-        has_head = has_head || e.id == method::head;
-        has_options = has_options || e.id == method::options;
-        has_get = has_get || e.id == method::get;
-    }
-    if (has_get && !has_head) add("HEAD");
-    if (!has_options) add("OPTIONS");
-    return list;
+void route_tree::erase(const pattern& p) {
+    if (find(p) == nullptr) return;
+    erase_from(root_, p.pieces.data(), p.pieces.data() + p.pieces.size());
 }
 
 }  // namespace coracle::http::detail

@@ -1,124 +1,157 @@
-#include "http/router/route_tree.hpp"
+#include "http/router/router_state.hpp"
 
+#include <coracle/base/error.hpp>
 #include <coracle/http/router.hpp>
 
-#include <algorithm>
-
 namespace coracle::http {
+namespace {
 
-struct router::table {
-    detail::route_node root;
-    std::string description;
-    handler not_found;
-    std::string all_methods;  ///< every method that some route has, for `OPTIONS *`
-};
+using change = detail::router_state::change;
 
-/// The router as a handler.
-class router::matcher final : public handler::implementation {
-public:
-    explicit matcher(std::shared_ptr<const table> t) noexcept : table_(std::move(t)) {}
-
-    bool call(request& req, response& answer, task<response>& pending) const override {
-        detail::route_match found;
-        if (!detail::match_path(table_->root, req.path(), found)) {
-            return unknown_path(req, answer, pending);
-        }
-        const auto* entry = detail::find_method(*found.node, req.method(), req.method_text());
-        if (entry == nullptr) return other_method(*found.node, req, answer);
-        for (std::size_t i = 0; i != found.count; ++i) {
-            req.add_param(entry->names[i], {found.values[i].data, found.values[i].size});
-        }
-        return entry->target.call(req, answer, pending);
-    }
-
-private:
-    bool unknown_path(request& req, response& answer, task<response>& pending) const {
-        if (req.method() == method::options && req.path() == "*") {
-            answer = response(status::no_content).set("Allow", table_->all_methods);
-            return true;
-        }
-        if (table_->not_found) return table_->not_found.call(req, answer, pending);
-        answer = response(status::not_found, "404 Not Found\n");
-        return true;
-    }
-
-    static bool other_method(const detail::route_node& node, request& req, response& answer) {
-        const bool asks = req.method() == method::options;
-        answer = asks ? response(status::no_content)
-                      : response(status::method_not_allowed, "405 Method Not Allowed\n");
-        answer.set("Allow", detail::allowed_methods(node));
-        return true;
-    }
-
-    std::shared_ptr<const table> table_;
-};
-
-router::router()
-    : table_(std::make_shared<table>()),
-      middleware_(std::make_shared<std::vector<unique_function<handler(handler)>>>()) {
-    table_->all_methods = "OPTIONS";
+std::vector<std::string> methods_at(const detail::route_table& table, const detail::pattern& p) {
+    std::vector<std::string> methods;
+    const detail::route_set* there = table.routes().find(p);
+    if (there == nullptr) return methods;
+    for (const auto& e : there->entries) methods.push_back(e.method);
+    return methods;
 }
+
+}  // namespace
+
+router::router() : state_(std::make_shared<detail::router_state>()) {}
 router::~router() = default;
 router::router(router&&) noexcept = default;
 router& router::operator=(router&&) noexcept = default;
 
-/// Handlers that were made share the table.
-void router::refuse_when_served(std::string_view what) const {
-    if (table_.use_count() == 1) return;
-    throw_exception(error(std::errc::device_or_resource_busy, "route").on(what));
+router::operator handler() const {
+    state_->begin_to_serve();
+    return detail::make_handler(state_);
 }
 
-/// A handler that asks for a part of the path that no request can have would fail each of them.
-static void check_path_names(std::string_view pattern, const std::vector<std::string>& has,
-                             const handler& h) {
-    for (const std::string_view name : h.path_names()) {
-        if (std::find(has.begin(), has.end(), name) != has.end()) continue;
-        throw_exception(error(std::errc::invalid_argument, "route")
-                            .on(std::string(pattern) + ": its handler asks for {" +
-                                std::string(name) + "}, which the pattern does not have"));
-    }
+void registered_route::name(std::string_view text) {
+    change c(*state_);
+    c.table().name(text, record_);
+    c.done();
 }
 
-void router::route(std::string_view method, std::string_view pattern, handler h) {
-    refuse_when_served(pattern);
-    std::vector<std::string> names;
-    detail::route_node& node = detail::insert_pattern(table_->root, pattern, names);
-    check_path_names(pattern, names, h);
-    for (const auto& e : node.entries) {
-        if (e.method != method) continue;
-        throw_exception(error(std::errc::file_exists, "route")
-                            .on(std::string(pattern) + " (already " + node.pattern + ')'));
-    }
-    if (node.pattern.empty()) node.pattern = pattern;
-    node.entries.push_back(
-        {std::string(method), parse_method(method), std::move(h), std::move(names)});
-    table_->description += method.empty() ? std::string_view("*") : method;
-    table_->description += ' ';
-    table_->description += pattern;
-    table_->description += '\n';
-    const std::string listed = ", " + table_->all_methods + ',';
-    if (!method.empty() && listed.find(", " + std::string(method) + ',') == std::string::npos) {
-        table_->all_methods = std::string(method) + ", " + table_->all_methods;
-    }
+registered_route router::route(std::string_view methods, std::string_view pattern, handler h) {
+    const auto names = detail::parse_methods(methods, pattern);
+    change c(*state_);
+    const auto record = state_->make_record(pattern, std::move(h));
+    detail::check_path_names(record->target, *record);
+    c.table().add(names, record);
+    c.done();
+    return registered_route(state_, record);
+}
+
+bool router::remove(std::string_view methods, std::string_view pattern) {
+    const auto names = detail::parse_methods(methods, pattern);
+    const auto parsed = detail::parse_pattern(pattern);
+    change c(*state_);
+    const bool found = c.table().remove(names, parsed);
+    if (found) c.done();
+    return found;
+}
+
+bool router::remove(std::string_view pattern) {
+    const auto parsed = detail::parse_pattern(pattern);
+    change c(*state_);
+    const bool found = c.table().remove(methods_at(c.table(), parsed), parsed);
+    if (found) c.done();
+    return found;
+}
+
+registered_route router::replace_route(std::string_view methods, std::string_view pattern,
+                                       handler h) {
+    batch both(*this);
+    remove(methods, pattern);
+    registered_route added = route(methods, pattern, std::move(h));
+    both.commit();
+    return added;
+}
+
+void router::host(std::string_view name, const router& routes) {
+    change c(*state_);
+    c.table().add_host(name, routes, routes.state_);
+    c.done();
+}
+
+void router::host(std::string_view name, handler h) {
+    change c(*state_);
+    c.table().add_host(name, std::move(h), nullptr);
+    c.done();
 }
 
 void router::add_middleware(unique_function<handler(handler)> m) {
-    middleware_->push_back(std::move(m));
+    change c(*state_);
+    state_->add_middleware(std::move(m));
+    c.done();
 }
 
 void router::set_not_found(handler h) {
-    refuse_when_served("not_found");
-    table_->not_found = std::move(h);
+    change c(*state_);
+    c.table().own_scope().not_found = std::move(h);
+    c.done();
+}
+
+void router::set_method_not_allowed(handler h) {
+    change c(*state_);
+    c.table().own_scope().method_not_allowed = std::move(h);
+    c.done();
+}
+
+void router::set_fallback(handler h) {
+    change c(*state_);
+    c.table().own_scope().fallback = std::move(h);
+    c.done();
+}
+
+void router::set_error_page(status code, handler h) {
+    change c(*state_);
+    c.table().add_page(code, std::move(h));
+    c.done();
+}
+
+std::string router::url(std::string_view name, std::span<const url_param> values) const {
+    const auto build = [&](const detail::route_names& names) {
+        const detail::route_record* route = names.find(name);
+        if (route == nullptr) {
+            throw_exception(error(std::errc::invalid_argument, "url")
+                                .on("no route is called \"" + std::string(name) + '"'));
+        }
+        return detail::build_path(*route, values);
+    };
+    if (!state_->is_served()) {
+        change c(*state_);
+        return build(c.table().names());
+    }
+    // Handlers ask too: no lock. Nothing on this thread can replace the table meanwhile.
+    return build(state_->live().of_this_thread().of->table.names());
 }
 
 std::string router::describe() const {
-    return table_->description;
+    return detail::describe_routes(*state_);
 }
 
-router::operator handler() const {
-    handler h(std::make_shared<matcher>(table_));
-    for (auto m = middleware_->rbegin(); m != middleware_->rend(); ++m) h = (*m)(std::move(h));
-    return h;
+struct router::batch::before {
+    explicit before(detail::router_state& s)
+        : held(s), table(held.table()), middleware(s.middleware_count()) {}
+    change held;
+    detail::route_table table;
+    std::size_t middleware;
+};
+
+router::batch::batch(router& r) : state_(r.state_), before_(std::make_unique<before>(*r.state_)) {}
+
+router::batch::~batch() {
+    if (before_ == nullptr) return;
+    before_->held.table() = std::move(before_->table);
+    state_->drop_middleware_above(before_->middleware);
+}
+
+void router::batch::commit() {
+    before_->held.done();
+    before_.reset();
 }
 
 }  // namespace coracle::http

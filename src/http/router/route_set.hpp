@@ -1,0 +1,69 @@
+#pragma once
+
+#include "http/router/counted.hpp"
+#include "http/router/pattern.hpp"
+
+#include <coracle/http/handler.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::http::detail {
+
+/// A route as it was registered. Immutable.
+struct route_record {
+    http::detail::pattern pattern;
+    std::vector<std::string> names;
+    handler target;
+    std::uint64_t sequence = 0;  ///< of its registration
+    std::size_t scope = 0;       ///< in a tree of scopes: which one
+};
+using record_ref = std::shared_ptr<const route_record>;
+
+/// The methods that have a route at one place of the tree.
+struct route_set : counted {
+    struct entry {
+        std::string method;  ///< empty: any
+        http::method id = http::method::other;
+        record_ref record;
+    };
+    static constexpr std::size_t known_methods = 10;
+
+    route_set() = default;
+    route_set(const route_set&) = default;
+
+    void add(std::string_view method, record_ref record);
+    /// Without a method of that name nothing changes.
+    void remove(std::string_view method);
+    const entry* find_entry(std::string_view method) const noexcept;
+
+    /// The route that answers a method, or null: the method's own, for HEAD that of GET, then the
+    /// one for any.
+    const route_record* find(http::method id, std::string_view text) const noexcept {
+        if (id != http::method::other) return by_method[static_cast<std::size_t>(id)];
+        return find_other(text);
+    }
+
+    std::vector<entry> entries;
+    /// What `find` gives for a method with a number; for `other` the route for any.
+    const route_record* by_method[known_methods] = {};
+    std::string allow;  ///< RFC 9110 section 10.2.1
+
+private:
+    const route_record* find_other(std::string_view text) const noexcept;
+    void changed();
+};
+
+inline void destroy(route_set* s) noexcept {
+    delete s;
+}
+using route_set_ref = counted_ref<route_set>;
+
+/// The methods of a list like "GET, POST"; one empty name for "" and "*", any. Throws `exception`
+/// (invalid_argument) on what is no method, or there twice.
+std::vector<std::string> parse_methods(std::string_view list, std::string_view pattern);
+
+}  // namespace coracle::http::detail
