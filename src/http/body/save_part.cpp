@@ -13,7 +13,7 @@ namespace {
 
 /// Bytes that go to a thread at once.
 constexpr std::size_t gathered = 256 * 1024;
-/// Names that are tried until one is free.
+/// Names that are tried until one is free; then comes a random one.
 constexpr int most_names = 100;
 
 /// Where a file is to go.
@@ -74,13 +74,15 @@ private:
         const std::string wanted = to_.name;
         for (int i = 1;; ++i) {
             auto named = writer_.commit(to_.name, to_.policy);
-            if (named || named.error() != std::errc::file_exists || i == most_names) return named;
-            to_.name = numbered(wanted, i);
+            if (named || named.error() != std::errc::file_exists || i > most_names) return named;
+            // A random number has as many digits as no counted one.
+            const std::uint64_t random = random_ | std::uint64_t{1} << 63;
+            to_.name = numbered(wanted, i == most_names ? random : static_cast<unsigned>(i));
         }
     }
 
     // "boat.tar" as "boat-1.tar"; the name stays short enough.
-    static std::string numbered(const std::string& name, int i) {
+    static std::string numbered(const std::string& name, std::uint64_t i) {
         const std::size_t dot = std::min(name.rfind('.'), name.size());
         const std::string end = "-" + std::to_string(i) + name.substr(dot);
         constexpr std::size_t longest = 255;

@@ -215,18 +215,20 @@ TEST(save_in, makes_the_clients_name_harmless_and_its_own) {
     EXPECT_EQ(names_in(outside).size(), 0u);
 }
 
-TEST(save_in, gives_up_when_a_hundred_names_are_taken) {
+TEST(save_in, takes_a_random_number_when_a_hundred_names_are_taken) {
     const temporary_directory directory;
-    directory.write("a", "0");
-    for (int i = 1; i != 100; ++i) directory.write("a-" + std::to_string(i), "0");
+    directory.write("a.b", "0");
+    for (int i = 1; i != 99; ++i) directory.write("a-" + std::to_string(i) + ".b", "0");
     run_virtually([&]() -> task<> {
-        const auto full = co_await as_result(save_in("a", directory.path(), file_naming::as_sent));
-        EXPECT_EQ(full.error(), std::errc::file_exists);
-        std::filesystem::remove(directory.path() / "a-99");
-        co_await save_in("a", directory.path(), file_naming::as_sent);
+        const auto last = co_await save_in("a.b", directory.path(), file_naming::as_sent);
+        EXPECT_EQ(last.path, (directory.path() / "a-99.b").native());
+        const auto random = co_await save_in("a.b", directory.path(), file_naming::as_sent);
+        EXPECT_TRUE(random.path.starts_with((directory.path() / "a-").native()));
+        EXPECT_TRUE(random.path.ends_with(".b"));
+        EXPECT_NE(random.path, (directory.path() / "a-100.b").native());
     });
-    EXPECT_EQ(names_in(directory).size(), 100u);
-    EXPECT_EQ(read_file(directory.path() / "a-99"), "x");
+    EXPECT_EQ(names_in(directory).size(), 101u);
+    EXPECT_EQ(read_file(directory.path() / "a-98.b"), "0");
 }
 
 TEST(file_writer, replaces_and_refuses_to) {
