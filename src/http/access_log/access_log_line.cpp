@@ -1,4 +1,5 @@
-#include "base/utf8.hpp"
+#include "base/iso_time.hpp"
+#include "base/json_text.hpp"
 
 #include <coracle/http/access_log.hpp>
 
@@ -38,34 +39,6 @@ void append_escaped(std::string& out, std::string_view text) {
     }
 }
 
-void append_u_escape(std::string& out, unsigned unit) {
-    out += "\\u";
-    for (int shift = 12; shift >= 0; shift -= 4) out += hexadecimal[unit >> shift & 15];
-}
-
-// RFC 8259 section 7. Control characters beyond ASCII (U+0080 to U+009F) are escaped as well:
-// terminals obey them.
-void append_json_text(std::string& out, std::string_view text) {
-    out += '"';
-    text = text.substr(0, access_log_text);
-    while (!text.empty()) {
-        const std::size_t size = coracle::detail::utf8_sequence(text);
-        const char c = text.front();
-        if (size == 0)
-            out += "\\ufffd";
-        else if (size == 1 && (c == '"' || c == '\\'))
-            (out += '\\') += c;
-        else if (size == 1 && !is_plain(c))
-            append_u_escape(out, static_cast<unsigned char>(c));
-        else if (size == 2 && c == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0)
-            append_u_escape(out, static_cast<unsigned char>(text[1]));
-        else
-            out += text.substr(0, size);
-        text.remove_prefix(size == 0 ? 1 : size);
-    }
-    out += '"';
-}
-
 struct moment {
     explicit moment(std::int64_t unix_time) noexcept
         : at{std::chrono::seconds(unix_time)}, day(std::chrono::floor<std::chrono::days>(at)),
@@ -97,19 +70,6 @@ void append_clf_time(std::string& out, std::int64_t unix_time) {
     out += ':';
     append_clock(out, m);
     out += " +0000]";
-}
-
-// RFC 3339: "2000-10-10T13:55:36Z"
-void append_iso_time(std::string& out, std::int64_t unix_time) {
-    const moment m(unix_time);
-    append_number(out, static_cast<std::uint64_t>(static_cast<int>(m.date.year())));
-    out += '-';
-    append_padded(out, static_cast<unsigned>(m.date.month()));
-    out += '-';
-    append_padded(out, static_cast<unsigned>(m.date.day()));
-    out += 'T';
-    append_clock(out, m);
-    out += 'Z';
 }
 
 void append_request_line(std::string& out, const request& req) {
@@ -156,7 +116,7 @@ public:
         first_ = false;
         return (*out_ += name) += "\":";
     }
-    void text(std::string_view name, std::string_view value) { append_json_text(key(name), value); }
+    void text(std::string_view name, std::string_view value) { coracle::detail::append_json_text(key(name), value.substr(0, access_log_text)); }
     void text_if_any(std::string_view name, std::string_view value) {
         if (!value.empty()) text(name, value);
     }
@@ -172,7 +132,7 @@ void append_json(std::string& out, const access_record& record) {
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(record.took).count();
     json_members m(out);
     m.key("time") += '"';
-    append_iso_time(out, record.unix_time);
+    coracle::detail::append_iso_time(out, record.unix_time);
     out += '"';
     m.text("peer", record.peer.host());
     if (!req.method_text().empty()) {

@@ -266,6 +266,37 @@ private:
         co_return std::expected<void, error>();
     }
 
+    task<std::expected<void, error>> write_file_part(int fd, std::uint64_t offset,
+                                                     std::uint64_t size) override {
+        if (size == 0) co_return std::expected<void, error>();
+        begin();
+        // What stands before the bytes waits for the first of them.
+        buffer& head = connection_->output_;
+        if (chunked_) {
+            char size_line[h1::chunk_header_size];
+            const char* end = h1::write_chunk_header(size_line, size);
+            if (!head) connection_->shard_->take_output(head);
+            head.append({size_line, static_cast<std::size_t>(end - size_line)});
+        }
+        bool ok = true;
+        if (!head.empty()) {
+            net::send before = connection_->stream_->send(head.view(), true);
+            ok = co_await connection_->finish_write(before);
+        }
+        head.release();
+        if (ok) {
+            net::send_file file = connection_->stream_->send_file(fd, offset, size);
+            ok = co_await connection_->finish_write(file);
+            exchange_->body_bytes += static_cast<std::uint64_t>(file.progress());
+        }
+        if (ok && chunked_) {
+            slice line_end("\r\n", 2);
+            ok = co_await connection_->send_all({&line_end, 1});
+        }
+        if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
+        co_return std::expected<void, error>();
+    }
+
     task<std::expected<void, error>> send_head() override {
         begin();
         const bool ok = co_await connection_->flush();
