@@ -1,4 +1,5 @@
 #include <coracle/http/body.hpp>
+#include <coracle/http/fields.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/net/file.hpp>
 
@@ -6,9 +7,15 @@
 
 namespace coracle::http {
 
+const fields& received_body::trailers() const noexcept {
+    static const fields none;
+    const fields* const received = ended_ ? source_->trailers() : nullptr;
+    return received == nullptr ? none : *received;
+}
+
 task<std::expected<std::string_view, error>> received_body::read_piece(received_body* body) {
     auto piece = co_await body->source_->read();
-    if (piece && piece->empty()) body->source_ = nullptr;
+    if (piece && piece->empty()) body->ended_ = true;
     co_return piece;
 }
 

@@ -45,6 +45,13 @@ std::optional<std::string> request::query(std::string_view name) const {
     return std::nullopt;
 }
 
+task<std::expected<void, error>> request::send_interim(request* req, const response* interim) {
+    if (req->interim_ == nullptr) {
+        co_return std::unexpected(error(std::errc::operation_not_permitted, "inform"));
+    }
+    co_return co_await req->interim_->send_interim(*interim);
+}
+
 void request::bad_number(std::string_view name) {
     throw status_error(status::bad_request, "'" + std::string(name) + "' is not a valid number\n");
 }

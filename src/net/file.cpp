@@ -218,9 +218,9 @@ std::expected<file, error> open_beneath(const directory& root, std::string_view 
     return file(fd.release(), status);
 }
 
-std::expected<directory_entries, error> read_directory(const directory& root,
-                                                       std::string_view path, std::size_t limit,
-                                                       bool hidden, beneath_method how) {
+std::expected<directory_entries, error> read_directory(const directory& root, std::string_view path,
+                                                       std::size_t limit, bool hidden,
+                                                       beneath_method how) {
     auto opened = open_beneath(root, path, how);
     if (!opened) return std::unexpected(std::move(opened).error());
     const std::unique_ptr<DIR, directory_closer> d(::fdopendir(opened->fd()));

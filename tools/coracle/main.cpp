@@ -68,6 +68,13 @@ public:
                                  get_column_width());
         return out.str();
     }
+
+    // "--name" with "[=VALUE]" in place of what it means without a value.
+    std::string make_option_name(const CLI::Option* o, bool positional) const override {
+        const std::string name = CLI::Formatter::make_option_name(o, positional);
+        const std::size_t brace = name.find('{');
+        return brace == std::string::npos ? name : name.substr(0, brace) + "[=FILE]";
+    }
 };
 
 /// What the options of `serve` are read into before they are understood.
@@ -81,6 +88,7 @@ struct serve_texts {
     std::string fallback;
     bool listing = false;
     bool no_compress = false;
+    bool no_precompressed = false;
 };
 
 CLI::Option* as_often_as_wanted(CLI::Option* o) {
@@ -119,13 +127,11 @@ void add_file_options(CLI::App& serve, coracle::tool::serve_settings& settings,
                   "as JSON to who prefers it. Default: they are not found")
         ->group(group);
     serve
-        .add_option("--spa", texts.fallback,
-                    "Answer pages that do not exist with index.html, or with\n"
-                    "--spa=FILE, for an application that routes in the\n"
-                    "browser: only where text/html is asked for and the name\n"
-                    "has no dot. Default: 404")
-        ->type_name("[FILE]")
-        ->expected(0, 1)
+        .add_flag("--spa{index.html}", texts.fallback,
+                  "Answer pages that do not exist with index.html, or with\n"
+                  "--spa=FILE, for an application that routes in the\n"
+                  "browser: only where text/html is asked for and the name\n"
+                  "has no dot. Default: 404")
         ->group(group);
     as_often_as_wanted(serve.add_option("--cache", texts.cache,
                                         "Cache-Control of the paths that match, as often as\n"
@@ -139,13 +145,15 @@ void add_file_options(CLI::App& serve, coracle::tool::serve_settings& settings,
                                         "gpx=application/gpx+xml. Default: a table of 320"))
         ->type_name("EXT=TYPE")
         ->group(group);
-    serve.add_flag("--hidden", settings.files.hidden,
-                   "Serve names that begin with a dot, too. Default: they are\nnot found")
+    serve
+        .add_flag("--hidden", settings.files.hidden,
+                  "Serve names that begin with a dot, too. Default: they are\nnot found")
         ->group(group);
     serve
-        .add_flag("--precompressed,!--no-precompressed", settings.files.precompressed,
-                  "Send name.br, name.zst or name.gz, where it lies beside\n"
-                  "name and is not older, to who accepts it. Default: yes")
+        .add_flag("--no-precompressed", texts.no_precompressed,
+                  "Do not look for name.br, name.zst and name.gz beside\n"
+                  "name. Default: one that is not older is sent to who\n"
+                  "accepts it")
         ->group(group);
     serve
         .add_flag("--no-compress", texts.no_compress,
@@ -157,18 +165,13 @@ void add_file_options(CLI::App& serve, coracle::tool::serve_settings& settings,
 void add_log_options(CLI::App& serve, serve_texts& texts) {
     constexpr const char* group = "Access log";
     serve
-        .add_option("--access-log", texts.access_log,
-                    "A line for each answer to standard output, or appended\n"
-                    "to a file by --access-log=FILE. Default: no log")
-        ->type_name("[FILE]")
-        ->expected(0, 1)
+        .add_flag("--access-log{-}", texts.access_log,
+                  "A line for each answer to standard output, or appended\n"
+                  "to a file by --access-log=FILE. Default: no log")
         ->group(group);
-    serve
-        .add_option("--log-file", texts.log_file,
-                    "The same to FILE, which SIGHUP opens again")
+    serve.add_option("--log-file", texts.log_file, "The same to FILE, which SIGHUP opens again")
         ->type_name("FILE")
-        ->group(group)
-        ->excludes("--access-log");
+        ->group(group);
     serve
         .add_option("--log-format", texts.log_format,
                     "common, combined (with Referer and User-Agent) or json.\n"
@@ -188,9 +191,8 @@ void apply(const CLI::App& serve, const serve_texts& texts,
     settings.log_format = *coracle::http::parse_access_log_format(texts.log_format);
     settings.files.listing = texts.listing;
     settings.files.compress = !texts.no_compress;
-    if (serve.count("--spa") != 0) {
-        settings.files.fallback = texts.fallback.empty() ? "index.html" : texts.fallback;
-    }
+    settings.files.precompressed = !texts.no_precompressed;
+    settings.files.fallback = texts.fallback;
     for (const std::string& rule : texts.cache) {
         settings.files.cache.push_back(coracle::tool::parse_cache_rule(rule));
     }
@@ -215,8 +217,7 @@ int main(int argc, char** argv) {
     CLI::App& serve = *app.add_subcommand("serve", serve_about);
     serve.footer(serve_footer);
     serve.set_help_flag("-h,--help", "Print this help and exit");
-    serve.add_option("DIR", texts.directory, "The directory whose files are served")
-        ->type_name("");
+    serve.add_option("DIR", texts.directory, "The directory whose files are served")->type_name("");
     add_file_options(serve, settings, texts);
     add_server_options(serve, settings);
     add_log_options(serve, texts);

@@ -12,6 +12,8 @@
 
 namespace coracle::http {
 
+class fields;
+
 /// Where the pieces of a received body come from; each protocol has one.
 class body_source {
 public:
@@ -19,6 +21,10 @@ public:
     virtual task<std::expected<std::string_view, error>> read() = 0;
     /// Its size, when the sender has said it.
     virtual std::optional<std::uint64_t> length() const noexcept = 0;
+    /// The fields behind the body, once it has ended; null when there are none.
+    virtual const fields* trailers() const noexcept { return nullptr; }
+    /// Told by what reads from it that the rest is not wanted, for this reason.
+    virtual void refused(std::error_code) noexcept {}
 
 protected:
     ~body_source() = default;
@@ -35,11 +41,16 @@ public:
     explicit received_body(body_source* source) noexcept : source_(source) {}
 
     /// Whether the message has no body, or it has been read to its end.
-    bool ended() const noexcept { return source_ == nullptr; }
+    bool ended() const noexcept { return source_ == nullptr || ended_; }
     /// The size that the sender announced; 0 without a body, nothing for a chunked one.
     std::optional<std::uint64_t> length() const noexcept {
-        return source_ == nullptr ? std::optional<std::uint64_t>(0) : source_->length();
+        return ended() ? std::optional<std::uint64_t>(0) : source_->length();
     }
+
+    /// The trailer fields (RFC 9110 section 6.5) once the body has been read to its end; before,
+    /// and when the sender gave none, there are none. Fields that frame, route or authenticate are
+    /// never among them: such a body fails. Live as long as the message.
+    const fields& trailers() const noexcept;
 
     /// The next piece, as it comes; empty at the end. Valid until the next call. Fails with
     /// `errc::too_slow` or `std::errc::timed_out` when the sender stalls, and when it breaks the
@@ -50,10 +61,17 @@ public:
     /// when the announced length is larger. Fails as `read` does.
     operation<std::string> text(std::size_t limit = default_limit);
 
+    /// For what decodes bodies: the rest is not wanted, for this reason. The server counts it and
+    /// closes the connection behind the answer.
+    void refuse(std::error_code why) noexcept {
+        if (source_ != nullptr) source_->refused(why);
+    }
+
 private:
     static task<std::expected<std::string_view, error>> read_piece(received_body* body);
     static task<std::expected<std::string, error>> read_all(received_body* body, std::size_t limit);
     body_source* source_ = nullptr;
+    bool ended_ = false;
 };
 
 /// Writes a body of unknown length, piece by piece. Given to the function of a streamed response,
@@ -67,11 +85,18 @@ public:
     /// Sends the head now, when the first piece is long in coming. Else it leaves with that piece.
     operation<void> flush() { return send_head(); }
     /// The same as `write` for `size` bytes of the open file `fd` from `offset` on, without copying
-    /// them through the program where the connection can. `fd` must stay open until then. Fails with
-    /// ENODATA when the file is shorter: end the body then.
+    /// them through the program where the connection can. `fd` must stay open until then. Fails
+    /// with ENODATA when the file is shorter: end the body then.
     operation<void> write_file(int fd, std::uint64_t offset, std::uint64_t size) {
         return write_file_part(fd, offset, size);
     }
+    /// Puts a field behind the body (RFC 9110 section 6.5), replacing one of its name; it may be
+    /// called until the function of the response ends. It is sent when the client said
+    /// `TE: trailers`, or the response announced it with a Trailer field, and the protocol has a
+    /// place for it (not HTTP/1.0, not a body of announced length); else it is dropped: trailers
+    /// are for what a client can do without. Throws `exception` (invalid_argument) when the field
+    /// is malformed, or frames, routes or authenticates (section 6.5.1).
+    void set_trailer(std::string_view name, std::string_view value) { add_trailer(name, value); }
 
 protected:
     ~body_writer() = default;
@@ -80,6 +105,7 @@ protected:
                                                              std::uint64_t size);
     virtual task<std::expected<void, error>> write_piece(std::string_view piece) = 0;
     virtual task<std::expected<void, error>> send_head() = 0;
+    virtual void add_trailer(std::string_view, std::string_view) {}
 };
 
 /// A part of an open file.
@@ -97,6 +123,8 @@ public:
     int fd() const noexcept { return fd_; }
     std::uint64_t offset() const noexcept { return offset_; }
     std::uint64_t size() const noexcept { return size_; }
+    /// Gives up the descriptor number: the caller closes it.
+    int release() noexcept { return std::exchange(fd_, -1); }
 
 private:
     void close() noexcept;
@@ -125,19 +153,23 @@ public:
     static body shared(std::shared_ptr<const std::string> bytes, std::size_t offset,
                        std::size_t size) {
         body b = literal(std::string_view(*bytes).substr(offset, size));
-        b.source_ = std::make_unique<source>(file_range(), stream_function(), std::move(bytes));
+        b.source_ = std::make_unique<source>(file_range(), stream_function(), std::nullopt,
+                                             std::move(bytes));
         return b;
     }
     static body file(file_range range) {
         body b;
         b.kind_ = kind::file;
-        b.source_ = std::make_unique<source>(std::move(range), stream_function(), nullptr);
+        b.source_ =
+            std::make_unique<source>(std::move(range), stream_function(), std::nullopt, nullptr);
         return b;
     }
-    static body stream(stream_function f) {
+    /// With a size, that is announced, and the function must write exactly so many bytes: more
+    /// are refused, and with fewer the connection is reset, so that the client sees it.
+    static body stream(stream_function f, std::optional<std::uint64_t> size = std::nullopt) {
         body b;
         b.kind_ = kind::stream;
-        b.source_ = std::make_unique<source>(file_range(), std::move(f), nullptr);
+        b.source_ = std::make_unique<source>(file_range(), std::move(f), size, nullptr);
         return b;
     }
     body(body&&) noexcept = default;
@@ -152,11 +184,12 @@ public:
     }
     /// Only for kind::file.
     const file_range& file_part() const noexcept { return source_->file; }
+    file_range& file_part() noexcept { return source_->file; }
     /// Only for kind::stream.
     stream_function& stream_part() noexcept { return source_->stream; }
-    /// Nothing for a stream.
+    /// Nothing for a stream of unknown size.
     std::optional<std::uint64_t> size() const noexcept {
-        if (kind_ == kind::stream) return std::nullopt;
+        if (kind_ == kind::stream) return source_->stream_size;
         return kind_ == kind::file ? source_->file.size() : bytes().size();
     }
 
@@ -183,6 +216,7 @@ private:
     struct source {
         file_range file;
         stream_function stream;
+        std::optional<std::uint64_t> stream_size;
         std::shared_ptr<const std::string> bytes;  // what `literal_` is a part of
     };
 

@@ -35,6 +35,17 @@ inline std::error_code make_error_code(status code) noexcept {
     return {static_cast<int>(code), status_category()};
 }
 
+class response;
+
+/// Where interim answers go; each protocol has one.
+class interim_sender {
+public:
+    virtual task<std::expected<void, error>> send_interim(const response& interim) = 0;
+
+protected:
+    ~interim_sender() = default;
+};
+
 /// A request. One that a server received lives until the body of its answer has been written, and
 /// the views that it gives live as long.
 class request {
@@ -81,6 +92,17 @@ public:
     }
 
     received_body& body() noexcept { return body_; }
+    /// The fields behind the body: `received_body::trailers`.
+    const http::fields& trailers() const noexcept { return body_.trailers(); }
+
+    /// Sends an interim answer (RFC 9110 section 15.2) before the answer of a coroutine handler:
+    /// 103 (Early Hints, RFC 8297) with its Link fields, 102, 100. A body is not sent. `interim`
+    /// must live until this has completed: give it a name. Completes when it has been handed to
+    /// the system; at once, with nothing sent, for a client of HTTP/1.0. Fails with
+    /// `invalid_argument` for other statuses and 101, with `operation_not_permitted` where it is
+    /// too late (the body of the answer is being written) or the handler is no coroutine, and when
+    /// the client is gone. Not while the body of the request is being read.
+    operation<void> inform(const response& interim) { return send_interim(this, &interim); }
 
     /// Who sent it.
     const net::address& peer() const noexcept { return *peer_; }
@@ -92,12 +114,14 @@ public:
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
     void set_body(received_body b) noexcept { body_ = b; }
+    void set_interim_sender(interim_sender* s) noexcept { interim_ = s; }
     /// Forgets everything and keeps its memory for the next.
     void clear() noexcept;
     arena& memory() noexcept { return fields_.memory(); }
 
 private:
     [[noreturn]] static void bad_number(std::string_view name);
+    static task<std::expected<void, error>> send_interim(request* req, const response* interim);
 
     template <class T>
     static T number(std::string_view text, std::string_view name) {
@@ -123,6 +147,7 @@ private:
     http::fields fields_;
     received_body body_;
     const net::address* peer_ = nullptr;
+    interim_sender* interim_ = nullptr;
     std::size_t param_count_ = 0;
     parameter params_[most_params];
 };

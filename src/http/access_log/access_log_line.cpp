@@ -116,7 +116,9 @@ public:
         first_ = false;
         return (*out_ += name) += "\":";
     }
-    void text(std::string_view name, std::string_view value) { coracle::detail::append_json_text(key(name), value.substr(0, access_log_text)); }
+    void text(std::string_view name, std::string_view value) {
+        coracle::detail::append_json_text(key(name), value.substr(0, access_log_text));
+    }
     void text_if_any(std::string_view name, std::string_view value) {
         if (!value.empty()) text(name, value);
     }

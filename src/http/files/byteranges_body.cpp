@@ -25,9 +25,11 @@ task<> write_parts(const byteranges& all, const file_range& file, body_writer& t
 
 body byteranges_of_file(byteranges all, file_range file) {
     auto owned = std::make_unique<const byteranges>(std::move(all));
-    return body::stream([owned = std::move(owned), file = std::move(file)](body_writer& to) {
+    const std::uint64_t total = owned->framing().total_size();
+    auto write = [owned = std::move(owned), file = std::move(file)](body_writer& to) {
         return write_parts(*owned, file, to);
-    });
+    };
+    return body::stream(std::move(write), total);
 }
 
 body byteranges_of_bytes(const byteranges& all, std::string_view bytes) {

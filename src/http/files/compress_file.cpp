@@ -53,8 +53,8 @@ std::expected<std::shared_ptr<const std::string>, error> compress_file(const net
     bounded_output out(*maker, static_cast<std::size_t>(size - size / 20));
     const std::unique_ptr<char[]> piece(new char[piece_size]);
     for (std::uint64_t at = 0; at != size;) {
-        const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(
-            size - at, piece_size));
+        const std::size_t wanted =
+            static_cast<std::size_t>(std::min<std::uint64_t>(size - at, piece_size));
         const auto n = file.read_at(at, {piece.get(), wanted});
         if (!n) return std::unexpected(n.error());
         if (*n != wanted) return std::unexpected(error(std::errc::io_error, "compress"));

@@ -32,8 +32,8 @@ struct found_file {
 };
 
 /// Finds what answers a query: the file or its precompressed sibling, the index, the fallback. With
-/// `lookup::cached` it fails with `resource_unavailable_try_again` where the disk is needed. May run
-/// on any thread.
+/// `lookup::cached` it fails with `resource_unavailable_try_again` where the disk is needed. May
+/// run on any thread.
 std::expected<found_file, error> find_file(const net::directory& root, const file_options& options,
                                            const file_query& q, net::lookup where);
 

@@ -77,8 +77,8 @@ std::string_view icon_of(const net::directory_entry& e) noexcept {
     if (type.starts_with("audio/")) return "audio";
     if (type.starts_with("video/")) return "video";
     for (const std::string_view part :
-         {"zip", "x-tar", "compressed", "x-xz", "zstd", "brotli", "x-7z", "rar", "x-bzip2", "debian",
-          "x-rpm", "iso9660", "x-lz", "diskimage", "java-archive"}) {
+         {"zip", "x-tar", "compressed", "x-xz", "zstd", "brotli", "x-7z", "rar", "x-bzip2",
+          "debian", "x-rpm", "iso9660", "x-lz", "diskimage", "java-archive"}) {
         if (contains(type, part) && !type.starts_with("text/")) return "archive";
     }
     for (const std::string_view part : {"text/plain", "markdown", "pdf", "msword", "document",
@@ -96,9 +96,9 @@ void append_html(std::string& out, std::string_view text) {
     while (!text.empty()) {
         const std::size_t size = coracle::detail::utf8_sequence(text);
         const char c = text.front();
-        const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ||
-                             (c == '\xc2' && size == 2 &&
-                              static_cast<unsigned char>(text[1]) < 0xa0);
+        const bool control =
+            static_cast<unsigned char>(c) < 0x20 || c == 0x7f ||
+            (c == '\xc2' && size == 2 && static_cast<unsigned char>(text[1]) < 0xa0);
         if (size == 0 || control)
             out += "\xef\xbf\xbd";
         else if (c == '&')
@@ -162,8 +162,10 @@ void append_crumbs(std::string& out, const listing& l) {
     while (!rest.empty()) {
         const std::size_t slash = rest.find('/');
         --depth;
-        if (!out.ends_with("/</bdi></a>")) out += "<span class=\"sep\">/</span>";
-        else out += ' ';
+        if (!out.ends_with("/</bdi></a>"))
+            out += "<span class=\"sep\">/</span>";
+        else
+            out += ' ';
         link(rest.substr(0, slash));
         rest.remove_prefix(slash + 1);
     }
@@ -192,8 +194,8 @@ void append_column(std::string& out, listing_order now, listing_key key, const c
     const bool descend = sorted && !now.descending;
     out += std::string("<th scope=\"col\" class=\"") + name + '"';
     if (sorted) out += now.descending ? " aria-sort=\"descending\"" : " aria-sort=\"ascending\"";
-    out += std::string("><a href=\"?sort=") + name + (descend ? "&amp;order=desc\">" : "\">") +
-           label;
+    out +=
+        std::string("><a href=\"?sort=") + name + (descend ? "&amp;order=desc\">" : "\">") + label;
     if (sorted) out += now.descending ? " \xe2\x86\x93" : " \xe2\x86\x91";
     out += "</a></th>";
 }
@@ -222,8 +224,9 @@ void append_row(std::string& out, const net::directory_entry& e) {
 std::string listing_page(const listing& l, listing_order order) {
     std::string out;
     out.reserve(8192 + l.entries.list.size() * 400);
-    out += "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>";
+    out +=
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>";
     append_html(out, l.path);
     out += "</title>\n<style>";
     out += style;
@@ -239,9 +242,10 @@ std::string listing_page(const listing& l, listing_order order) {
     append_column(out, order, listing_key::time, "time", "Modified (UTC)");
     out += "</tr></thead>\n<tbody>\n";
     if (l.beneath != 0) {
-        out += "<tr class=\"dir\"><td class=\"name\"><a href=\"../\"><svg aria-hidden=\"true\">"
-               "<use href=\"#up\"/></svg>Up</a></td><td class=\"size\"></td>"
-               "<td class=\"time\"></td></tr>\n";
+        out +=
+            "<tr class=\"dir\"><td class=\"name\"><a href=\"../\"><svg aria-hidden=\"true\">"
+            "<use href=\"#up\"/></svg>Up</a></td><td class=\"size\"></td>"
+            "<td class=\"time\"></td></tr>\n";
     }
     for (const net::directory_entry& e : l.entries.list) append_row(out, e);
     out += "</tbody>\n</table>\n</main>\n</body>\n</html>\n";

@@ -69,8 +69,8 @@ content set_file_part(response& to, representation& r, const content_range& part
         return content::set;
     }
     std::string bytes(static_cast<std::size_t>(part.size()), '\0');
-    const auto count = d == disk::wait ? r.file.read_at(part.first, bytes)
-                                       : r.file.try_read_at(part.first, bytes);
+    const auto count =
+        d == disk::wait ? r.file.read_at(part.first, bytes) : r.file.try_read_at(part.first, bytes);
     if (!count && d == disk::do_not_wait) {
         r.cold_at = part.first;
         return content::cold;

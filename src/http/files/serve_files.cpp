@@ -55,7 +55,8 @@ public:
     bool worth_trying() const noexcept { return use_.load(std::memory_order_relaxed) != use::no; }
 
     /// `path` has just been opened: it is in memory if anything is.
-    void learn(const net::directory& root, std::string_view path, net::beneath_method how) noexcept {
+    void learn(const net::directory& root, std::string_view path,
+               net::beneath_method how) noexcept {
         if (use_.load(std::memory_order_relaxed) != use::unknown) return;
         const auto again = net::open_beneath(root, path, how, net::lookup::cached);
         use_.store(again ? use::yes : use::no, std::memory_order_relaxed);

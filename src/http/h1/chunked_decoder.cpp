@@ -3,6 +3,7 @@
 #include "http/h1/field_lines.hpp"
 #include "http/h1/field_summary.hpp"
 #include "http/h1/scan_kernels.hpp"
+#include "http/message/trailer.hpp"
 
 #include <algorithm>
 
@@ -16,37 +17,6 @@ constexpr std::uint64_t free_per_chunk = 16;
 
 bool is_blank(char byte) noexcept {
     return byte == ' ' || byte == '\t';
-}
-
-// Fields that frame, route or authenticate a message, or say how to read its content, mean nothing
-// after it (RFC 9110 section 6.5.1); merged into the head by someone, they would do harm.
-bool is_forbidden(field_id id) noexcept {
-    using enum field_id;
-    switch (id) {
-        case host:
-        case content_length:
-        case transfer_encoding:
-        case connection:
-        case keep_alive:
-        case proxy_connection:
-        case te:
-        case trailer:
-        case upgrade:
-        case expect:
-        case max_forwards:
-        case range:
-        case content_encoding:
-        case content_type:
-        case content_range:
-        case authorization:
-        case proxy_authorization:
-        case www_authenticate:
-        case proxy_authenticate:
-        case cookie:
-        case set_cookie:
-        case cache_control: return true;
-        default: return false;
-    }
 }
 
 parse_error trailer_error(parse_error error) noexcept {
@@ -239,7 +209,7 @@ parse_error chunked_decoder::finish_trailers(const head_limits& limits) {
     trailer_progress_ = {};
     (void)scan_fields<vector_kernel>(trailer_bytes_, trailer_progress_, limits, &summary);
     for (const head_field& field : trailers_) {
-        if (is_forbidden(field.id)) {
+        if (!may_be_trailer(field.id)) {
             return parse_error::forbidden_trailer;
         }
     }

@@ -1,6 +1,7 @@
 // How a connection writes its answers.
 
 #include "http/h1/head_writer.hpp"
+#include "http/message/trailer.hpp"
 #include "http/server/connection.hpp"
 #include "http/server/failure.hpp"
 #include "http/server/guarded_call.hpp"
@@ -232,20 +233,61 @@ task<bool> connection::write_file(exchange& e) {
 class stream_writer final : public body_writer {
 public:
     stream_writer(connection& c, exchange& e, bool chunked) noexcept
-        : connection_(&c), exchange_(&e), chunked_(chunked) {}
+        : connection_(&c), exchange_(&e), left_(e.res.body().size()), chunked_(chunked) {}
 
     /// The head is written with the first piece: until then a 100 (Continue) may go before it, and
     /// a failure may still have an answer of its own.
     void begin() {
         if (begun_) return;
         begun_ = true;
-        connection_->write_head(*exchange_, std::nullopt, chunked_);
+        connection_->write_head(*exchange_, left_, chunked_);
     }
     bool begun() const noexcept { return begun_; }
 
+    /// Ends the body; false when less than was announced has been written.
+    bool finish() {
+        begin();
+        if (left_) return *left_ == 0;
+        if (!chunked_) return true;
+        buffer& out = connection_->output_;
+        if (!out) connection_->shard_->take_output(out);
+        const bool with_trailers = trailers_ != nullptr && may_send_trailers();
+        std::size_t bound = h1::last_chunk_size + h1::head_end_size;
+        if (with_trailers) {
+            for (const field& f : *trailers_) bound += h1::field_size(f.name, f.value);
+        }
+        out.reserve_spare(bound);
+        char* const begin = out.spare();
+        char* end = h1::write_last_chunk(begin);
+        if (with_trailers) {
+            for (const field& f : *trailers_) end = h1::write_field(end, f.name, f.value);
+        }
+        end = h1::write_head_end(end);
+        out.commit(static_cast<std::size_t>(end - begin));
+        return true;
+    }
+
 private:
+    /// RFC 9110 section 6.5.1: a client that does not ask for them may drop them unseen, which is
+    /// what a handler that announces some accepts.
+    bool may_send_trailers() const noexcept {
+        return exchange_->req.fields().has_token(field_id::te, "trailers") ||
+               exchange_->res.fields().contains(field_id::trailer);
+    }
+
+    void add_trailer(std::string_view name, std::string_view value) override {
+        if (!may_be_trailer(find_field_id(name))) {
+            throw_exception(error(std::errc::invalid_argument, "trailer").on(name));
+        }
+        if (trailers_ == nullptr) trailers_ = std::make_unique<fields>();
+        trailers_->set(name, value);
+    }
+
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
         if (piece.empty()) co_return std::expected<void, error>();
+        if (left_ && piece.size() > *left_) {
+            co_return std::unexpected(error(std::errc::message_size, "write"));
+        }
         begin();
         // The head, when it has not gone yet, leaves in the same write.
         slice pieces[4];
@@ -263,27 +305,18 @@ private:
         head.release();
         if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write"));
         exchange_->body_bytes += piece.size();
+        if (left_) *left_ -= piece.size();
         co_return std::expected<void, error>();
     }
 
     task<std::expected<void, error>> write_file_part(int fd, std::uint64_t offset,
                                                      std::uint64_t size) override {
         if (size == 0) co_return std::expected<void, error>();
+        if (left_ && size > *left_) {
+            co_return std::unexpected(error(std::errc::message_size, "write_file"));
+        }
         begin();
-        // What stands before the bytes waits for the first of them.
-        buffer& head = connection_->output_;
-        if (chunked_) {
-            char size_line[h1::chunk_header_size];
-            const char* end = h1::write_chunk_header(size_line, size);
-            if (!head) connection_->shard_->take_output(head);
-            head.append({size_line, static_cast<std::size_t>(end - size_line)});
-        }
-        bool ok = true;
-        if (!head.empty()) {
-            net::send before = connection_->stream_->send(head.view(), true);
-            ok = co_await connection_->finish_write(before);
-        }
-        head.release();
+        bool ok = co_await write_before_file(size);
         if (ok) {
             net::send_file file = connection_->stream_->send_file(fd, offset, size);
             ok = co_await connection_->finish_write(file);
@@ -294,7 +327,24 @@ private:
             ok = co_await connection_->send_all({&line_end, 1});
         }
         if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
+        if (left_) *left_ -= size;
         co_return std::expected<void, error>();
+    }
+
+    /// What stands before the bytes of a file waits for the first of them.
+    task<bool> write_before_file(std::uint64_t size) {
+        buffer& head = connection_->output_;
+        if (chunked_) {
+            char size_line[h1::chunk_header_size];
+            const char* end = h1::write_chunk_header(size_line, size);
+            if (!head) connection_->shard_->take_output(head);
+            head.append({size_line, static_cast<std::size_t>(end - size_line)});
+        }
+        if (head.empty()) co_return true;
+        net::send before = connection_->stream_->send(head.view(), true);
+        const bool ok = co_await connection_->finish_write(before);
+        head.release();
+        co_return ok;
     }
 
     task<std::expected<void, error>> send_head() override {
@@ -306,17 +356,21 @@ private:
 
     connection* connection_;
     exchange* exchange_;
+    std::optional<std::uint64_t> left_;  ///< of a body of announced size
+    std::unique_ptr<fields> trailers_;
     bool chunked_;
     bool begun_ = false;
 };
 
 task<bool> connection::write_stream(exchange& e) {
     const bool has_body = may_have_body(e);
-    const bool chunked = e.req.version() != version::http_1_0 && may_have_length(e.res.status());
-    // HTTP/1.0 knows the end of such a body only by the end of the connection.
-    if (!chunked && has_body) e.keep_alive = false;
+    const auto size = e.res.body().size();
+    const bool chunked =
+        !size && e.req.version() != version::http_1_0 && may_have_length(e.res.status());
+    // HTTP/1.0 knows the end of a body of unknown size only by the end of the connection.
+    if (!chunked && !size && has_body) e.keep_alive = false;
     if (!has_body) {
-        write_head(e, std::nullopt, chunked);
+        write_head(e, size, chunked);
         co_return co_await flush();
     }
     stream_writer writer(*this, e, chunked);
@@ -338,10 +392,10 @@ task<bool> connection::write_stream(exchange& e) {
             take_failure(e, thrown);
         co_return false;
     }
-    writer.begin();
-    if (chunked) {
-        if (!output_) shard_->take_output(output_);
-        output_.append("0\r\n\r\n");
+    if (!writer.finish()) {
+        log(log_level::error, "a streamed answer was shorter than it had announced");
+        reset_ = true;
+        co_return false;
     }
     co_return co_await flush();
 }

@@ -3,6 +3,7 @@
 #include "http/server/canonical_path.hpp"
 #include "http/server/failure.hpp"
 #include "http/server/guarded_call.hpp"
+#include "http/server/interim_writer.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 
@@ -394,6 +395,7 @@ task<bool> connection::call_and_answer(exchange& e) {
         disarm();
         // The answers to earlier requests must not wait for this one.
         flush_now();
+        const interim_writer interim(*this, e.req);
         guarded_call<response> call(std::move(e.pending), handler_context_);
         // A client that has ended its side before the handler runs did so on purpose (HTTP/1.0, a
         // shell script), and is answered; one that does so later has gone away.

@@ -39,6 +39,7 @@ public:
 
 private:
     friend class stream_writer;
+    friend class interim_writer;
     class episode;
 
     enum class phase : std::uint8_t { idle, head, body, handler, write, linger };

@@ -2,6 +2,7 @@
 
 #include "http/h1/parse_error.hpp"
 
+#include <coracle/http/coding.hpp>
 #include <coracle/http/request.hpp>
 
 namespace coracle::http::detail {
@@ -16,6 +17,11 @@ status status_of(const error& e) noexcept {
     if (e.code().category() == status_category()) return static_cast<status>(e.code().value());
     if (e.code().category() == h1::parse_error_category()) {
         return h1::status_for(static_cast<h1::parse_error>(e.code().value()));
+    }
+    if (e.code().category() == coding_category()) {
+        const bool large =
+            e.code() == coding_error::too_large || e.code() == coding_error::ratio_exceeded;
+        return large ? status::content_too_large : status::bad_request;
     }
     if (e.operation() == "body" && (e == std::errc::timed_out || e == errc::too_slow)) {
         return status::request_timeout;

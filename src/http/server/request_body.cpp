@@ -2,6 +2,8 @@
 
 #include "http/server/connection.hpp"
 
+#include <coracle/http/coding.hpp>
+
 namespace coracle::http::detail {
 
 void request_body::begin(connection& c, h1::body_framing framing, std::uint64_t length,
@@ -13,6 +15,7 @@ void request_body::begin(connection& c, h1::body_framing framing, std::uint64_t 
     received_ = 0;
     lent_ = 0;
     broken_ = false;
+    trailers_.reset();
     waited_ = duration::zero();
     patience_ = c.owner().options().timeouts.body;
     if (framing == h1::body_framing::chunked) {
@@ -47,6 +50,25 @@ std::expected<std::string_view, error> request_body::counted(std::string_view pi
     return refuse(make_error_code(status::content_too_large));
 }
 
+void request_body::keep_trailers() {
+    const auto& received = decoder_.trailers();
+    if (received.empty()) return;
+    trailers_ = std::make_unique<fields>();
+    trailers_->adopt(received.data(), received.size());
+}
+
+void request_body::refused(std::error_code why) noexcept {
+    using counters = server_counters;
+    auto counter = &counters::undecodable;
+    if (why == coding_error::too_large)
+        counter = &counters::decoded_too_large;
+    else if (why == coding_error::ratio_exceeded)
+        counter = &counters::decoded_ratio;
+    connection_->owner().count(counter);
+    connection_->body_is_broken();
+    broken_ = true;
+}
+
 std::expected<std::string_view, error> request_body::next_of_length() {
     std::string_view piece = connection_->input().view();
     if (piece.size() > left_) piece = piece.substr(0, left_);
@@ -67,6 +89,7 @@ std::expected<std::string_view, error> request_body::next_of_chunks() {
             case h1::chunk_status::end:
                 input.consume(e.consumed);
                 framing_ = h1::body_framing::none;
+                keep_trailers();
                 return std::string_view();
             case h1::chunk_status::need_more: input.consume(e.consumed); break;
             case h1::chunk_status::error:

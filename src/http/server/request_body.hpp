@@ -3,6 +3,7 @@
 #include "http/h1/chunked_decoder.hpp"
 
 #include <coracle/http/body.hpp>
+#include <coracle/http/fields.hpp>
 #include <coracle/runtime/clock.hpp>
 
 namespace coracle::http::detail {
@@ -21,6 +22,8 @@ public:
 
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
+    const fields* trailers() const noexcept override { return trailers_.get(); }
+    void refused(std::error_code why) noexcept override;
 
     /// Whether all of it has been taken off the connection.
     bool complete() const noexcept { return framing_ == h1::body_framing::none; }
@@ -45,6 +48,7 @@ private:
     std::expected<std::string_view, error> next_piece();
     std::expected<std::string_view, error> next_of_length();
     std::expected<std::string_view, error> next_of_chunks();
+    void keep_trailers();
     std::unexpected<error> refuse(std::error_code why);
     std::expected<std::string_view, error> counted(std::string_view piece);
 
@@ -59,6 +63,7 @@ private:
     duration waited_{};
     duration patience_{};
     h1::chunked_decoder decoder_;
+    std::unique_ptr<fields> trailers_;  ///< views into the decoder
 };
 
 }  // namespace coracle::http::detail

@@ -1,0 +1,198 @@
+// brotli (RFC 7932).
+
+#include "http/coding/decoder.hpp"
+#include "http/coding/encoder.hpp"
+
+#include <brotli/decode.h>
+#include <brotli/encode.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace coracle::http::detail {
+namespace {
+
+constexpr std::uint32_t quality = 5;
+constexpr int window_bits = 16;
+
+/// Memory for one brotli encoder at a time, which knows no reset: what one gives back is what the
+/// next one asks for.
+class block_cache {
+public:
+    block_cache() = default;
+    ~block_cache() {
+        for (const block& b : free_) std::free(b.memory);
+    }
+    block_cache(const block_cache&) = delete;
+    block_cache& operator=(const block_cache&) = delete;
+
+    static void* allocate(void* self, std::size_t size) noexcept {
+        return static_cast<block_cache*>(self)->take(size);
+    }
+    static void release(void* self, void* memory) noexcept {
+        if (memory != nullptr) static_cast<block_cache*>(self)->give_back(memory);
+    }
+
+private:
+    struct block {
+        std::size_t size;
+        void* memory;
+    };
+    static constexpr std::size_t most_kept = 2 * 1024 * 1024;
+    /// In front of the memory, its size; as far as alignment asks for.
+    static constexpr std::size_t header = alignof(std::max_align_t);
+
+    void* take(std::size_t size) noexcept {
+        auto best = free_.end();
+        for (auto b = free_.begin(); b != free_.end(); ++b) {
+            if (b->size >= size && b->size / 2 <= size &&
+                (best == free_.end() || b->size < best->size)) {
+                best = b;
+            }
+        }
+        if (best == free_.end()) return fresh(size);
+        void* const memory = best->memory;
+        kept_ -= best->size;
+        free_.erase(best);
+        return static_cast<char*>(memory) + header;
+    }
+
+    static void* fresh(std::size_t size) noexcept {
+        void* const memory = std::malloc(header + size);
+        if (memory == nullptr) return nullptr;
+        ::new (memory) std::size_t(size);
+        return static_cast<char*>(memory) + header;
+    }
+
+    void give_back(void* shown) noexcept {
+        void* const memory = static_cast<char*>(shown) - header;
+        const std::size_t size = *static_cast<std::size_t*>(memory);
+        if (kept_ + size > most_kept || free_.size() == free_.capacity()) {
+            std::free(memory);
+            return;
+        }
+        kept_ += size;
+        free_.push_back({size, memory});
+    }
+
+    static std::vector<block> room_for_some() {
+        std::vector<block> blocks;
+        blocks.reserve(32);
+        return blocks;
+    }
+
+    std::vector<block> free_ = room_for_some();
+    std::size_t kept_ = 0;
+};
+
+BrotliEncoderOperation operation_of(encode_action action) noexcept {
+    switch (action) {
+        case encode_action::flush: return BROTLI_OPERATION_FLUSH;
+        case encode_action::finish: return BROTLI_OPERATION_FINISH;
+        case encode_action::process: break;
+    }
+    return BROTLI_OPERATION_PROCESS;
+}
+
+/// A window that holds the content, or the largest that we take.
+std::uint32_t window_for(std::uint64_t size) noexcept {
+    return static_cast<std::uint32_t>(std::clamp(static_cast<int>(std::bit_width(size + 16)),
+                                                 BROTLI_MIN_WINDOW_BITS, window_bits));
+}
+
+class brotli_encoder final : public encoder {
+public:
+    ~brotli_encoder() override { end(); }
+
+    void begin(std::optional<std::uint64_t> size) override {
+        end();
+        state_ =
+            BrotliEncoderCreateInstance(&block_cache::allocate, &block_cache::release, &cache_);
+        if (state_ == nullptr) throw std::bad_alloc();
+        BrotliEncoderSetParameter(state_, BROTLI_PARAM_QUALITY, quality);
+        BrotliEncoderSetParameter(state_, BROTLI_PARAM_LGWIN,
+                                  window_for(size.value_or(UINT32_MAX)));
+        if (!size) return;
+        const std::uint64_t hint = std::min<std::uint64_t>(*size, 1U << 30);
+        BrotliEncoderSetParameter(state_, BROTLI_PARAM_SIZE_HINT, static_cast<std::uint32_t>(hint));
+    }
+
+    encode_result encode(std::string_view in, std::span<char> out, encode_action action) override {
+        std::size_t left = in.size();
+        std::size_t room = out.size();
+        auto* next_in = reinterpret_cast<const std::uint8_t*>(in.data());
+        auto* next_out = reinterpret_cast<std::uint8_t*>(out.data());
+        if (BrotliEncoderCompressStream(state_, operation_of(action), &left, &next_in, &room,
+                                        &next_out, nullptr) == BROTLI_FALSE) {
+            throw std::bad_alloc();  // the only way that it fails when called in order
+        }
+        encode_result r{in.size() - left, out.size() - room, left == 0};
+        if (action == encode_action::flush)
+            r.done = r.done && BrotliEncoderHasMoreOutput(state_) == BROTLI_FALSE;
+        else if (action == encode_action::finish)
+            r.done = BrotliEncoderIsFinished(state_) == BROTLI_TRUE;
+        return r;
+    }
+
+private:
+    void end() noexcept {
+        if (state_ != nullptr) BrotliEncoderDestroyInstance(std::exchange(state_, nullptr));
+    }
+
+    block_cache cache_;
+    BrotliEncoderState* state_ = nullptr;
+};
+
+class brotli_decoder final : public decoder_engine {
+public:
+    brotli_decoder() : state_(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr)) {
+        if (state_ == nullptr) throw std::bad_alloc();
+        BrotliDecoderSetParameter(state_, BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
+    }
+    ~brotli_decoder() override { BrotliDecoderDestroyInstance(state_); }
+    brotli_decoder(const brotli_decoder&) = delete;
+    brotli_decoder& operator=(const brotli_decoder&) = delete;
+
+    decode_result decode(std::string_view in, std::span<char> out) override {
+        if (complete()) {
+            return {0, 0, in.empty() ? coding_error::none : coding_error::trailing_data};
+        }
+        std::size_t left = in.size();
+        std::size_t room = out.size();
+        auto* next_in = reinterpret_cast<const std::uint8_t*>(in.data());
+        auto* next_out = reinterpret_cast<std::uint8_t*>(out.data());
+        const BrotliDecoderResult status =
+            BrotliDecoderDecompressStream(state_, &left, &next_in, &room, &next_out, nullptr);
+        decode_result r{in.size() - left, out.size() - room, coding_error::none};
+        if (status == BROTLI_DECODER_RESULT_ERROR)
+            r.error = coding_error::corrupt;
+        else if (status == BROTLI_DECODER_RESULT_SUCCESS && left != 0)
+            r.error = coding_error::trailing_data;
+        return r;
+    }
+
+    bool complete() const noexcept override {
+        return BrotliDecoderIsFinished(state_) == BROTLI_TRUE;
+    }
+
+private:
+    BrotliDecoderState* state_;
+};
+
+}  // namespace
+
+std::unique_ptr<encoder> make_brotli_encoder() {
+    auto made = std::make_unique<brotli_encoder>();
+    made->begin(std::nullopt);
+    return made;
+}
+
+std::unique_ptr<decoder_engine> make_brotli_decoder() {
+    return std::make_unique<brotli_decoder>();
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <coracle/http/coding.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace coracle::http::detail {
+
+/// What an encoder is to do with what it has been given.
+enum class encode_action : std::uint8_t {
+    process,  ///< may hold bytes back for the sake of the ratio
+    flush,    ///< all that was given becomes decodable by the peer
+    finish,   ///< the content ends
+};
+
+struct encode_result {
+    std::size_t consumed = 0;
+    std::size_t produced = 0;
+    /// Whether the action is complete; else call again with the rest of the input, more room and
+    /// the same action.
+    bool done = false;
+};
+
+/// Encodes one content after another, piece by piece, into memory that the caller gives. Keeps its
+/// own memory from one content to the next. Not thread-safe; may move between threads.
+///
+/// What one holds (tests/unit/http/coding/memory_test.cpp): gzip and deflate (level 6, window
+/// 32 KiB) 262 KiB, brotli (quality 5, window 64 KiB) 1.7 MiB, zstd (level 3, window 256 KiB)
+/// 1.3 MiB. Contents of a known smaller size take less with brotli and zstd.
+class encoder {
+public:
+    /// What `out` has at least: a flush needs a few bytes in one piece.
+    static constexpr std::size_t least_room = 64;
+
+    virtual ~encoder() = default;
+    /// Forgets what it was doing and starts a content, whose size may be known: its end is then to
+    /// come after so many bytes.
+    virtual void begin(std::optional<std::uint64_t> size) = 0;
+    virtual encode_result encode(std::string_view in, std::span<char> out,
+                                 encode_action action) = 0;
+};
+
+/// One for any coding but identity. Throws std::bad_alloc.
+std::unique_ptr<encoder> make_encoder(content_coding coding);
+
+std::unique_ptr<encoder> make_zlib_encoder(content_coding coding);
+std::unique_ptr<encoder> make_brotli_encoder();
+std::unique_ptr<encoder> make_zstd_encoder();
+
+}  // namespace coracle::http::detail

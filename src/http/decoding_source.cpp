@@ -1,0 +1,40 @@
+#include "http/decoding_source.hpp"
+
+#include "http/encoding_writer.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+
+namespace coracle::http::detail {
+
+std::unexpected<error> decoding_source::fail(coding_error why) noexcept {
+    const std::error_code code = make_error_code(why);
+    encoded_.refuse(code);
+    return std::unexpected(error(code, "body", phase::receive));
+}
+
+task<std::expected<std::string_view, error>> decoding_source::read() {
+    for (;;) {
+        if (since_yield_ >= coded_at_once) {
+            since_yield_ = 0;
+            auto turn = co_await as_result(yield());
+            if (!turn) co_return std::unexpected(std::move(turn).error());
+        }
+        const decode_result r = decoder_.decode(in_, {room_.get(), room_size});
+        if (r.error != coding_error::none) co_return fail(r.error);
+        in_.remove_prefix(r.consumed);
+        since_yield_ += r.consumed + r.produced;
+        if (r.produced != 0) co_return std::string_view(room_.get(), r.produced);
+        if (!in_.empty()) continue;
+        if (encoded_.ended()) {
+            const coding_error end = decoder_.finish();
+            if (end != coding_error::none) co_return fail(end);
+            co_return std::string_view();
+        }
+        auto reading = encoded_.read();
+        auto piece = co_await as_result(reading);
+        if (!piece) co_return std::unexpected(std::move(piece).error());
+        in_ = *piece;
+    }
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,126 @@
+#include "http/decoding_source.hpp"
+#include "http/message/token.hpp"
+
+#include <coracle/http/compress.hpp>
+
+#include <algorithm>
+
+namespace coracle::http {
+namespace {
+
+using detail::decoding_source;
+
+/// The decoders of one request's body, which has them for its source as long as this lives.
+class decoded_body {
+public:
+    decoded_body(request& req, const std::vector<content_coding>& codings,
+                 const decoding_limits& limits)
+        : request_(&req) {
+        // The last one was applied last (RFC 9110 section 8.4).
+        for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
+            sources_.push_back(std::make_unique<decoding_source>(req.body(), *coding, limits));
+            req.set_body(received_body(sources_.back().get()));
+        }
+        req.fields().remove("Content-Encoding");
+        req.fields().remove("Content-Length");
+    }
+    ~decoded_body() { request_->set_body(received_body()); }
+    decoded_body(const decoded_body&) = delete;
+    decoded_body& operator=(const decoded_body&) = delete;
+
+private:
+    request* request_;
+    std::vector<std::unique_ptr<decoding_source>> sources_;
+};
+
+/// A stream may read the body of the request while it is written: it keeps the decoders then.
+void keep_with_stream(response& r, std::unique_ptr<decoded_body> decoded) {
+    if (r.body().type() != body::kind::stream) return;
+    const auto size = r.body().size();
+    const std::string_view type = r.default_type();
+    auto inner = std::move(r.body().stream_part());
+    r.set_body(body::stream([inner = std::move(inner), decoded = std::move(decoded)](
+                                body_writer& out) mutable { return inner(out); },
+                            size),
+               type);
+}
+
+task<response> answer_later(task<response> pending, std::unique_ptr<decoded_body> decoded) {
+    response r = co_await std::move(pending);
+    keep_with_stream(r, std::move(decoded));
+    co_return std::move(r);
+}
+
+/// The codings of a request in the order in which they were applied; false when one is not
+/// accepted, or when there are too many.
+bool read_codings(const fields& all, const decompress_options& options,
+                  std::vector<content_coding>& out) {
+    for (const field& f : all) {
+        if (f.id != field_id::content_encoding) continue;
+        std::string_view rest = f.value;
+        while (!rest.empty()) {
+            const std::size_t comma = rest.find(',');
+            const std::string_view name = trim_ows(rest.substr(0, comma));
+            rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+            if (name.empty()) continue;
+            const auto coding = find_content_coding(name);
+            if (coding == content_coding::identity) continue;
+            if (!coding || std::ranges::find(options.codings, *coding) == options.codings.end() ||
+                out.size() == options.limits.codings) {
+                return false;
+            }
+            out.push_back(*coding);
+        }
+    }
+    return true;
+}
+
+response not_accepted(const decompress_options& options) {
+    std::string accepted;
+    for (const content_coding coding : options.codings) {
+        if (!accepted.empty()) accepted += ", ";
+        accepted += to_string(coding);
+    }
+    response r(status::unsupported_media_type, "the content coding is not supported\n");
+    r.set("Accept-Encoding", accepted.empty() ? "identity" : accepted);
+    return r;
+}
+
+class decompressing_handler final : public handler::implementation {
+public:
+    decompressing_handler(handler inner, std::shared_ptr<const decompress_options> options) noexcept
+        : inner_(std::move(inner)), options_(std::move(options)) {}
+
+    bool call(request& req, response& answer, task<response>& pending) const override {
+        if (req.body().ended() || !req.fields().contains(field_id::content_encoding)) {
+            return inner_.call(req, answer, pending);
+        }
+        std::vector<content_coding> codings;
+        if (!read_codings(req.fields(), *options_, codings)) {
+            answer = not_accepted(*options_);
+            return true;
+        }
+        auto decoded = std::make_unique<decoded_body>(req, codings, options_->limits);
+        if (inner_.call(req, answer, pending)) {
+            keep_with_stream(answer, std::move(decoded));
+            return true;
+        }
+        pending = answer_later(std::move(pending), std::move(decoded));
+        return false;
+    }
+
+private:
+    handler inner_;
+    std::shared_ptr<const decompress_options> options_;
+};
+
+}  // namespace
+
+decompress::decompress(decompress_options options)
+    : options_(std::make_shared<const decompress_options>(std::move(options))) {}
+
+handler decompress::operator()(handler inner) const {
+    return handler(std::make_shared<decompressing_handler>(std::move(inner), options_));
+}
+
+}  // namespace coracle::http

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <coracle/http/field_id.hpp>
+
+namespace coracle::http {
+
+/// Whether a field may stand behind a body: not those that frame or route a message, control how
+/// it is answered, authenticate, or say how its content is to be read (RFC 9110 section 6.5.1).
+[[nodiscard]] bool may_be_trailer(field_id id) noexcept;
+
+}  // namespace coracle::http

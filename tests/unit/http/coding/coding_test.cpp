@@ -1,0 +1,283 @@
+#include "http/coding/decoder.hpp"
+#include "http/coding/encoder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+using namespace coracle::http;
+using coracle::http::detail::decoder;
+using coracle::http::detail::encode_action;
+using coracle::http::detail::encoder;
+using coracle::http::detail::make_encoder;
+
+namespace {
+
+constexpr content_coding codings[] = {content_coding::gzip, content_coding::deflate,
+                                      content_coding::brotli, content_coding::zstd};
+
+std::string name_of(const testing::TestParamInfo<content_coding>& info) {
+    return std::string(to_string(info.param));
+}
+
+class every_coding : public testing::TestWithParam<content_coding> {};
+INSTANTIATE_TEST_SUITE_P(all, every_coding, testing::ValuesIn(codings), name_of);
+
+void encode(encoder& e, std::string_view in, encode_action action, std::string& out,
+            std::size_t room = 4096) {
+    std::string piece(room, '\0');
+    for (;;) {
+        const auto r = e.encode(in, piece, action);
+        out.append(piece, 0, r.produced);
+        in.remove_prefix(r.consumed);
+        if (r.done) return;
+    }
+}
+
+std::string encoded(content_coding coding, std::string_view in, std::size_t step = SIZE_MAX) {
+    const auto e = make_encoder(coding);
+    std::string out;
+    for (; in.size() > step; in.remove_prefix(step)) {
+        encode(*e, in.substr(0, step), encode_action::process, out);
+    }
+    encode(*e, in, encode_action::finish, out);
+    return out;
+}
+
+struct decoded {
+    std::string bytes;
+    coding_error error = coding_error::none;
+};
+
+/// What has come of `in` so far, given in pieces of `step` with `room` for each step out.
+coding_error feed(decoder& d, std::string_view in, std::string& out, std::size_t step = SIZE_MAX,
+                  std::size_t room = 4096) {
+    std::string piece(room, '\0');
+    while (!in.empty()) {
+        std::string_view some = in.substr(0, step);
+        in.remove_prefix(some.size());
+        for (bool full = true; full || !some.empty();) {
+            const auto r = d.decode(some, piece);
+            if (r.error != coding_error::none) return r.error;
+            out.append(piece, 0, r.produced);
+            some.remove_prefix(r.consumed);
+            full = r.produced == piece.size();
+        }
+    }
+    return coding_error::none;
+}
+
+decoded decode(content_coding coding, std::string_view in, std::size_t step = SIZE_MAX,
+               std::size_t room = 4096, const decoding_limits& limits = {}) {
+    decoder d(coding, limits);
+    decoded all;
+    all.error = feed(d, in, all.bytes, step, room);
+    if (all.error == coding_error::none) all.error = d.finish();
+    return all;
+}
+
+std::string text_of(std::size_t size) {
+    std::string text;
+    std::mt19937_64 random(size);
+    while (text.size() < size) text += "{\"id\": " + std::to_string(random() % 1000) + "}, ";
+    text.resize(size);
+    return text;
+}
+
+std::string noise_of(std::size_t size) {
+    std::string bytes(size, '\0');
+    std::mt19937_64 random(size);
+    for (char& c : bytes) c = static_cast<char>(random());
+    return bytes;
+}
+
+std::string raw_deflate(std::string_view text) {
+    const std::string zlib = encoded(content_coding::deflate, text);
+    return zlib.substr(2, zlib.size() - 6);  // without header and checksum
+}
+
+}  // namespace
+
+TEST_P(every_coding, gives_back_what_it_was_given) {
+    for (const std::size_t size : {0UZ, 1UZ, 2UZ, 100UZ, 65'536UZ, 1'000'003UZ}) {
+        for (const std::string& in : {text_of(size), noise_of(size), std::string(size / 4, 'a')}) {
+            const std::string out = encoded(GetParam(), in, 50'000);
+            const decoded back = decode(GetParam(), out);
+            EXPECT_EQ(back.error, coding_error::none) << size;
+            EXPECT_TRUE(back.bytes == in) << size;
+        }
+    }
+}
+
+TEST_P(every_coding, makes_text_much_smaller) {
+    EXPECT_LT(encoded(GetParam(), text_of(100'000)).size(), 25'000U);
+}
+
+TEST_P(every_coding, decodes_the_same_however_it_is_cut) {
+    const std::string in = text_of(20'000);
+    const std::string out = encoded(GetParam(), in, 3000);
+    for (const std::size_t step : {1UZ, 2UZ, 3UZ, 1000UZ}) {
+        for (const std::size_t room : {1UZ, 7UZ, 100'000UZ}) {
+            const decoded back = decode(GetParam(), out, step, room);
+            EXPECT_EQ(back.error, coding_error::none);
+            EXPECT_TRUE(back.bytes == in) << step << ' ' << room;
+        }
+    }
+}
+
+TEST_P(every_coding, shows_what_was_flushed) {
+    const auto e = make_encoder(GetParam());
+    decoder d(GetParam());
+    std::string all;
+    for (int i = 0; i != 50; ++i) {
+        const std::string event = "data: " + std::to_string(i) + "\n\n";
+        std::string out;
+        encode(*e, event, encode_action::flush, out, encoder::least_room);
+        std::string back;
+        EXPECT_EQ(feed(d, out, back), coding_error::none);
+        EXPECT_EQ(back, event);
+    }
+    EXPECT_EQ(d.finish(), coding_error::truncated);
+    std::string end;
+    encode(*e, {}, encode_action::finish, end);
+    std::string back;
+    EXPECT_EQ(feed(d, end, back), coding_error::none);
+    EXPECT_EQ(d.finish(), coding_error::none);
+    EXPECT_EQ(back, "");
+}
+
+TEST_P(every_coding, begins_anew_in_the_midst_of_a_content) {
+    const auto e = make_encoder(GetParam());
+    std::string lost;
+    encode(*e, text_of(70'000), encode_action::process, lost);
+    for (const auto size : {std::optional<std::uint64_t>(5), std::optional<std::uint64_t>()}) {
+        e->begin(size);
+        std::string out;
+        encode(*e, "hello", encode_action::finish, out);
+        EXPECT_EQ(decode(GetParam(), out).bytes, "hello");
+    }
+}
+
+TEST_P(every_coding, tells_a_content_that_is_cut_short) {
+    const std::string out = encoded(GetParam(), text_of(5000));
+    for (const std::size_t size : {0UZ, 1UZ, 5UZ, out.size() / 2, out.size() - 1}) {
+        EXPECT_EQ(decode(GetParam(), out.substr(0, size)).error, coding_error::truncated) << size;
+    }
+}
+
+TEST_P(every_coding, tells_what_follows_its_end) {
+    const std::string out = encoded(GetParam(), text_of(5000)) + "GET / HTTP/1.1";
+    for (const std::size_t step : {1UZ, 1000UZ, SIZE_MAX}) {
+        EXPECT_EQ(decode(GetParam(), out, step).error, coding_error::trailing_data) << step;
+    }
+}
+
+TEST_P(every_coding, tells_what_is_corrupt) {
+    std::string out = encoded(GetParam(), text_of(5000));
+    for (std::size_t i = out.size() / 2; i != out.size() / 2 + 20; ++i) out[i] = '\xff';
+    const coding_error error = decode(GetParam(), out).error;
+    // Damage within the data may also look like a content that goes on.
+    EXPECT_TRUE(error == coding_error::corrupt || error == coding_error::truncated);
+    EXPECT_NE(decode(GetParam(), std::string(100, '\xff')).error, coding_error::none);
+}
+
+TEST_P(every_coding, keeps_to_the_size_that_it_may_have) {
+    const std::string out = encoded(GetParam(), text_of(10'000));
+    const auto within = [&](std::uint64_t limit) {
+        decoding_limits limits;
+        limits.decoded = limit;
+        return decode(GetParam(), out, SIZE_MAX, 4096, limits).error;
+    };
+    EXPECT_EQ(within(10'001), coding_error::none);
+    EXPECT_EQ(within(10'000), coding_error::none);
+    EXPECT_EQ(within(9'999), coding_error::too_large);
+    EXPECT_EQ(within(4'096), coding_error::too_large);
+    EXPECT_EQ(within(0), coding_error::too_large);
+}
+
+TEST_P(every_coding, keeps_to_the_ratio_that_it_may_have) {
+    const std::string in(100'000, 'a');
+    const std::string out = encoded(GetParam(), in);
+    const auto within = [&](std::size_t ratio, std::uint64_t from) {
+        decoding_limits limits;
+        limits.ratio = static_cast<std::uint32_t>(ratio);
+        limits.ratio_from = from;
+        return decode(GetParam(), out, SIZE_MAX, 1000, limits).error;
+    };
+    const std::size_t ratio = in.size() / out.size();
+    EXPECT_EQ(within(in.size(), 0), coding_error::none);
+    EXPECT_EQ(within(ratio / 2, 0), coding_error::ratio_exceeded);
+    EXPECT_EQ(within(1, in.size()), coding_error::none);
+    EXPECT_EQ(within(1, in.size() - 1), coding_error::ratio_exceeded);
+}
+
+TEST_P(every_coding, keeps_its_error) {
+    decoder d(GetParam());
+    std::string out;
+    EXPECT_NE(feed(d, std::string(100, '\xff'), out), coding_error::none);
+    EXPECT_EQ(feed(d, encoded(GetParam(), "hello"), out), d.finish());
+    EXPECT_NE(d.finish(), coding_error::none);
+}
+
+TEST(gzip, may_have_several_members) {
+    const std::string two =
+        encoded(content_coding::gzip, "one ") + encoded(content_coding::gzip, "two");
+    for (const std::size_t step : {1UZ, 7UZ, SIZE_MAX}) {
+        const decoded back = decode(content_coding::gzip, two, step);
+        EXPECT_EQ(back.error, coding_error::none);
+        EXPECT_EQ(back.bytes, "one two");
+    }
+    EXPECT_EQ(decode(content_coding::gzip, two + '\x1f').error, coding_error::truncated);
+}
+
+TEST(zstd, may_have_several_frames) {
+    const std::string two =
+        encoded(content_coding::zstd, "one ") + encoded(content_coding::zstd, "two");
+    for (const std::size_t step : {1UZ, 7UZ, SIZE_MAX}) {
+        const decoded back = decode(content_coding::zstd, two, step);
+        EXPECT_EQ(back.error, coding_error::none);
+        EXPECT_EQ(back.bytes, "one two");
+    }
+}
+
+TEST(zstd, may_not_ask_for_a_window_beyond_8_MiB) {
+    // The head of a frame: magic, no single segment, the window descriptor; then a raw block that
+    // ends it, of one byte (RFC 8878 section 3.1.1).
+    const auto frame = [](unsigned exponent, unsigned mantissa) {
+        const std::string magic = "\x28\xb5\x2f\xfd";
+        const char window = static_cast<char>(exponent << 3 | mantissa);
+        return magic + '\0' + window + '\x09' + std::string(2, '\0') + 'x';
+    };
+    EXPECT_EQ(decode(content_coding::zstd, frame(12, 0)).bytes, "x");
+    EXPECT_EQ(decode(content_coding::zstd, frame(13, 0)).bytes, "x");  // 2^(10 + 13)
+    EXPECT_EQ(decode(content_coding::zstd, frame(13, 1)).error, coding_error::corrupt);
+    EXPECT_EQ(decode(content_coding::zstd, frame(14, 0)).error, coding_error::corrupt);
+}
+
+TEST(brotli, may_not_ask_for_a_large_window) {
+    // 0x11 begins the form of large windows, which RFC 7932 reserves.
+    EXPECT_EQ(decode(content_coding::brotli, "\x11\x1e\x00\x00\x00").error, coding_error::corrupt);
+}
+
+TEST(deflate, is_also_read_without_its_header) {
+    for (const std::size_t size : {0UZ, 1UZ, 2UZ, 100UZ, 100'000UZ}) {
+        for (const std::string& in : {text_of(size), noise_of(size)}) {
+            for (const std::size_t step : {1UZ, 2UZ, SIZE_MAX}) {
+                const decoded back = decode(content_coding::deflate, raw_deflate(in), step, 1);
+                EXPECT_EQ(back.error, coding_error::none) << size;
+                EXPECT_TRUE(back.bytes == in) << size;
+            }
+        }
+    }
+}
+
+TEST(content_coding, has_its_registered_name) {
+    EXPECT_EQ(to_string(content_coding::brotli), "br");
+    EXPECT_EQ(find_content_coding("BR"), content_coding::brotli);
+    EXPECT_EQ(find_content_coding("x-gzip"), content_coding::gzip);
+    EXPECT_EQ(find_content_coding("identity"), content_coding::identity);
+    EXPECT_EQ(find_content_coding("compress"), std::nullopt);
+    EXPECT_EQ(find_content_coding(""), std::nullopt);
+}

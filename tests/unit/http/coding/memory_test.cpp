@@ -1,0 +1,89 @@
+// What an encoder and a decoder hold, by the account of the C library (which says nothing under a
+// sanitizer).
+
+#include "http/coding/decoder.hpp"
+#include "http/coding/encoder.hpp"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+using namespace coracle::http;
+using namespace coracle::http::detail;
+
+namespace {
+
+std::size_t held() {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/// Text that never repeats far, so that every table fills.
+std::string piece_of_text(std::mt19937_64& random) {
+    std::string text;
+    while (text.size() < 64 * 1024) text += "word" + std::to_string(random() % 20'000) + ' ';
+    text.resize(64 * 1024);
+    return text;
+}
+
+/// 4 MiB as they are encoded, and the most KiB that the encoder holds meanwhile.
+std::size_t encode(content_coding coding, std::string& all) {
+    std::mt19937_64 random(1);
+    std::string out(128 * 1024, '\0');
+    all.reserve(8 * 1024 * 1024);
+    std::size_t most = 0;
+    const std::size_t before = held();
+    const auto e = make_encoder(coding);
+    e->begin(std::nullopt);
+    for (int i = 0; i != 64; ++i) {
+        {
+            const std::string text = piece_of_text(random);
+            const auto action = i == 63 ? encode_action::finish : encode_action::flush;
+            const auto r = e->encode(text, out, action);
+            EXPECT_TRUE(r.done);
+            all.append(out, 0, r.produced);
+        }
+        most = std::max(most, held() - before);
+    }
+    return most / 1024;
+}
+
+/// The most KiB that the decoder holds.
+std::size_t decode(content_coding coding, std::string_view in) {
+    std::string back(64 * 1024, '\0');
+    std::size_t most = 0;
+    const std::size_t before = held();
+    decoder d(coding);
+    for (bool full = true; full || !in.empty();) {
+        const auto r = d.decode(in, back);
+        EXPECT_EQ(r.error, coding_error::none);
+        in.remove_prefix(r.consumed);
+        full = r.produced == back.size();
+        most = std::max(most, held() - before);
+    }
+    EXPECT_EQ(d.finish(), coding_error::none);
+    return most / 1024;
+}
+
+void expect_held(content_coding coding, std::size_t encoder_kib, std::size_t decoder_kib) {
+    std::string all;
+    EXPECT_LE(encode(coding, all), encoder_kib);
+    EXPECT_LE(decode(coding, all), decoder_kib);
+}
+
+}  // namespace
+
+TEST(an_encoder_and_a_decoder, of_gzip_hold_what_is_said) {
+    expect_held(content_coding::gzip, 270, 48);
+}
+
+TEST(an_encoder_and_a_decoder, of_brotli_hold_what_is_said) {
+    expect_held(content_coding::brotli, 1900, 600);
+}
+
+TEST(an_encoder_and_a_decoder, of_zstd_hold_what_is_said) {
+    expect_held(content_coding::zstd, 1350, 800);
+}
