@@ -49,7 +49,8 @@ void sort_listing(net::directory_entries& entries, listing_order order) {
         if (order.by == listing_key::time && x.modified_ns != y.modified_ns) {
             return x.modified_ns < y.modified_ns;
         }
-        return compare_names(x.name, y.name) < 0;
+        const int names = compare_names(a.name, b.name);
+        return order.by == listing_key::name && order.descending ? names > 0 : names < 0;
     };
     std::sort(entries.list.begin(), entries.list.end(), before);
 }

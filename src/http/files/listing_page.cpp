@@ -40,7 +40,7 @@ svg{flex:none;width:1.25rem;height:1.25rem;margin-top:.125rem;fill:none;stroke:v
 tbody tr:hover{background:var(--hover)}
 @media(max-width:40rem){
 main{padding:1rem .75rem 2rem}
-table,tbody{display:block}
+table,thead,tbody{display:block}
 thead tr,tbody tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1px solid var(--line);padding:.5rem .25rem}
 th,td{border:0;padding:0}
 th.size,td.size,th.time,td.time{width:auto}
@@ -179,9 +179,11 @@ void append_summary(std::string& out, const listing& l) {
         bytes += e.size;
     }
     const std::size_t files = l.entries.list.size() - directories;
-    out += "<p>" + count_of(directories, "directory", "directories") + ", " +
-           count_of(files, "file", "files");
-    if (files != 0) out += ", " + human_size(bytes);
+    out += "<p>";
+    if (l.entries.list.empty()) out += "Nothing is in here.";
+    if (directories != 0) out += count_of(directories, "directory", "directories");
+    if (directories != 0 && files != 0) out += ", ";
+    if (files != 0) out += count_of(files, "file", "files") + ", " + human_size(bytes);
     out += "</p>\n";
     if (!l.entries.truncated) return;
     out += "<p class=\"note\">There are more: only " + std::to_string(l.limit) +
