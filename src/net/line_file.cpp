@@ -98,7 +98,8 @@ struct line_file::state {
     }
 
     void notify(const detail::line_ring& r) noexcept {
-        // Against the fence of `sleep`: either the thread sees the line, or we see it asleep.
+        // Against the fence of `wait_for_work`: either the thread sees the line, or we see it
+        // asleep.
         std::atomic_thread_fence(std::memory_order_seq_cst);
         const std::uint32_t now = doing.word.load(std::memory_order_relaxed);
         if (now == asleep || (now == gathering && r.half_full())) wake();
@@ -119,11 +120,11 @@ struct line_file::state {
             if (reopen_asked.exchange(false)) open_again();
             if (flushed.word.exchange(asked) != asked) flushed.wake_all();
             if (last) return;
-            sleep();
+            wait_for_work();
         }
     }
 
-    void sleep() noexcept {
+    void wait_for_work() noexcept {
         doing.word.store(asleep);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         if (!has_work()) doing.wait_blocking(asleep);
