@@ -1,4 +1,4 @@
-// Serves the files of a directory: files DIR [ADDRESS] [LOOPS]
+// Serves the files of a directory, or lists them: files DIR [ADDRESS] [LOOPS]
 
 #include <coracle/http/files.hpp>
 #include <coracle/http/server.hpp>
@@ -16,9 +16,12 @@ int main(int argc, char** argv) {
     http::server_options options;
     if (argc > 2) options.listen = argv[2];
     if (argc > 3) options.loops = static_cast<unsigned>(std::atoi(argv[3]));
+    http::file_options files;
+    files.listing = true;
+    files.cache = {{"/assets/*", "max-age=31536000, immutable"}, {"*.html", "no-cache"}};
     try {
         http::router routes;
-        routes.get("/{*path}", http::serve_files(argv[1]));
+        routes.get("/{*path}", http::serve_files(argv[1], files));
         http::serve(routes, options);
     } catch (const exception& e) {
         std::fprintf(stderr, "files: %s\n", e.what());

@@ -1,6 +1,9 @@
 #include <coracle/http/body.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/request.hpp>
+#include <coracle/net/file.hpp>
+
+#include <cerrno>
 
 namespace coracle::http {
 
@@ -35,6 +38,26 @@ task<std::expected<std::string, error>> received_body::read_all(received_body* b
         if (piece->size() > limit - all.size()) co_return std::unexpected(too_large);
         all += *piece;
     }
+}
+
+task<std::expected<void, error>> body_writer::write_file_part(int fd, std::uint64_t offset,
+                                                              std::uint64_t size) {
+    constexpr std::size_t piece_size = 64 * 1024;
+    const std::unique_ptr<char[]> piece(new char[piece_size]);
+    while (size != 0) {
+        const std::size_t wanted = size < piece_size ? static_cast<std::size_t>(size) : piece_size;
+        const auto n = net::read_at(fd, offset, {piece.get(), wanted});
+        if (!n) co_return std::unexpected(n.error());
+        if (*n == 0) {
+            const std::error_code ended(ENODATA, std::generic_category());
+            co_return std::unexpected(error(ended, "write_file"));
+        }
+        auto written = co_await write_piece({piece.get(), *n});
+        if (!written) co_return std::unexpected(std::move(written).error());
+        offset += *n;
+        size -= *n;
+    }
+    co_return std::expected<void, error>();
 }
 
 operation<std::string> received_body::text(std::size_t limit) {

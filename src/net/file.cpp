@@ -1,12 +1,15 @@
 #include <coracle/net/file.hpp>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 
 namespace coracle::net {
 namespace {
@@ -42,13 +45,19 @@ int open_at(int directory_fd, const char* name, int flags) noexcept {
     return fd;
 }
 
-int open_by_kernel(int root, const char* path) noexcept {
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
+int open_by_kernel(int root, const char* path, lookup where) noexcept {
     open_how how{};
     how.flags = static_cast<unsigned>(reading);
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    long fd = -1;
+    if (where == lookup::cached) how.resolve |= RESOLVE_CACHED;
     // EAGAIN: something was renamed while the kernel stood at a ".." of a link.
-    for (int tries = 0; fd < 0 && tries < 16; ++tries) {
+    const int most = where == lookup::cached ? 1 : 16;
+    long fd = -1;
+    for (int tries = 0; fd < 0 && tries < most; ++tries) {
         fd = ::syscall(SYS_openat2, root, path, &how, sizeof how);
         if (fd < 0 && errno != EINTR && errno != EAGAIN) break;
     }
@@ -94,18 +103,28 @@ bool has_no_openat2(int number) noexcept {
     return number == ENOSYS || number == EPERM;
 }
 
+// The kernel before 5.12 says EINVAL to a flag that it does not know.
+int open_cached(int root, std::string_view path, beneath_method how) {
+    int fd = -1;
+    if (how != beneath_method::walk) {
+        const std::string text(path.empty() ? std::string_view(".") : path);
+        fd = open_by_kernel(root, text.c_str(), lookup::cached);
+    }
+    const bool cannot = how == beneath_method::walk || errno == EINVAL || has_no_openat2(errno);
+    if (fd < 0 && cannot) errno = EAGAIN;
+    return fd;
+}
+
 int open_fd(int root, std::string_view path, beneath_method how) {
     if (how != beneath_method::walk) {
         const std::string text(path.empty() ? std::string_view(".") : path);
-        const int fd = open_by_kernel(root, text.c_str());
+        const int fd = open_by_kernel(root, text.c_str(), lookup::complete);
         if (fd >= 0 || how == beneath_method::kernel || !has_no_openat2(errno)) return fd;
     }
     return open_by_walk(root, path);
 }
 
-bool read_status(int fd, file_status& status) noexcept {
-    struct stat s{};
-    if (::fstat(fd, &s) != 0) return false;
+bool take_status(const struct stat& s, file_status& status) noexcept {
     if (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)) {
         errno = ENXIO;
         return false;
@@ -119,17 +138,37 @@ bool read_status(int fd, file_status& status) noexcept {
     return true;
 }
 
+bool read_status(int fd, file_status& status) noexcept {
+    struct stat s{};
+    return ::fstat(fd, &s) == 0 && take_status(s, status);
+}
+
+struct directory_closer {
+    void operator()(DIR* d) const noexcept { ::closedir(d); }
+};
+
+// What an entry is; nothing when it is not for serving.
+bool status_of_entry(const directory& root, const std::string& path, DIR* d, const char* name,
+                     beneath_method how, file_status& status) {
+    struct stat s{};
+    if (::fstatat(::dirfd(d), name, &s, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    if (!S_ISLNK(s.st_mode)) return take_status(s, status);
+    const auto target = open_beneath(root, path + name, how);
+    if (target) status = target->status();
+    return target.has_value();
+}
+
 }  // namespace
 
 void close_descriptor(int fd) noexcept {
     if (fd >= 0) ::close(fd);
 }
 
-std::expected<std::size_t, error> file::read_at(std::uint64_t offset, std::span<char> into) const {
+std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::span<char> into) {
     std::size_t done = 0;
     while (done != into.size()) {
         const ssize_t n =
-            ::pread(fd_, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+            ::pread(fd, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
         if (n == 0) break;
         if (n > 0) {
             done += static_cast<std::size_t>(n);
@@ -140,6 +179,27 @@ std::expected<std::size_t, error> file::read_at(std::uint64_t offset, std::span<
     return done;
 }
 
+std::expected<std::size_t, error> file::try_read_at(std::uint64_t offset,
+                                                    std::span<char> into) const {
+    iovec piece{into.data(), into.size()};
+    ssize_t n = -1;
+    do {
+        n = ::preadv2(fd_, &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n == static_cast<ssize_t>(into.size())) return into.size();
+    if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
+        return read_at(offset, into);
+    }
+    const int number = n < 0 ? errno : EAGAIN;
+    return std::unexpected(error(std::error_code(number, std::generic_category()), "read"));
+}
+
+std::expected<file_status, error> file::current_status() const {
+    file_status now;
+    if (read_status(fd_, now)) return now;
+    return std::unexpected(error(std::error_code(errno, std::generic_category()), "status"));
+}
+
 std::expected<directory, error> directory::open(const std::string& path) {
     const int fd = open_at(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return failed(errno, path);
@@ -147,14 +207,42 @@ std::expected<directory, error> directory::open(const std::string& path) {
 }
 
 std::expected<file, error> open_beneath(const directory& root, std::string_view path,
-                                        beneath_method how) {
+                                        beneath_method how, lookup where) {
     if (path.find('\0') != std::string_view::npos) return failed(ENOENT, path);
     if (leads_out(path)) return failed(EXDEV, path);
-    held_fd fd(open_fd(root.fd(), path, how));
+    held_fd fd(where == lookup::cached ? open_cached(root.fd(), path, how)
+                                       : open_fd(root.fd(), path, how));
     if (fd.get() < 0) return failed(errno, path);
     file_status status;
     if (!read_status(fd.get(), status)) return failed(errno, path);
     return file(fd.release(), status);
+}
+
+std::expected<directory_entries, error> read_directory(const directory& root, std::string_view path,
+                                                       std::size_t limit, bool hidden,
+                                                       beneath_method how) {
+    auto opened = open_beneath(root, path, how);
+    if (!opened) return std::unexpected(std::move(opened).error());
+    const std::unique_ptr<DIR, directory_closer> d(::fdopendir(opened->fd()));
+    if (!d) return failed(errno, path);
+    opened->release();
+    std::string prefix(path);
+    if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
+
+    directory_entries all;
+    while (const dirent* e = ::readdir(d.get())) {
+        const std::string_view name = e->d_name;
+        if (name == "." || name == ".." || (name.front() == '.' && !hidden)) continue;
+        file_status s;
+        if (!status_of_entry(root, prefix, d.get(), e->d_name, how, s)) continue;
+        if (all.list.size() == limit) {
+            all.truncated = true;
+            break;
+        }
+        const std::uint64_t size = s.kind == file_kind::directory ? 0 : s.size;
+        all.list.push_back({std::string(name), s.kind, size, s.modified_ns});
+    }
+    return all;
 }
 
 }  // namespace coracle::net

@@ -11,6 +11,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -25,14 +26,16 @@ constexpr const char* footer = "`coracle serve --help` says what can be chosen."
 
 constexpr const char* serve_about = R"(Serve the files of DIR over HTTP until SIGINT or SIGTERM.
 
-Files have media types by their extension, ETag and Last-Modified, conditional requests and ranges;
-a directory answers with its index.html. Nothing outside of DIR can be reached, and names that begin
-with a dot are hidden. Without DIR, a welcome page shows live figures of the server.
+Files have media types by their extension, ETag and Last-Modified, conditional requests and ranges,
+and go out compressed where that helps; a directory answers with its index.html. Nothing outside of
+DIR can be reached, and names that begin with a dot are hidden. Without DIR, a welcome page shows
+live figures of the server.
 )";
 
 constexpr const char* serve_footer = R"(Signals:
   SIGINT, SIGTERM  stop accepting, finish what is under way (--drain), print a report;
                    a second one cuts
+  SIGHUP           open the file of the access log again, after it was renamed
   SIGUSR1          print every live task, and what it waits for, to standard error
 
 Environment:
@@ -44,9 +47,10 @@ Environment:
 
 Examples:
   coracle serve
-  coracle serve public --listen :8000
+  coracle serve public --listen :8000 --listing
   coracle serve public --listen 127.0.0.1:8080 --listen [::1]:8080 --access-log
-  coracle serve public --listen unix:/run/site.sock --access-log=access.log --threads 2 --pin)";
+  coracle serve dist --spa --cache '/assets/*=max-age=31536000, immutable' --cache '*=no-cache'
+  coracle serve public --listen unix:/run/site.sock --log-file access.log --log-format json)";
 
 constexpr const char* doctor_about = R"(Say what this machine can do for a server.
 
@@ -64,38 +68,137 @@ public:
                                  get_column_width());
         return out.str();
     }
+
+    // "--name" with "[=VALUE]" in place of what it means without a value.
+    std::string make_option_name(const CLI::Option* o, bool positional) const override {
+        const std::string name = CLI::Formatter::make_option_name(o, positional);
+        const std::size_t brace = name.find('{');
+        return brace == std::string::npos ? name : name.substr(0, brace) + "[=FILE]";
+    }
 };
 
-void add_serve_options(CLI::App& serve, coracle::tool::serve_settings& settings,
-                       std::string& directory, std::string& access_log) {
-    serve.add_option("DIR", directory, "The directory whose files are served")->type_name("");
-    serve
-        .add_option("--listen", settings.listen,
-                    "Where to listen, as often as wanted: 127.0.0.1:8080,\n"
-                    "[::1]:8080, :8080 (every IPv4 address), unix:/path;\n"
-                    "port 0 takes a free one. Default: 127.0.0.1:8080")
+/// What the options of `serve` are read into before they are understood.
+struct serve_texts {
+    std::string directory;
+    std::string access_log;
+    std::string log_file;
+    std::string log_format = "common";
+    std::vector<std::string> cache;
+    std::vector<std::string> mime;
+    std::string fallback;
+    bool listing = false;
+    bool no_compress = false;
+    bool no_precompressed = false;
+};
+
+CLI::Option* as_often_as_wanted(CLI::Option* o) {
+    return o->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_server_options(CLI::App& serve, coracle::tool::serve_settings& settings) {
+    constexpr const char* group = "Server";
+    as_often_as_wanted(serve.add_option("--listen", settings.listen,
+                                        "Where to listen, as often as wanted: 127.0.0.1:8080,\n"
+                                        "[::1]:8080, :8080 (every IPv4 address), unix:/path;\n"
+                                        "port 0 takes a free one. Default: 127.0.0.1:8080"))
         ->type_name("ADDRESS")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->group(group);
     serve.add_option("--threads", settings.threads, "Event loops. Default: one for each core")
         ->type_name("N")
-        ->check(CLI::Range(1U, 1024U).description(""));
-    serve.add_flag("--pin", settings.pin, "Pin each event loop to a core. Default: not pinned");
-    serve
-        .add_option("--access-log", access_log,
-                    "A line for each answer, in the common log format, to\n"
-                    "standard output, or appended to a file by\n"
-                    "--access-log=FILE. Default: no log")
-        ->type_name("[FILE]")
-        ->expected(0, 1);
+        ->check(CLI::Range(1U, 1024U).description(""))
+        ->group(group);
+    serve.add_flag("--pin", settings.pin, "Pin each event loop to a core. Default: not pinned")
+        ->group(group);
     serve
         .add_option("--drain", settings.drain_seconds,
                     "How long requests under way may take after a signal,\n"
                     "before they are cut. Default: 30")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, 86400.0).description(""));
-    serve.add_flag("--hidden", settings.hidden,
-                   "Serve names that begin with a dot, too. Default: they are\nnot found");
+        ->check(CLI::Range(0.0, 86400.0).description(""))
+        ->group(group);
+}
+
+void add_file_options(CLI::App& serve, coracle::tool::serve_settings& settings,
+                      serve_texts& texts) {
+    constexpr const char* group = "Files";
+    serve
+        .add_flag("--listing", texts.listing,
+                  "List directories that have no index.html: as a page, or\n"
+                  "as JSON to who prefers it. Default: they are not found")
+        ->group(group);
+    serve
+        .add_flag("--spa{index.html}", texts.fallback,
+                  "Answer pages that do not exist with index.html, or with\n"
+                  "--spa=FILE, for an application that routes in the\n"
+                  "browser: only where text/html is asked for and the name\n"
+                  "has no dot. Default: 404")
+        ->group(group);
+    as_often_as_wanted(serve.add_option("--cache", texts.cache,
+                                        "Cache-Control of the paths that match, as often as\n"
+                                        "wanted; the first that matches is taken. '*' stands\n"
+                                        "for anything; without a slash it is the name that\n"
+                                        "must match: '*.css=max-age=3600'. Default: none"))
+        ->type_name("GLOB=VALUE")
+        ->group(group);
+    as_often_as_wanted(serve.add_option("--mime", texts.mime,
+                                        "The media type of an extension, as often as wanted:\n"
+                                        "gpx=application/gpx+xml. Default: a table of 320"))
+        ->type_name("EXT=TYPE")
+        ->group(group);
+    serve
+        .add_flag("--hidden", settings.files.hidden,
+                  "Serve names that begin with a dot, too. Default: they are\nnot found")
+        ->group(group);
+    serve
+        .add_flag("--no-precompressed", texts.no_precompressed,
+                  "Do not look for name.br, name.zst and name.gz beside\n"
+                  "name. Default: one that is not older is sent to who\n"
+                  "accepts it")
+        ->group(group);
+    serve
+        .add_flag("--no-compress", texts.no_compress,
+                  "Do not compress what compresses. Default: text and the\n"
+                  "like, 1 KiB to 4 MiB, once, kept in 32 MiB of memory")
+        ->group(group);
+}
+
+void add_log_options(CLI::App& serve, serve_texts& texts) {
+    constexpr const char* group = "Access log";
+    serve
+        .add_flag("--access-log{-}", texts.access_log,
+                  "A line for each answer to standard output, or appended\n"
+                  "to a file by --access-log=FILE. Default: no log")
+        ->group(group);
+    serve.add_option("--log-file", texts.log_file, "The same to FILE, which SIGHUP opens again")
+        ->type_name("FILE")
+        ->group(group);
+    serve
+        .add_option("--log-format", texts.log_format,
+                    "common, combined (with Referer and User-Agent) or json.\n"
+                    "Default: common")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"common", "combined", "json"}).description(""))
+        ->group(group);
+}
+
+// What was given, understood.
+void apply(const CLI::App& serve, const serve_texts& texts,
+           coracle::tool::serve_settings& settings) {
+    if (serve.count("DIR") != 0) settings.directory = texts.directory;
+    if (serve.count("--access-log") != 0) settings.access_log = texts.access_log;
+    if (serve.count("--log-file") != 0) settings.access_log = texts.log_file;
+    if (serve.count("--log-format") != 0 && !settings.access_log) settings.access_log.emplace();
+    settings.log_format = *coracle::http::parse_access_log_format(texts.log_format);
+    settings.files.listing = texts.listing;
+    settings.files.compress = !texts.no_compress;
+    settings.files.precompressed = !texts.no_precompressed;
+    settings.files.fallback = texts.fallback;
+    for (const std::string& rule : texts.cache) {
+        settings.files.cache.push_back(coracle::tool::parse_cache_rule(rule));
+    }
+    for (const std::string& rule : texts.mime) {
+        settings.files.media_types.push_back(coracle::tool::parse_media_type_rule(rule));
+    }
 }
 
 }  // namespace
@@ -110,12 +213,14 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
 
     coracle::tool::serve_settings settings;
-    std::string directory;
-    std::string access_log;
+    serve_texts texts;
     CLI::App& serve = *app.add_subcommand("serve", serve_about);
     serve.footer(serve_footer);
     serve.set_help_flag("-h,--help", "Print this help and exit");
-    add_serve_options(serve, settings, directory, access_log);
+    serve.add_option("DIR", texts.directory, "The directory whose files are served")->type_name("");
+    add_file_options(serve, settings, texts);
+    add_server_options(serve, settings);
+    add_log_options(serve, texts);
 
     CLI::App& doctor = *app.add_subcommand("doctor", doctor_about);
     doctor.set_help_flag("-h,--help", "Print this help and exit");
@@ -129,9 +234,8 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : 2;
     }
-    if (serve.count("DIR") != 0) settings.directory = directory;
-    if (serve.count("--access-log") != 0) settings.access_log = access_log;
     try {
+        apply(serve, texts, settings);
         if (doctor.parsed())
             coracle::tool::doctor();
         else

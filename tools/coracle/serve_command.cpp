@@ -1,9 +1,9 @@
 #include "serve_command.hpp"
 
-#include "access_log.hpp"
 #include "settings.hpp"
 #include "welcome.hpp"
 
+#include <coracle/http/access_log.hpp>
 #include <coracle/http/files.hpp>
 #include <coracle/http/server.hpp>
 #include <coracle/net/descriptor_limit.hpp>
@@ -13,6 +13,8 @@
 
 #include <csignal>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 namespace coracle::tool {
 namespace {
@@ -114,28 +116,71 @@ http::server_options server_options_of(const serve_settings& settings) {
 }
 
 http::handler files_of(const serve_settings& settings) {
-    http::file_options o;
-    o.hidden = settings.hidden;
     try {
         http::router routes;
-        routes.get("/{*path}", http::serve_files(*settings.directory, o));
+        routes.get("/{*path}", http::serve_files(*settings.directory, settings.files));
         return routes;
     } catch (const exception& e) {
-        throw failure("cannot serve '" + *settings.directory + "': " + e.error().code().message());
+        throw failure("cannot serve '" + *settings.directory + "': " + e.error().code().message() +
+                      " (give the path of a directory that can be read)");
     }
 }
 
-std::unique_ptr<access_log> access_log_of(const serve_settings& settings) {
+std::unique_ptr<http::access_log_file> access_log_of(const serve_settings& settings, logger& log) {
     if (!settings.access_log) return nullptr;
+    http::access_log_options o;
+    o.path = *settings.access_log;
+    o.format = settings.log_format;
+    o.lines.log = &log;
     try {
-        return std::make_unique<access_log>(*settings.access_log);
+        return std::make_unique<http::access_log_file>(std::move(o));
     } catch (const exception& e) {
         throw failure("cannot write the access log '" + *settings.access_log +
-                      "': " + e.error().code().message());
+                      "': " + e.error().code().message() + " (choose another with --log-file)");
     }
+}
+
+void report_drops(const http::access_log_file& log) {
+    const std::uint64_t dropped = log.counters().dropped;
+    if (dropped == 0) return;
+    std::fprintf(stderr, "coracle: %s of the access log dropped: its disk was full or slow\n",
+                 count_of(dropped, "line").c_str());
+}
+
+task<> reopen_on_signal(signal_set& signals, http::access_log_file& log) {
+    for (;;) {
+        co_await signals.next();
+        log.reopen();
+    }
+}
+
+/// "name=value" at the first "="; both are there, or the failure says what is wanted.
+std::pair<std::string, std::string> split(const char* option, const std::string& text,
+                                          const char* example) {
+    const std::size_t at = text.find('=');
+    if (at != std::string::npos && at != 0 && at + 1 != text.size()) {
+        return {text.substr(0, at), text.substr(at + 1)};
+    }
+    throw failure(std::string("cannot read ") + option + " '" + text + "': write it as in " +
+                  option + " '" + example + "'");
 }
 
 }  // namespace
+
+http::cache_rule parse_cache_rule(const std::string& text) {
+    auto [glob, value] = split("--cache", text, "/assets/*=max-age=31536000, immutable");
+    return {std::move(glob), std::move(value)};
+}
+
+http::media_type_rule parse_media_type_rule(const std::string& text) {
+    constexpr const char* example = "gpx=application/gpx+xml";
+    auto [extension, type] = split("--mime", text, example);
+    if (extension.starts_with('.')) extension.erase(0, 1);
+    if (extension.empty() || type.find('/') == std::string::npos) {
+        throw failure("cannot read --mime '" + text + "': write it as in --mime '" + example + "'");
+    }
+    return {std::move(extension), std::move(type)};
+}
 
 void serve(const serve_settings& settings) {
     logger log;
@@ -144,9 +189,9 @@ void serve(const serve_settings& settings) {
     options.log = &log;
     live_server live;
     http::handler target = settings.directory ? files_of(settings) : welcome(live);
-    const auto accesses = access_log_of(settings);
+    const auto accesses = access_log_of(settings, log);
     if (accesses) {
-        options.log_access = &access_log::write;
+        options.log_access = &http::access_log_file::write;
         options.log_access_user = accesses.get();
     }
 
@@ -156,6 +201,9 @@ void serve(const serve_settings& settings) {
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
     signal_set dump_signal{SIGUSR1};
+    // Without a log there is nothing to reopen, and SIGHUP ends the program as it does others.
+    std::optional<signal_set> reopen_signal;
+    if (accesses) reopen_signal.emplace({SIGHUP});
     runtime_options on;
     on.loops = options.loops;
     on.pin = options.pin;
@@ -177,9 +225,16 @@ void serve(const serve_settings& settings) {
             live.begin(l);
             spawn([&] { return stop_on_signal(signals, s, rt); }, "signals");
             spawn([&] { return dump_on_signal(dump_signal, rt); }, "dump signal");
+            if (accesses) {
+                spawn([&] { return reopen_on_signal(*reopen_signal, *accesses); }, "reopen signal");
+            }
         }
         co_await s.run(l);
     });
+    if (accesses) {
+        accesses->flush();
+        report_drops(*accesses);
+    }
     report(s.counters());
 }
 

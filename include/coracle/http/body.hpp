@@ -84,6 +84,12 @@ public:
     operation<void> write(std::string_view piece) { return write_piece(piece); }
     /// Sends the head now, when the first piece is long in coming. Else it leaves with that piece.
     operation<void> flush() { return send_head(); }
+    /// The same as `write` for `size` bytes of the open file `fd` from `offset` on, without copying
+    /// them through the program where the connection can. `fd` must stay open until then. Fails
+    /// with ENODATA when the file is shorter: end the body then.
+    operation<void> write_file(int fd, std::uint64_t offset, std::uint64_t size) {
+        return write_file_part(fd, offset, size);
+    }
     /// Puts a field behind the body (RFC 9110 section 6.5), replacing one of its name; it may be
     /// called until the function of the response ends. It is sent when the client said
     /// `TE: trailers`, or the response announced it with a Trailer field, and the protocol has a
@@ -94,6 +100,9 @@ public:
 
 protected:
     ~body_writer() = default;
+    /// Reads the file and writes what it read.
+    virtual task<std::expected<void, error>> write_file_part(int fd, std::uint64_t offset,
+                                                             std::uint64_t size);
     virtual task<std::expected<void, error>> write_piece(std::string_view piece) = 0;
     virtual task<std::expected<void, error>> send_head() = 0;
     virtual void add_trailer(std::string_view, std::string_view) {}
@@ -140,10 +149,19 @@ public:
         b.literal_ = bytes;
         return b;
     }
+    /// A part of bytes that are shared and never changed.
+    static body shared(std::shared_ptr<const std::string> bytes, std::size_t offset,
+                       std::size_t size) {
+        body b = literal(std::string_view(*bytes).substr(offset, size));
+        b.source_ = std::make_unique<source>(file_range(), stream_function(), std::nullopt,
+                                             std::move(bytes));
+        return b;
+    }
     static body file(file_range range) {
         body b;
         b.kind_ = kind::file;
-        b.source_ = std::make_unique<source>(std::move(range), stream_function(), std::nullopt);
+        b.source_ =
+            std::make_unique<source>(std::move(range), stream_function(), std::nullopt, nullptr);
         return b;
     }
     /// With a size, that is announced, and the function must write exactly so many bytes: more
@@ -151,7 +169,7 @@ public:
     static body stream(stream_function f, std::optional<std::uint64_t> size = std::nullopt) {
         body b;
         b.kind_ = kind::stream;
-        b.source_ = std::make_unique<source>(file_range(), std::move(f), size);
+        b.source_ = std::make_unique<source>(file_range(), std::move(f), size, nullptr);
         return b;
     }
     body(body&&) noexcept = default;
@@ -199,6 +217,7 @@ private:
         file_range file;
         stream_function stream;
         std::optional<std::uint64_t> stream_size;
+        std::shared_ptr<const std::string> bytes;  // what `literal_` is a part of
     };
 
     kind kind_ = kind::empty;

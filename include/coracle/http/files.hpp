@@ -3,10 +3,27 @@
 #include <coracle/http/handler.hpp>
 #include <coracle/net/file.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::http {
+
+/// What Cache-Control the files have whose path beneath the root, with a slash in front, matches
+/// `glob`: "*" stands for any number of bytes, slashes too, "?" for one, and all else for itself. A
+/// glob without a slash is held against the last segment alone: "*.css".
+struct cache_rule {
+    std::string glob;
+    std::string cache_control;
+};
+
+/// The media type of files with this extension, in any case: {"gpx", "application/gpx+xml"}.
+struct media_type_rule {
+    std::string extension;
+    std::string media_type;
+};
 
 struct file_options {
     /// The route parameter that holds the path beneath the root, as in "/static/{*path}". Where the
@@ -14,31 +31,63 @@ struct file_options {
     std::string param = "path";
     /// What answers for a directory. Default "index.html"; empty: 404.
     std::string index = "index.html";
-    /// Sent as Cache-Control. Default: none.
-    std::string cache_control;
+    /// Sent as Cache-Control where no rule of `cache` matches. Default: none.
+    std::string cache_control = {};
     /// Whether names that begin with a dot are served. Default: they are not found.
     bool hidden = false;
     /// How files are opened. Default: as the kernel allows.
     net::beneath_method how = net::beneath_method::automatic;
+
+    /// The first that matches sets Cache-Control. Default: none.
+    std::vector<cache_rule> cache = {};
+    /// Asked before the library's own table (`mime::media_type_of`). Default: none.
+    std::vector<media_type_rule> media_types = {};
+    /// Sends "X-Content-Type-Options: nosniff". Default: yes.
+    bool nosniff = true;
+
+    /// Answers for what is not found, with status 200: for applications that route in the browser.
+    /// Only to GET and HEAD whose Accept names text/html and whose last segment has no dot; other
+    /// requests stay 404. Default: none.
+    std::string fallback = {};
+
+    /// Sends `name.br`, `name.zst` or `name.gz`, which lies beside `name`, to clients that accept
+    /// it, unless it is older than `name`; asked for where the media type compresses. Default: yes.
+    bool precompressed = true;
+    /// Compresses what compresses, once, on the threads for blocking work. Default: yes.
+    bool compress = true;
+    /// Bytes of the files that are compressed, at least and at most. Default 1 KiB to 4 MiB.
+    std::uint64_t compress_least = 1024;
+    std::uint64_t compress_most = 4 * 1024 * 1024;
+    /// Bytes that compressed files may take in memory, for all loops together; the least recently
+    /// used go first. Default 32 MiB. One that alone is larger is not kept.
+    std::size_t compress_cache = 32 * 1024 * 1024;
+
+    /// Whether a directory without an index file answers with the list of what is in it: HTML, or
+    /// JSON to clients that prefer it. Default: it does not.
+    bool listing = false;
+    /// Entries of a list; those beyond are left out, and the list says so. Default 10,000.
+    std::size_t listing_entries = 10'000;
 };
 
 /// Answers GET and HEAD with the files beneath the directory `root`: media types by extension,
-/// strong entity tags, Last-Modified, conditional requests, one range, directories by their index
-/// file. Nothing outside of `root` is reachable: not by "..", encoded slashes, backslashes or NUL
-/// (404), and not by symbolic links, which are followed only while they stay beneath it (and not at
-/// all on kernels without openat2). FIFOs, devices and sockets are not found either. The directory
-/// is opened once: renaming it does not disturb, replacing it is not noticed.
+/// strong entity tags, Last-Modified, conditional requests, ranges, compressed variants with Vary,
+/// directories by their index file or as a list. Nothing outside of `root` is reachable: not by
+/// "..", encoded slashes, backslashes or NUL (404), and not by symbolic links, which are followed
+/// only while they stay beneath it (and not at all on kernels without openat2). FIFOs, devices and
+/// sockets are not found either. The directory is opened once: renaming it does not disturb,
+/// replacing it is not noticed.
 ///
-/// Looking a path up, and reading a file of up to 16 KiB, blocks the loop for as long as the disk
-/// takes: nothing when it is cached.
+/// What the kernel does not have in memory is looked up, and read up to 16 KiB, on the threads for
+/// blocking work (`offload`), as are directories and compression. Larger files go by sendfile,
+/// which waits for the disk where it must. On kernels before 5.12 looking up blocks the loop.
 ///
 /// Throws `exception` when `root` is no directory that can be opened.
 handler serve_files(const std::string& root, file_options options = {});
 
 /// The answer to a GET or HEAD with an open regular file: preconditions (RFC 9110 section 13.2.2)
-/// and one range (section 14) are applied; several ranges, and a malformed one, are ignored. Call
-/// it on a loop: its clock decides whether Last-Modified is good enough for If-Range. Of a
-/// directory it makes 404.
+/// and ranges (section 14; several are sent as multipart/byteranges) are applied; malformed ranges
+/// are ignored. Call it on a loop: its clock decides whether Last-Modified is good enough for
+/// If-Range. Of a directory it makes 404.
 response file_response(const request& req, net::file file, std::string_view media_type,
                        std::string_view cache_control = {});
 

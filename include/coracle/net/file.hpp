@@ -9,11 +9,16 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace coracle::net {
 
 /// Closes a descriptor number; nothing for a negative one. For those that may not call the system.
 void close_descriptor(int fd) noexcept;
+
+/// Reads from `offset` until `into` is full or the file ends: the number of bytes. Blocks for as
+/// long as the disk takes. For those that may not call the system.
+std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::span<char> into);
 
 enum class file_kind : std::uint8_t { regular, directory };
 
@@ -52,7 +57,17 @@ public:
 
     /// Reads from `offset` until `into` is full or the file ends: the number of bytes. Blocks for
     /// as long as the disk takes.
-    std::expected<std::size_t, error> read_at(std::uint64_t offset, std::span<char> into) const;
+    std::expected<std::size_t, error> read_at(std::uint64_t offset, std::span<char> into) const {
+        return net::read_at(fd_, offset, into);
+    }
+
+    /// The same, but never waits for the disk: fails with
+    /// `std::errc::resource_unavailable_try_again` when not all of it is in memory. Where the file
+    /// system cannot tell, it may wait.
+    std::expected<std::size_t, error> try_read_at(std::uint64_t offset, std::span<char> into) const;
+
+    /// What the system says of it now.
+    std::expected<file_status, error> current_status() const;
 
 private:
     int fd_ = -1;
@@ -90,6 +105,12 @@ enum class beneath_method : std::uint8_t {
     walk,       ///< one openat(2) a segment; every symbolic link is refused
 };
 
+/// Whether a path is looked up on the disk, too.
+enum class lookup : std::uint8_t {
+    complete,  ///< blocks for as long as that takes
+    cached,    ///< only among the names that the kernel remembers: never blocks
+};
+
 /// Opens a file or a directory for reading, by a path that can lead nowhere but beneath `root`,
 /// whatever links are made or moved meanwhile; the empty path is `root` itself. Never blocks on a
 /// FIFO. Blocks for as long as the file system takes to look the path up.
@@ -98,8 +119,30 @@ enum class beneath_method : std::uint8_t {
 /// link that leads out, with `no_such_file_or_directory` when it holds a NUL, with
 /// `no_such_device_or_address` when it leads to a FIFO, a device or a socket, with
 /// `too_many_symbolic_link_levels` or `not_a_directory` at a link that it does not follow, and as
-/// open(2) does.
+/// open(2) does. With `lookup::cached` also with `resource_unavailable_try_again`: the kernel would
+/// have to ask the disk, or is too old to be asked (before 5.12), or `how` is `walk`.
 std::expected<file, error> open_beneath(const directory& root, std::string_view path,
-                                        beneath_method how = beneath_method::automatic);
+                                        beneath_method how = beneath_method::automatic,
+                                        lookup where = lookup::complete);
+
+struct directory_entry {
+    std::string name;
+    file_kind kind = file_kind::regular;
+    std::uint64_t size = 0;        ///< bytes; 0 for a directory
+    std::int64_t modified_ns = 0;  ///< nanoseconds since 1970, UTC
+};
+
+struct directory_entries {
+    std::vector<directory_entry> list;  ///< in no order
+    bool truncated = false;             ///< there are more than the limit
+};
+
+/// The regular files and directories in the directory `path` beneath `root`, at most `limit` of
+/// them: those that `open_beneath` would reach, so symbolic links are there as what they lead to
+/// while they stay beneath, and FIFOs, devices and sockets are not. Without `hidden`, names that
+/// begin with a dot are left out. Fails as `open_beneath`, and with `not_a_directory`. Blocks.
+std::expected<directory_entries, error> read_directory(
+    const directory& root, std::string_view path, std::size_t limit, bool hidden,
+    beneath_method how = beneath_method::automatic);
 
 }  // namespace coracle::net

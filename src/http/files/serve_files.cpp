@@ -1,11 +1,22 @@
+#include "http/files/compressed_cache.hpp"
+#include "http/files/file_lookup.hpp"
 #include "http/files/file_path.hpp"
+#include "http/files/listing.hpp"
+#include "http/files/representation.hpp"
 
 #include <coracle/base/percent.hpp>
 #include <coracle/http/files.hpp>
-#include <coracle/mime/media_type.hpp>
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/offload.hpp>
+
+#include <atomic>
 
 namespace coracle::http {
 namespace {
+
+using detail::disk;
+using detail::found_file;
+using detail::representation;
 
 response plain_answer(status code) {
     return {code, std::to_string(to_code(code)) + ' ' + std::string(reason_phrase(code)) + '\n'};
@@ -15,13 +26,7 @@ response plain_answer(status code) {
 response answer_to(const error& e) {
     const auto code = e.code();
     if (code == std::errc::permission_denied) return plain_answer(status::forbidden);
-    for (const auto nowhere :
-         {std::errc::no_such_file_or_directory, std::errc::not_a_directory,
-          std::errc::too_many_symbolic_link_levels, std::errc::cross_device_link,
-          std::errc::filename_too_long, std::errc::no_such_device_or_address,
-          std::errc::no_such_device, std::errc::invalid_argument}) {
-        if (code == nowhere) return plain_answer(status::not_found);
-    }
+    if (detail::leads_nowhere(e)) return plain_answer(status::not_found);
     if (code == std::errc::too_many_files_open ||
         code == std::errc::too_many_files_open_in_system ||
         code == std::errc::resource_unavailable_try_again) {
@@ -43,39 +48,196 @@ response add_slash(const request& req, std::string_view path) {
     return redirect(location, status::moved_permanently);
 }
 
-class file_handler final : public handler::implementation {
+/// Whether the kernel can tell what it has in memory of the names beneath a root. Not every file
+/// system can: there, asking first would be in vain each time.
+class cached_lookups {
 public:
-    file_handler(net::directory root, file_options options)
-        : root_(std::move(root)), options_(std::move(options)) {}
+    bool worth_trying() const noexcept { return use_.load(std::memory_order_relaxed) != use::no; }
 
-    bool call(request& req, response& answer, task<response>&) const override {
-        answer = respond(req);
-        return true;
+    /// `path` has just been opened: it is in memory if anything is.
+    void learn(const net::directory& root, std::string_view path,
+               net::beneath_method how) noexcept {
+        if (use_.load(std::memory_order_relaxed) != use::unknown) return;
+        const auto again = net::open_beneath(root, path, how, net::lookup::cached);
+        use_.store(again ? use::yes : use::no, std::memory_order_relaxed);
     }
 
 private:
-    response respond(const request& req) const {
+    enum class use : std::uint8_t { unknown, yes, no };
+    std::atomic<use> use_{use::unknown};
+};
+
+class file_handler final : public handler::implementation {
+public:
+    file_handler(net::directory root, file_options options)
+        : root_(std::move(root)), options_(std::move(options)), cache_(options_.compress_cache) {}
+
+    bool call(request& req, response& answer, task<response>& pending) const override {
         if (req.method() != method::get && req.method() != method::head) {
-            return plain_answer(status::method_not_allowed).set("Allow", "GET, HEAD");
+            answer = plain_answer(status::method_not_allowed).set("Allow", "GET, HEAD");
+            return true;
         }
-        const std::string_view path = path_beneath(req);
-        if (!detail::is_safe_file_path(path, options_.hidden)) {
-            return plain_answer(status::not_found);
+        detail::file_query q;
+        q.path = path_beneath(req);
+        if (!detail::is_safe_file_path(q.path, options_.hidden)) {
+            answer = plain_answer(status::not_found);
+            return true;
         }
-        if (path.empty() || path.ends_with('/')) return respond_with_index(req, path);
-        auto file = net::open_beneath(root_, path, options_.how);
-        if (!file) return answer_to(file.error());
-        if (file->status().kind == net::file_kind::directory) return add_slash(req, path);
-        return file_response(req, *std::move(file), mime::media_type_of(path),
-                             options_.cache_control);
+        if (options_.precompressed || options_.compress) {
+            q.codings = detail::acceptable_codings(req.fields());
+        }
+        q.may_fall_back = !options_.fallback.empty() && detail::names_html(req.fields());
+        return answer_now(req, q, answer, pending);
     }
 
-    response respond_with_index(const request& req, std::string_view path) const {
-        if (options_.index.empty()) return plain_answer(status::not_found);
-        auto file = net::open_beneath(root_, std::string(path) + options_.index, options_.how);
-        if (!file) return answer_to(file.error());
-        return file_response(req, *std::move(file), mime::media_type_of(options_.index),
-                             options_.cache_control);
+private:
+    /// What is found out about a request before it can be answered.
+    struct step {
+        std::expected<found_file, error> found;
+        representation content;
+    };
+
+    // Without waiting for anything, where that can be done.
+    bool answer_now(const request& req, const detail::file_query& q, response& answer,
+                    task<response>& pending) const {
+        const bool on_loop = loop::current() != nullptr;
+        const bool cached = on_loop && cached_.worth_trying();
+        step s{detail::find_file(root_, options_, q,
+                                 cached ? net::lookup::cached : net::lookup::complete),
+               {}};
+        if (cached && !s.found && is_cold(s.found.error())) {
+            pending = look_up_and_answer(this, &req, q);
+            return false;
+        }
+        if (auto done = finish(req, q, s, on_loop ? disk::do_not_wait : disk::wait)) {
+            answer = *std::move(done);
+            return true;
+        }
+        if (!on_loop) {
+            answer = plain_answer(status::service_unavailable);
+            return true;
+        }
+        pending = answer_later(this, &req, q, std::move(s));
+        return false;
+    }
+
+    static bool is_cold(const error& e) noexcept {
+        return e.code() == std::errc::resource_unavailable_try_again;
+    }
+
+    // The answer, unless it must wait: for a listing, for compression, or for the disk.
+    std::optional<response> finish(const request& req, const detail::file_query& q, step& s,
+                                   disk d) const {
+        if (!s.found) return answer_to(s.found.error());
+        if (s.found->what == found_file::kind::slash_missing) return add_slash(req, q.path);
+        if (s.found->what == found_file::kind::listing) {
+            if (!req.path().ends_with('/')) return add_slash(req, req.path());
+            return std::nullopt;
+        }
+        if (!s.content.file.open()) describe(s);
+        if (const auto coding = coding_to_make(q, s)) {
+            const auto ready = cache_.find({s.content.file.status(), *coding});
+            if (!ready && loop::current() != nullptr) return std::nullopt;
+            if (ready && *ready) use_compressed(s.content, *ready, *coding);
+        }
+        return detail::respond(req, s.content, d);
+    }
+
+    // The views are of the options and of static memory.
+    void describe(step& s) const {
+        representation& r = s.content;
+        r.file = std::move(s.found->file);
+        r.media_type = detail::media_type_for(options_, s.found->name);
+        r.cache_control = detail::cache_control_for(options_, s.found->name);
+        r.varies = detail::has_variants(options_, r.media_type);
+        r.nosniff = options_.nosniff;
+        if (s.found->coding != content_coding::identity) r.coding = to_string(s.found->coding);
+    }
+
+    // The coding that this file is to be compressed with, if any.
+    std::optional<content_coding> coding_to_make(const detail::file_query& q,
+                                                 const step& s) const noexcept {
+        const representation& r = s.content;
+        if (!options_.compress || q.codings.empty() || !r.coding.empty() || r.bytes ||
+            !detail::is_compressible_type(r.media_type)) {
+            return std::nullopt;
+        }
+        const std::uint64_t size = r.file.status().size;
+        if (size < options_.compress_least || size > options_.compress_most) return std::nullopt;
+        return q.codings.list().front();
+    }
+
+    static void use_compressed(representation& r, detail::compressed_cache::content bytes,
+                               content_coding coding) {
+        r.bytes = std::move(bytes);
+        r.coding = to_string(coding);
+    }
+
+    static task<response> look_up_and_answer(const file_handler* self, const request* req,
+                                             detail::file_query q) {
+        const auto search = [self, &q] {
+            return detail::find_file(self->root_, self->options_, q, net::lookup::complete);
+        };
+        auto searched = co_await as_result(offload(search));
+        if (!searched) co_return answer_to(searched.error());
+        step s{*std::move(searched), {}};
+        if (s.found) self->cached_.learn(self->root_, s.found->name, self->options_.how);
+        auto done = self->finish(*req, q, s, disk::do_not_wait);
+        if (done) co_return *std::move(done);
+        co_return co_await answer_later(self, req, q, std::move(s));
+    }
+
+    static task<response> answer_later(const file_handler* self, const request* req,
+                                       detail::file_query q, step s) {
+        if (s.found->what == found_file::kind::listing) co_return co_await list(self, req);
+        if (const auto coding = self->coding_to_make(q, s)) {
+            const detail::compressed_cache::key k{s.content.file.status(), *coding};
+            auto made = co_await self->cache_.get(k, s.content.file);
+            if (made) use_compressed(s.content, std::move(made), *coding);
+        }
+        auto answer = detail::respond(*req, s.content, disk::do_not_wait);
+        if (answer) co_return *std::move(answer);
+
+        const auto warm = [&s] {
+            std::string bytes(detail::small_file, '\0');
+            // What it holds, and whether it can be read, shows when it is read again.
+            static_cast<void>(s.content.file.read_at(s.content.cold_at, bytes));
+        };
+        [[maybe_unused]] const auto warmed = co_await as_result(offload(warm));
+        answer = detail::respond(*req, s.content, disk::wait);
+        co_return *std::move(answer);
+    }
+
+    static task<response> list(const file_handler* self, const request* req) {
+        const bool json = detail::prefers_json(req->fields());
+        const auto make = [self, req, json] { return self->make_listing(*req, json); };
+        auto made = co_await as_result(offload(make));
+        if (!made) co_return answer_to(made.error());
+        if (!*made) co_return answer_to(made->error());
+        response r;
+        r.set_body(body(**std::move(made)), json ? "application/json" : "text/html; charset=utf-8");
+        r.fields().add("Cache-Control", "no-cache");
+        r.fields().add("Vary", "Accept");
+        r.fields().add("X-Content-Type-Options", "nosniff");
+        r.fields().add("Content-Security-Policy", detail::listing_policy);
+        co_return r;
+    }
+
+    // On a thread for blocking work.
+    std::expected<std::string, error> make_listing(const request& req, bool json) const {
+        const std::string_view path = path_beneath(req);
+        auto entries = net::read_directory(root_, path, options_.listing_entries, options_.hidden,
+                                           options_.how);
+        if (!entries) return std::unexpected(std::move(entries).error());
+        // Names that could not be asked for.
+        std::erase_if(entries->list, [this](const net::directory_entry& e) {
+            return !detail::is_safe_file_path(e.name, options_.hidden);
+        });
+        const detail::listing_order order = detail::parse_listing_order(req.query_text());
+        detail::listing l{std::string(req.path()), path.size(), *std::move(entries),
+                          options_.listing_entries};
+        detail::sort_listing(l.entries, order);
+        return json ? detail::listing_json(l) : detail::listing_page(l, order);
     }
 
     std::string_view path_beneath(const request& req) const noexcept {
@@ -90,6 +252,8 @@ private:
 
     net::directory root_;
     file_options options_;
+    mutable detail::compressed_cache cache_;
+    mutable cached_lookups cached_;
 };
 
 }  // namespace

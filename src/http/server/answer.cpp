@@ -309,6 +309,44 @@ private:
         co_return std::expected<void, error>();
     }
 
+    task<std::expected<void, error>> write_file_part(int fd, std::uint64_t offset,
+                                                     std::uint64_t size) override {
+        if (size == 0) co_return std::expected<void, error>();
+        if (left_ && size > *left_) {
+            co_return std::unexpected(error(std::errc::message_size, "write_file"));
+        }
+        begin();
+        bool ok = co_await write_before_file(size);
+        if (ok) {
+            net::send_file file = connection_->stream_->send_file(fd, offset, size);
+            ok = co_await connection_->finish_write(file);
+            exchange_->body_bytes += static_cast<std::uint64_t>(file.progress());
+        }
+        if (ok && chunked_) {
+            slice line_end("\r\n", 2);
+            ok = co_await connection_->send_all({&line_end, 1});
+        }
+        if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
+        if (left_) *left_ -= size;
+        co_return std::expected<void, error>();
+    }
+
+    /// What stands before the bytes of a file waits for the first of them.
+    task<bool> write_before_file(std::uint64_t size) {
+        buffer& head = connection_->output_;
+        if (chunked_) {
+            char size_line[h1::chunk_header_size];
+            const char* end = h1::write_chunk_header(size_line, size);
+            if (!head) connection_->shard_->take_output(head);
+            head.append({size_line, static_cast<std::size_t>(end - size_line)});
+        }
+        if (head.empty()) co_return true;
+        net::send before = connection_->stream_->send(head.view(), true);
+        const bool ok = co_await connection_->finish_write(before);
+        head.release();
+        co_return ok;
+    }
+
     task<std::expected<void, error>> send_head() override {
         begin();
         const bool ok = co_await connection_->flush();

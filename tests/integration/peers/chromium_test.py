@@ -59,4 +59,17 @@ def test_a_compressed_page():
         check(len(told) > 8 * 65536, f"{len(told)} bytes of a stream")
 
 
+def test_a_listing():
+    evil = "<img src=x onerror=document.title='run'>.txt"
+    with tempfile.TemporaryDirectory() as root:
+        (pathlib.Path(root) / "sub").mkdir()
+        (pathlib.Path(root) / "sub" / evil).write_text("x" * 1500)
+        with Server("coracle", root, "--listen", "127.0.0.1:0", "--listing",
+                    before=("serve",)) as server:
+            told = page(server.url + "/sub/?sort=size")
+    check("<title>/sub/</title>" in told, told)
+    check("&lt;img src=x onerror=document.title='run'&gt;.txt</bdi>" in told, told)
+    check(">1.5 KB</span>" in told and 'aria-sort="ascending"' in told, told)
+
+
 run_tests(globals())

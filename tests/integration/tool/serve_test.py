@@ -2,6 +2,8 @@
 something is wrong, and the drain.
 """
 
+import email
+import gzip
 import hashlib
 import json
 import os
@@ -128,7 +130,7 @@ class AccessLog(WithFiles):
     def test_has_a_line_for_each_answer_that_cannot_be_forged(self):
         log = self.all / "access.log"
         log.write_text("before\n")
-        with self.serve(f"--access-log={log}") as s:
+        with self.serve(f"--access-log={log}", "--threads", "1") as s:
             curl(s.url + "/a.txt")
             curl(s.url + "/no%22pe%0a127.0.0.1")
             s.get('/no"pe')
@@ -149,6 +151,127 @@ class AccessLog(WithFiles):
         with self.serve("--access-log") as s:
             curl(s.url + "/a.txt")
             self.assertIn(b'"GET /a.txt HTTP/1.1" 200 10', s.process.stdout.readline())
+
+
+    def test_has_three_formats(self):
+        log = self.all / "access.log"
+        with self.serve("--log-file", log, "--log-format", "json") as s:
+            curl("-A", 'a"b\\c', "-e", "http://from/", s.url + "/a.txt")
+        line = json.loads(log.read_text())
+        self.assertEqual((line["method"], line["target"], line["status"], line["bytes"]),
+                         ("GET", "/a.txt", 200, 10))
+        self.assertEqual((line["peer"], line["user_agent"], line["referer"]),
+                         ("127.0.0.1", 'a"b\\c', "http://from/"))
+        self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        log.unlink()
+        with self.serve("--log-file", log, "--log-format", "combined") as s:
+            curl("-A", "agent", "-e", "http://from/", s.url + "/a.txt")
+        self.assertRegex(log.read_text(), r'" 200 10 "http://from/" "agent"\n$')
+
+    def test_goes_on_in_a_new_file_at_sighup(self):
+        log = self.all / "access.log"
+        with self.serve("--log-file", log) as s:
+            curl(s.url + "/a.txt?1")
+            log.rename(self.all / "access.log.1")
+            s.signal(signal.SIGHUP)
+            while not log.exists():
+                curl(s.url + "/site/")
+            curl(s.url + "/a.txt?2")
+        self.assertIn("/a.txt?1", (self.all / "access.log.1").read_text())
+        self.assertNotIn("/a.txt?1", log.read_text())
+        self.assertIn("/a.txt?2", log.read_text())
+
+    def test_on_a_full_disk_drops_lines_and_says_how_many(self):
+        with self.serve("--log-file", "/dev/full") as s:
+            for _ in range(3):
+                self.assertEqual(curl(s.url + "/a.txt")[0], 200)
+            text = s.wait_for_error("No space left")
+        self.assertIn("/dev/full", text)
+        self.assertIn("coracle: 3 lines of the access log dropped", s.error_text())
+
+
+class Variants(WithFiles):
+    def setUp(self):
+        super().setUp()
+        self.text = ("".join(f"line {i}\n" for i in range(20_000))).encode()
+        (self.root / "long.txt").write_bytes(self.text)
+
+    def test_are_what_curl_and_python_decode(self):
+        with self.serve() as s:
+            for coding in ("gzip", "br", "zstd"):
+                status, fields, body = curl("-H", f"Accept-Encoding: {coding}",
+                                            s.url + "/long.txt")
+                self.assertEqual((status, fields["content-encoding"]), (200, coding))
+                self.assertLess(len(body), len(self.text) / 3)
+                if coding == "gzip":
+                    self.assertEqual(gzip.decompress(body), self.text)
+            done = subprocess.run([CURL, "-s", "--compressed", s.url + "/long.txt"],
+                                  capture_output=True, check=True)
+            self.assertEqual(done.stdout, self.text)
+            self.assertEqual(curl(s.url + "/long.txt")[2], self.text)
+
+    def test_are_not_made_when_that_is_refused(self):
+        (self.root / "long.txt.gz").write_bytes(gzip.compress(b"sibling"))
+        accept = ("-H", "Accept-Encoding: gzip")
+        with self.serve("--no-compress") as s:
+            self.assertEqual(gzip.decompress(curl(*accept, s.url + "/long.txt")[2]), b"sibling")
+        with self.serve("--no-precompressed") as s:
+            self.assertEqual(gzip.decompress(curl(*accept, s.url + "/long.txt")[2]), self.text)
+        with self.serve("--no-compress", "--no-precompressed") as s:
+            _, fields, body = curl(*accept, s.url + "/long.txt")
+            self.assertEqual(body, self.text)
+            self.assertNotIn("vary", fields)
+
+    def test_have_ranges_that_python_takes_apart(self):
+        with self.serve() as s:
+            status, fields, body = curl("-r", "0-4,1000-1009,-7", s.url + "/long.txt")
+            self.assertEqual(status, 206)
+            message = email.message_from_bytes(
+                b"Content-Type: " + fields["content-type"].encode() + b"\r\n\r\n" + body)
+            parts = [(p["Content-Range"], p.get_payload(decode=True))
+                     for p in message.get_payload()]
+            size = len(self.text)
+            self.assertEqual(parts, [(f"bytes 0-4/{size}", self.text[:5]),
+                                     (f"bytes 1000-1009/{size}", self.text[1000:1010]),
+                                     (f"bytes {size - 7}-{size - 1}/{size}", self.text[-7:])])
+
+
+class Rules(WithFiles):
+    def test_set_cache_control_and_media_types(self):
+        with self.serve("--cache", "/site/*=no-cache", "--cache", "*.txt=max-age=60, immutable",
+                        "--mime", ".txt=text/x-mine") as s:
+            fields = curl(s.url + "/a.txt")[1]
+            self.assertEqual(fields["cache-control"], "max-age=60, immutable")
+            self.assertEqual(fields["content-type"], "text/x-mine")
+            self.assertEqual(curl(s.url + "/site/")[1]["cache-control"], "no-cache")
+            self.assertNotIn("cache-control", curl(s.url + "/large.bin")[1])
+
+    def test_let_an_application_route_in_the_browser(self):
+        (self.root / "index.html").write_text("<p>app")
+        page = ("-H", "Accept: text/html")
+        with self.serve("--spa") as s:
+            self.assertEqual(curl(*page, s.url + "/users/7")[::2], (200, b"<p>app"))
+            self.assertEqual(curl(s.url + "/users/7")[0], 404)
+            self.assertEqual(curl(*page, s.url + "/users/7.js")[0], 404)
+        with self.serve("--spa=site/index.html") as s:
+            self.assertEqual(curl(*page, s.url + "/users/7")[2], b"<p>index")
+
+
+class Listing(WithFiles):
+    def test_shows_what_can_be_reached_and_no_more(self):
+        with self.serve("--listing") as s:
+            status, fields, body = curl("-H", "Accept: application/json", s.url + "/")
+            self.assertEqual((status, fields["content-type"]), (200, "application/json"))
+            entries = {e["name"]: e for e in json.loads(body)["entries"]}
+            self.assertEqual(sorted(entries), ["a.txt", "large.bin", "site"])
+            self.assertEqual(entries["large.bin"]["size"], 3_000_001)
+            for entry in entries.values():
+                self.assertEqual(curl(s.url + "/" + entry["href"][2:])[0], 200)
+            status, fields, body = curl(s.url + "/")
+            self.assertEqual(fields["content-type"], "text/html; charset=utf-8")
+            self.assertIn(b"large.bin", body)
+            self.assertEqual(curl(s.url + "/site/")[2], b"<p>index")
+            self.assertEqual(curl(s.url + "/escape/")[0], 404)
 
 
 class Welcome(unittest.TestCase):
@@ -194,12 +317,19 @@ class Faults(WithFiles):
         self.assertIn("Not a directory", self.say(str(self.root / "a.txt")))
         self.assertIn("access log", self.say(*FREE, f"--access-log={missing}/log"))
 
+    def test_bad_options_are_named_with_what_to_write(self):
+        for option, text in (("--cache", "nothing"), ("--cache", "=x"), ("--cache", "*="),
+                             ("--mime", "txt"), ("--mime", "txt=text"), ("--mime", ".=a/b")):
+            err = self.say(option, text)
+            self.assertIn(f"cannot read {option} '{text}': write it as in", err)
+
     def test_bad_environment_is_named(self):
         self.assertIn("CORACLE_LOG", self.say(*FREE, CORACLE_LOG="htp=debug"))
         self.assertIn("CORACLE_BACKEND", self.say(*FREE, CORACLE_BACKEND="carrier-pigeon"))
 
     def test_wrong_usage_ends_with_2(self):
-        for arguments in ([], ["serve", "--nothing"], ["serve", "--threads", "0"], ["nothing"]):
+        for arguments in ([], ["serve", "--nothing"], ["serve", "--threads", "0"], ["nothing"],
+                          ["serve", "--log-format", "xml"]):
             code, out, err = program(*arguments)
             self.assertEqual((code, out), (2, ""), arguments)
             self.assertTrue(err)
@@ -214,6 +344,8 @@ class Help(unittest.TestCase):
         code, out, _ = program("serve", "--help")
         self.assertEqual(code, 0)
         for word in ("--listen", "--threads", "--pin", "--access-log", "--drain", "--hidden",
+                     "--listing", "--spa", "--cache", "--mime", "--no-compress",
+                     "--no-precompressed", "--log-file", "--log-format", "SIGHUP",
                      "CORACLE_LOG", "CORACLE_BACKEND", "Examples"):
             self.assertIn(word, out)
         self.assertLessEqual(max(map(len, out.splitlines())), 100)

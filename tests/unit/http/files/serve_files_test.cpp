@@ -1,4 +1,5 @@
 #include "support/temporary_directory.hpp"
+#include "support/virtual_time.hpp"
 
 #include <coracle/http/files.hpp>
 #include <coracle/http/router.hpp>
@@ -28,6 +29,21 @@ std::string content(const http::response& r) {
     const auto n = ::pread(part.fd(), text.data(), text.size(), static_cast<off_t>(part.offset()));
     return n == static_cast<ssize_t>(text.size()) ? text : "short";
 }
+
+/// Takes what a streamed body writes.
+class written_body final : public http::body_writer {
+public:
+    std::string text;
+
+private:
+    task<std::expected<void, error>> write_piece(std::string_view piece) override {
+        text += piece;
+        co_return std::expected<void, error>();
+    }
+    task<std::expected<void, error>> send_head() override {
+        co_return std::expected<void, error>();
+    }
+};
 
 class serve_files_test : public ::testing::TestWithParam<net::beneath_method> {
 protected:
@@ -245,7 +261,6 @@ TEST_P(serve_files_test, says_when_a_range_cannot_be_had) {
     const auto r = get("/a.txt", {{"Range", "bytes=10-"}});
     EXPECT_EQ(r.status(), status::range_not_satisfiable);
     EXPECT_EQ(r.fields().get("Content-Range"), "bytes */10");
-    EXPECT_EQ(get("/a.txt", {{"Range", "bytes=0-0,2-2"}}).status(), status::ok);
     EXPECT_EQ(get("/empty.css", {{"Range", "bytes=0-0"}}).status(), status::ok);
 }
 
@@ -294,6 +309,156 @@ TEST_P(serve_files_test, says_503_without_descriptors) {
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
     EXPECT_EQ(r.status(), status::service_unavailable);
     EXPECT_EQ(r.fields().get("Retry-After"), "1");
+}
+
+TEST_P(serve_files_test, answers_with_several_ranges) {
+    const auto r = get("/a.txt", {{"Range", "bytes=0-0,-1"}});
+    // Nearer than the head of a part is long: one.
+    EXPECT_EQ(r.status(), status::partial_content);
+    EXPECT_EQ(r.fields().get("Content-Range"), "bytes 0-9/10");
+
+    auto parts = get("/large.bin", {{"Range", "bytes=50000-50003,0-1"}});
+    EXPECT_EQ(parts.status(), status::partial_content);
+    EXPECT_FALSE(parts.fields().contains("Content-Range"));
+    const std::string_view type = parts.fields().get("Content-Type");
+    ASSERT_TRUE(type.starts_with("multipart/byteranges; boundary="));
+    ASSERT_EQ(parts.body().type(), http::body::kind::stream);
+    const std::string boundary(type.substr(type.find('=') + 1));
+    const std::string head = "\r\nContent-Type: application/octet-stream\r\nContent-Range: bytes ";
+    const std::string expected = "--" + boundary + head + "50000-50003/100000\r\n\r\nhere\r\n--" +
+                                 boundary + head + "0-1/100000\r\n\r\nxx\r\n--" + boundary +
+                                 "--\r\n";
+    EXPECT_EQ(parts.body().size(), expected.size());
+    written_body body;
+    coracle::testing::run_virtually([&]() -> task<> { co_await parts.body().stream_part()(body); });
+    EXPECT_EQ(body.text, expected);
+}
+
+TEST_P(serve_files_test, ignores_more_ranges_than_the_limit) {
+    const auto ranges = [](std::size_t n) {
+        std::string value = "bytes=";
+        for (std::size_t i = 0; i != n; ++i) {
+            value +=
+                (i == 0 ? "" : ",") + std::to_string(i * 1000) + '-' + std::to_string(i * 1000);
+        }
+        return value;
+    };
+    EXPECT_EQ(get("/large.bin", {{"Range", ranges(15)}}).status(), status::partial_content);
+    EXPECT_EQ(get("/large.bin", {{"Range", ranges(16)}}).status(), status::partial_content);
+    EXPECT_EQ(get("/large.bin", {{"Range", ranges(17)}}).status(), status::ok);
+}
+
+TEST_P(serve_files_test, takes_the_precompressed_sibling_that_the_client_likes_best) {
+    all_.write("root/app.js", std::string(2000, 'j'));
+    all_.write("root/app.js.br", "brotli");
+    all_.write("root/app.js.gz", "gzipped");
+    const auto plain = get("/app.js");
+    EXPECT_FALSE(plain.fields().contains("Content-Encoding"));
+    EXPECT_EQ(plain.fields().get("Vary"), "Accept-Encoding");
+
+    const auto br = get("/app.js", {{"Accept-Encoding", "gzip, br, zstd"}});
+    EXPECT_EQ(br.fields().get("Content-Encoding"), "br");
+    EXPECT_EQ(br.fields().get("Content-Type"), "text/javascript; charset=utf-8");
+    EXPECT_EQ(br.fields().get("Vary"), "Accept-Encoding");
+    EXPECT_EQ(content(br), "brotli");
+    const auto gz = get("/app.js", {{"Accept-Encoding", "gzip, br;q=0.5"}});
+    EXPECT_EQ(gz.fields().get("Content-Encoding"), "gzip");
+    EXPECT_EQ(content(gz), "gzipped");
+    // Each has its own tag, and its own bytes.
+    const std::string tag(br.fields().get("ETag"));
+    EXPECT_NE(tag, plain.fields().get("ETag"));
+    EXPECT_NE(tag, gz.fields().get("ETag"));
+    EXPECT_EQ(get("/app.js", {{"Accept-Encoding", "br"}, {"If-None-Match", tag}}).status(),
+              status::not_modified);
+    EXPECT_EQ(
+        get("/app.js", {{"Accept-Encoding", "br"}, {"If-None-Match", tag}}).fields().get("Vary"),
+        "Accept-Encoding");
+    EXPECT_EQ(get("/app.js", {{"If-None-Match", tag}}).status(), status::ok);
+    const auto part = get("/app.js", {{"Accept-Encoding", "br"}, {"Range", "bytes=1-2"}});
+    EXPECT_EQ(part.fields().get("Content-Range"), "bytes 1-2/6");
+    EXPECT_EQ(content(part), "ro");
+}
+
+TEST_P(serve_files_test, takes_no_sibling_that_is_stale_out_of_reach_or_not_wanted) {
+    all_.write("root/app.js", "original");
+    all_.write("root/app.js.br", "brotli");
+    const auto is_plain = [this](const char* path) {
+        return !get(path, {{"Accept-Encoding", "br, gzip"}}).fields().contains("Content-Encoding");
+    };
+    EXPECT_FALSE(is_plain("/app.js"));
+    set_time("app.js", 2'000'000'000);
+    set_time("app.js.br", 2'000'000'000);  // to the second
+    EXPECT_FALSE(is_plain("/app.js"));
+    set_time("app.js.br", 1'999'999'999);
+    EXPECT_TRUE(is_plain("/app.js"));
+
+    all_.write("root/b.js", "b");
+    fs::create_symlink("../secret", root() / "b.js.br");
+    fs::create_directory(root() / "b.js.gz");
+    EXPECT_TRUE(is_plain("/b.js"));
+    // What does not compress has no siblings.
+    all_.write("root/large.bin.br", "brotli");
+    EXPECT_TRUE(is_plain("/large.bin"));
+    EXPECT_FALSE(get("/large.bin").fields().contains("Vary"));
+
+    set_time("app.js.br", 2'000'000'000);
+    options_.precompressed = false;
+    EXPECT_TRUE(is_plain("/app.js"));
+}
+
+TEST_P(serve_files_test, sets_cache_control_by_the_first_rule_that_matches) {
+    options_.cache = {{"/site/*", "immutable"}, {"*.txt", "max-age=9"}, {"*.html", "no-cache"}};
+    options_.cache_control = "max-age=60";
+    EXPECT_EQ(get("/a.txt").fields().get("Cache-Control"), "max-age=9");
+    EXPECT_EQ(get("/site/").fields().get("Cache-Control"), "immutable");
+    EXPECT_EQ(get("/a:b/").fields().get("Cache-Control"), "no-cache");
+    EXPECT_EQ(get("/empty.css").fields().get("Cache-Control"), "max-age=60");
+}
+
+TEST_P(serve_files_test, knows_the_media_types_that_it_is_told) {
+    options_.media_types = {{"TXT", "text/x-mine"}, {"bin", "image/x-raw"}};
+    options_.nosniff = false;
+    EXPECT_EQ(get("/a.txt").fields().get("Content-Type"), "text/x-mine");
+    EXPECT_EQ(get("/large.bin").fields().get("Content-Type"), "image/x-raw");
+    EXPECT_EQ(get("/empty.css").fields().get("Content-Type"), "text/css; charset=utf-8");
+    EXPECT_FALSE(get("/a.txt").fields().contains("X-Content-Type-Options"));
+}
+
+TEST_P(serve_files_test, falls_back_for_pages_alone) {
+    all_.write("root/index.html", "<p>app");
+    const auto page = [this](const char* path, const char* accept = "text/html,*/*;q=0.8") {
+        const auto r = get(path, {{"Accept", accept}});
+        return r.status() == status::ok ? content(r) : std::to_string(http::to_code(r.status()));
+    };
+    EXPECT_EQ(page("/users/7"), "404");
+    options_.fallback = "index.html";
+    EXPECT_EQ(page("/users/7"), "<p>app");
+    EXPECT_EQ(page("/users/"), "<p>app");
+    EXPECT_EQ(page("/v1.2/users"), "<p>app");
+    EXPECT_EQ(page("/no index/"), "<p>app");
+    EXPECT_EQ(page("/site/"), "<p>index");
+    EXPECT_EQ(page("/a.txt"), "0123456789");
+    EXPECT_EQ(page("/users/7.js"), "404");
+    EXPECT_EQ(page("/.hidden"), "404");
+    EXPECT_EQ(page("/users/7", "*/*"), "404");
+    EXPECT_EQ(page("/users/7", "application/json"), "404");
+    EXPECT_EQ(page("/users%2F7"), "404");
+    EXPECT_EQ(page("/users\\7"), "404");
+    EXPECT_EQ(page("/../secret"), "404");
+    EXPECT_EQ(ask(http::method::head, "/users/7", {{"Accept", "text/html"}}).status(), status::ok);
+    EXPECT_EQ(ask(http::method::post, "/users/7", {{"Accept", "text/html"}}).status(),
+              status::method_not_allowed);
+}
+
+TEST_P(serve_files_test, redirects_to_no_other_host) {
+    fs::create_directories(root() / "dir/evil.example");
+    for (const char* path : {"//evil.example", "//evil.example/dir", "/\\evil.example/dir",
+                             "/%2F%2Fevil.example/dir"}) {
+        EXPECT_EQ(get(path).status(), status::not_found) << path;
+    }
+    const auto r = ask(http::method::get, "/dir/evil.example", {}, "x=//evil.example");
+    EXPECT_EQ(r.status(), status::moved_permanently);
+    EXPECT_EQ(r.fields().get("Location"), "./evil.example/?x=//evil.example");
 }
 
 TEST(serve_files, throws_when_the_root_is_no_directory) {

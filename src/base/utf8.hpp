@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace coracle::detail {
+
+/// The size of the UTF-8 sequence (RFC 3629) that `text`, which is not empty, begins with; 0 when
+/// it begins with none: overlong forms, surrogates and what is beyond U+10FFFF are none.
+constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
+    const auto at = [text](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+    };
+    const unsigned first = at(0);
+    if (first < 0x80) return 1;
+    const std::size_t size = first >= 0xc2 && first < 0xe0   ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+    // RFC 3629 section 4: the second byte of some is bounded more narrowly.
+    const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (size == 0 || at(1) < low || at(1) > high) return 0;
+    for (std::size_t i = 2; i < size; ++i) {
+        if ((at(i) & 0xc0) != 0x80) return 0;
+    }
+    return size;
+}
+
+}  // namespace coracle::detail

@@ -1,0 +1,165 @@
+#include "http/files/acceptable.hpp"
+
+#include "http/message/token.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace coracle::http::detail {
+namespace {
+
+/// A weight times 1000; nothing when it was not given.
+using weight = std::optional<int>;
+
+std::string_view take_until(std::string_view& text, char end) noexcept {
+    const std::size_t at = text.find(end);
+    const std::string_view piece = text.substr(0, at);
+    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+    return trim_ows(piece);
+}
+
+// RFC 9110 section 12.4.2: "0.123", "1.000". What is none of these weighs nothing.
+int parse_weight(std::string_view text) noexcept {
+    if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return 0;
+    int value = (text[0] - '0') * 1000;
+    if (text.size() > 1 && text[1] != '.') return 0;
+    int unit = 100;
+    for (const char c : text.substr(std::min<std::size_t>(2, text.size()))) {
+        if (c < '0' || c > '9') return 0;
+        value += (c - '0') * unit;
+        unit /= 10;
+    }
+    return value > 1000 ? 0 : value;
+}
+
+// What stands behind the name of a member: its parameters.
+int weight_of(std::string_view parameters) noexcept {
+    while (!parameters.empty()) {
+        std::string_view value = take_until(parameters, ';');
+        const std::string_view name = take_until(value, '=');
+        if (equal_ignoring_case(name, "q")) return parse_weight(trim_ows(value));
+    }
+    return 1000;
+}
+
+/// Calls `f(name, weight)` for each member of a list field.
+template <class F>
+void each_member(const fields& all, field_id id, const F& f) {
+    for (const field& line : all) {
+        if (line.id != id) continue;
+        std::string_view rest = line.value;
+        while (!rest.empty()) {
+            std::string_view member = take_until(rest, ',');
+            const std::string_view name = take_until(member, ';');
+            if (!name.empty()) f(name, weight_of(member));
+        }
+    }
+}
+
+/// The weights of one kind of range, from the most specific that names a type.
+struct type_weight {
+    weight exact;
+    weight subtypes;  // "text/*"
+    weight any;
+    int value() const noexcept { return exact.value_or(subtypes.value_or(any.value_or(0))); }
+};
+
+type_weight weight_of_type(const fields& all, std::string_view type) noexcept {
+    type_weight w;
+    const std::string_view major = type.substr(0, type.find('/') + 1);
+    each_member(all, field_id::accept, [&](std::string_view name, int q) {
+        if (equal_ignoring_case(name, type))
+            w.exact = q;
+        else if (name == "*/*")
+            w.any = q;
+        else if (name.ends_with("/*") &&
+                 equal_ignoring_case(name.substr(0, name.size() - 1), major))
+            w.subtypes = q;
+    });
+    return w;
+}
+
+}  // namespace
+
+coding_choice acceptable_codings(const fields& all) noexcept {
+    // As they are preferred where they weigh the same: by size.
+    constexpr content_coding known[] = {content_coding::brotli, content_coding::zstd,
+                                        content_coding::gzip};
+    weight given[3];
+    weight identity;
+    weight any;
+    each_member(all, field_id::accept_encoding, [&](std::string_view name, int q) {
+        if (name == "*") any = q;
+        const auto coding = find_content_coding(name);
+        for (std::size_t i = 0; i != 3; ++i) {
+            if (coding == known[i]) given[i] = q;
+        }
+        if (coding == content_coding::identity) identity = q;
+    });
+    coding_choice choice;
+    int last = 0;
+    for (int bound = 1001; bound > 0; bound = last) {
+        last = 0;
+        for (const weight w : given) {
+            const int q = w.value_or(any.value_or(0));
+            if (q < bound) last = std::max(last, q);
+        }
+        if (last == 0 || last < identity.value_or(0)) break;
+        for (std::size_t i = 0; i != 3; ++i) {
+            if (given[i].value_or(any.value_or(0)) == last) choice.add(known[i]);
+        }
+    }
+    return choice;
+}
+
+bool names_html(const fields& all) noexcept {
+    return weight_of_type(all, "text/html").exact.value_or(0) > 0;
+}
+
+bool prefers_json(const fields& all) noexcept {
+    return weight_of_type(all, "application/json").value() >
+           weight_of_type(all, "text/html").value();
+}
+
+bool is_compressible_type(std::string_view type) noexcept {
+    type = trim_ows(type.substr(0, type.find(';')));
+    if (type.starts_with("text/")) return true;
+    if (type.ends_with("+json") || type.ends_with("+xml") || type.ends_with("+text")) return true;
+    constexpr std::string_view others[] = {
+        "application/graphql",
+        "application/javascript",
+        "application/json",
+        "application/json5",
+        "application/jsonl",
+        "application/n-quads",
+        "application/n-triples",
+        "application/postscript",
+        "application/rtf",
+        "application/sql",
+        "application/toml",
+        "application/trig",
+        "application/wasm",
+        "application/x-latex",
+        "application/x-ndjson",
+        "application/x-subrip",
+        "application/x-tar",
+        "application/x-tex",
+        "application/xml",
+        "application/xml-dtd",
+        "application/yaml",
+        "font/collection",
+        "font/otf",
+        "font/ttf",
+        "image/bmp",
+        "image/vnd.microsoft.icon",
+        "image/x-portable-anymap",
+        "image/x-xbitmap",
+        "image/x-xpixmap",
+        "message/rfc822",
+        "model/obj",
+        "model/stl",
+    };
+    return std::find(std::begin(others), std::end(others), type) != std::end(others);
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <coracle/http/coding.hpp>
+#include <coracle/net/file.hpp>
+
+#include <expected>
+#include <memory>
+#include <string>
+
+namespace coracle::http::detail {
+
+/// The whole of an open file in a coding; null when that is not smaller by a twentieth. Fails when
+/// the file cannot be read, or is not any more what its status says. Blocks.
+std::expected<std::shared_ptr<const std::string>, error> compress_file(const net::file& file,
+                                                                       content_coding coding);
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,81 @@
+#include "http/files/listing.hpp"
+
+#include "base/iso_time.hpp"
+#include "base/json_text.hpp"
+
+#include <coracle/base/percent.hpp>
+
+#include <algorithm>
+
+namespace coracle::http::detail {
+namespace {
+
+char folded(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+int compare_names(std::string_view a, std::string_view b) noexcept {
+    const auto n = std::min(a.size(), b.size());
+    for (std::size_t i = 0; i != n; ++i) {
+        const auto x = static_cast<unsigned char>(folded(a[i]));
+        const auto y = static_cast<unsigned char>(folded(b[i]));
+        if (x != y) return x < y ? -1 : 1;
+    }
+    if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
+    return a.compare(b);
+}
+
+}  // namespace
+
+listing_order parse_listing_order(std::string_view query) noexcept {
+    listing_order order;
+    while (!query.empty()) {
+        const std::size_t end = query.find('&');
+        const std::string_view pair = query.substr(0, end);
+        if (pair == "sort=size") order.by = listing_key::size;
+        if (pair == "sort=time") order.by = listing_key::time;
+        if (pair == "order=desc") order.descending = true;
+        query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
+    }
+    return order;
+}
+
+void sort_listing(net::directory_entries& entries, listing_order order) {
+    const auto before = [order](const net::directory_entry& a, const net::directory_entry& b) {
+        if (a.kind != b.kind) return a.kind == net::file_kind::directory;
+        const net::directory_entry& x = order.descending ? b : a;
+        const net::directory_entry& y = order.descending ? a : b;
+        if (order.by == listing_key::size && x.size != y.size) return x.size < y.size;
+        if (order.by == listing_key::time && x.modified_ns != y.modified_ns) {
+            return x.modified_ns < y.modified_ns;
+        }
+        const int names = compare_names(a.name, b.name);
+        return order.by == listing_key::name && order.descending ? names > 0 : names < 0;
+    };
+    std::sort(entries.list.begin(), entries.list.end(), before);
+}
+
+std::string listing_json(const listing& l) {
+    std::string out = "{\"path\":";
+    coracle::detail::append_json_text(out, l.path);
+    out += ",\"truncated\":";
+    out += l.entries.truncated ? "true" : "false";
+    out += ",\"entries\":[";
+    const char* separator = "\n";
+    for (const net::directory_entry& e : l.entries.list) {
+        const bool directory = e.kind == net::file_kind::directory;
+        out += separator;
+        separator = ",\n";
+        out += "{\"name\":";
+        coracle::detail::append_json_text(out, e.name);
+        out += directory ? ",\"type\":\"directory\"" : ",\"type\":\"file\",\"size\":";
+        if (!directory) out += std::to_string(e.size);
+        out += ",\"modified\":\"";
+        coracle::detail::append_iso_time(out, e.modified_ns / 1'000'000'000);
+        out += "\",\"href\":\"./" + percent_encode(e.name) + (directory ? "/\"}" : "\"}");
+    }
+    out += "\n]}\n";
+    return out;
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,206 @@
+#include "support/temporary_directory.hpp"
+
+#include <coracle/base/error.hpp>
+#include <coracle/net/line_file.hpp>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <iterator>
+#include <thread>
+#include <vector>
+
+using coracle::net::line_file;
+using coracle::net::line_file_options;
+using coracle::testing::temporary_directory;
+
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Lines that are never written by themselves, only at `flush` and at the end.
+line_file_options unhurried(std::size_t buffer = 1024) {
+    line_file_options o;
+    o.buffer = buffer;
+    o.flush_after = std::chrono::hours(1);
+    return o;
+}
+
+}  // namespace
+
+TEST(line_file, appends_and_is_whole_at_the_end) {
+    const temporary_directory all;
+    const auto path = all.write("log", "before\n");
+    {
+        line_file log(path);
+        EXPECT_TRUE(log.add("one\n"));
+        EXPECT_TRUE(log.add("two\n"));
+    }
+    EXPECT_EQ(text_of(path), "before\none\ntwo\n");
+}
+
+TEST(line_file, is_made_for_its_owner_and_group_alone) {
+    const temporary_directory all;
+    const line_file log(all.path() / "log");
+    struct stat s{};
+    ASSERT_EQ(::stat((all.path() / "log").c_str(), &s), 0);
+    EXPECT_EQ(s.st_mode & 07u, 0u);
+}
+
+TEST(line_file, writes_by_itself_after_a_while) {
+    const temporary_directory all;
+    line_file log(all.path() / "log", {.flush_after = std::chrono::milliseconds(1)});
+    for (int i = 0; i != 3; ++i) {
+        log.add("line\n");
+        while (log.counters().bytes != static_cast<std::uint64_t>(i + 1) * 5) {
+            std::this_thread::yield();
+        }
+    }
+    EXPECT_EQ(text_of(all.path() / "log"), "line\nline\nline\n");
+}
+
+TEST(line_file, writes_earlier_when_half_of_a_buffer_is_taken) {
+    const temporary_directory all;
+    line_file log(all.path() / "log", unhurried());
+    const std::string line(599, 'x');
+    log.add(line + '\n');
+    while (log.counters().bytes != 600) std::this_thread::yield();
+}
+
+TEST(line_file, goes_around_the_end_of_its_buffer) {
+    const temporary_directory all;
+    const auto path = all.path() / "log";
+    line_file log(path, unhurried());
+    std::string expected;
+    for (int i = 0; i != 100; ++i) {
+        const std::string line(static_cast<std::size_t>(i * 7 % 400), 'a');
+        ASSERT_TRUE(log.add(line + '\n'));
+        expected += line + '\n';
+        log.flush();
+    }
+    EXPECT_EQ(text_of(path), expected);
+    EXPECT_EQ(log.counters().lines, 100u);
+    EXPECT_EQ(log.counters().bytes, expected.size());
+}
+
+TEST(line_file, takes_what_fits_into_the_buffer_and_drops_and_counts_one_byte_more) {
+    const temporary_directory all;
+    // A FIFO that nobody reads: the thread of the log hangs in its first write.
+    const auto path = all.path() / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
+    const int plug = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    const std::string full(65536, '.');
+    ASSERT_EQ(::write(plug, full.data(), full.size()), static_cast<ssize_t>(full.size()));
+    {
+        line_file log(path, unhurried());
+        ASSERT_TRUE(log.add(std::string(899, 'a') + '\n'));
+        // Taken out of the buffer, and waiting for room in the pipe.
+        while (!log.add(std::string(1023, 'b') + '\n')) std::this_thread::yield();
+        const auto dropped = log.counters().dropped;
+        EXPECT_FALSE(log.add("\n"));
+        EXPECT_EQ(log.counters().dropped, dropped + 1);
+        EXPECT_EQ(log.counters().lines, 2u);
+    }  // nobody reads: given up after a second
+    ::close(plug);
+    ::close(reader);
+}
+
+TEST(line_file, that_is_longer_than_the_buffer_is_dropped) {
+    const temporary_directory all;
+    line_file log(all.path() / "log", unhurried());
+    EXPECT_FALSE(log.add(std::string(1025, 'a')));
+    EXPECT_TRUE(log.add(std::string(1023, 'a') + '\n'));
+    EXPECT_EQ(log.counters().dropped, 1u);
+}
+
+TEST(line_file, counts_what_a_full_disk_swallows) {
+    std::string said;
+    coracle::logger l;
+    l.set_sink([](void* user, coracle::log_level, coracle::log_layer,
+                  std::string_view text) { static_cast<std::string*>(user)->append(text) += '\n'; },
+               &said);
+    l.set_level(coracle::log_level::error);
+    line_file_options o = unhurried();
+    o.log = &l;
+    line_file log("/dev/full", o);
+    log.add("one\ntwo\n");
+    log.flush();
+    EXPECT_EQ(log.counters().dropped, 2u);
+    EXPECT_EQ(log.counters().errors, 1u);
+    EXPECT_EQ(log.counters().bytes, 0u);
+    log.add("three\n");
+    log.flush();
+    EXPECT_EQ(log.counters().dropped, 3u);
+    // It is said once.
+    EXPECT_NE(said.find("No space left"), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+}
+
+TEST(line_file, goes_on_in_a_new_file_when_told_to_reopen) {
+    const temporary_directory all;
+    const auto path = all.path() / "log";
+    line_file log(path, unhurried());
+    log.add("old\n");
+    std::filesystem::rename(path, all.path() / "log.1");
+    log.reopen();
+    log.flush();
+    log.add("new\n");
+    log.flush();
+    EXPECT_EQ(text_of(all.path() / "log.1"), "old\n");
+    EXPECT_EQ(text_of(path), "new\n");
+    EXPECT_EQ(log.counters().reopened, 1u);
+}
+
+TEST(line_file, stays_with_the_old_file_when_a_new_one_cannot_be_had) {
+    const temporary_directory all;
+    const auto directory = all.path() / "d";
+    std::filesystem::create_directory(directory);
+    line_file log(directory / "log", unhurried());
+    std::filesystem::rename(directory, all.path() / "moved");
+    log.reopen();
+    log.add("line\n");
+    log.flush();
+    EXPECT_EQ(log.counters().reopened, 0u);
+    EXPECT_EQ(log.counters().errors, 1u);
+    EXPECT_EQ(text_of(all.path() / "moved/log"), "line\n");
+}
+
+TEST(line_file, keeps_the_order_of_each_thread) {
+    const temporary_directory all;
+    const auto path = all.path() / "log";
+    constexpr int threads = 4;
+    constexpr int lines = 2000;
+    {
+        line_file log(path, {.buffer = 64 * 1024, .flush_after = std::chrono::milliseconds(1)});
+        std::vector<std::thread> writers;
+        for (int t = 0; t != threads; ++t) {
+            writers.emplace_back([&log, t] {
+                for (int i = 0; i != lines; ++i) {
+                    const std::string line = std::to_string(t) + ' ' + std::to_string(i) + '\n';
+                    while (!log.add(line)) std::this_thread::yield();
+                }
+            });
+        }
+        for (auto& w : writers) w.join();
+        EXPECT_EQ(log.counters().lines, static_cast<std::uint64_t>(threads * lines));
+    }
+    std::ifstream in(path);
+    int next[threads] = {};
+    int t = 0;
+    int i = 0;
+    while (in >> t >> i) ASSERT_EQ(i, next[t]++);
+    for (const int n : next) EXPECT_EQ(n, lines);
+}
+
+TEST(line_file, throws_when_it_cannot_be_opened) {
+    const temporary_directory all;
+    EXPECT_THROW(line_file(all.path() / "nothing/log"), coracle::exception);
+    EXPECT_THROW(line_file(all.path().string()), coracle::exception);
+}
