@@ -21,9 +21,9 @@ public:
 
     template <class F>
         requires(!std::is_same_v<std::remove_cvref_t<F>, unique_function> &&
-                 std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
+                 std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
     unique_function(F&& f) {
-        using Stored = std::remove_cvref_t<F>;
+        using Stored = std::decay_t<F>;  // of a function, a pointer to it
         if constexpr (fits<Stored>) {
             ::new (static_cast<void*>(storage_)) Stored(std::forward<F>(f));
         } else {

@@ -2,6 +2,7 @@
 
 #include <coracle/http/form.hpp>
 #include <coracle/http/request.hpp>
+#include <coracle/mime/media_type.hpp>
 
 namespace coracle::http {
 namespace {
@@ -113,10 +114,11 @@ error refusal(status code) {
     return {make_error_code(code), "form", phase::receive};
 }
 
-bool is_form(std::string_view type) noexcept {
-    type = type.substr(0, type.find(';'));
-    while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
-    return equal_ignoring_case(type, "application/x-www-form-urlencoded");
+bool is_form(std::string_view text) {
+    const auto type = mime::parse_media_type(text);
+    if (!type || type->essence != "application/x-www-form-urlencoded") return false;
+    const std::string_view charset = type->get("charset").value_or("utf-8");
+    return equal_ignoring_case(charset, "utf-8") || equal_ignoring_case(charset, "utf8");
 }
 
 task<std::expected<form, error>> read_form_of(request* req, form_limits limits) {

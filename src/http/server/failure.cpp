@@ -4,11 +4,17 @@
 
 #include <coracle/http/request.hpp>
 
+#include <cerrno>
+
 namespace coracle::http::detail {
 namespace {
 
 std::string standard_text(status code) {
     return std::to_string(static_cast<int>(code)) + ' ' + std::string(reason_phrase(code)) + '\n';
+}
+
+bool is_over_quota(const error& e) noexcept {
+    return e.code() == std::error_code(EDQUOT, std::generic_category());
 }
 
 }  // namespace
@@ -21,6 +27,9 @@ status status_of(const error& e) noexcept {
     if (e.operation() == "body" && (e == std::errc::timed_out || e == errc::too_slow)) {
         return status::request_timeout;
     }
+    if (e.operation() == "save" && (e == std::errc::no_space_on_device || is_over_quota(e))) {
+        return status::insufficient_storage;
+    }
     return status::internal_server_error;
 }
 
@@ -31,8 +40,7 @@ failure answer_to(std::exception_ptr e) {
         return {response(x.code(), *x.what() == '\0' ? standard_text(x.code()) : x.what()), {}};
     } catch (const exception& x) {
         const status code = status_of(x.error());
-        return {response(code, standard_text(code)),
-                code == status::internal_server_error ? x.what() : ""};
+        return {response(code, standard_text(code)), is_server_error(code) ? x.what() : ""};
     } catch (const std::exception& x) {
         return {
             response(status::internal_server_error, standard_text(status::internal_server_error)),

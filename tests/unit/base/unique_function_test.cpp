@@ -27,6 +27,11 @@ struct counted {
 
 }  // namespace
 
+TEST(unique_function, takes_a_function_by_its_name) {
+    unique_function<int(int)> f(doubled);
+    EXPECT_EQ(f(4), 8);
+}
+
 TEST(unique_function, calls_what_it_holds) {
     unique_function<int(int)> f = &doubled;
     EXPECT_EQ(f(4), 8);

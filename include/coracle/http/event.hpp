@@ -1,0 +1,92 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::http {
+
+/// What a client takes of a stream of events.
+struct event_limits {
+    std::size_t line = 256 * 1024;   ///< bytes of one line, without its end
+    std::size_t data = 1024 * 1024;  ///< bytes of the data of one event
+};
+
+/// A server-sent event (HTML standard, section 9.2): views of what is to be sent.
+struct server_event {
+    /// What a client that reconnects sends back as Last-Event-ID.
+    std::optional<std::string_view> id = {};
+    /// Its type; empty: "message".
+    std::string_view event = {};
+    /// Text of any lines. Without it the client hears nothing, and takes `id` and `retry` only.
+    std::optional<std::string_view> data = {};
+    /// How long a client waits before it reconnects.
+    std::optional<std::chrono::milliseconds> retry = {};
+};
+
+/// Appends an event as it goes over the wire. Each line of the data, which CRLF, CR or LF may end,
+/// becomes a line of its own, so data cannot become another event. False, and nothing is appended,
+/// when the id or the type holds CR, LF or NUL. (A client that sees NUL drops an id.)
+[[nodiscard]] bool append_event(std::string& out, const server_event& e);
+/// Appends a comment, which clients ignore: each of its lines as one.
+void append_event_comment(std::string& out, std::string_view text);
+
+/// An event that was received.
+struct received_event {
+    std::string event;  ///< its type, "message" unless it has one
+    std::string data;
+    std::string id;  ///< the last one that the stream has set
+
+    friend bool operator==(const received_event&, const received_event&) = default;
+};
+
+/// Reads a stream of events as the HTML standard says (section 9.2.6), in pieces of any size, and
+/// holds one line and one event. Without input or output of its own. Bytes are not checked to be
+/// UTF-8.
+class event_parser {
+public:
+    enum class status : std::uint8_t {
+        need_more,       ///< all was consumed
+        event,           ///< `event()` has the next one
+        limit_exceeded,  ///< for good
+    };
+    struct result {
+        status what = status::need_more;
+        std::size_t consumed = 0;
+    };
+
+    explicit event_parser(const event_limits& limits = {}) : limits_(limits) {}
+
+    /// Reads up to the end of the next event. What stands behind the last empty line when the
+    /// stream ends is no event.
+    result parse(std::string_view in);
+
+    /// Valid until the next call of `parse`.
+    const received_event& event() const noexcept { return event_; }
+    /// What to send as Last-Event-ID when the stream breaks off.
+    const std::string& last_event_id() const noexcept { return last_id_; }
+    /// How long to wait before that, when the stream has said so.
+    std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
+
+private:
+    bool take_line(std::string_view line);
+    bool take_field(std::string_view name, std::string_view value);
+    bool dispatch();
+
+    event_limits limits_;
+    std::string line_;
+    std::string type_;
+    std::string data_;
+    std::string id_;
+    std::string last_id_;
+    std::optional<std::chrono::milliseconds> retry_;
+    received_event event_;
+    bool first_line_ = true;
+    bool after_cr_ = false;
+    bool failed_ = false;
+};
+
+}  // namespace coracle::http

@@ -1,0 +1,192 @@
+#include "mime/parameters.hpp"
+
+#include <coracle/base/percent.hpp>
+#include <coracle/mime/disposition.hpp>
+
+#include <algorithm>
+
+namespace coracle::mime {
+namespace {
+
+constexpr std::string_view hidden[][2] = {{"%22", "\""}, {"%0D", "\r"}, {"%0A", "\n"}};
+
+// As the HTML standard escapes the names of a form, and as it was told: no other "%XX".
+std::string unescape(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        char c = text[at];
+        for (const auto& [code, byte] : hidden) {
+            if (c == '%' && detail::equal_ignoring_case(text.substr(at, 3), code)) {
+                c = byte.front();
+                at += 2;
+                break;
+            }
+        }
+        out += c;
+    }
+    return out;
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+    out += '"';
+    for (const char c : text) {
+        switch (c) {
+            case '"': out += "%22"; break;
+            case '\r': out += "%0D"; break;
+            case '\n': out += "%0A"; break;
+            // No browser has such a name.
+            case '\0': break;
+            default: out += c;
+        }
+    }
+    out += '"';
+}
+
+bool is_plain(std::string_view text) noexcept {
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '%';
+    });
+}
+
+std::string plain_form(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (!is_plain(std::string_view(&c, 1))) c = '_';
+    }
+    return out;
+}
+
+std::string latin_to_utf8(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x80) {
+            out += c;
+        } else {
+            out += static_cast<char>(0xc0 | byte >> 6);
+            out += static_cast<char>(0x80 | (byte & 0x3f));
+        }
+    }
+    return out;
+}
+
+// The size of the character at the beginning of `text`, or 0 when that is no UTF-8 (RFC 3629).
+std::size_t character_size(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+    for (std::size_t i = 1; i != size; ++i) {
+        if ((byte(i) & 0xc0U) != 0x80) return 0;
+    }
+    const unsigned second = byte(1);
+    const bool too_long =
+        (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);  // overlong
+    const bool no_character =
+        (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);  // surrogates
+    return too_long || no_character ? 0 : size;
+}
+
+bool is_utf8(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t size = character_size(text);
+        if (size == 0) return false;
+        text.remove_prefix(size);
+    }
+    return true;
+}
+
+// The most bytes of the beginning that `most` has room for, not within a character.
+std::string_view cut(std::string_view text, std::size_t most) noexcept {
+    if (text.size() <= most) return text;
+    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80) --most;
+    return text.substr(0, most);
+}
+
+constexpr std::size_t longest_name = 255;  // NAME_MAX
+constexpr std::size_t longest_extension = 32;
+
+}  // namespace
+
+std::optional<content_disposition> parse_disposition(std::string_view text) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    content_disposition d;
+    d.type = detail::lower(detail::trim(text.substr(0, end)));
+    if (!detail::is_token(d.type)) return std::nullopt;
+    detail::parameter_reader reader(text.substr(end), detail::escapes::quotes);
+    std::optional<std::string> extended;
+    while (auto p = reader.next()) {
+        if (p->name == "name" && !d.name) {
+            d.name = unescape(p->value);
+        } else if (p->name == "filename" && !d.filename) {
+            d.filename = unescape(p->value);
+        } else if (p->name == "filename*" && !extended) {
+            extended = decode_extended_value(p->value);
+        }
+    }
+    if (reader.malformed()) return std::nullopt;
+    if (extended) d.filename = std::move(extended);
+    return d;
+}
+
+std::string format_disposition(const content_disposition& d) {
+    std::string out = d.type;
+    if (d.name) {
+        out += "; name=";
+        append_quoted(out, *d.name);
+    }
+    if (!d.filename) return out;
+    out += "; filename=";
+    const bool in_form = d.type == "form-data";
+    append_quoted(out, in_form ? *d.filename : plain_form(*d.filename));
+    if (!in_form && !is_plain(*d.filename)) {
+        out += "; filename*=" + encode_extended_value(*d.filename);
+    }
+    return out;
+}
+
+std::optional<std::string> decode_extended_value(std::string_view text) {
+    const std::size_t first = text.find('\'');
+    if (first == std::string_view::npos) return std::nullopt;
+    const std::size_t second = text.find('\'', first + 1);
+    if (second == std::string_view::npos) return std::nullopt;
+    auto bytes = percent_decode(text.substr(second + 1));
+    if (!bytes) return std::nullopt;
+    const std::string_view charset = text.substr(0, first);
+    if (detail::equal_ignoring_case(charset, "iso-8859-1")) return latin_to_utf8(*bytes);
+    if (!detail::equal_ignoring_case(charset, "utf-8") || !is_utf8(*bytes)) return std::nullopt;
+    return bytes;
+}
+
+std::string encode_extended_value(std::string_view text) {
+    return "UTF-8''" + percent_encode(text);
+}
+
+std::string safe_filename(std::string_view sent) {
+    const std::size_t slash = sent.find_last_of("/\\");
+    if (slash != std::string_view::npos) sent.remove_prefix(slash + 1);
+    std::string name;
+    while (!sent.empty()) {
+        const std::size_t size = character_size(sent);
+        const auto first = static_cast<unsigned char>(sent.front());
+        // U+0080 to U+009F are control characters too.
+        const bool control =
+            first < 0x20 || first == 0x7f ||
+            (size == 2 && first == 0xc2 && static_cast<unsigned char>(sent[1]) < 0xa0);
+        if (size != 0 && !control) name += sent.substr(0, size);
+        sent.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    name.erase(0, std::min(name.find_first_not_of(". "), name.size()));
+    name.erase(name.find_last_not_of(". ") + 1);
+    if (name.size() <= longest_name) return name;
+    const std::size_t dot = name.rfind('.');
+    const std::string_view whole = name;
+    const std::string_view extension =
+        dot != std::string::npos && name.size() - dot <= longest_extension ? whole.substr(dot)
+                                                                           : std::string_view();
+    const std::string_view stem = cut(whole, longest_name - extension.size());
+    return std::string(stem).append(extension);
+}
+
+}  // namespace coracle::mime

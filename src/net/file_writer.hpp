@@ -1,0 +1,59 @@
+#pragma once
+
+#include <coracle/base/error.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace coracle::net {
+
+/// What becomes of a file that is there already.
+enum class if_exists : std::uint8_t { replace, fail };
+
+/// A file that appears in its directory whole or not at all: it has no name (O_TMPFILE), or a
+/// hidden one where the file system or the missing /proc wants it, until it is committed, and is
+/// gone when it is destroyed before. All functions block. Move-only; on one thread at a time.
+class file_writer {
+public:
+    file_writer() noexcept = default;
+    file_writer(file_writer&& other) noexcept
+        : directory_fd_(std::exchange(other.directory_fd_, -1)), fd_(std::exchange(other.fd_, -1)),
+          random_(other.random_), temporary_name_(std::exchange(other.temporary_name_, {})) {}
+    file_writer& operator=(file_writer&& other) noexcept {
+        std::swap(directory_fd_, other.directory_fd_);
+        std::swap(fd_, other.fd_);
+        std::swap(random_, other.random_);
+        std::swap(temporary_name_, other.temporary_name_);
+        return *this;
+    }
+    ~file_writer() { discard(); }
+
+    /// Begins a file in `directory`, with the permissions that the umask leaves. `random` makes the
+    /// names that it needs for a time. Fails as open(2) does, with the directory as subject.
+    static std::expected<file_writer, error> create(const std::string& directory,
+                                                    std::uint64_t random);
+    bool open() const noexcept { return fd_ >= 0; }
+
+    /// Appends. Fails as write(2) does.
+    std::expected<void, error> write(std::string_view bytes);
+    /// Gives it its name, a single segment, and closes it. Fails with `std::errc::file_exists` when
+    /// `if_exists::fail` forbids it; then it may be committed by another name.
+    std::expected<void, error> commit(const std::string& name, if_exists policy);
+    /// Closes it and frees what it holds on the disk.
+    void discard() noexcept;
+
+private:
+    static std::string name_of(std::uint64_t random);
+    bool link_as(const std::string& name) noexcept;
+    bool name_it(const std::string& name, if_exists policy);
+
+    int directory_fd_ = -1;
+    int fd_ = -1;
+    std::uint64_t random_ = 0;
+    std::string temporary_name_;  // empty without one
+};
+
+}  // namespace coracle::net

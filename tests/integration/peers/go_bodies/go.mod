@@ -1,0 +1,3 @@
+module go_bodies
+
+go 1.21

@@ -1,0 +1,257 @@
+#include "net/file_writer.hpp"
+#include "support/received.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/virtual_time.hpp"
+
+#include <coracle/http/multipart.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <set>
+
+using namespace coracle;
+using namespace coracle::testing;
+using http::file_naming;
+using http::multipart_reader;
+using net::file_writer;
+using net::if_exists;
+
+namespace {
+
+constexpr const char* form_data = "multipart/form-data; boundary=b";
+
+std::string file(const std::string& name, const std::string& data) {
+    return "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"" + name + "\"\r\n\r\n" +
+           data + "\r\n";
+}
+
+std::string read_file(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::set<std::string> names_in(const temporary_directory& directory) {
+    std::set<std::string> names;
+    for (const auto& e : std::filesystem::directory_iterator(directory.path())) {
+        names.insert(e.path().filename());
+    }
+    return names;
+}
+
+std::string bytes(std::size_t n) {
+    std::string all;
+    for (std::size_t i = 0; i != n; ++i) all += static_cast<char>(i * 31 >> 3);
+    return all;
+}
+
+/// Saves the first part of `body`, and gives what came of it.
+task<std::expected<http::saved_file, error>> save(std::string body, std::string path,
+                                                  http::multipart_limits limits = {}) {
+    received_request req(form_data, std::move(body));
+    multipart_reader parts(*req, limits);
+    auto* p = co_await parts.next();
+    co_return co_await as_result(p->save(path));
+}
+
+task<http::saved_file> save_in(std::string name, std::string directory, file_naming naming) {
+    received_request req(form_data, file(name, "x") + "--b--");
+    multipart_reader parts(*req);
+    auto* p = co_await parts.next();
+    co_return co_await p->save_in(directory, naming);
+}
+
+/// While it lives, files may have `n` bytes.
+class file_size_limit {
+public:
+    explicit file_size_limit(rlim_t n) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit now{n, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &now);
+    }
+    file_size_limit(const file_size_limit&) = delete;
+    ~file_size_limit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, SIG_DFL);
+    }
+
+private:
+    rlimit before_{};
+};
+
+}  // namespace
+
+TEST(save_part, writes_files_of_every_size_around_its_buffer) {
+    const temporary_directory directory;
+    const std::string path = directory.path() / "a";
+    for (const std::size_t n :
+         {std::size_t{0}, std::size_t{1}, std::size_t{256 * 1024 - 1}, std::size_t{256 * 1024},
+          std::size_t{256 * 1024 + 1}, std::size_t{1'000'000}}) {
+        run_virtually([&]() -> task<> {
+            const auto saved = co_await save(file("x", bytes(n)) + "--b--", path);
+            EXPECT_TRUE(saved.has_value());
+            EXPECT_EQ(saved->path, path);
+            EXPECT_EQ(saved->size, n);
+        });
+        EXPECT_EQ(read_file(path), bytes(n));
+        EXPECT_EQ(names_in(directory), std::set<std::string>{"a"});
+    }
+}
+
+TEST(save_part, gives_the_permissions_that_the_umask_leaves) {
+    const temporary_directory directory;
+    const std::string path = directory.path() / "a";
+    const mode_t before = ::umask(027);
+    run_virtually([&]() -> task<> { co_await save(file("x", "1") + "--b--", path); });
+    ::umask(before);
+    struct stat s{};
+    ASSERT_EQ(::stat(path.c_str(), &s), 0);
+    EXPECT_EQ(s.st_mode & 0777, 0640u);
+}
+
+TEST(save_part, leaves_nothing_of_a_body_that_breaks_off) {
+    const temporary_directory directory;
+    const std::string path = directory.write("a", "before");
+    run_virtually([&]() -> task<> {
+        for (const std::size_t n : {std::size_t{10}, std::size_t{600'000}}) {
+            const auto cut = co_await save(file("x", bytes(n)), path);
+            EXPECT_EQ(cut.error().code(), make_error_code(http::status::bad_request));
+            const auto beyond = co_await save(file("x", bytes(n)) + "--b--", path, {.part = n - 1});
+            EXPECT_EQ(beyond.error().code(), make_error_code(http::status::content_too_large));
+        }
+    });
+    EXPECT_EQ(read_file(path), "before");
+    EXPECT_EQ(names_in(directory), std::set<std::string>{"a"});
+}
+
+TEST(save_part, leaves_nothing_when_it_is_cancelled) {
+    const temporary_directory directory;
+    run_virtually([&]() -> task<> {
+        received_request req(form_data, file("x", bytes(600'000)));
+        req.stalling();
+        const auto upload = [&]() -> task<> {
+            multipart_reader parts(*req);
+            auto* p = co_await parts.next();
+            co_await p->save_in(directory.path().native());
+        };
+        const auto ended = co_await as_result(with_timeout(std::chrono::seconds(1), upload));
+        EXPECT_FALSE(ended);
+        EXPECT_EQ(req.taken(), file("x", bytes(600'000)).size());
+    });
+    EXPECT_EQ(names_in(directory), std::set<std::string>());
+}
+
+TEST(save_part, leaves_nothing_when_the_disk_takes_no_more) {
+    const temporary_directory directory;
+    const std::string path = directory.path() / "a";
+    const file_size_limit limit(500'000);
+    run_virtually([&]() -> task<> {
+        const auto saved = co_await save(file("x", bytes(600'000)) + "--b--", path);
+        EXPECT_EQ(saved.error(), std::errc::file_too_large);
+        EXPECT_EQ(saved.error().subject(), directory.path().native());
+    });
+    EXPECT_EQ(names_in(directory), std::set<std::string>());
+}
+
+TEST(save_part, tells_why_it_cannot_write) {
+    const temporary_directory directory;
+    run_virtually([&]() -> task<> {
+        const std::string nowhere = directory.path() / "no" / "a";
+        const auto saved = co_await save(file("x", "1") + "--b--", nowhere);
+        EXPECT_EQ(saved.error(), std::errc::no_such_file_or_directory);
+        EXPECT_EQ(saved.error().subject(), (directory.path() / "no").native());
+        EXPECT_EQ(saved.error().operation(), "save");
+    });
+}
+
+TEST(save_part, goes_on_with_the_next_part) {
+    const temporary_directory directory;
+    run_virtually([&]() -> task<> {
+        received_request req(form_data, file("x", bytes(300'000)) + file("y", "2") + "--b--");
+        multipart_reader parts(*req);
+        int n = 0;
+        while (auto* p = co_await parts.next()) {
+            const std::string path = directory.path() / std::to_string(++n);
+            co_await p->save(path);
+        }
+        EXPECT_EQ(n, 2);
+    });
+    EXPECT_EQ(read_file(directory.path() / "1"), bytes(300'000));
+    EXPECT_EQ(read_file(directory.path() / "2"), "2");
+}
+
+TEST(save_in, names_files_at_random) {
+    const temporary_directory directory;
+    run_virtually([&]() -> task<> {
+        for (int i = 0; i != 3; ++i) {
+            const auto saved = co_await save_in("../../x", directory.path(), file_naming::random);
+            const std::string name = std::filesystem::path(saved.path).filename();
+            EXPECT_EQ(name.size(), 32u);
+            EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
+        }
+    });
+    EXPECT_EQ(names_in(directory).size(), 3u);
+}
+
+TEST(save_in, makes_the_clients_name_harmless_and_its_own) {
+    const temporary_directory directory;
+    const temporary_directory outside;
+    run_virtually([&]() -> task<> {
+        const std::string name = "../" + outside.path().filename().native() + "/a.txt";
+        for (int i = 0; i != 3; ++i) co_await save_in(name, directory.path(), file_naming::as_sent);
+        co_await save_in(".hidden", directory.path(), file_naming::as_sent);
+        const auto saved = co_await save_in("..", directory.path(), file_naming::as_sent);
+        EXPECT_EQ(std::filesystem::path(saved.path).filename().native().size(), 32u);
+    });
+    auto names = names_in(directory);
+    EXPECT_EQ(names.size(), 5u);
+    for (const char* name : {"a.txt", "a-1.txt", "a-2.txt", "hidden"}) {
+        EXPECT_EQ(names.count(name), 1u) << name;
+    }
+    EXPECT_EQ(names_in(outside).size(), 0u);
+}
+
+TEST(save_in, takes_a_random_number_when_a_hundred_names_are_taken) {
+    const temporary_directory directory;
+    directory.write("a.b", "0");
+    for (int i = 1; i != 99; ++i) directory.write("a-" + std::to_string(i) + ".b", "0");
+    run_virtually([&]() -> task<> {
+        const auto last = co_await save_in("a.b", directory.path(), file_naming::as_sent);
+        EXPECT_EQ(last.path, (directory.path() / "a-99.b").native());
+        const auto random = co_await save_in("a.b", directory.path(), file_naming::as_sent);
+        EXPECT_TRUE(random.path.starts_with((directory.path() / "a-").native()));
+        EXPECT_TRUE(random.path.ends_with(".b"));
+        EXPECT_NE(random.path, (directory.path() / "a-100.b").native());
+    });
+    EXPECT_EQ(names_in(directory).size(), 101u);
+    EXPECT_EQ(read_file(directory.path() / "a-98.b"), "0");
+}
+
+TEST(file_writer, replaces_and_refuses_to) {
+    const temporary_directory directory;
+    directory.write("a", "before");
+    auto w = file_writer::create(directory.path(), 1);
+    ASSERT_TRUE(w);
+    ASSERT_TRUE(w->write("after"));
+    EXPECT_EQ(names_in(directory), std::set<std::string>{"a"});
+    EXPECT_EQ(w->commit("a", if_exists::fail).error(), std::errc::file_exists);
+    EXPECT_EQ(read_file(directory.path() / "a"), "before");
+    EXPECT_TRUE(w->commit("a", if_exists::replace));
+    EXPECT_EQ(read_file(directory.path() / "a"), "after");
+    EXPECT_EQ(names_in(directory), std::set<std::string>{"a"});
+}
+
+TEST(file_writer, follows_no_name_out_of_its_directory) {
+    const temporary_directory directory;
+    auto w = file_writer::create(directory.path(), 1);
+    ASSERT_TRUE(w);
+    EXPECT_FALSE(w->commit("", if_exists::fail));
+    EXPECT_FALSE(w->commit(".", if_exists::replace));
+    EXPECT_FALSE(w->commit("no/a", if_exists::fail));
+    w->discard();
+    EXPECT_EQ(names_in(directory), std::set<std::string>());
+}
