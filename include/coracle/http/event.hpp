@@ -9,6 +9,12 @@
 
 namespace coracle::http {
 
+/// What a client takes of a stream of events.
+struct event_limits {
+    std::size_t line = 256 * 1024;   ///< bytes of one line, without its end
+    std::size_t data = 1024 * 1024;  ///< bytes of the data of one event
+};
+
 /// A server-sent event (HTML standard, section 9.2): views of what is to be sent.
 struct server_event {
     /// What a client that reconnects sends back as Last-Event-ID.
@@ -27,12 +33,6 @@ struct server_event {
 [[nodiscard]] bool append_event(std::string& out, const server_event& e);
 /// Appends a comment, which clients ignore: each of its lines as one.
 void append_event_comment(std::string& out, std::string_view text);
-
-/// What a client takes of a stream of events.
-struct event_limits {
-    std::size_t line = 256 * 1024;   ///< bytes of one line, without its end
-    std::size_t data = 1024 * 1024;  ///< bytes of the data of one event
-};
 
 /// An event that was received.
 struct received_event {

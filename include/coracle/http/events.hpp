@@ -71,9 +71,11 @@ response events(request& req, event_function send, event_options options = {});
 /// This is a handle: copies lead to the same topic. It must outlive what is awaited on it.
 class event_topic {
 public:
+    static constexpr std::size_t default_history = 256;
+
     /// Keeps the last `history` events, and lets a client fall behind by as many. A `first_id` that
     /// grows from start to start of the program (the time, say) lets clients tell.
-    explicit event_topic(std::size_t history = 256, std::uint64_t first_id = 1);
+    explicit event_topic(std::size_t history = default_history, std::uint64_t first_id = 1);
 
     /// Gives the id. Never waits. Any thread. Throws `exception` (`std::errc::invalid_argument`)
     /// when the type holds CR, LF or NUL.

@@ -19,9 +19,9 @@ class request;
 /// What a multipart body may hold. Beyond one of them what is awaited fails with status 413, and
 /// has the name of the limit as its subject.
 struct multipart_limits {
-    std::uint64_t body = std::uint64_t{4} * 1024 * 1024 * 1024;  ///< bytes in all, framing included
-    std::uint64_t part = std::uint64_t{1} * 1024 * 1024 * 1024;  ///< bytes of one part
-    std::size_t files = 100;                                     ///< parts that have a file name
+    std::uint64_t body = 4'294'967'296;  ///< bytes in all, framing included: 4 GiB
+    std::uint64_t part = 1'073'741'824;  ///< bytes of one part: 1 GiB
+    std::size_t files = 100;             ///< parts that have a file name
     mime::multipart_limits format = {};  ///< parts, their headers, the boundary
 
     /// What `read_multipart` takes by default: 1 MiB a part and 8 MiB in all.

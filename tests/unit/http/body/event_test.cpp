@@ -150,11 +150,11 @@ TEST(event_parser, has_defaults_that_hold) {
 }
 
 TEST(event_parser, reads_what_append_event_writes) {
-    std::mt19937 random(1);
+    std::mt19937 dice(1);
     const std::string_view bytes("ab: \r\n\0\xEF\xBB\xBF\xC3", 12);
     const auto text = [&](std::string_view of) {
         std::string all;
-        for (auto n = random() % 12; n != 0; --n) all += of[random() % of.size()];
+        for (auto n = dice() % 12; n != 0; --n) all += of[dice() % of.size()];
         return all;
     };
     std::string stream;
@@ -165,8 +165,8 @@ TEST(event_parser, reads_what_append_event_writes) {
         const std::string type = text("ab: 1");
         const std::string data = text(bytes);
         server_event e{.event = type};
-        if (random() % 2 != 0) e.id = id;
-        if (random() % 8 != 0) e.data = data;
+        if (dice() % 2 != 0) e.id = id;
+        if (dice() % 8 != 0) e.data = data;
         stream += written(e);
         if (e.id) last_id = id;
         if (!e.data) continue;
