@@ -64,4 +64,12 @@ def test_a_listing():
     check(">1.5 KB</span>" in told and 'aria-sort="ascending"' in told, told)
 
 
+def test_a_compressed_page():
+    with Server("compression") as server:
+        told = page(server.url + "/numbers?to=20000")
+        check("\n1\n2\n" in told.replace(">", "\n") and "\n19999\n20000\n" in told, told[-500:])
+        told = page(server.url + "/long?pieces=8")
+        check(len(told) > 8 * 65536, f"{len(told)} bytes of a stream")
+
+
 run_tests(globals())

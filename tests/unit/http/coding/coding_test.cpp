@@ -1,10 +1,10 @@
 #include "http/coding/decoder.hpp"
 #include "http/coding/encoder.hpp"
+#include "support/content.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 
 using namespace coracle::http;
@@ -12,6 +12,8 @@ using coracle::http::detail::decoder;
 using coracle::http::detail::encode_action;
 using coracle::http::detail::encoder;
 using coracle::http::detail::make_encoder;
+using coracle::testing::noise_of;
+using coracle::testing::text_of;
 
 namespace {
 
@@ -76,21 +78,6 @@ decoded decode(content_coding coding, std::string_view in, std::size_t step = SI
     all.error = feed(d, in, all.bytes, step, room);
     if (all.error == coding_error::none) all.error = d.finish();
     return all;
-}
-
-std::string text_of(std::size_t size) {
-    std::string text;
-    std::mt19937_64 random(size);
-    while (text.size() < size) text += "{\"id\": " + std::to_string(random() % 1000) + "}, ";
-    text.resize(size);
-    return text;
-}
-
-std::string noise_of(std::size_t size) {
-    std::string bytes(size, '\0');
-    std::mt19937_64 random(size);
-    for (char& c : bytes) c = static_cast<char>(random());
-    return bytes;
 }
 
 std::string raw_deflate(std::string_view text) {

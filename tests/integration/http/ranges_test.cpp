@@ -1,0 +1,196 @@
+// Ranges of bodies in memory and of files, through a server.
+
+#include "support/simulated_answer.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/http/compress.hpp>
+#include <coracle/http/ranges.hpp>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+using namespace coracle;
+using namespace coracle::testing;
+
+namespace {
+
+std::string text_of(std::size_t size) {
+    std::string text;
+    for (unsigned i = 0; text.size() < size; ++i) text += std::to_string(i) + ' ';
+    text.resize(size);
+    return text;
+}
+
+template <class F>
+http::handler with_ranges(F f) {
+    return http::ranges()(http::handler(std::move(f)));
+}
+
+http::response tagged(std::size_t size) {
+    http::response r(text_of(size));
+    r.set("ETag", "\"v1\"").set("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT");
+    return r;
+}
+
+simulated_answer get(const http::handler& h, std::string_view range, std::string_view fields = {}) {
+    return answer_of(
+        h, request_for("GET", "Range: " + std::string(range) + "\r\n" + std::string(fields)));
+}
+
+const http::handler& text() {
+    static const http::handler h =
+        with_ranges([](http::request&) -> task<http::response> { co_return tagged(10'000); });
+    return h;
+}
+
+/// The parts of a multipart answer, in the form "Content-Range|bytes".
+std::vector<std::string> parts_of(const simulated_answer& a) {
+    const std::string type = a.header("Content-Type");
+    constexpr std::string_view start = "multipart/byteranges; boundary=";
+    EXPECT_TRUE(type.starts_with(start)) << type;
+    const std::string delimiter = "--" + type.substr(start.size());
+    std::vector<std::string> parts;
+    std::size_t at = a.body.find(delimiter);
+    for (;;) {
+        at += delimiter.size();
+        if (a.body.compare(at, 4, "--\r\n") == 0) return parts;
+        const std::size_t end = a.body.find("\r\n" + delimiter, at);
+        if (end == std::string::npos) return {"no end"};
+        const std::string part = a.body.substr(at + 2, end - at - 2);
+        const std::size_t body = part.find("\r\n\r\n");
+        const std::size_t range = part.find("Content-Range: ") + 15;
+        parts.push_back(part.substr(range, part.find("\r\n", range) - range) + '|' +
+                        part.substr(body + 4));
+        at = end + 2;
+    }
+}
+
+}  // namespace
+
+TEST(a_range, of_a_body_in_memory_is_a_206) {
+    const auto a = get(text(), "bytes=10-19");
+    EXPECT_EQ(a.status(), 206);
+    EXPECT_EQ(a.header("Content-Range"), "bytes 10-19/10000");
+    EXPECT_EQ(a.header("Content-Length"), "10");
+    EXPECT_EQ(a.header("Content-Type"), "text/plain; charset=utf-8");
+    EXPECT_EQ(a.header("ETag"), "\"v1\"");
+    EXPECT_EQ(a.header("Accept-Ranges"), "bytes");
+    EXPECT_EQ(a.body, text_of(10'000).substr(10, 10));
+}
+
+TEST(a_range, of_a_literal_is_a_206) {
+    const auto h = with_ranges([](http::request&) {
+        http::response r;
+        r.set_body(http::body::literal("0123456789"), "text/plain");
+        return r;
+    });
+    EXPECT_EQ(get(h, "bytes=-3").body, "789");
+    EXPECT_EQ(get(h, "bytes=3-").body, "3456789");
+}
+
+TEST(a_range, that_does_not_exist_is_a_416) {
+    const auto a = get(text(), "bytes=10000-");
+    EXPECT_EQ(a.status(), 416);
+    EXPECT_EQ(a.header("Content-Range"), "bytes */10000");
+}
+
+TEST(a_range, is_ignored_where_it_means_nothing) {
+    EXPECT_EQ(get(text(), "lines=1-2").status(), 200);
+    EXPECT_EQ(answer_of(text(), request_for("GET")).header("Accept-Ranges"), "bytes");
+    const auto head = answer_of(text(), request_for("HEAD", "Range: bytes=0-1\r\n"));
+    EXPECT_EQ(head.status(), 200);
+    EXPECT_EQ(head.header("Accept-Ranges"), "bytes");
+    EXPECT_EQ(head.header("Content-Length"), "10000");
+    const auto missing =
+        with_ranges([](http::request&) { return http::response(http::status::not_found, "no"); });
+    EXPECT_EQ(get(missing, "bytes=0-0").status(), 404);
+    EXPECT_EQ(get(missing, "bytes=0-0").header("Accept-Ranges"), "-");
+    const auto stream = with_ranges([](http::request&) {
+        return http::stream([](http::body_writer& out) -> task<> { co_await out.write("all"); });
+    });
+    EXPECT_EQ(get(stream, "bytes=0-0").body, "all");
+    EXPECT_EQ(answer_of(text(), request_for("POST", "Range: bytes=0-0\r\n")).status(), 200);
+}
+
+TEST(a_range, applies_when_if_range_holds) {
+    const auto with = [](const char* value) {
+        return get(text(), "bytes=0-0", "If-Range: " + std::string(value) + "\r\n").status();
+    };
+    EXPECT_EQ(with("\"v1\""), 206);
+    EXPECT_EQ(with("\"v2\""), 200);
+    EXPECT_EQ(with("W/\"v1\""), 200);
+    EXPECT_EQ(with("Thu, 01 Jan 1970 00:00:00 GMT"), 206);
+    EXPECT_EQ(with("Thu, 01 Jan 1970 00:00:01 GMT"), 200);
+    EXPECT_EQ(with("yesterday"), 200);
+    const auto weak =
+        with_ranges([](http::request&) { return http::response("text").set("ETag", "W/\"v1\""); });
+    EXPECT_EQ(get(weak, "bytes=0-0", "If-Range: W/\"v1\"\r\n").status(), 200);
+    EXPECT_EQ(get(weak, "bytes=0-0", "If-Range: \"v1\"\r\n").status(), 200);
+    EXPECT_EQ(get(weak, "bytes=0-0").status(), 206);
+}
+
+TEST(several_ranges, of_a_body_in_memory_are_multipart) {
+    const std::string all = text_of(10'000);
+    const auto a = get(text(), "bytes=0-9, 5000-5009, -1");
+    EXPECT_EQ(a.status(), 206);
+    EXPECT_TRUE(a.whole);
+    EXPECT_EQ(a.header("Content-Range"), "-");
+    EXPECT_NE(a.body.find("Content-Type: text/plain; charset=utf-8\r\n"), std::string::npos);
+    const std::vector<std::string> expected = {"bytes 0-9/10000|" + all.substr(0, 10),
+                                               "bytes 5000-5009/10000|" + all.substr(5000, 10),
+                                               "bytes 9999-9999/10000|" + all.substr(9999)};
+    EXPECT_EQ(parts_of(a), expected);
+}
+
+TEST(several_ranges, of_a_file_are_multipart_of_known_length) {
+    const temporary_directory folder;
+    const std::string all = text_of(1'000'000);
+    const std::string path = folder.write("file", "??" + all);
+    const auto h = with_ranges([&](http::request&) {
+        http::response r;
+        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        r.set_body(http::body::file(http::file_range(fd, 2, all.size())), "text/plain");
+        return r;
+    });
+    const auto one = get(h, "bytes=100-109");
+    EXPECT_EQ(one.header("Content-Range"), "bytes 100-109/1000000");
+    EXPECT_EQ(one.body, all.substr(100, 10));
+    const auto a = get(h, "bytes=0-9,1000-300999,-5");
+    EXPECT_EQ(a.status(), 206);
+    EXPECT_TRUE(a.whole);
+    EXPECT_FALSE(a.chunked);
+    const std::vector<std::string> expected = {
+        "bytes 0-9/1000000|" + all.substr(0, 10),
+        "bytes 1000-300999/1000000|" + all.substr(1000, 300'000),
+        "bytes 999995-999999/1000000|" + all.substr(999'995)};
+    EXPECT_EQ(parts_of(a), expected);
+}
+
+TEST(several_ranges, cannot_make_an_answer_much_longer_than_the_whole) {
+    for (const char* range : {"bytes=0-,0-,0-,0-", "bytes=0-,1-,2-,3-,4-",
+                              "bytes=0-0,200-200,400-400,600-600,800-800,1000-1000,1200-1200,"
+                              "1400-1400,1600-1600,1800-1800,2000-2000,2200-2200,2400-2400,"
+                              "2600-2600,2800-2800,3000-3000,3200-3200"}) {
+        const auto a = get(text(), range);
+        EXPECT_EQ(a.status(), 200) << range;
+        EXPECT_EQ(a.body.size(), 10'000U);
+    }
+    EXPECT_LT(get(text(), "bytes=0-4999,5100-9999").body.size(), 10'000U + 3 * 200);
+}
+
+TEST(several_ranges, that_touch_are_one) {
+    const auto a = get(text(), "bytes=0-9,10-19");
+    EXPECT_EQ(a.header("Content-Range"), "bytes 0-19/10000");
+    EXPECT_EQ(a.body, text_of(20));
+}
+
+TEST(a_range, is_of_the_bytes_that_were_made_when_compression_is_around_it) {
+    const http::handler h = http::compress()(text());
+    const auto part = get(h, "bytes=10-19", "Accept-Encoding: gzip\r\n");
+    EXPECT_EQ(part.status(), 206);
+    EXPECT_EQ(part.header("Content-Encoding"), "-");
+    EXPECT_EQ(part.body, text_of(10'000).substr(10, 10));
+    const auto whole = answer_of(h, request_for("GET", "Accept-Encoding: gzip\r\n"));
+    EXPECT_EQ(whole.header("Content-Encoding"), "gzip");
+    EXPECT_EQ(whole.header("Accept-Ranges"), "-");
+}
