@@ -42,19 +42,19 @@ void append_escaped(std::string& out, std::string_view text) {
 struct moment {
     explicit moment(std::int64_t unix_time) noexcept
         : at{std::chrono::seconds(unix_time)}, day(std::chrono::floor<std::chrono::days>(at)),
-          date(day), time(at - day) {}
+          date(day), of_day(at - day) {}
     std::chrono::sys_seconds at;
     std::chrono::sys_days day;
     std::chrono::year_month_day date;
-    std::chrono::hh_mm_ss<std::chrono::seconds> time;
+    std::chrono::hh_mm_ss<std::chrono::seconds> of_day;
 };
 
 void append_clock(std::string& out, const moment& m) {
-    append_padded(out, m.time.hours().count());
+    append_padded(out, m.of_day.hours().count());
     out += ':';
-    append_padded(out, m.time.minutes().count());
+    append_padded(out, m.of_day.minutes().count());
     out += ':';
-    append_padded(out, m.time.seconds().count());
+    append_padded(out, m.of_day.seconds().count());
 }
 
 // "[10/Oct/2000:13:55:36 +0000]"

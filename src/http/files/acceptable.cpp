@@ -1,8 +1,10 @@
 #include "http/files/acceptable.hpp"
 
+#include "http/coding/accept_encoding.hpp"
 #include "http/message/token.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace coracle::http::detail {
@@ -83,31 +85,13 @@ type_weight weight_of_type(const fields& all, std::string_view type) noexcept {
 
 coding_choice acceptable_codings(const fields& all) noexcept {
     // As they are preferred where they weigh the same: by size.
-    constexpr content_coding known[] = {content_coding::brotli, content_coding::zstd,
-                                        content_coding::gzip};
-    weight given[3];
-    weight identity;
-    weight any;
-    each_member(all, field_id::accept_encoding, [&](std::string_view name, int q) {
-        if (name == "*") any = q;
-        const auto coding = find_content_coding(name);
-        for (std::size_t i = 0; i != 3; ++i) {
-            if (coding == known[i]) given[i] = q;
-        }
-        if (coding == content_coding::identity) identity = q;
-    });
+    content_coding left[] = {content_coding::brotli, content_coding::zstd, content_coding::gzip};
     coding_choice choice;
-    int last = 0;
-    for (int bound = 1001; bound > 0; bound = last) {
-        last = 0;
-        for (const weight w : given) {
-            const int q = w.value_or(any.value_or(0));
-            if (q < bound) last = std::max(last, q);
-        }
-        if (last == 0 || last < identity.value_or(0)) break;
-        for (std::size_t i = 0; i != 3; ++i) {
-            if (given[i].value_or(any.value_or(0)) == last) choice.add(known[i]);
-        }
+    for (std::size_t n = std::size(left); n != 0; --n) {
+        const content_coding best = negotiate_coding(all, {left, n});
+        if (best == content_coding::identity) break;
+        choice.add(best);
+        std::remove(left, left + n, best);
     }
     return choice;
 }
@@ -119,47 +103,6 @@ bool names_html(const fields& all) noexcept {
 bool prefers_json(const fields& all) noexcept {
     return weight_of_type(all, "application/json").value() >
            weight_of_type(all, "text/html").value();
-}
-
-bool is_compressible_type(std::string_view type) noexcept {
-    type = trim_ows(type.substr(0, type.find(';')));
-    if (type.starts_with("text/")) return true;
-    if (type.ends_with("+json") || type.ends_with("+xml") || type.ends_with("+text")) return true;
-    constexpr std::string_view others[] = {
-        "application/graphql",
-        "application/javascript",
-        "application/json",
-        "application/json5",
-        "application/jsonl",
-        "application/n-quads",
-        "application/n-triples",
-        "application/postscript",
-        "application/rtf",
-        "application/sql",
-        "application/toml",
-        "application/trig",
-        "application/wasm",
-        "application/x-latex",
-        "application/x-ndjson",
-        "application/x-subrip",
-        "application/x-tar",
-        "application/x-tex",
-        "application/xml",
-        "application/xml-dtd",
-        "application/yaml",
-        "font/collection",
-        "font/otf",
-        "font/ttf",
-        "image/bmp",
-        "image/vnd.microsoft.icon",
-        "image/x-portable-anymap",
-        "image/x-xbitmap",
-        "image/x-xpixmap",
-        "message/rfc822",
-        "model/obj",
-        "model/stl",
-    };
-    return std::find(std::begin(others), std::end(others), type) != std::end(others);
 }
 
 }  // namespace coracle::http::detail

@@ -25,7 +25,7 @@ private:
 
 /// What Accept-Encoding (RFC 9110 section 12.5.3) accepts of brotli, zstd and gzip, in the order of
 /// its weights, and of these three where they weigh the same. Those that weigh less than identity,
-/// where that is named, are left out. Nothing without the field, or where it is malformed.
+/// where that is named, are left out. Nothing without the field.
 coding_choice acceptable_codings(const fields& all) noexcept;
 
 /// Whether Accept (section 12.5.1) names text/html with a weight above 0; wildcards do not count.
@@ -33,8 +33,5 @@ bool names_html(const fields& all) noexcept;
 
 /// Whether Accept weighs application/json above text/html.
 bool prefers_json(const fields& all) noexcept;
-
-/// Whether content of this type, which may have parameters, becomes smaller when it is compressed.
-bool is_compressible_type(std::string_view media_type) noexcept;
 
 }  // namespace coracle::http::detail

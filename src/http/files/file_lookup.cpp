@@ -1,5 +1,6 @@
 #include "http/files/file_lookup.hpp"
 
+#include "http/coding/compressible.hpp"
 #include "http/files/glob.hpp"
 #include "http/message/token.hpp"
 
@@ -152,7 +153,7 @@ std::string_view cache_control_for(const file_options& options, std::string_view
 }
 
 bool has_variants(const file_options& options, std::string_view media_type) noexcept {
-    return (options.precompressed || options.compress) && is_compressible_type(media_type);
+    return (options.precompressed || options.compress) && is_compressible(media_type);
 }
 
 }  // namespace coracle::http::detail

@@ -1,3 +1,4 @@
+#include "http/coding/compressible.hpp"
 #include "http/files/compressed_cache.hpp"
 #include "http/files/file_lookup.hpp"
 #include "http/files/file_path.hpp"
@@ -159,7 +160,7 @@ private:
                                                  const step& s) const noexcept {
         const representation& r = s.content;
         if (!options_.compress || q.codings.empty() || !r.coding.empty() || r.bytes ||
-            !detail::is_compressible_type(r.media_type)) {
+            !detail::is_compressible(r.media_type)) {
             return std::nullopt;
         }
         const std::uint64_t size = r.file.status().size;

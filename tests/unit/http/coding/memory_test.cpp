@@ -2,14 +2,16 @@
 // sanitizer).
 
 #include "http/coding/decoder.hpp"
-#include "http/coding/encoder.hpp"
+#include "http/coding/encoder_pool.hpp"
 #include "support/content.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <vector>
 
 using namespace coracle::http;
 using namespace coracle::http::detail;
@@ -86,4 +88,33 @@ TEST(an_encoder_and_a_decoder, of_brotli_hold_what_is_said) {
 
 TEST(an_encoder_and_a_decoder, of_zstd_hold_what_is_said) {
     expect_held(content_coding::zstd, 1350, 800);
+}
+
+TEST(a_pooled_encoder, is_used_again) {
+    for (const content_coding coding :
+         {content_coding::gzip, content_coding::brotli, content_coding::zstd}) {
+        const std::string text = "a text that is encoded again and again";
+        char out[1024];
+        const auto use = [&] {
+            pooled_encoder e(coding, text.size());
+            const auto r = e->encode(text, out, encode_action::finish);
+            EXPECT_TRUE(r.done);
+            return held();
+        };
+        const std::size_t at_first = use();
+        for (int i = 0; i != 10; ++i) EXPECT_EQ(use(), at_first) << to_string(coding);
+    }
+}
+
+TEST(a_pooled_encoder, is_freed_when_enough_are_kept) {
+    const auto use = [](std::size_t n) {
+        std::vector<std::unique_ptr<pooled_encoder>> all;
+        for (std::size_t i = 0; i != n; ++i) {
+            all.push_back(std::make_unique<pooled_encoder>(content_coding::gzip, std::nullopt));
+        }
+    };
+    use(pooled_encoder::most_kept);
+    const std::size_t kept = held();
+    use(pooled_encoder::most_kept + 8);
+    EXPECT_LT(held(), kept + 16 * 1024);
 }
