@@ -19,6 +19,7 @@ constexpr const char* about = R"(coracle: an HTTP server for the files of a dire
 
   coracle serve              the welcome page on http://127.0.0.1:8080
   coracle serve public       the files of the directory public
+  coracle serve --tls-self-signed   the same over HTTPS, for a try
   coracle doctor             what this machine can do, and what to change
 )";
 
@@ -35,7 +36,8 @@ live figures of the server.
 constexpr const char* serve_footer = R"(Signals:
   SIGINT, SIGTERM  stop accepting, finish what is under way (--drain), print a report;
                    a second one cuts
-  SIGHUP           open the file of the access log again, after it was renamed
+  SIGHUP           open the file of the access log again, after it was renamed, and read
+                   the certificates again
   SIGUSR1          print every live task, and what it waits for, to standard error
 
 Environment:
@@ -50,7 +52,9 @@ Examples:
   coracle serve public --listen :8000 --listing
   coracle serve public --listen 127.0.0.1:8080 --listen [::1]:8080 --access-log
   coracle serve dist --spa --cache '/assets/*=max-age=31536000, immutable' --cache '*=no-cache'
-  coracle serve public --listen unix:/run/site.sock --log-file access.log --log-format json)";
+  coracle serve public --listen unix:/run/site.sock --log-file access.log --log-format json
+  coracle serve public --tls-cert cert.pem --tls-key key.pem --listen https://:443 \
+                       --listen http://:80 --redirect-to-https)";
 
 constexpr const char* doctor_about = R"(Say what this machine can do for a server.
 
@@ -86,6 +90,9 @@ struct serve_texts {
     std::vector<std::string> cache;
     std::vector<std::string> mime;
     std::string fallback;
+    std::vector<std::string> certificates;
+    std::vector<std::string> keys;
+    std::string password_file;
     bool listing = false;
     bool no_compress = false;
     bool no_precompressed = false;
@@ -100,7 +107,9 @@ void add_server_options(CLI::App& serve, coracle::tool::serve_settings& settings
     as_often_as_wanted(serve.add_option("--listen", settings.listen,
                                         "Where to listen, as often as wanted: 127.0.0.1:8080,\n"
                                         "[::1]:8080, :8080 (every IPv4 address), unix:/path;\n"
-                                        "port 0 takes a free one. Default: 127.0.0.1:8080"))
+                                        "port 0 takes a free one; https:// or http:// in front\n"
+                                        "where only some are to be encrypted. Default:\n"
+                                        "127.0.0.1:8080, with a certificate 127.0.0.1:8443"))
         ->type_name("ADDRESS")
         ->group(group);
     serve.add_option("--threads", settings.threads, "Event loops. Default: one for each core")
@@ -115,6 +124,42 @@ void add_server_options(CLI::App& serve, coracle::tool::serve_settings& settings
                     "before they are cut. Default: 30")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 86400.0).description(""))
+        ->group(group);
+}
+
+void add_tls_options(CLI::App& serve, coracle::tool::serve_settings& settings, serve_texts& texts) {
+    constexpr const char* group = "HTTPS";
+    as_often_as_wanted(serve.add_option("--tls-cert", texts.certificates,
+                                        "Speak HTTPS with the certificate, and behind it its\n"
+                                        "chain, of a file: PEM, DER or PKCS#12. As often as\n"
+                                        "wanted, for several hosts. Read again when it changes"))
+        ->type_name("FILE")
+        ->group(group);
+    as_often_as_wanted(serve.add_option("--tls-key", texts.keys,
+                                        "The private key of the certificate at the same place.\n"
+                                        "Default: it is in the file of the certificate"))
+        ->type_name("FILE")
+        ->group(group);
+    serve
+        .add_option("--tls-password-file", texts.password_file,
+                    "A file whose first line is the password of the keys")
+        ->type_name("FILE")
+        ->group(group);
+    serve
+        .add_flag("--tls-self-signed", settings.self_signed,
+                  "Speak HTTPS with a certificate made on the spot, which\n"
+                  "browsers warn of: for a try")
+        ->group(group);
+    serve
+        .add_option("--tls-client-ca", settings.client_authorities,
+                    "Refuse clients without a certificate that one of this\n"
+                    "file (PEM) vouches for")
+        ->type_name("FILE")
+        ->group(group);
+    serve
+        .add_flag("--redirect-to-https", settings.https_only,
+                  "Send who comes over plain HTTP to HTTPS, and tell\n"
+                  "browsers to come there at once next time (HSTS)")
         ->group(group);
 }
 
@@ -193,6 +238,8 @@ void apply(const CLI::App& serve, const serve_texts& texts,
     settings.files.compress = !texts.no_compress;
     settings.files.precompressed = !texts.no_precompressed;
     settings.files.fallback = texts.fallback;
+    settings.certificates =
+        coracle::tool::certificates_of(texts.certificates, texts.keys, texts.password_file);
     for (const std::string& rule : texts.cache) {
         settings.files.cache.push_back(coracle::tool::parse_cache_rule(rule));
     }
@@ -220,6 +267,7 @@ int main(int argc, char** argv) {
     serve.add_option("DIR", texts.directory, "The directory whose files are served")->type_name("");
     add_file_options(serve, settings, texts);
     add_server_options(serve, settings);
+    add_tls_options(serve, settings, texts);
     add_log_options(serve, texts);
 
     CLI::App& doctor = *app.add_subcommand("doctor", doctor_about);

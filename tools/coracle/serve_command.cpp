@@ -5,14 +5,17 @@
 
 #include <coracle/http/access_log.hpp>
 #include <coracle/http/files.hpp>
+#include <coracle/http/https_only.hpp>
 #include <coracle/http/server.hpp>
 #include <coracle/net/descriptor_limit.hpp>
 #include <coracle/net/listener.hpp>
 #include <coracle/runtime/signals.hpp>
 #include <coracle/runtime/task_dump.hpp>
+#include <coracle/tls/reload.hpp>
 
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -23,10 +26,16 @@ std::string count_of(std::uint64_t n, const char* what) {
     return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
 }
 
+std::string_view without_scheme(std::string_view text) {
+    const std::size_t at = text.find("://");
+    const bool has_one = text.starts_with("https://") || text.starts_with("http://");
+    return has_one ? text.substr(at + 3) : text;
+}
+
 std::string joined(const std::vector<std::string>& addresses) {
     std::string all;
     for (const std::string& text : addresses) {
-        if (const auto a = net::address::parse(text); !a) {
+        if (const auto a = net::address::parse(without_scheme(text)); !a) {
             throw failure("cannot listen on '" + text +
                           "': that is no address (127.0.0.1:8080, [::1]:8080, :8080 for every "
                           "IPv4 address, unix:/path)");
@@ -61,7 +70,7 @@ std::string hint_for(const std::error_code& code) {
 void check_ports_are_free(runtime& rt, const std::vector<std::string>& addresses) {
     if (rt.loops() == 1) return;
     for (const std::string& text : addresses) {
-        const auto at = net::address::parse(text);
+        const auto at = net::address::parse(without_scheme(text));
         if (!at || at->family() == net::family::unix_path || at->port() == 0) continue;
         const auto alone = net::listener::open(rt.at(0), *at, socket_options());
         if (!alone) cannot_listen(alone.error());
@@ -69,10 +78,7 @@ void check_ports_are_free(runtime& rt, const std::vector<std::string>& addresses
 }
 
 void announce(const http::server& s) {
-    for (const net::address& a : s.addresses()) {
-        const bool is_path = a.family() == net::family::unix_path;
-        std::printf("listening on %s%s\n", is_path ? "" : "http://", a.to_string().c_str());
-    }
+    for (const std::string& url : s.urls()) std::printf("listening on %s\n", url.c_str());
     std::fflush(stdout);
 }
 
@@ -105,9 +111,37 @@ task<> dump_on_signal(signal_set& signals, runtime& rt) {
     }
 }
 
+/// Null without certificates.
+std::shared_ptr<tls::server_context> security_of(const serve_settings& settings) {
+    tls::server_options o;
+    o.certificates = settings.certificates;
+    if (settings.self_signed) {
+        o.certificates.push_back(tls::self_signed({"localhost", "127.0.0.1", "::1"}));
+    }
+    if (o.certificates.empty()) {
+        if (settings.client_authorities.empty() && !settings.https_only) return nullptr;
+        throw failure(
+            "HTTPS needs a certificate: give one with --tls-cert, or try "
+            "--tls-self-signed");
+    }
+    if (!settings.client_authorities.empty()) {
+        o.clients = tls::client_certificates::required;
+        o.client_authorities = settings.client_authorities;
+    }
+    try {
+        return std::make_shared<tls::server_context>(o);
+    } catch (const exception& e) {
+        throw failure("cannot speak HTTPS: " + e.error().code().message() + ": " +
+                      std::string(e.error().subject()) +
+                      " (see --tls-cert, --tls-key and --tls-password-file)");
+    }
+}
+
 http::server_options server_options_of(const serve_settings& settings) {
     http::server_options o;
-    o.listen = joined(settings.listen);
+    o.tls = security_of(settings);
+    o.listen = settings.listen.empty() ? (o.tls ? "127.0.0.1:8443" : "127.0.0.1:8080")
+                                       : joined(settings.listen);
     o.loops = settings.threads;
     o.pin = settings.pin;
     o.timeouts.drain =
@@ -118,6 +152,7 @@ http::server_options server_options_of(const serve_settings& settings) {
 http::handler files_of(const serve_settings& settings) {
     try {
         http::router routes;
+        if (settings.https_only) routes.use(http::https_only());
         routes.get("/{*path}", http::serve_files(*settings.directory, settings.files));
         return routes;
     } catch (const exception& e) {
@@ -147,10 +182,12 @@ void report_drops(const http::access_log_file& log) {
                  count_of(dropped, "line").c_str());
 }
 
-task<> reopen_on_signal(signal_set& signals, http::access_log_file& log) {
+task<> renew_on_signal(signal_set& signals, http::access_log_file* accesses,
+                       tls::server_context* security, const logger& log) {
     for (;;) {
         co_await signals.next();
-        log.reopen();
+        if (accesses != nullptr) accesses->reopen();
+        if (security != nullptr) tls::reload(*security, log);
     }
 }
 
@@ -182,6 +219,32 @@ http::media_type_rule parse_media_type_rule(const std::string& text) {
     return {std::move(extension), std::move(type)};
 }
 
+std::vector<tls::certificate_source> certificates_of(const std::vector<std::string>& certificates,
+                                                     const std::vector<std::string>& keys,
+                                                     const std::string& password_file) {
+    if (!keys.empty() && keys.size() != certificates.size()) {
+        throw failure("each --tls-cert needs its --tls-key, or none of them one");
+    }
+    secret password;
+    if (!password_file.empty()) {
+        std::ifstream file(password_file);
+        std::string line;
+        if (!std::getline(file, line)) {
+            throw failure("cannot read a password from '" + password_file + "'");
+        }
+        password = secret(std::move(line));
+    }
+    std::vector<tls::certificate_source> all;
+    for (std::size_t i = 0; i != certificates.size(); ++i) {
+        tls::certificate_source one;
+        one.certificate = certificates[i];
+        if (!keys.empty()) one.key = keys[i];
+        one.password = password;
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
 void serve(const serve_settings& settings) {
     logger log;
     configure_log(log);
@@ -201,9 +264,10 @@ void serve(const serve_settings& settings) {
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
     signal_set dump_signal{SIGUSR1};
-    // Without a log there is nothing to reopen, and SIGHUP ends the program as it does others.
-    std::optional<signal_set> reopen_signal;
-    if (accesses) reopen_signal.emplace({SIGHUP});
+    // Without a log and certificates SIGHUP ends the program as it does others.
+    std::optional<signal_set> renewal;
+    const auto security = options.tls;
+    if (accesses || security) renewal.emplace({SIGHUP});
     runtime_options on;
     on.loops = options.loops;
     on.pin = options.pin;
@@ -225,8 +289,13 @@ void serve(const serve_settings& settings) {
             live.begin(l);
             spawn([&] { return stop_on_signal(signals, s, rt); }, "signals");
             spawn([&] { return dump_on_signal(dump_signal, rt); }, "dump signal");
-            if (accesses) {
-                spawn([&] { return reopen_on_signal(*reopen_signal, *accesses); }, "reopen signal");
+            if (renewal) {
+                spawn(
+                    [&] { return renew_on_signal(*renewal, accesses.get(), security.get(), log); },
+                    "renewal");
+            }
+            if (security) {
+                spawn([&] { return tls::reload_on_change(*security); }, "certificates");
             }
         }
         co_await s.run(l);

@@ -2,6 +2,7 @@
 
 #include <coracle/http/access_log.hpp>
 #include <coracle/http/files.hpp>
+#include <coracle/tls/options.hpp>
 
 #include <optional>
 #include <string>
@@ -13,7 +14,8 @@ namespace coracle::tool {
 struct serve_settings {
     /// Whose files are served; without it the welcome page is.
     std::optional<std::string> directory;
-    std::vector<std::string> listen{"127.0.0.1:8080"};
+    /// Empty: one on the loopback.
+    std::vector<std::string> listen;
     /// Event loops; 0: one for each core.
     unsigned threads = 0;
     bool pin = false;
@@ -21,12 +23,21 @@ struct serve_settings {
     std::optional<std::string> access_log;
     http::access_log_format log_format = http::access_log_format::common;
     double drain_seconds = 30;
+    std::vector<tls::certificate_source> certificates;
+    bool self_signed = false;
+    std::string client_authorities;  ///< a path; empty: clients need no certificate
+    bool https_only = false;
     http::file_options files;
 };
 
 /// From "GLOB=VALUE" and "EXTENSION=TYPE". Throw `failure`.
 http::cache_rule parse_cache_rule(const std::string& text);
 http::media_type_rule parse_media_type_rule(const std::string& text);
+
+/// Certificates and keys in pairs; fewer keys than certificates are none at all. Throws `failure`.
+std::vector<tls::certificate_source> certificates_of(const std::vector<std::string>& certificates,
+                                                     const std::vector<std::string>& keys,
+                                                     const std::string& password_file);
 
 /// Serves until a signal and the end of the drain. Throws `failure` and `exception`.
 void serve(const serve_settings& settings);
