@@ -5,9 +5,12 @@ if(NOT CORACLE_BUILD_FUZZ)
     return()
 endif()
 file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.cpp")
+# All of them.
+add_custom_target(fuzzers)
 foreach(source IN LISTS fuzz_sources)
     cmake_path(GET source STEM target)
     add_executable(${target} ${source})
+    add_dependencies(fuzzers ${target})
     coracle_set_warnings(${target})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                  "${PROJECT_SOURCE_DIR}/fuzz")

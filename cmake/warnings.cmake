@@ -11,3 +11,10 @@ function(coracle_set_warnings target)
         target_compile_options(${target} PRIVATE -Werror)
     endif()
 endfunction()
+
+# g++ 12 takes `std::string(n, c) + "x"`, and the maps of nlohmann-json, for writes out of bounds.
+function(coracle_forgive_array_bounds target)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        target_compile_options(${target} PRIVATE -Wno-array-bounds)
+    endif()
+endfunction()

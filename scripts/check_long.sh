@@ -24,6 +24,10 @@ for preset in release asan tsan; do
             --gtest_throw_on_failure
     done
 done
+echo "== clang, optimised"
+cmake --preset clang >/dev/null
+cmake --build --preset clang
+ctest --preset clang -L '^(unit|wire|fuzz|compile_fail|integration)$'
 echo "== g++, AddressSanitizer: what only its coroutines get wrong"
 cmake --preset gcc-asan >/dev/null
 cmake --build --preset gcc-asan

@@ -7,7 +7,7 @@
 // Writes "begin" and "end" to standard error around what counts, and what it did to standard
 // output.
 
-#include "support/sockets.hpp"
+#include "../support/sockets.hpp"
 
 #include <openssl/ssl.h>
 #include <sys/socket.h>

@@ -6,8 +6,8 @@
 //   bench_router --table            the routes and paths, for the peer to read
 #include "http/router/route_tree.hpp"
 #include "http/server/canonical_path.hpp"
-#include "support/micro.hpp"
-#include "support/rest_api.hpp"
+#include "../support/micro.hpp"
+#include "../support/rest_api.hpp"
 
 #include <coracle/http/router.hpp>
 

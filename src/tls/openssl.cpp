@@ -67,8 +67,10 @@ error take_failure(errc otherwise, const char* operation) {
 
 bool is_inline(std::string_view text) noexcept {
     if (text.find("-----BEGIN ") != std::string_view::npos) return true;
-    // DER begins with a SEQUENCE of 128 bytes or more; no path does.
-    return text.size() > 64 && text[0] == '0' && (static_cast<unsigned char>(text[1]) & 0x80) != 0;
+    // DER begins with a SEQUENCE that is as long as all of it; no path looks like that.
+    if (text.size() < 3 || text[0] != '0') return false;
+    const auto length = static_cast<unsigned char>(text[1]);
+    return length >= 0x80 || length == text.size() - 2;
 }
 
 bool is_ip_address(const std::string& name) {

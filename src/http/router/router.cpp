@@ -3,6 +3,8 @@
 #include <coracle/base/error.hpp>
 #include <coracle/http/router.hpp>
 
+#include <algorithm>
+
 namespace coracle::http {
 namespace {
 
@@ -17,6 +19,15 @@ std::vector<std::string> methods_at(const detail::route_table& table, const deta
 }
 
 }  // namespace
+
+void detail::check_path_names(const handler& h, const route_record& record) {
+    for (const std::string_view wanted : h.path_names()) {
+        const auto& has = record.names;
+        if (std::find(has.begin(), has.end(), wanted) != has.end()) continue;
+        refuse_pattern(record.pattern.text, "its handler asks for {" + std::string(wanted) +
+                                                "}, which the pattern does not have");
+    }
+}
 
 router::router() : state_(std::make_shared<detail::router_state>()) {}
 router::~router() = default;

@@ -322,7 +322,7 @@ TEST(router, refuses_a_handler_that_asks_for_a_parameter_which_the_pattern_does_
     } catch (const exception& e) {
         EXPECT_EQ(e.error(), std::errc::invalid_argument);
         EXPECT_EQ(e.error().subject(),
-                  "/boats/{boat}: its handler asks for {id}, which the pattern does not have");
+                  "\"/boats/{boat}\": its handler asks for {id}, which the pattern does not have");
     }
     r.get("/boats/{id}", [](http::path<"id", int> id) { return std::to_string(id); });
     r.get("/files/{*rest}", [](http::path<"rest"> rest) { return std::string(*rest); });

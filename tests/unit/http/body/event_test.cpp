@@ -7,7 +7,7 @@
 
 using namespace coracle::http;
 using namespace std::chrono_literals;
-using status = event_parser::status;
+using parse_status = event_parser::status;
 
 namespace {
 
@@ -29,11 +29,11 @@ std::vector<std::string> parsed_by(std::string_view stream, std::size_t step,
             const auto r = parser.parse(rest);
             EXPECT_LE(r.consumed, rest.size());
             rest.remove_prefix(r.consumed);
-            if (r.what == status::limit_exceeded) {
+            if (r.what == parse_status::limit_exceeded) {
                 all.emplace_back("limit");
                 return all;
             }
-            if (r.what == status::need_more) break;
+            if (r.what == parse_status::need_more) break;
             const received_event& e = parser.event();
             all.push_back(e.event + '|' + e.id + '|' + e.data);
         }

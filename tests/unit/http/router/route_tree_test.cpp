@@ -179,23 +179,3 @@ TEST(route_tree, leaves_copies_as_they_were) {
     }
     for (const std::string& p : patterns) EXPECT_EQ(find(full, path(p)), p);
 }
-
-TEST(route_tree, refuses_handlers_that_ask_for_what_the_pattern_has_not) {
-    struct asking {
-        std::vector<std::string_view> names;
-        const std::vector<std::string_view>& path_names() const { return names; }
-    };
-    route_record r;
-    r.pattern = parse_pattern("/a/{id}/{*rest}");
-    r.names = names_of(r.pattern);
-    check_path_names(asking{{"id", "rest"}}, r);
-    check_path_names(asking{}, r);
-    try {
-        check_path_names(asking{{"id", "ID"}}, r);
-        FAIL() << "it must throw";
-    } catch (const exception& e) {
-        EXPECT_NE(std::string_view(e.what()).find("asks for a parameter ID"),
-                  std::string_view::npos)
-            << e.what();
-    }
-}

@@ -1,0 +1,163 @@
+#include "tls/credentials.hpp"
+
+#include "support/temporary_directory.hpp"
+#include "tls_pair.hpp"
+
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/tls/context.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace coracle {
+namespace {
+
+using testing::test_ca;
+using tls::certificate_source;
+using tls::detail::read_credentials;
+
+class credentials : public ::testing::Test {
+protected:
+    test_ca ca;
+    certificate_source made = ca.issue({.names = {"a.example", "*.b.example"}});
+    testing::temporary_directory directory;
+
+    std::string file(const std::string& name, std::string_view text) const {
+        return directory.write(name, text).string();
+    }
+    static certificate_source source(std::string certificate, secret key = {},
+                                     secret password = {}) {
+        certificate_source s;
+        s.certificate = std::move(certificate);
+        s.key = std::move(key);
+        s.password = std::move(password);
+        return s;
+    }
+    static std::error_code failure(const certificate_source& s) {
+        const auto read = read_credentials(s);
+        return read ? std::error_code() : read.error().code();
+    }
+};
+
+TEST_F(credentials, are_read_in_every_form) {
+    const std::string pem = file("cert.pem", made.certificate);
+    const std::string key = file("key.pem", made.key.reveal());
+    const std::string der = file("cert.der", testing::certificate_der(made));
+    const std::string key_der = file("key.der", testing::key_der(made));
+    const std::string locked = testing::encrypted_key(made, "sesame");
+    const std::string p12 = testing::to_pkcs12(made, "sesame");
+    const std::string both = made.certificate + std::string(made.key.reveal());
+    const certificate_source forms[] = {
+        made,
+        source(pem, key),
+        source(der, key_der),
+        source(testing::certificate_der(made), testing::key_der(made)),
+        source(file("both.pem", both)),
+        source(both),
+        source(pem, file("locked.pem", locked), "sesame"),
+        source(pem, locked, "sesame"),
+        source(file("all.p12", p12), {}, "sesame"),
+        source(p12, {}, "sesame"),
+        source("file:" + pem, "file:" + key),
+    };
+    for (const certificate_source& form : forms) {
+        const auto c = read_credentials(form);
+        ASSERT_TRUE(c) << &form - forms << ": " << c.error();
+        EXPECT_EQ(tls::detail::dns_names(c->certificate.get()),
+                  (std::vector<std::string>{"a.example", "*.b.example"}));
+        EXPECT_TRUE(c->chain.empty());
+    }
+}
+
+TEST_F(credentials, keep_the_chain_behind_the_certificate) {
+    const auto c = read_credentials(source(made.certificate + ca.pem(), made.key));
+    ASSERT_TRUE(c) << c.error();
+    EXPECT_EQ(c->chain.size(), 1U);
+}
+
+TEST_F(credentials, that_cannot_be_used_are_refused_by_name) {
+    const std::string pem = file("cert.pem", made.certificate);
+    const std::string locked = testing::encrypted_key(made, "sesame");
+    const certificate_source other = ca.issue({.names = {"other"}});
+    EXPECT_EQ(failure(source("/nowhere/cert.pem")), std::errc::no_such_file_or_directory);
+    EXPECT_EQ(failure(source(file("noise", "noise"))), tls::errc::certificate_unreadable);
+    EXPECT_EQ(failure(source(file("empty", ""))), tls::errc::certificate_unreadable);
+    EXPECT_EQ(failure(source(pem)), tls::errc::key_unreadable);
+    EXPECT_EQ(failure(source(pem, file("noise", "noise"))), tls::errc::key_unreadable);
+    EXPECT_EQ(failure(source(pem, other.key)), tls::errc::key_mismatch);
+    EXPECT_EQ(failure(source(pem, locked)), tls::errc::wrong_password);
+    EXPECT_EQ(failure(source(pem, locked, "wrong")), tls::errc::wrong_password);
+    EXPECT_EQ(failure(source(testing::to_pkcs12(made, "sesame"), {}, "wrong")),
+              tls::errc::wrong_password);
+    EXPECT_NE(failure(source("pkcs11:object=none")), std::error_code());
+}
+
+TEST_F(credentials, are_never_shown_in_an_error) {
+    const certificate_source other = ca.issue({.names = {"other"}});
+    for (const certificate_source& s :
+         {source(made.certificate, other.key), source(made.certificate, "-----BEGIN x secret"),
+          source(made.certificate, testing::encrypted_key(made, "sesame"), "wrongpassword")}) {
+        const auto read = read_credentials(s);
+        ASSERT_FALSE(read);
+        const std::string said = read.error().message();
+        EXPECT_EQ(said.find("BEGIN"), std::string::npos) << said;
+        EXPECT_EQ(said.find("wrongpassword"), std::string::npos) << said;
+    }
+}
+
+TEST_F(credentials, of_a_context_must_be_there_and_good) {
+    EXPECT_THROW(tls::server_context(tls::server_options()), exception);
+    EXPECT_THROW(tls::server_context("/nowhere", "/nowhere"), exception);
+    tls::server_options o;
+    o.certificates.push_back(made);
+    o.ciphers = "NO-SUCH-CIPHER";
+    EXPECT_THROW(tls::server_context{o}, exception);
+    o.ciphers.clear();
+    o.groups = "no-such-group";
+    EXPECT_THROW(tls::server_context{o}, exception);
+    o.groups.clear();
+    o.clients = tls::client_certificates::required;
+    EXPECT_THROW(tls::server_context{o}, exception);
+    o.client_authorities = ca.pem();
+    EXPECT_NO_THROW(tls::server_context{o});
+    o.key_log = "/nowhere/keys";
+    EXPECT_THROW(tls::server_context{o}, exception);
+    tls::client_options c;
+    c.authorities = "/nowhere";
+    EXPECT_THROW(tls::client_context{c}, exception);
+}
+
+TEST_F(credentials, of_a_server_come_with_a_stapled_response) {
+    tls::server_options so;
+    so.certificates.push_back(made);
+    // What is stapled is the client's to check: any bytes go through.
+    const std::string response(300, '\x30');
+    so.certificates.front().ocsp_response = file("ocsp.der", response);
+    const auto c = read_credentials(so.certificates.front());
+    ASSERT_TRUE(c) << c.error();
+    EXPECT_EQ(c->ocsp_response, response);
+}
+
+TEST_F(credentials, leave_their_secrets_in_a_key_log_on_demand) {
+    const std::string path = (directory.path() / "keys").string();
+    block_on([&]() -> task<> {
+        tls::server_options so;
+        so.certificates.push_back(made);
+        so.key_log = path;
+        tls::client_options co;
+        co.system_authorities = false;
+        co.authorities = ca.pem();
+        tls::server_context s(so);
+        tls::client_context c(co);
+        testing::tls_pair ends = co_await testing::shake_hands(c, s, "a.example");
+        EXPECT_TRUE(ends.client) << ends.client.error();
+    });
+    std::ifstream log(path);
+    std::string first;
+    std::getline(log, first);
+    EXPECT_NE(first.find("_TRAFFIC_SECRET"), std::string::npos) << first;
+}
+
+}  // namespace
+}  // namespace coracle

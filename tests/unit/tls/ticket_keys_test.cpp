@@ -1,0 +1,72 @@
+#include "tls/ticket_keys.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+
+namespace coracle::tls::detail {
+namespace {
+
+constexpr std::int64_t hour = 3600;
+
+struct ticket {
+    std::array<unsigned char, ticket_keys::name_size> name{};
+    std::array<unsigned char, EVP_MAX_IV_LENGTH> iv{};
+};
+
+class keys : public ::testing::Test {
+protected:
+    ticket_keys all{12 * hour};
+    std::unique_ptr<EVP_CIPHER_CTX, freed_by<EVP_CIPHER_CTX_free>> cipher{EVP_CIPHER_CTX_new()};
+    std::unique_ptr<EVP_MAC, freed_by<EVP_MAC_free>> algorithm{
+        EVP_MAC_fetch(nullptr, "HMAC", nullptr)};
+    std::unique_ptr<EVP_MAC_CTX, freed_by<EVP_MAC_CTX_free>> mac{EVP_MAC_CTX_new(algorithm.get())};
+
+    ticket give(std::int64_t now) {
+        ticket t;
+        EXPECT_EQ(all.prepare(now, t.name.data(), t.iv.data(), cipher.get(), mac.get(), true), 1);
+        return t;
+    }
+    int take(ticket t, std::int64_t now) {
+        return all.prepare(now, t.name.data(), t.iv.data(), cipher.get(), mac.get(), false);
+    }
+};
+
+TEST_F(keys, stay_for_half_of_a_lifetime) {
+    const ticket first = give(0);
+    EXPECT_EQ(give(6 * hour - 1).name, first.name);
+    EXPECT_NE(give(6 * hour).name, first.name);
+}
+
+TEST_F(keys, that_were_replaced_open_tickets_until_these_are_too_old) {
+    const ticket first = give(0);
+    EXPECT_EQ(take(first, hour), 1);
+    give(6 * hour);
+    // 2: the client should have a new ticket.
+    EXPECT_EQ(take(first, 7 * hour), 2);
+    give(12 * hour);
+    EXPECT_EQ(take(first, 18 * hour - 1), 2);
+    EXPECT_EQ(take(first, 18 * hour), 0);
+}
+
+TEST_F(keys, beyond_the_last_three_are_forgotten) {
+    const ticket first = give(0);
+    give(6 * hour);
+    give(12 * hour);
+    EXPECT_EQ(take(first, 12 * hour), 2);
+    give(18 * hour);
+    EXPECT_EQ(take(first, 12 * hour), 0);
+}
+
+TEST_F(keys, do_not_know_tickets_of_others) {
+    give(0);
+    EXPECT_EQ(take(ticket(), 1), 0);
+}
+
+TEST_F(keys, use_another_vector_for_each_ticket) {
+    EXPECT_NE(give(0).iv, give(0).iv);
+}
+
+}  // namespace
+}  // namespace coracle::tls::detail
