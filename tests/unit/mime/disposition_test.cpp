@@ -93,7 +93,8 @@ TEST(safe_filename, leads_nowhere_else) {
 TEST(safe_filename, is_at_most_255_bytes_and_keeps_its_extension) {
     EXPECT_EQ(safe_filename(std::string(255, 'a')), std::string(255, 'a'));
     EXPECT_EQ(safe_filename(std::string(256, 'a')), std::string(255, 'a'));
-    EXPECT_EQ(safe_filename(std::string(300, 'a') + ".txt"), std::string(251, 'a') + ".txt");
+    EXPECT_EQ(safe_filename(std::string(300, 'a').append(".txt")),
+              std::string(251, 'a').append(".txt"));
     std::string boats;
     for (int i = 0; i != 100; ++i) boats += "\xE2\x82\xAC";
     EXPECT_EQ(safe_filename(boats + ".txt"), boats.substr(0, 249) + ".txt");

@@ -6,8 +6,8 @@ using coracle::mime::media_type_of;
 using coracle::mime::unknown_media_type;
 
 TEST(media_type, is_found_by_the_extension) {
-    EXPECT_EQ(media_type_of("a.3g2"), "video/3gpp2");                  // first of the table
-    EXPECT_EQ(media_type_of("a.zst"), "application/zstd");             // last of the table
+    EXPECT_EQ(media_type_of("a.3g2"), "video/3gpp2");       // first of the table
+    EXPECT_EQ(media_type_of("a.zst"), "application/zstd");  // last of the table
     EXPECT_EQ(media_type_of("index.html"), "text/html; charset=utf-8");
     EXPECT_EQ(media_type_of("app.mjs"), "text/javascript; charset=utf-8");
     EXPECT_EQ(media_type_of("data.json"), "application/json");

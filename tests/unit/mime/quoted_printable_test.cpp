@@ -26,7 +26,7 @@ TEST(quoted_printable, leaves_plain_text_and_hides_the_rest) {
 
 TEST(quoted_printable, keeps_lines_to_76_characters) {
     EXPECT_EQ(quoted_printable_encode(std::string(75, 'a')), std::string(75, 'a'));
-    EXPECT_EQ(quoted_printable_encode(std::string(76, 'a')), std::string(75, 'a') + "=\r\na");
+    EXPECT_EQ(quoted_printable_encode(std::string(76, 'a')), std::string(75, 'a').append("=\r\na"));
     for (const char c : {'a', ' ', '\xE9', '\r'}) {
         const std::string text(1000, c);
         const std::string written = quoted_printable_encode(text, line_ends::binary);

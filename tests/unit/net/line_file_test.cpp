@@ -100,9 +100,9 @@ TEST(line_file, takes_what_fits_into_the_buffer_and_drops_and_counts_one_byte_mo
     ASSERT_EQ(::write(plug, full.data(), full.size()), static_cast<ssize_t>(full.size()));
     {
         line_file log(path, unhurried());
-        ASSERT_TRUE(log.add(std::string(899, 'a') + '\n'));
+        ASSERT_TRUE(log.add(std::string(899, 'a').append(1, '\n')));
         // Taken out of the buffer, and waiting for room in the pipe.
-        while (!log.add(std::string(1023, 'b') + '\n')) std::this_thread::yield();
+        while (!log.add(std::string(1023, 'b').append(1, '\n'))) std::this_thread::yield();
         const auto dropped = log.counters().dropped;
         EXPECT_FALSE(log.add("\n"));
         EXPECT_EQ(log.counters().dropped, dropped + 1);
@@ -116,7 +116,7 @@ TEST(line_file, that_is_longer_than_the_buffer_is_dropped) {
     const temporary_directory all;
     line_file log(all.path() / "log", unhurried());
     EXPECT_FALSE(log.add(std::string(1025, 'a')));
-    EXPECT_TRUE(log.add(std::string(1023, 'a') + '\n'));
+    EXPECT_TRUE(log.add(std::string(1023, 'a').append(1, '\n')));
     EXPECT_EQ(log.counters().dropped, 1u);
 }
 
