@@ -110,23 +110,23 @@ TEST(trust_proxies, nothing_is_believed_of_a_peer_that_is_not_trusted) {
                   .field("X-Forwarded-For", "192.0.2.1")
                   .field("X-Forwarded-Proto", "https")
                   .through(ours),
-              "203.0.113.9  inner.example -");
+              "203.0.113.9 http inner.example -");
     EXPECT_EQ(asked("203.0.113.9").field("X-Forwarded-For", "rubbish").through(ours),
-              "203.0.113.9  inner.example -");
+              "203.0.113.9 http inner.example -");
     EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "192.0.2.1").through(trust_proxies({})),
-              "10.0.0.1  inner.example -");
+              "10.0.0.1 http inner.example -");
 }
 
 TEST(trust_proxies, the_client_is_the_first_from_the_right_that_is_not_trusted) {
     EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "192.0.2.1").through(ours),
-              "192.0.2.1  inner.example 1");
+              "192.0.2.1 http inner.example 1");
     EXPECT_EQ(asked("::1").field("X-Forwarded-For", "192.0.2.1, 10.0.0.2").through(ours),
-              "192.0.2.1  inner.example 2");
+              "192.0.2.1 http inner.example 2");
     EXPECT_EQ(asked("10.0.0.1")
                   .field("X-Forwarded-For", "6.6.6.6, 10.6.6.6,192.0.2.1")
                   .field("X-Forwarded-For", "10.0.0.2")
                   .through(ours),
-              "192.0.2.1  inner.example 2");
+              "192.0.2.1 http inner.example 2");
 }
 
 TEST(trust_proxies, what_the_client_wrote_left_of_itself_counts_for_nothing) {
@@ -134,7 +134,7 @@ TEST(trust_proxies, what_the_client_wrote_left_of_itself_counts_for_nothing) {
                   .field("X-Forwarded-For", "127.0.0.1")
                   .field("X-Forwarded-For", "\"; rubbish, 10.0.0.9 , 192.0.2.1")
                   .through(ours),
-              "192.0.2.1  inner.example 1");
+              "192.0.2.1 http inner.example 1");
     EXPECT_EQ(asked("10.0.0.1")
                   .field("Forwarded", "for=\"unterminated")
                   .field("Forwarded", "for=10.0.0.9;proto=https, for=192.0.2.1;proto=http")
@@ -142,15 +142,15 @@ TEST(trust_proxies, what_the_client_wrote_left_of_itself_counts_for_nothing) {
               "192.0.2.1 http inner.example 1");
     // The field that our proxies do not write is the client's.
     EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "6.6.6.6").through(ours_forwarded),
-              "10.0.0.1  inner.example 0");
+              "10.0.0.1 http inner.example 0");
     EXPECT_EQ(asked("10.0.0.1").field("Forwarded", "for=6.6.6.6").through(ours),
-              "10.0.0.1  inner.example 0");
+              "10.0.0.1 http inner.example 0");
 }
 
 TEST(trust_proxies, a_chain_of_trusted_ones_ends_with_its_first) {
-    EXPECT_EQ(asked("10.0.0.1").through(ours), "10.0.0.1  inner.example 0");
+    EXPECT_EQ(asked("10.0.0.1").through(ours), "10.0.0.1 http inner.example 0");
     EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "10.0.0.3, 10.0.0.2").through(ours),
-              "10.0.0.3  inner.example 2");
+              "10.0.0.3 http inner.example 2");
 }
 
 TEST(trust_proxies, scheme_and_host_are_those_that_the_client_used) {
@@ -175,9 +175,9 @@ TEST(trust_proxies, scheme_and_host_are_those_that_the_client_used) {
 
 TEST(trust_proxies, a_client_that_hides_has_the_address_of_its_proxy_and_is_marked) {
     EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "6.6.6.6, unknown").through(ours),
-              "10.0.0.1  inner.example 1 hidden");
+              "10.0.0.1 http inner.example 1 hidden");
     EXPECT_EQ(asked("10.0.0.1").field("Forwarded", "for=_x, for=10.0.0.2").through(ours_forwarded),
-              "10.0.0.2  inner.example 2 hidden");
+              "10.0.0.2 http inner.example 2 hidden");
 }
 
 TEST(trust_proxies, a_malformed_field_is_refused_where_it_is_relied_on) {
