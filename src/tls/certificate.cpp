@@ -9,16 +9,10 @@
 namespace coracle::tls {
 namespace {
 
-std::string text_in(BIO* memory) {
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(memory, &data);
-    return {data, static_cast<std::size_t>(size)};
-}
-
 std::string text_of(const X509_NAME* name) {
     const detail::bio_ptr memory(BIO_new(BIO_s_mem()));
     X509_NAME_print_ex(memory.get(), name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
-    return text_in(memory.get());
+    return detail::text_in(memory.get());
 }
 
 std::string text_of(const ASN1_STRING* s) {
@@ -125,7 +119,7 @@ std::string certificate::fingerprint() const {
 std::string certificate::pem() const {
     const detail::bio_ptr memory(BIO_new(BIO_s_mem()));
     PEM_write_bio_X509(memory.get(), inner_->x509.get());
-    return text_in(memory.get());
+    return detail::text_in(memory.get());
 }
 
 }  // namespace coracle::tls

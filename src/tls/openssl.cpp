@@ -102,6 +102,12 @@ std::expected<std::string, error> contents_of(std::string_view text, const char*
     return std::unexpected(std::move(e.on(text)));
 }
 
+std::string text_in(BIO* memory) {
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(memory, &data);
+    return {data, static_cast<std::size_t>(size)};
+}
+
 bio_ptr reading(std::string_view text) {
     return bio_ptr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }

@@ -48,6 +48,9 @@ bool is_ip_address(const std::string& name);
 /// All of a file or of a text that is the thing itself.
 std::expected<std::string, error> contents_of(std::string_view text, const char* operation);
 
+/// What has been written into a memory BIO.
+std::string text_in(BIO* memory);
+
 /// A BIO that reads `text`, which must outlive it.
 bio_ptr reading(std::string_view text);
 

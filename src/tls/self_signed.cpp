@@ -56,12 +56,6 @@ void set_name(X509* of, const std::string& common_name) {
     X509_set_issuer_name(of, subject);
 }
 
-std::string text_in(BIO* memory) {
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(memory, &data);
-    return {data, static_cast<std::size_t>(size)};
-}
-
 }  // namespace
 
 certificate_source self_signed(const std::vector<std::string>& names) {
@@ -84,10 +78,10 @@ certificate_source self_signed(const std::vector<std::string>& names) {
     certificate_source made;
     const detail::bio_ptr certificate(BIO_new(BIO_s_mem()));
     PEM_write_bio_X509(certificate.get(), x.get());
-    made.certificate = text_in(certificate.get());
+    made.certificate = detail::text_in(certificate.get());
     const detail::bio_ptr private_key(BIO_new(BIO_s_secmem()));
     PEM_write_bio_PrivateKey(private_key.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-    made.key = secret(text_in(private_key.get()));
+    made.key = secret(detail::text_in(private_key.get()));
     return made;
 }
 

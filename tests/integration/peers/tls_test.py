@@ -147,6 +147,67 @@ def test_certificates_are_read_again_on_sighup():
         check(shown == "renewed", shown)
 
 
+def test_go_speaks_both_versions():
+    go = need("go")
+    # Nothing is fetched: the program has no dependencies, and this toolchain will do.
+    offline = dict(os.environ, GOFLAGS="-mod=mod", GOPROXY="off", GOTOOLCHAIN="local",
+                   GO111MODULE="on", CGO_ENABLED="0")
+    alice, alice_key = CA.issue("go", "DNS:go")
+    client = os.path.join(FOLDER.name, "go_tls")
+    run([go, "build", "-o", client, "."], cwd=HERE / "go_tls", env=offline, timeout=240)
+    with https() as server:
+        told = run([client, server.url, CA.pem])
+        check(told == b"TLS 1.2 fresh\nTLS 1.2 resumed\nTLS 1.3 fresh\nTLS 1.3 resumed\n", told)
+    with Server("mtls", PEM, KEY, CA.pem) as server:
+        told = run([client, server.url + "/private", CA.pem, alice, alice_key])
+        check(told.startswith(b"TLS 1.2 fresh\n"), told)
+
+
+def test_chromium_shows_a_page_over_https():
+    chromium = need("chromium")
+    with https() as server, tempfile.TemporaryDirectory() as profile:
+        told = run([chromium, "--headless", "--no-sandbox", "--disable-gpu",
+                    "--ignore-certificate-errors", f"--user-data-dir={profile}", "--dump-dom",
+                    server.url + "/"], timeout=120)
+        check(b"Hello, World!" in told, told)
+
+
+def test_the_program_speaks_https():
+    with tempfile.TemporaryDirectory() as root:
+        pathlib.Path(root, "index.html").write_text("a page\n", encoding="ascii")
+        with Server("coracle", root, "--listen", "127.0.0.1:0", "--tls-cert", PEM, "--tls-key", KEY,
+                    before=("serve",)) as server:
+            check(run([*CURL, "--cacert", CA.pem, server.url + "/"]) == b"a page\n", "a file")
+        with Server("coracle", root, "--listen", "127.0.0.1:0", "--tls-self-signed",
+                    before=("serve",)) as server:
+            check(run([*CURL, "--insecure", server.url + "/"]) == b"a page\n", "self-signed")
+        with Server("coracle", root, "--listen", "127.0.0.1:0", "--tls-cert", PEM, "--tls-key", KEY,
+                    "--tls-client-ca", CA.pem, before=("serve",)) as server:
+            alone = subprocess.run([*CURL, "--cacert", CA.pem, server.url], check=False,
+                                   capture_output=True)
+            check(alone.returncode != 0, "a client without a certificate")
+            bob, bob_key = CA.issue("bob", "DNS:bob")
+            told = run([*CURL, "--cacert", CA.pem, "--cert", bob, "--key", bob_key, server.url])
+            check(told == b"a page\n", told)
+
+
+def test_the_program_says_what_is_wrong_with_certificates():
+    for arguments, words in (
+            (["--tls-cert", "/nowhere"], "/nowhere"),
+            (["--tls-cert", PEM], "holds no private key"),
+            (["--tls-cert", PEM, "--tls-key", CA.key], "does not belong"),
+            (["--tls-cert", PEM, "--tls-cert", PEM, "--tls-key", KEY], "each --tls-cert needs"),
+            (["--redirect-to-https"], "--tls-cert"),
+            (["--listen", "https://127.0.0.1:0"], "certificate")):
+        program = os.path.join(os.environ.get("CORACLE_TEST_BIN_DIR", "build/release/bin"),
+                               "coracle")
+        ended = subprocess.run([program, "serve", *arguments], capture_output=True, check=False,
+                               timeout=30)
+        told = ended.stderr.decode()
+        check(ended.returncode == 1 and words in told and told.count("\n") == 1,
+              f"{arguments}: {ended}")
+
+
 def test_connection_data_lives_with_the_connection():
     with Server("connection_data") as server:
         told = run([*CURL, server.url, server.url]).decode()

@@ -1,6 +1,8 @@
 #include "tls/credentials.hpp"
 
 #include "support/temporary_directory.hpp"
+#include "tls/client_context.hpp"
+#include "tls/encrypted_stream.hpp"
 #include "tls_pair.hpp"
 
 #include <coracle/runtime/runtime.hpp>
@@ -134,9 +136,30 @@ TEST_F(credentials, of_a_server_come_with_a_stapled_response) {
     // What is stapled is the client's to check: any bytes go through.
     const std::string response(300, '\x30');
     so.certificates.front().ocsp_response = file("ocsp.der", response);
-    const auto c = read_credentials(so.certificates.front());
-    ASSERT_TRUE(c) << c.error();
-    EXPECT_EQ(c->ocsp_response, response);
+    std::string got;
+    block_on([&]() -> task<> {
+        tls::client_options co;
+        co.insecure = true;
+        tls::server_context s(so);
+        tls::client_context c(co);
+        auto both = co_await testing::connected();
+        auto ssl = c.internal().make("a.example");
+        SSL_set_connect_state(ssl->get());
+        SSL_set_tlsext_status_type(ssl->get(), TLSEXT_STATUSTYPE_ocsp);
+        tls::detail::encrypted_stream client(std::move(*ssl), std::move(both.client), buffer(), co);
+        const auto connecting = [&]() -> task<> {
+            const auto done = co_await client.handshake();
+            EXPECT_TRUE(done) << done.error();
+        };
+        testing::tls_result accepted;
+        co_await when_all(connecting(), testing::accept_into(s, std::move(both.server), accepted));
+        const unsigned char* bytes = nullptr;
+        const long size = SSL_get_tlsext_status_ocsp_resp(client.native(), &bytes);
+        if (size > 0) {
+            got.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+        }
+    });
+    EXPECT_EQ(got, response);
 }
 
 TEST_F(credentials, leave_their_secrets_in_a_key_log_on_demand) {

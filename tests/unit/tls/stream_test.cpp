@@ -248,6 +248,43 @@ TEST_P(tls_stream, receives_one_byte_records) {
     });
 }
 
+TEST_P(tls_stream, begins_with_small_records_and_goes_on_with_large_ones) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        const std::string text = pattern(200'000);
+        const auto send_text = [&]() -> task<> { co_await t.s->send(text); };
+        std::vector<std::size_t> records;
+        const auto watch = [&]() -> task<> {
+            std::string wire;
+            std::size_t at = 0;
+            for (std::size_t sum = 0; sum < text.size();) {
+                const buffer b = co_await t.c->beneath().receive();
+                wire += b.view();
+                // RFC 8446 section 5.1: type, version, and the length in two bytes.
+                while (wire.size() - at >= 5) {
+                    const auto high = static_cast<unsigned char>(wire[at + 3]);
+                    const auto low = static_cast<unsigned char>(wire[at + 4]);
+                    const std::size_t size = high * 256U + low;
+                    records.push_back(size);
+                    sum += size;
+                    at += 5 + size;
+                    if (at > wire.size()) break;
+                }
+                while (at > wire.size()) {
+                    const buffer more = co_await t.c->beneath().receive();
+                    wire += more.view();
+                }
+            }
+        };
+        co_await when_all(send_text(), watch());
+        EXPECT_LE(records.front(), 1460U);
+        EXPECT_LE(records[10], 1460U);
+        EXPECT_GE(*std::max_element(records.begin(), records.end()), 16'384U);
+        EXPECT_LT(records.size(), 30U);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(versions, tls_stream,
                          ::testing::Values(tls::version::tls_1_2, tls::version::tls_1_3),
                          [](const auto& p) {

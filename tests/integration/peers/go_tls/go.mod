@@ -1,0 +1,3 @@
+module coracle.test/go_tls
+
+go 1.19
