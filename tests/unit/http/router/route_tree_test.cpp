@@ -114,14 +114,12 @@ TEST(route_tree, visits_each_node_once_at_the_most) {
     // Every way through literals and parameters exists, and leads nowhere.
     route_tree t;
     constexpr unsigned depth = 10;
-    std::size_t bytes = 0;
     for (unsigned ways = 0; ways != 1U << depth; ++ways) {
         std::string pattern;
         for (unsigned i = 0; i != depth; ++i) {
             pattern += (ways >> i & 1U) != 0 ? "/a" : "/{p" + std::to_string(i) + "}";
         }
         add(t, pattern + "/end");
-        bytes += 2;
     }
     std::string path;
     for (unsigned i = 0; i != depth; ++i) path += "/a";
