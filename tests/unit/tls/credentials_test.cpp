@@ -109,7 +109,7 @@ TEST_F(credentials, are_never_shown_in_an_error) {
 }
 
 TEST_F(credentials, of_a_context_must_be_there_and_good) {
-    EXPECT_THROW(tls::server_context(tls::server_options()), exception);
+    EXPECT_THROW(tls::server_context{tls::server_options()}, exception);
     EXPECT_THROW(tls::server_context("/nowhere", "/nowhere"), exception);
     tls::server_options o;
     o.certificates.push_back(made);
