@@ -24,6 +24,7 @@ loop::loop(std::unique_ptr<coracle::backend> b, const logger& log, unsigned inde
     : backend_(std::move(b)), log_(log), now_(backend_->now()), deadlines_(now_),
       root_(*this, nullptr), index_(index), born_(now_), trimmed_(now_) {
     root_.name = "root";
+    backend_->tell_time_in(now_);
 }
 
 loop::~loop() {
@@ -165,8 +166,10 @@ void loop::turn() {
     run_handed();
     if (over()) return;
     refill_inline_budget();
+    const time_point before = now_;
     backend_->wait(next_wake());
-    now_ = backend_->now();
+    // Where there was no need to wait nobody has looked at the clock.
+    if (now_ == before) now_ = backend_->now();
     if (!timers_.empty()) timers_.fire(now_);
     if (deadlines_.next() <= now_) deadlines_.advance(now_);
     trim_when_idle();

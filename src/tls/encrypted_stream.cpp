@@ -32,9 +32,14 @@ std::int64_t read_file(int fd, char* to, std::size_t size, std::int64_t at) noex
 }  // namespace
 
 void watch_message(int sent, int, int type, const void* bytes, std::size_t size, SSL* s, void*) {
-    if (sent != 0 || type != SSL3_RT_HANDSHAKE || size == 0) return;
-    if (*static_cast<const unsigned char*>(bytes) != SSL3_MT_KEY_UPDATE) return;
-    static_cast<encrypted_stream*>(SSL_get_app_data(s))->key_updated();
+    const auto* const message = static_cast<const unsigned char*>(bytes);
+    auto& self = *static_cast<encrypted_stream*>(SSL_get_app_data(s));
+    if (sent == 0 && type == SSL3_RT_HANDSHAKE && size != 0 && message[0] == SSL3_MT_KEY_UPDATE) {
+        self.key_updated();
+    }
+    if (sent != 0 && type == SSL3_RT_ALERT && size > 1 && message[1] == SSL_AD_NO_RENEGOTIATION) {
+        self.renegotiation_refused();
+    }
 }
 
 encrypted_stream::encrypted_stream(ssl_ptr s, std::unique_ptr<net::byte_stream> beneath,
@@ -56,6 +61,13 @@ int encrypted_stream::give(char* to, std::size_t size) noexcept {
 
 int encrypted_stream::take(const char* from, std::size_t size) noexcept {
     std::string_view bytes(from, size);
+    // Two records of the writer's at most, and a flight; what is more is answers to a peer that
+    // makes us answer and does not read.
+    constexpr std::size_t most_held = 128 * 1024;
+    if (out_.size() + behind_.size() + size > most_held) {
+        write_error_ = -ENOBUFS;
+        return 0;
+    }
     if (writes_beneath_) {
         behind_.append(bytes);
         return static_cast<int>(size);
@@ -93,7 +105,8 @@ bool encrypted_stream::start(io_operation& op) noexcept {
 
 void encrypted_stream::cancel(io_operation& op) noexcept {
     if (&op == reader_) {
-        beneath_->cancel(lower_receive_);
+        reader_cancelled_ = reader_rests_;
+        if (!reader_rests_) beneath_->cancel(lower_receive_);
     } else if (&op == writer_) {
         cancelled_ = true;
         if (!rests_) beneath_->cancel(lower_send_);
@@ -104,8 +117,15 @@ void encrypted_stream::cancel(io_operation& op) noexcept {
 
 /// True when the reader has its result.
 bool encrypted_stream::advance_read() noexcept {
-    while (!decrypt()) {
+    // So many reads that bring no data, and others get their turn.
+    constexpr int share = 16;
+    for (int rounds = 0; !decrypt(); ++rounds) {
         in_.release();
+        if (rounds == share) {
+            reader_rests_ = true;
+            owner().complete_later(lower_receive_);
+            return false;
+        }
         lower_receive_.capacity = reader_->capacity > buffer::default_capacity
                                       ? reader_->capacity
                                       : buffer::default_capacity;
@@ -125,7 +145,12 @@ void encrypted_stream::received(io_operation& op) noexcept {
     encrypted_stream& self = *static_cast<lower_receive&>(op).self;
     receive_operation& reader = *self.reader_;
     self.reads_beneath_ = false;
-    self.in_ = std::move(self.lower_receive_.into);
+    if (self.reader_rests_) {
+        self.reader_rests_ = false;
+        op.result = std::exchange(self.reader_cancelled_, false) ? -ECANCELED : 1;
+    } else {
+        self.in_ = std::move(self.lower_receive_.into);
+    }
     if (op.result == -ECANCELED) {
         self.reader_ = nullptr;
         reader.result = -ECANCELED;
@@ -159,8 +184,9 @@ bool encrypted_stream::decrypt() noexcept {
         op.into.commit(n);
         total += n;
     } while (op.into.spare_size() != 0 && (!in_.empty() || SSL_pending(ssl_.get()) != 0));
-    if (key_updates_ > most_key_updates_) {
-        read_end_ = write_error_ = result_of(errc::too_many_key_updates);
+    if (key_updates_ > most_key_updates_ || renegotiates_) {
+        read_end_ = write_error_ =
+            result_of(renegotiates_ ? errc::renegotiation : errc::too_many_key_updates);
         op.into.clear();
         total = 0;
     }

@@ -19,6 +19,8 @@ public:
     task<std::expected<void, error>> handshake();
     /// A KeyUpdate has come.
     void key_updated() noexcept { ++key_updates_; }
+    /// A renegotiation was asked for and refused. Each time costs us an alert.
+    void renegotiation_refused() noexcept { renegotiates_ = true; }
     /// The peer's certificate was found wanting: whose it is.
     void refuse_peer(std::string whose) { refusal_ = std::move(whose); }
 
@@ -106,7 +108,10 @@ private:
     unsigned records_ = 0;  ///< of this go
     bool reads_beneath_ = false;
     bool writes_beneath_ = false;
-    bool rests_ = false;  ///< the writer lets others have their turn
+    bool rests_ = false;             ///< the writer lets others have their turn
+    bool reader_rests_ = false;      ///< the same
+    bool reader_cancelled_ = false;  ///< while it rests
+    bool renegotiates_ = false;
     bool gathers_ = false;
     bool established_ = false;
     bool cancelled_ = false;  ///< the writer

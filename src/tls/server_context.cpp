@@ -4,6 +4,7 @@
 
 #include <coracle/runtime/loop.hpp>
 
+#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,6 +13,22 @@
 namespace coracle::tls {
 
 using detail::shown_certificate;
+
+namespace {
+
+/// Whether the authorities vouch for it, now.
+bool is_still_good(X509* client, X509_STORE* authorities) {
+    X509_STORE_CTX* const verification = X509_STORE_CTX_new();
+    const bool good = verification != nullptr &&
+                      X509_STORE_CTX_init(verification, authorities, client, nullptr) == 1 &&
+                      X509_STORE_CTX_set_purpose(verification, X509_PURPOSE_SSL_CLIENT) == 1 &&
+                      X509_verify_cert(verification) == 1;
+    X509_STORE_CTX_free(verification);
+    ERR_clear_error();
+    return good;
+}
+
+}  // namespace
 
 bool shown_certificate::is_for(std::string_view host) const noexcept {
     const std::size_t dot = host.find('.');
@@ -126,6 +143,8 @@ void server_context::implementation::set_callbacks(SSL_CTX* c) {
     SSL_CTX_set_timeout(c, static_cast<long>(lifetime));
     if (options_.tickets) {
         SSL_CTX_set_tlsext_ticket_key_evp_cb(c, &implementation::ticket);
+        SSL_CTX_set_session_ticket_cb(c, &implementation::make_ticket,
+                                      &implementation::look_at_session, nullptr);
     } else {
         SSL_CTX_set_options(c, SSL_OP_NO_TICKET);
         SSL_CTX_set_num_tickets(c, 0);
@@ -188,6 +207,21 @@ int server_context::implementation::ticket(SSL* s, unsigned char* name, unsigned
     // RFC 8446 appendix C.4: a ticket is used once, so whoever used one gets another.
     const bool used_up = result == 1 && encrypt == 0 && SSL_version(s) == TLS1_3_VERSION;
     return used_up ? 2 : result;
+}
+
+/// A session carries the client's certificate as it was verified once. Since then it may have
+/// expired, or we may no longer trust who vouched for it: it is verified again, and when it is not
+/// good any more there is a full handshake.
+SSL_TICKET_RETURN server_context::implementation::look_at_session(SSL* s, SSL_SESSION* session,
+                                                                  const unsigned char*, std::size_t,
+                                                                  SSL_TICKET_STATUS status, void*) {
+    const bool renew = status == SSL_TICKET_SUCCESS_RENEW;
+    if (status != SSL_TICKET_SUCCESS && !renew) return SSL_TICKET_RETURN_IGNORE_RENEW;
+    X509* const peer = SSL_SESSION_get0_peer(session);
+    if (peer != nullptr && !is_still_good(peer, SSL_CTX_get_cert_store(SSL_get_SSL_CTX(s)))) {
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    }
+    return renew ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_USE;
 }
 
 int server_context::implementation::staple(SSL* s, void* self) {

@@ -259,6 +259,9 @@ public:
     const backend_counters& counters() const noexcept { return counters_; }
     /// Whether it waits in the system at this moment, as far as another thread can say.
     bool is_waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+    /// Where it leaves the time at which a wait ended, before it tells anybody of an event: what
+    /// those do has to see that time has passed.
+    void tell_time_in(time_point& place) noexcept { clock_ = &place; }
     /// Called when a thread begins to use it.
     virtual void enters_thread() noexcept {}
     /// The processor time that the thread which uses it has spent since it began to; from any
@@ -275,7 +278,10 @@ protected:
         }
         waiting_mark(const waiting_mark&) = delete;
         waiting_mark& operator=(const waiting_mark&) = delete;
-        ~waiting_mark() { backend_.waiting_.store(false, std::memory_order_relaxed); }
+        ~waiting_mark() {
+            backend_.waiting_.store(false, std::memory_order_relaxed);
+            if (backend_.clock_ != nullptr) *backend_.clock_ = backend_.now();
+        }
 
     private:
         backend& backend_;
@@ -284,6 +290,7 @@ protected:
     backend_counters counters_;
 
 private:
+    time_point* clock_ = nullptr;
     std::atomic<bool> waiting_{false};
 };
 

@@ -16,6 +16,7 @@ enum class errc : std::uint8_t {
     truncated,                        ///< the connection ended without close_notify: bytes may miss
     alert,                            ///< the peer gave up, and its alert is in the subject
     too_many_key_updates,             ///< a limit of ours
+    renegotiation,                    ///< the peer asked for a second handshake, which nobody gets
     certificate_expired,              ///< its time is over
     certificate_not_yet_valid,        ///< its time has not begun
     certificate_self_signed,          ///< signed by itself, and not known

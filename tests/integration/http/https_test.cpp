@@ -132,6 +132,32 @@ TEST_F(https, shows_the_verified_client_to_the_handler) {
     EXPECT_EQ(ask(nobody, server.port()), "nobody\n");
 }
 
+TEST_F(https, does_not_take_up_sessions_of_clients_that_are_no_longer_trusted) {
+    http::router routes;
+    routes.get("/", [](http::request& req) {
+        return std::string(req.tls()->resumed() ? "resumed\n" : "full\n");
+    });
+    const testing::temporary_directory directory;
+    const test_ca other("Other CA");
+    auto t = certificates();
+    t.clients = tls::client_certificates::required;
+    t.client_authorities = directory.write("ca.pem", ca.pem()).string();
+    auto o = listening(t);
+    const auto context = o.tls;
+    const served server(routes, o);
+    auto co = trusting();
+    co.identity = ca.issue({.names = {"alice"}});
+    tls::client_context alice(co);
+    EXPECT_EQ(ask(alice, server.port()), "full\n");
+    EXPECT_EQ(ask(alice, server.port()), "resumed\n");
+    directory.write("ca.pem", other.pem());
+    EXPECT_TRUE(context->reload());
+    EXPECT_THROW(ask(alice, server.port()), exception);
+    directory.write("ca.pem", ca.pem());
+    EXPECT_TRUE(context->reload());
+    EXPECT_NE(ask(alice, server.port()), "");
+}
+
 TEST_F(https, keeps_data_for_the_connection) {
     http::router routes;
     routes.get("/", [](http::request& req) {
