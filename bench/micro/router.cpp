@@ -4,10 +4,10 @@
 //
 //   bench_router                    all of it
 //   bench_router --table            the routes and paths, for the peer to read
-#include "http/router/route_tree.hpp"
-#include "http/server/canonical_path.hpp"
 #include "../support/micro.hpp"
 #include "../support/rest_api.hpp"
+#include "http/router/route_tree.hpp"
+#include "http/server/canonical_path.hpp"
 
 #include <coracle/http/router.hpp>
 
