@@ -156,8 +156,8 @@ public:
     /// For operations and for streams over streams: starts; true when completed at once.
     virtual bool start(io_operation& op) noexcept = 0;
     virtual void cancel(io_operation& op) noexcept = 0;
-    /// What the negative result of an operation means: an errno, unless a stream over a stream knows
-    /// better.
+    /// What the negative result of an operation means: an errno, unless a stream over a stream
+    /// knows better.
     virtual std::error_code code_of(std::int64_t result) const noexcept {
         return {static_cast<int>(-result), std::generic_category()};
     }
