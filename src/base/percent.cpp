@@ -1,3 +1,5 @@
+#include "base/ascii.hpp"
+
 #include <coracle/base/percent.hpp>
 
 namespace coracle {
@@ -24,14 +26,6 @@ bool is_kept(char byte, percent_set keep) noexcept {
            (keep == percent_set::query && byte == '?');
 }
 
-int hex_digit(char byte) noexcept {
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    const int lower = byte | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 // `plus` is what "+" becomes.
 std::optional<std::size_t> decode(char* out, std::string_view text, char plus) noexcept {
     std::size_t size = 0;
@@ -41,8 +35,8 @@ std::optional<std::size_t> decode(char* out, std::string_view text, char plus) n
             if (text.size() - at < 3) {
                 return std::nullopt;
             }
-            const int high = hex_digit(text[at + 1]);
-            const int low = hex_digit(text[at + 2]);
+            const int high = coracle::detail::hex_value(text[at + 1]);
+            const int low = coracle::detail::hex_value(text[at + 2]);
             if (high < 0 || low < 0) {
                 return std::nullopt;
             }

@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/decoding_source.hpp"
 #include "http/message/token.hpp"
 
@@ -59,9 +60,7 @@ bool read_codings(const fields& all, const decompress_options& options,
         if (f.id != field_id::content_encoding) continue;
         std::string_view rest = f.value;
         while (!rest.empty()) {
-            const std::size_t comma = rest.find(',');
-            const std::string_view name = trim_ows(rest.substr(0, comma));
-            rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+            const std::string_view name = trim_ows(coracle::detail::take_item(rest));
             if (name.empty()) continue;
             const auto coding = find_content_coding(name);
             if (coding == content_coding::identity) continue;

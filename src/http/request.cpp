@@ -1,3 +1,5 @@
+#include "base/ascii.hpp"
+
 #include <coracle/base/percent.hpp>
 #include <coracle/http/cookie.hpp>
 #include <coracle/http/request.hpp>
@@ -51,9 +53,7 @@ std::string_view request::param(std::string_view name) const noexcept {
 std::optional<std::string> request::query(std::string_view name) const {
     std::string_view rest = query_;
     while (!rest.empty()) {
-        const std::size_t end = rest.find('&');
-        const std::string_view pair = rest.substr(0, end);
-        rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+        const std::string_view pair = coracle::detail::take_item(rest, '&');
         const std::size_t equals = pair.find('=');
         const auto key = form_decode(pair.substr(0, equals));
         if (!key || *key != name) continue;

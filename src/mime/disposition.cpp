@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "mime/parameters.hpp"
 
 #include <coracle/base/percent.hpp>
@@ -112,7 +113,7 @@ constexpr std::size_t longest_extension = 32;
 std::optional<content_disposition> parse_disposition(std::string_view text) {
     const std::size_t end = std::min(text.find(';'), text.size());
     content_disposition d;
-    d.type = detail::lower(detail::trim(text.substr(0, end)));
+    d.type = coracle::detail::lower(detail::trim(text.substr(0, end)));
     if (!detail::is_token(d.type)) return std::nullopt;
     detail::parameter_reader reader(text.substr(end), detail::escapes::quotes);
     std::optional<std::string> extended;

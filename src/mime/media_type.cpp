@@ -1,3 +1,5 @@
+#include "base/ascii.hpp"
+
 #include <coracle/mime/media_type.hpp>
 
 #include <algorithm>
@@ -359,10 +361,7 @@ std::string_view media_type_of(std::string_view name) noexcept {
 
     char lower[longest_extension()];
     if (given.size() > sizeof lower) return unknown_media_type;
-    for (std::size_t i = 0; i != given.size(); ++i) {
-        const char c = given[i];
-        lower[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-    }
+    for (std::size_t i = 0; i != given.size(); ++i) lower[i] = coracle::detail::lower(given[i]);
     const entry key{std::string_view(lower, given.size()), {}};
     const entry* found = std::lower_bound(std::begin(table), std::end(table), key, by_extension);
     const bool known = found != std::end(table) && found->extension == key.extension;

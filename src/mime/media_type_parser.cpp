@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "mime/parameters.hpp"
 
 #include <coracle/mime/media_type.hpp>
@@ -21,7 +22,7 @@ std::optional<media_type> parse_media_type(std::string_view text) {
         !detail::is_token(essence.substr(slash + 1))) {
         return std::nullopt;
     }
-    media_type type{detail::lower(essence), {}};
+    media_type type{coracle::detail::lower(essence), {}};
     detail::parameter_reader reader(text.substr(end));
     while (auto p = reader.next()) {
         type.parameters.push_back({std::move(p->name), std::move(p->value)});

@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "mime/parameters.hpp"
 
 #include <coracle/mime/disposition.hpp>
@@ -7,11 +8,6 @@
 
 namespace coracle::mime {
 namespace {
-
-void append_hex(std::string& out, std::uint64_t bits) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    for (int shift = 60; shift >= 0; shift -= 4) out += digits[bits >> shift & 15U];
-}
 
 std::string file_head(multipart_writer& writer, std::string_view name, std::string_view filename,
                       std::string_view media_type) {
@@ -27,8 +23,8 @@ std::string file_head(multipart_writer& writer, std::string_view name, std::stri
 // No line of text or of base64 begins with "--" and this many hexadecimal digits by chance, and
 // nobody who does not know the seed can make one.
 multipart_writer::multipart_writer(boundary_seed seed) : boundary_("coracle-") {
-    append_hex(boundary_, seed.high);
-    append_hex(boundary_, seed.low);
+    coracle::detail::append_hex(boundary_, seed.high);
+    coracle::detail::append_hex(boundary_, seed.low);
 }
 
 std::string multipart_writer::content_type(std::string_view subtype) const {

@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "mime/parameters.hpp"
 
 #include <coracle/mime/multipart.hpp>
@@ -34,10 +35,6 @@ bool is_boundary(std::string_view text, std::size_t most) noexcept {
 }
 
 constexpr std::string_view crlf = "\r\n";
-
-bool is_blank(char c) noexcept {
-    return c == ' ' || c == '\t';
-}
 
 }  // namespace
 
@@ -163,7 +160,7 @@ multipart_event multipart_parser::step_delimiter(std::string_view in) noexcept {
         }
         if (c == '\r')
             state_ = state::line_feed;
-        else if (is_blank(c))
+        else if (coracle::detail::is_blank(c))
             state_ = state::padding;
         else if (c == '-' && state_ == state::after_token)
             state_ = state::dash;
@@ -214,7 +211,7 @@ multipart_error multipart_parser::end_line(std::string_view line) {
     if (!line.ends_with(crlf)) return multipart_error::malformed_field;
     const std::string_view text = line.substr(0, line.size() - crlf.size());
     if (!detail::is_field_value(text)) return multipart_error::malformed_field;
-    if (is_blank(text.front())) {  // folded (RFC 5322 section 2.2.3)
+    if (coracle::detail::is_blank(text.front())) {  // folded (RFC 5322 section 2.2.3)
         if (line_begin_ == 0) return multipart_error::malformed_field;
         header_.erase(line_begin_ - crlf.size(), crlf.size());
         unfolded_ += crlf.size();

@@ -1,26 +1,20 @@
 #include "mime/parameters.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 
 namespace coracle::mime::detail {
 namespace {
 
-char lower_byte(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-
 bool is_token_byte(char c) noexcept {
-    const char small = lower_byte(c);
+    const char small = coracle::detail::lower(c);
     return (small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') ||
            (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
 }
 
-bool is_blank(char c) noexcept {
-    return c == ' ' || c == '\t';
-}
-
 std::string_view trim_front(std::string_view text) noexcept {
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && coracle::detail::is_blank(text.front())) text.remove_prefix(1);
     return text;
 }
 
@@ -42,20 +36,14 @@ bool is_field_value(std::string_view text) noexcept {
 
 std::string_view trim(std::string_view text) noexcept {
     text = trim_front(text);
-    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    while (!text.empty() && coracle::detail::is_blank(text.back())) text.remove_suffix(1);
     return text;
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = lower_byte(c);
-    return out;
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i != a.size(); ++i) {
-        if (lower_byte(a[i]) != lower_byte(b[i])) return false;
+        if (coracle::detail::lower(a[i]) != coracle::detail::lower(b[i])) return false;
     }
     return true;
 }
@@ -68,7 +56,7 @@ bool parameter_reader::skip_to_parameter() noexcept {
         malformed_ = true;
         return false;
     }
-    while (!rest_.empty() && (rest_.front() == ';' || is_blank(rest_.front()))) {
+    while (!rest_.empty() && (rest_.front() == ';' || coracle::detail::is_blank(rest_.front()))) {
         rest_.remove_prefix(1);
     }
     return !rest_.empty();
@@ -121,7 +109,7 @@ std::optional<parameter_text> parameter_reader::next() {
             continue;
         }
         parameter_text p;
-        p.name = lower(name);
+        p.name = coracle::detail::lower(name);
         rest_ = trim_front(rest_.substr(end + 1));
         if (!read_value(p.value)) return fail();
         return p;

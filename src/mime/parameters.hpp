@@ -13,8 +13,6 @@ bool is_token(std::string_view text) noexcept;
 bool is_field_value(std::string_view text) noexcept;
 /// Without the spaces and tabs at its ends.
 std::string_view trim(std::string_view text) noexcept;
-/// ASCII letters in lower case.
-std::string lower(std::string_view text);
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
 
 /// What a backslash in a quoted string does.

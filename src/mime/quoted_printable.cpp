@@ -1,3 +1,5 @@
+#include "base/ascii.hpp"
+
 #include <coracle/mime/quoted_printable.hpp>
 
 #include <cstddef>
@@ -7,16 +9,6 @@ namespace {
 
 constexpr std::size_t longest_line = 76;
 constexpr std::string_view hex = "0123456789ABCDEF";
-
-bool is_blank(char c) noexcept {
-    return c == ' ' || c == '\t';
-}
-
-int hex_digit(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    const int lower = c | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 // One line of output, broken softly where it gets too long.
 class line_writer {
@@ -68,7 +60,7 @@ std::string quoted_printable_encode(std::string_view text, line_ends ends) {
         }
         // A blank at the end of a line would be lost.
         const bool last = rest.size() == 1 || rest[1] == '\n' || rest.substr(1).starts_with("\r\n");
-        if ((c > 0x20 && c < 0x7f && c != '=') || (is_blank(c) && !last))
+        if ((c > 0x20 && c < 0x7f && c != '=') || (coracle::detail::is_blank(c) && !last))
             line.plain(c);
         else
             line.encoded(c);
@@ -85,12 +77,14 @@ std::string quoted_printable_decode(std::string_view text) {
         text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
         const bool crlf = end != std::string_view::npos && line.ends_with('\r');
         if (crlf) line.remove_suffix(1);
-        while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
+        while (!line.empty() && coracle::detail::is_blank(line.back())) line.remove_suffix(1);
         const bool soft = line.ends_with('=');
         if (soft) line.remove_suffix(1);
         for (std::size_t at = 0; at != line.size(); ++at) {
-            const int high = line[at] == '=' && line.size() - at > 2 ? hex_digit(line[at + 1]) : -1;
-            const int low = high >= 0 ? hex_digit(line[at + 2]) : -1;
+            const int high = line[at] == '=' && line.size() - at > 2
+                                 ? coracle::detail::hex_value(line[at + 1])
+                                 : -1;
+            const int low = high >= 0 ? coracle::detail::hex_value(line[at + 2]) : -1;
             out += low >= 0 ? static_cast<char>(high << 4 | low) : line[at];
             if (low >= 0) at += 2;
         }

@@ -1,3 +1,5 @@
+#include "base/ascii.hpp"
+
 // The names of a simulated world.
 
 #include "testing/world.hpp"
@@ -9,14 +11,6 @@
 namespace coracle::testing::detail {
 namespace {
 
-std::string in_lower_case(std::string_view host) {
-    std::string text(host);
-    for (char& c : text) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return text;
-}
-
 /// What a `sockaddr` begins with.
 int family_of(const endpoint& e) noexcept {
     std::uint16_t number = 0;
@@ -27,14 +21,14 @@ int family_of(const endpoint& e) noexcept {
 }  // namespace
 
 void world::add_name(std::string_view host, std::vector<net::address> addresses, duration ttl) {
-    name& n = names_[in_lower_case(host)];
+    name& n = names_[coracle::detail::lower(host)];
     n = name();
     n.addresses = std::move(addresses);
     n.ttl = ttl;
 }
 
 void world::fail_name(std::string_view host, int number, duration after) {
-    name& n = names_[in_lower_case(host)];
+    name& n = names_[coracle::detail::lower(host)];
     n.failure = number;
     n.after = after;
 }
@@ -50,7 +44,7 @@ ref<resolution> world::ask(resolve_operation& op, loop_view& home) {
     r->home = &home;
     const auto spread = static_cast<std::uint64_t>((name_delay_max_ - name_delay_min_).count());
     duration delay = name_delay_min_ + duration(static_cast<std::int64_t>(chance_.up_to(spread)));
-    const auto found = names_.find(in_lower_case(op.host));
+    const auto found = names_.find(coracle::detail::lower(op.host));
     if (found != names_.end()) delay += found->second.after;
     schedule(event_kind::answer, now_ + delay, *r);
     return r;
@@ -61,7 +55,7 @@ std::int64_t world::answer_to(resolve_operation& op) {
         tell("fault: a name has no answer");
         return -EAGAIN;
     }
-    const auto found = names_.find(in_lower_case(op.host));
+    const auto found = names_.find(coracle::detail::lower(op.host));
     if (found == names_.end()) return -ENOENT;
     const name& n = found->second;
     if (n.failure != 0) return -n.failure;

@@ -1,5 +1,7 @@
 #include "tls/credentials.hpp"
 
+#include "base/ascii.hpp"
+
 #include <openssl/pem.h>
 #include <openssl/store.h>
 #include <openssl/ui.h>
@@ -182,10 +184,9 @@ std::expected<std::vector<x509_ptr>, error> read_authorities(const std::string& 
 std::vector<std::string> dns_names(X509* of) {
     std::vector<std::string> names;
     const auto add = [&names](const ASN1_STRING* s) {
-        std::string name(reinterpret_cast<const char*>(ASN1_STRING_get0_data(s)),
-                         static_cast<std::size_t>(ASN1_STRING_length(s)));
-        for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-        names.push_back(std::move(name));
+        const std::string_view name(reinterpret_cast<const char*>(ASN1_STRING_get0_data(s)),
+                                    static_cast<std::size_t>(ASN1_STRING_length(s)));
+        names.push_back(coracle::detail::lower(name));
     };
     auto* const all =
         static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(of, NID_subject_alt_name, nullptr, nullptr));

@@ -1,5 +1,6 @@
 #include "tls/server_context.hpp"
 
+#include "base/ascii.hpp"
 #include "tls/message_watch.hpp"
 
 #include <coracle/runtime/loop.hpp>
@@ -176,8 +177,7 @@ int server_context::implementation::choose_certificate(SSL* s, int*, void* self)
     auto& context = *static_cast<implementation*>(self);
     const char* const asked = SSL_get_servername(s, TLSEXT_NAMETYPE_host_name);
     if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
-    std::string host(asked);
-    for (char& c : host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    const std::string host = coracle::detail::lower(std::string_view(asked));
     const set_ptr set = context.current();
     SSL_CTX* const wanted = set->for_host(host).context.get();
     if (wanted != SSL_get_SSL_CTX(s)) SSL_set_SSL_CTX(s, wanted);

@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/form.hpp>
@@ -6,12 +7,6 @@
 
 namespace coracle::http {
 namespace {
-
-int hex_digit(char byte) noexcept {
-    if (byte >= '0' && byte <= '9') return byte - '0';
-    const int lower = byte | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 std::unexpected<error> beyond(std::string_view limit) {
     error e(errc::limit_exceeded, "form");
@@ -43,8 +38,8 @@ std::size_t form::append_decoded(std::string_view encoded) {
     for (std::size_t at = 0; at != encoded.size(); ++at) {
         const char c = encoded[at];
         if (c == '%' && encoded.size() - at > 2) {
-            const int high = hex_digit(encoded[at + 1]);
-            const int low = hex_digit(encoded[at + 2]);
+            const int high = coracle::detail::hex_value(encoded[at + 1]);
+            const int low = coracle::detail::hex_value(encoded[at + 2]);
             if (high >= 0 && low >= 0) {
                 text_ += static_cast<char>(high << 4 | low);
                 at += 2;
@@ -61,9 +56,7 @@ std::expected<form, error> form::parse(std::string_view text, const form_limits&
     form f;
     f.text_.reserve(text.size());
     while (!text.empty()) {
-        const std::size_t end = text.find('&');
-        const std::string_view encoded = text.substr(0, end);
-        text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+        const std::string_view encoded = coracle::detail::take_item(text, '&');
         if (encoded.empty()) continue;
         if (f.size() == limits.pairs) return beyond("form_limits.pairs");
         const std::size_t equals = encoded.find('=');

@@ -1,5 +1,6 @@
 // Parts of a multipart body that are written to files, on the threads of `offload`.
 
+#include "base/ascii.hpp"
 #include "net/file_writer.hpp"
 
 #include <coracle/http/multipart.hpp>
@@ -127,12 +128,9 @@ task<std::expected<saved_file, error>> save_to(multipart_part* part, destination
 }
 
 std::string random_name(loop& l) {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string name;
-    for (int i = 0; i != 2; ++i) {
-        const std::uint64_t bits = l.random();
-        for (int shift = 60; shift >= 0; shift -= 4) name += digits[bits >> shift & 15U];
-    }
+    coracle::detail::append_hex(name, l.random());
+    coracle::detail::append_hex(name, l.random());
     return name;
 }
 

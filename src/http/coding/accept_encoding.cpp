@@ -1,5 +1,6 @@
 #include "http/coding/accept_encoding.hpp"
 
+#include "base/ascii.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/fields.hpp>
@@ -68,9 +69,7 @@ weights read_all(const fields& request) noexcept {
         if (f.id != field_id::accept_encoding) continue;
         std::string_view rest = f.value;
         while (!rest.empty()) {
-            const std::size_t comma = rest.find(',');
-            read_member(trim_ows(rest.substr(0, comma)), all);
-            rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+            read_member(trim_ows(coracle::detail::take_item(rest)), all);
         }
     }
     return all;

@@ -1,26 +1,11 @@
+#include "base/utf8.hpp"
+
 #include <coracle/http/problem.hpp>
 
 namespace coracle::http {
 namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";
-
-/// The length of the UTF-8 sequence that `text` begins with (RFC 3629 section 4), 0 if there is
-/// none.
-std::size_t sequence_size(std::string_view text) noexcept {
-    const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return 1;
-    const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
-    for (std::size_t i = 1; i != size; ++i) {
-        if (byte(i) >> 6 != 2) return 0;
-    }
-    // Overlong forms, surrogates, and what is beyond U+10FFFF.
-    if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f)) return 0;
-    if ((lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f)) return 0;
-    return size;
-}
 
 void add_ascii(std::string& out, char byte) {
     constexpr std::string_view hex = "0123456789abcdef";
@@ -54,7 +39,7 @@ void add_member(std::string& out, std::string_view name, std::string_view json) 
 std::string json_quoted(std::string_view text) {
     std::string out = "\"";
     while (!text.empty()) {
-        const std::size_t size = sequence_size(text);
+        const std::size_t size = coracle::detail::utf8_sequence(text);
         if (size == 1) {
             add_ascii(out, text.front());
         } else {

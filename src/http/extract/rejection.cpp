@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/message/token.hpp"
 #include "http/server/failure.hpp"
 
@@ -53,9 +54,7 @@ bool accepts_json(const request& req) noexcept {
         if (f.id != field_id::accept) continue;
         std::string_view rest = f.value;
         while (!rest.empty()) {
-            const std::size_t comma = rest.find(',');
-            if (is_json_range(rest.substr(0, comma))) return true;
-            rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+            if (is_json_range(coracle::detail::take_item(rest))) return true;
         }
     }
     return false;

@@ -1,5 +1,6 @@
 #include "http/files/listing.hpp"
 
+#include "base/ascii.hpp"
 #include "base/iso_time.hpp"
 #include "base/json_text.hpp"
 
@@ -10,15 +11,11 @@
 namespace coracle::http::detail {
 namespace {
 
-char folded(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-
 int compare_names(std::string_view a, std::string_view b) noexcept {
     const auto n = std::min(a.size(), b.size());
     for (std::size_t i = 0; i != n; ++i) {
-        const auto x = static_cast<unsigned char>(folded(a[i]));
-        const auto y = static_cast<unsigned char>(folded(b[i]));
+        const auto x = static_cast<unsigned char>(coracle::detail::lower(a[i]));
+        const auto y = static_cast<unsigned char>(coracle::detail::lower(b[i]));
         if (x != y) return x < y ? -1 : 1;
     }
     if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;

@@ -1,5 +1,6 @@
 #include "http/h1/chunked_decoder.hpp"
 
+#include "base/ascii.hpp"
 #include "http/h1/field_lines.hpp"
 #include "http/h1/field_summary.hpp"
 #include "http/h1/scan_kernels.hpp"
@@ -14,10 +15,6 @@ namespace {
 constexpr std::uint64_t largest_body = ~std::uint64_t{0} >> 1;  // fits a signed 64-bit offset
 constexpr std::uint8_t largest_digits = 16;
 constexpr std::uint64_t free_per_chunk = 16;
-
-bool is_blank(char byte) noexcept {
-    return byte == ' ' || byte == '\t';
-}
 
 parse_error trailer_error(parse_error error) noexcept {
     switch (error) {
@@ -88,7 +85,7 @@ parse_error chunked_decoder::step(char byte) noexcept {
 }
 
 parse_error chunked_decoder::step_size(char byte) noexcept {
-    if (const int digit = hex_value(byte); digit >= 0) {
+    if (const int digit = coracle::detail::hex_value(byte); digit >= 0) {
         state_ = state::size;
         if (++digits_ > largest_digits) {
             return parse_error::chunk_size_overflow;
@@ -108,7 +105,7 @@ bool chunked_decoder::end_of_part(char byte, state gap) noexcept {
         state_ = state::extension_name_start;
     } else if (byte == '\r') {
         state_ = state::size_line_feed;
-    } else if (is_blank(byte)) {
+    } else if (coracle::detail::is_blank(byte)) {
         state_ = gap;
     } else {
         return false;
@@ -126,21 +123,23 @@ parse_error chunked_decoder::step_extension(char byte) noexcept {
     bool good = false;
     switch (state_) {
         case state::extension_gap:
-            good = is_blank(byte) || (byte == ';' && to(state::extension_name_start));
+            good =
+                coracle::detail::is_blank(byte) || (byte == ';' && to(state::extension_name_start));
             break;
         case state::extension_name_start:
-            good = is_blank(byte) || (token && to(state::extension_name));
+            good = coracle::detail::is_blank(byte) || (token && to(state::extension_name));
             break;
         case state::extension_name:
             good = token || (byte == '=' && to(state::extension_value_start)) ||
                    end_of_part(byte, state::extension_name_gap);
             break;
         case state::extension_name_gap:
-            good = is_blank(byte) || (byte == '=' && to(state::extension_value_start)) ||
+            good = coracle::detail::is_blank(byte) ||
+                   (byte == '=' && to(state::extension_value_start)) ||
                    (byte == ';' && to(state::extension_name_start));
             break;
         case state::extension_value_start:
-            good = is_blank(byte) || (token && to(state::extension_value)) ||
+            good = coracle::detail::is_blank(byte) || (token && to(state::extension_value)) ||
                    (byte == '"' && to(state::extension_quoted));
             break;
         case state::extension_value: good = token || end_of_part(byte, state::extension_gap); break;

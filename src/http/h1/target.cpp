@@ -1,5 +1,6 @@
 #include "http/h1/target.hpp"
 
+#include "base/ascii.hpp"
 #include "http/h1/scan_kernels.hpp"
 #include "http/message/char_table.hpp"
 
@@ -35,8 +36,9 @@ bool is_bracketed(std::string_view inside) noexcept {
     bool colon = false;
     for (const char byte : inside) {
         colon = colon || byte == ':';
-        const bool good = future ? is_char(byte, char_host) || byte == ':'
-                                 : hex_value(byte) >= 0 || byte == ':' || byte == '.';
+        const bool good = future
+                              ? is_char(byte, char_host) || byte == ':'
+                              : coracle::detail::hex_value(byte) >= 0 || byte == ':' || byte == '.';
         if (!good) {
             return false;
         }
@@ -51,7 +53,8 @@ std::size_t name_size(std::string_view text) noexcept {
     const char* at = begin;
     for (;;) {
         at = vector_kernel::skip_host(begin, at, end);
-        if (end - at < 3 || *at != '%' || hex_value(at[1]) < 0 || hex_value(at[2]) < 0) {
+        if (end - at < 3 || *at != '%' || coracle::detail::hex_value(at[1]) < 0 ||
+            coracle::detail::hex_value(at[2]) < 0) {
             return static_cast<std::size_t>(at - begin);
         }
         at += 3;

@@ -60,13 +60,4 @@ inline constexpr std::array<std::uint8_t, 256> char_table = detail::make_char_ta
     return (char_table[static_cast<unsigned char>(byte)] & classes) != 0;
 }
 
-/// The value of a hexadecimal digit, or -1.
-[[nodiscard]] constexpr int hex_value(char byte) noexcept {
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    const int lower = byte | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 }  // namespace coracle::http

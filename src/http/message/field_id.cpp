@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/message/fold.hpp"
 
 #include <coracle/http/field_id.hpp>
@@ -86,10 +87,6 @@ constexpr std::array<std::string_view, field_id_count> names{
 
 constexpr std::size_t longest = 32;
 
-constexpr char lower(char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
-}
-
 // A perfect hash over the length and three bytes; the multiplier was found by trial, and make_slots
 // does not compile when two names share a slot.
 constexpr std::size_t slot_of(std::string_view name) {
@@ -125,7 +122,7 @@ consteval std::array<lowered, field_id_count> make_lowered() {
     for (std::size_t id = 1; id < names.size(); ++id) {
         result[id].size = names[id].size();
         for (std::size_t i = 0; i < names[id].size(); ++i) {
-            result[id].text[i] = lower(names[id][i]);
+            result[id].text[i] = coracle::detail::lower(names[id][i]);
         }
     }
     return result;

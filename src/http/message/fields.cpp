@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/base/error.hpp>
@@ -67,9 +68,8 @@ bool fields::has_token(field_id id, std::string_view token) const noexcept {
         if (f.id != id) continue;
         std::string_view rest = f.value;
         while (!rest.empty()) {
-            const std::size_t comma = rest.find(',');
-            if (equal_ignoring_case(trim_ows(rest.substr(0, comma)), token)) return true;
-            rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+            const std::string_view item = coracle::detail::take_item(rest);
+            if (equal_ignoring_case(trim_ows(item), token)) return true;
         }
     }
     return false;

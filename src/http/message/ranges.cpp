@@ -1,5 +1,6 @@
 #include "http/message/ranges.hpp"
 
+#include "base/ascii.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/fields.hpp>
@@ -123,12 +124,6 @@ std::size_t decimal_size(std::uint64_t value) noexcept {
 constexpr std::string_view type_line = "Content-Type: ";
 constexpr std::string_view range_line = "Content-Range: bytes ";
 
-void append_hexadecimal(std::string& text, std::uint64_t value) {
-    for (int shift = 60; shift >= 0; shift -= 4) {
-        text += "0123456789abcdef"[value >> shift & 15];
-    }
-}
-
 }  // namespace
 
 std::string to_content_range(const content_range& part, std::uint64_t size) {
@@ -211,8 +206,8 @@ std::uint64_t multipart_byteranges::total_size() const noexcept {
 std::string byteranges_boundary(std::uint64_t high, std::uint64_t low) {
     std::string boundary;
     boundary.reserve(32);
-    append_hexadecimal(boundary, high);
-    append_hexadecimal(boundary, low);
+    coracle::detail::append_hex(boundary, high);
+    coracle::detail::append_hex(boundary, low);
     return boundary;
 }
 

@@ -1,5 +1,6 @@
 #include "http/message/token.hpp"
 
+#include "base/ascii.hpp"
 #include "http/message/char_table.hpp"
 
 namespace coracle::http {
@@ -15,14 +16,6 @@ bool all_of_class(std::string_view text, unsigned classes) noexcept {
     return true;
 }
 
-bool is_ows(char byte) noexcept {
-    return byte == ' ' || byte == '\t';
-}
-
-char lower(char byte) noexcept {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
-}
-
 }  // namespace
 
 bool is_token(std::string_view text) noexcept {
@@ -30,7 +23,8 @@ bool is_token(std::string_view text) noexcept {
 }
 
 bool is_field_value(std::string_view text) noexcept {
-    if (!text.empty() && (is_ows(text.front()) || is_ows(text.back()))) {
+    if (!text.empty() &&
+        (coracle::detail::is_blank(text.front()) || coracle::detail::is_blank(text.back()))) {
         return false;
     }
     return all_of_class(text, char_value);
@@ -45,10 +39,10 @@ bool is_target(std::string_view text) noexcept {
 }
 
 std::string_view trim_ows(std::string_view text) noexcept {
-    while (!text.empty() && is_ows(text.front())) {
+    while (!text.empty() && coracle::detail::is_blank(text.front())) {
         text.remove_prefix(1);
     }
-    while (!text.empty() && is_ows(text.back())) {
+    while (!text.empty() && coracle::detail::is_blank(text.back())) {
         text.remove_suffix(1);
     }
     return text;
@@ -59,7 +53,7 @@ bool equal_ignoring_case(std::string_view left, std::string_view right) noexcept
         return false;
     }
     for (std::size_t i = 0; i < left.size(); ++i) {
-        if (lower(left[i]) != lower(right[i])) {
+        if (coracle::detail::lower(left[i]) != coracle::detail::lower(right[i])) {
             return false;
         }
     }

@@ -1,15 +1,13 @@
 #include "http/router/host_table.hpp"
 
+#include "base/ascii.hpp"
+
 #include <coracle/base/error.hpp>
 
 #include <algorithm>
 
 namespace coracle::http::detail {
 namespace {
-
-char lower(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
 
 bool is_host(std::string_view name) noexcept {
     if (name.starts_with("*.")) name.remove_prefix(2);
@@ -33,8 +31,7 @@ void host_table::add(std::string_view name, handler target, std::shared_ptr<rout
         throw_exception(error(std::errc::invalid_argument, "host")
                             .on('"' + std::string(name) + "\" is no name of a host"));
     }
-    std::string key(name_of(name));
-    std::transform(key.begin(), key.end(), key.begin(), lower);
+    std::string key = coracle::detail::lower(name_of(name));
     if (look_up(key) != nullptr) {
         throw_exception(error(std::errc::file_exists, "host")
                             .on('"' + std::string(name) + "\" has routes already"));
@@ -56,7 +53,7 @@ const handler* host_table::find(std::string_view host) const noexcept {
     if (given.empty() || given.size() > longest_name) return nullptr;
     // One byte in front, for the asterisk of a wildcard.
     char text[longest_name + 1];
-    std::transform(given.begin(), given.end(), text + 1, lower);
+    for (std::size_t i = 0; i != given.size(); ++i) text[i + 1] = coracle::detail::lower(given[i]);
     const std::string_view name(text + 1, given.size());
     if (const entry* e = look_up(name)) return &e->target;
     for (std::size_t dot = name.find('.'); dot != std::string_view::npos;

@@ -42,7 +42,7 @@ public:
     /// The newest table, as this thread has it. Once something was published.
     served_table& of_this_thread() {
         // What each thread has one of has another address in each of them.
-        const void* const thread = &coracle::detail::current_loop;
+        const auto* const thread = static_cast<const void*>(&coracle::detail::current_loop);
         for (place* p = bucket(thread).load(std::memory_order_acquire); p != nullptr; p = p->next) {
             if (p->thread != thread) continue;
             // Acquire: pairs with the store in `publish`.

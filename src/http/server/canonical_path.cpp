@@ -1,5 +1,7 @@
 #include "http/server/canonical_path.hpp"
 
+#include "base/ascii.hpp"
+
 #include <bit>
 
 #if defined(__SSE2__)
@@ -8,12 +10,6 @@
 
 namespace coracle::http::detail {
 namespace {
-
-int hex_digit(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 /// Whether the byte at `at` keeps the path from being canonical: an encoding, or a dot that begins
 /// a segment.
@@ -52,8 +48,8 @@ char* decode(std::string_view path, char* out) noexcept {
             continue;
         }
         if (path.size() - i < 3) return nullptr;
-        const int high = hex_digit(path[i + 1]);
-        const int low = hex_digit(path[i + 2]);
+        const int high = coracle::detail::hex_value(path[i + 1]);
+        const int low = coracle::detail::hex_value(path[i + 2]);
         if (high < 0 || low < 0 || (high | low) == 0) return nullptr;
         const char byte = static_cast<char>(high * 16 + low);
         if (byte == '/') {

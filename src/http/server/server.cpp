@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/server/shard.hpp"
 
 #include <coracle/http/server.hpp>
@@ -25,8 +26,7 @@ bool take_scheme(std::string_view& text, bool otherwise) noexcept {
 std::vector<endpoint_wanted> parse_addresses(std::string_view list, bool has_tls) {
     std::vector<endpoint_wanted> all;
     while (!list.empty()) {
-        const std::size_t comma = list.find(',');
-        std::string_view one = list.substr(0, comma);
+        std::string_view one = coracle::detail::take_item(list);
         const bool secure = take_scheme(one, has_tls);
         auto a = net::address::parse(one);
         if (!a) throw_exception(std::move(a).error());
@@ -35,7 +35,6 @@ std::vector<endpoint_wanted> parse_addresses(std::string_view list, bool has_tls
                                 .on("https://" + std::string(one) + " without certificates (tls)"));
         }
         all.push_back({std::move(*a), secure});
-        list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
     }
     return all;
 }

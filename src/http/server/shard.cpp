@@ -1,5 +1,6 @@
 #include "http/server/shard.hpp"
 
+#include "base/ascii.hpp"
 #include "http/h1/head_writer.hpp"
 #include "http/server/connection.hpp"
 
@@ -18,11 +19,9 @@ constexpr std::size_t exchanges_kept = 64;
 std::vector<net::network> parse_networks(std::string_view list) {
     std::vector<net::network> all;
     while (!list.empty()) {
-        const std::size_t comma = list.find(',');
-        auto n = net::network::parse(list.substr(0, comma));
+        auto n = net::network::parse(coracle::detail::take_item(list));
         if (!n) throw_exception(std::move(n).error());
         all.push_back(*n);
-        list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
     }
     return all;
 }

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// What texts of protocols are made of, whatever the locale.
+namespace coracle::detail {
+
+constexpr char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+inline std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = lower(c);
+    return out;
+}
+
+/// A space or a tab.
+constexpr bool is_blank(char c) noexcept {
+    return c == ' ' || c == '\t';
+}
+
+/// The value of a hexadecimal digit, or -1.
+constexpr int hex_value(char c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    const char small = lower(c);
+    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+/// 16 hexadecimal digits.
+inline void append_hex(std::string& out, std::uint64_t bits) {
+    for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[bits >> shift & 15U];
+}
+
+/// Takes the first item off a list, with the separator behind it. One that is empty at the end of
+/// the list is none.
+constexpr std::string_view take_item(std::string_view& list, char separator = ',') noexcept {
+    const std::size_t end = list.find(separator);
+    const std::string_view item = list.substr(0, end);
+    list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
+    return item;
+}
+
+}  // namespace coracle::detail
