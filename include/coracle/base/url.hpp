@@ -1,0 +1,82 @@
+#pragma once
+
+#include <coracle/base/error.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+namespace coracle {
+
+/// An absolute URL with an authority (RFC 3986): `scheme://[user[:password]@]host[:port]/path?query
+/// #fragment`, kept in normal form as one text (section 6.2.2): scheme and host in lower case, dot
+/// segments resolved, an empty path as "/", the port left out where it is that of the scheme; what
+/// may not stand in a URL as it is (spaces, quotes, bytes beyond ASCII in path, query and fragment)
+/// is percent-encoded, as people paste such. A regular value type; the views that it gives live
+/// until it is changed, moved or destroyed.
+class url {
+public:
+    url() noexcept = default;
+
+    /// Names beyond ASCII in the host become Punycode (RFC 5891). Fails with `invalid_argument`
+    /// and says what is wrong with which part. A text without a scheme is refused.
+    static std::expected<url, error> parse(std::string_view text);
+
+    /// What `reference` means on this page (RFC 3986 section 5.2), as in a Location field.
+    std::expected<url, error> resolve(std::string_view reference) const;
+
+    /// The whole in normal form, with user and password if there are any: `redacted` is for logs.
+    std::string_view text() const noexcept { return text_; }
+    /// The same without user, password and fragment.
+    std::string redacted() const;
+
+    bool empty() const noexcept { return text_.empty(); }
+    std::string_view scheme() const noexcept;
+    /// Both decoded.
+    std::string user() const;
+    std::string password() const;
+    bool has_user() const noexcept;
+    /// Without the brackets of an IPv6 address.
+    std::string_view host() const noexcept;
+    bool host_is_ipv6() const noexcept;
+    /// The port that is to be connected to: that of the scheme (http, https, ws, wss, ftp, smtp,
+    /// smtps, socks...) when the URL names none, 0 for an unknown scheme.
+    std::uint16_t port() const noexcept { return port_; }
+    /// host[:port], as in a Host field: without the port of the scheme.
+    std::string_view authority() const noexcept;
+    /// Begins with "/".
+    std::string_view path() const noexcept;
+    bool has_query() const noexcept;
+    /// Without the "?".
+    std::string_view query() const noexcept;
+    /// path[?query], as in a request line.
+    std::string_view target() const noexcept;
+    /// Without the "#".
+    std::string_view fragment() const noexcept;
+
+    /// Same scheme, host and port (RFC 6454).
+    bool same_origin(const url& other) const noexcept;
+
+    /// Appends `name=value`, encoded as forms are, behind "?" or "&".
+    url& add_query(std::string_view name, std::string_view value);
+    /// Forgets user and password.
+    url& remove_user();
+    url& set_fragment(std::string_view encoded);
+
+    friend bool operator==(const url& a, const url& b) noexcept { return a.text_ == b.text_; }
+
+private:
+    /// scheme "://" [user [":" password] "@"] authority target ["#" fragment]; where each ends.
+    std::string text_;
+    std::uint32_t scheme_end_ = 0;      ///< of the ":"
+    std::uint32_t password_begin_ = 0;  ///< 0: none
+    std::uint32_t host_begin_ = 0;      ///< authority begins: behind the "@" or the "//"
+    std::uint32_t host_end_ = 0;        ///< with the "]"
+    std::uint32_t path_begin_ = 0;
+    std::uint32_t query_begin_ = 0;     ///< of the "?"; that of the fragment where there is none
+    std::uint32_t fragment_begin_ = 0;  ///< of the "#"; the end where there is none
+    std::uint16_t port_ = 0;
+};
+
+}  // namespace coracle
