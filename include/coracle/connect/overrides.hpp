@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,8 @@ public:
     /// go before "*". Fails with invalid_argument, operation "resolve".
     std::expected<void, error> add(std::string_view entry);
 
-    /// The addresses for this host, with the port; null: none. Case and a trailing dot do not
-    /// matter.
-    const std::vector<net::address>* find(std::string_view host, std::uint16_t port) const noexcept;
+    /// The addresses for this host, with the port. Case and a trailing dot do not matter.
+    std::optional<std::vector<net::address>> find(std::string_view host, std::uint16_t port) const;
     bool empty() const noexcept { return entries_.empty(); }
 
 private:

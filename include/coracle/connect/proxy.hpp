@@ -27,6 +27,28 @@ enum class proxy_kind : std::uint8_t {
 
 std::string_view to_string(proxy_kind k) noexcept;
 
+/// Why a proxy gives no connection. Those that POSIX has a number for compare equal to it
+/// (`connection_refused` to `std::errc::connection_refused`, and so on). A proxy that does not
+/// speak its protocol is `coracle::errc::protocol_error`.
+enum class proxy_errc {
+    refused = 1,            ///< a status other than 2xx; the error's subject has it
+    credentials_wanted,     ///< 407, or no method without a password
+    credentials_refused,    ///< what we gave does not open the door
+    general_failure,        ///< SOCKS5 reply 1, SOCKS4 reply 91
+    not_allowed,            ///< SOCKS5 reply 2
+    network_unreachable,    ///< SOCKS5 reply 3
+    host_unreachable,       ///< SOCKS5 reply 4
+    connection_refused,     ///< SOCKS5 reply 5
+    ttl_expired,            ///< SOCKS5 reply 6
+    command_not_supported,  ///< SOCKS5 reply 7
+    address_not_supported,  ///< SOCKS5 reply 8, or IPv6 by SOCKS4
+    identd_unreachable,     ///< SOCKS4 reply 92
+    identd_mismatch,        ///< SOCKS4 reply 93
+};
+
+const std::error_category& proxy_category() noexcept;
+std::error_code make_error_code(proxy_errc e) noexcept;
+
 /// Who passes connections on to their target: where it is, how it is spoken to and who we are. A
 /// regular value type.
 class proxy {
@@ -86,3 +108,6 @@ private:
 };
 
 }  // namespace coracle::connect
+
+template <>
+struct std::is_error_code_enum<coracle::connect::proxy_errc> : std::true_type {};
