@@ -39,6 +39,13 @@ constexpr bool is_blank(char c) noexcept {
     return c == ' ' || c == '\t';
 }
 
+/// Without blanks at its ends.
+constexpr std::string_view trim_blanks(std::string_view text) noexcept {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
+}
+
 /// The value of a hexadecimal digit, or -1.
 constexpr int hex_value(char c) noexcept {
     if (is_digit(c)) return c - '0';
