@@ -34,6 +34,8 @@ public:
     virtual received_body* received() noexcept { return nullptr; }
     /// The rest of the body in memory, where it is there already; else null.
     virtual const std::string_view* rest() noexcept { return nullptr; }
+    /// It has been taken.
+    virtual void take_rest() noexcept {}
     virtual const answer_info* info() const noexcept { return nullptr; }
     virtual std::size_t body_limit() const noexcept { return received_body::default_limit; }
 };

@@ -79,7 +79,10 @@ call& call::form(std::string_view name, std::string_view value) & {
 }
 
 call& call::body_file(const std::string& path, std::string_view type) & {
-    auto opened = net::open_regular_file(path);
+    auto opened = net::open_file(path);
+    if (opened && opened->status().kind == net::file_kind::directory) {
+        opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
+    }
     if (!opened) {
         state_->refuse(std::move(opened).error());
         return *this;

@@ -46,6 +46,8 @@ struct call_state {
 /// Makes the call: from its start to the head of the answer that the caller gets. `c` must live
 /// until then.
 task<std::expected<response, error>> make_call(call_state* c);
+/// What the interceptors of a client stand around.
+handler innermost_handler();
 /// The same, with the body.
 task<std::expected<full_response, error>> make_full_call(call_state* c);
 

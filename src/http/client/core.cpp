@@ -105,6 +105,14 @@ background& client_core::own_loop() {
     return *background_;
 }
 
+void client_core::end_own_loop() noexcept {
+    std::unique_ptr<background> own;
+    {
+        const std::lock_guard lock(guard_);
+        own = std::move(background_);
+    }
+}
+
 bool client_core::stop(duration limit) {
     background* own = nullptr;
     {

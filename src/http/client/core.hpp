@@ -50,6 +50,7 @@ public:
     const handler& chain() const noexcept { return chain_; }
 
     background& own_loop();
+    void end_own_loop() noexcept;
     bool stop(duration limit);
     client_statistics statistics();
 

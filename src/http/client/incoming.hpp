@@ -52,6 +52,11 @@ public:
     const std::string_view* rest() noexcept override {
         return there_ && decoders_.empty() ? &rest_ : nullptr;
     }
+    void take_rest() noexcept override {
+        rest_ = {};
+        left_ = 0;
+        body_ = received_body();
+    }
     const answer_info* info() const noexcept override { return &info_; }
     answer_info& details() noexcept { return info_; }
     std::size_t body_limit() const noexcept override { return rules_.body_limit; }

@@ -89,7 +89,7 @@ void connection_pool::forget(origin& o) noexcept {
 
 lease connection_pool::take_idle(origin& o) noexcept {
     const duration lifetime = options_.lifetime;
-    while (client_connection* c = o.idle_.pop_front()) {
+    while (client_connection* c = take_first(o.idle_)) {
         --counters_.idle;
         c->end_waiting();
         if (lifetime > duration::zero() && owner_->now() - c->born() > lifetime) {
@@ -110,7 +110,7 @@ bool connection_pool::may_open(const origin& o) const noexcept {
 
 bool connection_pool::close_an_idle_one() noexcept {
     for (auto& [name, o] : origins_) {
-        if (client_connection* c = o->idle_.front()) {
+        if (client_connection* c = first(o->idle_)) {
             discard_idle(*c);
             return true;
         }
@@ -185,13 +185,13 @@ void connection_pool::give_back(client_connection& c) noexcept {
 }
 
 void connection_pool::close_idle(origin& o) noexcept {
-    while (client_connection* c = o.idle_.front()) discard_idle(*c);
+    while (client_connection* c = first(o.idle_)) discard_idle(*c);
 }
 
 void connection_pool::discard_idle(client_connection& c) noexcept {
     ++counters_.stale;
     --counters_.idle;
-    c.unlink();
+    static_cast<pool_link&>(c).unlink();
     c.end_waiting();
     close(c, false);
 }
@@ -233,7 +233,7 @@ void connection_pool::retire() noexcept {
 
 void connection_pool::abandon() noexcept {
     retire();
-    while (client_connection* c = used_.pop_front()) c->abandon();
+    while (client_connection* c = take_first(used_)) c->abandon();
 }
 
 }  // namespace coracle::http::detail

@@ -21,9 +21,12 @@ namespace coracle::http::detail {
 class connection_pool;
 class origin;
 
+/// Where a connection stands among those of its pool.
+struct pool_link : list_hook {};
+
 /// A connection to an origin, or to a proxy on the way to it: carries one exchange at a time, and
 /// waits in the pool between two.
-class client_connection final : public list_hook, deadline, hangup_watch {
+class client_connection final : public pool_link, deadline, hangup_watch {
 public:
     client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
                       const tls::stream* secured);
@@ -144,7 +147,7 @@ private:
     bool secure_;
     std::shared_ptr<const transport> way_;
     std::shared_ptr<const connect::proxy> proxy_;
-    intrusive_list<client_connection> idle_;  ///< the one used last is the first
+    intrusive_list<pool_link> idle_;  ///< the one used last is the first
     intrusive_list<connection_request> waiting_;
     unsigned open_ = 0;  ///< connections that exist or are being made
     std::uint32_t users_ = 0;
@@ -202,6 +205,12 @@ public:
     const pool_counters& counters() const noexcept { return counters_; }
 
 private:
+    static client_connection* first(intrusive_list<pool_link>& list) noexcept {
+        return static_cast<client_connection*>(list.front());
+    }
+    static client_connection* take_first(intrusive_list<pool_link>& list) noexcept {
+        return static_cast<client_connection*>(list.pop_front());
+    }
     struct key_hash {
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const noexcept {
@@ -224,7 +233,7 @@ private:
     std::unordered_multimap<std::string, std::unique_ptr<origin>, key_hash, std::equal_to<>>
         origins_;
     origin* last_ = nullptr;  ///< the one asked for last
-    intrusive_list<client_connection> used_;
+    intrusive_list<pool_link> used_;
     pool_counters counters_;
     bool retired_ = false;
 };

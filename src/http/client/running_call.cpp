@@ -275,32 +275,4 @@ answer running_call::complete(answer a) {
     return a;
 }
 
-namespace {
-
-task<answer> run_call(call_state* c) {
-    if (c->problem != nullptr) co_return std::unexpected(*c->problem);
-    client_shard* const here = c->core->here();
-    if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
-    ++here->counts.calls;
-    running_call call(*here, *c);
-    auto ready = call.prepare();
-    if (!ready) co_return call.complete(std::unexpected(std::move(ready).error()));
-    for (;;) {
-        answer a = co_await call.attempt();
-        const auto v = call.judge(a);
-        if (v == running_call::verdict::done) co_return call.complete(std::move(a));
-        auto goes_on = co_await call.before_next(v, a);
-        if (goes_on) continue;
-        // Without an error of its own it is the answer that there was.
-        if (!goes_on.error().code()) co_return call.complete(std::move(a));
-        co_return call.complete(std::unexpected(std::move(goes_on).error()));
-    }
-}
-
-}  // namespace
-
-task<answer> make_call(call_state* c) {
-    return run_call(c);
-}
-
 }  // namespace coracle::http::detail
