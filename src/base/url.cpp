@@ -20,16 +20,16 @@ std::string decoded(std::string_view text) {
 }  // namespace
 
 std::expected<url, error> url::parse(std::string_view text) {
-    url out;
-    detail::url_writer writer(out);
-    if (!writer.write(text)) return std::unexpected(writer.failure());
+    std::expected<url, error> out;
+    detail::url_writer writer(*out);
+    if (!writer.write(text)) out = std::unexpected(writer.failure());
     return out;
 }
 
 std::expected<url, error> url::resolve(std::string_view reference) const {
-    url out;
-    detail::url_writer writer(out);
-    if (!writer.resolve(*this, reference)) return std::unexpected(writer.failure());
+    std::expected<url, error> out;
+    detail::url_writer writer(*out);
+    if (!writer.resolve(*this, reference)) out = std::unexpected(writer.failure());
     return out;
 }
 

@@ -29,6 +29,7 @@ public:
 
 private:
     bool write_absolute(std::string_view scheme, std::string_view rest);
+    bool take_user(std::string_view& authority);
     bool write_authority(std::string_view authority);
     bool write_user(std::string_view user);
     bool write_host(std::string_view host);

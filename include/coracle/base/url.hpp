@@ -23,7 +23,7 @@ class url_writer;
 class url {
 public:
     /// What a URL in normal form may have at most, in bytes; more fails with `limit_exceeded`.
-    static constexpr std::size_t max_size = std::size_t{64} * 1024;
+    static constexpr std::size_t max_size = 64 * 1024;
 
     /// No URL: every part is empty.
     url() noexcept = default;
