@@ -22,6 +22,7 @@ zlib1g-dev
 libbrotli-dev
 libzstd-dev
 libre2-dev
+libpsl-dev
 '
 test_packages='
 libgtest-dev
