@@ -23,6 +23,7 @@ libbrotli-dev
 libzstd-dev
 libre2-dev
 libidn2-dev
+libpsl-dev
 '
 test_packages='
 libgtest-dev

@@ -13,7 +13,6 @@ namespace coracle::net {
 namespace {
 
 constexpr int writing = O_WRONLY | O_CLOEXEC;
-constexpr mode_t mode = 0666;
 
 std::unexpected<error> failed(int number, std::string_view subject) {
     error e(std::error_code(number, std::generic_category()), "save");
@@ -36,7 +35,7 @@ std::string file_writer::name_of(std::uint64_t random) {
 }
 
 std::expected<file_writer, error> file_writer::create(const std::string& directory,
-                                                      std::uint64_t random) {
+                                                      std::uint64_t random, unsigned mode) {
     file_writer w;
     w.random_ = random;
     w.directory_fd_ = ::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -31,10 +31,11 @@ public:
     }
     ~file_writer() { discard(); }
 
-    /// Begins a file in `directory`, with the permissions that the umask leaves. `random` makes the
-    /// names that it needs for a time. Fails as open(2) does, with the directory as subject.
+    /// Begins a file in `directory`, with those of the permissions `mode` that the umask leaves.
+    /// `random` makes the names that it needs for a time. Fails as open(2) does, with the directory
+    /// as subject.
     static std::expected<file_writer, error> create(const std::string& directory,
-                                                    std::uint64_t random);
+                                                    std::uint64_t random, unsigned mode = 0666);
     bool open() const noexcept { return fd_ >= 0; }
 
     /// Appends. Fails as write(2) does.

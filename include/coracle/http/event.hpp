@@ -70,6 +70,8 @@ public:
     const std::string& last_event_id() const noexcept { return last_id_; }
     /// How long to wait before that, when the stream has said so.
     std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
+    /// The name of the limit that was exceeded; empty unless one was.
+    std::string_view exceeded() const noexcept { return exceeded_; }
 
 private:
     bool take_line(std::string_view line);
@@ -86,7 +88,7 @@ private:
     received_event event_;
     bool first_line_ = true;
     bool after_cr_ = false;
-    bool failed_ = false;
+    std::string_view exceeded_;
 };
 
 }  // namespace coracle::http

@@ -46,15 +46,17 @@ void append_event_comment(std::string& out, std::string_view text) {
 
 event_parser::result event_parser::parse(std::string_view in) {
     std::size_t at = 0;
-    while (at != in.size() && !failed_) {
+    while (at != in.size() && exceeded_.empty()) {
         if (std::exchange(after_cr_, false) && in[at] == '\n') {
             ++at;
             continue;
         }
         const std::size_t end = std::min(in.find_first_of("\r\n", at), in.size());
         const std::string_view piece = in.substr(at, end - at);
-        failed_ = piece.size() > limits_.line - line_.size();
-        if (failed_) break;
+        if (piece.size() > limits_.line - line_.size()) {
+            exceeded_ = "event_limits::line";
+            break;
+        }
         line_ += piece;
         at = end;
         if (at == in.size()) break;
@@ -63,7 +65,7 @@ event_parser::result event_parser::parse(std::string_view in) {
         line_.clear();
         if (complete) return {status::event, at};
     }
-    return {failed_ ? status::limit_exceeded : status::need_more, at};
+    return {exceeded_.empty() ? status::need_more : status::limit_exceeded, at};
 }
 
 // True when an event is complete.
@@ -76,7 +78,7 @@ bool event_parser::take_line(std::string_view line) {
     std::string_view value =
         colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
     if (value.starts_with(' ')) value.remove_prefix(1);
-    failed_ = !take_field(line.substr(0, colon), value);
+    if (!take_field(line.substr(0, colon), value)) exceeded_ = "event_limits::data";
     return false;
 }
 

@@ -1,4 +1,5 @@
 #include "http/message/char_table.hpp"
+#include "http/message/cookie_rules.hpp"
 #include "http/message/date.hpp"
 #include "http/message/token.hpp"
 
@@ -7,10 +8,6 @@
 
 namespace coracle::http {
 namespace {
-
-// RFC 6265bis sections 5.6 and 5.7: what is longer is ignored by browsers.
-constexpr std::size_t most_bytes = 4096;
-constexpr std::size_t most_attribute_bytes = 1024;
 
 [[noreturn]] void refuse(std::string_view part) {
     throw_exception(error(std::errc::invalid_argument, "set_cookie").on(part));
@@ -33,7 +30,7 @@ bool is_attribute(std::string_view text) noexcept {
     for (const char byte : text) {
         if (byte < 0x20 || byte >= 0x7f || byte == ';') return false;
     }
-    return text.size() <= most_attribute_bytes && trim_ows(text) == text;
+    return text.size() <= detail::most_cookie_attribute_bytes && trim_ows(text) == text;
 }
 
 bool is_domain(std::string_view text) noexcept {
@@ -46,11 +43,6 @@ bool is_domain(std::string_view text) noexcept {
         label_begins = dot;
     }
     return !label_begins && text.size() <= 253;
-}
-
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) noexcept {
-    return text.size() >= prefix.size() &&
-           equal_ignoring_case(text.substr(0, prefix.size()), prefix);
 }
 
 std::string_view unquoted(std::string_view value) noexcept {
@@ -78,15 +70,17 @@ bool next_cookie(std::string_view& rest, cookie_pair& out) noexcept {
 
 set_cookie::set_cookie(std::string_view name, std::string_view value) : name_(name), value_(value) {
     if (!is_token(name)) refuse("name");
-    if (!is_cookie_value(value) || name.size() + value.size() > most_bytes) refuse("value");
+    if (!is_cookie_value(value) || name.size() + value.size() > detail::most_cookie_bytes)
+        refuse("value");
 }
 
 set_cookie set_cookie::removal(std::string_view name) {
     set_cookie c(name, "");
     c.max_age(std::chrono::seconds(0)).expires(0);
     // Such a name is accepted with these alone.
-    if (starts_with_ignoring_case(name, "__Host-")) c.path("/");
-    if (starts_with_ignoring_case(name, "__")) c.secure().http_only();
+    const detail::cookie_demands demands = detail::demands_of(name);
+    if (demands.host) c.path("/");
+    if (demands.secure) c.secure().http_only();
     return c;
 }
 
@@ -134,17 +128,12 @@ set_cookie& set_cookie::partitioned(bool on) noexcept {
 }
 
 std::string set_cookie::text() const {
-    // Browsers compare the prefixes without case (section 5.7).
-    const bool of_host = starts_with_ignoring_case(name_, "__Host-");
-    const bool of_http = starts_with_ignoring_case(name_, "__Http-") ||
-                         starts_with_ignoring_case(name_, "__Host-Http-");
-    const bool needs_secure = of_host || of_http || partitioned_ ||
-                              starts_with_ignoring_case(name_, "__Secure-") ||
-                              same_site_ == http::same_site::none;
+    const detail::cookie_demands demands = detail::demands_of(name_);
+    const bool needs_secure = demands.secure || partitioned_ || same_site_ == http::same_site::none;
     if (needs_secure && !secure_) refuse("Secure");
-    if (of_host && path_ != "/") refuse("Path");
-    if (of_host && !domain_.empty()) refuse("Domain");
-    if (of_http && !http_only_) refuse("HttpOnly");
+    if (demands.host && path_ != "/") refuse("Path");
+    if (demands.host && !domain_.empty()) refuse("Domain");
+    if (demands.http_only && !http_only_) refuse("HttpOnly");
 
     std::string out = name_ + '=' + value_;
     if (!path_.empty()) out += "; Path=" + path_;

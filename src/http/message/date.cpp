@@ -1,5 +1,7 @@
 #include "http/message/date.hpp"
 
+#include "base/ascii.hpp"
+
 #include <array>
 #include <cstring>
 
@@ -204,6 +206,93 @@ std::optional<std::int64_t> parse_asctime(std::string_view text) noexcept {
     return in.finished() ? to_seconds(date, weekday) : std::nullopt;
 }
 
+bool is_digit(char c) noexcept {
+    return c >= '0' && c <= '9';
+}
+
+// RFC 6265bis section 5.1.1. A colon is none, for it belongs to times.
+bool is_date_delimiter(char c) noexcept {
+    return c == '\t' || (c >= ' ' && c <= '/') || (c >= ';' && c <= '@') ||
+           (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+// Takes a number of `least` to `most` digits; -1, and nothing is taken, where there is none.
+int take_number(std::string_view& text, std::size_t least, std::size_t most) noexcept {
+    int value = 0;
+    std::size_t size = 0;
+    for (; size != text.size() && is_digit(text[size]); ++size) {
+        if (size == most) return -1;
+        value = value * 10 + (text[size] - '0');
+    }
+    if (size < least) return -1;
+    text.remove_prefix(size);
+    return value;
+}
+
+// What a cookie's date has shown so far.
+class cookie_date {
+public:
+    // Each production is looked for until it was found, in this order.
+    void take(std::string_view token) noexcept {
+        static_cast<void>((!has_time_ && take_time(token)) || (date_.day == 0 && take_day(token)) ||
+                          (date_.month == 0 && take_month(token)) ||
+                          (!has_year_ && take_year(token)));
+    }
+
+    std::optional<std::int64_t> value() const noexcept {
+        const bool complete = has_time_ && has_year_ && date_.year >= 1601 && date_.second <= 59;
+        return complete ? to_seconds(date_, -1) : std::nullopt;
+    }
+
+private:
+    bool take_time(std::string_view token) noexcept {
+        int parts[3];
+        for (std::size_t i = 0; i != 3; ++i) {
+            if (i != 0 && !token.starts_with(':')) return false;
+            if (i != 0) token.remove_prefix(1);
+            parts[i] = take_number(token, 1, 2);
+            if (parts[i] < 0) return false;
+        }
+        date_.hour = parts[0];
+        date_.minute = parts[1];
+        date_.second = parts[2];
+        return has_time_ = true;
+    }
+
+    // A day of 0 is one that does not exist; 32 stands for it.
+    bool take_day(std::string_view token) noexcept {
+        const int day = take_number(token, 1, 2);
+        if (day >= 0) date_.day = day == 0 ? 32 : day;
+        return day >= 0;
+    }
+
+    bool take_month(std::string_view token) noexcept {
+        for (std::size_t i = 0; token.size() >= 3 && i != 12; ++i) {
+            const std::string_view name = month_names.substr(i * 3, 3);
+            bool same = true;
+            for (std::size_t k = 0; k != 3; ++k) {
+                same = same && coracle::detail::lower(token[k]) == coracle::detail::lower(name[k]);
+            }
+            if (same) {
+                date_.month = static_cast<int>(i) + 1;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    bool take_year(std::string_view token) noexcept {
+        const int year = take_number(token, 2, 4);
+        if (year < 0) return false;
+        date_.year = year >= 100 ? year : year >= 70 ? 1900 + year : 2000 + year;
+        return has_year_ = true;
+    }
+
+    date_time date_;
+    bool has_time_ = false;
+    bool has_year_ = false;
+};
+
 }  // namespace
 
 void format_http_date(char out[http_date_size], std::int64_t unix_seconds) noexcept {
@@ -233,6 +322,17 @@ std::optional<std::int64_t> parse_http_date(std::string_view text) noexcept {
     return text[3] == ','   ? parse_imf_fixdate(text)
            : text[3] == ' ' ? parse_asctime(text)
                             : parse_rfc_850(text);
+}
+
+std::optional<std::int64_t> parse_cookie_date(std::string_view text) noexcept {
+    cookie_date date;
+    for (std::size_t begin = 0; begin < text.size();) {
+        std::size_t end = begin;
+        while (end != text.size() && !is_date_delimiter(text[end])) ++end;
+        if (end != begin) date.take(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return date.value();
 }
 
 }  // namespace coracle::http

@@ -138,6 +138,41 @@ TEST(event_parser, holds_its_limits_to_the_byte) {
     EXPECT_EQ(parsed("data: 1234\ndata\n\n", {.data = 4}), list{"limit"});
 }
 
+TEST(event_parser, names_the_limit_that_it_holds) {
+    event_parser parser({.line = 10});
+    parser.parse("data: 1\n\n");
+    EXPECT_EQ(parser.exceeded(), "");
+    parser.parse("data: 12345");
+    EXPECT_EQ(parser.exceeded(), "event_limits::line");
+    EXPECT_EQ(parser.parse("\n\ndata: 1\n\n").what, parse_status::limit_exceeded);
+    event_parser other({.data = 2});
+    other.parse("data: 123\n");
+    EXPECT_EQ(other.exceeded(), "event_limits::data");
+}
+
+TEST(event_parser, reads_the_same_wherever_it_is_cut) {
+    const std::string_view stream =
+        "\xEF\xBB\xBFid: 1\r\nevent: a\rdata: x\n\ndata:y\r\n\r\n:c\r\rretry: 5\ndata\n\nid\n\n";
+    const list whole = parsed(stream);
+    EXPECT_EQ(whole, (list{"a|1|x", "message|1|y", "message|1|"}));
+    for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
+        event_parser parser;
+        list all;
+        for (std::string_view rest : {stream.substr(0, cut), stream.substr(cut)}) {
+            for (;;) {
+                const auto r = parser.parse(rest);
+                rest.remove_prefix(r.consumed);
+                if (r.what != parse_status::event) break;
+                const received_event& e = parser.event();
+                all.push_back(e.event + '|' + e.id + '|' + e.data);
+            }
+        }
+        EXPECT_EQ(all, whole) << cut;
+        EXPECT_EQ(parser.last_event_id(), "");
+        EXPECT_EQ(parser.retry(), 5ms);
+    }
+}
+
 TEST(event_parser, has_defaults_that_hold) {
     EXPECT_EQ(parsed_by(":" + std::string(256 * 1024 - 1, 'x') + "\n", 1 << 20), list{});
     EXPECT_EQ(parsed_by(":" + std::string(256 * 1024, 'x') + "\n", 1 << 20), list{"limit"});

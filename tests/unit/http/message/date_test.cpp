@@ -82,3 +82,53 @@ TEST(http_date, refuses_everything_else) {
         EXPECT_FALSE(parse_http_date(text)) << text;
     }
 }
+
+TEST(cookie_date, reads_the_forms_that_servers_send) {
+    constexpr std::int64_t expected = 784111777;
+    for (const std::string_view text :
+         {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
+          "Sun Nov  6 08:49:37 1994", "Sun, 6-Nov-1994 8:49:37", "1994 08:49:37 6 november",
+          "08:49:37PST,NOVember/6th/94 BC", "Mon, 06 Nov 94 08:49:37 +0500",
+          "6 Nov 1994 08:49:37 Dec 7 1995 09:00:00", "06\tNov\t1994\t08:49:37",
+          "xx 6 yy Nov zz 1994x 08:49:37.123", "\xFF 6 Nov 1994 08:49:37"}) {
+        EXPECT_EQ(parse_cookie_date(text), expected) << text;
+    }
+    EXPECT_EQ(parse_cookie_date("1 Jan 70 0:0:0"), 0);
+    EXPECT_EQ(parse_cookie_date("1 Jan 69 0:0:0"), 3124224000);
+    EXPECT_EQ(parse_cookie_date("1 Jan 00 0:0:0"), 946684800);
+    EXPECT_EQ(parse_cookie_date("29 Feb 2000 23:59:59"), 951868799);
+    EXPECT_EQ(parse_cookie_date("1 Jan 1601 0:0:0"), -11644473600);
+}
+
+TEST(cookie_date, refuses_what_lacks_a_part_or_does_not_exist) {
+    for (const std::string_view text : {"",
+                                        "nonsense",
+                                        "6 Nov 1994",
+                                        "Nov 1994 08:49:37",
+                                        "6 1994 08:49:37",
+                                        "6 Nov 08:49:37",
+                                        "30 Feb 2000 0:0:0",
+                                        "31 Nov 1994 0:0:0",
+                                        "0 Nov 1994 0:0:0",
+                                        "32 Nov 1994 0:0:0",
+                                        "6 Nov 1994 24:00:00",
+                                        "6 Nov 1994 0:60:0",
+                                        "6 Nov 1994 0:0:60",
+                                        "6 Nov 1994 08:49",
+                                        "6 Nov 1994 008:49:37",
+                                        "6 Nov 1994 08:49:370",
+                                        "6 Nov 1600 0:0:0",
+                                        "6 Nov 19940 0:0:0",
+                                        "6 Nov 4 0:0:0",
+                                        "123 Nov 1994 0:0:0",
+                                        "6 No 1994 0:0:0",
+                                        "6 Nov 1994 08 :49:37"}) {
+        EXPECT_EQ(parse_cookie_date(text), std::nullopt) << text;
+    }
+}
+
+TEST(cookie_date, reads_back_what_is_formatted) {
+    for (std::int64_t time = -11644473600; time < 253402300799; time += 12345678901 / 7 + 86399) {
+        EXPECT_EQ(parse_cookie_date(formatted(time)), time);
+    }
+}

@@ -1,0 +1,123 @@
+#include "http/client/auth/authenticator.hpp"
+
+#include "base/ascii.hpp"
+#include "http/message/token.hpp"
+
+#include <coracle/mime/base64.hpp>
+
+#include <limits>
+#include <utility>
+
+namespace coracle::http::detail {
+namespace {
+
+/// How often one request is sent again because its nonce was stale.
+constexpr unsigned most_stale = 2;
+
+std::unexpected<error> refused(std::string_view part) {
+    return std::unexpected(error(std::errc::invalid_argument, "authorize").on(part));
+}
+
+/// Both parts in one text, which is overwritten.
+std::expected<secret, error> basic(const credentials& who) {
+    if (who.user.find(':') != std::string::npos) return refused("user");
+    const std::string_view password = who.password.reveal();
+    std::string pair;
+    // Enough at once, so that no half of it stays behind in memory.
+    pair.reserve(who.user.size() + 1 + password.size());
+    pair.append(who.user).append(":").append(password);
+    const secret encoded(mime::base64_encode(pair));
+    wipe(pair.data(), pair.size());
+    std::string value;
+    value.reserve(6 + encoded.reveal().size());
+    value.append("Basic ").append(encoded.reveal());
+    return secret(std::move(value));
+}
+
+/// b64token (RFC 6750 section 2.1), and what else may stand in a field, for there are such tokens.
+std::expected<secret, error> bearer(const credentials& who) {
+    const std::string_view token = who.password.reveal();
+    if (token.empty() || !is_field_value(token)) return refused("token");
+    std::string value;
+    value.reserve(7 + token.size());
+    value.append("Bearer ").append(token);
+    return secret(std::move(value));
+}
+
+std::string cnonce_of(std::array<std::uint64_t, 2> random) {
+    std::string text;
+    for (const std::uint64_t bits : random) coracle::detail::append_hex(text, bits);
+    return text;
+}
+
+}  // namespace
+
+std::string_view challenge_field(auth_side side) noexcept {
+    return side == auth_side::origin ? "WWW-Authenticate" : "Proxy-Authenticate";
+}
+
+std::string_view credentials_field(auth_side side) noexcept {
+    return side == auth_side::origin ? "Authorization" : "Proxy-Authorization";
+}
+
+std::string_view info_field(auth_side side) noexcept {
+    return side == auth_side::origin ? "Authentication-Info" : "Proxy-Authentication-Info";
+}
+
+std::uint16_t challenge_status(auth_side side) noexcept {
+    return side == auth_side::origin ? 401 : 407;
+}
+
+std::expected<secret, error> authenticator::authorize(const digest_request& r,
+                                                      std::array<std::uint64_t, 2> random) {
+    switch (who_.scheme) {
+        case auth_scheme::none: break;
+        case auth_scheme::basic: return basic(who_);
+        case auth_scheme::bearer: return bearer(who_);
+        case auth_scheme::digest: return digest(r, random);
+    }
+    return secret();
+}
+
+bool authenticator::renew_key(std::array<std::uint64_t, 2> random) {
+    // The key of a session holds the first cnonce, so this stays (RFC 7616 section 3.4.2).
+    if (!challenge_->session || key_.empty()) cnonce_ = cnonce_of(random);
+    if (!key_.empty()) return true;
+    auto key = digest_key(*challenge_, {who_.user, who_.password.reveal()}, cnonce_);
+    if (key) key_ = *std::move(key);
+    return key.has_value();
+}
+
+std::expected<secret, error> authenticator::digest(const digest_request& r,
+                                                   std::array<std::uint64_t, 2> random) {
+    if (!challenge_ || !renew_key(random)) return secret();
+    auto value = digest_authorization(*challenge_, key_, who_.user, r, cnonce_, count_ + 1);
+    if (!value) return refused("body");
+    // A nonce that was counted to the end is good no more: the next request is challenged anew.
+    if (++count_ == std::numeric_limits<std::uint32_t>::max()) challenge_.reset();
+    return secret(*std::move(value));
+}
+
+bool authenticator::challenged(const fields& answer, unsigned answered) {
+    // The others went with the request, so they were refused.
+    if (who_.scheme != auth_scheme::digest) return false;
+    auto next = strongest(challenges_in(answer, challenge_field(side_)));
+    if (!next || answered > most_stale || (answered != 0 && !next->stale)) return false;
+    // Some servers have one nonce for all, and still want it counted.
+    if (!challenge_ || challenge_->nonce != next->nonce) count_ = 0;
+    challenge_ = std::move(next);
+    key_ = {};
+    return true;
+}
+
+void authenticator::received(const fields& answer) {
+    if (!challenge_) return;
+    const field* const line = answer.find(info_field(side_));
+    if (line == nullptr) return;
+    std::string nonce = info_parameter(line->value, "nextnonce");
+    if (nonce.empty() || nonce == challenge_->nonce || !is_field_value(nonce)) return;
+    challenge_->nonce = std::move(nonce);
+    count_ = 0;
+}
+
+}  // namespace coracle::http::detail
