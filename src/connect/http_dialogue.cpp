@@ -83,11 +83,10 @@ std::size_t http_dialogue::take(std::string_view bytes) {
         const std::string_view rest = bytes.substr(taken);
         const std::size_t end = rest.find('\n');
         const std::size_t size = end == std::string_view::npos ? rest.size() : end + 1;
-        const std::size_t room = proxy::most_head_bytes - bytes_;
-        if (size > room) {
+        if (size > proxy::most_head_bytes - bytes_) {
             refuse(errc::limit_exceeded, "a head over " + std::to_string(proxy::most_head_bytes) +
                                              " bytes (proxy::most_head_bytes)");
-            return taken + room;
+            return bytes.size();
         }
         line_ += rest.substr(0, size);
         bytes_ += size;

@@ -182,8 +182,13 @@ task<through_proxy::result> through_proxy::talk(std::unique_ptr<net::byte_stream
 task<through_proxy::result> through_proxy::within_limit(task<result> work, part p) {
     auto limited = with_deadline(give_up_, std::move(work));
     auto done = co_await as_result(std::move(limited));
-    if (!done) co_return std::unexpected(with_subject(done.error(), p));
-    co_return *std::move(done);
+    result s = done ? *std::move(done) : result(std::unexpected(std::move(done).error()));
+    // Work that is told to stop ends with a value all the same.
+    if (!s && is_cancellation(s.error()) && names_->owner().now() >= give_up_) {
+        s = std::unexpected(error(std::errc::timed_out));
+    }
+    if (!s && s.error().phase() == phase::none) s = std::unexpected(with_subject(s.error(), p));
+    co_return s;
 }
 
 error through_proxy::refused(const refusal& why) const {
