@@ -16,14 +16,16 @@ local_server_options::local_server_options() {
 
 struct local_server::core {
     core(http::handler h, local_server_options o)
-        : authorities(o.self_signed ? detail::sign_for_tests(o.tls) : std::string()),
+        : loops(o.loops == 0 ? 1 : o.loops),
+          authorities(o.self_signed ? detail::sign_for_tests(o.tls) : std::string()),
           server(std::move(h), std::move(o)) {}
 
     task<> serve(coracle::loop& on) {
         static_cast<void>(co_await as_result(server.run(on)));
-        ended.set();
+        if (!thread) ended.set();
     }
 
+    unsigned loops;
     std::string authorities;
     std::optional<detail::own_thread> thread;  // its loop outlives the server
     http::server server;
@@ -34,9 +36,9 @@ struct local_server::core {
 
 local_server::local_server(http::handler h, options o)
     : core_(std::make_shared<core>(std::move(h), std::move(o))) {
-    detail::own_thread& thread = core_->thread.emplace();
-    core_->server.open(thread.loop());
-    thread.start([c = core_.get(), &thread] { return c->serve(thread.loop()); });
+    detail::own_thread& thread = core_->thread.emplace(core_->loops);
+    core_->server.open(thread.runtime());
+    thread.start([c = core_.get()](loop& on) { return c->serve(on); });
 }
 
 local_server::local_server(loop& on, http::handler h, options o)

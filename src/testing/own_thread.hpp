@@ -7,11 +7,11 @@
 
 namespace coracle::testing::detail {
 
-/// A loop with a thread of its own. `stop` asks its tasks to stop; the destructor does that too,
-/// and waits until the thread has ended.
+/// Loops with threads of their own. `stop` asks their tasks to stop; the destructor does that too,
+/// and waits until the threads have ended.
 class own_thread {
 public:
-    own_thread() : runtime_(options()) {}
+    explicit own_thread(unsigned loops = 1) : runtime_(options(loops)) {}
     ~own_thread() {
         runtime_.stop();
         join();
@@ -20,28 +20,25 @@ public:
     own_thread& operator=(const own_thread&) = delete;
 
     /// Before `start` it does not run: listeners are opened on it from the thread that made it.
-    coracle::loop& loop() noexcept { return runtime_.at(0); }
+    coracle::runtime& runtime() noexcept { return runtime_; }
 
-    /// Runs `f()`, which gives a task that throws nothing, to its end. Once.
+    /// Runs `f(loop)`, which gives a task that throws nothing, on every loop to its end. Once.
     template <class F>
     void start(F f) {
-        thread_ = std::thread([this, f = std::move(f)]() mutable {
-            runtime_.run([&f](coracle::loop&) -> task<> { co_await f(); });
-        });
+        thread_ = std::thread([this, f = std::move(f)]() mutable { runtime_.run(std::move(f)); });
     }
-    void stop() { runtime_.stop(); }
     void join() {
         if (thread_.joinable()) thread_.join();
     }
 
 private:
-    static runtime_options options() {
+    static runtime_options options(unsigned loops) {
         runtime_options o;
-        o.loops = 1;
+        o.loops = loops;
         return o;
     }
 
-    runtime runtime_;
+    coracle::runtime runtime_;
     std::thread thread_;
 };
 

@@ -97,8 +97,8 @@ scripted_peer::scripted_peer(script s, options o)
 scripted_peer::scripted_peer(std::vector<script> scripts, options o)
     : core_(std::make_shared<core>(std::move(scripts), std::move(o))) {
     detail::own_thread& thread = core_->thread.emplace();
-    core_->open(thread.loop());
-    thread.start([c = core_.get()] { return c->serve(); });
+    core_->open(thread.runtime().at(0));
+    thread.start([c = core_.get()](loop&) { return c->serve(); });
 }
 
 scripted_peer::scripted_peer(loop& on, script s, options o)

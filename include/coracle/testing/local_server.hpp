@@ -17,7 +17,7 @@ namespace coracle::testing {
 /// loop, and a drain that waits for nothing.
 struct local_server_options : http::server_options {
     local_server_options();
-    /// As they are; the number of loops does not count.
+    /// As they are, but that no number of loops means one.
     local_server_options(http::server_options o) : http::server_options(std::move(o)) {}
 
     /// Serves https with a certificate of its own for localhost, 127.0.0.1 and ::1, which only
@@ -26,18 +26,19 @@ struct local_server_options : http::server_options {
 };
 
 /// An HTTP server for the body of a test: it serves from the constructor to the destructor, in this
-/// process, on a loop and a thread of its own. Handlers run on that thread, one at a time. Its
-/// functions may be called from any thread, but not two of them `stop`.
+/// process, on a loop and a thread of its own. Handlers run on that thread, one at a time (of
+/// several loops, each has one). Its functions may be called from any thread; `stop` from one at a
+/// time.
 class local_server {
 public:
     using options = local_server_options;
 
     /// Throws `exception` when the address cannot be had, or the certificate is no good.
     explicit local_server(http::handler h, options o = {});
-    /// The same without a thread, as a task of the loop `on`: for simulations, and for tests that
-    /// are coroutines. From the thread of the loop, or before it runs. The destructor waits for
-    /// nothing then: handlers under way are cancelled in the loop's next turns, so what they refer
-    /// to must live as long as the loop runs, or until `stopped`.
+    /// The same without a thread, as a task of the loop `on`, which must outlive it: for
+    /// simulations, and for tests that are coroutines. From the thread of the loop, or before it
+    /// runs. The destructor waits for nothing then: handlers under way are cancelled in the loop's
+    /// next turns, so what they refer to must live as long as the loop runs, or until `stopped`.
     local_server(loop& on, http::handler h, options o = {});
     /// As `stop`.
     ~local_server();
