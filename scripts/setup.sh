@@ -36,6 +36,8 @@ valgrind valgrind
 apache2-utils ab
 wrk wrk
 nginx-light nginx
+apache2-bin apache2
+python3-aiohttp
 chromium chromium
 libbenchmark-dev
 libasio-dev
