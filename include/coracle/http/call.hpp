@@ -111,9 +111,7 @@ public:
     call& timeout(duration limit) &;
     call&& timeout(duration limit) && { return std::move(timeout(limit)); }
     call& follow(http::follow how, unsigned most = 5) &;
-    call&& follow(http::follow how, unsigned most = 5) && {
-        return std::move(follow(how, most));
-    }
+    call&& follow(http::follow how, unsigned most = 5) && { return std::move(follow(how, most)); }
     call& retry(unsigned retries, duration delay = std::chrono::milliseconds(100)) &;
     call&& retry(unsigned retries, duration delay = std::chrono::milliseconds(100)) && {
         return std::move(retry(retries, delay));

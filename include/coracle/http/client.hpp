@@ -15,17 +15,17 @@ class client_core;
 
 /// What a client did on the loops that it is used on, and does now.
 struct client_statistics {
-    std::uint64_t calls = 0;          ///< begun
-    std::uint64_t failed = 0;         ///< of these, ended in an error
-    std::size_t active = 0;           ///< under way on its own loop
-    std::size_t peak = 0;             ///< most at a time
+    std::uint64_t calls = 0;   ///< begun
+    std::uint64_t failed = 0;  ///< of these, ended in an error
+    std::size_t active = 0;    ///< under way on its own loop
+    std::size_t peak = 0;      ///< most at a time
     std::uint64_t retries = 0;
     std::uint64_t redirects = 0;
-    std::uint64_t opened = 0;         ///< connections
-    std::uint64_t reused = 0;         ///< times that a connection carried another request
-    std::size_t connections = 0;      ///< open now
-    std::size_t idle = 0;             ///< of these, without a request
-    std::size_t waiting = 0;          ///< calls that wait for a connection
+    std::uint64_t opened = 0;     ///< connections
+    std::uint64_t reused = 0;     ///< times that a connection carried another request
+    std::size_t connections = 0;  ///< open now
+    std::size_t idle = 0;         ///< of these, without a request
+    std::size_t waiting = 0;      ///< calls that wait for a connection
     std::uint64_t failed_callbacks = 0;
 };
 
@@ -68,9 +68,8 @@ public:
     template <class F>
         requires(wraps_handlers<F> || intercepts_requests<F>)
     client& use(F interceptor) {
-        intercept([f = std::move(interceptor)](handler inner) {
-            return wrap(f, std::move(inner));
-        });
+        intercept(
+            [f = std::move(interceptor)](handler inner) { return wrap(f, std::move(inner)); });
         return *this;
     }
 

@@ -8,7 +8,7 @@
 namespace coracle::http::detail {
 namespace {
 
-task<answer> run_call(call_state* c) {
+task<call_result> run_call(call_state* c) {
     if (c->problem != nullptr) co_return std::unexpected(*c->problem);
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
@@ -17,7 +17,7 @@ task<answer> run_call(call_state* c) {
     auto ready = call.prepare();
     if (!ready) co_return call.complete(std::unexpected(std::move(ready).error()));
     for (;;) {
-        answer a = co_await call.attempt();
+        call_result a = co_await call.attempt();
         const auto v = call.judge(a);
         if (v == running_call::verdict::done) co_return call.complete(std::move(a));
         auto goes_on = co_await call.before_next(v, a);
@@ -41,7 +41,7 @@ task<response> send_intercepted(request& req) {
     co_return co_await std::move(sending);
 }
 
-task<answer> through_interceptors(call_state* c) {
+task<call_result> through_interceptors(call_state* c) {
     if (c->problem != nullptr) co_return std::unexpected(*c->problem);
     auto where = url::parse(c->address);
     if (!where) co_return std::unexpected(std::move(where).error());
@@ -78,7 +78,7 @@ handler innermost_handler() {
     return [](request& req) -> task<response> { return send_intercepted(req); };
 }
 
-task<answer> make_call(call_state* c) {
+task<call_result> make_call(call_state* c) {
     return c->core->chain() ? through_interceptors(c) : run_call(c);
 }
 

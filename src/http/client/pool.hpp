@@ -1,5 +1,6 @@
 #pragma once
 
+#include "http/client/auth/authenticator.hpp"
 #include "http/client/transport.hpp"
 #include "http/h1/head_parser.hpp"
 
@@ -119,8 +120,8 @@ protected:
 /// Scheme, host, port and transport: what connections of one kind have in common.
 class origin {
 public:
-    origin(connection_pool& pool, std::string name, const url& u, std::shared_ptr<const transport> t,
-           std::shared_ptr<const connect::proxy> p);
+    origin(connection_pool& pool, std::string name, const url& u,
+           std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p);
     origin(const origin&) = delete;
     origin& operator=(const origin&) = delete;
 
@@ -132,10 +133,10 @@ public:
     std::uint16_t port() const noexcept { return port_; }
     bool secure() const noexcept { return secure_; }
     const std::shared_ptr<const connect::proxy>& proxy() const noexcept { return proxy_; }
+    /// What is known of how these credentials are taken here; those used last are remembered.
+    authenticator& authentication(const credentials& who);
     /// Whether requests go to an HTTP proxy as they are, with the whole URL.
-    bool forwards() const noexcept {
-        return proxy_ != nullptr && proxy_->is_http() && !secure_;
-    }
+    bool forwards() const noexcept { return proxy_ != nullptr && proxy_->is_http() && !secure_; }
 
 private:
     friend class connection_pool;
@@ -149,6 +150,7 @@ private:
     std::shared_ptr<const connect::proxy> proxy_;
     intrusive_list<pool_link> idle_;  ///< the one used last is the first
     intrusive_list<connection_request> waiting_;
+    std::unique_ptr<authenticator> authenticator_;
     unsigned open_ = 0;  ///< connections that exist or are being made
     std::uint32_t users_ = 0;
 };

@@ -158,7 +158,7 @@ response running_call::make_response() {
     return r;
 }
 
-task<answer> running_call::attempt() {
+task<call_result> running_call::attempt() {
     who_ = &co_await coracle::detail::current_context();
     ++attempts_;
     interim_ = 0;
@@ -173,7 +173,8 @@ task<answer> running_call::attempt() {
     }
     {
         buffer out;
-        compose(out);
+        auto composed = compose(out);
+        if (!composed) co_return std::unexpected(std::move(composed).error());
         if (!send_at_once(out)) {
             auto sent = co_await send_request(std::move(out));
             // A server that does not want the body says why before it closes.

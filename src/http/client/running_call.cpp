@@ -1,10 +1,10 @@
 #include "http/client/running_call.hpp"
 
 #include "base/ascii.hpp"
+#include "http/client/netrc.hpp"
 #include "http/message/date.hpp"
 #include "http/message/token.hpp"
 
-#include <coracle/mime/base64.hpp>
 #include <coracle/runtime/sleep.hpp>
 
 #include <charconv>
@@ -54,7 +54,8 @@ error running_call::fail(error e, phase where) const {
     if (e.phase() == phase::none) e.in(where);
     std::string about(method_);
     about.append(" ").append(to_.redacted());
-    if (connection_) about.append(" (").append(connection_->stream().peer().to_string()).append(")");
+    if (connection_)
+        about.append(" (").append(connection_->stream().peer().to_string()).append(")");
     if (!e.subject().empty()) about.append(": ").append(e.subject());
     const bool nothing_sent = sent_ == 0 && received_ == 0;
     const bool may_repeat = received_ == 0 && idempotent() && can_repeat_body();
@@ -102,19 +103,41 @@ std::expected<void, error> running_call::prepare() {
     }
     auto where = url::parse(call_.query.empty() ? call_.address : address_with_query(call_));
     if (!where) return std::unexpected(std::move(where).error());
-    const credentials& own = options_->authentication;
-    if (own.scheme == auth_scheme::bearer) {
-        authorization_ = "Bearer ";
-        authorization_ += own.password.reveal();
-    } else if (own.scheme == auth_scheme::basic || where->has_user()) {
-        const bool given = own.scheme == auth_scheme::basic;
-        std::string pair = (given ? own.user : where->user()) + ':';
-        pair += given ? own.password.reveal() : std::string_view(where->password());
-        authorization_ = "Basic " + mime::base64_encode(pair);
-        wipe(pair.data(), pair.size());
+    url there = *where;
+    if (there.has_user()) there.remove_user();
+    auto went = go_to(std::move(there));
+    if (!went) return went;
+    return choose_credentials(*where);
+}
+
+/// Those of the options, then those in the URL, then those of the user's netrc file.
+std::expected<void, error> running_call::choose_credentials(const url& where) {
+    credentials who = options_->authentication;
+    if (who.scheme == auth_scheme::none && where.has_user()) {
+        who = {auth_scheme::basic, where.user(), secret(where.password())};
+    } else if (who.scheme == auth_scheme::none && options_->netrc) {
+        auto file = load_netrc();
+        if (!file && file.error() != std::errc::no_such_file_or_directory) {
+            return std::unexpected(std::move(file).error());
+        }
+        auto found = file ? find_netrc(file->text.reveal(), where.host()) : std::nullopt;
+        if (found) who = *std::move(found);
     }
-    if (where->has_user()) where->remove_user();
-    return go_to(*std::move(where));
+    if (who.scheme != auth_scheme::none) auth_ = &origin_->authentication(who);
+    return {};
+}
+
+std::expected<secret, error> running_call::authorization() {
+    if (auth_ == nullptr || call_.fields.contains(field_id::authorization)) return secret();
+    digest_request r{method_, to_.target()};
+    if (!has_body()) {
+        r.body = std::string_view();
+    } else if (call_.body.in_memory()) {
+        r.body = call_.body.bytes();
+    }
+    loop& l = shard_->owner();
+    const std::array<std::uint64_t, 2> random{l.random(), l.random()};
+    return auth_->authorize(r, random);
 }
 
 bool running_call::idempotent() const noexcept {
@@ -139,8 +162,8 @@ bool running_call::may_retry() {
 running_call::verdict running_call::judge_failure(const error& e) {
     if (coracle::detail::is_cancellation(e) || now() >= whole_) return verdict::done;
     const bool reused = connection_ && connection_->reused();
-    const bool gone = e == errc::end_of_stream || e == std::errc::connection_reset ||
-                      e == std::errc::broken_pipe;
+    const bool gone =
+        e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
     // The server closed it while the request was under way: one on a new connection tells.
     if (reused && gone && received_ == 0 && can_repeat_body() && (idempotent() || sent_ == 0)) {
         return verdict::afresh;
@@ -152,13 +175,21 @@ running_call::verdict running_call::judge_failure(const error& e) {
 
 running_call::verdict running_call::judge_status(const response& r) {
     const auto code = static_cast<unsigned>(r.status());
-    if (code < 300) return verdict::done;
+    if (code < 300) {
+        if (auth_ != nullptr) auth_->received(r.fields());
+        return verdict::done;
+    }
+    if (code == 401 && auth_ != nullptr && can_repeat_body() &&
+        auth_->challenged(r.fields(), challenges_)) {
+        ++challenges_;
+        return verdict::authenticate;
+    }
     if (wants_redirect(r)) return verdict::redirect;
     if ((code == 429 || code == 503) && may_retry()) return verdict::again;
     return verdict::done;
 }
 
-running_call::verdict running_call::judge(const answer& a) {
+running_call::verdict running_call::judge(const call_result& a) {
     return a ? judge_status(*a) : judge_failure(a.error());
 }
 
@@ -186,15 +217,15 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     next->remove_user();
     const auto code = static_cast<unsigned>(r.status());
     const bool keeps = options_->follow == follow::same_method || code == 307 || code == 308;
-    const bool to_get = options_->follow == follow::first_only ||
-                        (!keeps && (code == 303 || method_ == "POST"));
+    const bool to_get =
+        options_->follow == follow::first_only || (!keeps && (code == 303 || method_ == "POST"));
     if (to_get && method_ != "HEAD") {
         method_ = "GET";
         body_dropped_ = true;
     }
     if (!to_.same_origin(*next)) {
         left_origin_ = true;
-        authorization_.clear();
+        auth_ = nullptr;
     }
     if (!can_repeat_body()) {
         return std::unexpected(
@@ -208,7 +239,7 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     return go_to(*std::move(next));
 }
 
-duration running_call::retry_delay(const answer& a) {
+duration running_call::retry_delay(const call_result& a) {
     const retry_options& o = options_->retry;
     duration d = o.delay;
     for (unsigned i = 1; i < retries_ && d < o.longest_delay; ++i) d *= 2;
@@ -220,8 +251,7 @@ duration running_call::retry_delay(const answer& a) {
     const std::string_view after = a->fields().get("Retry-After");
     if (after.empty()) return d;
     std::int64_t seconds = 0;
-    const auto [end, failure] =
-        std::from_chars(after.data(), after.data() + after.size(), seconds);
+    const auto [end, failure] = std::from_chars(after.data(), after.data() + after.size(), seconds);
     if (failure != std::errc() || end != after.data() + after.size()) {
         const auto date = parse_http_date(after);
         if (!date) return d;
@@ -231,7 +261,7 @@ duration running_call::retry_delay(const answer& a) {
     return seconds > 1'000'000 ? duration::max() : duration(std::chrono::seconds(seconds));
 }
 
-task<void> running_call::drop_answer(answer& a) {
+task<void> running_call::drop_answer(call_result& a) {
     auto* const rest = static_cast<incoming*>(a->extension());
     if (rest == nullptr || !rest->ends_within(drained)) co_return;
     for (;;) {
@@ -241,13 +271,16 @@ task<void> running_call::drop_answer(answer& a) {
     }
 }
 
-task<std::expected<void, error>> running_call::before_next(verdict v, answer& a) {
+task<std::expected<void, error>> running_call::before_next(verdict v, call_result& a) {
     if (v == verdict::redirect) {
         auto went = follow_redirect(*a);
         if (!went) co_return went;
         co_await drop_answer(a);
-        connection_.close(true);
         co_return went;
+    }
+    if (v == verdict::authenticate) {
+        co_await drop_answer(a);
+        co_return std::expected<void, error>();
     }
     connection_.close(true);
     if (v == verdict::afresh) {
@@ -270,7 +303,7 @@ task<std::expected<void, error>> running_call::before_next(verdict v, answer& a)
     co_return std::expected<void, error>();
 }
 
-answer running_call::complete(answer a) {
+call_result running_call::complete(call_result a) {
     if (!a) ++shard_->counts.failed;
     return a;
 }

@@ -7,7 +7,7 @@
 
 namespace coracle::http::detail {
 
-using answer = std::expected<response, error>;
+using call_result = std::expected<response, error>;
 
 /// One call from its start to the head of the answer that the caller gets: its attempts and the
 /// redirects that it follows. Lives in the frame of `run_call`.
@@ -21,18 +21,20 @@ public:
     /// Finds out where it goes.
     std::expected<void, error> prepare();
     /// Sends the request once, and waits for the head of its answer.
-    task<answer> attempt();
+    task<call_result> attempt();
 
     /// `afresh`: at once, on a new connection, for the one that waited was stale.
     enum class verdict : std::uint8_t { done, again, afresh, redirect, authenticate };
-    verdict judge(const answer& a);
+    verdict judge(const call_result& a);
     /// What has to happen before the next attempt; gives why there is none.
-    task<std::expected<void, error>> before_next(verdict v, answer& a);
-    answer complete(answer a);
+    task<std::expected<void, error>> before_next(verdict v, call_result& a);
+    call_result complete(call_result a);
 
 private:
     // running_call.cpp: where the request goes.
     std::expected<void, error> go_to(url where);
+    std::expected<void, error> choose_credentials(const url& where);
+    std::expected<secret, error> authorization();
     bool is_safe_protocol(std::string_view scheme) const noexcept;
     std::expected<void, error> follow_redirect(const response& r);
     bool wants_redirect(const response& r) const;
@@ -41,8 +43,8 @@ private:
     bool may_retry();
     bool idempotent() const noexcept;
     bool can_repeat_body() const noexcept;
-    duration retry_delay(const answer& a);
-    task<void> drop_answer(answer& a);
+    duration retry_delay(const call_result& a);
+    task<void> drop_answer(call_result& a);
     http::method call_method() const noexcept;
     bool may_have_answered(const error& e) const noexcept;
 
@@ -50,8 +52,8 @@ private:
     task<std::expected<lease, error>> get_connection();
     task<std::expected<void, error>> wait_for_room(lease& granted);
     task<std::expected<lease, error>> open_connection();
-    task<std::expected<std::unique_ptr<net::byte_stream>, error>>
-    connect_to_peer(const tls::stream** secured);
+    task<std::expected<std::unique_ptr<net::byte_stream>, error>> connect_to_peer(
+        const tls::stream** secured);
 
     // sending.cpp
     bool has_body() const noexcept;
@@ -63,7 +65,7 @@ private:
     task<std::expected<void, error>> send_bytes(std::string_view head, std::string_view bytes);
     task<std::expected<void, error>> send_file_body();
     task<std::expected<void, error>> send_stream_body();
-    void compose(buffer& out);
+    std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
     friend class request_body_writer;
 
@@ -98,12 +100,12 @@ private:
     time_point whole_ = time_point::max();
 
     lease connection_;
-    bool fresh_ = false;         ///< no connection that was used before
-    bool body_dropped_ = false;  ///< a redirect made it a GET
-    bool body_sent_ = false;     ///< one that cannot be repeated was begun
-    bool left_origin_ = false;   ///< a redirect led to another one
-    bool body_whole_ = true;     ///< the request was sent to its end
-    bool rest_has_body_ = false; ///< what is left to send is head and body
+    bool fresh_ = false;          ///< no connection that was used before
+    bool body_dropped_ = false;   ///< a redirect made it a GET
+    bool body_sent_ = false;      ///< one that cannot be repeated was begun
+    bool left_origin_ = false;    ///< a redirect led to another one
+    bool body_whole_ = true;      ///< the request was sent to its end
+    bool rest_has_body_ = false;  ///< what is left to send is head and body
     unsigned attempts_ = 0;
     unsigned retries_ = 0;
     unsigned redirects_ = 0;
@@ -113,7 +115,8 @@ private:
     std::uint64_t received_ = 0;
     time_point sending_since_{};
     std::size_t head_size_ = 0;
-    std::string authorization_;
+    authenticator* auth_ = nullptr;  ///< of the origin; null: nothing to say
+    unsigned challenges_ = 0;        ///< answered
     call_timings times_;
 };
 

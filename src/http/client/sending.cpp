@@ -1,7 +1,6 @@
 // How a request is written: its head and its body.
 
 #include "http/client/running_call.hpp"
-
 #include "http/h1/head_writer.hpp"
 
 #include <coracle/runtime/sleep.hpp>
@@ -76,13 +75,15 @@ bool running_call::tell_sent(std::uint64_t bytes) {
     return call_.tell(p);
 }
 
-void running_call::compose(buffer& out) {
+std::expected<void, error> running_call::compose(buffer& out) {
+    auto authorized = authorization();
+    if (!authorized) return std::unexpected(fail(std::move(authorized).error(), phase::send));
     head_extras extras;
     extras.whole_url = origin_->forwards();
     extras.without_credentials = left_origin_;
     extras.without_body = !has_body();
     extras.upgrades = call_.fields.contains(field_id::upgrade);
-    extras.authorization = authorization_;
+    extras.authorization = authorized->reveal();
     std::string cookies;
     if (options_->cookies) {
         cookies = call_.core->jar().cookies_for(to_, shard_->owner().unix_time());
@@ -96,6 +97,7 @@ void running_call::compose(buffer& out) {
     const auto size = has_body() ? call_.body.size() : std::optional<std::uint64_t>(0);
     extras.expect_continue = asks_before_body();
     write_request_head(out, method_, to_, call_, *options_, extras, has_body(), size);
+    return {};
 }
 
 task<std::expected<void, error>> running_call::send_pieces(std::span<slice> pieces, bool more) {
@@ -105,7 +107,8 @@ task<std::expected<void, error>> running_call::send_pieces(std::span<slice> piec
         if (sending_since_ == time_point()) sending_since_ = now();
         const double due =
             static_cast<double>(sent_ + all) / static_cast<double>(options_->rate_limit);
-        const auto wanted = std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
+        const auto wanted =
+            std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
         const duration ahead = wanted - (now() - sending_since_);
         if (ahead > std::chrono::milliseconds(1)) {
             limit_.begin(*who_, duration::zero(), whole_);

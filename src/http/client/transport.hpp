@@ -20,15 +20,16 @@ class transport {
 public:
     /// Reads certificates where it needs them. Fails as `tls::client_context` and
     /// `connect::proxy::parse` do.
-    static std::expected<std::shared_ptr<const transport>, error>
-    make(const client_options& o, const connect::proxy_environment& environment);
+    static std::expected<std::shared_ptr<const transport>, error> make(
+        const client_options& o, const connect::proxy_environment& environment);
 
     /// Whether connections made with `a` may be used for `b`.
     static bool same(const client_options& a, const client_options& b) noexcept;
 
     /// The proxy for this host; null: none.
-    std::expected<std::shared_ptr<const connect::proxy>, error>
-    proxy_for(std::string_view scheme, std::string_view host, std::uint16_t port) const;
+    std::expected<std::shared_ptr<const connect::proxy>, error> proxy_for(std::string_view scheme,
+                                                                          std::string_view host,
+                                                                          std::uint16_t port) const;
     tls::client_context& tls() const noexcept { return *tls_; }
     /// For any host, without a proxy and without limits.
     const connect::options& connecting() const noexcept { return connecting_; }
