@@ -17,6 +17,7 @@ import source_tree
 SERVER = "include/coracle/http/server.hpp"
 DOCUMENT = "docs/limits.md"
 EXTRA = {
+    "url::max_size": ("include/coracle/base/url.hpp", "max_size"),
     "received_body::default_limit": ("include/coracle/http/body.hpp", "default_limit"),
     "json_limits::bytes": ("include/coracle/http/body.hpp", "default_limit"),
     "json_limits::depth": ("include/coracle/http/json.hpp", "depth"),

@@ -22,6 +22,7 @@ zlib1g-dev
 libbrotli-dev
 libzstd-dev
 libre2-dev
+libidn2-dev
 libpsl-dev
 '
 test_packages='
@@ -35,6 +36,8 @@ valgrind valgrind
 apache2-utils ab
 wrk wrk
 nginx-light nginx
+apache2-bin apache2
+python3-aiohttp
 chromium chromium
 libbenchmark-dev
 libasio-dev

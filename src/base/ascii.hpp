@@ -17,14 +17,38 @@ inline std::string lower(std::string_view text) {
     return out;
 }
 
+constexpr bool is_digit(char c) noexcept {
+    return c >= '0' && c <= '9';
+}
+
+constexpr bool is_letter(char c) noexcept {
+    const char small = lower(c);
+    return small >= 'a' && small <= 'z';
+}
+
+/// What no URL has to encode (RFC 3986 section 2.3).
+constexpr bool is_unreserved(char c) noexcept {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+/// RFC 3986 section 2.2.
+inline constexpr std::string_view sub_delimiters = "!$&'()*+,;=";
+
 /// A space or a tab.
 constexpr bool is_blank(char c) noexcept {
     return c == ' ' || c == '\t';
 }
 
+/// Without blanks at its ends.
+constexpr std::string_view trim_blanks(std::string_view text) noexcept {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
+}
+
 /// The value of a hexadecimal digit, or -1.
 constexpr int hex_value(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
+    if (is_digit(c)) return c - '0';
     const char small = lower(c);
     return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }

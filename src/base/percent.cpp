@@ -6,23 +6,15 @@ namespace coracle {
 
 namespace {
 
-constexpr std::string_view sub_delimiters = "!$&'()*+,;=";
-
-bool is_unreserved(char byte) noexcept {
-    const int lower = byte | 0x20;
-    return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' ||
-           byte == '.' || byte == '_' || byte == '~';
-}
-
 bool is_kept(char byte, percent_set keep) noexcept {
-    if (is_unreserved(byte)) {
+    if (detail::is_unreserved(byte)) {
         return true;
     }
     if (keep == percent_set::component) {
         return false;
     }
     return byte == '/' || byte == ':' || byte == '@' ||
-           sub_delimiters.find(byte) != std::string_view::npos ||
+           detail::sub_delimiters.find(byte) != std::string_view::npos ||
            (keep == percent_set::query && byte == '?');
 }
 

@@ -12,15 +12,28 @@ namespace {
 
 constexpr std::size_t most_reported = 8;
 
+/// A local address of one family leaves no choice.
+net::family effective_family(const options& o) noexcept {
+    if (o.only() != net::family::none || o.socket().local.size == 0) return o.only();
+    return net::address::from(o.socket().local).family();
+}
+
 }  // namespace
 
-race::race(net::resolver& names, const std::string& host, std::uint16_t port,
-           const options& o) noexcept
-    : names_(&names), host_(&host), port_(port), options_(o),
-      give_up_(coracle::detail::later(names.owner().now(), o.limit())) {
+std::optional<std::vector<net::address>> known_addresses(const options& o, std::string_view host,
+                                                         std::uint16_t port) {
+    if (o.resolve() == nullptr) return {};
+    return o.resolve()->find(host, port);
+}
+
+race::race(net::resolver& names, const std::string& host, std::uint16_t port, const options& o,
+           time_point start)
+    : names_(&names), host_(&host), port_(port), options_(o), start_(start),
+      give_up_(coracle::detail::later(start, o.limit())),
+      give_up_names_at_(coracle::detail::later(names.owner().now(), o.resolve_limit())) {
     socket_options each = o.socket();
     each.fast_open = false;
-    options_.socket(each);
+    options_.socket(each).only(effective_family(o));
 }
 
 task<race::result> race::run() {
@@ -32,7 +45,36 @@ task<race::result> race::run() {
 }
 
 task<> race::drive(task_group& group) {
+    begin_to_resolve(group);
+    loop& l = names_->owner();
+    for (;;) {
+        changed_.reset();
+        if (!resolved() && l.now() >= give_up_names_at_) give_up_names();
+        while (winner_ == nullptr && next_start() <= l.now()) start_next(group);
+        out_of_time_ = l.now() >= give_up_;
+        if (winner_ != nullptr || lost() || out_of_time_) break;
+        time_point until = std::min(next_start(), give_up_);
+        if (!resolved()) until = std::min(until, give_up_names_at_);
+        const auto waited = co_await as_result(with_timeout(until - l.now(), changed_.wait()));
+        cancelled_ = !waited && coracle::detail::is_cancellation(waited.error());
+        if (cancelled_) break;
+    }
+    group.cancel();
+}
+
+void race::begin_to_resolve(task_group& group) {
     const net::family only = options_.only();
+    if (auto known = known_addresses(options_, *host_, port_)) {
+        for (const net::family f : {net::family::v6, net::family::v4}) {
+            if (only != net::family::none && only != f) continue;
+            std::vector<net::address> some = *known;
+            std::erase_if(some, [f](const net::address& a) { return a.family() != f; });
+            if (!some.empty()) take(std::move(some), f);
+        }
+        no_addresses_ = error(net::resolve_errc::no_addresses, "resolve", phase::resolve);
+        no_addresses_->on(*host_);
+        return;
+    }
     // The question for IPv6 goes first (RFC 8305 section 3).
     if (only != net::family::v4) {
         ++resolving_;
@@ -43,23 +85,12 @@ task<> race::drive(task_group& group) {
         ++resolving_;
         group.spawn([this] { return resolve(net::family::v4); }, "resolve");
     }
-    loop& l = names_->owner();
-    for (;;) {
-        changed_.reset();
-        while (winner_ == nullptr && next_start() <= l.now()) start_next(group);
-        out_of_time_ = l.now() >= give_up_;
-        if (winner_ != nullptr || lost() || out_of_time_) break;
-        const time_point until = std::min(next_start(), give_up_);
-        const auto waited = co_await as_result(with_timeout(until - l.now(), changed_.wait()));
-        cancelled_ = !waited && coracle::detail::is_cancellation(waited.error());
-        if (cancelled_) break;
-    }
-    group.cancel();
 }
 
 task<> race::resolve(net::family which) {
     auto found = co_await as_result(names_->resolve(*host_, port_, which));
     --resolving_;
+    if (names_given_up_) co_return;
     if (which == net::family::v6) v6_pending_ = false;
     if (found) {
         take(*std::move(found), which);
@@ -70,9 +101,19 @@ task<> race::resolve(net::family which) {
     changed_.set();
 }
 
+/// What is there by now has to do.
+void race::give_up_names() {
+    names_given_up_ = true;
+    v6_pending_ = false;
+    if (started_ != 0 || has_next()) return;
+    no_addresses_ = error(std::errc::timed_out, "resolve", phase::resolve);
+    no_addresses_->on(*host_);
+}
+
 void race::take(std::vector<net::address> found, net::family of) {
     sort_destinations(found);
     auto& all = of == net::family::v6 ? v6_ : v4_;
+    if (v6_.empty() && v4_.empty() && started_ == 0) note(&timings::resolve);
     all.assign(found.begin(), found.end());
     if (of == net::family::v4) v4_since_ = names_->owner().now();
 }
@@ -124,8 +165,13 @@ task<> race::attempt(net::address to) {
         at_once_ = true;
     } else if (winner_ == nullptr) {
         winner_ = std::move(*connected);
+        note(&timings::connect);
     }
     changed_.set();
+}
+
+void race::note(duration timings::* when) const noexcept {
+    if (timings* const t = options_.record()) t->*when = names_->owner().now() - start_;
 }
 
 error race::failure() const {

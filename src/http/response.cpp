@@ -1,6 +1,22 @@
 #include <coracle/http/response.hpp>
 
 namespace coracle::http {
+namespace {
+
+class upgrade_extension final : public detail::response_extension {
+public:
+    explicit upgrade_extension(response::upgrade_function run) : run_(std::move(run)) {}
+    response::upgrade_function* upgrade() noexcept override { return &run_; }
+
+private:
+    response::upgrade_function run_;
+};
+
+}  // namespace
+
+void response::set_upgrade(upgrade_function run) {
+    extension_ = std::make_unique<upgrade_extension>(std::move(run));
+}
 
 response stream(body::stream_function write, std::string_view type) {
     response r;

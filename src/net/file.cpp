@@ -164,6 +164,13 @@ void close_descriptor(int fd) noexcept {
     if (fd >= 0) ::close(fd);
 }
 
+std::expected<file, error> open_file(const std::string& path) {
+    held_fd fd(open_at(AT_FDCWD, path.c_str(), reading));
+    file_status status;
+    if (fd.get() < 0 || !read_status(fd.get(), status)) return failed(errno, path);
+    return file(fd.release(), status);
+}
+
 std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::span<char> into) {
     std::size_t done = 0;
     while (done != into.size()) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -66,6 +67,21 @@ std::expected<network, error> network::parse(std::string_view text) {
     if (r.ec != std::errc() || r.ptr != end || prefix > n.prefix_) return bad();
     if (!ends_with_zeros(base->bytes(), prefix)) return bad();
     n.prefix_ = prefix;
+    return n;
+}
+
+network network::around(const address& a, unsigned prefix) noexcept {
+    std::array<std::uint8_t, 16> bytes{};
+    const auto all = a.bytes();
+    network n;
+    n.prefix_ = std::min(prefix, static_cast<unsigned>(all.size() * 8));
+    for (unsigned bit = 0; bit != n.prefix_; ++bit) {
+        bytes[bit / 8] =
+            static_cast<std::uint8_t>(bytes[bit / 8] | (all[bit / 8] & 0x80U >> bit % 8));
+    }
+    n.base_ = a.family() == net::family::v4
+                  ? address::v4({bytes[0], bytes[1], bytes[2], bytes[3]}, 0)
+                  : address::v6(bytes, 0);
     return n;
 }
 

@@ -47,6 +47,17 @@ void loop::close_posted() noexcept {
     drop(posted_.exchange(closed(), std::memory_order_acq_rel));
 }
 
+void loop::end_residents() noexcept {
+    while (resident* r = residents_.pop_front()) r->loop_ended();
+}
+
+void loop::end_turns() noexcept {
+    enter();
+    end_residents();
+    close_posted();
+    leave();
+}
+
 void loop::reset() {
     drop_posted();
     root_.revive();
@@ -192,6 +203,7 @@ void loop::run_until(const bool& done) {
     done_ = nullptr;
     root_.cancel();
     while (!over()) turn();
+    end_residents();
     close_posted();
     leave();
 }

@@ -137,6 +137,7 @@ struct node {
     ref<listening> listener;
     ref<link> connection;
     ref<datagram_socket> socket;
+    endpoint local;  ///< where a stream that is to be connected comes from; size 0: anywhere
     holder owner;
     side which = side::client;
     bool used = false;

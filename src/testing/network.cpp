@@ -39,7 +39,12 @@ std::size_t world::cut(std::size_t n, cutting how) {
 
 // ---- calls --------------------------------------------------------------------------------------
 
-endpoint world::client_endpoint(const endpoint& remote) {
+endpoint world::client_endpoint(const endpoint& remote, const endpoint& wanted) {
+    if (wanted.size != 0) {
+        const net::address from = net::address::from(wanted);
+        return has_port(from) && from.port() == 0 ? with_port(from, next_port()).to_endpoint()
+                                                  : wanted;
+    }
     switch (net::address::from(remote).family()) {
         case net::family::v4: return net::address::v4({127, 0, 0, 1}, next_port()).to_endpoint();
         case net::family::v6: {
@@ -60,7 +65,7 @@ std::int64_t world::begin_connect(address_operation& op) {
     ref<link> l(new link);
     l->id = ++links_;
     l->remote = op.peer;
-    l->local = client_endpoint(op.peer);
+    l->local = client_endpoint(op.peer, n->local);
     for (end& e : l->ends) e.in.cut = choose_cutting();
     l->at(side::client).owner = n->owner;
     n->connection = l;

@@ -74,9 +74,19 @@ std::expected<int, error> simulated_backend::listen(endpoint& at,
     return world_->listen(at, o);
 }
 
-std::expected<int, error> simulated_backend::open_stream(const endpoint&,
-                                                         const socket_options&) noexcept {
-    return world_->open_stream();
+std::expected<int, error> simulated_backend::open_stream(const endpoint& peer,
+                                                         const socket_options& o) noexcept {
+    // A simulated world has no devices.
+    if (o.device.text[0] != '\0') {
+        return std::unexpected(error(std::errc::no_such_device, "device"));
+    }
+    const bool is_bound = o.local.size != 0;
+    const net::family wanted = net::address::from(peer).family();
+    if (is_bound && wanted == net::family::unix_path) return world_->open_stream({});
+    if (is_bound && net::address::from(o.local).family() != wanted) {
+        return std::unexpected(error(std::errc::invalid_argument, "bind"));
+    }
+    return world_->open_stream(o.local);
 }
 
 std::expected<int, error> simulated_backend::open_datagram(endpoint& at,

@@ -220,9 +220,11 @@ void world::close_listener(listening& l, descriptor* d) {
     }
 }
 
-std::expected<int, error> world::open_stream() {
+std::expected<int, error> world::open_stream(const endpoint& local) {
     if (mishap(options.faults.no_descriptors)) return std::unexpected(failure(EMFILE, "socket"));
-    return new_node({});
+    node unconnected;
+    unconnected.local = local;
+    return new_node(std::move(unconnected));
 }
 
 std::expected<int, error> world::duplicate(int fd) {

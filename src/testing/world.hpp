@@ -34,7 +34,7 @@ public:
 
     // Descriptors.
     std::expected<int, error> listen(endpoint& at, const socket_options& o);
-    std::expected<int, error> open_stream();
+    std::expected<int, error> open_stream(const endpoint& local);
     std::expected<int, error> open_datagram(endpoint& at);
     std::expected<endpoint, error> local_endpoint(int fd);
     std::expected<int, error> duplicate(int fd);
@@ -116,7 +116,7 @@ private:
     void happen_to(link& l, const event& e);
 
     // Streams.
-    endpoint client_endpoint(const endpoint& remote);
+    endpoint client_endpoint(const endpoint& remote, const endpoint& wanted);
     void plan_faults(link& l);
     void strike(link& l);
     void mark(link& l, fault f);

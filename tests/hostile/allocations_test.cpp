@@ -2,7 +2,9 @@
 // io_uring the recv is the kernel's own.
 
 #include "support/allocation_count.hpp"
-#include "support/served.hpp"
+#include "support/blocking_peer.hpp"
+
+#include <coracle/testing/local_server.hpp>
 
 #include <gtest/gtest.h>
 
@@ -68,7 +70,7 @@ TEST(allocations, none_for_a_request_in_steady_state) {
         http::server_options o;
         o.listen = "127.0.0.1:0";
         o.limits.requests = warm_up + measured + 1;
-        const testing::served server(routes, o);
+        const testing::local_server server(routes, o);
         testing::blocking_peer peer(server.port());
         ask(peer, one, warm_up + measured + 1, end);
     }
@@ -85,7 +87,7 @@ TEST(allocations, none_for_a_coroutine_handler_in_steady_state) {
         http::server_options o;
         o.listen = "127.0.0.1:0";
         o.limits.requests = warm_up + measured + 1;
-        const testing::served server(routes, o);
+        const testing::local_server server(routes, o);
         testing::blocking_peer peer(server.port());
         ask(peer, one, warm_up + measured + 1, end);
     }
@@ -100,7 +102,7 @@ TEST(system_calls, are_one_recv_one_send_and_one_wait_for_a_request) {
         http::server_options o;
         o.listen = "127.0.0.1:0";
         o.limits.requests = warm_up + measured + 1;
-        const testing::served server(routes, o);
+        const testing::local_server server(routes, o);
         testing::blocking_peer peer(server.port());
         ask(peer, one, warm_up + measured + 1, end);
     }
@@ -119,7 +121,7 @@ TEST(system_calls, are_shared_by_the_requests_of_one_read) {
         http::server_options o;
         o.listen = "127.0.0.1:0";
         o.limits.requests = warm_up + measured + depth + 1;
-        const testing::served server(routes, o);
+        const testing::local_server server(routes, o);
         testing::blocking_peer peer(server.port());
         static_assert(warm_up % depth == 0 && measured % depth == 0);
         std::string batch;

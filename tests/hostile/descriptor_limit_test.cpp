@@ -1,6 +1,8 @@
 // A server out of descriptors refuses, waits and recovers: it neither spins nor stops (row 23).
 
-#include "support/served.hpp"
+#include "support/blocking_peer.hpp"
+
+#include <coracle/testing/local_server.hpp>
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -94,7 +96,7 @@ TEST(descriptor_limit, is_survived_without_spinning) {
     const descriptor_limit few(few_descriptors);
     http::router routes;
     routes.get("/", [](http::request&) { return "Hello, World!\n"; });
-    testing::served server(routes);
+    testing::local_server server(routes);
     {
         testing::blocking_peer early(server.port());
         ASSERT_TRUE(early.send(one) && early.receive_until("World!\n"));

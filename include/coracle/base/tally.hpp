@@ -10,6 +10,7 @@ namespace coracle {
 class tally {
 public:
     tally& operator++() noexcept { return *this += 1; }
+    tally& operator--() noexcept { return *this += ~std::uint64_t{0}; }
     tally& operator+=(std::uint64_t n) noexcept {
         value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
         return *this;

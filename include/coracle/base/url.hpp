@@ -2,6 +2,7 @@
 
 #include <coracle/base/error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -9,21 +10,42 @@
 
 namespace coracle {
 
+namespace detail {
+class url_writer;
+}
+
 /// An absolute URL with an authority (RFC 3986): `scheme://[user[:password]@]host[:port]/path?query
 /// #fragment`, kept in normal form as one text (section 6.2.2): scheme and host in lower case, dot
 /// segments resolved, an empty path as "/", the port left out where it is that of the scheme; what
 /// may not stand in a URL as it is (spaces, quotes, bytes beyond ASCII in path, query and fragment)
 /// is percent-encoded, as people paste such. A regular value type; the views that it gives live
-/// until it is changed, moved or destroyed.
+/// until it is changed, moved or destroyed. As safe between threads as a std::string.
 class url {
 public:
-    url() noexcept = default;
+    /// What a URL in normal form may have at most, in bytes; more fails with `limit_exceeded`.
+    static constexpr std::size_t max_size = 64 * 1024;
 
-    /// Names beyond ASCII in the host become Punycode (RFC 5891). Fails with `invalid_argument`
-    /// and says what is wrong with which part. A text without a scheme is refused.
+    /// No URL: every part is empty.
+    url() noexcept = default;
+    url(const url&) = default;
+    url(url&& other) noexcept { swap(other); }
+    url& operator=(url other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~url() = default;
+
+    /// Names beyond ASCII in the host become Punycode (RFC 5891, mapped as in UTS #46). Spaces
+    /// around the text are left out. Fails with `invalid_argument` and says in the subject what is
+    /// wrong with which part, never with the user's name or password in it. Refused is what two
+    /// readers could take for two things: a text without "scheme://", control bytes, backslashes
+    /// before the query, a second "@", a host that is empty, that holds what no name has, or that
+    /// ends in a number and is no IPv4 address of four decimal numbers, IPv6 zones, port 0.
     static std::expected<url, error> parse(std::string_view text);
 
-    /// What `reference` means on this page (RFC 3986 section 5.2), as in a Location field.
+    /// What `reference` means on this page (RFC 3986 section 5.2), as in a Location field. User and
+    /// password of this URL stay where the reference names no authority of its own. Fails as
+    /// `parse` does.
     std::expected<url, error> resolve(std::string_view reference) const;
 
     /// The whole in normal form, with user and password if there are any: `redacted` is for logs.
@@ -58,15 +80,22 @@ public:
     /// Same scheme, host and port (RFC 6454).
     bool same_origin(const url& other) const noexcept;
 
-    /// Appends `name=value`, encoded as forms are, behind "?" or "&".
+    /// Appends `name=value`, encoded as forms are, behind "?" or "&". Like `set_fragment` it throws
+    /// `coracle::exception` with `limit_exceeded` beyond `max_size`, with `invalid_argument` when
+    /// this is no URL, and changes nothing then.
     url& add_query(std::string_view name, std::string_view value);
     /// Forgets user and password.
     url& remove_user();
+    /// What may not stand in a fragment is encoded; an empty one removes it with its "#".
     url& set_fragment(std::string_view encoded);
 
     friend bool operator==(const url& a, const url& b) noexcept { return a.text_ == b.text_; }
 
 private:
+    friend class detail::url_writer;
+
+    void swap(url& other) noexcept;
+
     /// scheme "://" [user [":" password] "@"] authority target ["#" fragment]; where each ends.
     std::string text_;
     std::uint32_t scheme_end_ = 0;      ///< of the ":"

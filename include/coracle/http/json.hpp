@@ -80,6 +80,29 @@ json(const char*, status) -> json<std::string>;
 
 namespace detail {
 
+/// Throws `exception` when `text` is no JSON of this shape.
+template <decodes_json T>
+T decoded_or_thrown(std::string_view text, const json_limits& limits) {
+    auto decoded = json_codec<T>::decode(text, limits);
+    if (!decoded) {
+        throw_exception(error(std::errc::bad_message, "json").on(decoded.error().detail));
+    }
+    return *std::move(decoded);
+}
+
+template <class T>
+task<std::expected<T, error>> read_json_answer(response* r, json_limits limits) {
+    auto reading = r->text(limits.bytes);
+    auto text = co_await as_result(reading);
+    if (!text) co_return std::unexpected(std::move(text).error());
+    auto decoded = json_codec<T>::decode(*text, limits);
+    if (!decoded) {
+        error e(std::errc::bad_message, "json", phase::receive);
+        co_return std::unexpected(std::move(e.on(decoded.error().detail)));
+    }
+    co_return *std::move(decoded);
+}
+
 /// The text of a JSON body.
 task<std::expected<std::string, rejection>> read_json(request& req, std::size_t limit);
 
@@ -116,5 +139,17 @@ private:
         return value(*std::move(decoded));
     }
 };
+
+template <class T>
+operation<T> response::json(const json_limits& limits) {
+    static_assert(decodes_json<T>, "this type has no json_codec that decodes it");
+    return detail::read_json_answer<T>(this, limits);
+}
+
+template <class T>
+operation<T> response::json() {
+    return json<T>(json_limits{.bytes = extension_ != nullptr ? extension_->body_limit()
+                                                              : received_body::default_limit});
+}
 
 }  // namespace coracle::http

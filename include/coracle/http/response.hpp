@@ -6,11 +6,16 @@
 #include <coracle/http/status.hpp>
 #include <coracle/net/byte_stream.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::http {
+
+struct answer_info;
+struct json_limits;
 
 /// A connection that left HTTP, with the bytes that were received behind the request.
 struct upgraded_connection {
@@ -18,8 +23,29 @@ struct upgraded_connection {
     buffer received;
 };
 
-/// A response: a value. Content-Length, Transfer-Encoding, Connection and Date are the server's
-/// business; setting them here is ignored.
+namespace detail {
+
+/// What only some responses have: what takes over the connection, or what is left of an answer
+/// that a client received.
+class response_extension {
+public:
+    virtual ~response_extension() = default;
+    virtual unique_function<task<>(upgraded_connection&)>* upgrade() noexcept { return nullptr; }
+    virtual received_body* received() noexcept { return nullptr; }
+    /// The rest of the body in memory, where it is there already; else null.
+    virtual const std::string_view* rest() noexcept { return nullptr; }
+    /// It has been taken.
+    virtual void take_rest() noexcept {}
+    virtual const answer_info* info() const noexcept { return nullptr; }
+    virtual std::size_t body_limit() const noexcept { return received_body::default_limit; }
+};
+
+}  // namespace detail
+
+/// A response: a value. One that is sent: Content-Length, Transfer-Encoding, Connection and Date
+/// are the server's business; setting them here is ignored. One that a client received has a body
+/// that is read once, by `read`, `text` and their like; a handler may give it as its own answer,
+/// and it is passed on as it comes. Destroying it before the body was read closes its connection.
 class response {
 public:
     using upgrade_function = unique_function<task<>(upgraded_connection&)>;
@@ -84,10 +110,52 @@ public:
     std::string_view default_type() const noexcept { return type_; }
 
     /// What takes over the connection behind a 101, or null.
-    upgrade_function* upgrade() noexcept { return upgrade_.get(); }
-    void set_upgrade(upgrade_function run) {
-        upgrade_ = std::make_unique<upgrade_function>(std::move(run));
+    upgrade_function* upgrade() noexcept {
+        return extension_ == nullptr ? nullptr : extension_->upgrade();
     }
+    void set_upgrade(upgrade_function run);
+
+    /// Whether the status is one of success (2xx).
+    bool ok() const noexcept {
+        return static_cast<unsigned>(status_) >= 200 && static_cast<unsigned>(status_) < 300;
+    }
+
+    // Of an answer that a client received; of others there is nothing to read.
+
+    /// The next piece of the body, decoded, as it comes; empty at the end. Valid until the next
+    /// call. Resumes from the loop when it has to wait. Fails with `errc::too_slow` or
+    /// `std::errc::timed_out` when the server stalls, with `errc::protocol_error` or
+    /// `errc::end_of_stream` when it breaks the framing or goes away. Cancelling it loses the body.
+    operation<std::string_view> read();
+    /// All that is left of the body, at most `client_options::body_limit` bytes, or `limit`: beyond
+    /// it fails with `errc::limit_exceeded`. Fails as `read` does.
+    operation<std::string> text();
+    operation<std::string> text(std::size_t limit);
+    operation<std::vector<std::byte>> bytes();
+    /// The body as JSON, by `json_codec<T>`; defined in coracle/http/json.hpp. Fails as `text`
+    /// does, and with `std::errc::bad_message` when it is no JSON or not of this shape.
+    template <class T>
+    operation<T> json();
+    template <class T>
+    operation<T> json(const json_limits& limits);
+    /// Writes what is left of the body to a file that is replaced at once when all of it is there:
+    /// a reader sees the old content or the new one. Gives its size. Fails as `read` does, and as
+    /// files do; the old file then stays. What blocks is done by `offload`.
+    operation<std::uint64_t> save_to(std::string path);
+    /// The size that the server announced, as far as it has not been read; nothing when it did not,
+    /// or the body is decoded while it is read.
+    std::optional<std::uint64_t> length() const noexcept;
+    /// The fields behind the body, once it has been read to its end.
+    const http::fields& trailers() const noexcept;
+    /// Where it came from, and how long each part took. Null for others.
+    const answer_info* info() const noexcept {
+        return extension_ == nullptr ? nullptr : extension_->info();
+    }
+    /// For the client and for tests of what is made for received answers.
+    void set_extension(std::unique_ptr<detail::response_extension> e) noexcept {
+        extension_ = std::move(e);
+    }
+    detail::response_extension* extension() noexcept { return extension_.get(); }
 
     /// As new; memory is kept.
     void clear() noexcept {
@@ -95,7 +163,7 @@ public:
         type_ = {};
         body_.clear();
         if (!fields_.empty()) fields_.clear();
-        upgrade_.reset();
+        extension_.reset();
     }
 
 private:
@@ -103,7 +171,7 @@ private:
     http::body body_;
     std::string_view type_;
     http::fields fields_;
-    std::unique_ptr<upgrade_function> upgrade_;
+    std::unique_ptr<detail::response_extension> extension_;
 };
 
 /// A response whose body `write(writer)` makes while it is sent: chunked for HTTP/1.1. `write` is

@@ -74,6 +74,11 @@ private:
     file_status status_;
 };
 
+/// Opens a regular file or a directory for reading. Never blocks on a FIFO, and fails with
+/// `no_such_device_or_address` for what is neither. Blocks for as long as the file system takes.
+/// Fails as open(2) does, with the path as subject.
+std::expected<file, error> open_file(const std::string& path);
+
 /// A directory as the root beneath which files are opened. It stays the same directory when its
 /// path is renamed or replaced. Move-only; may be used from several threads.
 class directory {

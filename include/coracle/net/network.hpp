@@ -21,6 +21,9 @@ public:
     /// the prefix must be zero, so that a slip ("10.1.0.0/8") is noticed: invalid_argument.
     static std::expected<network, error> parse(std::string_view text);
 
+    /// The network that an IPv4 or IPv6 address is in: its first `prefix` bits, at most all.
+    static network around(const address& a, unsigned prefix) noexcept;
+
     /// Whether the address, its port apart, is of this network. An IPv4 address that is written as
     /// one of IPv6 ("::ffff:10.0.0.1", what a socket for both gives) counts as IPv4.
     bool contains(const address& a) const noexcept;

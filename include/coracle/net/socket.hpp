@@ -32,7 +32,10 @@ public:
         op.on = &descriptor_;
         return owner_->backend().submit(op);
     }
-    void cancel(io_operation& op) noexcept override { owner_->backend().cancel(op); }
+    void cancel(io_operation& op) noexcept override {
+        // One that was sent at once was never submitted, and completes in its turn.
+        if (op.on != nullptr) owner_->backend().cancel(op);
+    }
 
 private:
     socket(loop& owner, const address& peer) noexcept : owner_(&owner), peer_(peer) {}

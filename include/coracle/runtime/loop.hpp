@@ -6,6 +6,7 @@
 #include <coracle/runtime/backend.hpp>
 #include <coracle/runtime/clock.hpp>
 #include <coracle/runtime/context.hpp>
+#include <coracle/runtime/resident.hpp>
 #include <coracle/runtime/timer.hpp>
 
 #include <atomic>
@@ -108,8 +109,8 @@ public:
     /// One turn of `run_until(done)`; with null, of what comes after it. For whoever drives several
     /// loops in one thread. Gives when the next is due: `time_point::min()` for at once.
     time_point run_turn(const bool* done);
-    /// What follows the last `run_turn`: what is posted from now on is refused.
-    void end_turns() noexcept { close_posted(); }
+    /// What follows the last `run_turn`: residents go, and what is posted from now on is refused.
+    void end_turns() noexcept;
 
     /// Asks every task of this loop to stop. From any thread.
     void stop();
@@ -117,6 +118,16 @@ public:
     /// Makes a loop that has ended fit to run again: drops what is posted, `stop` included. Not
     /// while it runs.
     void reset();
+
+    /// Keeps `r` until it is destroyed, or the loop ends. On its thread.
+    void settle(resident& r) noexcept { residents_.push_front(r); }
+    /// What `owner` keeps here, or null. On its thread.
+    resident* find_resident(const void* owner) noexcept {
+        for (resident* r = residents_.front(); r != nullptr; r = residents_.next(*r)) {
+            if (r->owner() == owner) return r;
+        }
+        return nullptr;
+    }
 
     /// The context beneath which detached tasks run.
     detail::context& root() noexcept { return root_; }
@@ -195,6 +206,7 @@ private:
     static void drop(detail::remote_runnable* first) noexcept;
     void drop_posted() noexcept;
     void close_posted() noexcept;
+    void end_residents() noexcept;
     time_point next_wake() const noexcept;
     bool over() const noexcept;
     void trim_when_idle() noexcept;
@@ -214,6 +226,7 @@ private:
     detail::timer_heap timers_;
     detail::deadline_wheel deadlines_;
     detail::context root_;
+    intrusive_list<resident> residents_;
     std::uint64_t detached_ = 0;
     const bool* done_ = nullptr;
     unsigned inline_budget_ = inline_budget;

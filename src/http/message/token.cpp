@@ -39,13 +39,7 @@ bool is_target(std::string_view text) noexcept {
 }
 
 std::string_view trim_ows(std::string_view text) noexcept {
-    while (!text.empty() && coracle::detail::is_blank(text.front())) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && coracle::detail::is_blank(text.back())) {
-        text.remove_suffix(1);
-    }
-    return text;
+    return coracle::detail::trim_blanks(text);
 }
 
 bool equal_ignoring_case(std::string_view left, std::string_view right) noexcept {

@@ -1,9 +1,10 @@
 // What a handler asks for, over a real connection.
-#include "support/served.hpp"
+#include "support/blocking_peer.hpp"
 
 #include <coracle/http/extract.hpp>
 #include <coracle/http/forwarded.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/testing/local_server.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@
 
 using namespace coracle;
 using coracle::testing::blocking_peer;
-using coracle::testing::served;
+using coracle::testing::local_server;
 
 namespace {
 
@@ -44,7 +45,7 @@ TEST(extraction, a_body_that_is_refused_does_not_break_the_connection) {
     routes.post("/{id}", [](http::path<"id", int> id, http::text_body text) {
         return std::to_string(id) + *text;
     });
-    served server(routes, on_loopback());
+    local_server server(routes, on_loopback());
     blocking_peer client(server.port());
     ASSERT_TRUE(client.send(post("/x", "text/plain", "not read")));
     EXPECT_TRUE(client.receive_until("'x' is not an integer between -2147483648 and 2147483647\n"));
@@ -56,7 +57,7 @@ TEST(extraction, a_body_that_is_refused_does_not_break_the_connection) {
 TEST(extraction, a_body_beyond_the_limit_is_answered_and_counted) {
     http::router routes;
     routes.post("/", [](http::limited_text_body<8> text) { return *text; });
-    served server(routes, on_loopback());
+    local_server server(routes, on_loopback());
     blocking_peer at(server.port());
     ASSERT_TRUE(at.send(post("/", "text/plain", "12345678")));
     EXPECT_TRUE(at.receive_until("\r\n\r\n12345678"));
@@ -75,7 +76,7 @@ TEST(extraction, the_fields_of_a_form_come_in_pieces) {
     routes.post("/", [](http::form_field<"a", int> a, http::form_field<"b"> b) {
         return std::to_string(a) + '|' + std::string(*b) + "|";
     });
-    served server(routes, on_loopback());
+    local_server server(routes, on_loopback());
     blocking_peer client(server.port());
     ASSERT_TRUE(
         client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
@@ -100,7 +101,7 @@ TEST(extraction, data_of_a_request_ends_with_its_exchange_and_is_not_seen_by_the
     routes.get("/second", [&](http::request& req) {
         return req.data<guest>() == nullptr && here == 0 ? "nobody" : "somebody";
     });
-    served server(routes, on_loopback());
+    local_server server(routes, on_loopback());
     blocking_peer client(server.port());
     for (int i = 0; i != 3; ++i) {
         ASSERT_TRUE(
@@ -116,7 +117,7 @@ TEST(extraction, the_client_behind_a_trusted_proxy_is_known_for_each_request_ane
     http::router routes;
     routes.use(http::trust_proxies({"127.0.0.0/8"}));
     routes.get("/", [](http::request& req) { return req.client().host(); });
-    served server(routes, on_loopback());
+    local_server server(routes, on_loopback());
     blocking_peer client(server.port());
     ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n"));
     EXPECT_TRUE(client.receive_until("\r\n\r\n192.0.2.7"));

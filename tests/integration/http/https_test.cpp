@@ -1,4 +1,3 @@
-#include "support/served.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
 
@@ -7,6 +6,7 @@
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/local_server.hpp>
 #include <coracle/testing/peer.hpp>
 #include <coracle/tls/error.hpp>
 #include <coracle/tls/reload.hpp>
@@ -19,7 +19,7 @@
 namespace coracle {
 namespace {
 
-using testing::served;
+using testing::local_server;
 using testing::test_ca;
 
 constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -72,7 +72,7 @@ TEST_F(https, answers_and_tells_the_handler_what_was_agreed_on) {
         return std::string(req.scheme()) + ' ' + std::string(req.tls()->protocol()) + ' ' +
                std::string(req.tls()->server_name()) + '\n';
     });
-    const served server(routes, listening(certificates()));
+    const local_server server(routes, listening(certificates()));
     tls::client_context c(trusting());
     EXPECT_EQ(ask(c, server.port()), "https http/1.1 localhost\n");
     EXPECT_EQ(server.counters().tls_handshakes, 1U);
@@ -83,7 +83,7 @@ TEST_F(https, takes_up_earlier_sessions) {
     routes.get("/", [](http::request& req) {
         return std::string(req.tls()->resumed() ? "resumed\n" : "full\n");
     });
-    const served server(routes, listening(certificates()));
+    const local_server server(routes, listening(certificates()));
     for (const auto most : {tls::version::tls_1_2, tls::version::tls_1_3}) {
         auto o = trusting();
         o.maximum = most;
@@ -106,7 +106,7 @@ TEST_F(https, gives_no_tickets_when_told_not_to) {
     });
     auto t = certificates();
     t.tickets = false;
-    const served server(routes, listening(t));
+    const local_server server(routes, listening(t));
     tls::client_context c(trusting());
     EXPECT_EQ(ask(c, server.port()), "full\n");
     EXPECT_EQ(ask(c, server.port()), "full\n");
@@ -121,7 +121,7 @@ TEST_F(https, shows_the_verified_client_to_the_handler) {
     auto t = certificates();
     t.clients = tls::client_certificates::optional;
     t.client_authorities = ca.pem();
-    const served server(routes, listening(t));
+    const local_server server(routes, listening(t));
     auto o = trusting();
     tls::client_context nobody(o);
     o.identity = ca.issue({.names = {"alice"}});
@@ -144,7 +144,7 @@ TEST_F(https, does_not_take_up_sessions_of_clients_that_are_no_longer_trusted) {
     t.client_authorities = directory.write("ca.pem", ca.pem()).string();
     auto o = listening(t);
     const auto context = o.tls;
-    const served server(routes, o);
+    const local_server server(routes, o);
     auto co = trusting();
     co.identity = ca.issue({.names = {"alice"}});
     tls::client_context alice(co);
@@ -165,7 +165,7 @@ TEST_F(https, keeps_data_for_the_connection) {
         if (count == nullptr) count = &req.connection().set_data(0);
         return std::to_string(++*count) + '\n';
     });
-    const served server(routes, listening(certificates()));
+    const local_server server(routes, listening(certificates()));
     tls::client_context c(trusting());
     block_on([&]() -> task<> {
         testing::peer p = co_await connect_securely(c, server.port());
@@ -184,7 +184,7 @@ TEST_F(https, streams_large_bodies_both_ways) {
         std::string body = co_await req.body().text(std::size_t{8} * 1024 * 1024);
         co_return http::response(body);
     });
-    const served server(routes, listening(certificates()));
+    const local_server server(routes, listening(certificates()));
     tls::client_context c(trusting());
     std::string body(5'000'000, '\0');
     for (std::size_t i = 0; i != body.size(); ++i) body[i] = static_cast<char>(i * 7 + i / 251);
@@ -203,7 +203,7 @@ TEST_F(https, streams_large_bodies_both_ways) {
 TEST_F(https, tells_a_client_without_tls_what_it_should_do) {
     http::router routes;
     routes.get("/", [](http::request&) { return "secret\n"; });
-    const served server(routes, listening(certificates()));
+    const local_server server(routes, listening(certificates()));
     block_on([&]() -> task<> {
         testing::peer p =
             co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
@@ -222,7 +222,7 @@ TEST_F(https, cuts_a_client_whose_hello_drips) {
     http::router routes;
     auto t = certificates();
     t.handshake_limit = std::chrono::milliseconds(50);
-    const served server(routes, listening(t));
+    const local_server server(routes, listening(t));
     block_on([&]() -> task<> {
         testing::peer p =
             co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
@@ -242,7 +242,7 @@ TEST_F(https, lets_handshakes_count_as_connections) {
     routes.get("/", [](http::request&) { return "hello\n"; });
     auto o = listening(certificates());
     o.limits.connections = 1;
-    const served server(routes, o);
+    const local_server server(routes, o);
     tls::client_context c(trusting());
     block_on([&]() -> task<> {
         // One that never shakes hands holds the only place, until it goes.
@@ -264,7 +264,7 @@ TEST_F(https, serves_both_kinds_on_two_ports) {
     routes.get("/a", [](http::request& req) { return std::string(req.scheme()) + '\n'; });
     auto o = listening(certificates());
     o.listen = "https://127.0.0.1:0,http://127.0.0.1:0";
-    const served server(routes, o);
+    const local_server server(routes, o);
     tls::client_context c(trusting());
     block_on([&]() -> task<> {
         testing::peer secure = co_await connect_securely(c, server.port(0));
@@ -307,7 +307,7 @@ TEST_F(https, reads_changed_certificates_again_while_it_serves) {
     http::server_options o;
     o.listen = "https://127.0.0.1:0";
     o.tls = context;
-    const served server(routes, o);
+    const local_server server(routes, o);
     const auto shown = [&] {
         auto co = trusting();
         co.insecure = true;
@@ -335,7 +335,7 @@ TEST_F(https, believes_a_proxy_that_it_was_told_of) {
     routes.get("/", [](http::request& req) { return req.peer().to_string() + '\n'; });
     auto o = listening(certificates());
     o.proxy_protocol_from = "127.0.0.0/8";
-    const served server(routes, o);
+    const local_server server(routes, o);
     tls::client_context c(trusting());
     EXPECT_EQ(ask(c, server.port(), "PROXY TCP4 192.0.2.7 192.0.2.1 4711 443\r\n"),
               "192.0.2.7:4711\n");
@@ -350,7 +350,7 @@ TEST_F(https, reads_a_proxy_header_and_the_request_behind_it_from_one_read) {
     http::server_options o;
     o.listen = "127.0.0.1:0";
     o.proxy_protocol_from = "127.0.0.1";
-    const served server(routes, o);
+    const local_server server(routes, o);
     block_on([&]() -> task<> {
         testing::peer p =
             co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));

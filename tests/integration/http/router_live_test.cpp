@@ -1,8 +1,9 @@
 // Routes that come and go while a real server is asked for them.
-#include "support/served.hpp"
+#include "support/blocking_peer.hpp"
 
 #include <coracle/http/router.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/testing/local_server.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,41 +15,20 @@
 
 using namespace coracle;
 using coracle::testing::blocking_peer;
+using coracle::testing::local_server;
+using coracle::testing::local_server_options;
 using http::request;
 using http::response;
 using http::router;
 
 namespace {
 
-/// A server on several loops.
-class served_on {
-public:
-    served_on(http::handler h, unsigned loops)
-        : runtime_(runtime_options{.loops = loops, .pin = false, .backend = {}, .log = nullptr}),
-          server_(std::move(h), local()) {
-        server_.open(runtime_);
-        thread_ = std::thread(
-            [this] { runtime_.run([this](loop& l) -> task<> { co_await server_.run(l); }); });
-    }
-    ~served_on() {
-        server_.stop();
-        thread_.join();
-    }
-    served_on(const served_on&) = delete;
-    served_on& operator=(const served_on&) = delete;
-    std::uint16_t port() const { return server_.addresses().front().port(); }
-
-private:
-    static http::server_options local() {
-        http::server_options o;
-        o.listen = "127.0.0.1:0";
-        o.limits.requests = 10'000'000;
-        return o;
-    }
-    runtime runtime_;
-    http::server server_;
-    std::thread thread_;
-};
+local_server_options two_loops() {
+    local_server_options o;
+    o.loops = 2;
+    o.limits.requests = 10'000'000;
+    return o;
+}
 
 /// Asks on one connection until it is told to stop; every answer must be the one that is due.
 class client {
@@ -108,7 +88,7 @@ TEST(live_router, loses_no_request_while_ten_thousand_routes_come_and_go) {
         co_await yield();
         co_return here(req) + (token.use_count() == 1 ? "" : "?");
     });
-    const served_on server(routes, 2);
+    const local_server server(routes, two_loops());
     client a(server.port(), "/stays");
     client b(server.port(), "/r/5/stays");
     client c(server.port(), "/late/5");
@@ -152,7 +132,7 @@ TEST(live_router, is_changed_from_handlers_and_threads_at_the_same_time) {
         return "here is /add";
     });
     routes.get("/stays", here);
-    const served_on server(routes, 2);
+    const local_server server(routes, two_loops());
     {
         const client a(server.port(), "/add");
         const client b(server.port(), "/add");

@@ -1,14 +1,19 @@
 #include "http/coding/decoder.hpp"
-#include "support/served.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/files.hpp>
+#include <coracle/testing/local_server.hpp>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 namespace fs = std::filesystem;
 using namespace coracle;
-using coracle::testing::served;
+using coracle::testing::local_server;
 using coracle::testing::temporary_directory;
 
 namespace {
@@ -90,7 +95,7 @@ class static_files : public ::testing::Test {
 protected:
     static_files() { fs::create_directory(all_.path() / "root"); }
 
-    answer get(const served& s, std::string_view target, std::string_view fields = {}) const {
+    answer get(const local_server& s, std::string_view target, std::string_view fields = {}) const {
         const client c(s.port());
         c.ask("GET " + std::string(target), fields);
         return split(c.rest());
@@ -114,7 +119,7 @@ protected:
 TEST_F(static_files, go_out_in_the_best_coding_that_the_client_takes) {
     const std::string original = text(50'000);
     all_.write("root/a.txt", original);
-    const served s(files());
+    const local_server s(files());
     const answer plain = get(s, "/a.txt");
     EXPECT_EQ(plain.body, original);
     EXPECT_EQ(plain.field("Vary"), "Accept-Encoding");
@@ -141,7 +146,7 @@ TEST_F(static_files, go_out_in_the_best_coding_that_the_client_takes) {
 TEST_F(static_files, are_compressed_between_two_sizes) {
     options_.compress_least = 2000;
     options_.compress_most = 3000;
-    const served s(files());
+    const local_server s(files());
     for (const std::size_t size : {1999u, 2000u, 2001u, 2999u, 3000u, 3001u}) {
         all_.write("root/a.txt", text(size));
         const answer a = get(s, "/a.txt", "Accept-Encoding: gzip\r\n");
@@ -150,7 +155,7 @@ TEST_F(static_files, are_compressed_between_two_sizes) {
 }
 
 TEST_F(static_files, that_changed_are_compressed_again) {
-    const served s(files());
+    const local_server s(files());
     all_.write("root/a.txt", text(5000));
     EXPECT_EQ(decoded(get(s, "/a.txt", "Accept-Encoding: br\r\n")), text(5000));
     all_.write("root/a.txt", text(6000));
@@ -160,7 +165,7 @@ TEST_F(static_files, that_changed_are_compressed_again) {
 TEST_F(static_files, have_several_ranges_on_the_wire) {
     const std::string original = text(200'000);
     all_.write("root/a.bin", original);
-    const served s(files());
+    const local_server s(files());
     const answer a = get(s, "/a.bin", "Range: bytes=100000-149999,5-9,-3\r\n");
     EXPECT_EQ(a.status(), 206);
     EXPECT_EQ(a.field("Content-Length"), std::to_string(a.body.size()));
@@ -181,7 +186,7 @@ TEST_F(static_files, have_several_ranges_on_the_wire) {
 TEST_F(static_files, that_shrink_while_they_are_sent_end_the_connection) {
     for (const std::string fields : {"", "Range: bytes=0-19999999,20001000-29999999\r\n"}) {
         const auto path = all_.write("root/a.bin", std::string(30'000'000, 'a'));
-        const served s(files());
+        const local_server s(files());
         const client c(s.port());
         c.ask("GET /a.bin", fields);
         std::string all = c.some();
@@ -196,7 +201,7 @@ TEST_F(static_files, that_shrink_while_they_are_sent_end_the_connection) {
 TEST_F(static_files, that_vanish_or_grow_while_they_are_sent_are_sent_as_they_were) {
     const std::string original(20'000'000, 'a');
     const auto path = all_.write("root/a.bin", original);
-    const served s(files());
+    const local_server s(files());
     const client vanishing(s.port());
     vanishing.ask("GET /a.bin");
     std::string all = vanishing.some();
@@ -220,7 +225,7 @@ TEST_F(static_files, list_directories_as_a_page_or_as_json) {
     all_.write("root/sub/.hidden", "x");
     all_.write("root/sub/back\\slash", "x");
     all_.write("root/with/index.html", "<p>index");
-    const served s(files());
+    const local_server s(files());
     const answer page = get(s, "/sub/", "Accept: text/html\r\n");
     EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
     EXPECT_TRUE(page.field("Content-Security-Policy").starts_with("default-src 'none'"));
@@ -251,7 +256,7 @@ TEST_F(static_files, list_no_more_entries_than_the_limit) {
     for (const char* name : {"a", "b", "c"}) all_.write(fs::path("root/sub") / name, "x");
     for (const std::size_t limit : {std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
         options_.listing_entries = limit;
-        const served s(files());
+        const local_server s(files());
         const bool says_so = get(s, "/sub/").body.find("There are more") != std::string::npos;
         EXPECT_EQ(says_so, limit < 3) << limit;
     }
@@ -259,12 +264,12 @@ TEST_F(static_files, list_no_more_entries_than_the_limit) {
 
 TEST_F(static_files, do_not_list_directories_by_default) {
     all_.write("root/sub/a", "x");
-    const served s(files());
+    const local_server s(files());
     EXPECT_EQ(get(s, "/sub/").status(), 404);
 }
 
 TEST_F(static_files, that_the_system_does_not_remember_are_found_on_another_thread) {
-    const served s(files());
+    const local_server s(files());
     all_.write("root/deep/er/a.txt", "found");
     EXPECT_EQ(get(s, "/deep/er/never-asked-for-before").status(), 404);
     EXPECT_EQ(get(s, "/deep/er/a.txt").body, "found");

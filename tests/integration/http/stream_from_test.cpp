@@ -1,10 +1,14 @@
 // A streamed answer that a plain thread feeds through a channel, over real sockets.
 
-#include "support/served.hpp"
-
 #include <coracle/http/stream_from.hpp>
+#include <coracle/testing/local_server.hpp>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <future>
@@ -88,7 +92,7 @@ int connect_to(std::uint16_t port) {
 
 TEST(stream_from_a_thread, waits_for_the_client_and_loses_nothing) {
     producer source;
-    const served server([&](http::request&) { return source.start(); });
+    const local_server server([&](http::request&) { return source.start(); });
     const int fd = connect_to(server.port());
     auto stalled = source.stalled.get_future();
     ASSERT_EQ(stalled.wait_for(30s), std::future_status::ready);
@@ -100,7 +104,7 @@ TEST(stream_from_a_thread, waits_for_the_client_and_loses_nothing) {
 
 TEST(stream_from_a_thread, is_told_that_the_client_is_gone) {
     producer source;
-    const served server([&](http::request&) { return source.start(); });
+    const local_server server([&](http::request&) { return source.start(); });
     const int fd = connect_to(server.port());
     auto stalled = source.stalled.get_future();
     ASSERT_EQ(stalled.wait_for(30s), std::future_status::ready);

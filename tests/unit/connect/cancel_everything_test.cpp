@@ -2,6 +2,7 @@
 
 #include <coracle/connect/connect.hpp>
 #include <coracle/net/listener.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
 
@@ -38,9 +39,35 @@ struct connect_row : name_row {
     auto make() { return connect::to(names, "boats", 80); }
 };
 
+/// A proxy that does all that it can be made to do: SOCKS5 with a password.
+struct proxy_row : connect_row {
+    static constexpr bool again = false;
+    task<> help() {
+        const std::string_view answers[] = {
+            {"\x05\x02", 2}, {"\x01\0", 2}, {"\x05\0\0\x01\0\0\0\0\0\0target speaks", 23}};
+        // Nobody comes where it was cancelled early.
+        auto caller = co_await as_result(with_timeout(1s, l->accept()));
+        if (!caller) co_return;
+        for (const std::string_view answer : answers) {
+            const auto asked = co_await as_result((*caller)->receive());
+            if (!asked) co_return;
+            const auto sent = co_await as_result((*caller)->send(answer));
+            if (!sent) co_return;
+        }
+    }
+    auto make() {
+        connect::proxy p(connect::proxy_kind::socks5h, "boats", 80);
+        p.credentials("joe", "secret");
+        connect::options o;
+        o.proxy(std::move(p));
+        return connect::to(names, "target", 443, o);
+    }
+};
+
 constexpr cancel_case cases[] = {
     row<resolve_row>("resolver::resolve(host, port)"),
     row<connect_row>("connect::to(names, host, port)"),
+    row<proxy_row>("connect::to(names, host, port, proxy)"),
 };
 
 class cancelled_by_name : public ::testing::TestWithParam<cancel_case> {};

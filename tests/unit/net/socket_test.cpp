@@ -2,6 +2,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <fcntl.h>
@@ -259,5 +260,16 @@ TEST(connect, does_not_take_a_full_queue_of_a_unix_socket_for_success) {
         }
         EXPECT_TRUE(refused);
         EXPECT_LE(waiting.size(), 3u);
+    });
+}
+
+TEST(socket, lets_a_send_be_cancelled_that_went_at_once_and_waits_for_its_turn) {
+    block_on([]() -> task<> {
+        auto both = co_await connected();
+        auto send_on = [&both]() -> task<> {
+            for (;;) co_await both.client->send("x");
+        };
+        const auto first = co_await when_any(send_on(), yield());
+        EXPECT_EQ(first.index, 1U);
     });
 }

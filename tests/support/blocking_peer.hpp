@@ -1,8 +1,5 @@
 #pragma once
 
-#include <coracle/http/server.hpp>
-#include <coracle/runtime/loop.hpp>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,9 +7,7 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace coracle::testing {
@@ -57,40 +52,6 @@ private:
     int fd_;
     bool connected_ = false;
     char received_[4096];
-};
-
-/// A server in this process, on one loop and a thread of its own.
-class served {
-public:
-    explicit served(http::handler h, http::server_options options = local())
-        : runtime_(runtime_options{.loops = 1, .pin = false, .backend = {}, .log = nullptr}),
-          server_(std::move(h), std::move(options)) {
-        server_.open(runtime_);
-        thread_ = std::thread(
-            [this] { runtime_.run([this](loop& l) -> task<> { co_await server_.run(l); }); });
-    }
-    ~served() {
-        server_.stop();
-        thread_.join();
-    }
-    served(const served&) = delete;
-    served& operator=(const served&) = delete;
-
-    std::uint16_t port(std::size_t which = 0) const noexcept {
-        return server_.addresses()[which].port();
-    }
-    http::server_counters counters() const noexcept { return server_.counters(); }
-
-private:
-    static http::server_options local() {
-        http::server_options o;
-        o.listen = "127.0.0.1:0";
-        return o;
-    }
-
-    runtime runtime_;
-    http::server server_;
-    std::thread thread_;
 };
 
 }  // namespace coracle::testing

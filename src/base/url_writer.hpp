@@ -1,0 +1,59 @@
+#pragma once
+
+#include <coracle/base/url.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace coracle::detail {
+
+/// Writes the normal form of a URL, part by part, and notes where each begins. What it returns is
+/// whether it could; `failure` then says why not, and the URL is of no use.
+class url_writer {
+public:
+    /// Into `out`, which is empty and outlives it.
+    explicit url_writer(url& out) noexcept : out_(out), text_(out.text_) {}
+
+    /// `parse` of a url.
+    bool write(std::string_view text);
+    /// `base` with `reference` applied (RFC 3986 section 5.2.2).
+    bool resolve(const url& base, std::string_view reference);
+    /// `base` with `name=value` behind its query.
+    bool add_query(const url& base, std::string_view name, std::string_view value);
+    bool set_fragment(const url& base, std::string_view fragment);
+    void remove_user(const url& base);
+
+    error failure() const;
+
+private:
+    bool write_absolute(std::string_view scheme, std::string_view rest);
+    bool take_user(std::string_view& authority);
+    bool write_authority(std::string_view authority);
+    bool write_user(std::string_view user);
+    bool write_host(std::string_view host);
+    bool write_name(std::string_view host);
+    bool write_foreign_name(std::string_view host);
+    bool check_name(std::string_view name);
+    bool write_port(std::string_view digits);
+    bool write_path(std::string_view path);
+    bool write_segment(std::string_view segment);
+    void apply_dots(std::size_t segment);
+    bool write_query_and_fragment(std::string_view tail);
+    bool write_fragment(std::string_view tail);
+    bool write_encoded(std::string_view part, std::uint8_t allowed);
+    std::size_t write_escaped(std::string_view rest);
+    void keep_authority(const url& base);
+    void keep_target(const url& base);
+    bool finish() noexcept;
+    bool refuse_size() noexcept;
+    bool refuse(const char* sentence) noexcept;
+
+    url& out_;
+    std::string& text_;
+    const char* sentence_ = "";
+    bool too_long_ = false;
+};
+
+}  // namespace coracle::detail

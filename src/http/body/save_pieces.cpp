@@ -1,0 +1,134 @@
+#include "http/body/save_pieces.hpp"
+
+#include <coracle/runtime/offload.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace coracle::http::detail {
+
+destination destination::at(std::string_view path, net::if_exists policy) {
+    const std::size_t slash = path.rfind('/');
+    destination to;
+    to.directory = slash == std::string_view::npos ? std::string_view(".")
+                   : slash == 0                    ? std::string_view("/")
+                                                   : path.substr(0, slash);
+    to.name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    to.policy = policy;
+    return to;
+}
+
+namespace {
+
+/// Bytes that go to a thread at once.
+constexpr std::size_t gathered = 256 * 1024;
+/// Names that are tried until one is free; then comes a random one.
+constexpr int most_names = 100;
+
+/// A file on its way, used by a thread while its owner waits. What it leaves behind is cleared away
+/// on a thread too: to free a large file takes a disk its time.
+class file_on_its_way {
+public:
+    file_on_its_way(destination to, std::uint64_t random, loop& owner)
+        : to_(std::move(to)), random_(random), owner_(&owner) {}
+    file_on_its_way(const file_on_its_way&) = delete;
+    file_on_its_way& operator=(const file_on_its_way&) = delete;
+    ~file_on_its_way() {
+        if (!writer_.open()) return;
+        thread_pool* pool = owner_->offload_pool();
+        // A refused function is destroyed at once, and the file with it.
+        auto clear_away = [w = std::move(writer_)]() mutable noexcept { w.discard(); };
+        if (pool != nullptr) static_cast<void>(pool->try_post(std::move(clear_away)));
+    }
+
+    bool full() const noexcept { return buffer_.size() >= gathered; }
+    /// Bytes of `piece` that were taken.
+    std::size_t gather(std::string_view piece) {
+        if (buffer_.capacity() == 0) buffer_.reserve(std::min(gathered, piece.size() * 2));
+        const std::size_t n = std::min(piece.size(), gathered - buffer_.size());
+        if (buffer_.size() + n > buffer_.capacity()) buffer_.reserve(gathered);
+        buffer_.append(piece.substr(0, n));
+        return n;
+    }
+
+    /// On a thread: writes what was gathered, and with `last` gives the file its name.
+    std::expected<void, error> write(bool last) {
+        if (!writer_.open()) {
+            auto created = net::file_writer::create(to_.directory, random_);
+            if (!created) return std::unexpected(std::move(created).error());
+            writer_ = *std::move(created);
+        }
+        auto written = writer_.write(buffer_);
+        if (!written) return std::unexpected(std::move(written.error().on(to_.directory)));
+        size_ += buffer_.size();
+        buffer_.clear();
+        if (!last) return {};
+        return name_it();
+    }
+
+    saved_file result() const {
+        const bool root = to_.directory.ends_with('/');
+        return {to_.directory + (root ? "" : "/") + to_.name, size_};
+    }
+
+private:
+    std::expected<void, error> name_it() {
+        const std::string wanted = to_.name;
+        for (int i = 1;; ++i) {
+            auto named = writer_.commit(to_.name, to_.policy);
+            if (named || named.error() != std::errc::file_exists || i > most_names) return named;
+            // A random number has as many digits as no counted one.
+            const std::uint64_t random = random_ | std::uint64_t{1} << 63;
+            to_.name = numbered(wanted, i == most_names ? random : static_cast<unsigned>(i));
+        }
+    }
+
+    // "boat.tar" as "boat-1.tar"; the name stays short enough.
+    static std::string numbered(const std::string& name, std::uint64_t i) {
+        const std::size_t dot = std::min(name.rfind('.'), name.size());
+        const std::string end = "-" + std::to_string(i) + name.substr(dot);
+        constexpr std::size_t longest = 255;
+        std::string stem = name.substr(0, std::min(dot, longest - end.size()));
+        while (!stem.empty() && (static_cast<unsigned char>(name[stem.size()]) & 0xc0U) == 0x80) {
+            stem.pop_back();  // not within a character
+        }
+        return stem + end;
+    }
+
+    destination to_;
+    std::uint64_t random_;
+    loop* owner_;
+    net::file_writer writer_;
+    std::string buffer_;
+    std::uint64_t size_ = 0;
+};
+
+task<std::expected<void, error>> write_gathered(file_on_its_way* file, bool last) {
+    const auto work = [file, last] { return file->write(last); };
+    auto done = co_await as_result(offload(work));
+    if (!done) co_return std::unexpected(std::move(done).error());
+    co_return *std::move(done);
+}
+
+}  // namespace
+
+task<std::expected<saved_file, error>> save_pieces(piece_source read, destination to) {
+    loop& here = *loop::current();
+    file_on_its_way file(std::move(to), here.random(), here);
+    for (;;) {
+        auto reading = read();
+        auto piece = co_await as_result(reading);
+        if (!piece) co_return std::unexpected(std::move(piece).error());
+        const bool last = piece->empty();
+        std::string_view rest = *piece;
+        while (last || !rest.empty()) {
+            rest.remove_prefix(file.gather(rest));
+            if (!last && !file.full()) break;
+            auto written = co_await write_gathered(&file, last);
+            if (!written) co_return std::unexpected(std::move(written).error());
+            if (last) co_return file.result();
+        }
+    }
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "net/file_writer.hpp"
+
+#include <coracle/http/multipart.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace coracle::http::detail {
+
+/// Where a file is to go.
+struct destination {
+    static destination at(std::string_view path, net::if_exists policy);
+
+    std::string directory;
+    std::string name;
+    net::if_exists policy = net::if_exists::replace;
+};
+
+/// Gives the next piece, empty at the end.
+using piece_source = unique_function<operation<std::string_view>()>;
+
+/// Writes what `read` gives to a file that appears whole or not at all, on the threads of
+/// `offload`. Of a name that is taken, where the policy forbids to replace it, numbered ones are
+/// tried.
+task<std::expected<saved_file, error>> save_pieces(piece_source read, destination to);
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,148 @@
+#include <coracle/http/call.hpp>
+
+#include "http/client/call_state.hpp"
+#include "http/message/token.hpp"
+
+#include <coracle/base/percent.hpp>
+#include <coracle/net/file.hpp>
+
+namespace coracle::http {
+
+namespace detail {
+
+void call_state_deleter::operator()(call_state* s) const noexcept {
+    delete s;
+}
+
+}  // namespace detail
+
+call::call(detail::owned_call state) noexcept : state_(std::move(state)) {}
+call::call(call&&) noexcept = default;
+call& call::operator=(call&& other) noexcept {
+    running_.reset();
+    if (other.running_) running_.emplace(*std::move(other.running_));
+    state_ = std::move(other.state_);
+    gives_errors_ = other.gives_errors_;
+    return *this;
+}
+call::~call() = default;
+
+operation<response>& call::begin() {
+    running_.emplace(detail::make_call(state_.get()));
+    if (gives_errors_) running_->give_errors();
+    return *running_;
+}
+
+operation<full_response> call::full() & {
+    return detail::make_full_call(state_.get());
+}
+
+client_options& call::own_options() {
+    if (state_->own == nullptr) {
+        state_->own = std::make_unique<client_options>(state_->core->defaults());
+    }
+    return *state_->own;
+}
+
+call& call::query(std::string_view name, std::string_view value) & {
+    std::string& q = state_->query;
+    if (!q.empty()) q += '&';
+    q += percent_encode(name) + '=' + percent_encode(value);
+    return *this;
+}
+
+call& call::header(std::string_view name, std::string_view value) & {
+    if (is_token(name) && is_field_value(value)) {
+        state_->fields.set(name, value);
+    } else {
+        state_->refuse(error(std::errc::invalid_argument, "header").on(name));
+    }
+    return *this;
+}
+
+call& call::body(http::body content, std::string_view type) & {
+    if (!is_field_value(type)) state_->refuse(error(std::errc::invalid_argument, "body").on(type));
+    state_->body = std::move(content);
+    state_->type = type;
+    state_->has_body = true;
+    state_->is_form = false;
+    return *this;
+}
+
+call& call::form(std::string_view name, std::string_view value) & {
+    std::string pairs;
+    if (state_->is_form) pairs = std::string(state_->body.bytes()) + '&';
+    pairs += percent_encode(name) + '=' + percent_encode(value);
+    body(http::body(std::move(pairs)), "application/x-www-form-urlencoded");
+    state_->is_form = true;
+    return *this;
+}
+
+call& call::body_file(const std::string& path, std::string_view type) & {
+    auto opened = net::open_file(path);
+    if (opened && opened->status().kind == net::file_kind::directory) {
+        opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
+    }
+    if (!opened) {
+        state_->refuse(std::move(opened).error());
+        return *this;
+    }
+    const std::uint64_t size = opened->status().size;
+    return body(http::body::file({opened->release(), 0, size}), type);
+}
+
+call& call::bearer(secret token) & {
+    own_options().authentication = {auth_scheme::bearer, {}, std::move(token)};
+    return *this;
+}
+call& call::basic(std::string user, secret password) & {
+    own_options().authentication = {auth_scheme::basic, std::move(user), std::move(password)};
+    return *this;
+}
+call& call::digest(std::string user, secret password) & {
+    own_options().authentication = {auth_scheme::digest, std::move(user), std::move(password)};
+    return *this;
+}
+
+call& call::timeout(duration limit) & {
+    state_->total_timeout = limit;
+    return *this;
+}
+call& call::follow(http::follow how, unsigned most) & {
+    own_options().follow = how;
+    own_options().redirects = most;
+    return *this;
+}
+call& call::retry(unsigned retries, duration delay) & {
+    own_options().retry.retries = retries;
+    own_options().retry.delay = delay;
+    return *this;
+}
+call& call::options(client_options all) & {
+    own_options() = std::move(all);
+    return *this;
+}
+call& call::on_progress(unique_function<bool(const progress&)> tell) & {
+    state_->tell = std::move(tell);
+    return *this;
+}
+
+full_response call::wait() && {
+    background& own = state_->core->own_loop();
+    return own.wait([this] { return full(); });
+}
+
+background_call
+call::start(unique_function<void(std::expected<full_response, error>)> callback,
+            callback_on where) && {
+    background& own = state_->core->own_loop();
+    return own.start([c = std::move(*this)]() mutable { return c.full(); }, std::move(callback),
+                     where);
+}
+
+background_call call::start() && {
+    background& own = state_->core->own_loop();
+    return own.start([c = std::move(*this)]() mutable { return c.full(); });
+}
+
+}  // namespace coracle::http

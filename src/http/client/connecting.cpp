@@ -1,0 +1,141 @@
+// How a call comes by a connection: its turn, names, TCP, proxies, TLS.
+
+#include "http/client/running_call.hpp"
+
+namespace coracle::http::detail {
+namespace {
+
+/// The turn of a call at the connections to its origin.
+class turn_wait final : public coracle::detail::leaf<turn_wait, void>, public connection_request {
+public:
+    static constexpr const char* name = "connection";
+    explicit turn_wait(origin& o) noexcept : connection_request(o) {}
+    turn_wait(const turn_wait&) = delete;
+    turn_wait& operator=(const turn_wait&) = delete;
+    ~turn_wait() {
+        at->pool().withdraw(*this);
+        if (!served_) return;
+        if (granted) {
+            granted.give_back();
+        } else if (!taken_) {
+            at->pool().not_opened(*at);
+        }
+    }
+
+    bool start() noexcept { return served_; }
+    void cancel() noexcept override {
+        if (!waiting) return;
+        at->pool().withdraw(*this);
+        mark_cancelled();
+        owner().enqueue(*this);
+    }
+    std::expected<void, error> result() const noexcept { return {}; }
+    void served() noexcept override {
+        served_ = true;
+        owner().enqueue(*this);
+    }
+    /// Gives the connection, or nothing: then one may be opened.
+    lease take() noexcept {
+        taken_ = true;
+        return std::move(granted);
+    }
+
+private:
+    bool served_ = false;
+    bool taken_ = false;
+};
+
+/// A connection that counts as open while it is being made.
+class opening {
+public:
+    explicit opening(origin& o) noexcept : origin_(&o) {}
+    opening(const opening&) = delete;
+    opening& operator=(const opening&) = delete;
+    ~opening() {
+        if (origin_ != nullptr) origin_->pool().not_opened(*origin_);
+    }
+    lease done(std::unique_ptr<net::byte_stream> stream, const tls::stream* secured) {
+        origin& o = *std::exchange(origin_, nullptr);
+        return o.pool().opened(o, std::move(stream), secured);
+    }
+
+private:
+    origin* origin_;
+};
+
+}  // namespace
+
+task<std::expected<lease, error>> running_call::get_connection() {
+    if (fresh_) shard_->pool().close_idle(*origin_);
+    if (!shard_->pool().try_open(*origin_)) {
+        lease granted;
+        auto turn = co_await wait_for_room(granted);
+        if (!turn) co_return std::unexpected(std::move(turn).error());
+        if (granted) co_return std::move(granted);
+    }
+    times_.queued = since_start();
+    co_return co_await open_connection();
+}
+
+task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
+    turn_wait turn(*origin_);
+    if (!shard_->pool().wait(turn)) {
+        error e = fail(error(errc::limit_exceeded, "request"), phase::connect);
+        co_return std::unexpected(std::move(e.on("pool_options.waiting")));
+    }
+    limit_.begin(*who_, duration::zero(), whole_);
+    auto served = co_await as_result(turn);
+    limit_.end();
+    if (!served) {
+        if (limit_.passed()) co_return std::unexpected(out_of_time(phase::connect));
+        co_return std::unexpected(std::move(served).error());
+    }
+    granted = turn.take();
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<std::unique_ptr<net::byte_stream>, error>>
+running_call::connect_to_peer(const tls::stream** secured) {
+    connect::timings parts;
+    const duration before = since_start();
+    connect::options how = origin_->way().connecting();
+    how.record(&parts);
+    if (options_->resolve_timeout > duration::zero()) how.resolve_limit(options_->resolve_timeout);
+    if (origin_->proxy() != nullptr) how.proxy(origin_->proxy());
+    auto connecting = origin_->forwards()
+                          ? connect::to_proxy(shard_->names(), how)
+                          : connect::to(shard_->names(), origin_->host(), origin_->port(), how);
+    auto stream = co_await as_result(connecting);
+    if (parts.resolve > duration::zero()) times_.resolved = before + parts.resolve;
+    if (parts.connect > duration::zero()) times_.connected = before + parts.connect;
+    if (parts.proxy > duration::zero()) times_.tunnelled = before + parts.proxy;
+    if (!stream) {
+        const bool resolved = parts.resolve > duration::zero() || parts.connect > duration::zero();
+        if (limit_.passed()) {
+            co_return std::unexpected(out_of_time(resolved ? phase::connect : phase::resolve));
+        }
+        co_return std::unexpected(fail(std::move(stream).error(), phase::connect));
+    }
+    if (!origin_->secure()) co_return *std::move(stream);
+    auto handshake = tls::connect(origin_->way().tls(), *std::move(stream), origin_->host());
+    auto secure = co_await as_result(handshake);
+    if (!secure) {
+        if (limit_.passed()) co_return std::unexpected(out_of_time(phase::tls));
+        co_return std::unexpected(fail(std::move(secure).error(), phase::tls));
+    }
+    times_.secured = since_start();
+    *secured = secure->get();
+    co_return *std::move(secure);
+}
+
+task<std::expected<lease, error>> running_call::open_connection() {
+    opening counted(*origin_);
+    const tls::stream* secured = nullptr;
+    limit_.begin(*who_, options_->connect_timeout, whole_);
+    auto stream = co_await connect_to_peer(&secured);
+    limit_.end();
+    if (!stream) co_return std::unexpected(std::move(stream).error());
+    co_return counted.done(*std::move(stream), secured);
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,112 @@
+#pragma once
+
+#include "http/client/shard.hpp"
+#include "http/client/waiting_limit.hpp"
+#include "http/decoding_source.hpp"
+#include "http/h1/chunked_decoder.hpp"
+
+#include <coracle/http/answer_info.hpp>
+#include <coracle/http/call.hpp>
+#include <coracle/http/response.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace coracle::http::detail {
+
+/// What holds for the body of an answer while it is read.
+struct body_rules {
+    duration idle{};
+    time_point whole = time_point::max();
+    std::uint64_t low_speed = 0;
+    duration low_speed_time{};
+    std::uint64_t rate = 0;
+    std::uint64_t most = 0;  ///< bytes, decoded; 0: no limit
+    std::size_t body_limit = 0;
+};
+
+/// The rest of an answer: its body as it comes off the connection (RFC 9112 sections 6 and 7),
+/// which it holds until the body has ended.
+class incoming final : public response_extension, public body_source {
+public:
+    incoming(client_shard& s, answer_info info, time_point started)
+        : shard_(s), info_(std::move(info)), started_(started) {}
+    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
+    static void operator delete(void* p, std::size_t size) noexcept {
+        coracle::detail::deallocate_block(p, size);
+    }
+
+    /// The body is there already, and outlives this.
+    void holds(std::string_view all, const body_rules& rules) noexcept;
+    /// The body comes off this connection, which is given back at its end if `reusable`.
+    void comes_from(lease from, h1::body_framing framing, std::uint64_t length, bool reusable,
+                    const body_rules& rules);
+    void decode(const fields& of, const client_options& o);
+    void tell(unique_function<bool(const progress&)> f, const progress& p) {
+        tell_ = std::move(f);
+        progress_ = p;
+    }
+
+    received_body* received() noexcept override { return &body_; }
+    const std::string_view* rest() noexcept override {
+        return there_ && decoders_.empty() ? &rest_ : nullptr;
+    }
+    void take_rest() noexcept override {
+        rest_ = {};
+        left_ = 0;
+        body_ = received_body();
+    }
+    const answer_info* info() const noexcept override { return &info_; }
+    answer_info& details() noexcept { return info_; }
+    std::size_t body_limit() const noexcept override { return rules_.body_limit; }
+
+    task<std::expected<std::string_view, error>> read() override;
+    std::optional<std::uint64_t> length() const noexcept override;
+    const fields* trailers() const noexcept override { return trailers_.get(); }
+    void refused(std::error_code) noexcept override { lease_.close(true); }
+
+    /// Whether all of it is known to come within so many bytes.
+    bool ends_within(std::uint64_t bytes) const noexcept {
+        return there_ || (framing_ == h1::body_framing::length && left_ <= bytes);
+    }
+    /// The connection, for who takes it over behind a 101 or a CONNECT.
+    lease& connection() noexcept { return lease_; }
+
+private:
+    std::expected<std::string_view, error> next_piece();
+    std::expected<std::string_view, error> next_of_length();
+    std::expected<std::string_view, error> next_of_chunks();
+    std::expected<std::string_view, error> lend(std::string_view piece);
+    std::expected<void, error> count(std::size_t bytes);
+    task<std::expected<void, error>> receive_more();
+    task<void> keep_to_rate();
+    void finish();
+    error failed(error e);
+    error stalled();
+
+    shard_use shard_;
+    answer_info info_;
+    time_point started_;
+    received_body body_;
+    std::vector<std::unique_ptr<decoding_source>> decoders_;
+    std::string_view rest_;
+    bool there_ = false;
+
+    lease lease_;
+    body_rules rules_;
+    h1::body_framing framing_ = h1::body_framing::none;
+    bool reusable_ = false;
+    std::uint64_t left_ = 0;
+    std::size_t lent_ = 0;
+    std::uint64_t received_ = 0;
+    std::optional<h1::chunked_decoder> decoder_;
+    std::unique_ptr<fields> trailers_;
+    time_point reading_since_{};
+    time_point slow_since_{};
+    std::uint64_t slow_bytes_ = 0;
+    unique_function<bool(const progress&)> tell_;
+    progress progress_;
+};
+
+}  // namespace coracle::http::detail

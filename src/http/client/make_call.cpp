@@ -1,0 +1,99 @@
+// A call from the caller's side: interceptors, attempts, and the body where all of it is wanted.
+
+#include "http/client/call_state.hpp"
+#include "http/client/running_call.hpp"
+
+#include <coracle/http/request.hpp>
+
+namespace coracle::http::detail {
+namespace {
+
+task<answer> run_call(call_state* c) {
+    if (c->problem != nullptr) co_return std::unexpected(*c->problem);
+    client_shard* const here = c->core->here();
+    if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
+    ++here->counts.calls;
+    running_call call(*here, *c);
+    auto ready = call.prepare();
+    if (!ready) co_return call.complete(std::unexpected(std::move(ready).error()));
+    for (;;) {
+        answer a = co_await call.attempt();
+        const auto v = call.judge(a);
+        if (v == running_call::verdict::done) co_return call.complete(std::move(a));
+        auto goes_on = co_await call.before_next(v, a);
+        if (goes_on) continue;
+        // Without an error of its own it is the answer that there was.
+        if (!goes_on.error().code()) co_return call.complete(std::move(a));
+        co_return call.complete(std::unexpected(std::move(goes_on).error()));
+    }
+}
+
+/// The call that a request passes through the interceptors for.
+struct call_of_request {
+    call_state* call;
+};
+
+/// What the innermost of them reaches.
+task<response> send_intercepted(request& req) {
+    call_state* const c = req.data<call_of_request>()->call;
+    c->fields = req.fields();
+    operation<response> sending(run_call(c));
+    co_return co_await std::move(sending);
+}
+
+task<answer> through_interceptors(call_state* c) {
+    if (c->problem != nullptr) co_return std::unexpected(*c->problem);
+    auto where = url::parse(c->address);
+    if (!where) co_return std::unexpected(std::move(where).error());
+    request req;
+    req.assign({.method = c->method,
+                .method_text = c->method_text(),
+                .target = c->address,
+                .path = where->path(),
+                .query = where->query(),
+                .host = where->authority()});
+    req.fields() = c->fields;
+    req.set_data(call_of_request{c});
+    response r;
+    task<response> pending;
+    const auto work = [&]() -> task<response> {
+        if (c->core->chain().call(req, r, pending)) co_return std::move(r);
+        co_return co_await std::move(pending);
+    };
+    auto done = co_await as_result(work());
+    if (!done) co_return std::unexpected(std::move(done).error());
+    co_return *std::move(done);
+}
+
+full_response without_body(response& r) {
+    full_response whole;
+    whole.status = r.status();
+    whole.fields = std::move(r.fields());
+    return whole;
+}
+
+}  // namespace
+
+handler innermost_handler() {
+    return [](request& req) -> task<response> { return send_intercepted(req); };
+}
+
+task<answer> make_call(call_state* c) {
+    return c->core->chain() ? through_interceptors(c) : run_call(c);
+}
+
+task<std::expected<full_response, error>> make_full_call(call_state* c) {
+    operation<response> sending(make_call(c));
+    auto r = co_await as_result(sending);
+    if (!r) co_return std::unexpected(std::move(r).error());
+    auto reading = r->text();
+    auto text = co_await as_result(reading);
+    if (!text) co_return std::unexpected(std::move(text).error());
+    full_response whole = without_body(*r);
+    whole.body = *std::move(text);
+    whole.trailers = r->trailers();
+    if (r->info() != nullptr) whole.info = *r->info();
+    co_return whole;
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,239 @@
+#include "http/client/pool.hpp"
+
+namespace coracle::http::detail {
+
+client_connection::client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
+                                     const tls::stream* secured)
+    : deadline(home.pool().owner()), hangup_watch{&client_connection::peer_gone}, home_(&home),
+      stream_(std::move(stream)), secured_(secured), born_(home.pool().owner().now()) {}
+
+client_connection::~client_connection() = default;
+
+bool client_connection::begin_waiting(time_point until) noexcept {
+    if (!stream_->watch_hangup(this)) return false;
+    arm(until);
+    return true;
+}
+
+void client_connection::end_waiting() noexcept {
+    disarm();
+    stream_->watch_hangup(nullptr);
+}
+
+void client_connection::expired() noexcept {
+    home_->pool().discard_idle(*this);
+}
+
+void client_connection::peer_gone(hangup_watch& w) noexcept {
+    auto& self = static_cast<client_connection&>(w);
+    self.home_->pool().discard_idle(self);
+}
+
+origin::origin(connection_pool& pool, std::string name, const url& u,
+               std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p)
+    : pool_(&pool), name_(std::move(name)), host_(u.host()), port_(u.port()),
+      secure_(u.scheme() == "https"), way_(std::move(t)), proxy_(std::move(p)) {}
+
+namespace {
+
+/// scheme://host[:port]
+std::string_view name_of(const url& u, std::string& composed) {
+    if (!u.has_user()) {
+        const auto size = static_cast<std::size_t>(u.path().data() - u.text().data());
+        return u.text().substr(0, size);
+    }
+    composed.append(u.scheme()).append("://").append(u.authority());
+    return composed;
+}
+
+}  // namespace
+
+connection_pool::~connection_pool() {
+    retire();
+}
+
+std::expected<origin*, error>
+connection_pool::find(const url& u, const std::shared_ptr<const transport>& way) {
+    std::string composed;
+    const std::string_view name = name_of(u, composed);
+    if (last_ != nullptr && last_->name_ == name && last_->way_ == way) return last_;
+    const auto [first, end] = origins_.equal_range(name);
+    for (auto at = first; at != end; ++at) {
+        if (at->second->way_ == way) return last_ = at->second.get();
+    }
+    return make(name, u, way);
+}
+
+std::expected<origin*, error>
+connection_pool::make(std::string_view name, const url& u,
+                      const std::shared_ptr<const transport>& way) {
+    auto proxy = way->proxy_for(u.scheme(), u.host(), u.port());
+    if (!proxy) return std::unexpected(std::move(proxy).error());
+    auto made =
+        std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy));
+    last_ = made.get();
+    origins_.emplace(std::string(name), std::move(made));
+    return last_;
+}
+
+void connection_pool::forget(origin& o) noexcept {
+    if (last_ == &o) last_ = nullptr;
+    const auto [first, end] = origins_.equal_range(o.name_);
+    for (auto at = first; at != end; ++at) {
+        if (at->second.get() == &o) {
+            origins_.erase(at);
+            return;
+        }
+    }
+}
+
+lease connection_pool::take_idle(origin& o) noexcept {
+    const duration lifetime = options_.lifetime;
+    while (client_connection* c = take_first(o.idle_)) {
+        --counters_.idle;
+        c->end_waiting();
+        if (lifetime > duration::zero() && owner_->now() - c->born() > lifetime) {
+            close(*c, false);
+            continue;
+        }
+        ++counters_.reused;
+        c->begins_exchange();
+        used_.push_front(*c);
+        return lease(c);
+    }
+    return {};
+}
+
+bool connection_pool::may_open(const origin& o) const noexcept {
+    return o.open_ < options_.connections_per_host && counters_.open < options_.connections;
+}
+
+bool connection_pool::close_an_idle_one() noexcept {
+    for (auto& [name, o] : origins_) {
+        if (client_connection* c = first(o->idle_)) {
+            discard_idle(*c);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool connection_pool::try_open(origin& o) noexcept {
+    if (o.open_ >= options_.connections_per_host) return false;
+    if (counters_.open >= options_.connections && !close_an_idle_one()) return false;
+    ++o.open_;
+    ++counters_.open;
+    return true;
+}
+
+bool connection_pool::wait(connection_request& r) noexcept {
+    if (counters_.waiting >= options_.waiting) return false;
+    ++counters_.waiting;
+    r.waiting = true;
+    r.at->waiting_.push_back(r);
+    return true;
+}
+
+void connection_pool::withdraw(connection_request& r) noexcept {
+    if (!r.waiting) return;
+    r.waiting = false;
+    r.unlink();
+    --counters_.waiting;
+}
+
+lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> stream,
+                              const tls::stream* secured) {
+    ++counters_.opened;
+    auto* const c = new client_connection(o, std::move(stream), secured);
+    c->begins_exchange();
+    used_.push_front(*c);
+    return lease(c);
+}
+
+void connection_pool::grant(origin& o, lease l) noexcept {
+    connection_request* const r = o.waiting_.pop_front();
+    r->waiting = false;
+    --counters_.waiting;
+    r->granted = std::move(l);
+    r->served();
+}
+
+void connection_pool::give_back(client_connection& c) noexcept {
+    origin& o = c.home();
+    c.input.release();
+    const bool old = options_.lifetime > duration::zero() &&
+                     owner_->now() - c.born() > options_.lifetime;
+    // Who waits for room for another origin goes before who may come back to this one.
+    const bool wanted = o.waiting_.empty() && counters_.waiting != 0 &&
+                        counters_.open >= options_.connections;
+    if (retired_ || old || wanted || !c.alive()) {
+        close(c, false);
+        return;
+    }
+    if (!o.waiting_.empty()) {
+        ++counters_.reused;
+        c.begins_exchange();
+        grant(o, lease(&c));
+        return;
+    }
+    if (!c.begin_waiting(coracle::detail::later(owner_->now(), options_.idle_time))) {
+        close(c, false);
+        return;
+    }
+    o.idle_.push_front(c);
+    ++counters_.idle;
+}
+
+void connection_pool::close_idle(origin& o) noexcept {
+    while (client_connection* c = first(o.idle_)) discard_idle(*c);
+}
+
+void connection_pool::discard_idle(client_connection& c) noexcept {
+    ++counters_.stale;
+    --counters_.idle;
+    static_cast<pool_link&>(c).unlink();
+    c.end_waiting();
+    close(c, false);
+}
+
+void connection_pool::close(client_connection& c, bool reset) noexcept {
+    origin& o = c.home();
+    c.close(reset);
+    delete &c;
+    closed_one(o);
+}
+
+void connection_pool::closed_one(origin& o) noexcept {
+    --o.open_;
+    --counters_.open;
+    serve_waiting(o);
+    if (o.users_ == 0 && o.open_ == 0) forget(o);
+}
+
+void connection_pool::serve_waiting(origin& freed) noexcept {
+    if (counters_.waiting == 0) return;
+    origin* next = freed.waiting_.empty() ? nullptr : &freed;
+    if (next == nullptr || !may_open(*next)) {
+        next = nullptr;
+        for (auto& [name, o] : origins_) {
+            if (!o->waiting_.empty() && may_open(*o)) {
+                next = o.get();
+                break;
+            }
+        }
+    }
+    if (next == nullptr || !try_open(*next)) return;
+    grant(*next, lease());
+}
+
+void connection_pool::retire() noexcept {
+    retired_ = true;
+    for (bool more = true; more;) more = close_an_idle_one();
+}
+
+void connection_pool::abandon() noexcept {
+    retire();
+    while (client_connection* c = take_first(used_)) c->abandon();
+}
+
+}  // namespace coracle::http::detail

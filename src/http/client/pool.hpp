@@ -1,0 +1,255 @@
+#pragma once
+
+#include "http/client/transport.hpp"
+#include "http/h1/head_parser.hpp"
+
+#include <coracle/base/intrusive_list.hpp>
+#include <coracle/base/tally.hpp>
+#include <coracle/base/url.hpp>
+#include <coracle/net/byte_stream.hpp>
+#include <coracle/runtime/operation.hpp>
+#include <coracle/runtime/timer.hpp>
+#include <coracle/tls/stream.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace coracle::http::detail {
+
+class connection_pool;
+class origin;
+
+/// Where a connection stands among those of its pool.
+struct pool_link : list_hook {};
+
+/// A connection to an origin, or to a proxy on the way to it: carries one exchange at a time, and
+/// waits in the pool between two.
+class client_connection final : public pool_link, deadline, hangup_watch {
+public:
+    client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
+                      const tls::stream* secured);
+    ~client_connection();
+    client_connection(const client_connection&) = delete;
+    client_connection& operator=(const client_connection&) = delete;
+    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
+    static void operator delete(void* p, std::size_t size) noexcept {
+        coracle::detail::deallocate_block(p, size);
+    }
+
+    origin& home() noexcept { return *home_; }
+    net::byte_stream& stream() noexcept { return *stream_; }
+    const tls::stream* secured() const noexcept { return secured_; }
+    /// What was received and not understood yet; no block while it waits in the pool.
+    buffer input;
+    h1::response_parser parser;
+
+    /// Whether its loop still runs.
+    bool alive() const noexcept { return stream_ != nullptr; }
+    /// Closes it for good: its loop ends.
+    void abandon() noexcept {
+        stream_->close(true);
+        stream_.reset();
+    }
+    bool reused() const noexcept { return uses_ > 1; }
+    time_point born() const noexcept { return born_; }
+    void begins_exchange() noexcept { ++uses_; }
+    /// Watches it while it waits. False when the peer has closed it already.
+    bool begin_waiting(time_point until) noexcept;
+    void end_waiting() noexcept;
+    void close(bool reset) noexcept {
+        if (alive()) stream_->close(reset);
+    }
+
+private:
+    void expired() noexcept override;
+    static void peer_gone(hangup_watch& w) noexcept;
+
+    origin* home_;
+    std::unique_ptr<net::byte_stream> stream_;
+    const tls::stream* secured_;
+    time_point born_;
+    std::uint32_t uses_ = 0;
+};
+
+/// A connection for one exchange. Unless it is given back whole, it is closed when this is
+/// destroyed.
+class lease {
+public:
+    lease() noexcept = default;
+    explicit lease(client_connection* c) noexcept : connection_(c) {}
+    lease(lease&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
+    lease& operator=(lease&& other) noexcept {
+        if (this != &other) {
+            close(true);
+            connection_ = std::exchange(other.connection_, nullptr);
+        }
+        return *this;
+    }
+    ~lease() { close(true); }
+
+    explicit operator bool() const noexcept { return connection_ != nullptr; }
+    client_connection* operator->() const noexcept { return connection_; }
+    client_connection& operator*() const noexcept { return *connection_; }
+    /// The exchange is over, and the connection fit for another.
+    void give_back() noexcept;
+    void close(bool reset) noexcept;
+    client_connection* release() noexcept { return std::exchange(connection_, nullptr); }
+
+private:
+    client_connection* connection_ = nullptr;
+};
+
+/// Somebody who waits until a connection to an origin is free, or may be opened.
+class connection_request : public list_hook {
+public:
+    explicit connection_request(origin& o) noexcept : at(&o) {}
+    /// Has `granted`, or may open a connection of its own, for which it counts already. Once.
+    virtual void served() noexcept = 0;
+
+    origin* at;
+    lease granted;
+    bool waiting = false;
+
+protected:
+    ~connection_request() = default;
+};
+
+/// Scheme, host, port and transport: what connections of one kind have in common.
+class origin {
+public:
+    origin(connection_pool& pool, std::string name, const url& u, std::shared_ptr<const transport> t,
+           std::shared_ptr<const connect::proxy> p);
+    origin(const origin&) = delete;
+    origin& operator=(const origin&) = delete;
+
+    connection_pool& pool() noexcept { return *pool_; }
+    const std::string& name() const noexcept { return name_; }
+    const transport& way() const noexcept { return *way_; }
+    const std::shared_ptr<const transport>& shared_way() const noexcept { return way_; }
+    const std::string& host() const noexcept { return host_; }
+    std::uint16_t port() const noexcept { return port_; }
+    bool secure() const noexcept { return secure_; }
+    const std::shared_ptr<const connect::proxy>& proxy() const noexcept { return proxy_; }
+    /// Whether requests go to an HTTP proxy as they are, with the whole URL.
+    bool forwards() const noexcept {
+        return proxy_ != nullptr && proxy_->is_http() && !secure_;
+    }
+
+private:
+    friend class connection_pool;
+
+    connection_pool* pool_;
+    std::string name_;
+    std::string host_;
+    std::uint16_t port_;
+    bool secure_;
+    std::shared_ptr<const transport> way_;
+    std::shared_ptr<const connect::proxy> proxy_;
+    intrusive_list<pool_link> idle_;  ///< the one used last is the first
+    intrusive_list<connection_request> waiting_;
+    unsigned open_ = 0;  ///< connections that exist or are being made
+    std::uint32_t users_ = 0;
+};
+
+/// One thread writes, any reads.
+struct pool_counters {
+    tally opened;
+    tally reused;
+    tally stale;  ///< closed by the peer while they waited, or too old
+    tally open;
+    tally idle;
+    tally waiting;
+};
+
+/// The connections of a client on one loop.
+class connection_pool {
+public:
+    connection_pool(loop& owner, const pool_options& o) : owner_(&owner), options_(o) {}
+    ~connection_pool();
+    connection_pool(const connection_pool&) = delete;
+    connection_pool& operator=(const connection_pool&) = delete;
+
+    loop& owner() noexcept { return *owner_; }
+    const pool_options& options() const noexcept { return options_; }
+
+    /// The origin of this URL on this way. It stays as long as it is held.
+    std::expected<origin*, error> find(const url& u, const std::shared_ptr<const transport>& way);
+    void hold(origin& o) noexcept { ++o.users_; }
+    void drop(origin& o) noexcept {
+        if (--o.users_ == 0 && o.open_ == 0) forget(o);
+    }
+
+    /// An idle connection of `o`, or none.
+    lease take_idle(origin& o) noexcept;
+    /// Whether one more may be opened now; then it counts.
+    bool try_open(origin& o) noexcept;
+    /// Waits its turn; false when too many wait.
+    bool wait(connection_request& r) noexcept;
+    void withdraw(connection_request& r) noexcept;
+    /// The connection that `try_open` counted is there.
+    lease opened(origin& o, std::unique_ptr<net::byte_stream> stream, const tls::stream* secured);
+    /// It did not come to be.
+    void not_opened(origin& o) noexcept { closed_one(o); }
+
+    void give_back(client_connection& c) noexcept;
+    void close(client_connection& c, bool reset) noexcept;
+    void close_idle(origin& o) noexcept;
+    /// One that waited, and is of no more use.
+    void discard_idle(client_connection& c) noexcept;
+    /// Closes what waits, and keeps no more.
+    void retire() noexcept;
+    /// Closes what is used, too: the loop has ended.
+    void abandon() noexcept;
+    const pool_counters& counters() const noexcept { return counters_; }
+
+private:
+    static client_connection* first(intrusive_list<pool_link>& list) noexcept {
+        return static_cast<client_connection*>(list.front());
+    }
+    static client_connection* take_first(intrusive_list<pool_link>& list) noexcept {
+        return static_cast<client_connection*>(list.pop_front());
+    }
+    struct key_hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const noexcept {
+            return std::hash<std::string_view>()(text);
+        }
+    };
+
+    std::expected<origin*, error> make(std::string_view name, const url& u,
+                                       const std::shared_ptr<const transport>& way);
+    bool may_open(const origin& o) const noexcept;
+    bool close_an_idle_one() noexcept;
+    void closed_one(origin& o) noexcept;
+    void serve_waiting(origin& freed) noexcept;
+    void grant(origin& o, lease l) noexcept;
+    void forget(origin& o) noexcept;
+
+    loop* owner_;
+    pool_options options_;
+    /// Several of one name differ in their transport.
+    std::unordered_multimap<std::string, std::unique_ptr<origin>, key_hash, std::equal_to<>>
+        origins_;
+    origin* last_ = nullptr;  ///< the one asked for last
+    intrusive_list<pool_link> used_;
+    pool_counters counters_;
+    bool retired_ = false;
+};
+
+inline void lease::give_back() noexcept {
+    if (connection_ != nullptr) {
+        client_connection& c = *std::exchange(connection_, nullptr);
+        c.home().pool().give_back(c);
+    }
+}
+
+inline void lease::close(bool reset) noexcept {
+    if (connection_ != nullptr) {
+        client_connection& c = *std::exchange(connection_, nullptr);
+        c.home().pool().close(c, reset);
+    }
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,206 @@
+// How the head of an answer is read, and what becomes of its body.
+
+#include "http/client/running_call.hpp"
+
+#include <cstring>
+
+namespace coracle::http::detail {
+namespace {
+
+/// Whole bodies up to this size are copied behind the head, so that the buffer is free again.
+constexpr std::size_t copied_body = 8 * 1024;
+/// How long a server that is asked before the body has to say so (RFC 9110 section 10.1.1).
+constexpr duration continue_patience = std::chrono::seconds(1);
+
+}  // namespace
+
+/// Into the block that is there, if there is room.
+net::receive running_call::more_of_head() {
+    buffer& input = connection_->input;
+    if (input.empty()) input.release();
+    if (!input) return connection_->stream().receive();
+    if (input.spare_size() == 0) input.reserve_spare(input.capacity());
+    return connection_->stream().receive_into(std::move(input));
+}
+
+error running_call::head_failure(error e) {
+    if (limit_.passed()) return out_of_time(phase::first_byte);
+    if (coracle::detail::is_cancellation(e)) return e;
+    return fail(std::move(e), received_ == 0 ? phase::first_byte : phase::receive);
+}
+
+std::expected<running_call::head_state, error> running_call::look_at_head() {
+    buffer& input = connection_->input;
+    h1::response_head& head = shard_->head;
+    const h1::head_limits limits{.total = options_->head_limit};
+    const h1::parse_result r = connection_->parser.parse(input.view(), call_method(), head, limits);
+    switch (r.status) {
+        case h1::parse_status::need_more: return head_state::partial;
+        case h1::parse_status::error: {
+            error e(make_error_code(r.error), "answer");
+            return std::unexpected(fail(std::move(e), phase::receive));
+        }
+        case h1::parse_status::complete: break;
+    }
+    head_size_ = r.consumed;
+    const bool switches = head.code == 101 && call_.fields.contains(field_id::upgrade);
+    if (head.code >= 200 || switches) return head_state::final;
+    input.consume(r.consumed);
+    if (++interim_ > options_->interim_limit) {
+        error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
+        return std::unexpected(std::move(e.on("client_options.interim_limit")));
+    }
+    if (head.code == 101) {
+        return std::unexpected(fail(error(errc::protocol_error, "answer"), phase::receive));
+    }
+    return head_state::interim;
+}
+
+task<std::expected<bool, error>> running_call::wait_for_continue() {
+    for (;;) {
+        if (!connection_->input.empty()) {
+            auto state = look_at_head();
+            if (!state) co_return std::unexpected(std::move(state).error());
+            if (*state == head_state::final) {
+                // The loop that reads the answer sees it again.
+                connection_->parser.reset();
+                co_return false;
+            }
+            if (*state == head_state::interim) {
+                if (shard_->head.code == 100) co_return true;
+                continue;
+            }
+        }
+        limit_.begin(*who_, continue_patience, whole_);
+        net::receive receiving = more_of_head();
+        auto got = co_await as_result(receiving);
+        limit_.end();
+        if (!got && limit_.passed() && now() < whole_) co_return true;
+        if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
+        received_ += got->size();
+        connection_->input = *std::move(got);
+    }
+}
+
+body_rules running_call::rules() const noexcept {
+    body_rules r;
+    r.idle = options_->idle_timeout;
+    r.whole = whole_;
+    r.low_speed = options_->low_speed_limit;
+    r.low_speed_time = options_->low_speed_time;
+    r.rate = options_->rate_limit;
+    r.most = options_->response_limit;
+    r.body_limit = options_->body_limit;
+    return r;
+}
+
+answer_info running_call::take_info() {
+    answer_info info;
+    info.url = to_;
+    info.peer = connection_->stream().peer();
+    info.version = shard_->head.version;
+    info.attempts = attempts_;
+    info.redirects = redirects_;
+    info.reused = connection_->reused();
+    if (const tls::stream* secured = connection_->secured()) {
+        info.tls_version = secured->version() == tls::version::tls_1_3 ? "TLSv1.3" : "TLSv1.2";
+        info.cipher = secured->cipher();
+    }
+    info.bytes_sent = sent_;
+    info.bytes_received = head_size_;
+    info.times = times_;
+    return info;
+}
+
+response running_call::make_response() {
+    h1::response_head& head = shard_->head;
+    buffer& input = connection_->input;
+    response r(static_cast<status>(head.code));
+    const bool none = head.framing == h1::body_framing::none;
+    const std::uint64_t length = none ? 0 : head.content_length;
+    const bool whole = none || (head.framing == h1::body_framing::length &&
+                                length <= input.size() - head_size_ && length <= copied_body);
+    const auto body_size = static_cast<std::size_t>(whole ? length : 0);
+    arena& memory = r.fields().memory();
+    const std::string_view kept = memory.copy(input.view().substr(0, head_size_ + body_size));
+    h1::rebase(head, input.data(), head_size_, kept.data());
+    r.fields().adopt(head.fields.data(), head.fields.size());
+    if (options_->cookies) call_.core->jar().receive(to_, r.fields(), shard_->owner().unix_time());
+
+    const bool reusable = head.keep_alive && body_whole_ && head.code != 101;
+    auto rest = std::make_unique<incoming>(*shard_, take_info(), started_);
+    input.consume(head_size_ + body_size);
+    if (head.code == 101) {
+        rest->holds({}, rules());
+        rest->connection() = std::move(connection_);
+    } else if (whole) {
+        rest->details().bytes_received += body_size;
+        rest->details().times.ended = since_start();
+        rest->holds(kept.substr(head_size_), rules());
+        // Bytes that no request asked for are no answer to the next one either.
+        if (reusable && input.empty()) {
+            connection_.give_back();
+        } else {
+            connection_.close(false);
+        }
+    } else {
+        rest->comes_from(std::move(connection_), head.framing, length, reusable, rules());
+    }
+    if (call_.tell) {
+        progress p;
+        p.sent = body_bytes_;
+        p.to_send = has_body() ? call_.body.size() : 0;
+        if (head.has_content_length) p.to_receive = head.content_length;
+        rest->tell(std::move(call_.tell), p);
+    }
+    if (options_->accept_compression && !none) rest->decode(r.fields(), *options_);
+    r.set_extension(std::move(rest));
+    return r;
+}
+
+task<answer> running_call::attempt() {
+    who_ = &co_await coracle::detail::current_context();
+    ++attempts_;
+    interim_ = 0;
+    sent_ = received_ = 0;
+    body_whole_ = true;
+    rest_has_body_ = false;
+    connection_ = fresh_ ? lease() : shard_->pool().take_idle(*origin_);
+    if (!connection_) {
+        auto got = co_await get_connection();
+        if (!got) co_return std::unexpected(std::move(got).error());
+        connection_ = *std::move(got);
+    }
+    {
+        buffer out;
+        compose(out);
+        if (!send_at_once(out)) {
+            auto sent = co_await send_request(std::move(out));
+            // A server that does not want the body says why before it closes.
+            if (!sent && !may_have_answered(sent.error())) {
+                co_return std::unexpected(std::move(sent).error());
+            }
+            if (!sent) body_whole_ = false;
+        }
+    }
+    times_.sent = since_start();
+    limit_.begin(*who_, options_->first_byte_timeout, whole_);
+    for (;;) {
+        if (!connection_->input.empty()) {
+            auto state = look_at_head();
+            if (!state) co_return std::unexpected(std::move(state).error());
+            if (*state == head_state::final) break;
+            if (*state == head_state::interim) continue;
+        }
+        net::receive receiving = more_of_head();
+        auto got = co_await as_result(receiving);
+        if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
+        received_ += got->size();
+        connection_->input = *std::move(got);
+    }
+    limit_.end();
+    times_.first_byte = since_start();
+    co_return make_response();
+}
+
+}  // namespace coracle::http::detail

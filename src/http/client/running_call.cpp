@@ -1,0 +1,278 @@
+#include "http/client/running_call.hpp"
+
+#include "base/ascii.hpp"
+#include "http/message/date.hpp"
+#include "http/message/token.hpp"
+
+#include <coracle/mime/base64.hpp>
+#include <coracle/runtime/sleep.hpp>
+
+#include <charconv>
+
+namespace coracle::http::detail {
+namespace {
+
+/// What is left of an answer that nobody wants is read up to this, to keep its connection.
+constexpr std::uint64_t drained = 64 * 1024;
+
+bool is_idempotent(std::string_view method) noexcept {
+    return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" ||
+           method == "OPTIONS" || method == "TRACE";
+}
+
+std::string address_with_query(const call_state& c) {
+    const std::size_t fragment = std::min(c.address.find('#'), c.address.size());
+    std::string all = c.address.substr(0, fragment);
+    all += all.find('?') == std::string::npos ? '?' : '&';
+    all += c.query;
+    return all.append(c.address, fragment);
+}
+
+}  // namespace
+
+running_call::running_call(client_shard& s, call_state& c)
+    : shard_(s), call_(c), client_options_(s.options()), options_(&client_options_->values),
+      way_(client_options_->way), method_(c.method_text()), limit_(s.owner()),
+      started_(s.owner().now()) {
+    if (c.own != nullptr) options_ = c.own.get();
+    const duration total =
+        c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
+    if (total > duration::zero()) whole_ = coracle::detail::later(started_, total);
+    s.budget().call_begins(options_->retry.budget_percent);
+}
+
+running_call::~running_call() {
+    if (origin_ != nullptr) shard_->pool().drop(*origin_);
+}
+
+http::method running_call::call_method() const noexcept {
+    return method_ == call_.method_text() ? call_.method : method::get;
+}
+
+error running_call::fail(error e, phase where) const {
+    if (coracle::detail::is_cancellation(e)) return e;
+    if (e.phase() == phase::none) e.in(where);
+    std::string about(method_);
+    about.append(" ").append(to_.redacted());
+    if (connection_) about.append(" (").append(connection_->stream().peer().to_string()).append(")");
+    if (!e.subject().empty()) about.append(": ").append(e.subject());
+    const bool nothing_sent = sent_ == 0 && received_ == 0;
+    const bool may_repeat = received_ == 0 && idempotent() && can_repeat_body();
+    error told(e.code(), e.operation().data(), e.phase());
+    told.on(about).on_attempt(attempts_).after_bytes(received_);
+    return std::move(told.retry_is_safe(nothing_sent || may_repeat));
+}
+
+error running_call::out_of_time(phase where) const {
+    const bool over = now() >= whole_;
+    return fail(error(std::errc::timed_out, over ? "total_timeout" : "request", where), where);
+}
+
+bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
+    std::string_view list = options_->safe_protocols;
+    while (!list.empty()) {
+        if (trim_ows(coracle::detail::take_item(list)) == scheme) return true;
+    }
+    return false;
+}
+
+std::expected<void, error> running_call::go_to(url where) {
+    const std::string_view scheme = where.scheme();
+    const bool http = scheme == "http" || scheme == "https";
+    if (!http || !is_safe_protocol(scheme)) {
+        error e(std::errc::protocol_not_supported, "request");
+        return std::unexpected(std::move(e.on(where.redacted())));
+    }
+    auto found = shard_->pool().find(where, way_);
+    if (!found) return std::unexpected(std::move(found).error());
+    shard_->pool().hold(**found);
+    if (origin_ != nullptr) shard_->pool().drop(*origin_);
+    origin_ = *found;
+    to_ = std::move(where);
+    return {};
+}
+
+std::expected<void, error> running_call::prepare() {
+    if (call_.own != nullptr) {
+        auto way = call_.core->way_for(*call_.own);
+        if (!way) return std::unexpected(std::move(way).error());
+        way_ = *std::move(way);
+    } else if (client_options_->problem) {
+        return std::unexpected(*client_options_->problem);
+    }
+    auto where = url::parse(call_.query.empty() ? call_.address : address_with_query(call_));
+    if (!where) return std::unexpected(std::move(where).error());
+    const credentials& own = options_->authentication;
+    if (own.scheme == auth_scheme::bearer) {
+        authorization_ = "Bearer ";
+        authorization_ += own.password.reveal();
+    } else if (own.scheme == auth_scheme::basic || where->has_user()) {
+        const bool given = own.scheme == auth_scheme::basic;
+        std::string pair = (given ? own.user : where->user()) + ':';
+        pair += given ? own.password.reveal() : std::string_view(where->password());
+        authorization_ = "Basic " + mime::base64_encode(pair);
+        wipe(pair.data(), pair.size());
+    }
+    if (where->has_user()) where->remove_user();
+    return go_to(*std::move(where));
+}
+
+bool running_call::idempotent() const noexcept {
+    return is_idempotent(method_) || options_->retry.not_idempotent ||
+           call_.fields.contains("Idempotency-Key");
+}
+
+bool running_call::can_repeat_body() const noexcept {
+    return !has_body() || call_.body.type() != body::kind::stream || !body_sent_;
+}
+
+/// Whether the server may have sent an answer before it closed its side to the body.
+bool running_call::may_have_answered(const error& e) const noexcept {
+    return has_body() && sent_ != 0 &&
+           (e == std::errc::broken_pipe || e == std::errc::connection_reset);
+}
+
+bool running_call::may_retry() {
+    return retries_ < options_->retry.retries && can_repeat_body() && shard_->budget().take();
+}
+
+running_call::verdict running_call::judge_failure(const error& e) {
+    if (coracle::detail::is_cancellation(e) || now() >= whole_) return verdict::done;
+    const bool reused = connection_ && connection_->reused();
+    const bool gone = e == errc::end_of_stream || e == std::errc::connection_reset ||
+                      e == std::errc::broken_pipe;
+    // The server closed it while the request was under way: one on a new connection tells.
+    if (reused && gone && received_ == 0 && can_repeat_body() && (idempotent() || sent_ == 0)) {
+        return verdict::afresh;
+    }
+    const bool safe = e.safe_to_retry() && e != errc::limit_exceeded &&
+                      e.code() != std::make_error_code(std::errc::invalid_argument);
+    return safe && may_retry() ? verdict::again : verdict::done;
+}
+
+running_call::verdict running_call::judge_status(const response& r) {
+    const auto code = static_cast<unsigned>(r.status());
+    if (code < 300) return verdict::done;
+    if (wants_redirect(r)) return verdict::redirect;
+    if ((code == 429 || code == 503) && may_retry()) return verdict::again;
+    return verdict::done;
+}
+
+running_call::verdict running_call::judge(const answer& a) {
+    return a ? judge_status(*a) : judge_failure(a.error());
+}
+
+bool running_call::wants_redirect(const response& r) const {
+    if (options_->follow == follow::none) return false;
+    switch (static_cast<unsigned>(r.status())) {
+        case 301:
+        case 302:
+        case 303:
+        case 307:
+        case 308: break;
+        default: return false;
+    }
+    return r.fields().contains(field_id::location);
+}
+
+/// RFC 9110 section 15.4.
+std::expected<void, error> running_call::follow_redirect(const response& r) {
+    if (redirects_ == options_->redirects) {
+        error e = fail(error(errc::limit_exceeded, "redirect"), phase::receive);
+        return std::unexpected(std::move(e.on("client_options.redirects")));
+    }
+    auto next = to_.resolve(r.fields().get(field_id::location));
+    if (!next) return std::unexpected(fail(std::move(next).error(), phase::receive));
+    next->remove_user();
+    const auto code = static_cast<unsigned>(r.status());
+    const bool keeps = options_->follow == follow::same_method || code == 307 || code == 308;
+    const bool to_get = options_->follow == follow::first_only ||
+                        (!keeps && (code == 303 || method_ == "POST"));
+    if (to_get && method_ != "HEAD") {
+        method_ = "GET";
+        body_dropped_ = true;
+    }
+    if (!to_.same_origin(*next)) {
+        left_origin_ = true;
+        authorization_.clear();
+    }
+    if (!can_repeat_body()) {
+        return std::unexpected(
+            fail(error(std::errc::operation_not_permitted, "redirect"), phase::send));
+    }
+    ++redirects_;
+    ++shard_->counts.redirects;
+    fresh_ = false;
+    attempts_ = 0;
+    times_ = {};
+    return go_to(*std::move(next));
+}
+
+duration running_call::retry_delay(const answer& a) {
+    const retry_options& o = options_->retry;
+    duration d = o.delay;
+    for (unsigned i = 1; i < retries_ && d < o.longest_delay; ++i) d *= 2;
+    if (d > o.longest_delay) d = o.longest_delay;
+    // A random part of the second half is taken off, so that clients do not come back together.
+    const auto half = static_cast<std::uint64_t>(d.count() / 2);
+    if (half != 0) d -= duration(static_cast<duration::rep>(shard_->owner().random() % half));
+    if (!a) return d;
+    const std::string_view after = a->fields().get("Retry-After");
+    if (after.empty()) return d;
+    std::int64_t seconds = 0;
+    const auto [end, failure] =
+        std::from_chars(after.data(), after.data() + after.size(), seconds);
+    if (failure != std::errc() || end != after.data() + after.size()) {
+        const auto date = parse_http_date(after);
+        if (!date) return d;
+        seconds = *date - shard_->owner().unix_time();
+    }
+    if (seconds <= 0) return d;
+    return seconds > 1'000'000 ? duration::max() : duration(std::chrono::seconds(seconds));
+}
+
+task<void> running_call::drop_answer(answer& a) {
+    auto* const rest = static_cast<incoming*>(a->extension());
+    if (rest == nullptr || !rest->ends_within(drained)) co_return;
+    for (;;) {
+        auto reading = a->read();
+        auto piece = co_await as_result(reading);
+        if (!piece || piece->empty()) co_return;
+    }
+}
+
+task<std::expected<void, error>> running_call::before_next(verdict v, answer& a) {
+    if (v == verdict::redirect) {
+        auto went = follow_redirect(*a);
+        if (!went) co_return went;
+        co_await drop_answer(a);
+        connection_.close(true);
+        co_return went;
+    }
+    connection_.close(true);
+    if (v == verdict::afresh) {
+        fresh_ = true;
+        co_return std::expected<void, error>();
+    }
+    ++retries_;
+    ++shard_->counts.retries;
+    const duration delay = retry_delay(a);
+    if (delay > options_->retry.longest_delay || now() + delay >= whole_) {
+        // Nobody would wait for it: the answer that there is has to do.
+        co_return std::unexpected(a ? error() : std::move(a).error());
+    }
+    if (a) co_await drop_answer(a);
+    if (delay > duration::zero()) {
+        auto sleeping = sleep_for(delay);
+        auto slept = co_await as_result(sleeping);
+        if (!slept) co_return std::unexpected(std::move(slept).error());
+    }
+    co_return std::expected<void, error>();
+}
+
+answer running_call::complete(answer a) {
+    if (!a) ++shard_->counts.failed;
+    return a;
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "http/client/incoming.hpp"
+#include "http/client/request_head.hpp"
+
+#include <string>
+
+namespace coracle::http::detail {
+
+using answer = std::expected<response, error>;
+
+/// One call from its start to the head of the answer that the caller gets: its attempts and the
+/// redirects that it follows. Lives in the frame of `run_call`.
+class running_call {
+public:
+    running_call(client_shard& s, call_state& c);
+    ~running_call();
+    running_call(const running_call&) = delete;
+    running_call& operator=(const running_call&) = delete;
+
+    /// Finds out where it goes.
+    std::expected<void, error> prepare();
+    /// Sends the request once, and waits for the head of its answer.
+    task<answer> attempt();
+
+    /// `afresh`: at once, on a new connection, for the one that waited was stale.
+    enum class verdict : std::uint8_t { done, again, afresh, redirect, authenticate };
+    verdict judge(const answer& a);
+    /// What has to happen before the next attempt; gives why there is none.
+    task<std::expected<void, error>> before_next(verdict v, answer& a);
+    answer complete(answer a);
+
+private:
+    // running_call.cpp: where the request goes.
+    std::expected<void, error> go_to(url where);
+    bool is_safe_protocol(std::string_view scheme) const noexcept;
+    std::expected<void, error> follow_redirect(const response& r);
+    bool wants_redirect(const response& r) const;
+    verdict judge_failure(const error& e);
+    verdict judge_status(const response& r);
+    bool may_retry();
+    bool idempotent() const noexcept;
+    bool can_repeat_body() const noexcept;
+    duration retry_delay(const answer& a);
+    task<void> drop_answer(answer& a);
+    http::method call_method() const noexcept;
+    bool may_have_answered(const error& e) const noexcept;
+
+    // connecting.cpp
+    task<std::expected<lease, error>> get_connection();
+    task<std::expected<void, error>> wait_for_room(lease& granted);
+    task<std::expected<lease, error>> open_connection();
+    task<std::expected<std::unique_ptr<net::byte_stream>, error>>
+    connect_to_peer(const tls::stream** secured);
+
+    // sending.cpp
+    bool has_body() const noexcept;
+    bool asks_before_body() const noexcept;
+    bool send_at_once(buffer& out);
+    task<std::expected<void, error>> send_request(buffer out);
+    task<std::expected<void, error>> send_head_and_body(buffer& out);
+    task<std::expected<void, error>> send_pieces(std::span<slice> pieces, bool more);
+    task<std::expected<void, error>> send_bytes(std::string_view head, std::string_view bytes);
+    task<std::expected<void, error>> send_file_body();
+    task<std::expected<void, error>> send_stream_body();
+    void compose(buffer& out);
+    bool tell_sent(std::uint64_t bytes);
+    friend class request_body_writer;
+
+    // receiving.cpp
+    task<std::expected<bool, error>> wait_for_continue();
+    enum class head_state : std::uint8_t { partial, interim, final };
+    std::expected<head_state, error> look_at_head();
+    net::receive more_of_head();
+    error head_failure(error e);
+    response make_response();
+    body_rules rules() const noexcept;
+    answer_info take_info();
+
+    error fail(error e, phase where) const;
+    error out_of_time(phase where) const;
+    time_point now() const noexcept { return shard_->owner().now(); }
+    duration since_start() const noexcept { return now() - started_; }
+
+    shard_use shard_;
+    call_state& call_;
+    std::shared_ptr<const prepared_options> client_options_;
+    const client_options* options_;
+    std::shared_ptr<const transport> way_;
+    std::unique_ptr<error> way_problem_;
+
+    url to_;
+    origin* origin_ = nullptr;
+    std::string_view method_;
+    coracle::detail::context* who_ = nullptr;
+    waiting_limit limit_;
+    time_point started_;
+    time_point whole_ = time_point::max();
+
+    lease connection_;
+    bool fresh_ = false;         ///< no connection that was used before
+    bool body_dropped_ = false;  ///< a redirect made it a GET
+    bool body_sent_ = false;     ///< one that cannot be repeated was begun
+    bool left_origin_ = false;   ///< a redirect led to another one
+    bool body_whole_ = true;     ///< the request was sent to its end
+    bool rest_has_body_ = false; ///< what is left to send is head and body
+    unsigned attempts_ = 0;
+    unsigned retries_ = 0;
+    unsigned redirects_ = 0;
+    unsigned interim_ = 0;
+    std::uint64_t sent_ = 0;
+    std::uint64_t body_bytes_ = 0;
+    std::uint64_t received_ = 0;
+    time_point sending_since_{};
+    std::size_t head_size_ = 0;
+    std::string authorization_;
+    call_timings times_;
+};
+
+}  // namespace coracle::http::detail

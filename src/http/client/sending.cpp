@@ -1,0 +1,254 @@
+// How a request is written: its head and its body.
+
+#include "http/client/running_call.hpp"
+
+#include "http/h1/head_writer.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+
+namespace coracle::http::detail {
+namespace {
+
+/// Bodies that are copied behind the head, so that both leave in one piece.
+constexpr std::size_t copied_body = 4096;
+/// Bytes of a body that are handed over at once.
+constexpr std::size_t body_step = 1024 * 1024;
+
+}  // namespace
+
+/// Writes the body of a request that is made while it is sent.
+class request_body_writer final : public body_writer {
+public:
+    request_body_writer(running_call& call, std::string_view head, bool chunked) noexcept
+        : call_(call), head_(head), chunked_(chunked) {}
+
+    task<std::expected<void, error>> finish() {
+        if (!chunked_) co_return co_await send_head();
+        char end[h1::body_end_size];
+        static_cast<void>(h1::write_body_end(end));
+        slice pieces[] = {head_, std::string_view(end, sizeof end)};
+        head_ = {};
+        co_return co_await call_.send_pieces(pieces, false);
+    }
+    std::uint64_t written() const noexcept { return written_; }
+    const std::unique_ptr<error>& problem() const noexcept { return problem_; }
+
+protected:
+    task<std::expected<void, error>> write_piece(std::string_view piece) override {
+        if (piece.empty()) co_return std::expected<void, error>();
+        char size[h1::chunk_header_size];
+        const char* const size_end = chunked_ ? h1::write_chunk_header(size, piece.size()) : size;
+        slice pieces[] = {head_, std::string_view(size, size_end), piece,
+                          std::string_view(chunked_ ? "\r\n" : "")};
+        head_ = {};
+        written_ += piece.size();
+        auto sent = co_await call_.send_pieces(pieces, false);
+        if (!sent) {
+            problem_ = std::make_unique<error>(sent.error());
+            co_return sent;
+        }
+        if (!call_.tell_sent(piece.size())) {
+            co_return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
+        }
+        co_return sent;
+    }
+    task<std::expected<void, error>> send_head() override {
+        if (head_.empty()) co_return std::expected<void, error>();
+        slice pieces[] = {head_};
+        head_ = {};
+        co_return co_await call_.send_pieces(pieces, false);
+    }
+
+private:
+    running_call& call_;
+    std::string_view head_;
+    bool chunked_;
+    std::uint64_t written_ = 0;
+    std::unique_ptr<error> problem_;
+};
+
+bool running_call::tell_sent(std::uint64_t bytes) {
+    body_bytes_ += bytes;
+    if (!call_.tell) return true;
+    progress p;
+    p.sent = body_bytes_;
+    p.to_send = call_.body.size();
+    return call_.tell(p);
+}
+
+void running_call::compose(buffer& out) {
+    head_extras extras;
+    extras.whole_url = origin_->forwards();
+    extras.without_credentials = left_origin_;
+    extras.without_body = !has_body();
+    extras.upgrades = call_.fields.contains(field_id::upgrade);
+    extras.authorization = authorization_;
+    std::string cookies;
+    if (options_->cookies) {
+        cookies = call_.core->jar().cookies_for(to_, shard_->owner().unix_time());
+        extras.cookies = cookies;
+    }
+    secret proxy;
+    if (extras.whole_url && origin_->proxy()->has_credentials()) {
+        proxy = origin_->proxy()->basic_authorization();
+        extras.proxy_authorization = proxy.reveal();
+    }
+    const auto size = has_body() ? call_.body.size() : std::optional<std::uint64_t>(0);
+    extras.expect_continue = asks_before_body();
+    write_request_head(out, method_, to_, call_, *options_, extras, has_body(), size);
+}
+
+task<std::expected<void, error>> running_call::send_pieces(std::span<slice> pieces, bool more) {
+    std::uint64_t all = 0;
+    for (const slice& s : pieces) all += s.size;
+    if (options_->rate_limit != 0) {
+        if (sending_since_ == time_point()) sending_since_ = now();
+        const double due =
+            static_cast<double>(sent_ + all) / static_cast<double>(options_->rate_limit);
+        const auto wanted = std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
+        const duration ahead = wanted - (now() - sending_since_);
+        if (ahead > std::chrono::milliseconds(1)) {
+            limit_.begin(*who_, duration::zero(), whole_);
+            auto sleeping = sleep_for(ahead);
+            auto slept = co_await as_result(sleeping);
+            if (!slept && limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
+            if (!slept) co_return std::unexpected(std::move(slept).error());
+        }
+    }
+    limit_.begin(*who_, options_->idle_timeout, whole_);
+    net::send sending = connection_->stream().send(pieces, more);
+    auto sent = co_await as_result(sending);
+    limit_.end();
+    sent_ += static_cast<std::uint64_t>(sending.progress());
+    if (sent) co_return std::expected<void, error>();
+    if (limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
+    co_return std::unexpected(fail(std::move(sent).error(), phase::send));
+}
+
+task<std::expected<void, error>> running_call::send_bytes(std::string_view head,
+                                                          std::string_view bytes) {
+    do {
+        const std::string_view step = bytes.substr(0, body_step);
+        bytes.remove_prefix(step.size());
+        slice pieces[] = {head, step};
+        head = {};
+        auto sent = co_await send_pieces(pieces, !bytes.empty());
+        if (!sent) co_return sent;
+        if (!tell_sent(step.size())) {
+            co_return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
+        }
+    } while (!bytes.empty());
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> running_call::send_file_body() {
+    const file_range& file = call_.body.file_part();
+    std::uint64_t at = 0;
+    while (at != file.size()) {
+        const std::uint64_t step = std::min<std::uint64_t>(file.size() - at, body_step);
+        limit_.begin(*who_, options_->idle_timeout, whole_);
+        net::send_file sending =
+            connection_->stream().send_file(file.fd(), file.offset() + at, step);
+        auto sent = co_await as_result(sending);
+        limit_.end();
+        sent_ += static_cast<std::uint64_t>(sending.progress());
+        if (!sent) {
+            if (limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
+            co_return std::unexpected(fail(std::move(sent).error(), phase::send));
+        }
+        at += step;
+        if (!tell_sent(step)) {
+            co_return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
+        }
+    }
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> running_call::send_head_and_body(buffer& out) {
+    body_bytes_ = 0;
+    if (!has_body()) {
+        slice head(out.view());
+        co_return co_await send_pieces({&head, 1}, false);
+    }
+    switch (call_.body.type()) {
+        case body::kind::file: {
+            slice head(out.view());
+            auto sent = co_await send_pieces({&head, 1}, call_.body.file_part().size() != 0);
+            if (!sent) co_return sent;
+            co_return co_await send_file_body();
+        }
+        case body::kind::stream: break;
+        default: co_return co_await send_bytes(out.view(), call_.body.bytes());
+    }
+    body_sent_ = true;
+    const auto size = call_.body.size();
+    request_body_writer writer(*this, out.view(), !size);
+    auto work = call_.body.stream_part()(writer);
+    auto written = co_await as_result(std::move(work));
+    if (!written) {
+        // What the peer did to the connection says more than what the function made of it.
+        if (writer.problem() != nullptr) co_return std::unexpected(*writer.problem());
+        co_return std::unexpected(std::move(written).error());
+    }
+    if (size && writer.written() != *size) {
+        error e = fail(error(std::errc::invalid_argument, "body"), phase::send);
+        co_return std::unexpected(std::move(e));
+    }
+    co_return co_await writer.finish();
+}
+
+bool running_call::has_body() const noexcept {
+    return call_.has_body && !body_dropped_;
+}
+
+bool running_call::asks_before_body() const noexcept {
+    if (!has_body() || options_->expect_continue_above == 0) return false;
+    const auto size = call_.body.size();
+    return !size || *size > options_->expect_continue_above;
+}
+
+/// Most requests are small and fit into the socket: that takes no coroutine.
+bool running_call::send_at_once(buffer& out) {
+    if (options_->rate_limit != 0 || asks_before_body()) return false;
+    std::size_t body_size = 0;
+    if (has_body()) {
+        if (!call_.body.in_memory() || call_.body.bytes().size() > copied_body) return false;
+        body_size = call_.body.bytes().size();
+        out.append(call_.body.bytes());
+    }
+    const std::size_t size = out.size();
+    const std::int64_t n = connection_->stream().try_send(out.view());
+    if (n > 0) {
+        sent_ += static_cast<std::uint64_t>(n);
+        out.consume(static_cast<std::size_t>(n));
+    }
+    if (n != static_cast<std::int64_t>(size)) {
+        // What is wrong is said by the operation, which sends the rest.
+        rest_has_body_ = true;
+        return false;
+    }
+    body_bytes_ = 0;
+    return !call_.tell || tell_sent(body_size);
+}
+
+task<std::expected<void, error>> running_call::send_request(buffer out) {
+    if (rest_has_body_) {
+        slice rest(out.view());
+        auto sent = co_await send_pieces({&rest, 1}, false);
+        if (sent && call_.tell && has_body()) tell_sent(call_.body.bytes().size());
+        co_return sent;
+    }
+    if (asks_before_body()) {
+        slice head(out.view());
+        auto sent = co_await send_pieces({&head, 1}, false);
+        if (!sent) co_return sent;
+        auto goes_on = co_await wait_for_continue();
+        if (!goes_on) co_return std::unexpected(std::move(goes_on).error());
+        body_whole_ = *goes_on;
+        if (!*goes_on) co_return std::expected<void, error>();
+        out.clear();
+    }
+    co_return co_await send_head_and_body(out);
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,86 @@
+#include "http/client/transport.hpp"
+
+#include <utility>
+
+namespace coracle::http::detail {
+namespace {
+
+bool same_files(const certificate_options& a, const certificate_options& b) noexcept {
+    return a.certificate == b.certificate && a.certificate_type == b.certificate_type &&
+           a.key == b.key && a.key_type == b.key_type && a.key_password == b.key_password &&
+           a.authorities == b.authorities && a.authority_folder == b.authority_folder;
+}
+
+std::shared_ptr<tls::client_context> make_tls(const client_options& o,
+                                              const certificate_options& files) {
+    tls::client_options t;
+    t.insecure = o.insecure;
+    t.handshake_limit = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
+    t.protocols = {"http/1.1"};
+    t.identity.certificate = files.certificate;
+    t.identity.key = files.key;
+    t.identity.password = files.key_password;
+    t.authorities = files.authorities;
+    t.system_authorities = files.authorities.empty() && files.authority_folder.empty();
+    return std::make_shared<tls::client_context>(std::move(t));
+}
+
+}  // namespace
+
+bool transport::same(const client_options& a, const client_options& b) noexcept {
+    return a.insecure == b.insecure && a.engine == b.engine && a.tls_timeout == b.tls_timeout &&
+           same_files(a.certificates, b.certificates) && a.proxy == b.proxy &&
+           a.no_proxy == b.no_proxy && a.proxy_from_environment == b.proxy_from_environment &&
+           a.proxy_authentication.user == b.proxy_authentication.user &&
+           a.proxy_authentication.password == b.proxy_authentication.password &&
+           same_files(a.proxy_certificates, b.proxy_certificates) &&
+           a.unix_socket == b.unix_socket && a.resolve == b.resolve &&
+           a.interface_name == b.interface_name && a.family == b.family;
+}
+
+std::expected<std::shared_ptr<const transport>, error>
+transport::make(const client_options& o, const connect::proxy_environment& environment) {
+    const std::shared_ptr<transport> t(new transport);
+    t->options_ = o;
+    connect::overrides known;
+    for (const std::string& entry : o.resolve) {
+        auto added = known.add(entry);
+        if (!added) return std::unexpected(std::move(added).error());
+    }
+    if (!known.empty()) t->connecting_.resolve(std::move(known));
+    t->connecting_.only(o.family).unix_socket(o.unix_socket).interface_name(o.interface_name);
+    t->connecting_.limit(duration::max());
+    if (!o.proxy.empty()) {
+        auto p = connect::proxy::parse(o.proxy);
+        if (!p) return std::unexpected(std::move(p).error());
+        if (!o.proxy_authentication.user.empty()) {
+            p->credentials(o.proxy_authentication.user, o.proxy_authentication.password);
+        }
+        try {
+            if (p->kind() == connect::proxy_kind::https) p->tls(make_tls(o, o.proxy_certificates));
+        } catch (const exception& e) {
+            return std::unexpected(e.error());
+        }
+        t->proxy_ = std::make_shared<const connect::proxy>(*std::move(p));
+    } else if (o.proxy_from_environment) {
+        t->environment_ = &environment;
+    }
+    try {
+        t->tls_ = make_tls(o, o.certificates);
+    } catch (const exception& e) {
+        return std::unexpected(e.error());
+    }
+    return t;
+}
+
+std::expected<std::shared_ptr<const connect::proxy>, error>
+transport::proxy_for(std::string_view scheme, std::string_view host, std::uint16_t port) const {
+    if (!options_.unix_socket.empty() ||
+        connect::bypasses_proxy(options_.no_proxy, host, port)) {
+        return nullptr;
+    }
+    if (environment_ != nullptr) return environment_->find(scheme, host, port);
+    return proxy_;
+}
+
+}  // namespace coracle::http::detail

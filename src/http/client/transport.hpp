@@ -1,0 +1,54 @@
+#pragma once
+
+#include <coracle/connect/connect.hpp>
+#include <coracle/connect/proxy_environment.hpp>
+#include <coracle/http/client_options.hpp>
+#include <coracle/tls/context.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::http::detail {
+
+/// How connections are made: which of them may stand in for each other. Made of the options that
+/// have a say in it; immutable, and shared by all threads.
+class transport {
+public:
+    /// Reads certificates where it needs them. Fails as `tls::client_context` and
+    /// `connect::proxy::parse` do.
+    static std::expected<std::shared_ptr<const transport>, error>
+    make(const client_options& o, const connect::proxy_environment& environment);
+
+    /// Whether connections made with `a` may be used for `b`.
+    static bool same(const client_options& a, const client_options& b) noexcept;
+
+    /// The proxy for this host; null: none.
+    std::expected<std::shared_ptr<const connect::proxy>, error>
+    proxy_for(std::string_view scheme, std::string_view host, std::uint16_t port) const;
+    tls::client_context& tls() const noexcept { return *tls_; }
+    /// For any host, without a proxy and without limits.
+    const connect::options& connecting() const noexcept { return connecting_; }
+    const client_options& options() const noexcept { return options_; }
+
+private:
+    transport() = default;
+
+    client_options options_;
+    connect::options connecting_;
+    std::shared_ptr<const connect::proxy> proxy_;
+    const connect::proxy_environment* environment_ = nullptr;  ///< the client's; null: not asked
+    std::shared_ptr<tls::client_context> tls_;
+};
+
+/// Options with the transport that they come to.
+struct prepared_options {
+    client_options values;
+    std::shared_ptr<const transport> way;
+    std::optional<error> problem;  ///< why there is no `way`
+};
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,85 @@
+// What a client reads of an answer.
+
+#include "http/body/save_pieces.hpp"
+
+#include <coracle/http/response.hpp>
+
+namespace coracle::http {
+namespace {
+
+task<std::expected<std::string, error>> read_all(received_body* from, std::size_t limit) {
+    std::string all;
+    if (const auto size = from->length(); size && *size <= limit) all.reserve(*size);
+    for (;;) {
+        auto reading = from->read();
+        auto piece = co_await as_result(reading);
+        if (!piece) co_return std::unexpected(std::move(piece).error());
+        if (piece->empty()) co_return std::move(all);
+        if (piece->size() > limit - all.size()) {
+            error e(errc::limit_exceeded, "body", phase::receive);
+            from->refuse(e.code());
+            co_return std::unexpected(std::move(e.on("client_options.body_limit")));
+        }
+        all += *piece;
+    }
+}
+
+task<std::expected<std::vector<std::byte>, error>> read_bytes(response* from) {
+    auto reading = from->text();
+    auto text = co_await as_result(reading);
+    if (!text) co_return std::unexpected(std::move(text).error());
+    const auto* const first = reinterpret_cast<const std::byte*>(text->data());
+    co_return std::vector<std::byte>(first, first + text->size());
+}
+
+task<std::expected<std::uint64_t, error>> save_answer(response* from, std::string path) {
+    const auto read = [from] { return from->read(); };
+    auto to = detail::destination::at(path, net::if_exists::replace);
+    auto saved = co_await detail::save_pieces(read, std::move(to));
+    if (!saved) co_return std::unexpected(std::move(saved).error());
+    co_return saved->size;
+}
+
+}  // namespace
+
+operation<std::string_view> response::read() {
+    received_body* const from = extension_ == nullptr ? nullptr : extension_->received();
+    if (from == nullptr) return std::expected<std::string_view, error>(std::string_view());
+    return from->read();
+}
+
+operation<std::string> response::text(std::size_t limit) {
+    received_body* const from = extension_ == nullptr ? nullptr : extension_->received();
+    if (from == nullptr || from->ended()) return std::expected<std::string, error>(std::string());
+    const std::string_view* const rest = extension_->rest();
+    if (rest == nullptr || rest->size() > limit) return read_all(from, limit);
+    std::expected<std::string, error> all(std::in_place, *rest);
+    // It has been read: the body is over.
+    extension_->take_rest();
+    return all;
+}
+
+operation<std::string> response::text() {
+    return text(extension_ == nullptr ? received_body::default_limit : extension_->body_limit());
+}
+
+operation<std::vector<std::byte>> response::bytes() {
+    return read_bytes(this);
+}
+
+operation<std::uint64_t> response::save_to(std::string path) {
+    return save_answer(this, std::move(path));
+}
+
+std::optional<std::uint64_t> response::length() const noexcept {
+    received_body* const from = extension_ == nullptr ? nullptr : extension_->received();
+    return from == nullptr ? std::optional<std::uint64_t>(0) : from->length();
+}
+
+const fields& response::trailers() const noexcept {
+    static const http::fields none;
+    received_body* const from = extension_ == nullptr ? nullptr : extension_->received();
+    return from == nullptr ? none : from->trailers();
+}
+
+}  // namespace coracle::http
