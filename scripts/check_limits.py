@@ -72,6 +72,9 @@ EXTRA = {
     "connect::options::resolution_delay": ("include/coracle/connect/connect.hpp", "default_resolution_delay"),
     "connect::options::limit": ("include/coracle/connect/connect.hpp", "default_limit"),
     "connect::options::addresses": ("include/coracle/connect/connect.hpp", "default_addresses"),
+    "connect::proxy::most_head_bytes": ("include/coracle/connect/proxy.hpp", "most_head_bytes"),
+    "connect::proxy::most_head_lines": ("include/coracle/connect/proxy.hpp", "most_head_lines"),
+    "connect::proxy::most_interim": ("include/coracle/connect/proxy.hpp", "most_interim"),
 }
 MILLISECONDS = {"milliseconds": 1, "seconds": 1000, "minutes": 60_000, "hours": 3_600_000}
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "B/s": 1}

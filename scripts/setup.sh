@@ -45,6 +45,9 @@ libuv1-dev
 nlohmann-json3-dev
 openssl openssl
 testssl.sh testssl
+tinyproxy tinyproxy
+microsocks microsocks
+dante-server danted
 '
 # Their absence costs some checks only (another compiler, sanitizers, fuzzing, formatting).
 llvm_packages='

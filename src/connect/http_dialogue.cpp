@@ -162,7 +162,10 @@ void http_dialogue::head_came() {
 
 void http_dialogue::refused() {
     std::string detail = status_text_;
-    if (status_code_ != 407) return refuse(proxy_errc::refused, std::move(detail));
+    // tinyproxy answers a wrong password with 401.
+    if (status_code_ != 407 && status_code_ != 401) {
+        return refuse(proxy_errc::refused, std::move(detail));
+    }
     if (!schemes_.empty()) detail += "; it takes " + schemes_;
     refuse(has_credentials_ ? proxy_errc::credentials_refused : proxy_errc::credentials_wanted,
            std::move(detail));

@@ -32,7 +32,7 @@ std::string_view to_string(proxy_kind k) noexcept;
 /// speak its protocol is `coracle::errc::protocol_error`.
 enum class proxy_errc {
     refused = 1,            ///< a status other than 2xx; the error's subject has it
-    credentials_wanted,     ///< 407, or no method without a password
+    credentials_wanted,     ///< 407 or 401, or no method without a password
     credentials_refused,    ///< what we gave does not open the door
     general_failure,        ///< SOCKS5 reply 1, SOCKS4 reply 91
     not_allowed,            ///< SOCKS5 reply 2

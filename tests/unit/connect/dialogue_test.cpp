@@ -139,6 +139,9 @@ TEST(http_dialogue, says_which_credentials_are_wanted) {
     EXPECT_EQ(e.detail, "407 Proxy Authentication Required; it takes Basic, Digest, Negotiate");
     e = answered(with_password(proxy_kind::http), answer);
     EXPECT_EQ(e.code, proxy_errc::credentials_refused);
+    e = answered(with_password(proxy_kind::http), "HTTP/1.0 401 Unauthorized\r\n\r\n");
+    EXPECT_EQ(e.code, proxy_errc::credentials_refused);
+    EXPECT_EQ(e.detail, "401 Unauthorized");
 }
 
 TEST(http_dialogue, refuses_what_is_no_answer_of_http) {
