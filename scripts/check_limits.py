@@ -71,6 +71,9 @@ EXTRA = {
     "connect::options::resolution_delay": ("include/coracle/connect/connect.hpp", "default_resolution_delay"),
     "connect::options::limit": ("include/coracle/connect/connect.hpp", "default_limit"),
     "connect::options::addresses": ("include/coracle/connect/connect.hpp", "default_addresses"),
+    "scripted_peer_options::kept": ("include/coracle/testing/scripted_peer.hpp", "kept"),
+    "scripted_peer_options::connections": ("include/coracle/testing/scripted_peer.hpp", "connections"),
+    "scripted_peer_options::limit": ("include/coracle/testing/scripted_peer.hpp", "limit"),
 }
 MILLISECONDS = {"milliseconds": 1, "seconds": 1000, "minutes": 60_000, "hours": 3_600_000}
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "B/s": 1}
