@@ -75,6 +75,9 @@ EXTRA = {
     "connect::proxy::most_head_bytes": ("include/coracle/connect/proxy.hpp", "most_head_bytes"),
     "connect::proxy::most_head_lines": ("include/coracle/connect/proxy.hpp", "most_head_lines"),
     "connect::proxy::most_interim": ("include/coracle/connect/proxy.hpp", "most_interim"),
+    "scripted_peer_options::kept": ("include/coracle/testing/scripted_peer.hpp", "kept"),
+    "scripted_peer_options::connections": ("include/coracle/testing/scripted_peer.hpp", "connections"),
+    "scripted_peer_options::limit": ("include/coracle/testing/scripted_peer.hpp", "limit"),
 }
 MILLISECONDS = {"milliseconds": 1, "seconds": 1000, "minutes": 60_000, "hours": 3_600_000}
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "B/s": 1}
