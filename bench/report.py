@@ -246,8 +246,8 @@ def tables(results):
             out += [f"### {results['labels'][name]}\n", twin_table(rows_of(load))]
     if results.get("cost"):
         out += ["## Instructions and system calls\n",
-                "What CI holds one keep-alive request of `hello` to (`tests/cost/baseline.json`, "
-                "checked by `scripts/check_cost.py`).\n",
+                "What CI holds one keep-alive request of `hello`, and one of the client, to "
+                "(`tests/cost/baseline.json`, checked by `scripts/check_cost.py`).\n",
                 table(["count", "value"],
                       [[name, f"{value:,}"] for name, value in flat(results["cost"])])]
     if results["skipped"]:
