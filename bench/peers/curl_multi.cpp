@@ -2,10 +2,7 @@
 // connection cache that holds them all, on epoll (curl_multi_socket_action) or on libcurl's own
 // poll (curl_multi_perform), which is the cheaper one for few connections.
 //
-//   curl_multi URL COUNT CONCURRENCY [epoll|poll [CAFILE [full|resumed]]]
-//
-// With `full` or `resumed` each call has a connection of its own, and its TLS handshake is a full
-// one or takes up the session of the one before.
+//   curl_multi URL COUNT CONCURRENCY [epoll|poll [CAFILE]]
 
 #include "../support/sockets.hpp"
 #include "../support/spent.hpp"
@@ -26,7 +23,6 @@ struct arguments {
     bench::calls_wanted calls;
     bool own_poll = false;
     const char* authorities = nullptr;
-    std::string_view handshakes = {};
 };
 
 std::size_t drop(char*, std::size_t, std::size_t size, void*) {
@@ -81,11 +77,6 @@ private:
         curl_easy_setopt(easy, CURLOPT_PROXY, "");  // else it reads the environment for each call
         if (wanted_.authorities != nullptr) {
             curl_easy_setopt(easy, CURLOPT_CAINFO, wanted_.authorities);
-        }
-        if (!wanted_.handshakes.empty()) {
-            curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-            curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE,
-                             wanted_.handshakes == "resumed" ? 1L : 0L);
         }
         return easy;
     }
@@ -184,10 +175,9 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    arguments wanted{bench::read_calls_wanted(argc, argv, " [epoll|poll [CAFILE [full|resumed]]]")};
+    arguments wanted{bench::read_calls_wanted(argc, argv, " [epoll|poll [CAFILE]]")};
     wanted.own_poll = argc > 4 && std::string_view(argv[4]) == "poll";
     if (argc > 5) wanted.authorities = argv[5];
-    if (argc > 6) wanted.handshakes = argv[6];
     bench::raise_descriptor_limit();
     curl_global_init(CURL_GLOBAL_DEFAULT);
     std::size_t ok = 0;

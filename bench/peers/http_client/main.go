@@ -1,9 +1,8 @@
 // Go's net/http as a client, with a Transport that keeps all connections, on one core:
 //
-//	http_client URL COUNT CONCURRENCY [CAFILE [full|resumed]]
+//	http_client URL COUNT CONCURRENCY [CAFILE]
 //
-// With `full` or `resumed` each call has a connection of its own, and its TLS handshake is a full one
-// or takes up a session. It ends with the same line as bench/support/spent.hpp.
+// It ends with the same line as bench/support/spent.hpp.
 package main
 
 import (
@@ -49,7 +48,7 @@ func transport(concurrency int) *http.Transport {
 		MaxConnsPerHost:     connections,
 		DisableCompression:  true,
 		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{},
-		TLSClientConfig:     &tls.Config{},
+		TLSClientConfig:     &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(0)},
 	}
 	if path := argument(4); path != "" {
 		text, err := os.ReadFile(path)
@@ -58,10 +57,6 @@ func transport(concurrency int) *http.Transport {
 		}
 		made.TLSClientConfig.RootCAs = x509.NewCertPool()
 		made.TLSClientConfig.RootCAs.AppendCertsFromPEM(text)
-	}
-	made.DisableKeepAlives = argument(5) != ""
-	if argument(5) == "resumed" {
-		made.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	}
 	return made
 }
@@ -80,11 +75,11 @@ func main() {
 	count, _ := strconv.Atoi(argument(2))
 	concurrency, _ := strconv.Atoi(argument(3))
 	if count <= 0 || concurrency <= 0 {
-		fail("usage: http_client URL COUNT CONCURRENCY [CAFILE [full|resumed]]")
+		fail("usage: http_client URL COUNT CONCURRENCY [CAFILE]")
 	}
 	runtime.GOMAXPROCS(1)
 	client := &http.Client{Transport: transport(concurrency)}
-	var started, ok, errors atomic.Int64
+	var started, ok, otherwise atomic.Int64
 	var all sync.WaitGroup
 	for i := 0; i < smaller(count, concurrency); i++ {
 		all.Add(1)
@@ -94,7 +89,7 @@ func main() {
 				if get(client, argument(1)) {
 					ok.Add(1)
 				} else {
-					errors.Add(1)
+					otherwise.Add(1)
 				}
 			}
 		}()
@@ -105,8 +100,8 @@ func main() {
 	each := func(t syscall.Timeval) float64 {
 		return (float64(t.Sec)*1e6 + float64(t.Usec)) / float64(count)
 	}
-	fmt.Printf("%d of %d ended with 200, %d with an error, user %.3f us, system %.3f us, "+
-		"peak %d KiB\n", ok.Load(), count, errors.Load(), each(used.Utime), each(used.Stime),
+	fmt.Printf("%d of %d ended with 200, %d otherwise, user %.3f us, system %.3f us, "+
+		"peak %d KiB\n", ok.Load(), count, otherwise.Load(), each(used.Utime), each(used.Stime),
 		used.Maxrss)
 	if ok.Load() != int64(count) {
 		os.Exit(1)
