@@ -279,8 +279,6 @@ class Bench:
                 self.progress.skip("growth of memory", error)
 
     def run(self):
-        if self.launcher is None:
-            return
         self.make_file()
         open(self.log_of_handshakes, "w", encoding="ascii").close()
         for load in self.options.loads:
@@ -310,6 +308,8 @@ def main():
     if measure.find_nginx() is None:
         raise SystemExit("nginx is not installed (Debian: nginx-light)")
     arguments.take_two_cores(measure.SERVER_CORE)  # where it only waits, beside the server
+    if measure.program("run_accounted", options.bin) is None:
+        raise SystemExit("run_accounted is not built: make bench builds it")
     bench = Bench(options)
     bench.run()
     text = client_report.page(bench)
