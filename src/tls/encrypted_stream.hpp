@@ -7,6 +7,13 @@
 
 namespace coracle::tls::detail {
 
+/// Results below this one are a `tls::errc`; above it, errnos.
+constexpr std::int64_t first_tls_result = -4096;
+
+constexpr std::int64_t result_of(errc e) noexcept {
+    return first_tls_result - static_cast<std::int64_t>(e);
+}
+
 /// TLS by OpenSSL. Received records go through `in_` into OpenSSL, which decrypts into the buffer
 /// of whoever reads; records to send go straight into the stream beneath, and only what that does
 /// not take at once waits in `out_`.
@@ -49,7 +56,6 @@ public:
     /// more.
     int give(char* to, std::size_t size) noexcept;
     int take(const char* from, std::size_t size) noexcept;
-    bool input_empty() const noexcept { return in_.empty(); }
 
 private:
     struct lower_receive : receive_operation {
@@ -68,6 +74,7 @@ private:
     bool advance_read() noexcept;
     bool decrypt() noexcept;
     std::int64_t read_failure() noexcept;
+    void take_received() noexcept;
     static void received(io_operation& op) noexcept;
 
     // Writing.
@@ -79,11 +86,13 @@ private:
     bool encrypt_slices(send_operation& op) noexcept;
     bool encrypt_file(send_file_operation& op) noexcept;
     bool all_encrypted() const noexcept;
-    void skip_owed() noexcept;
+    std::int64_t bytes_sent() const noexcept;
+    static void advance(send_operation& op, std::size_t n) noexcept;
     std::size_t record_size() noexcept;
     bool may_gather() const noexcept;
     static void sent(io_operation& op) noexcept;
 
+    void send_close_notify() noexcept;
     error handshake_failure();
 
     ssl_ptr ssl_;
@@ -106,7 +115,6 @@ private:
     unsigned key_updates_ = 0;
     unsigned most_key_updates_;
     unsigned records_ = 0;  ///< of this go
-    bool reads_beneath_ = false;
     bool writes_beneath_ = false;
     bool rests_ = false;             ///< the writer lets others have their turn
     bool reader_rests_ = false;      ///< the same
