@@ -4,6 +4,7 @@
 
 #include <coracle/runtime/loop.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -28,9 +29,9 @@ bool encrypted_stream::advance_read() noexcept {
             owner().complete_later(lower_receive_);
             return false;
         }
-        lower_receive_.capacity = reader_->capacity > buffer::default_capacity
-                                      ? reader_->capacity
-                                      : buffer::default_capacity;
+        constexpr std::size_t much = 64 * 1024;
+        lower_receive_.capacity =
+            std::max(reader_->capacity, flows_ ? much : buffer::default_capacity);
         if (!beneath_->start(lower_receive_)) return false;
         take_received();
     }
@@ -41,6 +42,8 @@ bool encrypted_stream::advance_read() noexcept {
 /// What came from beneath, or why nothing more does.
 void encrypted_stream::take_received() noexcept {
     in_ = std::move(lower_receive_.into);
+    // More waits than was taken, most likely: in larger pieces it costs fewer calls.
+    flows_ = lower_receive_.result >= static_cast<std::int64_t>(lower_receive_.capacity);
     // RFC 8446 section 6.1: without close_notify nobody knows whether this is all.
     if (lower_receive_.result == 0) read_end_ = result_of(errc::truncated);
     if (lower_receive_.result < 0) read_end_ = lower_receive_.result;
@@ -73,7 +76,7 @@ bool encrypted_stream::decrypt() noexcept {
     std::size_t total = 0;
     do {
         std::size_t n = 0;
-        ERR_clear_error();
+        forget_failures();
         if (SSL_read_ex(ssl_.get(), op.into.spare(), op.into.spare_size(), &n) != 1) {
             const std::int64_t end = read_failure();
             if (end <= 0) read_end_ = end;
