@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -76,6 +77,11 @@ bool network::contains(const address& a) const noexcept {
     if (bytes.size() != base.size()) bytes = unmapped(bytes);
     return bytes.size() == base.size() && !base.empty() &&
            same_prefix(base.data(), bytes.data(), prefix_);
+}
+
+bool is_in_any(std::span<const network> networks, const address& a) noexcept {
+    return std::any_of(networks.begin(), networks.end(),
+                       [&a](const network& n) { return n.contains(a); });
 }
 
 std::string network::to_string() const {
