@@ -159,18 +159,17 @@ task<> shard::greet(std::unique_ptr<net::socket> s, bool secure, bool by_proxy) 
     tls::server_context* const context = secure ? options_->tls.get() : nullptr;
     const duration limit = secure ? context->options().handshake_limit : options_->timeouts.head;
     greeting g(std::move(s), context, by_proxy);
-    const auto shake = [&g]() -> task<> { co_await g.run(); };
-    const auto in_time = co_await as_result(with_timeout(limit, shake));
+    const auto shake = [&g] { return g.run(); };
+    auto client = co_await as_result(with_timeout(limit, shake));
     --greeting_;
-    if (in_time && g.client()) {
-        begin(*std::move(g.client()));
+    if (client && *client) {
+        begin(**std::move(client));
         co_return;
     }
     room_.set();
     if (draining_) co_return;
-    const error& why = in_time ? g.failure() : in_time.error();
-    // It unwinds in good order when its time is over, and says that it was cancelled.
-    if (why == std::errc::timed_out || coracle::detail::is_cancellation(why))
+    const error& why = client ? client->error() : client.error();
+    if (why == std::errc::timed_out)
         count(&server_counters::tls_timeouts);
     else
         count(why.phase() == phase::proxy ? &server_counters::proxy_failures
