@@ -55,6 +55,14 @@ TEST(network, unix_sockets_are_a_network_of_their_own) {
     EXPECT_FALSE(network::parse("::/0")->contains(*address::parse("unix:/a")));
 }
 
+TEST(network, one_of_several_is_enough) {
+    const std::vector<network> networks = {*network::parse("10.0.0.0/8"), *network::parse("::1")};
+    EXPECT_TRUE(is_in_any(networks, *parse_ip("10.1.2.3")));
+    EXPECT_TRUE(is_in_any(networks, *parse_ip("::1")));
+    EXPECT_FALSE(is_in_any(networks, *parse_ip("192.0.2.1")));
+    EXPECT_FALSE(is_in_any({}, *parse_ip("10.1.2.3")));
+}
+
 TEST(network, what_it_reads_it_writes) {
     for (const char* text : {"10.0.0.0/8", "192.0.2.1", "::1", "2001:db8::/32", "::/0", "unix:"}) {
         EXPECT_EQ(network::parse(text)->to_string(), text);
