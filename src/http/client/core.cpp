@@ -7,8 +7,20 @@
 
 namespace coracle::http::detail {
 
+namespace {
+
+/// As many calls as may wait, and those that are on their way.
+background_options with_room_for(background_options b, const pool_options& p) noexcept {
+    const std::size_t calls = p.waiting + p.connections;
+    if (b.active < calls) b.active = calls;
+    return b;
+}
+
+}  // namespace
+
 client_core::client_core(client_options o, pool_options p, background_options b)
-    : pool_(p), background_options_(b), environment_(connect::proxy_environment::read()) {
+    : pool_(p), background_options_(with_room_for(b, p)),
+      environment_(connect::proxy_environment::read()) {
     set_defaults(std::move(o));
 }
 

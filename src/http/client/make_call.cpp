@@ -13,6 +13,13 @@ task<call_result> run_call(call_state* c) {
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
     ++here->counts.calls;
+    if (c->parts != nullptr) {
+        loop& l = here->owner();
+        auto made = c->parts->make({l.random(), l.random()});
+        c->body = std::move(made.content);
+        c->type = std::move(made.type);
+        c->repeatable = made.again;
+    }
     running_call call(*here, *c);
     auto ready = call.prepare();
     if (!ready) co_return call.complete(std::unexpected(std::move(ready).error()));

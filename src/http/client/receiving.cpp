@@ -154,6 +154,9 @@ response running_call::make_response() {
         rest->tell(std::move(call_.tell), p);
     }
     if (options_->accept_compression && !none) rest->decode(r.fields(), *options_);
+    if (received_body* const body = rest->received(); !body->ended()) {
+        r.set_body(body::relay(*body));
+    }
     r.set_extension(std::move(rest));
     return r;
 }

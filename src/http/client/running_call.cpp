@@ -146,7 +146,8 @@ bool running_call::idempotent() const noexcept {
 }
 
 bool running_call::can_repeat_body() const noexcept {
-    return !has_body() || call_.body.type() != body::kind::stream || !body_sent_;
+    return !has_body() || call_.body.type() != body::kind::stream || !body_sent_ ||
+           call_.repeatable;
 }
 
 /// Whether the server may have sent an answer before it closed its side to the body.
