@@ -111,10 +111,10 @@ bool time_value::read(std::string_view text, duration& value) noexcept {
     const auto r =
         std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
     if (r.ec != std::errc()) return false;
-    std::string_view unit = behind(r.ptr, text);
-    if (unit.empty()) unit = "ms";
+    std::string_view name = behind(r.ptr, text);
+    if (name.empty()) name = unit;
     for (const time_unit& u : time_units) {
-        if (!same(unit, u.name)) continue;
+        if (!same(name, u.name)) continue;
         const double nanoseconds = number * static_cast<double>(u.nanoseconds);
         // 2^63 would be the first that does not fit.
         if (nanoseconds >= 9.2e18) return false;
