@@ -1,9 +1,8 @@
-#include <coracle/http/call.hpp>
-
 #include "http/client/call_state.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/base/percent.hpp>
+#include <coracle/http/call.hpp>
 #include <coracle/net/file.hpp>
 
 namespace coracle::http {
@@ -132,9 +131,8 @@ full_response call::wait() && {
     return own.wait([this] { return full(); });
 }
 
-background_call
-call::start(unique_function<void(std::expected<full_response, error>)> callback,
-            callback_on where) && {
+background_call call::start(unique_function<void(std::expected<full_response, error>)> callback,
+                            callback_on where) && {
     background& own = state_->core->own_loop();
     return own.start([c = std::move(*this)]() mutable { return c.full(); }, std::move(callback),
                      where);

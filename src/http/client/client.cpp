@@ -1,9 +1,8 @@
-#include <coracle/http/client.hpp>
-
 #include "http/client/call_state.hpp"
 #include "http/client/core.hpp"
-
 #include "http/message/token.hpp"
+
+#include <coracle/http/client.hpp>
 
 namespace coracle::http {
 

@@ -94,8 +94,8 @@ task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
     co_return std::expected<void, error>();
 }
 
-task<std::expected<std::unique_ptr<net::byte_stream>, error>>
-running_call::connect_to_peer(const tls::stream** secured) {
+task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::connect_to_peer(
+    const tls::stream** secured) {
     connect::timings parts;
     const duration before = since_start();
     connect::options how = origin_->way().connecting();

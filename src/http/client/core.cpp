@@ -37,8 +37,8 @@ std::shared_ptr<const prepared_options> client_core::prepared() const {
     return prepared_;
 }
 
-std::expected<std::shared_ptr<const transport>, error>
-client_core::way_for(const client_options& o) {
+std::expected<std::shared_ptr<const transport>, error> client_core::way_for(
+    const client_options& o) {
     // Ways that are kept: each may hold connections, certificates and sessions.
     constexpr std::size_t most = 64;
     {

@@ -64,10 +64,10 @@ error incoming::failed(error e) {
     framing_ = h1::body_framing::none;
     there_ = true;
     rest_ = {};
-    return std::move(e.in(phase::receive)
-                         .on(std::string(info_.url.redacted()) + " (" + info_.peer.to_string() +
-                             ")")
-                         .after_bytes(received_));
+    return std::move(
+        e.in(phase::receive)
+            .on(std::string(info_.url.redacted()) + " (" + info_.peer.to_string() + ")")
+            .after_bytes(received_));
 }
 
 void incoming::finish() {
@@ -200,8 +200,8 @@ std::expected<void, error> incoming::count(std::size_t bytes) {
     slow_bytes_ += bytes;
     const duration since = shard_->owner().now() - slow_since_;
     if (since < rules_.low_speed_time) return {};
-    const double rate = static_cast<double>(slow_bytes_) /
-                        std::chrono::duration<double>(since).count();
+    const double rate =
+        static_cast<double>(slow_bytes_) / std::chrono::duration<double>(since).count();
     slow_since_ = shard_->owner().now();
     slow_bytes_ = 0;
     if (rate >= static_cast<double>(rules_.low_speed)) return {};

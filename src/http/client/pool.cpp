@@ -52,8 +52,8 @@ connection_pool::~connection_pool() {
     retire();
 }
 
-std::expected<origin*, error>
-connection_pool::find(const url& u, const std::shared_ptr<const transport>& way) {
+std::expected<origin*, error> connection_pool::find(const url& u,
+                                                    const std::shared_ptr<const transport>& way) {
     std::string composed;
     const std::string_view name = name_of(u, composed);
     if (last_ != nullptr && last_->name_ == name && last_->way_ == way) return last_;
@@ -64,13 +64,11 @@ connection_pool::find(const url& u, const std::shared_ptr<const transport>& way)
     return make(name, u, way);
 }
 
-std::expected<origin*, error>
-connection_pool::make(std::string_view name, const url& u,
-                      const std::shared_ptr<const transport>& way) {
+std::expected<origin*, error> connection_pool::make(std::string_view name, const url& u,
+                                                    const std::shared_ptr<const transport>& way) {
     auto proxy = way->proxy_for(u.scheme(), u.host(), u.port());
     if (!proxy) return std::unexpected(std::move(proxy).error());
-    auto made =
-        std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy));
+    auto made = std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy));
     last_ = made.get();
     origins_.emplace(std::string(name), std::move(made));
     return last_;
@@ -161,11 +159,11 @@ void connection_pool::grant(origin& o, lease l) noexcept {
 void connection_pool::give_back(client_connection& c) noexcept {
     origin& o = c.home();
     c.input.release();
-    const bool old = options_.lifetime > duration::zero() &&
-                     owner_->now() - c.born() > options_.lifetime;
+    const bool old =
+        options_.lifetime > duration::zero() && owner_->now() - c.born() > options_.lifetime;
     // Who waits for room for another origin goes before who may come back to this one.
-    const bool wanted = o.waiting_.empty() && counters_.waiting != 0 &&
-                        counters_.open >= options_.connections;
+    const bool wanted =
+        o.waiting_.empty() && counters_.waiting != 0 && counters_.open >= options_.connections;
     if (retired_ || old || wanted || !c.alive()) {
         close(c, false);
         return;

@@ -54,7 +54,8 @@ error running_call::fail(error e, phase where) const {
     if (e.phase() == phase::none) e.in(where);
     std::string about(method_);
     about.append(" ").append(to_.redacted());
-    if (connection_) about.append(" (").append(connection_->stream().peer().to_string()).append(")");
+    if (connection_)
+        about.append(" (").append(connection_->stream().peer().to_string()).append(")");
     if (!e.subject().empty()) about.append(": ").append(e.subject());
     const bool nothing_sent = sent_ == 0 && received_ == 0;
     const bool may_repeat = received_ == 0 && idempotent() && can_repeat_body();
@@ -139,8 +140,8 @@ bool running_call::may_retry() {
 running_call::verdict running_call::judge_failure(const error& e) {
     if (coracle::detail::is_cancellation(e) || now() >= whole_) return verdict::done;
     const bool reused = connection_ && connection_->reused();
-    const bool gone = e == errc::end_of_stream || e == std::errc::connection_reset ||
-                      e == std::errc::broken_pipe;
+    const bool gone =
+        e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
     // The server closed it while the request was under way: one on a new connection tells.
     if (reused && gone && received_ == 0 && can_repeat_body() && (idempotent() || sent_ == 0)) {
         return verdict::afresh;
@@ -186,8 +187,8 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     next->remove_user();
     const auto code = static_cast<unsigned>(r.status());
     const bool keeps = options_->follow == follow::same_method || code == 307 || code == 308;
-    const bool to_get = options_->follow == follow::first_only ||
-                        (!keeps && (code == 303 || method_ == "POST"));
+    const bool to_get =
+        options_->follow == follow::first_only || (!keeps && (code == 303 || method_ == "POST"));
     if (to_get && method_ != "HEAD") {
         method_ = "GET";
         body_dropped_ = true;
@@ -220,8 +221,7 @@ duration running_call::retry_delay(const answer& a) {
     const std::string_view after = a->fields().get("Retry-After");
     if (after.empty()) return d;
     std::int64_t seconds = 0;
-    const auto [end, failure] =
-        std::from_chars(after.data(), after.data() + after.size(), seconds);
+    const auto [end, failure] = std::from_chars(after.data(), after.data() + after.size(), seconds);
     if (failure != std::errc() || end != after.data() + after.size()) {
         const auto date = parse_http_date(after);
         if (!date) return d;

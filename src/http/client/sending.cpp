@@ -1,7 +1,6 @@
 // How a request is written: its head and its body.
 
 #include "http/client/running_call.hpp"
-
 #include "http/h1/head_writer.hpp"
 
 #include <coracle/runtime/sleep.hpp>
@@ -105,7 +104,8 @@ task<std::expected<void, error>> running_call::send_pieces(std::span<slice> piec
         if (sending_since_ == time_point()) sending_since_ = now();
         const double due =
             static_cast<double>(sent_ + all) / static_cast<double>(options_->rate_limit);
-        const auto wanted = std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
+        const auto wanted =
+            std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
         const duration ahead = wanted - (now() - sending_since_);
         if (ahead > std::chrono::milliseconds(1)) {
             limit_.begin(*who_, duration::zero(), whole_);

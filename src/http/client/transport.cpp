@@ -38,8 +38,8 @@ bool transport::same(const client_options& a, const client_options& b) noexcept 
            a.interface_name == b.interface_name && a.family == b.family;
 }
 
-std::expected<std::shared_ptr<const transport>, error>
-transport::make(const client_options& o, const connect::proxy_environment& environment) {
+std::expected<std::shared_ptr<const transport>, error> transport::make(
+    const client_options& o, const connect::proxy_environment& environment) {
     const std::shared_ptr<transport> t(new transport);
     t->options_ = o;
     connect::overrides known;
@@ -73,10 +73,9 @@ transport::make(const client_options& o, const connect::proxy_environment& envir
     return t;
 }
 
-std::expected<std::shared_ptr<const connect::proxy>, error>
-transport::proxy_for(std::string_view scheme, std::string_view host, std::uint16_t port) const {
-    if (!options_.unix_socket.empty() ||
-        connect::bypasses_proxy(options_.no_proxy, host, port)) {
+std::expected<std::shared_ptr<const connect::proxy>, error> transport::proxy_for(
+    std::string_view scheme, std::string_view host, std::uint16_t port) const {
+    if (!options_.unix_socket.empty() || connect::bypasses_proxy(options_.no_proxy, host, port)) {
         return nullptr;
     }
     if (environment_ != nullptr) return environment_->find(scheme, host, port);
