@@ -79,4 +79,14 @@ TEST(network, refuses_what_is_malformed_or_has_bits_behind_its_prefix) {
     EXPECT_EQ(network::parse("10.1.0.0/8").error(), std::errc::invalid_argument);
 }
 
+TEST(network, stands_around_an_address) {
+    const auto v4 = net::parse_ip("192.0.2.200").value();
+    EXPECT_EQ(net::network::around(v4, 25).to_string(), "192.0.2.128/25");
+    EXPECT_EQ(net::network::around(v4, 0).to_string(), "0.0.0.0/0");
+    EXPECT_EQ(net::network::around(v4, 128).to_string(), "192.0.2.200");
+    const auto v6 = net::parse_ip("2001:db8:ffff::1").value();
+    EXPECT_EQ(net::network::around(v6, 33).to_string(), "2001:db8:8000::/33");
+    EXPECT_TRUE(net::network::around(v6, 33).contains(v6));
+}
+
 }  // namespace
