@@ -86,20 +86,32 @@ void incoming::finish() {
 
 std::expected<std::string_view, error> incoming::lend(std::string_view piece) {
     lent_ = piece.size();
-    received_ += piece.size();
     info_.bytes_received += piece.size();
-    if (rules_.most != 0 && received_ > rules_.most) {
-        error e(errc::limit_exceeded, "body");
-        e = failed(std::move(e));
+    auto taken = take(piece.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
+    return piece;
+}
+
+std::expected<void, error> incoming::take(std::size_t bytes) {
+    received_ += bytes;
+    if (is_beyond(received_)) {
+        error e = failed(error(errc::limit_exceeded, "body"));
         return std::unexpected(std::move(e.on("client_options.response_limit")));
     }
-    if (tell_) {
-        progress_.received = received_;
-        if (!tell_(progress_)) {
-            return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
-        }
-    }
-    return piece;
+    if (!tell_) return {};
+    progress_.received = received_;
+    if (tell_(progress_)) return {};
+    return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
+}
+
+/// What came with the head.
+std::expected<std::string_view, error> incoming::take_what_is_there() {
+    left_ = 0;
+    const std::string_view all = std::exchange(rest_, std::string_view());
+    if (all.empty()) return all;
+    auto taken = take(all.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
+    return all;
 }
 
 std::expected<std::string_view, error> incoming::next_of_length() {
@@ -163,7 +175,10 @@ task<std::expected<void, error>> incoming::receive_more() {
     if (input && input.spare_size() == 0) input.reserve_spare(input.capacity());
     auto& who = co_await coracle::detail::current_context();
     waiting_limit limit(l);
-    limit.begin(who, rules_.idle, rules_.whole);
+    const bool watched = rules_.low_speed != 0;
+    const time_point slow =
+        watched ? coracle::detail::later(slow_since_, rules_.low_speed_time) : time_point::max();
+    limit.begin(who, rules_.idle, std::min(rules_.whole, slow));
     net::receive receiving =
         input ? lease_->stream().receive_into(std::move(input)) : lease_->stream().receive();
     auto got = co_await as_result(receiving);
@@ -171,6 +186,9 @@ task<std::expected<void, error>> incoming::receive_more() {
     if (got) {
         lease_->input = *std::move(got);
         co_return std::expected<void, error>();
+    }
+    if (limit.passed() && watched && l.now() >= slow && slow < rules_.whole) {
+        co_return std::unexpected(failed(error(errc::too_slow, "low_speed_limit")));
     }
     if (limit.passed()) co_return std::unexpected(stalled());
     // Without a length the end of the connection is that of the body.
@@ -209,10 +227,7 @@ std::expected<void, error> incoming::count(std::size_t bytes) {
 }
 
 task<std::expected<std::string_view, error>> incoming::read() {
-    if (there_) {
-        left_ = 0;
-        co_return std::exchange(rest_, std::string_view());
-    }
+    if (there_) co_return take_what_is_there();
     if (rules_.rate != 0) co_await keep_to_rate();
     for (;;) {
         auto piece = next_piece();

@@ -123,7 +123,7 @@ std::expected<void, error> running_call::choose_credentials(const url& where) {
         auto found = file ? find_netrc(file->text.reveal(), where.host()) : std::nullopt;
         if (found) who = *std::move(found);
     }
-    if (who.scheme != auth_scheme::none) auth_ = &origin_->authentication(who);
+    if (who.scheme != auth_scheme::none) auth_ = origin_->authentication(who);
     return {};
 }
 
@@ -272,6 +272,8 @@ task<void> running_call::drop_answer(call_result& a) {
 }
 
 task<std::expected<void, error>> running_call::before_next(verdict v, call_result& a) {
+    // That of the attempt which failed must not end the wait for the next one.
+    limit_.end();
     if (v == verdict::redirect) {
         auto went = follow_redirect(*a);
         if (!went) co_return went;
