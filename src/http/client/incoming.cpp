@@ -43,12 +43,14 @@ void incoming::decode(const fields& of, const client_options& o) {
             if (*coding != content_coding::identity) codings.push_back(*coding);
         }
     }
+    constexpr decoding_limit_names names{"client_options.response_limit",
+                                         "client_options.compression_ratio"};
     decoding_limits limits;
     limits.decoded = o.response_limit != 0 ? o.response_limit : ~std::uint64_t{0};
     limits.ratio = o.compression_ratio;
     // The one applied last comes off first (RFC 9110 section 8.4).
     for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
-        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits));
+        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits, names));
         body_ = received_body(decoders_.back().get());
     }
 }
@@ -60,6 +62,7 @@ std::optional<std::uint64_t> incoming::length() const noexcept {
 }
 
 error incoming::failed(error e) {
+    ++shard_->counts.failed;
     lease_.close(true);
     framing_ = h1::body_framing::none;
     there_ = true;
@@ -175,7 +178,8 @@ task<std::expected<void, error>> incoming::receive_more() {
     if (input && input.spare_size() == 0) input.reserve_spare(input.capacity());
     auto& who = co_await coracle::detail::current_context();
     waiting_limit limit(l);
-    const bool watched = rules_.low_speed != 0;
+    // What is interrupted loses what stands in `input`.
+    const bool watched = rules_.low_speed != 0 && input.empty();
     const time_point slow =
         watched ? coracle::detail::later(slow_since_, rules_.low_speed_time) : time_point::max();
     limit.begin(who, rules_.idle, std::min(rules_.whole, slow));
@@ -187,8 +191,9 @@ task<std::expected<void, error>> incoming::receive_more() {
         lease_->input = *std::move(got);
         co_return std::expected<void, error>();
     }
-    if (limit.passed() && watched && l.now() >= slow && slow < rules_.whole) {
-        co_return std::unexpected(failed(error(errc::too_slow, "low_speed_limit")));
+    // Whether it was too slow is for the one who counts to say.
+    if (limit.passed() && slow < rules_.whole && l.now() >= slow) {
+        co_return std::expected<void, error>();
     }
     if (limit.passed()) co_return std::unexpected(stalled());
     // Without a length the end of the connection is that of the body.

@@ -65,7 +65,10 @@ public:
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
     const fields* trailers() const noexcept override { return trailers_.get(); }
-    void refused(std::error_code) noexcept override { lease_.close(true); }
+    void refused(std::error_code) noexcept override {
+        ++shard_->counts.failed;
+        lease_.close(true);
+    }
 
     /// Whether all of it is known to come within so many bytes.
     bool ends_within(std::uint64_t bytes) const noexcept {

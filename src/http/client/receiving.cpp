@@ -77,11 +77,13 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
                 continue;
             }
         }
-        limit_.begin(*who_, continue_patience, whole_);
+        // What is interrupted loses what stands in `input`: a server that has begun goes on.
+        const bool silent = connection_->input.empty();
+        limit_.begin(*who_, silent ? continue_patience : options_->first_byte_timeout, whole_);
         net::receive receiving = more_of_head();
         auto got = co_await as_result(receiving);
         limit_.end();
-        if (!got && limit_.passed() && now() < whole_) co_return true;
+        if (!got && silent && limit_.passed() && now() < whole_) co_return true;
         if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
         received_ += got->size();
         connection_->input = *std::move(got);
