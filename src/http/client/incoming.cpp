@@ -43,12 +43,14 @@ void incoming::decode(const fields& of, const client_options& o) {
             if (*coding != content_coding::identity) codings.push_back(*coding);
         }
     }
+    constexpr decoding_limit_names names{"client_options.response_limit",
+                                         "client_options.compression_ratio"};
     decoding_limits limits;
     limits.decoded = o.response_limit != 0 ? o.response_limit : ~std::uint64_t{0};
     limits.ratio = o.compression_ratio;
     // The one applied last comes off first (RFC 9110 section 8.4).
     for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
-        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits));
+        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits, names));
         body_ = received_body(decoders_.back().get());
     }
 }
@@ -60,6 +62,7 @@ std::optional<std::uint64_t> incoming::length() const noexcept {
 }
 
 error incoming::failed(error e) {
+    ++shard_->counts.failed;
     lease_.close(true);
     framing_ = h1::body_framing::none;
     there_ = true;
@@ -86,20 +89,32 @@ void incoming::finish() {
 
 std::expected<std::string_view, error> incoming::lend(std::string_view piece) {
     lent_ = piece.size();
-    received_ += piece.size();
     info_.bytes_received += piece.size();
-    if (rules_.most != 0 && received_ > rules_.most) {
-        error e(errc::limit_exceeded, "body");
-        e = failed(std::move(e));
+    auto taken = take(piece.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
+    return piece;
+}
+
+std::expected<void, error> incoming::take(std::size_t bytes) {
+    received_ += bytes;
+    if (is_beyond(received_)) {
+        error e = failed(error(errc::limit_exceeded, "body"));
         return std::unexpected(std::move(e.on("client_options.response_limit")));
     }
-    if (tell_) {
-        progress_.received = received_;
-        if (!tell_(progress_)) {
-            return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
-        }
-    }
-    return piece;
+    if (!tell_) return {};
+    progress_.received = received_;
+    if (tell_(progress_)) return {};
+    return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
+}
+
+/// What came with the head.
+std::expected<std::string_view, error> incoming::take_what_is_there() {
+    left_ = 0;
+    const std::string_view all = std::exchange(rest_, std::string_view());
+    if (all.empty()) return all;
+    auto taken = take(all.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
+    return all;
 }
 
 std::expected<std::string_view, error> incoming::next_of_length() {
@@ -163,13 +178,21 @@ task<std::expected<void, error>> incoming::receive_more() {
     if (input && input.spare_size() == 0) input.reserve_spare(input.capacity());
     auto& who = co_await coracle::detail::current_context();
     waiting_limit limit(l);
-    limit.begin(who, rules_.idle, rules_.whole);
+    // What is interrupted loses what stands in `input`.
+    const bool watched = rules_.low_speed != 0 && input.empty();
+    const time_point slow =
+        watched ? coracle::detail::later(slow_since_, rules_.low_speed_time) : time_point::max();
+    limit.begin(who, rules_.idle, std::min(rules_.whole, slow));
     net::receive receiving =
         input ? lease_->stream().receive_into(std::move(input)) : lease_->stream().receive();
     auto got = co_await as_result(receiving);
     limit.end();
     if (got) {
         lease_->input = *std::move(got);
+        co_return std::expected<void, error>();
+    }
+    // Whether it was too slow is for the one who counts to say.
+    if (limit.passed() && slow < rules_.whole && l.now() >= slow) {
         co_return std::expected<void, error>();
     }
     if (limit.passed()) co_return std::unexpected(stalled());
@@ -209,10 +232,7 @@ std::expected<void, error> incoming::count(std::size_t bytes) {
 }
 
 task<std::expected<std::string_view, error>> incoming::read() {
-    if (there_) {
-        left_ = 0;
-        co_return std::exchange(rest_, std::string_view());
-    }
+    if (there_) co_return take_what_is_there();
     if (rules_.rate != 0) co_await keep_to_rate();
     for (;;) {
         auto piece = next_piece();

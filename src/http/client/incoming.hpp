@@ -50,7 +50,8 @@ public:
 
     received_body* received() noexcept override { return &body_; }
     const std::string_view* rest() noexcept override {
-        return there_ && decoders_.empty() ? &rest_ : nullptr;
+        const bool plain = decoders_.empty() && !tell_;
+        return there_ && plain && !is_beyond(rest_.size()) ? &rest_ : nullptr;
     }
     void take_rest() noexcept override {
         rest_ = {};
@@ -64,7 +65,10 @@ public:
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
     const fields* trailers() const noexcept override { return trailers_.get(); }
-    void refused(std::error_code) noexcept override { lease_.close(true); }
+    void refused(std::error_code) noexcept override {
+        ++shard_->counts.failed;
+        lease_.close(true);
+    }
 
     /// Whether all of it is known to come within so many bytes.
     bool ends_within(std::uint64_t bytes) const noexcept {
@@ -79,6 +83,11 @@ private:
     std::expected<std::string_view, error> next_of_chunks();
     std::expected<std::string_view, error> lend(std::string_view piece);
     std::expected<void, error> count(std::size_t bytes);
+    std::expected<void, error> take(std::size_t bytes);
+    bool is_beyond(std::uint64_t bytes) const noexcept {
+        return rules_.most != 0 && bytes > rules_.most;
+    }
+    std::expected<std::string_view, error> take_what_is_there();
     task<std::expected<void, error>> receive_more();
     task<void> keep_to_rate();
     void finish();

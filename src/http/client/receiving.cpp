@@ -29,14 +29,21 @@ error running_call::head_failure(error e) {
     return fail(std::move(e), received_ == 0 ? phase::first_byte : phase::receive);
 }
 
+error running_call::beyond(const char* limit) const {
+    error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
+    return std::move(e.on(limit));
+}
+
 std::expected<running_call::head_state, error> running_call::look_at_head() {
     buffer& input = connection_->input;
     h1::response_head& head = shard_->head;
-    const h1::head_limits limits{.total = options_->head_limit};
+    const h1::head_limits limits{.total = options_->head_limit, .field = options_->head_limit};
     const h1::parse_result r = connection_->parser.parse(input.view(), call_method(), head, limits);
     switch (r.status) {
         case h1::parse_status::need_more: return head_state::partial;
         case h1::parse_status::error: {
+            if (r.error == h1::parse_error::head_too_large)
+                return std::unexpected(beyond("client_options.head_limit"));
             error e(make_error_code(r.error), "answer");
             return std::unexpected(fail(std::move(e), phase::receive));
         }
@@ -48,8 +55,7 @@ std::expected<running_call::head_state, error> running_call::look_at_head() {
     if (head.code >= 200 || switches) return head_state::final;
     input.consume(r.consumed);
     if (++interim_ > options_->interim_limit) {
-        error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
-        return std::unexpected(std::move(e.on("client_options.interim_limit")));
+        return std::unexpected(beyond("client_options.interim_limit"));
     }
     if (head.code == 101) {
         return std::unexpected(fail(error(errc::protocol_error, "answer"), phase::receive));
@@ -72,11 +78,13 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
                 continue;
             }
         }
-        limit_.begin(*who_, continue_patience, whole_);
+        // What is interrupted loses what stands in `input`: a server that has begun goes on.
+        const bool silent = connection_->input.empty();
+        limit_.begin(*who_, silent ? continue_patience : options_->first_byte_timeout, whole_);
         net::receive receiving = more_of_head();
         auto got = co_await as_result(receiving);
         limit_.end();
-        if (!got && limit_.passed() && now() < whole_) co_return true;
+        if (!got && silent && limit_.passed() && now() < whole_) co_return true;
         if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
         received_ += got->size();
         connection_->input = *std::move(got);

@@ -14,6 +14,8 @@ namespace {
 
 /// What is left of an answer that nobody wants is read up to this, to keep its connection.
 constexpr std::uint64_t drained = 64 * 1024;
+/// And for this long.
+constexpr duration drain_time = std::chrono::seconds(1);
 
 bool is_idempotent(std::string_view method) noexcept {
     return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" ||
@@ -127,7 +129,7 @@ std::expected<void, error> running_call::choose_credentials(const url& where) {
         auto found = file ? find_netrc(file->text.reveal(), where.host()) : std::nullopt;
         if (found) who = *std::move(found);
     }
-    if (who.scheme != auth_scheme::none) auth_ = &origin_->authentication(who);
+    if (who.scheme != auth_scheme::none) auth_ = origin_->authentication(who);
     return {};
 }
 
@@ -269,14 +271,18 @@ duration running_call::retry_delay(const call_result& a) {
 task<void> running_call::drop_answer(call_result& a) {
     auto* const rest = static_cast<incoming*>(a->extension());
     if (rest == nullptr || !rest->ends_within(drained)) co_return;
-    for (;;) {
+    limit_.begin(*who_, drain_time, whole_);
+    for (bool more = true; more;) {
         auto reading = a->read();
         auto piece = co_await as_result(reading);
-        if (!piece || piece->empty()) co_return;
+        more = piece && !piece->empty();
     }
+    limit_.end();
 }
 
 task<std::expected<void, error>> running_call::before_next(verdict v, call_result& a) {
+    // That of the attempt which failed must not end the wait for the next one.
+    limit_.end();
     if (v == verdict::redirect) {
         auto went = follow_redirect(*a);
         if (!went) co_return went;

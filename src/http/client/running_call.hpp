@@ -75,6 +75,7 @@ private:
     std::expected<head_state, error> look_at_head();
     net::receive more_of_head();
     error head_failure(error e);
+    error beyond(const char* limit) const;
     response make_response();
     body_rules rules() const noexcept;
     answer_info take_info();
@@ -118,8 +119,8 @@ private:
     std::uint64_t received_ = 0;
     time_point sending_since_{};
     std::size_t head_size_ = 0;
-    authenticator* auth_ = nullptr;  ///< of the origin; null: nothing to say
-    unsigned challenges_ = 0;        ///< answered
+    std::shared_ptr<authenticator> auth_;  ///< of the origin; null: nothing to say
+    unsigned challenges_ = 0;              ///< answered
     call_timings times_;
 };
 

@@ -212,11 +212,9 @@ bool running_call::asks_before_body() const noexcept {
 
 /// Most requests are small and fit into the socket: that takes no coroutine.
 bool running_call::send_at_once(buffer& out) {
-    if (options_->rate_limit != 0 || asks_before_body()) return false;
-    std::size_t body_size = 0;
+    if (options_->rate_limit != 0 || asks_before_body() || (call_.tell && has_body())) return false;
     if (has_body()) {
         if (!call_.body.in_memory() || call_.body.bytes().size() > copied_body) return false;
-        body_size = call_.body.bytes().size();
         out.append(call_.body.bytes());
     }
     const std::size_t size = out.size();
@@ -231,15 +229,13 @@ bool running_call::send_at_once(buffer& out) {
         return false;
     }
     body_bytes_ = 0;
-    return !call_.tell || tell_sent(body_size);
+    return true;
 }
 
 task<std::expected<void, error>> running_call::send_request(buffer out) {
     if (rest_has_body_) {
         slice rest(out.view());
-        auto sent = co_await send_pieces({&rest, 1}, false);
-        if (sent && call_.tell && has_body()) tell_sent(call_.body.bytes().size());
-        co_return sent;
+        co_return co_await send_pieces({&rest, 1}, false);
     }
     if (asks_before_body()) {
         slice head(out.view());
