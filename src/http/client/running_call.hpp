@@ -67,6 +67,7 @@ private:
     task<std::expected<void, error>> send_stream_body();
     std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
+    std::expected<void, error> tell_all_sent();
     friend class request_body_writer;
 
     // receiving.cpp
@@ -98,6 +99,8 @@ private:
     waiting_limit limit_;
     time_point started_;
     time_point whole_ = time_point::max();
+    phase reached_ = phase::none;           ///< by what connects
+    time_point until_ = time_point::max();  ///< of the attempt
 
     lease connection_;
     bool fresh_ = false;          ///< no connection that was used before
@@ -115,8 +118,8 @@ private:
     std::uint64_t received_ = 0;
     time_point sending_since_{};
     std::size_t head_size_ = 0;
-    authenticator* auth_ = nullptr;  ///< of the origin; null: nothing to say
-    unsigned challenges_ = 0;        ///< answered
+    std::shared_ptr<authenticator> auth_;  ///< of the origin; null: nothing to say
+    unsigned challenges_ = 0;              ///< answered
     call_timings times_;
 };
 
