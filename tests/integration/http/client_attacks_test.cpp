@@ -311,3 +311,17 @@ TEST(client_attacks, progress_is_told_of_the_answer_behind_a_redirect) {
     });
     EXPECT_EQ(received, 10u);
 }
+
+TEST(client_attacks, a_call_that_outlives_its_client_is_told_so) {
+    std::optional<http::call> left;
+    {
+        http::client client(plain());
+        left.emplace(client.get("http://127.0.0.1:1/"));
+    }
+    try {
+        std::move(*left).start();
+        FAIL() << "it started";
+    } catch (const exception& e) {
+        EXPECT_EQ(e.error(), errc::shutting_down);
+    }
+}
