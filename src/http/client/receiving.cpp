@@ -78,13 +78,14 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
                 continue;
             }
         }
-        // What is interrupted loses what stands in `input`: a server that has begun goes on.
-        const bool silent = connection_->input.empty();
-        limit_.begin(*who_, silent ? continue_patience : options_->first_byte_timeout, whole_);
+        limit_.begin(*who_, continue_patience, until_);
         net::receive receiving = more_of_head();
         auto got = co_await as_result(receiving);
         limit_.end();
-        if (!got && silent && limit_.passed() && now() < whole_) co_return true;
+        if (!got && limit_.passed() && now() < until_) {
+            connection_->input = std::move(receiving.received());
+            co_return true;
+        }
         if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
         received_ += got->size();
         connection_->input = *std::move(got);
@@ -94,7 +95,7 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
 body_rules running_call::rules() const noexcept {
     body_rules r;
     r.idle = options_->idle_timeout;
-    r.whole = call_whole_;
+    r.whole = whole_;
     r.low_speed = options_->low_speed_limit;
     r.low_speed_time = options_->low_speed_time;
     r.rate = options_->rate_limit;
@@ -127,8 +128,11 @@ response running_call::make_response() {
     response r(static_cast<status>(head.code));
     const bool none = head.framing == h1::body_framing::none;
     const std::uint64_t length = none ? 0 : head.content_length;
-    const bool whole = none || (head.framing == h1::body_framing::length &&
-                                length <= input.size() - head_size_ && length <= copied_body);
+    // What is counted or told of comes piece by piece.
+    const bool copied = length <= copied_body && !call_.tell &&
+                        (options_->response_limit == 0 || length <= options_->response_limit);
+    const bool whole = none || (head.framing == h1::body_framing::length && copied &&
+                                length <= input.size() - head_size_);
     const auto body_size = static_cast<std::size_t>(whole ? length : 0);
     arena& memory = r.fields().memory();
     const std::string_view kept = memory.copy(input.view().substr(0, head_size_ + body_size));
@@ -155,13 +159,6 @@ response running_call::make_response() {
     } else {
         rest->comes_from(std::move(connection_), head.framing, length, reusable, rules());
     }
-    if (call_.tell) {
-        progress p;
-        p.sent = body_bytes_;
-        p.to_send = has_body() ? call_.body.size() : 0;
-        if (head.has_content_length) p.to_receive = head.content_length;
-        rest->tell(std::move(call_.tell), p);
-    }
     if (options_->accept_compression && !none) rest->decode(r.fields(), *options_);
     if (received_body* const body = rest->received(); !body->ended()) {
         r.set_body(body::relay(*body));
@@ -173,14 +170,13 @@ response running_call::make_response() {
 task<call_result> running_call::attempt() {
     who_ = &co_await coracle::detail::current_context();
     ++attempts_;
+    const duration most = options_->retry.attempt_timeout;
+    until_ = whole_;
+    if (most > duration::zero()) until_ = std::min(whole_, coracle::detail::later(now(), most));
     interim_ = 0;
     sent_ = received_ = 0;
     body_whole_ = true;
     rest_has_body_ = false;
-    whole_ = call_whole_;
-    if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
-        whole_ = std::min(whole_, coracle::detail::later(now(), one));
-    }
     connection_ = fresh_ ? lease() : shard_->pool().take_idle(*origin_);
     if (!connection_) {
         auto got = co_await get_connection();
@@ -192,17 +188,17 @@ task<call_result> running_call::attempt() {
         auto composed = compose(out);
         if (!composed) co_return std::unexpected(std::move(composed).error());
         if (options_->verbose) log_head('>', out.view());
-        if (!send_at_once(out)) {
-            auto sent = co_await send_request(std::move(out));
-            // A server that does not want the body says why before it closes.
-            if (!sent && !may_have_answered(sent.error())) {
-                co_return std::unexpected(std::move(sent).error());
-            }
-            if (!sent) body_whole_ = false;
+        const bool at_once = send_at_once(out);
+        auto sent = at_once ? tell_all_sent() : std::expected<void, error>();
+        if (!at_once) sent = co_await send_request(std::move(out));
+        // A server that does not want the body says why before it closes.
+        if (!sent && !may_have_answered(sent.error())) {
+            co_return std::unexpected(std::move(sent).error());
         }
+        if (!sent) body_whole_ = false;
     }
     times_.sent = since_start();
-    limit_.begin(*who_, options_->first_byte_timeout, whole_);
+    limit_.begin(*who_, options_->first_byte_timeout, until_);
     for (;;) {
         if (!connection_->input.empty()) {
             auto state = look_at_head();

@@ -67,6 +67,7 @@ private:
     task<std::expected<void, error>> send_stream_body();
     std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
+    std::expected<void, error> tell_all_sent();
     friend class request_body_writer;
 
     // receiving.cpp
@@ -100,8 +101,9 @@ private:
     coracle::detail::context* who_ = nullptr;
     waiting_limit limit_;
     time_point started_;
-    time_point call_whole_ = time_point::max();
-    time_point whole_ = time_point::max();  ///< of this attempt
+    time_point whole_ = time_point::max();
+    phase reached_ = phase::none;           ///< by what connects
+    time_point until_ = time_point::max();  ///< of the attempt
 
     lease connection_;
     bool fresh_ = false;          ///< no connection that was used before
