@@ -154,10 +154,10 @@ full_response call::wait() && {
 
 background_call call::start(unique_function<void(std::expected<full_response, error>)> callback,
                             callback_on where) && {
-    background& own = own_loop();
     auto shared = std::make_shared<decltype(callback)>(std::move(callback));
     const auto tell = [shared](std::expected<full_response, error> r) { (*shared)(std::move(r)); };
     try {
+        background& own = own_loop();
         return own.start([c = std::move(*this)]() mutable { return c.full(); }, tell, where);
     } catch (const exception& e) {
         tell(std::unexpected(e.error()));

@@ -113,6 +113,7 @@ void client_core::intercept(unique_function<handler(handler)> around) {
 
 background& client_core::own_loop() {
     const std::lock_guard lock(guard_);
+    if (ended_) throw_exception(error(errc::shutting_down, "request"));
     if (background_ == nullptr) background_ = std::make_unique<background>(background_options_);
     return *background_;
 }
@@ -121,6 +122,7 @@ void client_core::end_own_loop() noexcept {
     std::unique_ptr<background> own;
     {
         const std::lock_guard lock(guard_);
+        ended_ = true;
         own = std::move(background_);
     }
 }

@@ -2,7 +2,7 @@
 
 #include "http/client/running_call.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 namespace coracle::http::detail {
 namespace {
@@ -43,6 +43,7 @@ std::expected<running_call::head_state, error> running_call::look_at_head() {
         case h1::parse_status::complete: break;
     }
     head_size_ = r.consumed;
+    if (options_->verbose) log_head('<', input.view().substr(0, head_size_));
     const bool switches = head.code == 101 && call_.fields.contains(field_id::upgrade);
     if (head.code >= 200 || switches) return head_state::final;
     input.consume(r.consumed);
@@ -85,7 +86,7 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
 body_rules running_call::rules() const noexcept {
     body_rules r;
     r.idle = options_->idle_timeout;
-    r.whole = whole_;
+    r.whole = call_whole_;
     r.low_speed = options_->low_speed_limit;
     r.low_speed_time = options_->low_speed_time;
     r.rate = options_->rate_limit;
@@ -168,6 +169,10 @@ task<call_result> running_call::attempt() {
     sent_ = received_ = 0;
     body_whole_ = true;
     rest_has_body_ = false;
+    whole_ = call_whole_;
+    if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
+        whole_ = std::min(whole_, coracle::detail::later(now(), one));
+    }
     connection_ = fresh_ ? lease() : shard_->pool().take_idle(*origin_);
     if (!connection_) {
         auto got = co_await get_connection();
@@ -178,6 +183,7 @@ task<call_result> running_call::attempt() {
         buffer out;
         auto composed = compose(out);
         if (!composed) co_return std::unexpected(std::move(composed).error());
+        if (options_->verbose) log_head('>', out.view());
         if (!send_at_once(out)) {
             auto sent = co_await send_request(std::move(out));
             // A server that does not want the body says why before it closes.

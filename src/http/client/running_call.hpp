@@ -79,6 +79,8 @@ private:
     body_rules rules() const noexcept;
     answer_info take_info();
 
+    /// What goes over the wire, secrets masked, where the options want to see it.
+    void log_head(char direction, std::string_view head) const;
     error fail(error e, phase where) const;
     error out_of_time(phase where) const;
     time_point now() const noexcept { return shard_->owner().now(); }
@@ -97,7 +99,8 @@ private:
     coracle::detail::context* who_ = nullptr;
     waiting_limit limit_;
     time_point started_;
-    time_point whole_ = time_point::max();
+    time_point call_whole_ = time_point::max();
+    time_point whole_ = time_point::max();  ///< of this attempt
 
     lease connection_;
     bool fresh_ = false;          ///< no connection that was used before
