@@ -58,7 +58,7 @@ constexpr const char* footer = R"(Exit codes, as those of curl:
  18  the answer ended early            56  receiving failed
  22  a status of 400 or above (-f)     60  the certificate is not trusted
  23  a file cannot be written         100  the checksum is another; the file is removed
-130  interrupted
+ 26  a file to send cannot be read    130  interrupted
 Of several failures the first one tells.
 
 Examples:
