@@ -1,4 +1,6 @@
+#include "cli_options.hpp"
 #include "doctor_command.hpp"
+#include "get_options.hpp"
 #include "serve_command.hpp"
 #include "settings.hpp"
 
@@ -15,15 +17,18 @@
 
 namespace {
 
-constexpr const char* about = R"(coracle: an HTTP server for the files of a directory.
+constexpr const char* about =
+    R"(coracle: an HTTP server for the files of a directory, and an HTTP client.
 
   coracle serve              the welcome page on http://127.0.0.1:8080
   coracle serve public       the files of the directory public
   coracle serve --tls-self-signed   the same over HTTPS, for a try
+  coracle get URL...         the answers to requests, as curl would give them
   coracle doctor             what this machine can do, and what to change
 )";
 
-constexpr const char* footer = "`coracle serve --help` says what can be chosen.";
+constexpr const char* footer =
+    "`coracle serve --help` and `coracle get --help` say what can be chosen.";
 
 constexpr const char* serve_about = R"(Serve the files of DIR over HTTP until SIGINT or SIGTERM.
 
@@ -98,9 +103,7 @@ struct serve_texts {
     bool no_precompressed = false;
 };
 
-CLI::Option* as_often_as_wanted(CLI::Option* o) {
-    return o->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
+using coracle::tool::as_often_as_wanted;
 
 void add_server_options(CLI::App& serve, coracle::tool::serve_settings& settings) {
     constexpr const char* group = "Server";
@@ -270,6 +273,8 @@ int main(int argc, char** argv) {
     add_tls_options(serve, settings, texts);
     add_log_options(serve, texts);
 
+    const coracle::tool::get_options get(app);
+
     CLI::App& doctor = *app.add_subcommand("doctor", doctor_about);
     doctor.set_help_flag("-h,--help", "Print this help and exit");
 
@@ -283,6 +288,7 @@ int main(int argc, char** argv) {
         return app.exit(e) == 0 ? 0 : 2;
     }
     try {
+        if (get.chosen()) return coracle::tool::get(get.settings());
         apply(serve, texts, settings);
         if (doctor.parsed())
             coracle::tool::doctor();

@@ -1,0 +1,412 @@
+"""`coracle get`: what it sends and writes, how it goes on with half a file, what a terminal shows, how
+it says what went wrong and with which exit code.
+"""
+
+import email
+import fcntl
+import hashlib
+import http.server
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from server_process import BIN, Server  # noqa: E402
+
+CONTENT = os.urandom(400_000)
+
+
+class Peer(http.server.BaseHTTPRequestHandler):
+    """Files with ranges, and answers that tests need."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body=b"", **fields):
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name.replace("_", "-"), value)
+        if "Content_Length" not in fields:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def handle_any(self):
+        size = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(size)
+        self.server.seen.append((self.command, self.path, self.headers, body))
+        path, _, query = self.path.partition("?")
+        getattr(self, "on_" + path.strip("/").split("/")[0].split(".")[0], self.on_other)(query)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PROPFIND = handle_any
+
+    def on_other(self, _):
+        self.answer(404, b"nothing here")
+
+    def on_hello(self, _):
+        self.answer(200, b"hello\n", Set_Cookie="seen=yes; Max-Age=1000")
+
+    def on_binary(self, _):
+        self.answer(200, b"\0\1\2")
+
+    def on_moved(self, query):
+        self.answer(302, Location="/hello" if not query else "/moved?again")
+
+    def on_guarded(self, _):
+        if "Authorization" in self.headers:
+            return self.answer(200, b"welcome")
+        self.answer(401, WWW_Authenticate='Digest realm="r", qop="auth", nonce="n", algorithm=SHA-256')
+
+    def on_file(self, query):
+        """Breaks off in the middle at the first request, when told to."""
+        tag = self.server.tag
+        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if wanted and self.headers.get("If-Range", tag) == tag and query != "whole":
+            first = int(wanted[1])
+            if first >= len(CONTENT):
+                return self.answer(416, Content_Range=f"bytes */{len(CONTENT)}")
+            said = first + 1 if query == "wrong" else first
+            return self.answer(206, CONTENT[first:], ETag=tag,
+                               Content_Range=f"bytes {said}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        if self.server.breaks and query != "whole":
+            self.server.breaks -= 1
+            self.answer(200, CONTENT[:150_000], ETag=tag, Content_Length=str(len(CONTENT)))
+            self.close_connection = True
+            return
+        self.answer(200, CONTENT, ETag=tag)
+
+    def on_slow(self, _):
+        """Half of it, and the rest when the test says so."""
+        self.answer(200, CONTENT[:200_000], ETag=self.server.tag,
+                    Content_Length=str(len(CONTENT)))
+        self.wfile.flush()
+        self.server.go_on.wait(20)
+        try:
+            self.wfile.write(CONTENT[200_000:])
+        except OSError:
+            self.close_connection = True
+
+
+class WithPeer(unittest.TestCase):
+    def setUp(self):
+        self.peer = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
+        self.peer.daemon_threads = True
+        self.peer.seen, self.peer.tag, self.peer.breaks = [], '"one"', 0
+        self.peer.go_on = threading.Event()
+        threading.Thread(target=self.peer.serve_forever, args=(0.01,), daemon=True).start()
+        self.addCleanup(self.peer.server_close)
+        self.addCleanup(self.peer.shutdown)
+        self.addCleanup(self.peer.go_on.set)
+        self.url = f"http://127.0.0.1:{self.peer.server_port}"
+        self.here = pathlib.Path(tempfile.mkdtemp(prefix="coracle-test-"))
+        self.addCleanup(shutil.rmtree, self.here)
+
+    def get(self, *arguments, code=0):
+        """(standard output, standard error)."""
+        done = subprocess.run([BIN.resolve() / "coracle", "get", *map(str, arguments)],
+                              capture_output=True, timeout=30, cwd=self.here, env=environment())
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done.stdout, done.stderr.decode()
+
+    def last(self):
+        return self.peer.seen[-1]
+
+
+def environment():
+    return {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+
+
+class Requests(WithPeer):
+    def test_a_body_goes_to_standard_output_and_nothing_else_is_said(self):
+        self.assertEqual(self.get(self.url + "/hello"), (b"hello\n", ""))
+        method, path, fields, _ = self.last()
+        self.assertEqual((method, path), ("GET", "/hello"))
+        self.assertIn("gzip", fields["Accept-Encoding"])
+        self.get("--no-compressed", self.url + "/hello")
+        self.assertNotIn("Accept-Encoding", self.last()[2])
+        self.assertEqual(self.get(self.url.removeprefix("http://") + "/hello")[0], b"hello\n")
+
+    def test_methods_and_fields_are_those_that_are_named(self):
+        self.get("-X", "PROPFIND", "-H", "X-A: 1", "-H", "X-A: 2", "-H", "X-Empty;", "-A", "me",
+                 "-e", "http://from/", "-b", "a=b", self.url + "/hello")
+        method, _, fields, _ = self.last()
+        self.assertEqual((method, fields.get_all("X-A"), fields["X-Empty"]),
+                         ("PROPFIND", ["1", "2"], ""))
+        self.assertEqual((fields["User-Agent"], fields["Referer"], fields["Cookie"]),
+                         ("me", "http://from/", "a=b"))
+
+    def test_bodies_are_sent_as_curl_would(self):
+        lines = self.here / "lines"
+        lines.write_bytes(b"x\r\ny\n")
+        form = "application/x-www-form-urlencoded"
+        for arguments, body, kind in [(["-d", "a=1", "-d", "b=2"], b"a=1&b=2", form),
+                                      (["-d", "@lines"], b"xy", form),
+                                      (["--data-binary", "@lines"], b"x\r\ny\n", form),
+                                      (["--data-raw", "@lines"], b"@lines", form),
+                                      (["--json", '["a",1]'], b'["a",1]', "application/json")]:
+            self.get(*arguments, self.url + "/hello")
+            method, _, fields, sent = self.last()
+            self.assertEqual((method, sent, fields["Content-Type"]), ("POST", body, kind))
+        self.assertEqual(self.last()[2]["Accept"], "application/json")
+        self.get("-X", "PUT", "-d", "x", self.url + "/hello")
+        self.assertEqual(self.last()[0], "PUT")
+
+    def test_forms_have_their_parts(self):
+        (self.here / "a.png").write_bytes(b"\0png")
+        self.get("-F", "name=Ada", "-F", "photo=@a.png;type=image/png", self.url + "/hello")
+        _, _, fields, sent = self.last()
+        head = b"Content-Type: " + fields["Content-Type"].encode() + b"\r\n\r\n"
+        name, photo = email.message_from_bytes(head + sent).get_payload()
+        self.assertEqual(name.get_payload(), "Ada")
+        self.assertEqual((photo.get_filename(), photo.get_content_type(),
+                          photo.get_payload(decode=True)), ("a.png", "image/png", b"\0png"))
+
+    def test_heads_are_printed_when_asked_for(self):
+        out = self.get("-I", self.url + "/hello")[0]
+        self.assertTrue(out.startswith(b"HTTP/1.1 200 OK\r\n") and out.endswith(b"\r\n\r\n"))
+        self.assertEqual(self.last()[0], "HEAD")
+        self.assertTrue(self.get("-i", self.url + "/hello")[0].endswith(b"\r\n\r\nhello\n"))
+
+    def test_who_we_are_is_told(self):
+        for arguments, begin in [(["-u", "ada:secret"], "Basic YWRhOnNlY3JldA=="),
+                                 (["--bearer", "token"], "Bearer token")]:
+            self.get(*arguments, self.url + "/hello")
+            self.assertEqual(self.last()[2]["Authorization"], begin)
+        self.assertEqual(self.get("--digest", "-u", "ada:secret", self.url + "/guarded")[0],
+                         b"welcome")
+        self.assertRegex(self.last()[2]["Authorization"], 'Digest username="ada", .*response=')
+
+    def test_redirects_are_followed_when_asked_for(self):
+        self.assertEqual(self.get(self.url + "/moved")[0], b"")
+        self.assertEqual(self.get("-L", self.url + "/moved")[0], b"hello\n")
+        _, err = self.get("-L", "--max-redirs", "3", self.url + "/moved?again", code=47)
+        self.assertIn("redirects", err)
+
+    def test_cookies_are_kept_in_a_file(self):
+        self.get("-c", "jar", self.url + "/hello")
+        self.assertIn("seen\tyes", (self.here / "jar").read_text())
+        self.get("-b", "jar", self.url + "/hello")
+        self.assertEqual(self.last()[2]["Cookie"], "seen=yes")
+
+    def test_what_is_sent_and_received_is_shown_without_secrets(self):
+        out, err = self.get("-v", "-u", "ada:secret", self.url + "/hello")
+        self.assertEqual(out, b"hello\n")
+        for line in ("> GET /hello HTTP/1.1", "< HTTP/1.1 200 OK", "< Content-Length: 6"):
+            self.assertIn(line + "\n", err)
+        self.assertIn(f"* 127.0.0.1:{self.peer.server_port} answered", err)
+        self.assertNotIn("YWRh", err)
+
+    def test_times_are_shown(self):
+        err = self.get("--timing", self.url + "/hello")[1]
+        for name in ("connected", "answer began", "answer ended"):
+            self.assertRegex(err, rf"\n  {name} +\d+\.\d{{3}} ms")
+
+
+class Files(WithPeer):
+    def read(self, name):
+        return (self.here / name).read_bytes()
+
+    def names(self):
+        return sorted(p.name for p in self.here.iterdir())
+
+    def test_one_is_named_or_named_after_its_url(self):
+        self.get("-o", "mine", self.url + "/file")
+        _, err = self.get("-O", self.url + "/file.bin?query")
+        self.assertEqual(self.names(), ["file.bin", "mine"])
+        self.assertEqual((self.read("mine"), self.read("file.bin")), (CONTENT, CONTENT))
+        self.assertRegex(err, r"^file\.bin  390\.6 KiB in [\d.]+ s, .*/s\n$")
+
+    def test_several_come_at_once_under_names_of_their_own(self):
+        self.get("-Z", self.url + "/file.a", self.url + "/x/../file.a", self.url + "/hello",
+                 self.url + "/file/", self.url + "/file/..%2f..%2fup")
+        self.assertEqual(self.names(), ["file.a", "file.a.1", "hello", "index.html", "up"])
+        self.assertEqual(self.read("file.a.1"), CONTENT)
+
+    def test_half_a_file_is_kept_and_continued(self):
+        self.peer.breaks = 1
+        _, err = self.get("-o", "f", self.url + "/file", code=18)
+        self.assertIn("the answer broke off", err)
+        self.assertEqual(self.names(), ["f.part"])
+        self.assertEqual(self.read("f.part"), CONTENT[:150_000])
+        self.get("-C", "-", "-o", "f", self.url + "/file")
+        self.assertEqual(self.last()[2]["Range"], "bytes=150000-")
+        self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
+        self.get("--continue", "-o", "f", self.url + "/file")
+        self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
+
+    def test_content_that_has_changed_comes_anew(self):
+        self.peer.breaks, self.peer.tag = 1, '"old"'
+        self.get("-o", "f", self.url + "/file", code=18)
+        kept = "user.coracle.validator" in os.listxattr(self.here / "f.part")
+        (self.here / "f.part").write_bytes(b"other" * 100)
+        if not kept:
+            self.skipTest("this file system has no extended attributes")
+        self.peer.tag = '"new"'
+        self.get("--continue", "-o", "f", self.url + "/file")
+        self.assertEqual(self.last()[2]["If-Range"], '"old"')
+        self.assertEqual(self.read("f"), CONTENT)
+
+    def test_a_server_without_ranges_begins_anew(self):
+        (self.here / "f.part").write_bytes(b"other")
+        self.get("--continue", "-o", "f", self.url + "/file?whole")
+        self.assertEqual(self.read("f"), CONTENT)
+
+    def test_a_server_that_continues_elsewhere_is_refused(self):
+        (self.here / "f.part").write_bytes(CONTENT[:100])
+        _, err = self.get("--continue", "-o", "f", self.url + "/file?wrong", code=33)
+        self.assertIn("does not go on at byte 100", err)
+        self.assertEqual(self.read("f.part"), CONTENT[:100])
+        self.get("--continue", "-o", "f", self.url + "/none", code=22)
+        self.assertEqual(self.read("f.part"), CONTENT[:100])
+
+    def test_a_retry_continues_the_file(self):
+        self.peer.breaks = 1
+        self.get("--retry", "2", "--retry-delay", "0", "-o", "f", self.url + "/file")
+        self.assertEqual(self.read("f"), CONTENT)
+        self.assertEqual(self.last()[2]["Range"], "bytes=150000-")
+
+    def test_checksums_hold_or_the_file_goes(self):
+        right = hashlib.sha256(CONTENT).hexdigest()
+        self.get("-o", "f", "--sha256", right.upper(), self.url + "/file")
+        (self.here / "g.part").write_bytes(CONTENT[:1000])
+        self.get("--continue", "-o", "g", "--sha256", right, self.url + "/file")
+        self.assertEqual(self.names(), ["f", "g"])
+        _, err = self.get("-o", "h", "--sha256", "0" * 64, self.url + "/file", code=100)
+        self.assertIn(f"the checksum is {right}, not 000", err)
+        self.assertEqual(self.names(), ["f", "g"])
+
+    def test_an_interrupt_keeps_what_has_come(self):
+        p = subprocess.Popen([BIN.resolve() / "coracle", "get", "-o", "f", self.url + "/slow"],
+                             cwd=self.here, env=environment(), stderr=subprocess.PIPE)
+        part = self.here / "f.part"
+        until = time.monotonic() + 20
+        while not (part.exists() and part.stat().st_size == 200_000):
+            self.assertLess(time.monotonic(), until)
+            select.select([], [], [], 0.005)
+        p.send_signal(signal.SIGINT)
+        err = p.communicate(timeout=20)[1].decode()
+        self.assertEqual(p.returncode, 130)
+        self.assertEqual(err, "coracle: f.part has 195.3 KiB: --continue goes on with it\n")
+        self.peer.go_on.set()
+        self.get("--continue", "-o", "f", self.url + "/file")
+        self.assertEqual(self.read("f"), CONTENT)
+
+    def test_what_cannot_be_written_is_named(self):
+        _, err = self.get("-o", "no/such", self.url + "/file", code=23)
+        self.assertIn("no/such", err)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BIN.resolve() / "coracle", "get", self.url + "/file"],
+                                  stdout=full, stderr=subprocess.PIPE, timeout=20)
+        self.assertEqual(done.returncode, 23)
+
+
+class Faults(WithPeer):
+    def say(self, *arguments, code):
+        out, err = self.get(*arguments, code=code)
+        self.assertEqual(out, b"")
+        self.assertRegex(err, r"^coracle: [^\n]+\n$")
+        return err
+
+    def test_have_one_line_and_the_exit_codes_of_curl(self):
+        self.assertIn("cannot connect: Connection refused", self.say("http://127.0.0.1:1/", code=7))
+        self.assertIn("cannot find the host", self.say("http://nowhere.invalid/", code=6))
+        self.assertIn("total_timeout", self.say("-m", "0.05", "-o", "f", self.url + "/slow", code=28))
+        self.assertIn("404 Not Found", self.say("-f", self.url + "/none", code=22))
+        self.say("http://a b/", code=3)
+        self.assertIn("nofile", self.say("-d", "@nofile", self.url + "/hello", code=26))
+        with Server("coracle", "--listen", "127.0.0.1:0", "--tls-self-signed",
+                    before=("serve",)) as s:
+            self.assertIn("--cacert", self.say(s.url + "/hello", code=60))
+            self.assertEqual(self.get("-k", s.url + "/hello")[0], b"Hello from Coracle!\n")
+            self.say(s.url.replace("https", "http") + "/hello", code=52)
+            self.say(self.url.replace("http", "https") + "/hello", code=35)
+
+    def test_silence_can_be_wanted(self):
+        self.assertEqual(self.get("-s", "-f", self.url + "/none", code=22), (b"", ""))
+        self.assertIn("404", self.get("-sS", "-f", self.url + "/none", code=22)[1])
+
+    def test_the_first_of_several_gives_the_exit_code(self):
+        self.get("-f", self.url + "/hello", self.url + "/none", "http://127.0.0.1:1/x", code=22)
+        self.assertEqual((self.here / "hello").read_bytes(), b"hello\n")
+
+    def test_what_makes_no_sense_is_said_before_anything_is_sent(self):
+        for arguments in (["-u", "ada"], ["-H", "nothing"], ["--sha256", "12"], ["--continue", "-o", "-"],
+                          ["--limit-rate", "fast"], ["--options", "nothing=1"],
+                          ["-o", "a", "-o", "b"]):
+            self.say(*arguments, self.url + "/hello", code=1)
+        self.say("-Z", "-o", "-", self.url + "/hello", self.url + "/hello", code=1)
+        self.assertEqual(self.peer.seen, [])
+
+
+class Terminal(WithPeer):
+    def on_terminal(self, *arguments, until=None, columns=100):
+        """What a terminal is sent."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        p = subprocess.Popen([BIN.resolve() / "coracle", "get", *arguments], cwd=self.here,
+                             env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+            if until and re.search(until, text):
+                self.peer.go_on.set()
+        os.close(ours)
+        return p.wait(20), text.decode().replace("\r\n", "\n")
+
+    def test_bars_are_drawn_and_taken_away(self):
+        code, text = self.on_terminal("-Z", self.url + "/slow", self.url + "/hello",
+                                      until=rb"50%.*\n.*1 of 2 done")
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"slow +\[=+> +\] +50% +195\.3 KiB +[\d.]+ [KM]?i?B/s")
+        self.assertRegex(text, r"1 of 2 done +\[")
+        self.assertLessEqual(max(map(len, re.sub("\x1b\\[\\w+", "", text).splitlines())), 99)
+        # What stays is a line for each file.
+        shown = text.split("\x1b[J")[-1]
+        self.assertRegex(shown, r"^slow  390\.6 KiB in [^\n]+\n$")
+
+    def test_lines_are_enough_when_asked_for(self):
+        self.peer.go_on.set()
+        code, text = self.on_terminal("--no-progress", "-O", self.url + "/slow")
+        self.assertEqual(code, 0)
+        self.assertNotIn("\x1b", text)
+
+    def test_bytes_that_are_no_text_are_not_printed_unasked(self):
+        code, text = self.on_terminal(self.url + "/binary")
+        self.assertEqual(code, 23)
+        self.assertIn("-o FILE", text)
+        self.assertEqual(self.on_terminal(self.url + "/binary", "-o", "-"), (0, "\0\1\2"))
+
+
+class Help(unittest.TestCase):
+    def test_names_every_option(self):
+        done = subprocess.run([BIN / "coracle", "get", "--help"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0)
+        for word in ("--json", "--form", "--continue", "--sha256", "--parallel", "--timing",
+                     "--limit-rate", "--resolve", "--unix-socket", "Exit codes", "Examples"):
+            self.assertIn(word, done.stdout)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

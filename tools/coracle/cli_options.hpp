@@ -1,0 +1,12 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace coracle::tool {
+
+/// One value each time that it is given.
+inline CLI::Option* as_often_as_wanted(CLI::Option* o) {
+    return o->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+}  // namespace coracle::tool
