@@ -10,7 +10,6 @@ prints its tables only.
   python3 bench/echo.py --only epoll,asio,limit --connections 64 --quick
 """
 
-import argparse
 import contextlib
 import os
 import re
@@ -22,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import arguments
 import measure
 import report
 import sections
@@ -42,47 +42,31 @@ PROMISES = [("asio", 2 / 3, "two thirds of Asio's coroutines"), ("libuv", 1.0, "
 JUDGED = ["coracle, uring", "coracle, epoll"]
 
 
-def say(start, text):
-    print(f"[{time.monotonic() - start:5.0f} s] {text}", flush=True)
-
-
-def program(name, directories):
-    for directory in directories.split(","):
-        path = os.path.join(measure.TREE, directory, name)
-        if os.access(path, os.X_OK):
-            return path
-    return None
-
-
 class Echo:
     def __init__(self, options):
         self.options = options
-        self.start = time.monotonic()
-        self.skipped = []
+        self.progress = measure.Progress()
+        self.skip = self.progress.skip
         self.results = {count: {} for count in options.connections}
         self.instructions = {}
-
-    def skip(self, what, why):
-        self.skipped.append(f"{what}: {why}")
-        say(self.start, f"skipped {what}: {why}")
 
     def open_servers(self):
         servers = {}
         for name in self.options.only:
-            for label, (binary, arguments, environment) in SERVERS[name].items():
-                path = program(binary, self.options.bin)
+            for label, (binary, more, environment) in SERVERS[name].items():
+                path = measure.program(binary, self.options.bin)
                 if path is None:
                     self.skip(label, f"{binary} is not built")
                     continue
                 try:
                     servers[label] = measure.Server(
-                        label, [path, "127.0.0.1:0", *arguments], environment=environment)
+                        label, [path, "127.0.0.1:0", *more], environment=environment)
                 except (RuntimeError, OSError) as error:
-                    self.skip(label, str(error).strip())
+                    self.skip(label, error)
         return servers
 
     def run(self):
-        load = program("echo_load", self.options.bin)
+        load = measure.program("echo_load", self.options.bin)
         if load is None:
             sys.exit("echo_load is not built: make bench builds it")
         servers = self.open_servers() if self.options.rounds else {}
@@ -90,7 +74,7 @@ class Echo:
             for turn in range(self.options.rounds):
                 for count in self.options.connections:
                     self.round(servers, load, count, turn)
-                say(self.start, f"round {turn + 1} of {self.options.rounds}")
+                self.progress.say(f"round {turn + 1} of {self.options.rounds}")
         finally:
             for server in servers.values():
                 server.stop()
@@ -104,29 +88,27 @@ class Echo:
             self.skip("instructions", "valgrind is not installed")
             return
         for name in self.options.only:
-            for label, (binary, arguments, environment) in SERVERS[name].items():
-                path = program(binary, self.options.bin)
+            for label, (binary, more, environment) in SERVERS[name].items():
+                path = measure.program(binary, self.options.bin)
                 if path is None or label in ("limit B", "uring limit"):
                     continue
-                command = [path, "127.0.0.1:0", *arguments]
+                command = [path, "127.0.0.1:0", *more]
                 try:
                     (few, first), (many, second) = (
                         instructions_of(label, command, environment, load, seconds)
                         for seconds in (1, 4))
                     self.instructions[label] = (second - first) / (many - few)
                 except (RuntimeError, OSError, ZeroDivisionError) as error:
-                    self.skip(f"instructions of {label}", str(error).strip())
-            say(self.start, f"instructions of {name}")
+                    self.skip(f"instructions of {label}", error)
+            self.progress.say(f"instructions of {name}")
 
     def round(self, servers, load, count, turn):
-        order = list(servers)
-        shift = turn % len(order) if order else 0
-        for label in order[shift:] + order[:shift]:
+        for label in measure.in_turn(servers, turn):
             try:
                 result = measure.echo(servers[label], load, count, self.options.seconds,
                                       self.options.warm_up)
             except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
-                self.skip(f"{label} at {count:,}, round {turn + 1}", str(error).strip())
+                self.skip(f"{label} at {count:,}, round {turn + 1}", error)
                 continue
             self.results[count].setdefault(label, []).append(result)
 
@@ -255,7 +237,7 @@ def instructions_table(counts):
 
 
 def section(echo, options):
-    results, skipped = echo.results, echo.skipped
+    results, skipped = echo.results, echo.progress.skipped
     out = ["## TCP echo\n",
            f"{sections.now()}; {options.rounds} interleaved rounds of {options.seconds:g} s, medians. "
            f"{verdict(results)}\n", promises(results)]
@@ -270,47 +252,30 @@ def section(echo, options):
     return "\n".join([part for part in out if part] + [READING])
 
 
-def arguments():
-    def names(text):
-        wanted = text.split(",")
-        unknown = [name for name in wanted if name not in SERVERS]
-        if unknown:
-            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: not among {', '.join(SERVERS)}")
-        return wanted
-
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", type=names, metavar="SERVER,...",
+def read_arguments():
+    parser = arguments.parser(__doc__, "benchmarks-runtime.md", 5, 3)
+    parser.add_argument("--only", type=arguments.names(SERVERS), metavar="SERVER,...",
                         help=f"of {', '.join(SERVERS)} (default: all)")
     parser.add_argument("--connections", type=lambda text: [int(n) for n in text.split(",")],
                         metavar="N,...", help="default: 1,64,1000")
-    parser.add_argument("--rounds", type=int, metavar="N", help="default: 5, with --quick 3; 0: instructions only")
     parser.add_argument("--seconds", type=float, metavar="S", help="default: 10, with --quick 1")
     parser.add_argument("--instructions", action="store_true",
-                        help="count the instructions of a round trip too; a whole run does")
-    parser.add_argument("--quick", action="store_true",
-                        help="shorter, rougher, and writes no file unless --out is given")
-    parser.add_argument("--bin", default="build/release/bin", metavar="DIR,...",
-                        help="where the programs are (default: %(default)s)")
-    parser.add_argument("--out", metavar="DIR",
-                        help="where benchmarks-runtime.md goes (default: docs, whole runs only)")
+                        help="count the instructions of a round trip too, as a whole run does; "
+                             "with --rounds 0 nothing else")
     options = parser.parse_args()
-    if options.only is None and options.connections is None and not options.quick:
-        options.out = options.out or os.path.join(measure.TREE, "docs")
-        options.instructions = True
+    whole = options.only is None and options.connections is None
+    arguments.finish(options, whole)
+    options.instructions = options.instructions or (whole and not options.quick)
     options.only = options.only or list(SERVERS)
     options.connections = options.connections or CONNECTIONS
-    if options.rounds is None:
-        options.rounds = 3 if options.quick else 5
     options.seconds = options.seconds or (1 if options.quick else 10)
     options.warm_up = 0.3 if options.quick else 1
     return options
 
 
 def main():
-    options = arguments()
-    if (os.cpu_count() or 1) < 2:
-        sys.exit("the benchmarks need two cores: one for the server, one for its load")
-    os.sched_setaffinity(0, {measure.CLIENT_CORE})
+    options = read_arguments()
+    arguments.take_two_cores(measure.CLIENT_CORE)
     echo = Echo(options)
     echo.run()
     text = section(echo, options)

@@ -33,6 +33,43 @@ def prepare_child(core):
     return prepare
 
 
+def program(name, directories):
+    """The path of one of our programs in the first of the directories that has it, or None."""
+    for directory in directories.split(","):
+        path = os.path.join(TREE, directory, name)
+        if os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def in_turn(items, turn):
+    """The same items; each round begins with another one."""
+    order = list(items)
+    shift = turn % len(order) if order else 0
+    return order[shift:] + order[:shift]
+
+
+class Progress:
+    """What a run says while it goes on, and what it had to skip."""
+
+    def __init__(self):
+        self.start = time.monotonic()
+        self.skipped = []
+
+    @property
+    def seconds(self):
+        return time.monotonic() - self.start
+
+    def say(self, text):
+        print(f"[{self.seconds:5.0f} s] {text}", flush=True)
+
+    def skip(self, what, why):
+        line = f"{what}: {str(why).strip()}"
+        if line not in self.skipped:
+            self.skipped.append(line)
+            self.say(f"skipped {line}")
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -136,6 +173,7 @@ class Nginx(Server):
             access_log off; server_tokens off; tcp_nodelay on; sendfile on; tcp_nopush on;
             keepalive_requests 1000000000; keepalive_timeout 3600s;
             default_type text/plain; charset utf-8;
+            {http}
             server {{
                 listen 127.0.0.1:{port} backlog=16384 {listen};
                 {more}
@@ -144,7 +182,7 @@ class Nginx(Server):
         }}
     """
 
-    def __init__(self, name, location, listen="", more=""):
+    def __init__(self, name, location, listen="", more="", http=""):
         self.directory = tempfile.mkdtemp(prefix="coracle-bench-nginx-")
         port = free_port()
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -154,7 +192,7 @@ class Nginx(Server):
             out.write(self.CONFIG.format(
                 user="user root;" if os.geteuid() == 0 else "", descriptors=descriptors,
                 directory=self.directory, connections=descriptors - 64, port=port,
-                location=location, listen=listen, more=more))
+                location=location, listen=listen, more=more, http=http))
         try:
             super().__init__(name, [find_nginx(), "-c", config, "-p", self.directory], port)
             self.pid = self._worker()
@@ -175,6 +213,23 @@ class Nginx(Server):
     def stop(self):
         super().stop()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def make_certificate(directory):
+    """A certificate for localhost and 127.0.0.1 that signs itself: the paths of it and its key."""
+    certificate, key = os.path.join(directory, "cert.pem"), os.path.join(directory, "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate,
+                    "-days", "2", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+    return certificate, key
+
+
+def tls_directives(certificate, key):
+    """What nginx is told of TLS."""
+    return (f"ssl_certificate {certificate}; ssl_certificate_key {key}; "
+            "ssl_protocols TLSv1.2 TLSv1.3; "
+            "ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384;")
 
 
 def find_nginx():
@@ -215,6 +270,29 @@ def run_client(command, timeout):
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {(done.stderr or done.stdout)[:300]}")
     return done.stdout
+
+
+def account(launcher, command, timeout, good=(0,)):
+    """Runs a client to its end: {its output as text; seconds; user_ns, system_ns; peak in bytes}.
+
+    `launcher` is run_accounted, which sees the client's own peak of memory and not ours. It fails
+    where the client ends with a code that is not `good`."""
+    with subprocess.Popen(
+            [launcher, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+            preexec_fn=prepare_child(CLIENT_CORE)) as child:
+        try:
+            text, errors = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
+            raise RuntimeError(f"took longer than {timeout} s") from None
+    spent = re.search(r"spent wall (\d+) user (\d+) system (\d+) peak_kib (\d+)$", errors.strip())
+    if child.returncode not in good or spent is None:
+        raise RuntimeError(f"{os.path.basename(command[0])} failed: {errors[:300]}{text[:300]}")
+    wall, user, system, peak = map(int, spent.groups())
+    return {"text": text, "seconds": wall / 1e6, "user_ns": user * 1000,
+            "system_ns": system * 1000, "peak": peak * 1024}
 
 
 def sample(server, requests, seconds, cpu, latencies, errors):

@@ -9,7 +9,6 @@ partial or quick one prints its table only.
   python3 bench/micro.py --only tasks --filter switch --quick
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -17,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+import arguments
 import measure
 import report
 import sections
@@ -53,14 +53,6 @@ LABELS = {
 PEERS = {"switch_semaphore": "switch_post", "call_after_cancel_1e6_live": "timer_arm_disarm_1e6_live"}
 # (what, most ns, allocations)
 PROMISES = [("create_await", 40, 0), ("switch_semaphore", 15, 0)]
-
-
-def find(name, directories):
-    for directory in directories.split(","):
-        path = os.path.join(measure.TREE, directory, name)
-        if os.access(path, os.X_OK):
-            return path
-    return None
 
 
 def run_program(path, pinned, options):
@@ -175,44 +167,33 @@ def section(all_found, simulation, options, skipped):
 
 
 def run_simulation(options):
-    path = find("bench_simulation_speed", options.bin)
+    path = measure.program("bench_simulation_speed", options.bin)
     if path is None:
         return None
     return measure.run_client([path, "0.5" if options.quick else "3"], 120)
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", type=lambda text: text.split(","), metavar="PROGRAM,...",
+def read_arguments():
+    parser = arguments.parser(__doc__, "benchmarks-runtime.md", 5, 3)
+    parser.add_argument("--only", type=arguments.names(PROGRAMS), metavar="PROGRAM,...",
                         help=f"of {', '.join(PROGRAMS)} (default: all)")
     parser.add_argument("--filter", metavar="REGEX", help="of the benchmarks' names")
-    parser.add_argument("--rounds", type=int, metavar="N", help="default: 5, with --quick 3")
     parser.add_argument("--seconds", type=float, metavar="S",
                         help="of each repetition, default: 0.5, with --quick 0.05")
-    parser.add_argument("--quick", action="store_true",
-                        help="shorter, rougher, and writes no file unless --out is given")
-    parser.add_argument("--bin", default="build/release/bin", metavar="DIR,...",
-                        help="where the programs are (default: %(default)s)")
-    parser.add_argument("--out", metavar="DIR",
-                        help="where benchmarks-runtime.md goes (default: docs, whole runs only)")
     options = parser.parse_args()
-    unknown = [name for name in options.only or [] if name not in PROGRAMS]
-    if unknown:
-        parser.error(f"{', '.join(unknown)}: not among {', '.join(PROGRAMS)}")
     options.whole = options.only is None and options.filter is None
-    if options.whole and not options.quick:
-        options.out = options.out or os.path.join(measure.TREE, "docs")
+    arguments.finish(options, options.whole)
     options.only = options.only or PROGRAMS
-    options.rounds = max(1, options.rounds or (3 if options.quick else 5))
+    options.rounds = max(1, options.rounds)
     options.seconds = options.seconds or (0.05 if options.quick else 0.5)
     return options
 
 
 def main():
-    options = arguments()
+    options = read_arguments()
     found, skipped = {}, []
     for name in options.only:
-        path = find(f"bench_{name}", options.bin)
+        path = measure.program(f"bench_{name}", options.bin)
         if path is None:
             skipped.append(f"bench_{name} is not built (Debian: libbenchmark-dev)")
             continue

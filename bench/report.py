@@ -50,10 +50,10 @@ def limit_of(rows, limits=LIMITS):
     return min(found) if found else None
 
 
-def disagreement(rows):
-    """How far two copies of one limit are apart, at most, or None where there are not two."""
+def disagreement(rows, controls=(LIMITS, URING_LIMITS)):
+    """How far two copies of one program are apart, at most, or None where there are not two."""
     apart = []
-    for limits in (LIMITS, URING_LIMITS):
+    for limits in controls:
         if all(name in rows for name in limits):
             low, high = sorted(rows[name]["cpu"] for name in limits)
             apart.append(high / low - 1)
@@ -246,8 +246,8 @@ def tables(results):
             out += [f"### {results['labels'][name]}\n", twin_table(rows_of(load))]
     if results.get("cost"):
         out += ["## Instructions and system calls\n",
-                "What CI holds one keep-alive request of `hello` to (`tests/cost/baseline.json`, "
-                "checked by `scripts/check_cost.py`).\n",
+                "What CI holds one keep-alive request of `hello`, and one of the client, to "
+                "(`tests/cost/baseline.json`, checked by `scripts/check_cost.py`).\n",
                 table(["count", "value"],
                       [[name, f"{value:,}"] for name, value in flat(results["cost"])])]
     if results["skipped"]:
@@ -261,6 +261,15 @@ def first_line(*command):
     done = subprocess.run(command, capture_output=True, text=True, timeout=10)
     lines = (done.stdout + done.stderr).strip().splitlines()
     return lines[0] if lines else None
+
+
+def commit():
+    """What was measured: the commit, and whether the tree has changes that it does not know."""
+    name = first_line("git", "-C", measure.TREE, "rev-parse", "--short", "HEAD")
+    if name is None or name.startswith("fatal"):
+        return None
+    changes = first_line("git", "-C", measure.TREE, "status", "--porcelain")
+    return f"{name}, with changes" if changes else name
 
 
 def machine():
@@ -281,9 +290,8 @@ def machine():
                        ("wrk", first_line("wrk", "--version")),
                        ("ab", first_line("ab", "-V")),
                        ("nginx", first_line(nginx, "-v") if nginx else None),
-                       ("commit", first_line("git", "-C", measure.TREE, "rev-parse", "--short",
-                                             "HEAD"))):
-        if line and not line.startswith("fatal"):
+                       ("commit", commit())):
+        if line:
             rows.append([name, re.sub(r"\s*Copyright.*|This is |<.*?>", "", line).strip()])
     return "| | |\n| --- | --- |\n" + "".join(f"| {name} | {value} |\n" for name, value in rows)
 

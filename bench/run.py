@@ -10,17 +10,16 @@ docs/figures/; a partial one (--only, --loads) or a quick one prints its tables 
   python3 bench/run.py --loads backends
 """
 
-import argparse
 import contextlib
 import glob
 import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
+import arguments
 import measure
 import report
 
@@ -47,33 +46,25 @@ SERVERS = ["hello", "limit", "nginx"]
 class Bench:
     def __init__(self, options):
         self.options = options
-        self.skipped = []
-        self.start = time.monotonic()
+        self.progress = measure.Progress()
         self.results = {"loads": {}, "backends": {}, "file": {}, "idle": {}, "compile": {}, "twins": {},
-                        "skipped": self.skipped}
+                        "skipped": self.progress.skipped}
 
     def say(self, text):
-        print(f"[{time.monotonic() - self.start:5.0f} s] {text}", flush=True)
+        self.progress.say(text)
 
     def skip(self, what, why):
-        if f"{what}: {why}" in self.skipped:
-            return
-        self.skipped.append(f"{what}: {why}")
-        self.say(f"skipped {what}: {why}")
+        self.progress.skip(what, why)
 
     def program(self, name):
-        for directory in self.options.bin.split(","):
-            path = os.path.join(measure.TREE, directory, name)
-            if os.access(path, os.X_OK):
-                return path
-        return None
+        return measure.program(name, self.options.bin)
 
     def start_server(self, servers, name, make):
         """Adds a running server to `servers`, or notes by name why there is none."""
         try:
             servers[name] = make()
         except (RuntimeError, OSError) as error:
-            self.skip(name, str(error).strip())
+            self.skip(name, error)
 
     def start_own(self, servers, label, name, arguments, environment=None):
         path = self.program(name)
@@ -106,11 +97,7 @@ class Bench:
         options = self.options
         for turn in range(first, first + (count or options.rounds)):
             for load, (warm_up, run) in loads.items():
-                order = list(servers)
-                shift = turn % len(order) if order else 0
-                for name in order[shift:] + order[:shift]:
-                    if name not in servers:
-                        continue
+                for name in measure.in_turn(servers, turn):
                     try:
                         if not options.quick:
                             with contextlib.suppress(RuntimeError):
@@ -119,7 +106,7 @@ class Bench:
                         result = run(servers[name])
                         settle(servers[name])
                     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
-                        self.skip(f"{name} at {load}, round {turn + 1}", str(error).strip())
+                        self.skip(f"{name} at {load}, round {turn + 1}", error)
                         if servers[name].child.poll() is not None:
                             servers.pop(name).stop()
                         continue
@@ -224,7 +211,7 @@ class Bench:
                     measure.idle_memory(server, holder, 1)
                     self.results["idle"][name] = measure.idle_memory(server, holder, IDLE)
                 except (RuntimeError, OSError) as error:
-                    self.skip(f"{name} at idle", str(error))
+                    self.skip(f"{name} at idle", error)
         finally:
             stop_all(servers)
         self.say(f"memory of {IDLE:,} idle connections")
@@ -288,7 +275,7 @@ class Bench:
                 self.results["cost"] = json.load(text)
         busy_after, stolen_after = measure.machine_time()
         self.results["stolen"] = (stolen_after - stolen) / max(1, busy_after - busy)
-        self.results["seconds"] = time.monotonic() - self.start
+        self.results["seconds"] = self.progress.seconds
         self.results["rounds"] = self.options.rounds
         self.results["quick"] = self.options.quick
         return self.results
@@ -318,47 +305,26 @@ def write_file(path):
     os.chmod(path, 0o644)
 
 
-def arguments():
-    def names(allowed):
-        def parse(text):
-            wanted = text.split(",")
-            unknown = [name for name in wanted if name not in allowed]
-            if unknown:
-                raise argparse.ArgumentTypeError(
-                    f"{', '.join(unknown)}: not among {', '.join(allowed)}")
-            return wanted
-        return parse
-
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", type=names(SERVERS), metavar="SERVER,...",
+def read_arguments():
+    parser = arguments.parser(__doc__, "benchmarks.md and figures/", 4, 2)
+    parser.add_argument("--only", type=arguments.names(SERVERS), metavar="SERVER,...",
                         help=f"servers to run: {', '.join(SERVERS)} (default: all)")
-    parser.add_argument("--loads", type=names(ALL_LOADS), metavar="LOAD,...",
+    parser.add_argument("--loads", type=arguments.names(ALL_LOADS), metavar="LOAD,...",
                         help=f"loads to run: {', '.join(ALL_LOADS)} (default: all); "
                              "`backends` alone is hello on each of them under "
                              f"{', '.join(BACKEND_LOADS)}, with some of these under those")
-    parser.add_argument("--rounds", type=int, metavar="N", help="default: 4, with --quick 2")
-    parser.add_argument("--quick", action="store_true",
-                        help="shorter, rougher, and writes no file unless --out is given")
-    parser.add_argument("--bin", default="build/release/bin", metavar="DIR,...",
-                        help="where the programs are (default: %(default)s)")
-    parser.add_argument("--out", metavar="DIR",
-                        help="where benchmarks.md and figures/ go (default: docs, whole runs only)")
     options = parser.parse_args()
-    whole = options.only is None and options.loads is None and not options.quick
-    if options.out is None and whole:
-        options.out = os.path.join(measure.TREE, "docs")
+    arguments.finish(options, options.only is None and options.loads is None)
     options.only = options.only or SERVERS
     options.loads = options.loads or ALL_LOADS
     options.extra_until = 40 if options.quick else 360
-    options.rounds = max(1, options.rounds or (2 if options.quick else 4))
+    options.rounds = max(1, options.rounds)
     return options
 
 
 def main():
-    options = arguments()
-    if (os.cpu_count() or 1) < 2:
-        sys.exit("the benchmarks need two cores: one for the server, one for its load")
-    os.sched_setaffinity(0, {measure.CLIENT_CORE})
+    options = read_arguments()
+    arguments.take_two_cores(measure.CLIENT_CORE)
     results = Bench(options).run()
     results["labels"] = {name: load[0] for name, load in {**WRK_LOADS, **TWIN_LOADS}.items()}
     results["labels"]["ab"] = "ab -k, 50 connections"

@@ -10,7 +10,6 @@ docs/benchmarks-tls.md; a partial or quick one prints its table only.
   python3 bench/tls.py --only full,resumed --quick
 """
 
-import argparse
 import os
 import re
 import subprocess
@@ -18,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import arguments
 import measure
 
 LOADS = {
@@ -28,7 +28,6 @@ LOADS = {
     "idle": ("idle connections", "bytes each", 1 / 1.05),
 }
 FILE_MIB = 256
-CIPHERS = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384"
 HEAD = """\
 # Benchmarks of TLS
 
@@ -39,11 +38,8 @@ Written by `bench/tls.py`, which `make bench` runs; do not edit. What the figure
 
 
 def program(name, directories):
-    for directory in directories.split(","):
-        path = os.path.join(measure.TREE, directory, name)
-        if os.access(path, os.X_OK):
-            return path
-    sys.exit(f"{name} is not built: make bench builds it")
+    return measure.program(name, directories) or sys.exit(
+        f"{name} is not built: make bench builds it")
 
 
 class Tls:
@@ -58,11 +54,7 @@ class Tls:
         return os.path.join(self.folder.name, name)
 
     def make_files(self):
-        self.certificate, self.key = self.path("cert.pem"), self.path("key.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                        "ec_paramgen_curve:P-256", "-nodes", "-keyout", self.key, "-out",
-                        self.certificate, "-days", "2", "-subj", "/CN=localhost", "-addext",
-                        "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+        self.certificate, self.key = measure.make_certificate(self.folder.name)
         self.root = self.path("www")
         os.mkdir(self.root)
         with open(os.path.join(self.root, "index.html"), "w", encoding="ascii") as page:
@@ -81,8 +73,7 @@ class Tls:
             ours = [program("https", self.options.bin), "127.0.0.1:0", "1", self.certificate,
                     self.key]
         location = "" if load == "download" else 'return 200 "Hello, World!\\n";'
-        more = (f"ssl_certificate {self.certificate}; ssl_certificate_key {self.key}; "
-                f"ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {CIPHERS}; root {self.root};")
+        more = f"{measure.tls_directives(self.certificate, self.key)} root {self.root};"
         return [measure.Server("coracle", ours),
                 measure.Nginx("nginx A", location, "ssl", more),
                 measure.Nginx("nginx B", location, "ssl", more)]
@@ -92,8 +83,7 @@ class Tls:
             servers = self.servers(load)
             try:
                 for turn in range(self.options.rounds):
-                    for i in range(len(servers)):
-                        server = servers[(i + turn) % len(servers)]
+                    for server in measure.in_turn(servers, turn):
                         value = getattr(self, "measure_" + load)(server)
                         self.results.setdefault(load, {}).setdefault(server.name, []).append(value)
                     if load == "idle":
@@ -171,22 +161,17 @@ class Tls:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(LOADS), type=lambda text: text.split(","))
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--bin", default="build/release/bin")
-    parser.add_argument("--out", default=os.path.join(measure.TREE, "docs"))
+    parser = arguments.parser(__doc__, "benchmarks-tls.md", 4, 2)
+    parser.add_argument("--only", type=arguments.names(LOADS), metavar="LOAD,...",
+                        help=f"of {', '.join(LOADS)} (default: all)")
     options = parser.parse_args()
-    options.only = options.only if isinstance(options.only, list) else options.only.split(",")
-    if options.quick:
-        options.rounds = min(options.rounds, 2)
+    arguments.finish(options, options.only is None)
+    options.only = options.only or list(LOADS)
     tls = Tls(options)
     tls.run()
     table = tls.table()
     print(table)
-    if not options.quick and set(options.only) == set(LOADS):
+    if options.out:
         with open(os.path.join(options.out, "benchmarks-tls.md"), "w", encoding="utf-8") as out:
             out.write(HEAD + time.strftime("%Y-%m-%d %H:%M UTC\n\n", time.gmtime()) + table)
 

@@ -30,8 +30,7 @@ std::int64_t microseconds(duration d) {
     return std::chrono::duration_cast<std::chrono::microseconds>(d).count();
 }
 
-task<int> get(std::shared_ptr<const connect::proxy> through, std::string host,
-              std::uint16_t port) {
+task<int> get(std::shared_ptr<const connect::proxy> through, std::string host, std::uint16_t port) {
     net::resolver names(*loop::current());
     connect::timings times;
     connect::options o;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""usage: check_cost.py [--update] [--bin build/release/bin/hello]
+"""usage: check_cost.py [--update] [--bin build/release/bin/hello] [--client .../parallel_get]
 
-What one keep-alive request costs the hello example: user instructions (callgrind) and system calls
-(strace). Both repeat exactly where times do not. Each program runs twice, with N and 3N requests;
-the difference is free of what starting and stopping costs. Fails where a figure is more than 3%
-above tests/cost/baseline.json; --update writes that file.
+What one keep-alive request costs the hello example, and what it costs the example parallel_get that
+asks it: user instructions (callgrind) and system calls (strace). Both repeat exactly where times do
+not. Each program runs twice, with N and 3N requests; the difference is free of what starting and
+stopping costs. Fails where a figure is more than 3% above tests/cost/baseline.json; --update writes
+that file. A client that is not built is not measured, which is a fault once it has a baseline.
 """
 
 import argparse
@@ -28,15 +29,18 @@ CALL = re.compile(r"^(?:\d+\s+)?(?:<\.\.\. )?(\w+)(?:\(| resumed>)", re.MULTILIN
 LISTENING = re.compile(r"listening on http://([0-9.]+):(\d+)")
 
 
+ENDED = re.compile(r"(\d+) of (\d+) ended with 200")
+# A backend that valgrind knows, whatever the machine has.
+ENVIRONMENT = dict(os.environ, CORACLE_BACKEND="epoll")
+
+
 class Server:
     """The program behind a measuring command, up to the answer that it listens."""
 
     def __init__(self, command):
-        # A backend that valgrind knows, whatever the machine has.
-        environment = dict(os.environ, CORACLE_BACKEND="epoll")
         self.errors = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors,
-                                        text=True, env=environment)
+                                        text=True, env=ENVIRONMENT)
         for line in self.process.stdout:
             match = LISTENING.search(line)
             if match:
@@ -99,7 +103,11 @@ def instructions(program, requests, depth):
         server = Server(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out",
                          program, "127.0.0.1:0", "1"])
         exchange(server.address, requests, depth)
-        said = server.stop()
+        return collected(server.stop())
+
+
+def collected(said):
+    """The instructions that callgrind says it counted."""
     match = re.search(r"Collected : (\d+)", said)
     if not match:
         raise SystemExit(f"callgrind gave no count:\n{said}")
@@ -113,9 +121,13 @@ def system_calls(program, requests, depth):
         server = Server(["strace", "-D", "-f", "-qq", "-o", str(log), program, "127.0.0.1:0", "1"])
         exchange(server.address, requests, depth)
         server.stop()
-        return collections.Counter(
-            name for line in wait_for_end(log) if " resumed>" not in line
-            for name in CALL.findall(line))
+        return calls_in(wait_for_end(log))
+
+
+def calls_in(lines):
+    """How often each system call stands in a log of strace."""
+    return collections.Counter(name for line in lines if " resumed>" not in line
+                               for name in CALL.findall(line))
 
 
 def wait_for_end(log):
@@ -128,15 +140,54 @@ def wait_for_end(log):
     return lines
 
 
-def measure(program, depth):
+def run_client(command, client, url, requests):
+    """Lets the client make its requests, one after the other; gives what `command` wrote to stderr."""
+    done = subprocess.run([*command, client, url, str(requests), "1"], capture_output=True, text=True,
+                          timeout=300, env=ENVIRONMENT)
+    ended = ENDED.search(done.stdout)
+    if ended is None or int(ended[1]) != requests:
+        raise SystemExit(f"not all of {requests} requests were answered: {done.stdout}{done.stderr}")
+    return done.stderr
+
+
+def client_instructions(client, url, requests):
+    with tempfile.TemporaryDirectory() as folder:
+        return collected(run_client(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"], client, url,
+            requests))
+
+
+def client_system_calls(client, url, requests):
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "log"
+        run_client(["strace", "-f", "-qq", "-o", str(log)], client, url, requests)
+        return calls_in(log.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
+def measure_server(program, depth):
+    return measure(lambda requests: instructions(program, requests, depth),
+                   lambda requests: system_calls(program, requests, depth))
+
+
+def measure_client(client, program):
+    server = Server([program, "127.0.0.1:0", "1"])
+    try:
+        url = "http://{}:{}/".format(*server.address)
+        return measure(lambda requests: client_instructions(client, url, requests),
+                       lambda requests: client_system_calls(client, url, requests))
+    finally:
+        server.stop()
+
+
+def measure(count_instructions, count_system_calls):
+    """The cost of one request, of functions that give what a number of them cost together."""
     few = 1600
     per = 2 * few
-    cost = {"instructions": round((instructions(program, 3 * few, depth)
-                                   - instructions(program, few, depth)) / per, 1)}
+    cost = {"instructions": round((count_instructions(3 * few) - count_instructions(few)) / per, 1)}
     few = 320
     per = 2 * few
-    calls = system_calls(program, 3 * few, depth)
-    calls.subtract(system_calls(program, few, depth))
+    calls = count_system_calls(3 * few)
+    calls.subtract(count_system_calls(few))
     # What happens less than once in a hundred requests is a timer, not the path of a request.
     cost["system_calls"] = {name: round(count / per, 3)
                             for name, count in sorted(calls.items()) if count / per > 0.01}
@@ -167,11 +218,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--bin", default=str(source_tree.ROOT / "build/release/bin/hello"))
+    parser.add_argument("--client", help="default: parallel_get beside the other")
     options = parser.parse_args()
+    client = options.client or str(pathlib.Path(options.bin).with_name("parallel_get"))
 
     cost = {"compiler": compiler_of(options.bin)}
     for name, depth in (("keep_alive", 1), ("pipelined_16", 16)):
-        cost[name] = measure(options.bin, depth)
+        cost[name] = measure_server(options.bin, depth)
+    if os.access(client, os.X_OK):
+        cost["client_keep_alive"] = measure_client(client, options.bin)
+    else:
+        print(f"the client is not measured: {client} is not built")
     if options.update or not BASELINE.exists():
         if not options.update:
             print(json.dumps(cost, indent=2))
@@ -182,8 +239,12 @@ def main():
         print(json.dumps(cost, indent=2))
         return 0
     baseline = json.loads(BASELINE.read_text(encoding="utf-8"))
-    faults = [fault for name, then in baseline.items() if name != "compiler"
+    faults = [fault for name, then in baseline.items() if name != "compiler" and name in cost
               for fault in compare(name, cost[name], then)]
+    faults += [f"{name}: there is no baseline of it; --update writes it"
+               for name in cost if name not in baseline]
+    faults += [f"{name}: it has a baseline and was not measured"
+               for name in baseline if name not in cost]
     if baseline["compiler"] != cost["compiler"]:
         print(f"not compared: the baseline is of {baseline['compiler']}, "
               f"this program of {cost['compiler']}")

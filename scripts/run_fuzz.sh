@@ -10,8 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${FUZZ_SECONDS:-30}
 jobs=${FUZZ_JOBS:-2}
 
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz
+cmake --preset asan >/dev/null
+cmake --build --preset asan --target fuzzers
 if [ $# -gt 0 ]; then
     targets=("$@")
 else
@@ -27,7 +27,7 @@ run_one() {
     local name=$1 found=build/fuzz/corpus/$1 log=build/fuzz/logs/$1.log options=()
     mkdir -p "$found"
     [ -f "fuzz/$name.dict" ] && options+=("-dict=fuzz/$name.dict")
-    if ! "build/fuzz/bin/$name" "${options[@]}" "$found" "fuzz/corpus/$name" \
+    if ! "build/asan/bin/$name" "${options[@]}" "$found" "fuzz/corpus/$name" \
             -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
             -artifact_prefix="build/fuzz/failures/$name-" >"$log" 2>&1; then
         tail -n 60 "$log"

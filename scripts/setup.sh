@@ -42,6 +42,7 @@ chromium chromium
 libbenchmark-dev
 libasio-dev
 libuv1-dev
+libcurl4-openssl-dev
 nlohmann-json3-dev
 openssl openssl
 testssl.sh testssl

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace bench {
@@ -18,29 +19,42 @@ struct answer_head {
     bool closes = false;          // the server said `Connection: close`
 };
 
-inline answer_head read_answer_head(std::string_view bytes) {
-    const std::size_t end = bytes.find("\r\n\r\n");
-    if (end == bytes.npos || !bytes.starts_with("HTTP/1.")) return {};
-    answer_head head;
-    head.head_size = end + 4;
-    const std::string_view code = bytes.substr(9, 3);
-    std::from_chars(code.data(), code.data() + code.size(), head.status);
-    std::string_view lines = bytes.substr(0, end + 2);
-    while (!lines.empty()) {
-        const std::size_t eol = lines.find("\r\n");
-        const std::string_view line = lines.substr(0, eol);
-        lines.remove_prefix(eol + 2);
-        constexpr std::string_view length = "content-length: ";
-        constexpr std::string_view close = "connection: close";
-        if (line.size() > length.size() &&
-            strncasecmp(line.data(), length.data(), length.size()) == 0) {
-            std::from_chars(line.data() + length.size(), line.data() + line.size(), head.body_size);
-        } else if (line.size() == close.size() &&
-                   strncasecmp(line.data(), close.data(), close.size()) == 0) {
-            head.closes = true;
-        }
+namespace detail {
+
+inline void take_field(std::string_view line, answer_head& head) {
+    constexpr std::string_view length = "content-length: ";
+    constexpr std::string_view close = "connection: close";
+    if ((line[0] | 0x20) != 'c') return;
+    if (line.size() > length.size() &&
+        strncasecmp(line.data(), length.data(), length.size()) == 0) {
+        std::from_chars(line.data() + length.size(), line.data() + line.size(), head.body_size);
+    } else if (line.size() == close.size() &&
+               strncasecmp(line.data(), close.data(), close.size()) == 0) {
+        head.closes = true;
     }
-    return head;
+}
+
+}  // namespace detail
+
+// One pass, for the limits use it too.
+inline answer_head read_answer_head(std::string_view bytes) {
+    if (bytes.size() < 12 || !bytes.starts_with("HTTP/1.")) return {};
+    answer_head head;
+    std::from_chars(bytes.data() + 9, bytes.data() + 12, head.status);
+    const char* at = bytes.data();
+    const char* const end = at + bytes.size();
+    while (const auto* feed = static_cast<const char*>(
+               std::memchr(at, '\n', static_cast<std::size_t>(end - at)))) {
+        if (feed == at || feed[-1] != '\r') return {};
+        const std::string_view line{at, static_cast<std::size_t>(feed - at - 1)};
+        at = feed + 1;
+        if (line.empty()) {
+            head.head_size = static_cast<std::size_t>(at - bytes.data());
+            return head;
+        }
+        detail::take_field(line, head);
+    }
+    return {};
 }
 
 }  // namespace bench

@@ -105,13 +105,11 @@ task<result> connect_to_proxy(net::resolver* names, options o) {
 
 operation<std::unique_ptr<net::byte_stream>> to(net::resolver& names, std::string_view host,
                                                 std::uint16_t port, const options& o) {
-    options copy = o;
-    return connect_by_name(&names, std::string(host), port, copy);
+    return connect_by_name(&names, std::string(host), port, o);
 }
 
 operation<std::unique_ptr<net::byte_stream>> to_proxy(net::resolver& names, const options& o) {
-    options copy = o;
-    return connect_to_proxy(&names, copy);
+    return connect_to_proxy(&names, o);
 }
 
 }  // namespace coracle::connect

@@ -21,11 +21,11 @@ std::string_view take_host(std::string_view& text) noexcept {
 
 }  // namespace
 
-std::expected<void, error> overrides::add(std::string_view text) {
-    const auto bad = [text] {
-        return std::unexpected(error(std::errc::invalid_argument, "resolve").on(text));
+std::expected<void, error> overrides::add(std::string_view entry_text) {
+    const auto bad = [entry_text] {
+        return std::unexpected(error(std::errc::invalid_argument, "resolve").on(entry_text));
     };
-    std::string_view rest = text;
+    std::string_view rest = entry_text;
     entry e;
     e.host = coracle::detail::lower(bare_host(take_host(rest)));
     if (e.host.empty() || rest.find(':') == std::string_view::npos) return bad();

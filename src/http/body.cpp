@@ -60,6 +60,17 @@ task<std::expected<void, error>> body_writer::write_file_part(int fd, std::uint6
     co_return std::expected<void, error>();
 }
 
+void body::make_relay() {
+    source_ = std::make_unique<source>(file_range(), stream_function(), size(), nullptr);
+    source_->stream = [from = relayed_](body_writer& to) -> task<> {
+        for (;;) {
+            const std::string_view piece = co_await from->read();
+            if (piece.empty()) co_return;
+            co_await to.write(piece);
+        }
+    };
+}
+
 operation<std::string> received_body::text(std::size_t limit) {
     if (ended()) return std::expected<std::string, error>(std::string());
     return read_all(this, limit);

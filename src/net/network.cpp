@@ -94,6 +94,11 @@ bool network::contains(const address& a) const noexcept {
            same_prefix(base.data(), bytes.data(), prefix_);
 }
 
+bool is_in_any(std::span<const network> networks, const address& a) noexcept {
+    return std::any_of(networks.begin(), networks.end(),
+                       [&a](const network& n) { return n.contains(a); });
+}
+
 std::string network::to_string() const {
     if (family() == net::family::unix_path) return "unix:";
     const bool single = prefix_ == base_.bytes().size() * 8;

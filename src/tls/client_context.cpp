@@ -17,6 +17,9 @@ client_context::implementation::implementation(client_options o)
 }
 
 std::expected<void, error> client_context::implementation::set_up() {
+    auto provider = detail::load_provider(options_.provider);
+    if (!provider) return std::unexpected(std::move(provider).error());
+    provider_ = std::move(*provider);
     SSL_CTX* const c = context_.get();
     if (auto done = detail::apply(c, options_); !done) return done;
     auto list = detail::protocol_list(options_.protocols);
@@ -44,12 +47,12 @@ std::expected<void, error> client_context::implementation::trust() {
     if (options_.system_authorities && SSL_CTX_set_default_verify_paths(context_.get()) != 1) {
         return std::unexpected(detail::take_failure(errc::certificate_unreadable, "authorities"));
     }
-    if (options_.authorities.empty()) return {};
-    auto more = detail::read_authorities(options_.authorities);
-    if (!more) return std::unexpected(std::move(more).error());
-    X509_STORE* const store = SSL_CTX_get_cert_store(context_.get());
-    for (const detail::x509_ptr& a : *more) X509_STORE_add_cert(store, a.get());
-    return {};
+    if (!options_.authorities.empty()) {
+        auto more = detail::trust(context_.get(), options_.authorities);
+        if (!more) return std::unexpected(std::move(more).error());
+    }
+    if (options_.authority_folder.empty()) return {};
+    return detail::trust_folder(context_.get(), options_.authority_folder);
 }
 
 std::expected<detail::ssl_ptr, error> client_context::implementation::make(

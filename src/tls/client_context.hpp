@@ -24,6 +24,7 @@ private:
 
     client_options options_;
     std::string protocols_;
+    detail::provider_ptr provider_;  ///< outlives the keys that are in it
     detail::ssl_ctx_ptr context_;
     detail::session_cache sessions_;
     detail::key_log key_log_;

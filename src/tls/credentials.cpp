@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/store.h>
 #include <openssl/ui.h>
 #include <openssl/x509v3.h>
@@ -13,6 +14,7 @@ namespace coracle::tls::detail {
 namespace {
 
 using store_ptr = std::unique_ptr<OSSL_STORE_CTX, freed_by<OSSL_STORE_close>>;
+using pkcs12_ptr = std::unique_ptr<PKCS12, freed_by<PKCS12_free>>;
 using info_ptr = std::unique_ptr<OSSL_STORE_INFO, freed_by<OSSL_STORE_INFO_free>>;
 
 struct password_request {
@@ -49,23 +51,47 @@ bool is_uri(std::string_view text) noexcept {
            text.find('/') > colon;
 }
 
+bool is_pkcs12(std::string_view bytes) noexcept {
+    const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
+    const pkcs12_ptr container(d2i_PKCS12(nullptr, &at, static_cast<long>(bytes.size())));
+    ERR_clear_error();
+    return container != nullptr;
+}
+
+bool is_written_as(std::string_view contents, encoding wanted) noexcept {
+    const bool pem = contents.find("-----BEGIN ") != std::string_view::npos;
+    switch (wanted) {
+        case encoding::pem: return pem;
+        case encoding::der: return !pem && !is_pkcs12(contents);
+        case encoding::pkcs12: return !pem && is_pkcs12(contents);
+        case encoding::provider: return false;
+        case encoding::any: break;
+    }
+    return true;
+}
+
 /// Everything in one place that may hold certificates and keys.
 class source_reader {
 public:
-    source_reader(std::string_view from, const secret& password)
-        : from_(from), request_{&password} {}
+    source_reader(std::string_view from, encoding written_as, const secret& password)
+        : from_(from), encoding_(written_as), request_{&password} {}
 
     std::expected<void, error> read_into(credentials& to, bool wants_key) {
         const ui_method ui;
         std::expected<std::string, error> text;
         bio_ptr memory;
         store_ptr store;
-        if (is_uri(from_)) {
+        const bool may_be_uri = encoding_ == encoding::any || encoding_ == encoding::provider;
+        if (may_be_uri && is_uri(from_)) {
             store.reset(OSSL_STORE_open(std::string(from_).c_str(), ui.method, &request_, nullptr,
                                         nullptr));
         } else {
             text = contents_of(from_, "certificate");
             if (!text) return std::unexpected(std::move(text).error());
+            if (!is_written_as(*text, encoding_)) {
+                wipe(text->data(), text->size());
+                return std::unexpected(failure(wants_key, "not in the encoding that is asked for"));
+            }
             memory = reading(*text);
             store.reset(OSSL_STORE_attach(memory.get(), "file", nullptr, nullptr, ui.method,
                                           &request_, nullptr, nullptr, nullptr));
@@ -77,7 +103,7 @@ public:
             ERR_clear_error();
             return {};
         }
-        return std::unexpected(failure(wants_key));
+        return std::unexpected(failure(wants_key, take_reasons()));
     }
 
 private:
@@ -105,16 +131,16 @@ private:
         }
     }
 
-    error failure(bool wants_key) {
+    error failure(bool wants_key, std::string why) {
         errc kind = wants_key ? errc::key_unreadable : errc::certificate_unreadable;
         if (request_.asked) kind = errc::wrong_password;
         error e(make_error_code(kind), "certificate", phase::tls);
         const std::string name = name_of(from_);
-        const std::string why = take_reasons();
         return std::move(e.on(why.empty() ? name : name + " (" + why + ')'));
     }
 
     std::string_view from_;
+    encoding encoding_;
     password_request request_;
 };
 
@@ -132,13 +158,13 @@ void put_own_certificate_first(credentials& c) {
 
 std::expected<credentials, error> read_credentials(const certificate_source& from) {
     credentials c;
-    source_reader certificates(from.certificate, from.password);
+    source_reader certificates(from.certificate, from.certificate_encoding, from.password);
     if (auto done = certificates.read_into(c, false); !done) {
         return std::unexpected(std::move(done).error());
     }
     if (!from.key.empty()) {
         credentials keys;
-        source_reader reader(from.key.reveal(), from.password);
+        source_reader reader(from.key.reveal(), from.key_encoding, from.password);
         if (auto done = reader.read_into(keys, true); !done) {
             return std::unexpected(std::move(done).error());
         }

@@ -7,6 +7,13 @@
 
 namespace coracle::tls::detail {
 
+/// Results below this one are a `tls::errc`; above it, errnos.
+constexpr std::int64_t first_tls_result = -4096;
+
+constexpr std::int64_t result_of(errc e) noexcept {
+    return first_tls_result - static_cast<std::int64_t>(e);
+}
+
 /// TLS by OpenSSL. Received records go through `in_` into OpenSSL, which decrypts into the buffer
 /// of whoever reads; records to send go straight into the stream beneath, and only what that does
 /// not take at once waits in `out_`.
@@ -49,7 +56,6 @@ public:
     /// more.
     int give(char* to, std::size_t size) noexcept;
     int take(const char* from, std::size_t size) noexcept;
-    bool input_empty() const noexcept { return in_.empty(); }
 
 private:
     struct lower_receive : receive_operation {
@@ -68,6 +74,7 @@ private:
     bool advance_read() noexcept;
     bool decrypt() noexcept;
     std::int64_t read_failure() noexcept;
+    void take_received() noexcept;
     static void received(io_operation& op) noexcept;
 
     // Writing.
@@ -78,12 +85,17 @@ private:
     bool encrypt(const char* bytes, std::size_t size) noexcept;
     bool encrypt_slices(send_operation& op) noexcept;
     bool encrypt_file(send_file_operation& op) noexcept;
+    bool read_piece(send_file_operation& op) noexcept;
+    bool copies_slowly(const char* bytes) const noexcept;
+    char* well_placed(char* block) const noexcept;
     bool all_encrypted() const noexcept;
-    void skip_owed() noexcept;
+    std::int64_t bytes_sent() const noexcept;
+    static void advance(send_operation& op, std::size_t n) noexcept;
     std::size_t record_size() noexcept;
     bool may_gather() const noexcept;
     static void sent(io_operation& op) noexcept;
 
+    void send_close_notify() noexcept;
     error handshake_failure();
 
     ssl_ptr ssl_;
@@ -91,7 +103,7 @@ private:
     buffer in_;      ///< received, and not yet read by OpenSSL
     buffer out_;     ///< encrypted, and not yet taken by the stream beneath
     buffer behind_;  ///< the same, while a part of `out_` is under way
-    buffer file_;    ///< of a file that is sent
+    buffer file_;    ///< read from a file that is sent, and not yet encrypted
     lower_receive lower_receive_{*this};
     lower_send lower_send_{*this};
     slice lower_slice_;
@@ -101,13 +113,14 @@ private:
     std::int64_t read_end_ = 1;     ///< not above 0: what every read from now on gives
     std::int64_t write_error_ = 0;  ///< negative: what every write from now on gives
     std::size_t owed_ = 0;          ///< bytes of the next send that are in `out_` already
+    std::uintptr_t record_at_ = 0;  ///< where OpenSSL put the last record
     std::size_t burst_ = 0;         ///< bytes since the last rest
     time_point last_sent_ = time_point::min();
     unsigned key_updates_ = 0;
     unsigned most_key_updates_;
     unsigned records_ = 0;  ///< of this go
-    bool reads_beneath_ = false;
     bool writes_beneath_ = false;
+    bool flows_ = false;             ///< the last receive beneath was filled
     bool rests_ = false;             ///< the writer lets others have their turn
     bool reader_rests_ = false;      ///< the same
     bool reader_cancelled_ = false;  ///< while it rests

@@ -32,6 +32,7 @@ const char* text_of(errc e) noexcept {
         case errc::key_mismatch: return "the private key does not belong to the certificate";
         case errc::wrong_password: return "the password is wrong or missing";
         case errc::bad_option: return "a TLS option that OpenSSL does not take";
+        case errc::provider_unavailable: return "the OpenSSL provider cannot be loaded";
     }
     return "unknown TLS error";
 }

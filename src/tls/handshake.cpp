@@ -5,7 +5,6 @@
 #include "tls/server_context.hpp"
 
 #include <coracle/runtime/loop.hpp>
-#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <openssl/sslerr.h>
@@ -109,16 +108,10 @@ using stream_result = std::expected<std::unique_ptr<stream>, error>;
 
 task<stream_result> shake_hands(std::unique_ptr<encrypted_stream> s, duration limit,
                                 std::string subject) {
-    std::expected<void, error> done;
-    const auto shake = [&done, &s]() -> task<> {
-        done = co_await s->handshake();
-        // It has unwound, but this task has not been stopped yet: here it is.
-        if (!done && coracle::detail::is_cancellation(done.error())) co_await yield();
-    };
-    auto in_time = co_await as_result(with_timeout(limit, shake));
-    if (!in_time) done = std::unexpected(std::move(in_time).error());
-    if (!done) {
-        error e = std::move(done).error();
+    const auto shake = [&s] { return s->handshake(); };
+    auto done = co_await as_result(with_timeout(limit, shake));
+    if (!done || !*done) {
+        error e = done ? std::move(*done).error() : std::move(done).error();
         e.in(phase::tls);
         // What went wrong stays; with whom comes before it.
         const std::string what(e.subject());

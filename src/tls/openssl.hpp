@@ -6,6 +6,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/provider.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
@@ -30,7 +31,14 @@ using ssl_ctx_ptr = std::unique_ptr<SSL_CTX, freed_by<SSL_CTX_free>>;
 using ssl_session_ptr = std::unique_ptr<SSL_SESSION, freed_by<SSL_SESSION_free>>;
 using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
 using x509_store_ptr = std::unique_ptr<X509_STORE, freed_by<X509_STORE_free>>;
+using provider_ptr = std::unique_ptr<OSSL_PROVIDER, freed_by<OSSL_PROVIDER_unload>>;
 using pkey_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
+
+/// Forgets what OpenSSL has to say about earlier failures on this thread, of which there seldom are
+/// any: clearing its queue takes as long as a small record.
+inline void forget_failures() noexcept {
+    if (ERR_peek_error() != 0) ERR_clear_error();
+}
 
 /// Reads and forgets what OpenSSL has to say about the last failure on this thread: its first
 /// reason, or an empty text.

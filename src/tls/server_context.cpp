@@ -51,9 +51,7 @@ server_context::implementation::implementation(server_options o)
     : options_(std::move(o)),
       ticket_keys_(
           std::chrono::duration_cast<std::chrono::seconds>(options_.ticket_lifetime).count()) {
-    auto list = detail::protocol_list(options_.protocols);
-    if (!list) throw_exception(std::move(list).error());
-    protocols_ = std::move(*list);
+    set_protocols(options_.protocols);
     if (options_.certificates.empty()) {
         error e(make_error_code(errc::certificate_unreadable), "certificates", phase::tls);
         throw_exception(std::move(e.on("none was given")));
@@ -63,11 +61,17 @@ server_context::implementation::implementation(server_options o)
             throw_exception(std::move(opened).error());
         }
     }
+    auto provider = detail::load_provider(options_.provider);
+    if (!provider) throw_exception(std::move(provider).error());
+    provider_ = std::move(*provider);
     if (auto loaded = load(); !loaded) throw_exception(std::move(loaded).error());
 }
 
 void server_context::implementation::offer(const std::vector<std::string>& protocols) {
-    if (!options_.protocols.empty()) return;
+    if (options_.protocols.empty()) set_protocols(protocols);
+}
+
+void server_context::implementation::set_protocols(const std::vector<std::string>& protocols) {
     auto list = detail::protocol_list(protocols);
     if (!list) throw_exception(std::move(list).error());
     protocols_ = std::move(*list);
@@ -77,18 +81,19 @@ std::expected<void, error> server_context::implementation::load() {
     auto times = file_times();
     auto fresh = std::make_shared<detail::certificate_set>();
     for (const certificate_source& source : options_.certificates) {
-        auto one = prepare(source);
-        if (!one) return std::unexpected(std::move(one).error());
-        // A second certificate for the same names is one of another kind of key.
-        const auto same = std::find_if(fresh->all.begin(), fresh->all.end(),
-                                       [&](const auto& c) { return c.names == one->names; });
-        if (same == fresh->all.end()) {
-            fresh->all.push_back(std::move(*one));
-            continue;
-        }
         auto c = detail::read_credentials(source);
         if (!c) return std::unexpected(std::move(c).error());
-        if (auto used = detail::use(same->context.get(), *c); !used) return used;
+        // A second certificate for the same names is one of another kind of key.
+        const auto names = detail::dns_names(c->certificate.get());
+        const auto same = std::find_if(fresh->all.begin(), fresh->all.end(),
+                                       [&](const auto& other) { return other.names == names; });
+        if (same != fresh->all.end()) {
+            if (auto used = detail::use(same->context.get(), *c); !used) return used;
+            continue;
+        }
+        auto one = prepare(*c);
+        if (!one) return std::unexpected(std::move(one).error());
+        fresh->all.push_back(std::move(*one));
     }
     const std::lock_guard hold(lock_);
     set_ = std::move(fresh);
@@ -97,9 +102,7 @@ std::expected<void, error> server_context::implementation::load() {
 }
 
 std::expected<shown_certificate, error> server_context::implementation::prepare(
-    const certificate_source& from) {
-    auto c = detail::read_credentials(from);
-    if (!c) return std::unexpected(std::move(c).error());
+    const detail::credentials& c) {
     shown_certificate shown;
     shown.context.reset(SSL_CTX_new(TLS_server_method()));
     if (shown.context == nullptr) {
@@ -110,11 +113,11 @@ std::expected<shown_certificate, error> server_context::implementation::prepare(
         return std::unexpected(std::move(done).error());
     }
     SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
-    if (auto done = detail::use(context, *c); !done) return std::unexpected(done.error());
+    if (auto done = detail::use(context, c); !done) return std::unexpected(done.error());
     if (auto done = ask_for_certificates(context); !done) return std::unexpected(done.error());
     set_callbacks(context);
-    shown.names = detail::dns_names(c->certificate.get());
-    shown.ocsp_response = std::move(c->ocsp_response);
+    shown.names = detail::dns_names(c.certificate.get());
+    shown.ocsp_response = c.ocsp_response;
     return shown;
 }
 
@@ -123,13 +126,9 @@ std::expected<void, error> server_context::implementation::ask_for_certificates(
     static constexpr unsigned char name[] = "coracle";
     SSL_CTX_set_session_id_context(c, name, sizeof name - 1);
     if (options_.clients == client_certificates::none) return {};
-    auto authorities = detail::read_authorities(options_.client_authorities);
+    auto authorities = detail::trust(c, options_.client_authorities);
     if (!authorities) return std::unexpected(std::move(authorities).error());
-    X509_STORE* const store = SSL_CTX_get_cert_store(c);
-    for (const detail::x509_ptr& a : *authorities) {
-        X509_STORE_add_cert(store, a.get());
-        SSL_CTX_add_client_CA(c, a.get());
-    }
+    for (const detail::x509_ptr& a : *authorities) SSL_CTX_add_client_CA(c, a.get());
     const bool must = options_.clients == client_certificates::required;
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER | (must ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                        &detail::remember_refusal);

@@ -46,7 +46,8 @@ public:
 private:
     using set_ptr = std::shared_ptr<const detail::certificate_set>;
 
-    std::expected<detail::shown_certificate, error> prepare(const certificate_source& from);
+    void set_protocols(const std::vector<std::string>& protocols);
+    std::expected<detail::shown_certificate, error> prepare(const detail::credentials& c);
     std::expected<void, error> ask_for_certificates(SSL_CTX* c);
     void set_callbacks(SSL_CTX* c);
     set_ptr current();
@@ -69,6 +70,7 @@ private:
     std::string protocols_;
     detail::ticket_keys ticket_keys_;
     detail::key_log key_log_;
+    detail::provider_ptr provider_;  ///< outlives the keys that are in it
     std::mutex lock_;
     set_ptr set_;
     std::vector<std::int64_t> read_at_;

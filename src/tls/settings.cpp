@@ -1,5 +1,7 @@
 #include "tls/settings.hpp"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 
 namespace coracle::tls::detail {
@@ -45,6 +47,38 @@ std::expected<void, error> apply(SSL_CTX* to, const common_options& o) {
         return bad_option("groups", o.groups);
     }
     return {};
+}
+
+std::expected<provider_ptr, error> load_provider(const std::string& name) {
+    if (name.empty()) return {};
+    // Else OpenSSL would no longer take the default provider for everything else.
+    constexpr int beside_the_default = 1;
+    provider_ptr loaded(OSSL_PROVIDER_try_load(nullptr, name.c_str(), beside_the_default));
+    if (loaded != nullptr) return loaded;
+    const std::string why = take_reasons();
+    error e(make_error_code(errc::provider_unavailable), "provider", phase::tls);
+    return std::unexpected(std::move(e.on(why.empty() ? name : name + " (" + why + ')')));
+}
+
+std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string& from) {
+    auto all = read_authorities(from);
+    if (!all) return all;
+    X509_STORE* const store = SSL_CTX_get_cert_store(to);
+    for (const x509_ptr& a : *all) X509_STORE_add_cert(store, a.get());
+    return all;
+}
+
+std::expected<void, error> trust_folder(SSL_CTX* to, const std::string& folder) {
+    // OpenSSL takes any name, and finds nothing there.
+    struct stat s{};
+    int why = ::stat(folder.c_str(), &s) == 0 ? 0 : errno;
+    if (why == 0 && !S_ISDIR(s.st_mode)) why = ENOTDIR;
+    if (why != 0) {
+        error e(std::error_code(why, std::generic_category()), "authority_folder", phase::tls);
+        return std::unexpected(std::move(e.on(folder)));
+    }
+    if (SSL_CTX_load_verify_dir(to, folder.c_str()) == 1) return {};
+    return std::unexpected(take_failure(errc::certificate_unreadable, "authority_folder"));
 }
 
 std::expected<void, error> use(SSL_CTX* to, const credentials& c) {

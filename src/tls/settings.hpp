@@ -9,6 +9,15 @@ namespace coracle::tls::detail {
 /// Applies what both sides have in common.
 std::expected<void, error> apply(SSL_CTX* to, const common_options& o);
 
+/// Loads a provider by its name, beside those that are there; null for an empty name.
+std::expected<provider_ptr, error> load_provider(const std::string& name);
+
+/// Adds the certificates of a PEM file or text, and gives them, to the authorities of `to`.
+std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string& from);
+
+/// Has authorities looked up in a folder of hashed names.
+std::expected<void, error> trust_folder(SSL_CTX* to, const std::string& folder);
+
 /// Gives `to` a certificate, its chain and its key.
 std::expected<void, error> use(SSL_CTX* to, const credentials& c);
 

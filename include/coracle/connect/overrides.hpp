@@ -18,7 +18,7 @@ public:
     /// Reads "host:port:address[,address...]". "*" as host or port: any. IPv6 addresses may have
     /// brackets. The first entry that fits a host and port is taken, but those that name the host
     /// go before "*". Fails with invalid_argument, operation "resolve".
-    std::expected<void, error> add(std::string_view entry);
+    std::expected<void, error> add(std::string_view entry_text);
 
     /// The addresses for this host, with the port. Case and a trailing dot do not matter.
     std::optional<std::vector<net::address>> find(std::string_view host, std::uint16_t port) const;

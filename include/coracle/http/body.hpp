@@ -142,6 +142,8 @@ public:
 
     body() noexcept = default;
     body(std::string text) noexcept : kind_(kind::text), text_(std::move(text)) {}
+    body(std::string_view text) : body(std::string(text)) {}
+    body(const char* text) : body(std::string(text)) {}
     /// Bytes that outlive the message: literals, or a cache that is never changed.
     static body literal(std::string_view bytes) noexcept {
         body b;
@@ -172,6 +174,13 @@ public:
         b.source_ = std::make_unique<source>(file_range(), std::move(f), size, nullptr);
         return b;
     }
+    /// A body that was received, passed on piece by piece; `from` must outlive it.
+    static body relay(received_body& from) noexcept {
+        body b;
+        b.kind_ = kind::stream;
+        b.relayed_ = &from;
+        return b;
+    }
     body(body&&) noexcept = default;
     body& operator=(body&&) noexcept = default;
 
@@ -186,10 +195,15 @@ public:
     const file_range& file_part() const noexcept { return source_->file; }
     file_range& file_part() noexcept { return source_->file; }
     /// Only for kind::stream.
-    stream_function& stream_part() noexcept { return source_->stream; }
+    stream_function& stream_part() {
+        if (source_ == nullptr) make_relay();
+        return source_->stream;
+    }
     /// Nothing for a stream of unknown size.
     std::optional<std::uint64_t> size() const noexcept {
-        if (kind_ == kind::stream) return source_->stream_size;
+        if (kind_ == kind::stream) {
+            return source_ == nullptr ? relayed_->length() : source_->stream_size;
+        }
         return kind_ == kind::file ? source_->file.size() : bytes().size();
     }
 
@@ -220,11 +234,14 @@ private:
         std::shared_ptr<const std::string> bytes;  // what `literal_` is a part of
     };
 
+    void make_relay();
+
     kind kind_ = kind::empty;
     std::string text_;
     std::string_view literal_;
     /// Apart, so that the common answer stays small.
     std::unique_ptr<source> source_;
+    received_body* relayed_ = nullptr;  ///< of a stream without a source
 };
 
 }  // namespace coracle::http

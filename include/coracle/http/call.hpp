@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/http/client_options.hpp>
+#include <coracle/http/form_body.hpp>
 #include <coracle/http/full_response.hpp>
 #include <coracle/http/json.hpp>
 #include <coracle/http/response.hpp>
@@ -12,9 +13,12 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::http {
+namespace std {
+template <class T>
+class future;
+}
 
-class form_body;
+namespace coracle::http {
 
 /// How far a call has come: bytes of the two bodies, and their sizes where they are known.
 struct progress {
@@ -65,6 +69,9 @@ public:
     call&& header(std::string_view name, std::string_view value) && {
         return std::move(header(name, value));
     }
+    /// All fields at once, in place of those that were set.
+    call& fields(http::fields all) &;
+    call&& fields(http::fields all) && { return std::move(fields(std::move(all))); }
     /// The body: bytes, a file, or a function that writes pieces (http::body). One that is not in
     /// memory or a file is sent once: no redirect or retry can repeat it.
     call& body(http::body content, std::string_view type = "application/octet-stream") &;
@@ -84,7 +91,7 @@ public:
     }
     /// A body of multipart/form-data and its like: see `form_body`.
     call& multipart(form_body parts) &;
-    call&& multipart(form_body parts) &&;
+    call&& multipart(form_body parts) && { return std::move(multipart(std::move(parts))); }
     /// A body of JSON, by `json_codec`.
     template <encodes_json T>
     call& json(const T& value) & {
@@ -144,8 +151,10 @@ public:
     full_response wait() &&;
     /// The future has what `wait` gives or throws. Defined in coracle/http/launch.hpp, which keeps
     /// <future> out of here.
-    auto launch() &&;
-    /// Calls `callback` with a `std::expected<full_response, error>`, once.
+    template <class Future = std::future<full_response>>
+    Future launch() &&;
+    /// Calls `callback` with what came of it, once; on this thread, before it returns, when more
+    /// calls wait than `pool_options::waiting`, or the client has been stopped.
     background_call start(unique_function<void(std::expected<full_response, error>)> callback,
                           callback_on where = callback_on::callback_thread) &&;
     /// Detached: nobody hears of its end, unless by the handle.
@@ -160,6 +169,9 @@ public:
     }
     response await_resume() { return running_->await_resume(); }
     result_type outcome() { return running_->outcome(); }
+
+    /// Whose loop `wait`, `launch` and `start` use.
+    background& own_loop() const;
 
     /// For the client.
     explicit call(detail::owned_call state) noexcept;

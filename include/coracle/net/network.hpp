@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,5 +39,8 @@ private:
     address base_;
     unsigned prefix_ = 0;
 };
+
+/// Whether one of `networks` contains the address.
+bool is_in_any(std::span<const network> networks, const address& a) noexcept;
 
 }  // namespace coracle::net

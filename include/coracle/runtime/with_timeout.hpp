@@ -18,6 +18,16 @@ constexpr const char* name_of(limit_kind k) noexcept {
     return "with_timeout";
 }
 
+template <class T>
+constexpr bool gives_expected = false;
+template <class T>
+constexpr bool gives_expected<std::expected<T, error>> = true;
+
+template <class T>
+bool says_cancelled(const std::expected<T, error>& result) noexcept {
+    return !result && is_cancellation(result.error());
+}
+
 /// Runs one task in a context of its own that a timer cancels.
 template <class T, class F>
 class [[nodiscard]] limited_operation final : public joint, child<T>, timer {
@@ -46,12 +56,23 @@ public:
 
     T await_resume() {
         if (this->was_stopped() && expired_) throw_exception(timeout());
-        return value_of<T>(*this, name_of(kind_));
+        if constexpr (gives_expected<T>) {
+            T value = value_of<T>(*this, name_of(kind_));
+            if (expired_ && says_cancelled(value)) throw_exception(timeout());
+            return value;
+        } else {
+            return value_of<T>(*this, name_of(kind_));
+        }
     }
 
     std::expected<T, error> outcome() {
-        if (this->was_stopped() && expired_) return std::unexpected(timeout());
-        return outcome_of<T>(*this, name_of(kind_));
+        auto result = outcome_of<T>(*this, name_of(kind_));
+        bool timed_out = expired_ && says_cancelled(result);
+        if constexpr (gives_expected<T>) {
+            timed_out = timed_out || (expired_ && result && says_cancelled(*result));
+        }
+        if (timed_out) return std::unexpected(timeout());
+        return result;
     }
 
 private:
@@ -110,7 +131,8 @@ using limited = limited_operation<typename limited_result<std::decay_t<F>>::type
 }  // namespace detail
 
 /// Awaits `f`, an operation, a task, or a callable that gives one (owned until it has ended), for
-/// at most `limit`. Then it is cancelled, and once it has unwound `std::errc::timed_out` is thrown.
+/// at most `limit`. Then it is cancelled, and once it has unwound `std::errc::timed_out` is thrown,
+/// also in place of a `std::expected` that tells of the cancellation.
 /// Resumes from the loop. Cancelling it cancels `f`. Limits nest: the nearest one strikes, and
 /// `this_task::deadline()` tells it.
 template <class F>

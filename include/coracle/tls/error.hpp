@@ -31,6 +31,7 @@ enum class errc : std::uint8_t {
     key_mismatch,                     ///< key and certificate do not belong together
     wrong_password,                   ///< of a key or a PKCS#12 file
     bad_option,                       ///< an option that OpenSSL does not take
+    provider_unavailable,             ///< a provider that OpenSSL cannot load
 };
 
 const std::error_category& category() noexcept;

@@ -12,6 +12,15 @@ namespace coracle::tls {
 
 enum class version : std::uint8_t { tls_1_2, tls_1_3 };
 
+/// How a certificate or a key is written down.
+enum class encoding : std::uint8_t {
+    any,       ///< as it turns out
+    pem,       ///< text (RFC 7468)
+    der,       ///< a single one, in bytes
+    pkcs12,    ///< certificates and a key in one container (RFC 7292)
+    provider,  ///< a URI that a provider of OpenSSL opens
+};
+
 /// A certificate with its chain and its private key. Each text is a path (PEM, DER or PKCS#12), a
 /// URI that a provider of OpenSSL opens ("pkcs11:..."), or the thing itself: PEM text or DER bytes.
 struct certificate_source {
@@ -24,6 +33,9 @@ struct certificate_source {
     /// The answer of the issuer's OCSP responder (RFC 6960, DER) that a server staples; a path, or
     /// the bytes. Default: none.
     std::string ocsp_response = {};
+    /// What `certificate` and `key` have to be; something else is refused.
+    encoding certificate_encoding = encoding::any;
+    encoding key_encoding = encoding::any;
 };
 
 /// Whether a server asks clients for a certificate.
@@ -44,6 +56,9 @@ struct common_options {
     /// A file to which the secrets of every connection are appended, for debugging with Wireshark:
     /// whoever reads it reads the connections. Default: none.
     std::string key_log = {};
+    /// The name of an OpenSSL provider, such as "pkcs11", that is loaded beside the default one,
+    /// for as long as the context lives: keys may be in it. Default: none.
+    std::string provider = {};
     /// From the first byte to the end of the handshake. Default 10 s.
     duration handshake_limit = std::chrono::seconds(10);
     /// KeyUpdate messages of a connection (RFC 8446 section 4.6.3). Default 32.
@@ -70,6 +85,9 @@ struct client_options : common_options {
     bool system_authorities = true;
     /// More authorities: the path of a PEM file, or the PEM text.
     std::string authorities = {};
+    /// The same: a folder of PEM files that are named by the hash of their subject ("openssl
+    /// rehash"), which are read, without a detour through other threads, as they are needed.
+    std::string authority_folder = {};
     /// What is shown to servers that ask for a certificate. Default: none.
     certificate_source identity = {};
     /// Takes any certificate for any name: whoever sits in between reads and writes at will. Says

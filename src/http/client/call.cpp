@@ -3,6 +3,7 @@
 
 #include <coracle/base/percent.hpp>
 #include <coracle/http/call.hpp>
+#include <coracle/http/client_settings.hpp>
 #include <coracle/net/file.hpp>
 
 namespace coracle::http {
@@ -56,6 +57,18 @@ call& call::header(std::string_view name, std::string_view value) & {
     } else {
         state_->refuse(error(std::errc::invalid_argument, "header").on(name));
     }
+    return *this;
+}
+
+call& call::fields(http::fields all) & {
+    state_->fields = std::move(all);
+    return *this;
+}
+
+call& call::multipart(form_body parts) & {
+    state_->parts = std::make_unique<form_body>(std::move(parts));
+    state_->has_body = true;
+    state_->is_form = false;
     return *this;
 }
 
@@ -121,26 +134,42 @@ call& call::options(client_options all) & {
     own_options() = std::move(all);
     return *this;
 }
+call& call::options(std::string_view text) & {
+    auto read = read_options(own_options(), text);
+    if (!read) state_->refuse(std::move(read).error());
+    return *this;
+}
 call& call::on_progress(unique_function<bool(const progress&)> tell) & {
     state_->tell = std::move(tell);
     return *this;
 }
 
+background& call::own_loop() const {
+    return state_->core->own_loop();
+}
+
 full_response call::wait() && {
-    background& own = state_->core->own_loop();
-    return own.wait([this] { return full(); });
+    return own_loop().wait([this] { return full(); });
 }
 
 background_call call::start(unique_function<void(std::expected<full_response, error>)> callback,
                             callback_on where) && {
-    background& own = state_->core->own_loop();
-    return own.start([c = std::move(*this)]() mutable { return c.full(); }, std::move(callback),
-                     where);
+    auto shared = std::make_shared<decltype(callback)>(std::move(callback));
+    const auto tell = [shared](std::expected<full_response, error> r) { (*shared)(std::move(r)); };
+    try {
+        background& own = own_loop();
+        return own.start([c = std::move(*this)]() mutable { return c.full(); }, tell, where);
+    } catch (const exception& e) {
+        tell(std::unexpected(e.error()));
+    }
+    auto over = std::make_shared<coracle::detail::call_state>();
+    over->over.set();
+    return background_call(std::move(over));
 }
 
 background_call call::start() && {
-    background& own = state_->core->own_loop();
-    return own.start([c = std::move(*this)]() mutable { return c.full(); });
+    return std::move(*this).start([](const std::expected<full_response, error>&) {},
+                                  callback_on::loop);
 }
 
 }  // namespace coracle::http

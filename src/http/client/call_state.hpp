@@ -30,9 +30,11 @@ struct call_state {
     std::string query;         ///< pairs to append, encoded
     http::fields fields;
     http::body body;
-    std::string type;  ///< of the body
+    std::string type;                  ///< of the body
+    std::unique_ptr<form_body> parts;  ///< of which the body is made when it is sent
     bool has_body = false;
     bool is_form = false;
+    bool repeatable = false;  ///< though the body is a stream, it can be made again
     duration total_timeout{};
     std::unique_ptr<client_options> own;  ///< in place of the client's options
     std::unique_ptr<error> problem;

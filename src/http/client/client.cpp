@@ -3,6 +3,7 @@
 #include "http/message/token.hpp"
 
 #include <coracle/http/client.hpp>
+#include <coracle/http/client_settings.hpp>
 
 namespace coracle::http {
 
@@ -34,6 +35,12 @@ client_options client::defaults() const {
 }
 void client::set_defaults(client_options o) {
     core_->set_defaults(std::move(o));
+}
+void client::set_defaults(std::string_view text) {
+    client_options o = defaults();
+    auto read = read_options(o, text);
+    if (!read) throw_exception(std::move(read).error());
+    set_defaults(std::move(o));
 }
 client_statistics client::statistics() const {
     return core_->statistics();

@@ -60,7 +60,7 @@ std::optional<stored_cookie> read_cookie_line(std::string_view line) {
     c.host_only = !equal_ignoring_case(fields[1], "TRUE");
     c.path = fields[2];
     c.secure = equal_ignoring_case(fields[3], "TRUE");
-    if (*expires != 0) c.expires = *expires;
+    if (*expires != 0) c.expires = expires;
     c.name = fields[5];
     c.value = fields[6];
     return c;

@@ -21,7 +21,17 @@
 namespace coracle::http {
 namespace {
 
-using namespace detail;
+using detail::check_pair;
+using detail::cookie_demands;
+using detail::default_path;
+using detail::demands_of;
+using detail::domain_matches;
+using detail::is_cookie_domain;
+using detail::is_ip_host;
+using detail::is_public_suffix;
+using detail::most_cookie_seconds;
+using detail::path_matches;
+using detail::set_cookie_line;
 
 struct entry {
     stored_cookie cookie;
@@ -286,7 +296,7 @@ void cookie_jar::receive(const url& from, const fields& answer, std::int64_t now
 
 cookie_verdict cookie_jar::receive(const url& from, std::string_view set_cookie, std::int64_t now) {
     set_cookie_line line;
-    cookie_verdict verdict = read_set_cookie(set_cookie, now, line);
+    cookie_verdict verdict = detail::read_set_cookie(set_cookie, now, line);
     if (verdict != cookie_verdict::stored) return verdict;
     stored_cookie c;
     const std::lock_guard lock(state_->guard);
@@ -363,11 +373,12 @@ void cookie_jar::clear_session() {
 }
 
 std::string cookie_jar::text(std::int64_t now, session_cookies which) const {
-    std::string out(cookie_file_title);
+    std::string out(detail::cookie_file_title);
     const std::lock_guard lock(state_->guard);
     for (const entry* const e : state_->all(now)) {
         const bool wanted = which == session_cookies::keep || e->cookie.expires;
-        if (wanted && fits_cookie_line(e->cookie)) append_cookie_line(out, e->cookie);
+        if (wanted && detail::fits_cookie_line(e->cookie))
+            detail::append_cookie_line(out, e->cookie);
     }
     return out;
 }
@@ -375,7 +386,7 @@ std::string cookie_jar::text(std::int64_t now, session_cookies which) const {
 std::size_t cookie_jar::read(std::string_view text, std::int64_t now) {
     std::size_t added = 0;
     while (!text.empty()) {
-        auto c = read_cookie_line(coracle::detail::take_item(text, '\n'));
+        auto c = detail::read_cookie_line(coracle::detail::take_item(text, '\n'));
         if (c && set(*std::move(c), now) == cookie_verdict::stored) ++added;
     }
     return added;

@@ -7,8 +7,20 @@
 
 namespace coracle::http::detail {
 
+namespace {
+
+/// As many calls as may wait, and those that are on their way.
+background_options with_room_for(background_options b, const pool_options& p) noexcept {
+    const std::size_t calls = p.waiting + p.connections;
+    if (b.active < calls) b.active = calls;
+    return b;
+}
+
+}  // namespace
+
 client_core::client_core(client_options o, pool_options p, background_options b)
-    : pool_(p), background_options_(b), environment_(connect::proxy_environment::read()) {
+    : pool_(p), background_options_(with_room_for(b, p)),
+      environment_(connect::proxy_environment::read()) {
     set_defaults(std::move(o));
 }
 
@@ -101,8 +113,7 @@ void client_core::intercept(unique_function<handler(handler)> around) {
 
 background& client_core::own_loop() {
     const std::lock_guard lock(guard_);
-    // A loop of its own that is made later would have to end itself, with the last call on it.
-    if (closed_) throw_exception(error(errc::shutting_down, "request"));
+    if (ended_) throw_exception(error(errc::shutting_down, "request"));
     if (background_ == nullptr) background_ = std::make_unique<background>(background_options_);
     return *background_;
 }
@@ -111,6 +122,7 @@ void client_core::end_own_loop() noexcept {
     std::unique_ptr<background> own;
     {
         const std::lock_guard lock(guard_);
+        ended_ = true;
         own = std::move(background_);
     }
 }

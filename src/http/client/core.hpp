@@ -71,6 +71,7 @@ private:
     std::vector<std::shared_ptr<const transport>> ways_;
     std::vector<place> places_;
     bool closed_ = false;
+    bool ended_ = false;  ///< takes no calls for its own loop
     std::unique_ptr<background> background_;
 
     std::shared_ptr<http::cookie_jar> jar_ = std::make_shared<http::cookie_jar>();

@@ -42,12 +42,14 @@ void incoming::decode(const fields& of, const client_options& o) {
             if (*coding != content_coding::identity) codings.push_back(*coding);
         }
     }
+    constexpr decoding_limit_names names{"client_options.response_limit",
+                                         "client_options.compression_ratio"};
     decoding_limits limits;
     limits.decoded = o.response_limit != 0 ? o.response_limit : ~std::uint64_t{0};
     limits.ratio = o.compression_ratio;
     // The one applied last comes off first (RFC 9110 section 8.4).
     for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
-        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits));
+        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits, names));
         body_ = received_body(decoders_.back().get());
     }
 }
@@ -59,6 +61,7 @@ std::optional<std::uint64_t> incoming::length() const noexcept {
 }
 
 error incoming::failed(error e) {
+    ++shard_->counts.failed;
     lease_.close(true);
     framing_ = h1::body_framing::none;
     rest_ = {};
@@ -90,19 +93,32 @@ void incoming::finish() {
 
 std::expected<std::string_view, error> incoming::lend(std::string_view piece) {
     lent_ = piece.size();
-    received_ += piece.size();
     info_.bytes_received += piece.size();
-    if (rules_.most != 0 && received_ > rules_.most) {
+    auto taken = take(piece.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
+    return piece;
+}
+
+std::expected<void, error> incoming::take(std::size_t bytes) {
+    received_ += bytes;
+    if (is_beyond(received_)) {
         error e(errc::limit_exceeded, "body");
         return std::unexpected(failed(std::move(e.on("client_options.response_limit"))));
     }
-    if (tell_) {
-        progress_.received = received_;
-        if (!tell_(progress_)) {
-            return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
-        }
-    }
-    return piece;
+    if (!tell_) return {};
+    progress_.received = received_;
+    if (tell_(progress_)) return {};
+    return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
+}
+
+/// What came with the head.
+std::expected<std::string_view, error> incoming::take_what_is_there() {
+    left_ = 0;
+    const std::string_view all = std::exchange(rest_, std::string_view());
+    if (all.empty()) return all;
+    auto taken = take(all.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
+    return all;
 }
 
 std::expected<std::string_view, error> incoming::next_of_length() {
@@ -228,10 +244,7 @@ std::expected<void, error> incoming::count(std::size_t bytes) {
 
 task<std::expected<std::string_view, error>> incoming::read() {
     if (failure_ != nullptr) co_return std::unexpected(*failure_);
-    if (there_) {
-        left_ = 0;
-        co_return std::exchange(rest_, std::string_view());
-    }
+    if (there_) co_return take_what_is_there();
     // Bytes that were on their way into a wait that was given up may be gone.
     if (receiving_) {
         co_return std::unexpected(failed(error(std::errc::operation_canceled, "body")));

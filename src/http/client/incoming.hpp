@@ -50,7 +50,8 @@ public:
 
     received_body* received() noexcept override { return &body_; }
     const std::string_view* rest() noexcept override {
-        return there_ && decoders_.empty() ? &rest_ : nullptr;
+        const bool plain = decoders_.empty() && !tell_;
+        return there_ && plain && !is_beyond(rest_.size()) ? &rest_ : nullptr;
     }
     void take_rest() noexcept override {
         rest_ = {};
@@ -79,6 +80,11 @@ private:
     std::expected<std::string_view, error> next_of_chunks();
     std::expected<std::string_view, error> lend(std::string_view piece);
     std::expected<void, error> count(std::size_t bytes);
+    std::expected<void, error> take(std::size_t bytes);
+    bool is_beyond(std::uint64_t bytes) const noexcept {
+        return rules_.most != 0 && bytes > rules_.most;
+    }
+    std::expected<std::string_view, error> take_what_is_there();
     task<std::expected<void, error>> receive_more();
     task<std::expected<void, error>> keep_to_rate();
     bool watches_speed() const noexcept {

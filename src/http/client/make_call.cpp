@@ -4,6 +4,8 @@
 #include "http/client/running_call.hpp"
 
 #include <coracle/http/request.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
 
 namespace coracle::http::detail {
 namespace {
@@ -13,6 +15,13 @@ task<call_result> run_call(call_state* c) {
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
     ++here->counts.calls;
+    if (c->parts != nullptr) {
+        loop& l = here->owner();
+        auto made = c->parts->make({l.random(), l.random()});
+        c->body = std::move(made.content);
+        c->type = std::move(made.type);
+        c->repeatable = made.again;
+    }
     running_call call(*here, *c);
     auto ready = call.prepare();
     if (!ready) co_return call.complete(std::unexpected(std::move(ready).error()));
@@ -28,6 +37,41 @@ task<call_result> run_call(call_state* c) {
     }
 }
 
+/// RFC 9110 section 9.2.2: what may be asked twice.
+bool may_hedge(const call_state& c) noexcept {
+    return !c.has_body && (c.method == method::get || c.method == method::head ||
+                           c.method == method::options);
+}
+
+duration hedge_delay(const call_state& c) {
+    const client_options* o = c.own.get();
+    if (o != nullptr) return o->retry.hedge_after;
+    client_shard* const here = c.core->here();
+    return here == nullptr ? duration::zero() : here->options()->values.retry.hedge_after;
+}
+
+task<call_result> run_after(call_state* c, duration delay) {
+    auto sleeping = sleep_for(delay);
+    auto slept = co_await as_result(sleeping);
+    if (!slept) co_return std::unexpected(std::move(slept).error());
+    co_return co_await run_call(c);
+}
+
+/// The first of two answers.
+task<call_result> run_hedged(call_state* c, duration delay) {
+    auto first = when_any(run_call(c), run_after(c, delay));
+    auto won = co_await std::move(first);
+    co_return std::move(won.value);
+}
+
+task<call_result> send_call(call_state* c) {
+    if (may_hedge(*c)) {
+        const duration delay = hedge_delay(*c);
+        if (delay > duration::zero()) return run_hedged(c, delay);
+    }
+    return run_call(c);
+}
+
 /// The call that a request passes through the interceptors for.
 struct call_of_request {
     call_state* call;
@@ -37,7 +81,7 @@ struct call_of_request {
 task<response> send_intercepted(request& req) {
     call_state* const c = req.data<call_of_request>()->call;
     c->fields = req.fields();
-    operation<response> sending(run_call(c));
+    operation<response> sending(send_call(c));
     co_return co_await std::move(sending);
 }
 
@@ -79,7 +123,7 @@ handler innermost_handler() {
 }
 
 task<call_result> make_call(call_state* c) {
-    return c->core->chain() ? through_interceptors(c) : run_call(c);
+    return c->core->chain() ? through_interceptors(c) : send_call(c);
 }
 
 task<std::expected<full_response, error>> make_full_call(call_state* c) {

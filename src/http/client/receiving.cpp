@@ -2,7 +2,7 @@
 
 #include "http/client/running_call.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 namespace coracle::http::detail {
 namespace {
@@ -29,26 +29,33 @@ error running_call::head_failure(error e) {
     return fail(std::move(e), received_ == 0 ? phase::first_byte : phase::receive);
 }
 
+error running_call::beyond(const char* limit) const {
+    error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
+    return std::move(e.on(limit));
+}
+
 std::expected<running_call::head_state, error> running_call::look_at_head() {
     buffer& input = connection_->input;
     h1::response_head& head = shard_->head;
-    const h1::head_limits limits{.total = options_->head_limit};
+    const h1::head_limits limits{.total = options_->head_limit, .field = options_->head_limit};
     const h1::parse_result r = connection_->parser.parse(input.view(), call_method(), head, limits);
     switch (r.status) {
         case h1::parse_status::need_more: return head_state::partial;
         case h1::parse_status::error: {
+            if (r.error == h1::parse_error::head_too_large)
+                return std::unexpected(beyond("client_options.head_limit"));
             error e(make_error_code(r.error), "answer");
             return std::unexpected(fail(std::move(e), phase::receive));
         }
         case h1::parse_status::complete: break;
     }
     head_size_ = r.consumed;
+    if (options_->verbose) log_head('<', input.view().substr(0, head_size_));
     const bool switches = head.code == 101 && call_.fields.contains(field_id::upgrade);
     if (head.code >= 200 || switches) return head_state::final;
     input.consume(r.consumed);
     if (++interim_ > options_->interim_limit) {
-        error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
-        return std::unexpected(std::move(e.on("client_options.interim_limit")));
+        return std::unexpected(beyond("client_options.interim_limit"));
     }
     if (head.code == 101) {
         return std::unexpected(fail(error(errc::protocol_error, "answer"), phase::receive));
@@ -71,11 +78,11 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
                 continue;
             }
         }
-        limit_.begin(*who_, continue_patience, until_);
+        limit_.begin(*who_, continue_patience, whole_);
         net::receive receiving = more_of_head();
         auto got = co_await as_result(receiving);
         limit_.end();
-        if (!got && limit_.passed() && now() < until_) {
+        if (!got && limit_.passed() && now() < whole_) {
             connection_->input = std::move(receiving.received());
             co_return true;
         }
@@ -88,7 +95,7 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
 body_rules running_call::rules() const noexcept {
     body_rules r;
     r.idle = options_->idle_timeout;
-    r.whole = whole_;
+    r.whole = call_whole_;
     r.low_speed = options_->low_speed_limit;
     r.low_speed_time = options_->low_speed_time;
     r.rate = options_->rate_limit;
@@ -153,6 +160,9 @@ response running_call::make_response() {
         rest->comes_from(std::move(connection_), head.framing, length, reusable, rules());
     }
     if (options_->accept_compression && !none) rest->decode(r.fields(), *options_);
+    if (received_body* const body = rest->received(); !body->ended()) {
+        r.set_body(body::relay(*body));
+    }
     r.set_extension(std::move(rest));
     return r;
 }
@@ -160,13 +170,14 @@ response running_call::make_response() {
 task<call_result> running_call::attempt() {
     who_ = &co_await coracle::detail::current_context();
     ++attempts_;
-    const duration most = options_->retry.attempt_timeout;
-    until_ = whole_;
-    if (most > duration::zero()) until_ = std::min(whole_, coracle::detail::later(now(), most));
     interim_ = 0;
     sent_ = received_ = 0;
     body_whole_ = true;
     rest_has_body_ = false;
+    whole_ = call_whole_;
+    if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
+        whole_ = std::min(whole_, coracle::detail::later(now(), one));
+    }
     connection_ = fresh_ ? lease() : shard_->pool().take_idle(*origin_);
     if (!connection_) {
         auto got = co_await get_connection();
@@ -177,17 +188,18 @@ task<call_result> running_call::attempt() {
         buffer out;
         auto composed = compose(out);
         if (!composed) co_return std::unexpected(std::move(composed).error());
-        const bool at_once = send_at_once(out);
-        auto sent = at_once ? tell_all_sent() : std::expected<void, error>();
-        if (!at_once) sent = co_await send_request(std::move(out));
-        // A server that does not want the body says why before it closes.
-        if (!sent && !may_have_answered(sent.error())) {
-            co_return std::unexpected(std::move(sent).error());
+        if (options_->verbose) log_head('>', out.view());
+        if (!send_at_once(out)) {
+            auto sent = co_await send_request(std::move(out));
+            // A server that does not want the body says why before it closes.
+            if (!sent && !may_have_answered(sent.error())) {
+                co_return std::unexpected(std::move(sent).error());
+            }
+            if (!sent) body_whole_ = false;
         }
-        if (!sent) body_whole_ = false;
     }
     times_.sent = since_start();
-    limit_.begin(*who_, options_->first_byte_timeout, until_);
+    limit_.begin(*who_, options_->first_byte_timeout, whole_);
     for (;;) {
         if (!connection_->input.empty()) {
             auto state = look_at_head();

@@ -14,6 +14,8 @@ namespace {
 
 /// What is left of an answer that nobody wants is read up to this, to keep its connection.
 constexpr std::uint64_t drained = 64 * 1024;
+/// And for this long.
+constexpr duration drain_time = std::chrono::seconds(1);
 
 bool is_idempotent(std::string_view method) noexcept {
     return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" ||
@@ -37,7 +39,7 @@ running_call::running_call(client_shard& s, call_state& c)
     if (c.own != nullptr) options_ = c.own.get();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
-    if (total > duration::zero()) whole_ = coracle::detail::later(started_, total);
+    if (total > duration::zero()) call_whole_ = coracle::detail::later(started_, total);
     s.budget().call_begins(options_->retry.budget_percent);
 }
 
@@ -65,10 +67,8 @@ error running_call::fail(error e, phase where) const {
 }
 
 error running_call::out_of_time(phase where) const {
-    const bool over = now() >= whole_;
-    const bool attempt_over = !over && now() >= until_;
-    const char* const what = over ? "total_timeout" : attempt_over ? "attempt_timeout" : "request";
-    return fail(error(std::errc::timed_out, what, where), where);
+    const bool over = now() >= call_whole_;
+    return fail(error(std::errc::timed_out, over ? "total_timeout" : "request", where), where);
 }
 
 bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
@@ -126,6 +126,10 @@ std::expected<void, error> running_call::choose_credentials(const url& where) {
         if (!file && file.error() != std::errc::no_such_file_or_directory) {
             return std::unexpected(std::move(file).error());
         }
+        if (file && file->others_may_read) {
+            shard_->owner().log().write(log_layer::http, log_level::warning,
+                                        "others may read " + file->path);
+        }
         auto found = file ? find_netrc(file->text.reveal(), where.host()) : std::nullopt;
         if (found) who = *std::move(found);
     }
@@ -152,7 +156,8 @@ bool running_call::idempotent() const noexcept {
 }
 
 bool running_call::can_repeat_body() const noexcept {
-    return !has_body() || call_.body.type() != body::kind::stream || !body_sent_;
+    return !has_body() || call_.body.type() != body::kind::stream || !body_sent_ ||
+           call_.repeatable;
 }
 
 /// Whether the server may have sent an answer before it closed its side to the body.
@@ -166,7 +171,7 @@ bool running_call::may_retry() {
 }
 
 running_call::verdict running_call::judge_failure(const error& e) {
-    if (coracle::detail::is_cancellation(e) || now() >= whole_) return verdict::done;
+    if (coracle::detail::is_cancellation(e) || now() >= call_whole_) return verdict::done;
     const bool reused = connection_ && connection_->reused();
     const bool gone =
         e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
@@ -275,14 +280,17 @@ duration running_call::retry_delay(const call_result& a) {
 task<void> running_call::drop_answer(call_result& a) {
     auto* const rest = static_cast<incoming*>(a->extension());
     if (rest == nullptr || !rest->ends_within(drained)) co_return;
-    for (;;) {
+    limit_.begin(*who_, drain_time, whole_);
+    for (bool more = true; more;) {
         auto reading = a->read();
         auto piece = co_await as_result(reading);
-        if (!piece || piece->empty()) co_return;
+        more = piece && !piece->empty();
     }
+    limit_.end();
 }
 
 task<std::expected<void, error>> running_call::before_next(verdict v, call_result& a) {
+    // That of the attempt which failed must not end the wait for the next one.
     limit_.end();
     if (v == verdict::redirect) {
         auto went = follow_redirect(*a);
@@ -302,7 +310,8 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
     ++retries_;
     ++shard_->counts.retries;
     const duration delay = retry_delay(a);
-    if (delay > options_->retry.longest_delay || coracle::detail::later(now(), delay) >= whole_) {
+    if (delay > options_->retry.longest_delay ||
+        coracle::detail::later(now(), delay) >= call_whole_) {
         // Nobody would wait for it: the answer that there is has to do.
         co_return std::unexpected(a ? error() : std::move(a).error());
     }

@@ -67,7 +67,6 @@ private:
     task<std::expected<void, error>> send_stream_body();
     std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
-    std::expected<void, error> tell_all_sent();
     friend class request_body_writer;
 
     // receiving.cpp
@@ -76,10 +75,13 @@ private:
     std::expected<head_state, error> look_at_head();
     net::receive more_of_head();
     error head_failure(error e);
+    error beyond(const char* limit) const;
     response make_response();
     body_rules rules() const noexcept;
     answer_info take_info();
 
+    /// What goes over the wire, secrets masked, where the options want to see it.
+    void log_head(char direction, std::string_view head) const;
     error fail(error e, phase where) const;
     error out_of_time(phase where) const;
     time_point now() const noexcept { return shard_->owner().now(); }
@@ -98,9 +100,9 @@ private:
     coracle::detail::context* who_ = nullptr;
     waiting_limit limit_;
     time_point started_;
-    time_point whole_ = time_point::max();
+    time_point call_whole_ = time_point::max();
+    time_point whole_ = time_point::max();  ///< of this attempt
     phase reached_ = phase::none;           ///< by what connects
-    time_point until_ = time_point::max();  ///< of the attempt
 
     lease connection_;
     bool fresh_ = false;          ///< no connection that was used before

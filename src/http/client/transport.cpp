@@ -11,12 +11,24 @@ bool same_files(const certificate_options& a, const certificate_options& b) noex
            a.authorities == b.authorities && a.authority_folder == b.authority_folder;
 }
 
+tls::encoding encoding_of(std::string_view curl_type) noexcept {
+    if (curl_type == "PEM") return tls::encoding::pem;
+    if (curl_type == "DER") return tls::encoding::der;
+    if (curl_type == "P12") return tls::encoding::pkcs12;
+    if (curl_type == "ENG" || curl_type == "PROV") return tls::encoding::provider;
+    return tls::encoding::any;
+}
+
 std::shared_ptr<tls::client_context> make_tls(const client_options& o,
                                               const certificate_options& files) {
     tls::client_options t;
     t.insecure = o.insecure;
     t.handshake_limit = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
     t.protocols = {"http/1.1"};
+    t.provider = o.engine;
+    t.identity.certificate_encoding = encoding_of(files.certificate_type);
+    t.identity.key_encoding = encoding_of(files.key_type);
+    t.authority_folder = files.authority_folder;
     t.identity.certificate = files.certificate;
     t.identity.key = files.key;
     t.identity.password = files.key_password;

@@ -116,13 +116,6 @@ std::optional<std::string_view> scheme_of(std::string_view text) noexcept {
     return std::nullopt;
 }
 
-bool holds(const std::vector<net::network>& networks, const net::address& a) noexcept {
-    for (const net::network& n : networks) {
-        if (n.contains(a)) return true;
-    }
-    return false;
-}
-
 /// Goes back from the peer, which is trusted; nothing when what it has to rely on is malformed.
 template <class Chain>
 std::optional<client_info> walk(const std::vector<net::network>& trusted, const net::address& peer,
@@ -147,7 +140,7 @@ std::optional<client_info> walk(const std::vector<net::network>& trusted, const 
         client.hidden = !h.address.has_value();
         if (client.hidden) return client;
         client.address = *h.address;
-    } while (holds(trusted, client.address));
+    } while (net::is_in_any(trusted, client.address));
     return client;
 }
 
@@ -157,7 +150,7 @@ public:
         : inner_(std::move(inner)), trusted_(std::move(trusted)), how_(how) {}
 
     bool call(request& req, response& answer, task<response>& pending) const override {
-        if (holds(trusted_, req.peer())) {
+        if (net::is_in_any(trusted_, req.peer())) {
             auto client = find_client(req);
             if (!client) {
                 answer = response(status::bad_request, "the forwarding fields are malformed\n");

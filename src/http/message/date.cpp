@@ -9,6 +9,9 @@ namespace coracle::http {
 
 namespace {
 
+using coracle::detail::is_digit;
+using coracle::detail::lower;
+
 constexpr std::string_view day_names = "SunMonTueWedThuFriSat";
 constexpr std::string_view month_names = "JanFebMarAprMayJunJulAugSepOctNovDec";
 constexpr std::array<std::string_view, 7> long_days{"Sunday",   "Monday", "Tuesday", "Wednesday",
@@ -206,10 +209,6 @@ std::optional<std::int64_t> parse_asctime(std::string_view text) noexcept {
     return in.finished() ? to_seconds(date, weekday) : std::nullopt;
 }
 
-bool is_digit(char c) noexcept {
-    return c >= '0' && c <= '9';
-}
-
 // RFC 6265bis section 5.1.1. A colon is none, for it belongs to times.
 bool is_date_delimiter(char c) noexcept {
     return c == '\t' || (c >= ' ' && c <= '/') || (c >= ';' && c <= '@') ||
@@ -271,7 +270,7 @@ private:
             const std::string_view name = month_names.substr(i * 3, 3);
             bool same = true;
             for (std::size_t k = 0; k != 3; ++k) {
-                same = same && coracle::detail::lower(token[k]) == coracle::detail::lower(name[k]);
+                same = same && lower(token[k]) == lower(name[k]);
             }
             if (same) {
                 date_.month = static_cast<int>(i) + 1;

@@ -16,20 +16,19 @@ constexpr std::string_view answer_to_plain_http =
 
 }  // namespace
 
-task<> greeting::run() {
+task<std::expected<greeted, error>> greeting::run() {
     if (by_proxy_) {
         const bool good = co_await read_proxy_header();
-        if (!good) co_return;
+        if (!good) co_return std::unexpected(std::move(failure_));
     }
     if (context_ != nullptr) {
         const bool good = co_await shake_hands();
-        if (!good) co_return;
+        if (!good) co_return std::unexpected(std::move(failure_));
     } else {
-        client_.emplace();
-        client_->stream = std::move(socket_);
-        client_->received = std::move(received_);
+        client_.stream = std::move(socket_);
+        client_.received = std::move(received_);
     }
-    client_->source = source_;
+    co_return std::move(client_);
 }
 
 task<bool> greeting::receive_more() {
@@ -62,7 +61,7 @@ task<bool> greeting::read_proxy_header() {
         }
         received_.consume(parsed.consumed);
         if (received_.empty()) received_.release();
-        if (!header.is_local) source_ = header.source;
+        if (!header.is_local) client_.source = header.source;
         co_return true;
     }
 }
@@ -91,9 +90,8 @@ task<bool> greeting::shake_hands() {
         failure_ = std::move(accepted).error();
         co_return false;
     }
-    client_.emplace();
-    client_->secured = accepted->get();
-    client_->stream = std::move(*accepted);
+    client_.secured = accepted->get();
+    client_.stream = std::move(*accepted);
     co_return true;
 }
 

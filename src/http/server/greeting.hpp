@@ -4,6 +4,7 @@
 #include <coracle/tls/error.hpp>
 #include <coracle/tls/stream.hpp>
 
+#include <expected>
 #include <optional>
 
 namespace coracle::http::detail {
@@ -23,10 +24,8 @@ public:
     greeting(std::unique_ptr<net::socket> s, tls::server_context* context, bool by_proxy) noexcept
         : socket_(std::move(s)), context_(context), by_proxy_(by_proxy) {}
 
-    task<> run();
-    /// Afterwards: the client, or why there is none.
-    std::optional<greeted>& client() noexcept { return client_; }
-    const error& failure() const noexcept { return failure_; }
+    /// The client, or why there is none.
+    task<std::expected<greeted, error>> run();
 
 private:
     task<bool> receive_more();
@@ -37,8 +36,7 @@ private:
     std::unique_ptr<net::socket> socket_;
     tls::server_context* context_;
     buffer received_;
-    std::optional<net::address> source_;
-    std::optional<greeted> client_;
+    greeted client_;
     error failure_;
     bool by_proxy_;
 };

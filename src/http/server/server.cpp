@@ -56,12 +56,12 @@ struct server::core {
             const bool joins =
                 !addresses.empty() && wanted[i].at.family() == net::family::unix_path;
             if (joins)
-                s.share(shards.front()->listeners()[i], wanted[i].secure);
+                s.share(shards.front()->entrances()[i].listener, wanted[i].secure);
             else
                 s.open(wanted[i].at, shared, wanted[i].secure);
         }
         if (addresses.empty()) {
-            for (const auto& l : s.listeners()) addresses.push_back(l.local());
+            for (const auto& e : s.entrances()) addresses.push_back(e.listener.local());
             for (const auto& w : wanted) secure.push_back(w.secure);
         }
         return s;

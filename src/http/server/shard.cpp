@@ -26,13 +26,6 @@ std::vector<net::network> parse_networks(std::string_view list) {
     return all;
 }
 
-bool is_in_any(const std::vector<net::network>& networks, const net::address& a) noexcept {
-    for (const net::network& n : networks) {
-        if (n.contains(a)) return true;
-    }
-    return false;
-}
-
 bool out_of_resources(const error& e) noexcept {
     return e == std::errc::too_many_files_open || e == std::errc::too_many_files_open_in_system ||
            e == std::errc::no_buffer_space || e == std::errc::not_enough_memory;
@@ -58,15 +51,13 @@ void shard::open(const net::address& at, bool shared, bool secure) {
         static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(write).count());
     auto l = net::listener::open(*owner_, at, o);
     if (!l) throw_exception(std::move(l).error());
-    listeners_.push_back(std::move(*l));
-    secure_.push_back(secure);
+    entrances_.push_back({std::move(*l), secure});
 }
 
 void shard::share(const net::listener& with, bool secure) {
     auto l = net::listener::share(*owner_, with);
     if (!l) throw_exception(std::move(l).error());
-    listeners_.push_back(std::move(*l));
-    secure_.push_back(secure);
+    entrances_.push_back({std::move(*l), secure});
 }
 
 exchange* shard::take_exchange() {
@@ -127,7 +118,7 @@ void shard::closed() noexcept {
     if (open_ == 0) empty_.set();
 }
 
-task<> shard::accept_from(task_group* handshakes, net::listener* from, bool secure) {
+task<> shard::accept_from(task_group* handshakes, entrance* from) {
     duration pause = std::chrono::milliseconds(5);
     for (;;) {
         if (open_ + greeting_ >= options_->limits.connections) {
@@ -136,17 +127,20 @@ task<> shard::accept_from(task_group* handshakes, net::listener* from, bool secu
             co_await room_.wait();
             continue;
         }
-        auto accepted = co_await as_result(from->accept());
+        auto accepted = co_await as_result(from->listener.accept());
         if (accepted) {
             pause = std::chrono::milliseconds(5);
-            if (!begins_with_a_handshake(**accepted, secure)) {
+            const bool by_proxy = net::is_in_any(proxies_, (*accepted)->peer());
+            if (!from->secure && !by_proxy) {
                 (new connection(*this, std::move(*accepted)))->start();
                 continue;
             }
             ++greeting_;
-            handshakes->spawn([this, s = std::move(*accepted),
-                               secure]() mutable { return greet(std::move(s), secure); },
-                              "handshake");
+            handshakes->spawn(
+                [this, from, by_proxy, s = std::move(*accepted)]() mutable {
+                    return greet(std::move(s), from->secure, by_proxy);
+                },
+                "handshake");
             continue;
         }
         if (coracle::detail::is_cancellation(accepted.error())) co_return;
@@ -154,34 +148,28 @@ task<> shard::accept_from(task_group* handshakes, net::listener* from, bool secu
         owner_->log().write(log_layer::http, log_level::warning, accepted.error().message());
         if (!out_of_resources(accepted.error())) continue;
         // The peers that wait are told, and the loop does not spin while nothing gets better.
-        from->refuse_one();
+        from->listener.refuse_one();
         co_await sleep_for(pause);
         pause = pause * 2 < std::chrono::seconds(1) ? pause * 2 : std::chrono::seconds(1);
     }
 }
 
-bool shard::begins_with_a_handshake(const net::socket& s, bool secure) const noexcept {
-    return secure || (!proxies_.empty() && is_in_any(proxies_, s.peer()));
-}
-
 /// What comes before the first request, and then the connection.
-task<> shard::greet(std::unique_ptr<net::socket> s, bool secure) {
-    const bool by_proxy = !proxies_.empty() && is_in_any(proxies_, s->peer());
+task<> shard::greet(std::unique_ptr<net::socket> s, bool secure, bool by_proxy) {
     tls::server_context* const context = secure ? options_->tls.get() : nullptr;
     const duration limit = secure ? context->options().handshake_limit : options_->timeouts.head;
     greeting g(std::move(s), context, by_proxy);
-    const auto shake = [&g]() -> task<> { co_await g.run(); };
-    const auto in_time = co_await as_result(with_timeout(limit, shake));
+    const auto shake = [&g] { return g.run(); };
+    auto client = co_await as_result(with_timeout(limit, shake));
     --greeting_;
-    if (in_time && g.client()) {
-        begin(*std::move(g.client()));
+    if (client && *client) {
+        begin(**std::move(client));
         co_return;
     }
     room_.set();
     if (draining_) co_return;
-    const error& why = in_time ? g.failure() : in_time.error();
-    // It unwinds in good order when its time is over, and says that it was cancelled.
-    if (why == std::errc::timed_out || coracle::detail::is_cancellation(why))
+    const error& why = client ? client->error() : client.error();
+    if (why == std::errc::timed_out)
         count(&server_counters::tls_timeouts);
     else
         count(why.phase() == phase::proxy ? &server_counters::proxy_failures
@@ -218,16 +206,14 @@ void shard::cut_all() noexcept {
 task<std::expected<void, error>> shard::run() {
     context_ = &co_await coracle::detail::current_context();
     auto accept_until_stopped = [this](task_group& group) -> task<> {
-        for (std::size_t i = 0; i != listeners_.size(); ++i) {
-            group.spawn(
-                [this, &group, i] { return accept_from(&group, &listeners_[i], secure_[i]); },
-                "accept");
+        for (entrance& e : entrances_) {
+            group.spawn([this, &group, &e] { return accept_from(&group, &e); }, "accept");
         }
         co_await stop_.wait();
         group.cancel();
     };
     co_await as_result(with_task_group(accept_until_stopped));
-    for (net::listener& l : listeners_) l.close();
+    for (entrance& e : entrances_) e.listener.close();
 
     // Cancelled, not stopped: nothing is waited for.
     const bool stopped = draining_;

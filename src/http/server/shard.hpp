@@ -30,7 +30,13 @@ public:
 
     void open(const net::address& at, bool shared, bool secure);
     void share(const net::listener& with, bool secure);
-    const std::vector<net::listener>& listeners() const noexcept { return listeners_; }
+
+    /// Where connections come in: encrypted or not.
+    struct entrance {
+        net::listener listener;
+        bool secure;
+    };
+    const std::vector<entrance>& entrances() const noexcept { return entrances_; }
 
     /// Serves until `drain`, and until the last connection has ended.
     task<std::expected<void, error>> run();
@@ -72,20 +78,17 @@ public:
     h1::request_head head;
 
 private:
-    task<> accept_from(task_group* handshakes, net::listener* from, bool secure);
-    bool begins_with_a_handshake(const net::socket& s, bool secure) const noexcept;
-    task<> greet(std::unique_ptr<net::socket> s, bool secure);
+    task<> accept_from(task_group* handshakes, entrance* from);
+    task<> greet(std::unique_ptr<net::socket> s, bool secure, bool by_proxy);
     void begin(greeted client);
     void cut_all() noexcept;
-    void log_drain() const;
 
     loop* owner_;
     coracle::detail::context* context_ = nullptr;
     handler handler_;
     const server_options* options_;
     h1::head_limits head_limits_;
-    std::vector<net::listener> listeners_;
-    std::vector<bool> secure_;  ///< for each listener
+    std::vector<entrance> entrances_;
     std::vector<net::network> proxies_;
     intrusive_list<shard_link> connections_;
     std::size_t open_ = 0;

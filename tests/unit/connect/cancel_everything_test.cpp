@@ -64,10 +64,19 @@ struct proxy_row : connect_row {
     }
 };
 
+struct to_proxy_row : connect_row {
+    auto make() {
+        connect::options o;
+        o.proxy(connect::proxy(connect::proxy_kind::http, "boats", 80));
+        return connect::to_proxy(names, o);
+    }
+};
+
 constexpr cancel_case cases[] = {
     row<resolve_row>("resolver::resolve(host, port)"),
     row<connect_row>("connect::to(names, host, port)"),
     row<proxy_row>("connect::to(names, host, port, proxy)"),
+    row<to_proxy_row>("connect::to_proxy(names, o)"),
 };
 
 class cancelled_by_name : public ::testing::TestWithParam<cancel_case> {};

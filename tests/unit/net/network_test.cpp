@@ -55,6 +55,14 @@ TEST(network, unix_sockets_are_a_network_of_their_own) {
     EXPECT_FALSE(network::parse("::/0")->contains(*address::parse("unix:/a")));
 }
 
+TEST(network, one_of_several_is_enough) {
+    const std::vector<network> networks = {*network::parse("10.0.0.0/8"), *network::parse("::1")};
+    EXPECT_TRUE(is_in_any(networks, *parse_ip("10.1.2.3")));
+    EXPECT_TRUE(is_in_any(networks, *parse_ip("::1")));
+    EXPECT_FALSE(is_in_any(networks, *parse_ip("192.0.2.1")));
+    EXPECT_FALSE(is_in_any({}, *parse_ip("10.1.2.3")));
+}
+
 TEST(network, what_it_reads_it_writes) {
     for (const char* text : {"10.0.0.0/8", "192.0.2.1", "::1", "2001:db8::/32", "::/0", "unix:"}) {
         EXPECT_EQ(network::parse(text)->to_string(), text);
@@ -69,6 +77,16 @@ TEST(network, refuses_what_is_malformed_or_has_bits_behind_its_prefix) {
         EXPECT_FALSE(network::parse(text).has_value()) << text;
     }
     EXPECT_EQ(network::parse("10.1.0.0/8").error(), std::errc::invalid_argument);
+}
+
+TEST(network, stands_around_an_address) {
+    const auto v4 = net::parse_ip("192.0.2.200").value();
+    EXPECT_EQ(net::network::around(v4, 25).to_string(), "192.0.2.128/25");
+    EXPECT_EQ(net::network::around(v4, 0).to_string(), "0.0.0.0/0");
+    EXPECT_EQ(net::network::around(v4, 128).to_string(), "192.0.2.200");
+    const auto v6 = net::parse_ip("2001:db8:ffff::1").value();
+    EXPECT_EQ(net::network::around(v6, 33).to_string(), "2001:db8:8000::/33");
+    EXPECT_TRUE(net::network::around(v6, 33).contains(v6));
 }
 
 }  // namespace

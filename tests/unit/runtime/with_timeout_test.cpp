@@ -44,6 +44,58 @@ TEST(with_timeout, takes_an_operation_a_task_or_a_callable) {
     });
 }
 
+TEST(with_timeout, says_that_time_is_over_where_the_task_says_that_it_was_cancelled) {
+    using result = std::expected<int, error>;
+    run_virtually([]() -> task<> {
+        const auto swallows = [](duration d, int n) -> task<result> {
+            const auto slept = co_await as_result(sleep_for(d));
+            if (!slept) co_return std::unexpected(slept.error());
+            co_return n;
+        };
+        const auto slow = [&swallows] { return swallows(1h, 1); };
+        const auto r = co_await as_result(with_timeout(50ms, slow));
+        EXPECT_FALSE(r.has_value());
+        if (!r.has_value()) {
+            EXPECT_TRUE(r.error() == std::errc::timed_out) << r.error();
+        }
+        EXPECT_THROW(co_await with_timeout(50ms, slow), exception);
+        const auto fast = [&swallows] { return swallows(1ms, 7); };
+        const auto in_time = co_await as_result(with_timeout(50ms, fast));
+        EXPECT_TRUE(in_time.has_value() && *in_time == 7);
+        // Another failure, and a value that comes too late but comes, stay what they are.
+        const auto fails = []() -> task<result> {
+            co_await as_result(sleep_for(1h));
+            co_return std::unexpected(error(std::errc::io_error, "test"));
+        };
+        const auto failed = co_await as_result(with_timeout(50ms, fails));
+        EXPECT_TRUE(failed.has_value() && failed->error() == std::errc::io_error);
+        const auto finishes = []() -> task<result> {
+            co_await as_result(sleep_for(1h));
+            co_return 3;
+        };
+        EXPECT_EQ(*co_await with_timeout(50ms, finishes), 3);
+    });
+}
+
+TEST(with_timeout, says_cancelled_where_it_was_cancelled_from_around_it) {
+    using result = std::expected<int, error>;
+    run_virtually([]() -> task<> {
+        bool seen = false;
+        const auto swallows = []() -> task<result> {
+            const auto slept = co_await as_result(sleep_for(1h));
+            if (!slept) co_return std::unexpected(slept.error());
+            co_return 1;
+        };
+        const auto inner = [&]() -> task<> {
+            const auto r = co_await as_result(with_timeout(1h, swallows));
+            seen = r.has_value() && r->error() == std::errc::operation_canceled;
+        };
+        const auto outer = co_await as_result(with_timeout(50ms, inner));
+        EXPECT_TRUE(seen);
+        static_cast<void>(outer);
+    });
+}
+
 TEST(with_timeout, throws_timed_out_after_the_limit_once_the_task_has_unwound) {
     std::string log;
     run_virtually([&]() -> task<> {

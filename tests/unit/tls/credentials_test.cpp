@@ -9,7 +9,9 @@
 #include <coracle/tls/context.hpp>
 
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
 
+#include <cstdio>
 #include <fstream>
 
 namespace coracle {
@@ -70,6 +72,36 @@ TEST_F(credentials, are_read_in_every_form) {
                   (std::vector<std::string>{"a.example", "*.b.example"}));
         EXPECT_TRUE(c->chain.empty());
     }
+}
+
+TEST_F(credentials, have_to_be_in_the_encoding_that_is_asked_for) {
+    using tls::encoding;
+    const std::string pem = file("cert.pem", made.certificate);
+    const std::string der = file("cert.der", testing::certificate_der(made));
+    const std::string key = file("key.pem", made.key.reveal());
+    const std::string key_der = file("key.der", testing::key_der(made));
+    const std::string p12 = file("all.p12", testing::to_pkcs12(made, "sesame"));
+    const auto code = [&](const std::string& certificate, encoding e,
+                          const std::string& private_key, encoding k, const char* password = "") {
+        certificate_source s = source(certificate, private_key, password);
+        s.certificate_encoding = e;
+        s.key_encoding = k;
+        return failure(s);
+    };
+    const std::error_code good;
+    EXPECT_EQ(code(pem, encoding::pem, key, encoding::pem), good);
+    EXPECT_EQ(code(der, encoding::der, key_der, encoding::der), good);
+    EXPECT_EQ(code(p12, encoding::pkcs12, "", encoding::any, "sesame"), good);
+    EXPECT_EQ(code("file:" + pem, encoding::provider, "file:" + key, encoding::provider), good);
+    for (const encoding wrong : {encoding::der, encoding::pkcs12, encoding::provider}) {
+        EXPECT_EQ(code(pem, wrong, key, encoding::any), tls::errc::certificate_unreadable);
+        EXPECT_EQ(code(pem, encoding::any, key, wrong), tls::errc::key_unreadable);
+    }
+    EXPECT_EQ(code(der, encoding::pem, key, encoding::any), tls::errc::certificate_unreadable);
+    EXPECT_EQ(code(der, encoding::pkcs12, key, encoding::any), tls::errc::certificate_unreadable);
+    EXPECT_EQ(code(p12, encoding::der, "", encoding::any, "sesame"),
+              tls::errc::certificate_unreadable);
+    EXPECT_EQ(code(pem, encoding::any, key_der, encoding::pem), tls::errc::key_unreadable);
 }
 
 TEST_F(credentials, keep_the_chain_behind_the_certificate) {
@@ -160,6 +192,81 @@ TEST_F(credentials, of_a_server_come_with_a_stapled_response) {
         }
     });
     EXPECT_EQ(got, response);
+}
+
+/// What becomes of a client that trusts a folder.
+std::error_code trusting(const std::string& folder, const certificate_source& shown) {
+    std::error_code code;
+    block_on([&]() -> task<> {
+        tls::server_options so;
+        so.certificates.push_back(shown);
+        tls::client_options co;
+        co.system_authorities = false;
+        co.authority_folder = folder;
+        tls::server_context s(so);
+        tls::client_context c(co);
+        testing::tls_pair ends = co_await testing::shake_hands(c, s, "a.example");
+        if (!ends.client) code = ends.client.error().code();
+    });
+    return code;
+}
+
+TEST_F(credentials, are_trusted_for_an_authority_in_a_folder_of_hashed_names) {
+    const std::string folder = directory.path().string();
+    EXPECT_EQ(trusting(folder, made), tls::errc::certificate_untrusted);
+    const tls::detail::bio_ptr pem = tls::detail::reading(ca.pem());
+    const tls::detail::x509_ptr authority(PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr));
+    char name[16];
+    std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(authority.get()));
+    file(name, ca.pem());
+    EXPECT_EQ(trusting(folder, made), std::error_code());
+    EXPECT_EQ(trusting(folder, testing::test_ca("Other").issue({.names = {"a.example"}})),
+              tls::errc::certificate_untrusted);
+}
+
+TEST_F(credentials, are_refused_with_a_folder_of_authorities_that_is_none) {
+    tls::client_options o;
+    const auto code = [&o]() -> std::error_code {
+        try {
+            const tls::client_context c(o);
+            return {};
+        } catch (const exception& e) {
+            return e.error().code();
+        }
+    };
+    o.authority_folder = "/nowhere";
+    EXPECT_EQ(code(), std::errc::no_such_file_or_directory);
+    o.authority_folder = file("cert.pem", made.certificate);
+    EXPECT_EQ(code(), std::errc::not_a_directory);
+}
+
+TEST_F(credentials, may_be_with_a_provider_that_is_named) {
+    tls::server_options so;
+    so.certificates.push_back(made);
+    so.provider = "no-such-provider";
+    tls::client_options co;
+    co.provider = so.provider;
+    const auto expect_refusal = [](auto make) {
+        try {
+            make();
+            ADD_FAILURE() << "it must throw";
+        } catch (const exception& e) {
+            EXPECT_EQ(e.error().code(), tls::errc::provider_unavailable);
+            EXPECT_NE(e.error().message().find("no-such-provider"), std::string::npos);
+        }
+    };
+    expect_refusal([&] { const tls::server_context s(so); });
+    expect_refusal([&] { const tls::client_context c(co); });
+    // One that is part of OpenSSL, and has no ciphers: those of the default one are still there.
+    so.provider = co.provider = "base";
+    co.system_authorities = false;
+    co.authorities = ca.pem();
+    block_on([&]() -> task<> {
+        tls::server_context s(so);
+        tls::client_context c(co);
+        testing::tls_pair ends = co_await testing::shake_hands(c, s, "a.example");
+        EXPECT_TRUE(ends.client) << ends.client.error();
+    });
 }
 
 TEST_F(credentials, leave_their_secrets_in_a_key_log_on_demand) {

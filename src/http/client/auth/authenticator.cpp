@@ -84,8 +84,9 @@ bool authenticator::renew_key(std::array<std::uint64_t, 2> random) {
     if (!challenge_->session || key_.empty()) cnonce_ = cnonce_of(random);
     if (!key_.empty()) return true;
     auto key = digest_key(*challenge_, {who_.user, who_.password.reveal()}, cnonce_);
-    if (key) key_ = *std::move(key);
-    return key.has_value();
+    if (!key) return false;
+    key_ = *std::move(key);
+    return true;
 }
 
 std::expected<secret, error> authenticator::digest(const digest_request& r,

@@ -1,0 +1,63 @@
+// The calls of examples/*_parallel_get.cpp, over TLS too, and what the process grows by with them:
+//
+//   client_calls URL COUNT CONCURRENCY [CAFILE]
+//
+// Prints "grew R anonymous A", in bytes: from the constructed client and its running loop to the
+// most that was resident, and to what of its own it has while its connections are open.
+
+#include "../support/spent.hpp"
+
+#include <coracle/http/client.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/task_group.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace coracle;
+
+namespace {
+
+struct call_counts {
+    std::size_t to_start;
+    std::size_t ok = 0;
+    std::size_t otherwise = 0;
+};
+
+task<> ask(http::client& client, const char* url, call_counts& counts) {
+    while (counts.to_start != 0) {
+        --counts.to_start;
+        auto request = client.get(url);
+        const auto answer = co_await as_result(request.full());
+        const bool ok = answer && answer->status == http::status::ok;
+        ++(ok ? counts.ok : counts.otherwise);
+        if (!answer && counts.otherwise == 1)
+            std::fprintf(stderr, "%s\n", answer.error().message().c_str());
+    }
+}
+
+task<> ask_together(http::client& client, const bench::calls_wanted& wanted, call_counts& counts) {
+    const long resident = bench::memory_kib("VmRSS");
+    const long anonymous = bench::memory_kib("RssAnon");
+    const auto block = [&](task_group& group) -> task<> {
+        for (std::size_t i = 0; i < std::min(wanted.count, wanted.concurrency); ++i) {
+            group.spawn([&] { return ask(client, wanted.url, counts); });
+        }
+        co_return;
+    };
+    co_await with_task_group(block);
+    std::printf("grew %ld anonymous %ld\n", (bench::memory_kib("VmHWM") - resident) * 1024,
+                (bench::memory_kib("RssAnon") - anonymous) * 1024);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bench::calls_wanted wanted = bench::read_calls_wanted(argc, argv, " [CAFILE]");
+    http::client_options options;
+    if (argc > 4) options.certificates.authorities = argv[4];
+    call_counts counts{.to_start = wanted.count};
+    http::client client(options);
+    block_on([&] { return ask_together(client, wanted, counts); });
+    return bench::report_calls(wanted.count, counts.ok, counts.otherwise);
+}

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <coracle/base/error.hpp>
+#include <coracle/http/status.hpp>
+
+// For programs that come from curlev, and know the numbers of its get_code().
+namespace coracle::http {
+
+/// The number that curlev's get_code() gives for this failure: one of libcurl's, 1 to 99, or one of
+/// curlev's own, below 0. docs/options.md has the table. 0 for no error. Limits of ours that
+/// libcurl has no number for have that of what it would have failed with in their place. Safe from
+/// any thread.
+int curlev_code(const error& e) noexcept;
+
+/// For an answer: its status.
+constexpr int curlev_code(status s) noexcept {
+    return static_cast<int>(s);
+}
+
+}  // namespace coracle::http

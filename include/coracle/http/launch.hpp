@@ -1,0 +1,14 @@
+#pragma once
+
+#include <coracle/http/call.hpp>
+#include <coracle/runtime/launch.hpp>
+
+namespace coracle::http {
+
+template <class Future>
+Future call::launch() && {
+    background& own = own_loop();
+    return own.launch([c = std::move(*this)]() mutable { return c.full(); });
+}
+
+}  // namespace coracle::http

@@ -1,0 +1,163 @@
+#include <coracle/http/form_body.hpp>
+#include <coracle/mime/disposition.hpp>
+#include <coracle/net/file.hpp>
+
+#include <algorithm>
+
+namespace coracle::http {
+
+/// The lines before a part, and what it holds: text, a file, what a function writes, or a body of
+/// several parts.
+struct form_body::part {
+    struct line {
+        std::string name;
+        std::string value;
+    };
+    std::vector<line> lines;
+    std::string text;
+    file_range file;
+    body::stream_function write;
+    std::optional<std::uint64_t> size;
+    std::unique_ptr<form_body> inner;
+};
+
+/// A piece of the whole body: bytes, then perhaps a file or what a function writes.
+struct form_body::segment {
+    std::string bytes;
+    file_range* file = nullptr;
+    body::stream_function* write = nullptr;
+    std::uint64_t size = 0;  ///< of what is not in `bytes`
+    bool known = true;
+};
+
+form_body::form_body(std::string_view subtype) : subtype_(subtype) {}
+form_body::form_body(form_body&&) noexcept = default;
+form_body& form_body::operator=(form_body&&) noexcept = default;
+form_body::~form_body() = default;
+
+namespace {
+
+std::string disposition_of(std::string_view name, std::optional<std::string> filename) {
+    return mime::format_disposition({"form-data", std::string(name), std::move(filename)});
+}
+
+}  // namespace
+
+form_body& form_body::add(std::string_view name, std::string_view value) {
+    part& p = parts_.emplace_back();
+    p.lines.push_back({"Content-Disposition", disposition_of(name, std::nullopt)});
+    p.text = value;
+    return *this;
+}
+
+form_body& form_body::add_data(std::string_view name, std::string_view filename,
+                               std::string content, std::string_view media_type) {
+    part& p = parts_.emplace_back();
+    p.lines.push_back({"Content-Disposition", disposition_of(name, std::string(filename))});
+    p.lines.push_back({"Content-Type", std::string(media_type)});
+    p.text = std::move(content);
+    return *this;
+}
+
+form_body& form_body::add_file(std::string_view name, const std::string& path,
+                               std::string_view media_type) {
+    auto opened = net::open_file(path);
+    if (opened && opened->status().kind == net::file_kind::directory) {
+        opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
+    }
+    if (!opened) throw_exception(std::move(opened).error());
+    const std::size_t slash = path.rfind('/');
+    add_data(name, slash == std::string::npos ? path : path.substr(slash + 1), {}, media_type);
+    part& p = parts_.back();
+    p.size = opened->status().size;
+    p.file = file_range(opened->release(), 0, *p.size);
+    return *this;
+}
+
+form_body& form_body::add_stream(std::string_view name, std::string_view filename,
+                                 std::string_view media_type, body::stream_function write,
+                                 std::optional<std::uint64_t> size) {
+    add_data(name, filename, {}, media_type);
+    parts_.back().write = std::move(write);
+    parts_.back().size = size;
+    return *this;
+}
+
+form_body& form_body::add(std::string_view name, form_body inner) {
+    part& p = parts_.emplace_back();
+    if (!name.empty()) {
+        p.lines.push_back({"Content-Disposition", disposition_of(name, std::nullopt)});
+    }
+    p.inner = std::make_unique<form_body>(std::move(inner));
+    return *this;
+}
+
+form_body& form_body::add_part(std::vector<mime::part_field> fields, std::string content) {
+    part& p = parts_.emplace_back();
+    for (const mime::part_field& f : fields) {
+        p.lines.push_back({std::string(f.name), std::string(f.value)});
+    }
+    p.text = std::move(content);
+    return *this;
+}
+
+void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, std::string& type) {
+    mime::multipart_writer writer(seed);
+    type = writer.content_type(subtype_);
+    for (part& p : parts_) {
+        std::vector<segment> within;
+        std::string inner_type;
+        std::vector<mime::part_field> lines;
+        for (const part::line& l : p.lines) lines.push_back({l.name, l.value});
+        if (p.inner != nullptr) {
+            // Another boundary: one may not stand within the other.
+            p.inner->write_into(within, {seed.low, seed.high + 0x9e3779b97f4a7c15}, inner_type);
+            lines.push_back({"Content-Type", inner_type});
+        }
+        out.back().bytes += writer.open_part(lines) + p.text;
+        if (p.file.fd() >= 0 || p.write) {
+            out.back().file = p.file.fd() >= 0 ? &p.file : nullptr;
+            out.back().write = p.write ? &p.write : nullptr;
+            out.back().size = p.size.value_or(0);
+            out.back().known = p.size.has_value();
+            out.emplace_back();
+        }
+        for (segment& s : within) {
+            out.back().bytes += s.bytes;
+            if (s.file == nullptr && s.write == nullptr) continue;
+            s.bytes = std::move(out.back().bytes);
+            out.back() = std::move(s);
+            out.emplace_back();
+        }
+    }
+    out.back().bytes += writer.close();
+}
+
+form_body::made form_body::make(mime::boundary_seed seed) {
+    made m;
+    auto all = std::make_shared<std::vector<segment>>(1);
+    write_into(*all, seed, m.type);
+    if (all->size() == 1) {
+        m.content = body(std::move(all->front().bytes));
+        return m;
+    }
+    std::optional<std::uint64_t> size = 0;
+    for (const segment& s : *all) {
+        if (s.write != nullptr) m.again = false;
+        size = size && s.known ? std::optional(*size + s.bytes.size() + s.size) : std::nullopt;
+    }
+    m.content = body::stream(
+        [all](body_writer& out) -> task<> {
+            for (const segment& s : *all) {
+                co_await out.write(s.bytes);
+                if (s.file != nullptr) {
+                    co_await out.write_file(s.file->fd(), s.file->offset(), s.file->size());
+                }
+                if (s.write != nullptr) co_await (*s.write)(out);
+            }
+        },
+        size);
+    return m;
+}
+
+}  // namespace coracle::http
