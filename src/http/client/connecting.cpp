@@ -85,7 +85,7 @@ task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
         error e = fail(error(errc::limit_exceeded, "request"), phase::connect);
         co_return std::unexpected(std::move(e.on("pool_options.waiting")));
     }
-    limit_.begin(*who_, duration::zero(), until_);
+    limit_.begin(*who_, duration::zero(), whole_);
     auto served = co_await as_result(turn);
     limit_.end();
     if (!served) {
@@ -127,7 +127,7 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
 task<std::expected<lease, error>> running_call::open_connection() {
     opening counted(*origin_);
     const tls::stream* secured = nullptr;
-    time_point due = until_;
+    time_point due = whole_;
     if (options_->connect_timeout > duration::zero()) {
         due = std::min(due, coracle::detail::later(now(), options_->connect_timeout));
     }

@@ -39,8 +39,8 @@ task<call_result> run_call(call_state* c) {
 
 /// RFC 9110 section 9.2.2: what may be asked twice.
 bool may_hedge(const call_state& c) noexcept {
-    return !c.has_body && (c.method == method::get || c.method == method::head ||
-                           c.method == method::options);
+    return !c.has_body &&
+           (c.method == method::get || c.method == method::head || c.method == method::options);
 }
 
 duration hedge_delay(const call_state& c) {

@@ -150,8 +150,8 @@ private:
     std::shared_ptr<const connect::proxy> proxy_;
     intrusive_list<pool_link> idle_;  ///< the one used last is the first
     intrusive_list<connection_request> waiting_;
-    std::shared_ptr<authenticator> authenticator_;
-    unsigned open_ = 0;  ///< connections that exist or are being made
+    std::shared_ptr<authenticator> authenticator_;  ///< calls of other users hold theirs
+    unsigned open_ = 0;                             ///< connections that exist or are being made
     std::uint32_t users_ = 0;
 };
 

@@ -78,11 +78,11 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
                 continue;
             }
         }
-        limit_.begin(*who_, continue_patience, until_);
+        limit_.begin(*who_, continue_patience, whole_);
         net::receive receiving = more_of_head();
         auto got = co_await as_result(receiving);
         limit_.end();
-        if (!got && limit_.passed() && now() < until_) {
+        if (!got && limit_.passed() && now() < whole_) {
             connection_->input = std::move(receiving.received());
             co_return true;
         }
@@ -95,7 +95,7 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
 body_rules running_call::rules() const noexcept {
     body_rules r;
     r.idle = options_->idle_timeout;
-    r.whole = whole_;
+    r.whole = call_whole_;
     r.low_speed = options_->low_speed_limit;
     r.low_speed_time = options_->low_speed_time;
     r.rate = options_->rate_limit;
@@ -170,13 +170,14 @@ response running_call::make_response() {
 task<call_result> running_call::attempt() {
     who_ = &co_await coracle::detail::current_context();
     ++attempts_;
-    const duration most = options_->retry.attempt_timeout;
-    until_ = whole_;
-    if (most > duration::zero()) until_ = std::min(whole_, coracle::detail::later(now(), most));
     interim_ = 0;
     sent_ = received_ = 0;
     body_whole_ = true;
     rest_has_body_ = false;
+    whole_ = call_whole_;
+    if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
+        whole_ = std::min(whole_, coracle::detail::later(now(), one));
+    }
     connection_ = fresh_ ? lease() : shard_->pool().take_idle(*origin_);
     if (!connection_) {
         auto got = co_await get_connection();
@@ -188,17 +189,17 @@ task<call_result> running_call::attempt() {
         auto composed = compose(out);
         if (!composed) co_return std::unexpected(std::move(composed).error());
         if (options_->verbose) log_head('>', out.view());
-        const bool at_once = send_at_once(out);
-        auto sent = at_once ? tell_all_sent() : std::expected<void, error>();
-        if (!at_once) sent = co_await send_request(std::move(out));
-        // A server that does not want the body says why before it closes.
-        if (!sent && !may_have_answered(sent.error())) {
-            co_return std::unexpected(std::move(sent).error());
+        if (!send_at_once(out)) {
+            auto sent = co_await send_request(std::move(out));
+            // A server that does not want the body says why before it closes.
+            if (!sent && !may_have_answered(sent.error())) {
+                co_return std::unexpected(std::move(sent).error());
+            }
+            if (!sent) body_whole_ = false;
         }
-        if (!sent) body_whole_ = false;
     }
     times_.sent = since_start();
-    limit_.begin(*who_, options_->first_byte_timeout, until_);
+    limit_.begin(*who_, options_->first_byte_timeout, whole_);
     for (;;) {
         if (!connection_->input.empty()) {
             auto state = look_at_head();

@@ -39,7 +39,7 @@ running_call::running_call(client_shard& s, call_state& c)
     if (c.own != nullptr) options_ = c.own.get();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
-    if (total > duration::zero()) whole_ = coracle::detail::later(started_, total);
+    if (total > duration::zero()) call_whole_ = coracle::detail::later(started_, total);
     s.budget().call_begins(options_->retry.budget_percent);
 }
 
@@ -67,10 +67,8 @@ error running_call::fail(error e, phase where) const {
 }
 
 error running_call::out_of_time(phase where) const {
-    const bool over = now() >= whole_;
-    const bool attempt_over = !over && now() >= until_;
-    const char* const what = over ? "total_timeout" : attempt_over ? "attempt_timeout" : "request";
-    return fail(error(std::errc::timed_out, what, where), where);
+    const bool over = now() >= call_whole_;
+    return fail(error(std::errc::timed_out, over ? "total_timeout" : "request", where), where);
 }
 
 bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
@@ -173,7 +171,7 @@ bool running_call::may_retry() {
 }
 
 running_call::verdict running_call::judge_failure(const error& e) {
-    if (coracle::detail::is_cancellation(e) || now() >= whole_) return verdict::done;
+    if (coracle::detail::is_cancellation(e) || now() >= call_whole_) return verdict::done;
     const bool reused = connection_ && connection_->reused();
     const bool gone =
         e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
@@ -312,7 +310,8 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
     ++retries_;
     ++shard_->counts.retries;
     const duration delay = retry_delay(a);
-    if (delay > options_->retry.longest_delay || coracle::detail::later(now(), delay) >= whole_) {
+    if (delay > options_->retry.longest_delay ||
+        coracle::detail::later(now(), delay) >= call_whole_) {
         // Nobody would wait for it: the answer that there is has to do.
         co_return std::unexpected(a ? error() : std::move(a).error());
     }

@@ -61,13 +61,14 @@ private:
     bool send_at_once(buffer& out);
     task<std::expected<void, error>> send_request(buffer out);
     task<std::expected<void, error>> send_head_and_body(buffer& out);
+    task<std::expected<void, error>> keep_to_rate(coracle::detail::context& who,
+                                                  std::uint64_t bytes);
     task<std::expected<void, error>> send_pieces(std::span<slice> pieces, bool more);
     task<std::expected<void, error>> send_bytes(std::string_view head, std::string_view bytes);
     task<std::expected<void, error>> send_file_body();
     task<std::expected<void, error>> send_stream_body();
     std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
-    std::expected<void, error> tell_all_sent();
     friend class request_body_writer;
 
     // receiving.cpp
@@ -101,9 +102,9 @@ private:
     coracle::detail::context* who_ = nullptr;
     waiting_limit limit_;
     time_point started_;
-    time_point whole_ = time_point::max();
+    time_point call_whole_ = time_point::max();
+    time_point whole_ = time_point::max();  ///< of this attempt
     phase reached_ = phase::none;           ///< by what connects
-    time_point until_ = time_point::max();  ///< of the attempt
 
     lease connection_;
     bool fresh_ = false;          ///< no connection that was used before

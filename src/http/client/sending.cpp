@@ -6,6 +6,8 @@
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <algorithm>
+
 namespace coracle::http::detail {
 namespace {
 
@@ -110,28 +112,36 @@ std::expected<void, error> running_call::compose(buffer& out) {
     return {};
 }
 
+/// Waits until so many bytes more are not ahead of the rate.
+task<std::expected<void, error>> running_call::keep_to_rate(coracle::detail::context& who,
+                                                            std::uint64_t bytes) {
+    if (sending_since_ == time_point()) sending_since_ = now();
+    const double due =
+        static_cast<double>(sent_ + bytes) / static_cast<double>(options_->rate_limit);
+    // As much as a number of nanoseconds can say.
+    constexpr double longest = 1e9;
+    const std::chrono::duration<double> wanted(std::min(due, longest));
+    const duration ahead = std::chrono::duration_cast<duration>(wanted) - (now() - sending_since_);
+    if (ahead <= std::chrono::milliseconds(1)) co_return std::expected<void, error>();
+    limit_.begin(who, duration::zero(), whole_);
+    auto sleeping = sleep_for(ahead);
+    auto slept = co_await as_result(sleeping);
+    limit_.end();
+    if (slept) co_return std::expected<void, error>();
+    if (limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
+    co_return std::unexpected(std::move(slept).error());
+}
+
 task<std::expected<void, error>> running_call::send_pieces(std::span<slice> pieces, bool more) {
     // Not that of the call where a function that makes the body has others beneath it.
     auto& who = co_await coracle::detail::current_context();
     std::uint64_t all = 0;
     for (const slice& s : pieces) all += s.size;
     if (options_->rate_limit != 0) {
-        if (sending_since_ == time_point()) sending_since_ = now();
-        const double due =
-            static_cast<double>(sent_ + all) / static_cast<double>(options_->rate_limit);
-        const auto wanted =
-            std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
-        const duration ahead = wanted - (now() - sending_since_);
-        if (ahead > std::chrono::milliseconds(1)) {
-            limit_.begin(who, duration::zero(), until_);
-            auto sleeping = sleep_for(ahead);
-            auto slept = co_await as_result(sleeping);
-            limit_.end();
-            if (!slept && limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
-            if (!slept) co_return std::unexpected(std::move(slept).error());
-        }
+        auto due = co_await keep_to_rate(who, all);
+        if (!due) co_return due;
     }
-    limit_.begin(who, options_->idle_timeout, until_);
+    limit_.begin(who, options_->idle_timeout, whole_);
     net::send sending = connection_->stream().send(pieces, more);
     auto sent = co_await as_result(sending);
     const bool late = !sent && limit_.passed();
@@ -162,8 +172,14 @@ task<std::expected<void, error>> running_call::send_file_body() {
     const file_range& file = call_.body.file_part();
     std::uint64_t at = 0;
     while (at != file.size()) {
-        const std::uint64_t step = std::min<std::uint64_t>(file.size() - at, body_step);
-        limit_.begin(*who_, options_->idle_timeout, until_);
+        std::uint64_t step = std::min<std::uint64_t>(file.size() - at, body_step);
+        if (options_->rate_limit != 0) {
+            step =
+                std::min<std::uint64_t>(step, std::max<std::uint64_t>(options_->rate_limit / 8, 1));
+            auto due = co_await keep_to_rate(*who_, step);
+            if (!due) co_return due;
+        }
+        limit_.begin(*who_, options_->idle_timeout, whole_);
         net::send_file sending =
             connection_->stream().send_file(file.fd(), file.offset() + at, step);
         auto sent = co_await as_result(sending);
@@ -201,9 +217,9 @@ task<std::expected<void, error>> running_call::send_head_and_body(buffer& out) {
     const auto size = call_.body.size();
     request_body_writer writer(*this, out.view(), size);
     // It may wait for anything.
-    auto work = with_deadline(until_, call_.body.stream_part()(writer));
+    auto work = with_deadline(whole_, call_.body.stream_part()(writer));
     auto written = co_await as_result(work);
-    if (!written && now() >= until_) co_return std::unexpected(out_of_time(phase::send));
+    if (!written && now() >= whole_) co_return std::unexpected(out_of_time(phase::send));
     if (!written) {
         // What the peer did to the connection says more than what the function made of it.
         if (writer.problem() != nullptr) co_return std::unexpected(*writer.problem());
@@ -228,7 +244,7 @@ bool running_call::asks_before_body() const noexcept {
 
 /// Most requests are small and fit into the socket: that takes no coroutine.
 bool running_call::send_at_once(buffer& out) {
-    if (options_->rate_limit != 0 || asks_before_body()) return false;
+    if (options_->rate_limit != 0 || asks_before_body() || (call_.tell && has_body())) return false;
     if (has_body()) {
         if (!call_.body.in_memory() || call_.body.bytes().size() > copied_body) return false;
         out.append(call_.body.bytes());
@@ -244,22 +260,14 @@ bool running_call::send_at_once(buffer& out) {
         rest_has_body_ = true;
         return false;
     }
-    return true;
-}
-
-/// Of a body that went out with the head.
-std::expected<void, error> running_call::tell_all_sent() {
     body_bytes_ = 0;
-    if (!call_.tell || tell_sent(has_body() ? call_.body.bytes().size() : 0)) return {};
-    return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
+    return true;
 }
 
 task<std::expected<void, error>> running_call::send_request(buffer out) {
     if (rest_has_body_) {
         slice rest(out.view());
-        auto sent = co_await send_pieces({&rest, 1}, false);
-        if (!sent) co_return sent;
-        co_return tell_all_sent();
+        co_return co_await send_pieces({&rest, 1}, false);
     }
     if (asks_before_body()) {
         slice head(out.view());
