@@ -6,10 +6,13 @@
 
 namespace coracle::http::detail {
 
-std::unexpected<error> decoding_source::fail(coding_error why) noexcept {
+std::unexpected<error> decoding_source::fail(coding_error why) {
     const std::error_code code = make_error_code(why);
     encoded_.refuse(code);
-    return std::unexpected(error(code, "body", phase::receive));
+    error e(code, "body", phase::receive);
+    if (why == coding_error::too_large && !names_.decoded.empty()) e.on(names_.decoded);
+    if (why == coding_error::ratio_exceeded && !names_.ratio.empty()) e.on(names_.ratio);
+    return std::unexpected(std::move(e));
 }
 
 task<std::expected<std::string_view, error>> decoding_source::read() {

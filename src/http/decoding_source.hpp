@@ -6,11 +6,19 @@
 
 namespace coracle::http::detail {
 
+/// What the limits are called where they are set; empty: nothing is said of them.
+struct decoding_limit_names {
+    std::string_view decoded = {};
+    std::string_view ratio = {};
+};
+
 /// A received body as it is without one of its codings.
 class decoding_source final : public body_source {
 public:
-    decoding_source(received_body encoded, content_coding coding, const decoding_limits& limits)
-        : encoded_(encoded), decoder_(coding, limits), room_(std::make_unique<char[]>(room_size)) {}
+    decoding_source(received_body encoded, content_coding coding, const decoding_limits& limits,
+                    const decoding_limit_names& names = {})
+        : encoded_(encoded), decoder_(coding, limits), room_(std::make_unique<char[]>(room_size)),
+          names_(names) {}
 
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override { return std::nullopt; }
@@ -20,13 +28,14 @@ public:
 private:
     static constexpr std::size_t room_size = 16 * 1024;
 
-    std::unexpected<error> fail(coding_error why) noexcept;
+    std::unexpected<error> fail(coding_error why);
 
     received_body encoded_;
     decoder decoder_;
     std::unique_ptr<char[]> room_;
     std::string_view in_;  ///< received, and not decoded yet
     std::size_t since_yield_ = 0;
+    decoding_limit_names names_;
 };
 
 }  // namespace coracle::http::detail

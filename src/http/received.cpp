@@ -7,19 +7,24 @@
 namespace coracle::http {
 namespace {
 
+error too_large(received_body& body) {
+    error e(errc::limit_exceeded, "body", phase::receive);
+    body.refuse(e.code());
+    return std::move(e.on("client_options.body_limit"));
+}
+
 task<std::expected<std::string, error>> read_all(received_body* from, std::size_t limit) {
     std::string all;
-    if (const auto size = from->length(); size && *size <= limit) all.reserve(*size);
+    if (const auto size = from->length()) {
+        if (*size > limit) co_return std::unexpected(too_large(*from));
+        all.reserve(*size);
+    }
     for (;;) {
         auto reading = from->read();
         auto piece = co_await as_result(reading);
         if (!piece) co_return std::unexpected(std::move(piece).error());
         if (piece->empty()) co_return std::move(all);
-        if (piece->size() > limit - all.size()) {
-            error e(errc::limit_exceeded, "body", phase::receive);
-            from->refuse(e.code());
-            co_return std::unexpected(std::move(e.on("client_options.body_limit")));
-        }
+        if (piece->size() > limit - all.size()) co_return std::unexpected(too_large(*from));
         all += *piece;
     }
 }

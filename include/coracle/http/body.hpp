@@ -142,6 +142,8 @@ public:
 
     body() noexcept = default;
     body(std::string text) noexcept : kind_(kind::text), text_(std::move(text)) {}
+    body(std::string_view text) : body(std::string(text)) {}
+    body(const char* text) : body(std::string(text)) {}
     /// Bytes that outlive the message: literals, or a cache that is never changed.
     static body literal(std::string_view bytes) noexcept {
         body b;

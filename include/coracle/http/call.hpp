@@ -144,6 +144,7 @@ public:
     operation<full_response> full() && { return full(); }
 
     // Without coroutines, on the loop of the client's own. From any thread; starting never waits.
+    // Once the client is gone they throw `exception` (errc::shutting_down).
 
     /// Blocks until it has completed, and gives the answer or throws `exception`. Not on the thread
     /// of a loop.

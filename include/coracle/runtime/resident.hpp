@@ -19,6 +19,8 @@ protected:
     resident(const resident&) = delete;
     resident& operator=(const resident&) = delete;
     ~resident() = default;
+    /// It is not found any more.
+    void disown() noexcept { owner_ = nullptr; }
 
 private:
     const void* owner_;

@@ -2,6 +2,8 @@
 
 #include "http/client/running_call.hpp"
 
+#include <coracle/runtime/with_timeout.hpp>
+
 namespace coracle::http::detail {
 namespace {
 
@@ -83,7 +85,7 @@ task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
         error e = fail(error(errc::limit_exceeded, "request"), phase::connect);
         co_return std::unexpected(std::move(e.on("pool_options.waiting")));
     }
-    limit_.begin(*who_, duration::zero(), whole_);
+    limit_.begin(*who_, duration::zero(), until_);
     auto served = co_await as_result(turn);
     limit_.end();
     if (!served) {
@@ -109,20 +111,14 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     if (parts.resolve > duration::zero()) times_.resolved = before + parts.resolve;
     if (parts.connect > duration::zero()) times_.connected = before + parts.connect;
     if (parts.proxy > duration::zero()) times_.tunnelled = before + parts.proxy;
-    if (!stream) {
-        const bool resolved = parts.resolve > duration::zero() || parts.connect > duration::zero();
-        if (limit_.passed()) {
-            co_return std::unexpected(out_of_time(resolved ? phase::connect : phase::resolve));
-        }
-        co_return std::unexpected(fail(std::move(stream).error(), phase::connect));
-    }
+    const bool resolved = parts.resolve > duration::zero() || parts.connect > duration::zero();
+    reached_ = resolved ? phase::connect : phase::resolve;
+    if (!stream) co_return std::unexpected(fail(std::move(stream).error(), phase::connect));
     if (!origin_->secure()) co_return *std::move(stream);
     auto handshake = tls::connect(origin_->way().tls(), *std::move(stream), origin_->host());
+    reached_ = phase::tls;
     auto secure = co_await as_result(handshake);
-    if (!secure) {
-        if (limit_.passed()) co_return std::unexpected(out_of_time(phase::tls));
-        co_return std::unexpected(fail(std::move(secure).error(), phase::tls));
-    }
+    if (!secure) co_return std::unexpected(fail(std::move(secure).error(), phase::tls));
     times_.secured = since_start();
     *secured = secure->get();
     co_return *std::move(secure);
@@ -131,11 +127,17 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
 task<std::expected<lease, error>> running_call::open_connection() {
     opening counted(*origin_);
     const tls::stream* secured = nullptr;
-    limit_.begin(*who_, options_->connect_timeout, whole_);
-    auto stream = co_await connect_to_peer(&secured);
-    limit_.end();
-    if (!stream) co_return std::unexpected(std::move(stream).error());
-    co_return counted.done(*std::move(stream), secured);
+    time_point due = until_;
+    if (options_->connect_timeout > duration::zero()) {
+        due = std::min(due, coracle::detail::later(now(), options_->connect_timeout));
+    }
+    reached_ = phase::resolve;
+    // In a context of its own: addresses are tried side by side.
+    auto connecting = with_deadline(due, connect_to_peer(&secured));
+    auto got = co_await as_result(connecting);
+    if (got && *got) co_return counted.done(**std::move(got), secured);
+    if (now() >= due) co_return std::unexpected(out_of_time(reached_));
+    co_return std::unexpected(got ? std::move(*got).error() : std::move(got).error());
 }
 
 }  // namespace coracle::http::detail

@@ -113,6 +113,7 @@ void client_core::intercept(unique_function<handler(handler)> around) {
 
 background& client_core::own_loop() {
     const std::lock_guard lock(guard_);
+    // A loop of its own that is made later would have to end itself, with the last call on it.
     if (ended_) throw_exception(error(errc::shutting_down, "request"));
     if (background_ == nullptr) background_ = std::make_unique<background>(background_options_);
     return *background_;

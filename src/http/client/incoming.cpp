@@ -27,7 +27,6 @@ void incoming::comes_from(lease from, h1::body_framing framing, std::uint64_t le
     reusable_ = reusable;
     if (framing == h1::body_framing::chunked) decoder_.emplace();
     body_ = received_body(this);
-    slow_since_ = shard_->owner().now();
 }
 
 void incoming::decode(const fields& of, const client_options& o) {
@@ -43,12 +42,14 @@ void incoming::decode(const fields& of, const client_options& o) {
             if (*coding != content_coding::identity) codings.push_back(*coding);
         }
     }
+    constexpr decoding_limit_names names{"client_options.response_limit",
+                                         "client_options.compression_ratio"};
     decoding_limits limits;
     limits.decoded = o.response_limit != 0 ? o.response_limit : ~std::uint64_t{0};
     limits.ratio = o.compression_ratio;
     // The one applied last comes off first (RFC 9110 section 8.4).
     for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
-        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits));
+        decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits, names));
         body_ = received_body(decoders_.back().get());
     }
 }
@@ -60,14 +61,20 @@ std::optional<std::uint64_t> incoming::length() const noexcept {
 }
 
 error incoming::failed(error e) {
+    ++shard_->counts.failed;
     lease_.close(true);
     framing_ = h1::body_framing::none;
-    there_ = true;
     rest_ = {};
-    return std::move(
-        e.in(phase::receive)
-            .on(std::string(info_.url.redacted()) + " (" + info_.peer.to_string() + ")")
-            .after_bytes(received_));
+    std::string about(info_.url.redacted());
+    about.append(" (").append(info_.peer.to_string()).append(")");
+    if (!e.subject().empty()) about.append(": ").append(e.subject());
+    e.in(phase::receive).on(about).after_bytes(received_);
+    failure_ = std::make_unique<error>(e);
+    return e;
+}
+
+void incoming::refused(std::error_code why) noexcept {
+    if (failure_ == nullptr) static_cast<void>(failed(error(why, "body")));
 }
 
 void incoming::finish() {
@@ -86,20 +93,32 @@ void incoming::finish() {
 
 std::expected<std::string_view, error> incoming::lend(std::string_view piece) {
     lent_ = piece.size();
-    received_ += piece.size();
     info_.bytes_received += piece.size();
-    if (rules_.most != 0 && received_ > rules_.most) {
-        error e(errc::limit_exceeded, "body");
-        e = failed(std::move(e));
-        return std::unexpected(std::move(e.on("client_options.response_limit")));
-    }
-    if (tell_) {
-        progress_.received = received_;
-        if (!tell_(progress_)) {
-            return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
-        }
-    }
+    auto taken = take(piece.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
     return piece;
+}
+
+std::expected<void, error> incoming::take(std::size_t bytes) {
+    received_ += bytes;
+    if (is_beyond(received_)) {
+        error e(errc::limit_exceeded, "body");
+        return std::unexpected(failed(std::move(e.on("client_options.response_limit"))));
+    }
+    if (!tell_) return {};
+    progress_.received = received_;
+    if (tell_(progress_)) return {};
+    return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
+}
+
+/// What came with the head.
+std::expected<std::string_view, error> incoming::take_what_is_there() {
+    left_ = 0;
+    const std::string_view all = std::exchange(rest_, std::string_view());
+    if (all.empty()) return all;
+    auto taken = take(all.size());
+    if (!taken) return std::unexpected(std::move(taken).error());
+    return all;
 }
 
 std::expected<std::string_view, error> incoming::next_of_length() {
@@ -163,14 +182,26 @@ task<std::expected<void, error>> incoming::receive_more() {
     if (input && input.spare_size() == 0) input.reserve_spare(input.capacity());
     auto& who = co_await coracle::detail::current_context();
     waiting_limit limit(l);
-    limit.begin(who, rules_.idle, rules_.whole);
+    const bool by_speed =
+        watches_speed() && (rules_.idle <= duration::zero() || speed_patience() < rules_.idle);
+    const time_point since = l.now();
+    limit.begin(who, by_speed ? speed_patience() : rules_.idle, rules_.whole);
+    receiving_ = true;
     net::receive receiving =
         input ? lease_->stream().receive_into(std::move(input)) : lease_->stream().receive();
     auto got = co_await as_result(receiving);
     limit.end();
+    slow_time_ += l.now() - since;
+    // What always has more waits for nothing, and has to end in time too.
+    if (l.now() >= rules_.whole) co_return std::unexpected(stalled());
+    receiving_ = false;
     if (got) {
         lease_->input = *std::move(got);
-        co_return std::expected<void, error>();
+        co_return count(lease_->input.size());
+    }
+    if (limit.passed() && by_speed) {
+        lease_->input = std::move(receiving.received());
+        co_return count(0);
     }
     if (limit.passed()) co_return std::unexpected(stalled());
     // Without a length the end of the connection is that of the body.
@@ -178,50 +209,56 @@ task<std::expected<void, error>> incoming::receive_more() {
         finish();
         co_return std::expected<void, error>();
     }
-    error e = std::move(got).error();
-    co_return std::unexpected(coracle::detail::is_cancellation(e) ? std::move(e)
-                                                                  : failed(std::move(e)));
+    co_return std::unexpected(failed(std::move(got).error()));
 }
 
-task<void> incoming::keep_to_rate() {
+task<std::expected<void, error>> incoming::keep_to_rate() {
     loop& l = shard_->owner();
     if (reading_since_ == time_point()) reading_since_ = l.now();
     const double due = static_cast<double>(received_) / static_cast<double>(rules_.rate);
-    const auto wanted = std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
-    const duration ahead = wanted - (l.now() - reading_since_);
-    if (ahead > std::chrono::milliseconds(1)) {
-        auto sleeping = sleep_for(ahead);
-        static_cast<void>(co_await as_result(sleeping));
-    }
+    // As much as a number of nanoseconds can say.
+    constexpr double longest = 1e9;
+    const std::chrono::duration<double> wanted(std::min(due, longest));
+    const duration ahead =
+        std::chrono::duration_cast<duration>(wanted) - (l.now() - reading_since_);
+    if (ahead <= std::chrono::milliseconds(1)) co_return std::expected<void, error>();
+    const duration left = rules_.whole == time_point::max() ? ahead : rules_.whole - l.now();
+    auto sleeping = sleep_for(std::min(ahead, left));
+    auto slept = co_await as_result(sleeping);
+    if (!slept) co_return std::unexpected(failed(std::move(slept).error()));
+    if (l.now() >= rules_.whole) co_return std::unexpected(stalled());
+    co_return std::expected<void, error>();
 }
 
 std::expected<void, error> incoming::count(std::size_t bytes) {
-    if (rules_.low_speed == 0) return {};
+    if (!watches_speed()) return {};
     slow_bytes_ += bytes;
-    const duration since = shard_->owner().now() - slow_since_;
-    if (since < rules_.low_speed_time) return {};
+    if (slow_time_ < rules_.low_speed_time) return {};
     const double rate =
-        static_cast<double>(slow_bytes_) / std::chrono::duration<double>(since).count();
-    slow_since_ = shard_->owner().now();
+        static_cast<double>(slow_bytes_) / std::chrono::duration<double>(slow_time_).count();
+    slow_time_ = duration::zero();
     slow_bytes_ = 0;
     if (rate >= static_cast<double>(rules_.low_speed)) return {};
     return std::unexpected(failed(error(errc::too_slow, "low_speed_limit")));
 }
 
 task<std::expected<std::string_view, error>> incoming::read() {
-    if (there_) {
-        left_ = 0;
-        co_return std::exchange(rest_, std::string_view());
+    if (failure_ != nullptr) co_return std::unexpected(*failure_);
+    if (there_) co_return take_what_is_there();
+    // Bytes that were on their way into a wait that was given up may be gone.
+    if (receiving_) {
+        co_return std::unexpected(failed(error(std::errc::operation_canceled, "body")));
     }
-    if (rules_.rate != 0) co_await keep_to_rate();
+    if (rules_.rate != 0) {
+        auto due = co_await keep_to_rate();
+        if (!due) co_return std::unexpected(std::move(due).error());
+    }
     for (;;) {
         auto piece = next_piece();
         if (!piece || !piece->empty() || there_) co_return piece;
         auto more = co_await receive_more();
         if (!more) co_return std::unexpected(std::move(more).error());
         if (there_) co_return std::string_view();
-        auto quick = count(lease_->input.size());
-        if (!quick) co_return std::unexpected(std::move(quick).error());
     }
 }
 

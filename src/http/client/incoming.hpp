@@ -50,7 +50,8 @@ public:
 
     received_body* received() noexcept override { return &body_; }
     const std::string_view* rest() noexcept override {
-        return there_ && decoders_.empty() ? &rest_ : nullptr;
+        const bool plain = decoders_.empty() && !tell_;
+        return there_ && plain && !is_beyond(rest_.size()) ? &rest_ : nullptr;
     }
     void take_rest() noexcept override {
         rest_ = {};
@@ -64,7 +65,7 @@ public:
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
     const fields* trailers() const noexcept override { return trailers_.get(); }
-    void refused(std::error_code) noexcept override { lease_.close(true); }
+    void refused(std::error_code why) noexcept override;
 
     /// Whether all of it is known to come within so many bytes.
     bool ends_within(std::uint64_t bytes) const noexcept {
@@ -79,9 +80,20 @@ private:
     std::expected<std::string_view, error> next_of_chunks();
     std::expected<std::string_view, error> lend(std::string_view piece);
     std::expected<void, error> count(std::size_t bytes);
+    std::expected<void, error> take(std::size_t bytes);
+    bool is_beyond(std::uint64_t bytes) const noexcept {
+        return rules_.most != 0 && bytes > rules_.most;
+    }
+    std::expected<std::string_view, error> take_what_is_there();
     task<std::expected<void, error>> receive_more();
-    task<void> keep_to_rate();
+    task<std::expected<void, error>> keep_to_rate();
+    bool watches_speed() const noexcept {
+        return rules_.low_speed != 0 && rules_.low_speed_time > duration::zero();
+    }
+    /// Until too few bytes have come for too long.
+    duration speed_patience() const noexcept { return rules_.low_speed_time - slow_time_; }
     void finish();
+    /// There is no more of it: says so now, and to whoever reads again.
     error failed(error e);
     error stalled();
 
@@ -92,6 +104,8 @@ private:
     std::vector<std::unique_ptr<decoding_source>> decoders_;
     std::string_view rest_;
     bool there_ = false;
+    bool receiving_ = false;  ///< or a wait for bytes was given up
+    std::unique_ptr<error> failure_;
 
     lease lease_;
     body_rules rules_;
@@ -103,7 +117,7 @@ private:
     std::optional<h1::chunked_decoder> decoder_;
     std::unique_ptr<fields> trailers_;
     time_point reading_since_{};
-    time_point slow_since_{};
+    duration slow_time_{};  ///< waited for `slow_bytes_`
     std::uint64_t slow_bytes_ = 0;
     unique_function<bool(const progress&)> tell_;
     progress progress_;

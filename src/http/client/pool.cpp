@@ -34,14 +34,14 @@ origin::origin(connection_pool& pool, std::string name, const url& u,
     : pool_(&pool), name_(std::move(name)), host_(u.host()), port_(u.port()),
       secure_(u.scheme() == "https"), way_(std::move(t)), proxy_(std::move(p)) {}
 
-authenticator& origin::authentication(const credentials& who) {
+std::shared_ptr<authenticator> origin::authentication(const credentials& who) {
     const auto same = [&who](const credentials& c) {
         return c.scheme == who.scheme && c.user == who.user && c.password == who.password;
     };
     if (authenticator_ == nullptr || !same(authenticator_->who())) {
-        authenticator_ = std::make_unique<authenticator>(who);
+        authenticator_ = std::make_shared<authenticator>(who);
     }
-    return *authenticator_;
+    return authenticator_;
 }
 
 namespace {

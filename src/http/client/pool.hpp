@@ -134,7 +134,7 @@ public:
     bool secure() const noexcept { return secure_; }
     const std::shared_ptr<const connect::proxy>& proxy() const noexcept { return proxy_; }
     /// What is known of how these credentials are taken here; those used last are remembered.
-    authenticator& authentication(const credentials& who);
+    std::shared_ptr<authenticator> authentication(const credentials& who);
     /// Whether requests go to an HTTP proxy as they are, with the whole URL.
     bool forwards() const noexcept { return proxy_ != nullptr && proxy_->is_http() && !secure_; }
 
@@ -150,7 +150,7 @@ private:
     std::shared_ptr<const connect::proxy> proxy_;
     intrusive_list<pool_link> idle_;  ///< the one used last is the first
     intrusive_list<connection_request> waiting_;
-    std::unique_ptr<authenticator> authenticator_;
+    std::shared_ptr<authenticator> authenticator_;
     unsigned open_ = 0;  ///< connections that exist or are being made
     std::uint32_t users_ = 0;
 };

@@ -29,14 +29,21 @@ error running_call::head_failure(error e) {
     return fail(std::move(e), received_ == 0 ? phase::first_byte : phase::receive);
 }
 
+error running_call::beyond(const char* limit) const {
+    error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
+    return std::move(e.on(limit));
+}
+
 std::expected<running_call::head_state, error> running_call::look_at_head() {
     buffer& input = connection_->input;
     h1::response_head& head = shard_->head;
-    const h1::head_limits limits{.total = options_->head_limit};
+    const h1::head_limits limits{.total = options_->head_limit, .field = options_->head_limit};
     const h1::parse_result r = connection_->parser.parse(input.view(), call_method(), head, limits);
     switch (r.status) {
         case h1::parse_status::need_more: return head_state::partial;
         case h1::parse_status::error: {
+            if (r.error == h1::parse_error::head_too_large)
+                return std::unexpected(beyond("client_options.head_limit"));
             error e(make_error_code(r.error), "answer");
             return std::unexpected(fail(std::move(e), phase::receive));
         }
@@ -48,8 +55,7 @@ std::expected<running_call::head_state, error> running_call::look_at_head() {
     if (head.code >= 200 || switches) return head_state::final;
     input.consume(r.consumed);
     if (++interim_ > options_->interim_limit) {
-        error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
-        return std::unexpected(std::move(e.on("client_options.interim_limit")));
+        return std::unexpected(beyond("client_options.interim_limit"));
     }
     if (head.code == 101) {
         return std::unexpected(fail(error(errc::protocol_error, "answer"), phase::receive));
@@ -72,11 +78,14 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
                 continue;
             }
         }
-        limit_.begin(*who_, continue_patience, whole_);
+        limit_.begin(*who_, continue_patience, until_);
         net::receive receiving = more_of_head();
         auto got = co_await as_result(receiving);
         limit_.end();
-        if (!got && limit_.passed() && now() < whole_) co_return true;
+        if (!got && limit_.passed() && now() < until_) {
+            connection_->input = std::move(receiving.received());
+            co_return true;
+        }
         if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
         received_ += got->size();
         connection_->input = *std::move(got);
@@ -86,7 +95,7 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
 body_rules running_call::rules() const noexcept {
     body_rules r;
     r.idle = options_->idle_timeout;
-    r.whole = call_whole_;
+    r.whole = whole_;
     r.low_speed = options_->low_speed_limit;
     r.low_speed_time = options_->low_speed_time;
     r.rate = options_->rate_limit;
@@ -119,8 +128,11 @@ response running_call::make_response() {
     response r(static_cast<status>(head.code));
     const bool none = head.framing == h1::body_framing::none;
     const std::uint64_t length = none ? 0 : head.content_length;
-    const bool whole = none || (head.framing == h1::body_framing::length &&
-                                length <= input.size() - head_size_ && length <= copied_body);
+    // What is counted or told of comes piece by piece.
+    const bool copied = length <= copied_body && !call_.tell &&
+                        (options_->response_limit == 0 || length <= options_->response_limit);
+    const bool whole = none || (head.framing == h1::body_framing::length && copied &&
+                                length <= input.size() - head_size_);
     const auto body_size = static_cast<std::size_t>(whole ? length : 0);
     arena& memory = r.fields().memory();
     const std::string_view kept = memory.copy(input.view().substr(0, head_size_ + body_size));
@@ -147,13 +159,6 @@ response running_call::make_response() {
     } else {
         rest->comes_from(std::move(connection_), head.framing, length, reusable, rules());
     }
-    if (call_.tell) {
-        progress p;
-        p.sent = body_bytes_;
-        p.to_send = has_body() ? call_.body.size() : 0;
-        if (head.has_content_length) p.to_receive = head.content_length;
-        rest->tell(std::move(call_.tell), p);
-    }
     if (options_->accept_compression && !none) rest->decode(r.fields(), *options_);
     if (received_body* const body = rest->received(); !body->ended()) {
         r.set_body(body::relay(*body));
@@ -165,14 +170,13 @@ response running_call::make_response() {
 task<call_result> running_call::attempt() {
     who_ = &co_await coracle::detail::current_context();
     ++attempts_;
+    const duration most = options_->retry.attempt_timeout;
+    until_ = whole_;
+    if (most > duration::zero()) until_ = std::min(whole_, coracle::detail::later(now(), most));
     interim_ = 0;
     sent_ = received_ = 0;
     body_whole_ = true;
     rest_has_body_ = false;
-    whole_ = call_whole_;
-    if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
-        whole_ = std::min(whole_, coracle::detail::later(now(), one));
-    }
     connection_ = fresh_ ? lease() : shard_->pool().take_idle(*origin_);
     if (!connection_) {
         auto got = co_await get_connection();
@@ -184,17 +188,17 @@ task<call_result> running_call::attempt() {
         auto composed = compose(out);
         if (!composed) co_return std::unexpected(std::move(composed).error());
         if (options_->verbose) log_head('>', out.view());
-        if (!send_at_once(out)) {
-            auto sent = co_await send_request(std::move(out));
-            // A server that does not want the body says why before it closes.
-            if (!sent && !may_have_answered(sent.error())) {
-                co_return std::unexpected(std::move(sent).error());
-            }
-            if (!sent) body_whole_ = false;
+        const bool at_once = send_at_once(out);
+        auto sent = at_once ? tell_all_sent() : std::expected<void, error>();
+        if (!at_once) sent = co_await send_request(std::move(out));
+        // A server that does not want the body says why before it closes.
+        if (!sent && !may_have_answered(sent.error())) {
+            co_return std::unexpected(std::move(sent).error());
         }
+        if (!sent) body_whole_ = false;
     }
     times_.sent = since_start();
-    limit_.begin(*who_, options_->first_byte_timeout, whole_);
+    limit_.begin(*who_, options_->first_byte_timeout, until_);
     for (;;) {
         if (!connection_->input.empty()) {
             auto state = look_at_head();

@@ -15,6 +15,7 @@ bool is_left_out(const field& f, const head_extras& extras) noexcept {
         case field_id::connection:
         case field_id::upgrade: return !extras.upgrades;
         case field_id::authorization:
+        case field_id::proxy_authorization:
         case field_id::cookie: return extras.without_credentials;
         case field_id::content_type:
         case field_id::content_encoding:

@@ -14,6 +14,8 @@ namespace {
 
 /// What is left of an answer that nobody wants is read up to this, to keep its connection.
 constexpr std::uint64_t drained = 64 * 1024;
+/// And for this long.
+constexpr duration drain_time = std::chrono::seconds(1);
 
 bool is_idempotent(std::string_view method) noexcept {
     return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" ||
@@ -37,7 +39,7 @@ running_call::running_call(client_shard& s, call_state& c)
     if (c.own != nullptr) options_ = c.own.get();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
-    if (total > duration::zero()) call_whole_ = coracle::detail::later(started_, total);
+    if (total > duration::zero()) whole_ = coracle::detail::later(started_, total);
     s.budget().call_begins(options_->retry.budget_percent);
 }
 
@@ -65,8 +67,10 @@ error running_call::fail(error e, phase where) const {
 }
 
 error running_call::out_of_time(phase where) const {
-    const bool over = now() >= call_whole_;
-    return fail(error(std::errc::timed_out, over ? "total_timeout" : "request", where), where);
+    const bool over = now() >= whole_;
+    const bool attempt_over = !over && now() >= until_;
+    const char* const what = over ? "total_timeout" : attempt_over ? "attempt_timeout" : "request";
+    return fail(error(std::errc::timed_out, what, where), where);
 }
 
 bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
@@ -101,6 +105,10 @@ std::expected<void, error> running_call::prepare() {
     } else if (client_options_->problem) {
         return std::unexpected(*client_options_->problem);
     }
+    if (!is_field_value(options_->user_agent)) {
+        error e(std::errc::invalid_argument, "request");
+        return std::unexpected(std::move(e.on("client_options.user_agent")));
+    }
     auto where = url::parse(call_.query.empty() ? call_.address : address_with_query(call_));
     if (!where) return std::unexpected(std::move(where).error());
     url there = *where;
@@ -127,7 +135,7 @@ std::expected<void, error> running_call::choose_credentials(const url& where) {
         auto found = file ? find_netrc(file->text.reveal(), where.host()) : std::nullopt;
         if (found) who = *std::move(found);
     }
-    if (who.scheme != auth_scheme::none) auth_ = &origin_->authentication(who);
+    if (who.scheme != auth_scheme::none) auth_ = origin_->authentication(who);
     return {};
 }
 
@@ -165,7 +173,7 @@ bool running_call::may_retry() {
 }
 
 running_call::verdict running_call::judge_failure(const error& e) {
-    if (coracle::detail::is_cancellation(e) || now() >= call_whole_) return verdict::done;
+    if (coracle::detail::is_cancellation(e) || now() >= whole_) return verdict::done;
     const bool reused = connection_ && connection_->reused();
     const bool gone =
         e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
@@ -246,8 +254,10 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
 
 duration running_call::retry_delay(const call_result& a) {
     const retry_options& o = options_->retry;
-    duration d = o.delay;
-    for (unsigned i = 1; i < retries_ && d < o.longest_delay; ++i) d *= 2;
+    duration d = std::max(o.delay, duration::zero());
+    for (unsigned i = 1; i < retries_ && d != duration::zero() && d < o.longest_delay; ++i) {
+        d = d > o.longest_delay / 2 ? o.longest_delay : d * 2;
+    }
     if (d > o.longest_delay) d = o.longest_delay;
     // A random part of the second half is taken off, so that clients do not come back together.
     const auto half = static_cast<std::uint64_t>(d.count() / 2);
@@ -255,28 +265,35 @@ duration running_call::retry_delay(const call_result& a) {
     if (!a) return d;
     const std::string_view after = a->fields().get("Retry-After");
     if (after.empty()) return d;
+    constexpr std::int64_t most = 1'000'000;
     std::int64_t seconds = 0;
     const auto [end, failure] = std::from_chars(after.data(), after.data() + after.size(), seconds);
-    if (failure != std::errc() || end != after.data() + after.size()) {
+    if (failure == std::errc::result_out_of_range) {
+        seconds = after.front() == '-' ? 0 : most + 1;
+    } else if (failure != std::errc() || end != after.data() + after.size()) {
         const auto date = parse_http_date(after);
         if (!date) return d;
         seconds = *date - shard_->owner().unix_time();
     }
     if (seconds <= 0) return d;
-    return seconds > 1'000'000 ? duration::max() : duration(std::chrono::seconds(seconds));
+    return seconds > most ? duration::max() : duration(std::chrono::seconds(seconds));
 }
 
 task<void> running_call::drop_answer(call_result& a) {
     auto* const rest = static_cast<incoming*>(a->extension());
     if (rest == nullptr || !rest->ends_within(drained)) co_return;
-    for (;;) {
+    limit_.begin(*who_, drain_time, whole_);
+    for (bool more = true; more;) {
         auto reading = a->read();
         auto piece = co_await as_result(reading);
-        if (!piece || piece->empty()) co_return;
+        more = piece && !piece->empty();
     }
+    limit_.end();
 }
 
 task<std::expected<void, error>> running_call::before_next(verdict v, call_result& a) {
+    // That of the attempt which failed must not end the wait for the next one.
+    limit_.end();
     if (v == verdict::redirect) {
         auto went = follow_redirect(*a);
         if (!went) co_return went;
@@ -295,7 +312,7 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
     ++retries_;
     ++shard_->counts.retries;
     const duration delay = retry_delay(a);
-    if (delay > options_->retry.longest_delay || coracle::detail::later(now(), delay) >= call_whole_) {
+    if (delay > options_->retry.longest_delay || coracle::detail::later(now(), delay) >= whole_) {
         // Nobody would wait for it: the answer that there is has to do.
         co_return std::unexpected(a ? error() : std::move(a).error());
     }
@@ -309,7 +326,16 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
 }
 
 call_result running_call::complete(call_result a) {
-    if (!a) ++shard_->counts.failed;
+    if (!a) {
+        ++shard_->counts.failed;
+    } else if (call_.tell) {
+        auto& rest = static_cast<incoming&>(*a->extension());
+        progress p;
+        p.sent = body_bytes_;
+        p.to_send = has_body() ? call_.body.size() : 0;
+        p.to_receive = rest.length();
+        rest.tell(std::move(call_.tell), p);
+    }
     return a;
 }
 

@@ -67,6 +67,7 @@ private:
     task<std::expected<void, error>> send_stream_body();
     std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
+    std::expected<void, error> tell_all_sent();
     friend class request_body_writer;
 
     // receiving.cpp
@@ -75,6 +76,7 @@ private:
     std::expected<head_state, error> look_at_head();
     net::receive more_of_head();
     error head_failure(error e);
+    error beyond(const char* limit) const;
     response make_response();
     body_rules rules() const noexcept;
     answer_info take_info();
@@ -99,8 +101,9 @@ private:
     coracle::detail::context* who_ = nullptr;
     waiting_limit limit_;
     time_point started_;
-    time_point call_whole_ = time_point::max();
-    time_point whole_ = time_point::max();  ///< of this attempt
+    time_point whole_ = time_point::max();
+    phase reached_ = phase::none;           ///< by what connects
+    time_point until_ = time_point::max();  ///< of the attempt
 
     lease connection_;
     bool fresh_ = false;          ///< no connection that was used before
@@ -118,8 +121,8 @@ private:
     std::uint64_t received_ = 0;
     time_point sending_since_{};
     std::size_t head_size_ = 0;
-    authenticator* auth_ = nullptr;  ///< of the origin; null: nothing to say
-    unsigned challenges_ = 0;        ///< answered
+    std::shared_ptr<authenticator> auth_;  ///< of the origin; null: nothing to say
+    unsigned challenges_ = 0;              ///< answered
     call_timings times_;
 };
 

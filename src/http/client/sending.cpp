@@ -4,6 +4,7 @@
 #include "http/h1/head_writer.hpp"
 
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 namespace coracle::http::detail {
 namespace {
@@ -18,8 +19,10 @@ constexpr std::size_t body_step = 1024 * 1024;
 /// Writes the body of a request that is made while it is sent.
 class request_body_writer final : public body_writer {
 public:
-    request_body_writer(running_call& call, std::string_view head, bool chunked) noexcept
-        : call_(call), head_(head), chunked_(chunked) {}
+    /// `size` is the announced one; without it the body is chunked.
+    request_body_writer(running_call& call, std::string_view head,
+                        std::optional<std::uint64_t> size) noexcept
+        : call_(call), head_(head), size_(size), chunked_(!size) {}
 
     task<std::expected<void, error>> finish() {
         if (!chunked_) co_return co_await send_head();
@@ -35,6 +38,12 @@ public:
 protected:
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
         if (piece.empty()) co_return std::expected<void, error>();
+        // What is behind the announced length would be the next request to the server.
+        if (size_ && piece.size() > *size_ - written_) {
+            problem_ = std::make_unique<error>(
+                call_.fail(error(std::errc::invalid_argument, "body"), phase::send));
+            co_return std::unexpected(*problem_);
+        }
         char size[h1::chunk_header_size];
         const char* const size_end = chunked_ ? h1::write_chunk_header(size, piece.size()) : size;
         slice pieces[] = {head_, std::string_view(size, size_end), piece,
@@ -61,6 +70,7 @@ protected:
 private:
     running_call& call_;
     std::string_view head_;
+    std::optional<std::uint64_t> size_;
     bool chunked_;
     std::uint64_t written_ = 0;
     std::unique_ptr<error> problem_;
@@ -85,7 +95,7 @@ std::expected<void, error> running_call::compose(buffer& out) {
     extras.upgrades = call_.fields.contains(field_id::upgrade);
     extras.authorization = authorized->reveal();
     std::string cookies;
-    if (options_->cookies) {
+    if (options_->cookies && !call_.fields.contains(field_id::cookie)) {
         cookies = call_.core->jar().cookies_for(to_, shard_->owner().unix_time());
         extras.cookies = cookies;
     }
@@ -101,6 +111,8 @@ std::expected<void, error> running_call::compose(buffer& out) {
 }
 
 task<std::expected<void, error>> running_call::send_pieces(std::span<slice> pieces, bool more) {
+    // Not that of the call where a function that makes the body has others beneath it.
+    auto& who = co_await coracle::detail::current_context();
     std::uint64_t all = 0;
     for (const slice& s : pieces) all += s.size;
     if (options_->rate_limit != 0) {
@@ -111,20 +123,22 @@ task<std::expected<void, error>> running_call::send_pieces(std::span<slice> piec
             std::chrono::duration_cast<duration>(std::chrono::duration<double>(due));
         const duration ahead = wanted - (now() - sending_since_);
         if (ahead > std::chrono::milliseconds(1)) {
-            limit_.begin(*who_, duration::zero(), whole_);
+            limit_.begin(who, duration::zero(), until_);
             auto sleeping = sleep_for(ahead);
             auto slept = co_await as_result(sleeping);
+            limit_.end();
             if (!slept && limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
             if (!slept) co_return std::unexpected(std::move(slept).error());
         }
     }
-    limit_.begin(*who_, options_->idle_timeout, whole_);
+    limit_.begin(who, options_->idle_timeout, until_);
     net::send sending = connection_->stream().send(pieces, more);
     auto sent = co_await as_result(sending);
-    limit_.end();
+    const bool late = !sent && limit_.passed();
     sent_ += static_cast<std::uint64_t>(sending.progress());
+    limit_.end();
     if (sent) co_return std::expected<void, error>();
-    if (limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
+    if (late) co_return std::unexpected(out_of_time(phase::send));
     co_return std::unexpected(fail(std::move(sent).error(), phase::send));
 }
 
@@ -149,7 +163,7 @@ task<std::expected<void, error>> running_call::send_file_body() {
     std::uint64_t at = 0;
     while (at != file.size()) {
         const std::uint64_t step = std::min<std::uint64_t>(file.size() - at, body_step);
-        limit_.begin(*who_, options_->idle_timeout, whole_);
+        limit_.begin(*who_, options_->idle_timeout, until_);
         net::send_file sending =
             connection_->stream().send_file(file.fd(), file.offset() + at, step);
         auto sent = co_await as_result(sending);
@@ -185,9 +199,11 @@ task<std::expected<void, error>> running_call::send_head_and_body(buffer& out) {
     }
     body_sent_ = true;
     const auto size = call_.body.size();
-    request_body_writer writer(*this, out.view(), !size);
-    auto work = call_.body.stream_part()(writer);
-    auto written = co_await as_result(std::move(work));
+    request_body_writer writer(*this, out.view(), size);
+    // It may wait for anything.
+    auto work = with_deadline(until_, call_.body.stream_part()(writer));
+    auto written = co_await as_result(work);
+    if (!written && now() >= until_) co_return std::unexpected(out_of_time(phase::send));
     if (!written) {
         // What the peer did to the connection says more than what the function made of it.
         if (writer.problem() != nullptr) co_return std::unexpected(*writer.problem());
@@ -213,10 +229,8 @@ bool running_call::asks_before_body() const noexcept {
 /// Most requests are small and fit into the socket: that takes no coroutine.
 bool running_call::send_at_once(buffer& out) {
     if (options_->rate_limit != 0 || asks_before_body()) return false;
-    std::size_t body_size = 0;
     if (has_body()) {
         if (!call_.body.in_memory() || call_.body.bytes().size() > copied_body) return false;
-        body_size = call_.body.bytes().size();
         out.append(call_.body.bytes());
     }
     const std::size_t size = out.size();
@@ -230,16 +244,22 @@ bool running_call::send_at_once(buffer& out) {
         rest_has_body_ = true;
         return false;
     }
+    return true;
+}
+
+/// Of a body that went out with the head.
+std::expected<void, error> running_call::tell_all_sent() {
     body_bytes_ = 0;
-    return !call_.tell || tell_sent(body_size);
+    if (!call_.tell || tell_sent(has_body() ? call_.body.bytes().size() : 0)) return {};
+    return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
 }
 
 task<std::expected<void, error>> running_call::send_request(buffer out) {
     if (rest_has_body_) {
         slice rest(out.view());
         auto sent = co_await send_pieces({&rest, 1}, false);
-        if (sent && call_.tell && has_body()) tell_sent(call_.body.bytes().size());
-        co_return sent;
+        if (!sent) co_return sent;
+        co_return tell_all_sent();
     }
     if (asks_before_body()) {
         slice head(out.view());

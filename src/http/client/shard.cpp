@@ -34,7 +34,9 @@ void client_shard::add_to(client_statistics& s) const noexcept {
 
 void client_shard::retire() noexcept {
     core_->forget(*this);
-    unlink();
+    // The client goes, and another may come to stand at its address. The loop keeps this one, to
+    // tell it of its end.
+    disown();
     retired_ = true;
     pool_.retire();
     if (holders_ == 0) delete this;
@@ -43,7 +45,9 @@ void client_shard::retire() noexcept {
 void client_shard::loop_ended() noexcept {
     pool_.abandon();
     names_.reset();
-    retire();
+    if (!retired_) core_->forget(*this);
+    retired_ = true;
+    if (holders_ == 0) delete this;
 }
 
 }  // namespace coracle::http::detail

@@ -31,9 +31,13 @@ public:
     bool passed() const noexcept { return passed_; }
 
 private:
+    static constexpr duration again = std::chrono::milliseconds(50);
+
     void expired() noexcept override {
         passed_ = true;
         who_->interrupt();
+        // A wait that was over already cannot be ended: the next one is.
+        arm(coracle::detail::later(owner_->now(), again));
     }
 
     loop* owner_;

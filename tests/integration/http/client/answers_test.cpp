@@ -1,0 +1,263 @@
+// What a client makes of good answers.
+
+#include "support/client_calls.hpp"
+#include "support/codings.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/http/compress.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+std::string content_of(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream all;
+    all << in.rdbuf();
+    return all.str();
+}
+
+std::string long_text() {
+    std::string text;
+    while (text.size() < 1'000'000) text += "line " + std::to_string(text.size()) + " of it\n";
+    return text;
+}
+
+TEST(client_answers, have_a_status_fields_and_a_body) {
+    const local_server server([](http::request&) {
+        return http::response(http::status::not_found, "none").set("X-A", "1");
+    });
+    http::client client;
+    const auto r = client.get(server.url("/x")).wait();
+    EXPECT_EQ(r.status, http::status::not_found);
+    EXPECT_FALSE(r.ok());
+    EXPECT_EQ(r.header("x-a"), "1");
+    EXPECT_EQ(r.body, "none");
+    EXPECT_EQ(r.info.url.text(), server.url("/x"));
+    EXPECT_EQ(r.info.peer, server.addresses().front());
+    EXPECT_EQ(r.info.attempts, 1U);
+    EXPECT_FALSE(r.info.reused);
+    EXPECT_GT(r.info.bytes_sent, 50U);
+    EXPECT_GT(r.info.bytes_received, 4U);
+    const auto& t = r.info.times;
+    EXPECT_LE(t.connected, t.sent);
+    EXPECT_LE(t.sent, t.first_byte);
+    EXPECT_LE(t.first_byte, t.ended);
+    EXPECT_GT(t.ended, 0s);
+}
+
+TEST(client_answers, to_head_and_without_content_leave_the_connection_open) {
+    const local_server server([](http::request& req) {
+        if (req.path() == "/204") return http::response(http::status::no_content);
+        if (req.path() == "/304") return http::response(http::status::not_modified);
+        return http::response("some text");
+    });
+    http::client client;
+    const auto head = client.head(server.url()).wait();
+    EXPECT_EQ(head.body, "");
+    EXPECT_EQ(head.header("Content-Length"), "9");
+    EXPECT_EQ(client.get(server.url("/204")).wait().body, "");
+    EXPECT_EQ(client.get(server.url("/304")).wait().body, "");
+    EXPECT_EQ(client.get(server.url()).wait().body, "some text");
+    EXPECT_EQ(client.statistics().opened, 1U);
+    EXPECT_EQ(client.statistics().reused, 3U);
+}
+
+TEST(client_answers, may_be_chunked_with_trailers) {
+    const local_server server([](http::request&) {
+        return http::stream([](http::body_writer& out) -> task<> {
+                   co_await out.write("one ");
+                   co_await out.write("two");
+                   out.set_trailer("X-Sum", "7");
+               })
+            .set("Trailer", "X-Sum");
+    });
+    http::client client;
+    const auto r = client.get(server.url()).wait();
+    EXPECT_EQ(r.body, "one two");
+    EXPECT_EQ(r.trailers.get("X-Sum"), "7");
+    EXPECT_TRUE(client.get(server.url()).wait().info.reused);
+}
+
+TEST(client_answers, of_http_1_0_end_with_the_connection) {
+    const scripted_peer peer(script().read_head().send("HTTP/1.0 200 OK\r\n\r\nall of it").close());
+    http::client client;
+    const auto r = client.get(peer.url()).wait();
+    EXPECT_EQ(r.body, "all of it");
+    EXPECT_EQ(r.info.version, http::version::http_1_0);
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST(client_answers, skip_interim_ones) {
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+                                       "HTTP/1.1 102 Processing\r\n\r\n")
+                                 .answer("final"));
+    http::client client;
+    EXPECT_EQ(client.get(peer.url()).wait().body, "final");
+}
+
+TEST(client_answers, are_decoded) {
+    const std::string text = long_text();
+    using http::content_coding;
+    for (const char* name : {"gzip", "deflate", "br", "zstd"}) {
+        const std::string coded = encoded(*http::find_content_coding(name), text);
+        const std::string coded_small = encoded(*http::find_content_coding(name), "tiny");
+        const local_server server([&](http::request& req) {
+            return http::response(req.path() == "/tiny" ? coded_small : coded)
+                .set("Content-Encoding", name);
+        });
+        http::client client;
+        EXPECT_TRUE(client.get(server.url()).wait().body == text) << name;
+        EXPECT_EQ(client.get(server.url("/tiny")).wait().body, "tiny") << name;
+        EXPECT_EQ(client.head(server.url()).wait().body, "");
+        http::client_options raw;
+        raw.accept_compression = false;
+        EXPECT_TRUE(client.get(server.url()).options(raw).wait().body == coded) << name;
+        EXPECT_EQ(client.statistics().opened, 1U) << name;
+    }
+}
+
+TEST(client_answers, cut_in_their_coding_are_errors) {
+    const std::string coded = encoded(http::content_coding::gzip, long_text());
+    const local_server server([&](http::request& req) {
+        const std::size_t size = req.path() == "/cut" ? coded.size() - 9 : 0;
+        return http::response(coded.substr(0, size) + (size == 0 ? "no gzip" : ""))
+            .set("Content-Encoding", "gzip");
+    });
+    http::client client;
+    EXPECT_TRUE(failure_of(client.get(server.url("/cut"))).code());
+    EXPECT_TRUE(failure_of(client.get(server.url("/none"))).code());
+}
+
+TEST(client_answers, are_read_in_every_way) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    http::client client;
+    block_on([&]() -> task<> {
+        auto whole = co_await client.get(server.url());
+        EXPECT_EQ(whole.length(), text.size());
+        EXPECT_TRUE(co_await whole.text() == text);
+        EXPECT_EQ(co_await whole.text(), "");
+        auto bytes = co_await client.get(server.url());
+        EXPECT_EQ((co_await bytes.bytes()).size(), text.size());
+        auto pieces = co_await client.get(server.url());
+        std::string all;
+        for (;;) {
+            const std::string_view piece = co_await pieces.read();
+            if (piece.empty()) break;
+            all += piece;
+        }
+        EXPECT_TRUE(all == text);
+        EXPECT_EQ(co_await pieces.read(), "");
+    });
+}
+
+TEST(client_answers, are_saved_at_once_or_not_at_all) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    const scripted_peer cut(
+        script().read_head().answer_claiming(100'000, std::string(50'000, 'x')).close());
+    const temporary_directory folder;
+    const auto path = folder.write("page", "old");
+    http::client client;
+    block_on([&]() -> task<> {
+        auto bad = co_await client.get(cut.url());
+        auto saving = bad.save_to(path);
+        EXPECT_EQ((co_await as_result(saving)).error(), errc::end_of_stream);
+        EXPECT_EQ(content_of(path), "old");
+        auto good = co_await client.get(server.url());
+        EXPECT_EQ(co_await good.save_to(path), text.size());
+    });
+    EXPECT_TRUE(content_of(path) == text);
+    std::size_t files = 0;
+    for ([[maybe_unused]] const auto& f : std::filesystem::directory_iterator(folder.path())) {
+        ++files;
+    }
+    EXPECT_EQ(files, 1U);
+}
+
+TEST(client_answers, dropped_unread_close_their_connection) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    http::client client;
+    block_on([&]() -> task<> {
+        {
+            auto dropped = co_await client.get(server.url());
+            EXPECT_EQ(client.statistics().connections, 1U);
+        }
+        EXPECT_EQ(client.statistics().connections, 0U);
+        auto next = co_await client.get(server.url());
+        EXPECT_FALSE(next.info()->reused);
+        EXPECT_TRUE(co_await next.text() == text);
+    });
+}
+
+TEST(client_answers, outlive_their_client) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    block_on([&]() -> task<> {
+        http::response r;
+        {
+            http::client client;
+            r = co_await client.get(server.url());
+        }
+        EXPECT_TRUE(co_await r.text() == text);
+    });
+}
+
+TEST(client_answers, have_cookies_that_are_sent_back) {
+    const local_server server([](http::request& req) {
+        http::response r(std::string(req.header("Cookie")));
+        if (req.path() == "/set") {
+            r.fields().add("Set-Cookie", "flavour=oat; Path=/");
+            r.fields().add("Set-Cookie", "other=site; Domain=example.com");
+        }
+        return r;
+    });
+    http::client_options o;
+    o.cookies = true;
+    http::client client(o);
+    EXPECT_EQ(client.get(server.url()).wait().body, "");
+    EXPECT_EQ(client.get(server.url("/set")).wait().body, "");
+    EXPECT_EQ(client.get(server.url()).wait().body, "flavour=oat");
+    http::client without;
+    EXPECT_EQ(without.get(server.url("/set")).wait().body, "");
+    EXPECT_EQ(without.get(server.url()).wait().body, "");
+}
+
+TEST(client_answers, over_tls_are_trusted_by_their_authority_only) {
+    local_server_options so;
+    so.self_signed = true;
+    const local_server server(tell_request, so);
+    const temporary_directory folder;
+    http::client_options o;
+    o.certificates.authorities = folder.write("ca.pem", server.authorities());
+    http::client client(o);
+    const auto r = client.get(server.url()).wait();
+    EXPECT_EQ(r.status, http::status::ok);
+    EXPECT_EQ(r.info.tls_version, "TLSv1.3");
+    EXPECT_NE(r.info.cipher, "");
+    EXPECT_GT(r.info.times.secured, 0s);
+    EXPECT_TRUE(client.get(server.url()).wait().info.reused);
+    http::client stranger;
+    const error e = failure_of(stranger.get(server.url()));
+    EXPECT_EQ(e.phase(), phase::tls) << e;
+    http::client_options careless;
+    careless.insecure = true;
+    EXPECT_TRUE(stranger.get(server.url()).options(careless).wait().ok());
+}
+
+}  // namespace
+}  // namespace coracle::testing

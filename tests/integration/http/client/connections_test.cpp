@@ -1,0 +1,276 @@
+// The connections of a client, its retries, and the ways to call it.
+
+#include "support/client_calls.hpp"
+
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+http::response path_of(http::request& req) {
+    return http::response(std::string(req.path()));
+}
+
+TEST(client_connections, are_used_again_and_counted) {
+    const local_server server(path_of);
+    http::client client;
+    for (int i = 0; i != 10; ++i) {
+        EXPECT_EQ(client.get(server.url("/x")).wait().info.reused, i != 0);
+    }
+    const auto s = client.statistics();
+    EXPECT_EQ(s.calls, 10U);
+    EXPECT_EQ(s.opened, 1U);
+    EXPECT_EQ(s.reused, 9U);
+    EXPECT_EQ(s.connections, 1U);
+    EXPECT_EQ(s.idle, 1U);
+    EXPECT_EQ(server.counters().connections, 1U);
+}
+
+TEST(client_connections, keep_to_their_number_and_serve_in_order) {
+    std::mutex guard;
+    std::vector<std::string> order;
+    const local_server server([&](http::request& req) {
+        const std::lock_guard lock(guard);
+        order.emplace_back(req.path());
+        return path_of(req);
+    });
+    http::pool_options p;
+    p.connections_per_host = 1;
+    http::client client({}, p);
+    std::vector<background_call> calls;
+    std::vector<std::string> expected;
+    std::atomic<int> good = 0;
+    for (int i = 0; i != 20; ++i) {
+        const std::string path = "/" + std::to_string(i);
+        expected.push_back(path);
+        calls.push_back(client.get(server.url(path)).start([&, path](auto r) {
+            if (r && r->body == path) ++good;
+        }));
+    }
+    for (const auto& c : calls) c.wait();
+    EXPECT_EQ(good, 20);
+    EXPECT_EQ(order, expected);
+    EXPECT_EQ(client.statistics().opened, 1U);
+    EXPECT_EQ(client.statistics().waiting, 0U);
+}
+
+TEST(client_connections, are_waited_for_by_so_many_only) {
+    const scripted_peer peer(script().read_head().stall());
+    http::pool_options p;
+    p.connections_per_host = 1;
+    p.waiting = 2;
+    http::client client({}, p);
+    std::vector<background_call> calls;
+    for (int i = 0; i != 3; ++i) calls.push_back(client.get(peer.url()).start());
+    while (client.statistics().waiting != 2) std::this_thread::yield();
+    const error e = failure_of(client.get(peer.url()));
+    EXPECT_EQ(e, errc::limit_exceeded);
+    EXPECT_THAT(e.message(), HasSubstr("pool_options.waiting"));
+    // One that gives up makes room.
+    calls[1].cancel();
+    calls[1].wait();
+    EXPECT_EQ(failure_of(client.get(peer.url()).timeout(20ms)), std::errc::timed_out);
+    for (const auto& c : calls) c.cancel();
+    for (const auto& c : calls) c.wait();
+    EXPECT_EQ(client.statistics().waiting, 0U);
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST(client_connections, that_are_idle_make_room_for_other_origins) {
+    const local_server one(path_of);
+    const local_server two(path_of);
+    http::pool_options p;
+    p.connections = 1;
+    http::client client({}, p);
+    for (int i = 0; i != 3; ++i) {
+        EXPECT_EQ(client.get(one.url("/1")).wait().body, "/1");
+        EXPECT_EQ(client.get(two.url("/2")).wait().body, "/2");
+        EXPECT_EQ(client.statistics().connections, 1U);
+    }
+}
+
+TEST(client_connections, that_the_server_closes_are_dropped) {
+    const scripted_peer peer(script().read_head().answer("x"));
+    http::client client;
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(client.get(peer.url()).wait().body, "x");
+    while (client.statistics().connections != 0) std::this_thread::yield();
+    const scripted_peer refusing(script().read_head().answer("x", "Connection: close\r\n"));
+    EXPECT_EQ(client.get(refusing.url()).wait().body, "x");
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST(client_connections, that_were_stale_are_replaced_once_but_never_for_post) {
+    const auto stale = [] { return script().read_head().answer("first").read_head().cut(); };
+    const auto fresh = [] { return script().read_head().answer("second").read_to_end(); };
+    http::client client;
+    const scripted_peer peer({stale(), fresh()});
+    EXPECT_EQ(client.get(peer.url()).wait().body, "first");
+    const auto r = client.get(peer.url()).wait();
+    EXPECT_EQ(r.body, "second");
+    EXPECT_EQ(r.info.attempts, 2U);
+    const scripted_peer other({stale(), fresh()});
+    EXPECT_EQ(client.get(other.url()).wait().body, "first");
+    const error e = failure_of(client.post(other.url()).body("x"));
+    EXPECT_TRUE(e == errc::end_of_stream || e == std::errc::connection_reset) << e;
+    EXPECT_FALSE(e.safe_to_retry());
+    EXPECT_EQ(other.connections(), 1U);
+    // A fresh connection that ends like that is no stale one.
+    const scripted_peer never(script().read_head().cut());
+    EXPECT_TRUE(failure_of(client.get(never.url())).code());
+    EXPECT_EQ(never.connections(), 1U);
+}
+
+TEST(client_retries, come_where_the_server_says_so_and_stop_at_their_number) {
+    const std::string busy =
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n";
+    const scripted_peer peer({script().read_head().send(busy).close(),
+                              script().read_head().send(busy).close(),
+                              script().read_head().answer("good")});
+    http::client client;
+    const auto r = client.post(peer.url()).body("x").retry(2, 1ms).wait();
+    EXPECT_EQ(r.body, "good");
+    EXPECT_EQ(r.info.attempts, 3U);
+    EXPECT_EQ(client.statistics().retries, 2U);
+    const scripted_peer always(script().read_head().send(busy).again());
+    const auto last = client.get(always.url()).retry(3, 1ms).wait();
+    EXPECT_EQ(last.status, http::status::service_unavailable);
+    EXPECT_EQ(last.info.attempts, 4U);
+}
+
+TEST(client_retries, do_not_wait_longer_than_they_may) {
+    const scripted_peer peer(
+        script()
+            .read_head()
+            .send(
+                "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n")
+            .again());
+    http::client client;
+    const auto r = client.get(peer.url()).retry(2).wait();
+    EXPECT_EQ(r.status, http::status::too_many_requests);
+    EXPECT_EQ(r.info.attempts, 1U);
+}
+
+TEST(client_retries, have_a_budget) {
+    const scripted_peer peer(script().read_head().cut());
+    http::client client;
+    for (int i = 0; i != 5; ++i) {
+        EXPECT_TRUE(failure_of(client.get(peer.url()).retry(20, 1us)).code());
+    }
+    EXPECT_GE(client.statistics().retries, 10U);
+    EXPECT_LE(client.statistics().retries, 12U);
+    EXPECT_EQ(peer.connections(), 5U + client.statistics().retries);
+}
+
+TEST(client_retries, never_repeat_a_post_that_was_sent) {
+    const scripted_peer peer(script().read_head().cut());
+    http::client client;
+    EXPECT_TRUE(failure_of(client.post(peer.url()).body("x").retry(3, 1ms)).code());
+    EXPECT_EQ(peer.connections(), 1U);
+    http::client_options o;
+    o.retry.retries = 2;
+    o.retry.delay = 1ms;
+    o.retry.not_idempotent = true;
+    EXPECT_TRUE(failure_of(client.post(peer.url()).body("x").options(o)).code());
+    EXPECT_EQ(peer.connections(), 4U);
+}
+
+task<http::response> mark(http::request& req, const http::handler& next) {
+    auto going = next(req);
+    http::response r = co_await std::move(going);
+    r.set("X-Marked", "yes");
+    co_return std::move(r);
+}
+
+TEST(client_interceptors, stand_around_each_call) {
+    const local_server server(path_of);
+    http::client client;
+    client.use(mark);
+    const auto r = client.get(server.url("/a")).wait();
+    EXPECT_EQ(r.body, "/a");
+    EXPECT_EQ(r.header("X-Marked"), "yes");
+}
+
+TEST(client_calls, are_cancelled_by_their_handle) {
+    const scripted_peer peer(script().read_head().stall());
+    http::client client;
+    std::expected<http::full_response, error> got;
+    const auto c = client.get(peer.url()).start([&](auto r) { got = std::move(r); });
+    ASSERT_TRUE(peer.wait_for_stall());
+    c.cancel();
+    c.wait();
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error(), std::errc::operation_canceled);
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST(client_calls, under_way_are_cut_when_it_stops_and_later_ones_refused) {
+    const scripted_peer peer(script().read_head().stall());
+    http::client client;
+    std::atomic<int> failed = 0;
+    for (int i = 0; i != 5; ++i) {
+        client.get(peer.url()).start([&](auto r) { failed += r ? 0 : 1; });
+    }
+    EXPECT_TRUE(client.stop(10ms));
+    EXPECT_EQ(failed, 5);
+    EXPECT_EQ(failure_of(client.get(peer.url())), errc::shutting_down);
+}
+
+TEST(client_calls, under_way_end_when_it_is_destroyed) {
+    const scripted_peer peer(script().read_head().stall());
+    std::atomic<int> failed = 0;
+    {
+        background_options b;
+        b.drain = 10ms;
+        http::client client({}, {}, b);
+        for (int i = 0; i != 5; ++i) {
+            client.get(peer.url()).start([&](auto r) { failed += r ? 0 : 1; });
+        }
+    }
+    EXPECT_EQ(failed, 5);
+}
+
+TEST(client_calls, on_several_loops_at_once_have_connections_of_their_own) {
+    const local_server server(path_of);
+    http::client client;
+    std::atomic<int> good = 0;
+    const auto some = [&] {
+        block_on([&]() -> task<> {
+            for (int i = 0; i != 50; ++i) {
+                auto r = co_await client.get(server.url("/x"));
+                if (co_await r.text() == "/x") ++good;
+            }
+        });
+    };
+    std::thread one(some);
+    std::thread two(some);
+    one.join();
+    two.join();
+    EXPECT_EQ(good, 100);
+    EXPECT_EQ(server.counters().connections, 2U);
+    EXPECT_EQ(client.statistics().connections, 0U);
+    EXPECT_EQ(client.get(server.url("/y")).wait().body, "/y");
+}
+
+TEST(client_calls, outlive_their_client_on_other_loops) {
+    const local_server server(path_of);
+    block_on([&]() -> task<> {
+        auto client = std::make_unique<http::client>();
+        http::call c = client->get(server.url("/x"));
+        client.reset();
+        EXPECT_EQ((co_await as_result(c)).error(), errc::shutting_down);
+    });
+}
+
+}  // namespace
+}  // namespace coracle::testing

@@ -1,0 +1,154 @@
+// Redirects: which method and body go on, and what stays behind.
+
+#include "support/client_calls.hpp"
+
+#include <coracle/testing/local_server.hpp>
+
+#include <gmock/gmock.h>
+
+namespace coracle::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// "/STATUS/rest" redirects to "/rest".
+task<http::response> redirect_by_path(http::request& req) {
+    const std::string path(req.path());
+    const int code = path.size() > 4 && path[4] == '/' ? std::stoi(path.substr(1, 3)) : 0;
+    if (code == 0) return tell_request(req);
+    return [](std::string to, int status) -> task<http::response> {
+        co_return http::redirect(to, static_cast<http::status>(status));
+    }(path.substr(4), code);
+}
+
+class client_redirects : public ::testing::Test {
+protected:
+    std::string told(http::call c) { return std::move(c).wait().body; }
+
+    local_server server_{redirect_by_path};
+    http::client client_;
+};
+
+TEST_F(client_redirects, are_not_followed_unless_asked_for) {
+    const auto r = client_.get(server_.url("/302/end")).wait();
+    EXPECT_EQ(r.status, http::status::found);
+    EXPECT_EQ(r.header("Location"), "/end");
+    EXPECT_EQ(r.info.redirects, 0U);
+}
+
+TEST_F(client_redirects, keep_or_change_the_method_as_their_status_and_the_mode_say) {
+    using http::follow;
+    struct {
+        const char* method;
+        int code;
+        follow mode;
+        const char* then;
+    } const table[] = {
+        {"GET", 301, follow::standard, "GET"},      {"GET", 308, follow::standard, "GET"},
+        {"POST", 301, follow::standard, "GET"},     {"POST", 302, follow::standard, "GET"},
+        {"POST", 303, follow::standard, "GET"},     {"POST", 307, follow::standard, "POST"},
+        {"POST", 308, follow::standard, "POST"},    {"PUT", 301, follow::standard, "PUT"},
+        {"PUT", 302, follow::standard, "PUT"},      {"PUT", 303, follow::standard, "GET"},
+        {"POST", 301, follow::same_method, "POST"}, {"POST", 303, follow::same_method, "POST"},
+        {"POST", 307, follow::first_only, "GET"},   {"POST", 308, follow::first_only, "GET"},
+    };
+    for (const auto& [method, code, mode, then] : table) {
+        const std::string to = server_.url("/" + std::to_string(code) + "/end");
+        http::call c = client_.request(method, to).follow(mode);
+        const bool has_body = method != std::string_view("GET");
+        if (has_body) c.body("payload", "text/plain");
+        const std::string got = told(std::move(c));
+        EXPECT_THAT(got, StartsWith(std::string(then) + " /end\n")) << method << code;
+        const bool kept = has_body && then != std::string_view("GET");
+        EXPECT_EQ(body_told(got), kept ? "payload" : "") << method << code;
+        EXPECT_EQ(got.find("Content-Type") != std::string::npos, kept) << method << code;
+    }
+    EXPECT_EQ(client_.statistics().opened, 1U);
+}
+
+TEST_F(client_redirects, of_head_stay_head) {
+    const auto r = client_.head(server_.url("/303/end")).follow(http::follow::standard).wait();
+    EXPECT_EQ(r.status, http::status::ok);
+    EXPECT_EQ(r.body, "");
+}
+
+TEST_F(client_redirects, may_be_as_many_as_the_limit) {
+    http::full_response r =
+        client_.get(server_.url("/301/302/303/end")).follow(http::follow::standard, 3).wait();
+    EXPECT_EQ(r.info.redirects, 3U);
+    EXPECT_EQ(r.info.url.path(), "/end");
+    const error e =
+        failure_of(client_.get(server_.url("/301/302/303/end")).follow(http::follow::standard, 2));
+    EXPECT_EQ(e, errc::limit_exceeded);
+    EXPECT_THAT(e.message(), HasSubstr("client_options.redirects"));
+}
+
+TEST_F(client_redirects, take_credentials_to_no_other_origin) {
+    const local_server other(tell_request);
+    const local_server away([&](http::request& req) {
+        return http::redirect(req.path() == "/home" ? "/end" : other.url("/end"));
+    });
+    const auto call = [&](std::string_view path) {
+        return client_.get(away.url(path))
+            .follow(http::follow::standard)
+            .header("Authorization", "mine")
+            .header("Cookie", "a=1")
+            .header("X-Other", "kept");
+    };
+    const std::string got = told(call("/abroad"));
+    EXPECT_THAT(got, HasSubstr("X-Other: kept"));
+    EXPECT_THAT(got, Not(HasSubstr("Authorization")));
+    EXPECT_THAT(got, Not(HasSubstr("Cookie")));
+    EXPECT_THAT(told(client_.get(away.url("/abroad"))
+                         .follow(http::follow::standard)
+                         .basic("user", secret("pass"))),
+                Not(HasSubstr("Authorization")));
+    EXPECT_THAT(told(client_.get(server_.url("/302/end"))
+                         .follow(http::follow::standard)
+                         .basic("user", secret("pass"))),
+                HasSubstr("Authorization: Basic"));
+}
+
+TEST_F(client_redirects, go_to_safe_protocols_only) {
+    const local_server away([](http::request& req) {
+        return http::redirect(req.path() == "/file" ? "file://localhost/etc/passwd"
+                                                    : "ftp://127.0.0.1/");
+    });
+    for (const char* path : {"/file", "/ftp"}) {
+        EXPECT_EQ(failure_of(client_.get(away.url(path)).follow(http::follow::standard)),
+                  std::errc::protocol_not_supported);
+    }
+    local_server_options so;
+    so.self_signed = true;
+    const local_server down([&](http::request&) { return http::redirect(server_.url("/end")); },
+                            so);
+    http::client_options o;
+    o.insecure = true;
+    o.follow = http::follow::standard;
+    EXPECT_THAT(told(client_.get(down.url()).options(o)), StartsWith("GET /end"));
+    o.safe_protocols = "https";
+    EXPECT_EQ(failure_of(client_.get(down.url()).options(o)), std::errc::protocol_not_supported);
+}
+
+TEST_F(client_redirects, cannot_repeat_a_stream) {
+    const auto write = [](http::body_writer& out) -> task<> { co_await out.write("once"); };
+    const error e = failure_of(client_.post(server_.url("/307/end"))
+                                   .follow(http::follow::standard)
+                                   .body(http::body::stream(write)));
+    EXPECT_EQ(e, std::errc::operation_not_permitted) << e;
+    EXPECT_THAT(told(client_.post(server_.url("/303/end"))
+                         .follow(http::follow::standard)
+                         .body(http::body::stream(write))),
+                StartsWith("GET /end\n"));
+}
+
+TEST_F(client_redirects, without_a_location_are_answers) {
+    const local_server odd([](http::request&) { return http::response(http::status::found); });
+    const auto r = client_.get(odd.url()).follow(http::follow::standard).wait();
+    EXPECT_EQ(r.status, http::status::found);
+}
+
+}  // namespace
+}  // namespace coracle::testing

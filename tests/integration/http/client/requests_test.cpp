@@ -1,0 +1,292 @@
+// What a client sends, as a server of ours understands it.
+
+#include "support/client_calls.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#if __has_include(<nlohmann/json.hpp>)
+#include <coracle/http/nlohmann.hpp>
+#endif
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class client_requests : public ::testing::Test {
+protected:
+    std::string told(http::call c) { return std::move(c).wait().body; }
+
+    local_server server_{tell_request};
+    http::client client_;
+};
+
+TEST_F(client_requests, have_the_method_that_was_asked_for) {
+    const std::string url = server_.url("/a");
+    EXPECT_THAT(told(client_.get(url)), StartsWith("GET /a\n"));
+    EXPECT_THAT(told(client_.post(url)), StartsWith("POST /a\n"));
+    EXPECT_THAT(told(client_.put(url)), StartsWith("PUT /a\n"));
+    EXPECT_THAT(told(client_.patch(url)), StartsWith("PATCH /a\n"));
+    EXPECT_THAT(told(client_.del(url)), StartsWith("DELETE /a\n"));
+    EXPECT_THAT(told(client_.options(url)), StartsWith("OPTIONS /a\n"));
+    EXPECT_THAT(told(client_.request("PURGE", url)), StartsWith("PURGE /a\n"));
+    EXPECT_EQ(told(client_.head(url)), "");
+    for (const char* method : {"CONNECT", "A B", ""}) {
+        EXPECT_EQ(failure_of(client_.request(method, url)), std::errc::invalid_argument) << method;
+    }
+}
+
+TEST_F(client_requests, append_to_the_query_encoded) {
+    EXPECT_THAT(told(client_.get(server_.url("/a?x=1#part")).query("q", "b c&d").query("é", "")),
+                StartsWith("GET /a?x=1&q=b%20c%26d&%C3%A9=\n"));
+    EXPECT_THAT(told(client_.get(server_.url("/a")).query("q", "1")), StartsWith("GET /a?q=1\n"));
+}
+
+TEST_F(client_requests, have_the_usual_fields_and_those_that_were_set) {
+    const std::string plain = told(client_.get(server_.url()));
+    EXPECT_THAT(plain, HasSubstr("127.0.0.1:" + std::to_string(server_.port())));
+    EXPECT_THAT(plain, HasSubstr("User-Agent: coracle\n"));
+    EXPECT_THAT(plain, HasSubstr("Accept: */*\n"));
+    EXPECT_THAT(plain, HasSubstr("Accept-Encoding: gzip, deflate, br, zstd\n"));
+    const std::string set = told(client_.get(server_.url())
+                                     .header("X-A", "1")
+                                     .header("x-a", "2")
+                                     .header("User-Agent", "mine")
+                                     .header("Content-Length", "7")
+                                     .header("Connection", "close")
+                                     .header("Accept", "text/html"));
+    EXPECT_THAT(set, HasSubstr("x-a: 2\n"));
+    EXPECT_THAT(set, Not(HasSubstr("X-A: 1")));
+    EXPECT_THAT(set, HasSubstr("User-Agent: mine\n"));
+    EXPECT_THAT(set, HasSubstr("Accept: text/html\n"));
+    EXPECT_THAT(set, Not(HasSubstr("*/*")));
+    EXPECT_THAT(set, Not(HasSubstr("Content-Length")));
+}
+
+TEST_F(client_requests, refuse_fields_that_would_split_them) {
+    const std::string url = server_.url();
+    EXPECT_EQ(failure_of(client_.get(url).header("X-A", "1\r\nX-B: 2")),
+              std::errc::invalid_argument);
+    EXPECT_EQ(failure_of(client_.get(url).header("X A", "1")), std::errc::invalid_argument);
+    EXPECT_EQ(failure_of(client_.post(url).body(http::body("x"), "a\r\nb")),
+              std::errc::invalid_argument);
+    EXPECT_EQ(server_.counters().requests, 0U);
+}
+
+TEST_F(client_requests, carry_bodies_from_memory) {
+    const std::string small = told(client_.post(server_.url()).body("hello", "text/plain"));
+    EXPECT_THAT(small, HasSubstr("Content-Type: text/plain\n"));
+    EXPECT_THAT(small, HasSubstr("Content-Length: 5\n"));
+    EXPECT_EQ(body_told(small), "hello");
+    std::string large(5 * 1024 * 1024, 'x');
+    for (std::size_t i = 0; i < large.size(); i += 101) large[i] = static_cast<char>('a' + i % 26);
+    EXPECT_TRUE(body_told(told(client_.put(server_.url()).body(large))) == large);
+    EXPECT_THAT(told(client_.post(server_.url())), HasSubstr("Content-Length: 0\n"));
+}
+
+TEST_F(client_requests, carry_forms) {
+    const std::string all = told(client_.post(server_.url()).form("a", "1 2").form("b&", "ü"));
+    EXPECT_THAT(all, HasSubstr("Content-Type: application/x-www-form-urlencoded\n"));
+    EXPECT_EQ(body_told(all), "a=1%202&b%26=%C3%BC");
+}
+
+TEST_F(client_requests, carry_files) {
+    const temporary_directory folder;
+    const std::string content(300'000, 'f');
+    const auto path = folder.write("a.bin", content);
+    EXPECT_TRUE(body_told(told(client_.put(server_.url()).body_file(path))) == content);
+    const auto empty = folder.write("empty", "");
+    EXPECT_EQ(body_told(told(client_.put(server_.url()).body_file(empty))), "");
+    EXPECT_EQ(failure_of(client_.put(server_.url()).body_file(folder.path() / "none")),
+              std::errc::no_such_file_or_directory);
+    EXPECT_EQ(failure_of(client_.put(server_.url()).body_file(folder.path())),
+              std::errc::is_a_directory);
+}
+
+task<> write_three_pieces(http::body_writer& out) {
+    co_await out.write("one ");
+    co_await out.write("two ");
+    co_await out.write("three");
+}
+
+TEST_F(client_requests, carry_streams_with_and_without_a_size) {
+    const std::string chunked =
+        told(client_.post(server_.url()).body(http::body::stream(write_three_pieces)));
+    EXPECT_THAT(chunked, HasSubstr("Transfer-Encoding: chunked\n"));
+    EXPECT_EQ(body_told(chunked), "one two three");
+    const std::string sized =
+        told(client_.post(server_.url()).body(http::body::stream(write_three_pieces, 13)));
+    EXPECT_THAT(sized, HasSubstr("Content-Length: 13\n"));
+    EXPECT_EQ(body_told(sized), "one two three");
+}
+
+TEST_F(client_requests, fail_when_a_stream_is_not_as_long_as_it_said) {
+    for (const std::uint64_t size : {12U, 14U}) {
+        const error e = failure_of(
+            client_.post(server_.url()).body(http::body::stream(write_three_pieces, size)));
+        EXPECT_EQ(e, std::errc::invalid_argument) << size << ": " << e;
+    }
+    EXPECT_EQ(client_.statistics().connections, 0U);
+}
+
+TEST_F(client_requests, fail_with_what_a_stream_throws) {
+    const auto broken = [](http::body_writer& out) -> task<> {
+        co_await out.write("x");
+        throw_exception(error(std::errc::no_buffer_space, "mine"));
+    };
+    EXPECT_EQ(failure_of(client_.post(server_.url()).body(http::body::stream(broken))),
+              std::errc::no_buffer_space);
+}
+
+TEST_F(client_requests, tell_how_far_they_are_and_stop_when_told_to) {
+    for (const std::size_t size : {std::size_t{10}, std::size_t{3'000'000}}) {
+        http::progress last;
+        const auto note = [&last](const http::progress& p) {
+            last = p;
+            return true;
+        };
+        const std::string body(size, 'b');
+        const auto r = client_.post(server_.url()).body(body).on_progress(note).wait();
+        EXPECT_EQ(last.sent, size);
+        EXPECT_EQ(last.to_send, size);
+        EXPECT_EQ(last.received, r.body.size());
+        EXPECT_EQ(failure_of(
+                      client_.post(server_.url()).body(body).on_progress([](const http::progress&) {
+                          return false;
+                      })),
+                  std::errc::operation_canceled)
+            << size;
+    }
+}
+
+TEST_F(client_requests, of_bad_urls_fail) {
+    for (const char* url : {"", "nonsense", "http://", "http://a b/", "http://h:99999/"}) {
+        EXPECT_TRUE(failure_of(client_.get(url)).code()) << url;
+    }
+    for (const char* url : {"ftp://127.0.0.1/", "file://localhost/etc/passwd"}) {
+        EXPECT_EQ(failure_of(client_.get(url)), std::errc::protocol_not_supported) << url;
+    }
+}
+
+TEST_F(client_requests, make_themselves_known) {
+    EXPECT_THAT(told(client_.get(server_.url()).basic("user", secret("pass"))),
+                HasSubstr("Authorization: Basic dXNlcjpwYXNz\n"));
+    EXPECT_THAT(told(client_.get(server_.url()).bearer(secret("abc"))),
+                HasSubstr("Authorization: Bearer abc\n"));
+    EXPECT_THAT(told(client_.get("http://user:pass@127.0.0.1:" + std::to_string(server_.port()))),
+                HasSubstr("Authorization: Basic dXNlcjpwYXNz\n"));
+    EXPECT_THAT(told(client_.get(server_.url()).digest("user", secret("pass"))),
+                Not(HasSubstr("Authorization")));
+}
+
+TEST_F(client_requests, of_two_users_at_once_do_not_mix_their_credentials) {
+    const gate go;
+    const auto challenge = [go](http::request& req) -> task<http::response> {
+        const bool first = req.header("Authorization").empty();
+        if (first) co_await go.passed();
+        http::response r(first ? http::status::unauthorized : http::status::ok,
+                         std::string(req.header("Authorization")));
+        r.set("WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"");
+        co_return std::move(r);
+    };
+    const local_server server(challenge);
+    std::expected<http::full_response, error> a;
+    std::expected<http::full_response, error> b;
+    const auto one = client_.get(server.url()).digest("anna", secret("1")).start([&](auto r) {
+        a = std::move(r);
+    });
+    const auto two = client_.get(server.url()).digest("berta", secret("2")).start([&](auto r) {
+        b = std::move(r);
+    });
+    while (server.counters().in_flight != 2) std::this_thread::yield();
+    go.open();
+    one.wait();
+    two.wait();
+    ASSERT_TRUE(a && b);
+    EXPECT_THAT(a->body, HasSubstr("username=\"anna\""));
+    EXPECT_THAT(b->body, HasSubstr("username=\"berta\""));
+}
+
+#if __has_include(<nlohmann/json.hpp>)
+TEST_F(client_requests, carry_json_and_answers_are_read_as_json) {
+    const auto echo = [](http::request& req) -> task<http::response> {
+        auto reading = req.body().text();
+        std::string text = co_await reading;
+        http::response r(std::move(text));
+        r.set("Content-Type", req.header("Content-Type"));
+        co_return std::move(r);
+    };
+    const local_server server(echo);
+    const nlohmann::json value = {{"name", "boat"}, {"count", 3}};
+    const auto r = client_.post(server.url()).json(value).wait();
+    EXPECT_EQ(r.header("Content-Type"), "application/json");
+    EXPECT_EQ(r.json<nlohmann::json>(), value);
+    const auto broken = client_.post(server.url()).body("{").wait();
+    EXPECT_THROW(broken.json<nlohmann::json>(), exception);
+}
+#endif
+
+TEST(client_expecting, sends_the_body_when_it_is_asked_for) {
+    http::client_options o;
+    o.expect_continue_above = 3;
+    http::client client(o);
+    const scripted_peer peer(script()
+                                 .read_until("Expect: 100-continue\r\n\r\n")
+                                 .send("HTTP/1.1 100 Continue\r\n\r\n")
+                                 .expect("body")
+                                 .answer("done"));
+    EXPECT_EQ(client.post(peer.url()).body("body").wait().body, "done");
+    const local_server server(tell_request);
+    EXPECT_EQ(body_told(client.post(server.url()).body("large").wait().body), "large");
+    EXPECT_THAT(client.post(server.url()).body("abc").wait().body, Not(HasSubstr("Expect")));
+}
+
+TEST(client_expecting, does_not_send_a_body_that_is_refused) {
+    http::client_options o;
+    o.expect_continue_above = 1;
+    http::client client(o);
+    const scripted_peer peer(script().read_head().answer("no").read_to_end());
+    EXPECT_EQ(client.post(peer.url()).body("secret body").wait().body, "no");
+    ASSERT_TRUE(peer.wait_for_end());
+    EXPECT_THAT(peer.record().received, Not(HasSubstr("secret body")));
+}
+
+TEST(client_expecting, sends_the_body_after_a_second_to_a_server_that_says_nothing) {
+    http::client_options o;
+    o.expect_continue_above = 1;
+    http::client client(o);
+    // A piece of the interim answer that has come by then is not lost.
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .send("HTTP/1.1 100 Con")
+                                 .read_until("body")
+                                 .send("tinue\r\n\r\n")
+                                 .answer("done"));
+    EXPECT_EQ(client.post(peer.url()).body("body").wait().body, "done");
+}
+
+TEST(client_uploading, gets_the_answer_of_a_server_that_takes_no_more) {
+    const scripted_peer peer(
+        script()
+            .read_head()
+            .send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig")
+            .close());
+    http::client client;
+    const std::string body(20'000'000, 'b');
+    const auto r = client.post(peer.url()).body(body).wait();
+    EXPECT_EQ(r.status, http::status::content_too_large);
+    EXPECT_EQ(r.body, "big");
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+}  // namespace
+}  // namespace coracle::testing
