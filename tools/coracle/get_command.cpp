@@ -73,7 +73,7 @@ std::vector<transfer_order> orders_of(const get_settings& s) {
         o.url = with_scheme(s.urls[i]);
         o.output = output_of(s, i, o.url, orders);
         if (i < s.checksums.size()) o.checksum = checksum_of(s.checksums[i]);
-        o.any_bytes = i < s.outputs.size() || ::isatty(STDOUT_FILENO) == 0;
+        o.any_bytes = o.output != "-" || i < s.outputs.size() || ::isatty(STDOUT_FILENO) == 0;
         orders.push_back(std::move(o));
     }
     const auto on_output = std::ranges::count(orders, "-", &transfer_order::output);

@@ -13,7 +13,7 @@ namespace coracle::tool {
 namespace {
 
 constexpr duration redraw_period = std::chrono::milliseconds(100);
-constexpr std::size_t name_width = 24;
+constexpr std::size_t name_width = 22;
 constexpr std::size_t most_width = 120;
 
 struct terminal_size {
@@ -76,15 +76,15 @@ std::string progress_line(std::string_view name, std::uint64_t there,
         numbers =
             padded(std::to_string(static_cast<int>(std::min(part, 1.0) * 100)), 4, true) + '%';
     }
-    numbers += padded(size_text(static_cast<double>(there)), 12, true);
-    numbers += padded(size_text(rate) + "/s", 14, true);
+    numbers += padded(size_text(static_cast<double>(there)), 11, true);
+    numbers += padded(size_text(rate) + "/s", 13, true);
     if (size && rate >= 1 && *size >= there) {
         const double left = static_cast<double>(*size - there) / rate;
-        numbers += padded(clock_text(left), 9, true) + " left";
+        numbers += padded(clock_text(left), 8, true) + " left";
     }
     std::string text = padded(printable(name, name_width), name_width, false) + ' ';
     // As wide as the longest numbers leave it, so that it does not jump.
-    constexpr std::size_t longest_numbers = 5 + 12 + 14 + 14;
+    constexpr std::size_t longest_numbers = 5 + 11 + 13 + 13;
     if (size && width > text.size() + longest_numbers + 6) {
         text += bar(part, width - text.size() - longest_numbers - 1);
     }
@@ -125,8 +125,12 @@ std::string printable(std::string_view text, std::size_t width) {
     for (char& c : clean) {
         if (c < ' ' || c == '\x7f') c = '?';
     }
-    if (clean.size() > width) clean = "..." + clean.substr(clean.size() - (width - 3));
-    return clean;
+    if (clean.size() <= width) return clean;
+    std::size_t from = clean.size() - (width - 3);
+    // Not in the middle of a character.
+    while (from != clean.size() && (static_cast<unsigned char>(clean[from]) & 0xC0U) == 0x80U)
+        ++from;
+    return "..." + clean.substr(from);
 }
 
 void progress_display::begin(transfer_progress& t, time_point now) {

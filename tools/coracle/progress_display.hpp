@@ -14,7 +14,7 @@ namespace coracle::tool {
 std::string size_text(double bytes);
 /// "0:42", "1:02:03".
 std::string clock_text(double seconds);
-/// Without bytes that a terminal obeys, at most `width` columns of ASCII.
+/// Without bytes that a terminal obeys; of a longer one the last `width` bytes or fewer.
 std::string printable(std::string_view text, std::size_t width = std::string_view::npos);
 
 /// What a transfer has moved.
