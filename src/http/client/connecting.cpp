@@ -115,8 +115,10 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     reached_ = resolved ? phase::connect : phase::resolve;
     if (!stream) co_return std::unexpected(fail(std::move(stream).error(), phase::connect));
     if (!origin_->secure()) co_return *std::move(stream);
-    auto handshake = tls::connect(origin_->way().tls(), *std::move(stream), origin_->host());
     reached_ = phase::tls;
+    auto context = origin_->way().tls();
+    if (!context) co_return std::unexpected(fail(std::move(context).error(), phase::tls));
+    auto handshake = tls::connect(**context, *std::move(stream), origin_->host());
     auto secure = co_await as_result(handshake);
     if (!secure) co_return std::unexpected(fail(std::move(secure).error(), phase::tls));
     times_.secured = since_start();

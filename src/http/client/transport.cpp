@@ -19,7 +19,7 @@ tls::encoding encoding_of(std::string_view curl_type) noexcept {
     return tls::encoding::any;
 }
 
-std::shared_ptr<tls::client_context> make_tls(const client_options& o,
+std::unique_ptr<tls::client_context> make_tls(const client_options& o,
                                               const certificate_options& files) {
     tls::client_options t;
     t.insecure = o.insecure;
@@ -34,7 +34,7 @@ std::shared_ptr<tls::client_context> make_tls(const client_options& o,
     t.identity.password = files.key_password;
     t.authorities = files.authorities;
     t.system_authorities = files.authorities.empty() && files.authority_folder.empty();
-    return std::make_shared<tls::client_context>(std::move(t));
+    return std::make_unique<tls::client_context>(std::move(t));
 }
 
 }  // namespace
@@ -77,12 +77,23 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
     } else if (o.proxy_from_environment) {
         t->environment_ = &environment;
     }
+    // What was given is looked at now; the authorities of the system take their time.
+    const certificate_options none;
+    if (!o.engine.empty() || !same_files(o.certificates, none)) {
+        auto made = t->tls();
+        if (!made) return std::unexpected(std::move(made).error());
+    }
+    return t;
+}
+
+std::expected<tls::client_context*, error> transport::tls() const {
+    const std::lock_guard lock(tls_guard_);
     try {
-        t->tls_ = make_tls(o, o.certificates);
+        if (tls_ == nullptr) tls_ = make_tls(options_, options_.certificates);
     } catch (const exception& e) {
         return std::unexpected(e.error());
     }
-    return t;
+    return tls_.get();
 }
 
 std::expected<std::shared_ptr<const connect::proxy>, error> transport::proxy_for(

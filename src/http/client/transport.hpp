@@ -30,7 +30,9 @@ public:
     std::expected<std::shared_ptr<const connect::proxy>, error> proxy_for(std::string_view scheme,
                                                                           std::string_view host,
                                                                           std::uint16_t port) const;
-    tls::client_context& tls() const noexcept { return *tls_; }
+    /// Made when it is first asked for, which reads the authorities that the system trusts; fails
+    /// as `tls::client_context` does.
+    std::expected<tls::client_context*, error> tls() const;
     /// For any host, without a proxy and without limits.
     const connect::options& connecting() const noexcept { return connecting_; }
     const client_options& options() const noexcept { return options_; }
@@ -42,7 +44,8 @@ private:
     connect::options connecting_;
     std::shared_ptr<const connect::proxy> proxy_;
     const connect::proxy_environment* environment_ = nullptr;  ///< the client's; null: not asked
-    std::shared_ptr<tls::client_context> tls_;
+    mutable std::mutex tls_guard_;
+    mutable std::unique_ptr<tls::client_context> tls_;
 };
 
 /// Options with the transport that they come to.
