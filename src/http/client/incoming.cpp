@@ -27,6 +27,7 @@ void incoming::comes_from(lease from, h1::body_framing framing, std::uint64_t le
     reusable_ = reusable;
     if (framing == h1::body_framing::chunked) decoder_.emplace();
     body_ = received_body(this);
+    slow_bytes_ = lease_->input.size();
 }
 
 void incoming::decode(const fields& of, const client_options& o) {
