@@ -24,6 +24,8 @@ for preset in release asan tsan; do
             --gtest_throw_on_failure
     done
 done
+echo "== the benchmarks compile"
+cmake --build --preset release --target programs
 echo "== clang, optimised"
 cmake --preset clang >/dev/null
 cmake --build --preset clang
