@@ -69,6 +69,11 @@ public:
     call&& header(std::string_view name, std::string_view value) && {
         return std::move(header(name, value));
     }
+    /// Adds a field besides those of its name.
+    call& add_header(std::string_view name, std::string_view value) &;
+    call&& add_header(std::string_view name, std::string_view value) && {
+        return std::move(add_header(name, value));
+    }
     /// All fields at once, in place of those that were set.
     call& fields(http::fields all) &;
     call&& fields(http::fields all) && { return std::move(fields(std::move(all))); }
@@ -114,11 +119,13 @@ public:
         return std::move(digest(std::move(user), std::move(password)));
     }
 
-    /// For the whole, to the end of the body: `client_options::total_timeout`.
+    /// For the whole, to the end of the body, in place of `client_options::total_timeout`; zero
+    /// leaves that as it is.
     call& timeout(duration limit) &;
     call&& timeout(duration limit) && { return std::move(timeout(limit)); }
     call& follow(http::follow how, unsigned most = 5) &;
     call&& follow(http::follow how, unsigned most = 5) && { return std::move(follow(how, most)); }
+    /// Until the head of an answer is there; a body that breaks off is not asked for again.
     call& retry(unsigned retries, duration delay = std::chrono::milliseconds(100)) &;
     call&& retry(unsigned retries, duration delay = std::chrono::milliseconds(100)) && {
         return std::move(retry(retries, delay));

@@ -60,6 +60,15 @@ call& call::header(std::string_view name, std::string_view value) & {
     return *this;
 }
 
+call& call::add_header(std::string_view name, std::string_view value) & {
+    if (is_token(name) && is_field_value(value)) {
+        state_->fields.add(name, value);
+    } else {
+        state_->refuse(error(std::errc::invalid_argument, "header").on(name));
+    }
+    return *this;
+}
+
 call& call::fields(http::fields all) & {
     state_->fields = std::move(all);
     return *this;
