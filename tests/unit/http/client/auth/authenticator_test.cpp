@@ -232,7 +232,7 @@ TEST(authenticator, gives_up_when_it_is_refused) {
     EXPECT_FALSE(who.challenged({}, 0));
     ASSERT_TRUE(who.challenged(asking(simple), 0));
     EXPECT_FALSE(who.challenged(asking(simple), 1));
-    const std::string stale = std::string(simple) + ", stale=TRUE";
+    const std::string stale = std::string(simple).append(", stale=TRUE");
     EXPECT_TRUE(who.challenged(asking(stale), 1));
     EXPECT_TRUE(who.challenged(asking(stale), 2));
     EXPECT_FALSE(who.challenged(asking(stale), 3));
