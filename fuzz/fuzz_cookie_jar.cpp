@@ -119,7 +119,7 @@ void check_saving(const cookie_jar& jar) {
     require(twice.list(now) == again.list(now));
     std::size_t savable = 0;
     for (const stored_cookie& c : jar.list(now)) {
-        savable += (c.name + c.value + c.path).find('\t') == std::string::npos ? 1 : 0;
+        if ((c.name + c.value + c.path).find('\t') == std::string::npos) ++savable;
     }
     require(again.size() == savable);
 }
