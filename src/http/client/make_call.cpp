@@ -136,7 +136,9 @@ task<std::expected<full_response, error>> make_full_call(call_state* c) {
     full_response whole = without_body(*r);
     whole.body = *std::move(text);
     whole.trailers = r->trailers();
-    if (r->info() != nullptr) whole.info = *r->info();
+    if (auto* const rest = dynamic_cast<incoming*>(r->extension())) {
+        whole.info = std::move(rest->details());
+    }
     co_return whole;
 }
 

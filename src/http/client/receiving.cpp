@@ -106,7 +106,6 @@ body_rules running_call::rules() const noexcept {
 
 answer_info running_call::take_info() {
     answer_info info;
-    info.url = to_;
     info.peer = connection_->stream().peer();
     info.version = shard_->head.version;
     info.attempts = attempts_;

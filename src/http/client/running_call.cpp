@@ -107,13 +107,16 @@ std::expected<void, error> running_call::prepare() {
         error e(std::errc::invalid_argument, "request");
         return std::unexpected(std::move(e.on("client_options.user_agent")));
     }
-    auto where = url::parse(call_.query.empty() ? call_.address : address_with_query(call_));
+    auto where = call_.query.empty() ? shard_->read_url(call_.address)
+                                     : url::parse(address_with_query(call_));
     if (!where) return std::unexpected(std::move(where).error());
+    if (!where->has_user()) {
+        auto went = go_to(*std::move(where));
+        return went ? choose_credentials(to_) : went;
+    }
     url there = *where;
-    if (there.has_user()) there.remove_user();
-    auto went = go_to(std::move(there));
-    if (!went) return went;
-    return choose_credentials(*where);
+    auto went = go_to(std::move(there.remove_user()));
+    return went ? choose_credentials(*where) : went;
 }
 
 /// Those of the options, then those in the URL, then those of the user's netrc file.
@@ -327,8 +330,11 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
 call_result running_call::complete(call_result a) {
     if (!a) {
         ++shard_->counts.failed;
-    } else if (call_.tell) {
-        auto& rest = static_cast<incoming&>(*a->extension());
+        return a;
+    }
+    auto& rest = static_cast<incoming&>(*a->extension());
+    rest.details().url = std::move(to_);
+    if (call_.tell) {
         progress p;
         p.sent = body_bytes_;
         p.to_send = has_body() ? call_.body.size() : 0;

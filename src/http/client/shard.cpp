@@ -19,6 +19,16 @@ const std::shared_ptr<const prepared_options>& client_shard::options() {
     return options_;
 }
 
+std::expected<url, error> client_shard::read_url(const std::string& address) {
+    if (last_address_ != address || last_url_.empty()) {
+        auto read = url::parse(address);
+        if (!read) return read;
+        last_address_ = address;
+        last_url_ = *std::move(read);
+    }
+    return last_url_;
+}
+
 void client_shard::add_to(client_statistics& s) const noexcept {
     s.calls += counts.calls;
     s.failed += counts.failed;

@@ -27,6 +27,8 @@ public:
     client_core& core() noexcept { return *core_; }
     /// The client's options of now.
     const std::shared_ptr<const prepared_options>& options();
+    /// `url::parse`, which most calls need not do: they ask for what the last one asked for.
+    std::expected<url, error> read_url(const std::string& address);
     retry_budget& budget() noexcept { return budget_; }
 
     void hold() noexcept { ++holders_; }
@@ -56,6 +58,8 @@ private:
     std::optional<net::resolver> names_;
     std::shared_ptr<const prepared_options> options_;
     std::uint64_t generation_ = 0;
+    std::string last_address_;
+    url last_url_;
     retry_budget budget_;
     std::size_t holders_ = 0;
     bool retired_ = false;
