@@ -8,6 +8,9 @@ namespace coracle {
 /// there. It is found by the address of its owner, and ends with the loop at the latest.
 class resident : public list_hook {
 public:
+    resident(const resident&) = delete;
+    resident& operator=(const resident&) = delete;
+
     /// The loop runs no more tasks: all that is left on it has to go. Called on its thread; it may
     /// destroy itself.
     virtual void loop_ended() noexcept = 0;
@@ -16,8 +19,6 @@ public:
 
 protected:
     explicit resident(const void* owner) noexcept : owner_(owner) {}
-    resident(const resident&) = delete;
-    resident& operator=(const resident&) = delete;
     ~resident() = default;
     /// It is not found any more.
     void disown() noexcept { owner_ = nullptr; }

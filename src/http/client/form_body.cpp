@@ -94,6 +94,7 @@ form_body& form_body::add(std::string_view name, form_body inner) {
 
 form_body& form_body::add_part(std::vector<mime::part_field> fields, std::string content) {
     part& p = parts_.emplace_back();
+    p.lines.reserve(fields.size());
     for (const mime::part_field& f : fields) {
         p.lines.push_back({std::string(f.name), std::string(f.value)});
     }
