@@ -52,7 +52,7 @@ bool transport::same(const client_options& a, const client_options& b) noexcept 
 
 std::expected<std::shared_ptr<const transport>, error> transport::make(
     const client_options& o, const connect::proxy_environment& environment) {
-    const std::shared_ptr<transport> t(new transport);
+    std::shared_ptr<transport> t(new transport);
     t->options_ = o;
     connect::overrides known;
     for (const std::string& entry : o.resolve) {
