@@ -60,7 +60,10 @@ TEST(client_connections, keep_to_their_number_and_serve_in_order) {
     }
     for (const auto& c : calls) c.wait();
     EXPECT_EQ(good, 20);
-    EXPECT_EQ(order, expected);
+    {
+        const std::lock_guard lock(guard);
+        EXPECT_EQ(order, expected);
+    }
     EXPECT_EQ(client.statistics().opened, 1U);
     EXPECT_EQ(client.statistics().waiting, 0U);
 }
