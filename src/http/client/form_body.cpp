@@ -109,6 +109,7 @@ void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, 
         std::vector<segment> within;
         std::string inner_type;
         std::vector<mime::part_field> lines;
+        lines.reserve(p.lines.size() + 1);
         for (const part::line& l : p.lines) lines.push_back({l.name, l.value});
         if (p.inner != nullptr) {
             // Another boundary: one may not stand within the other.
