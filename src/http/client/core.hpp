@@ -35,7 +35,6 @@ public:
 
     const pool_options& pool() const noexcept { return pool_; }
     http::cookie_jar& jar() noexcept { return *jar_; }
-    const std::shared_ptr<http::cookie_jar>& shared_jar() const noexcept { return jar_; }
     void share_jar(std::shared_ptr<http::cookie_jar> j) noexcept { jar_ = std::move(j); }
 
     /// What this loop has; null when the client is gone.

@@ -178,9 +178,6 @@ error incoming::stalled() {
 
 task<std::expected<void, error>> incoming::receive_more() {
     loop& l = shard_->owner();
-    buffer& input = lease_->input;
-    if (input.empty()) input.release();
-    if (input && input.spare_size() == 0) input.reserve_spare(input.capacity());
     auto& who = co_await coracle::detail::current_context();
     waiting_limit limit(l);
     const bool by_speed =
@@ -188,8 +185,7 @@ task<std::expected<void, error>> incoming::receive_more() {
     const time_point since = l.now();
     limit.begin(who, by_speed ? speed_patience() : rules_.idle, rules_.whole);
     receiving_ = true;
-    net::receive receiving =
-        input ? lease_->stream().receive_into(std::move(input)) : lease_->stream().receive();
+    net::receive receiving = lease_->receive_more();
     auto got = co_await as_result(receiving);
     limit.end();
     slow_time_ += l.now() - since;

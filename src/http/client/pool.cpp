@@ -9,6 +9,13 @@ client_connection::client_connection(origin& home, std::unique_ptr<net::byte_str
 
 client_connection::~client_connection() = default;
 
+net::receive client_connection::receive_more() {
+    if (input.empty()) input.release();
+    if (!input) return stream_->receive();
+    if (input.spare_size() == 0) input.reserve_spare(input.capacity());
+    return stream_->receive_into(std::move(input));
+}
+
 bool client_connection::begin_waiting(time_point until) noexcept {
     if (!stream_->watch_hangup(this)) return false;
     arm(until);
@@ -95,12 +102,15 @@ void connection_pool::forget(origin& o) noexcept {
     }
 }
 
+bool connection_pool::is_too_old(const client_connection& c) const noexcept {
+    return options_.lifetime > duration::zero() && owner_->now() - c.born() > options_.lifetime;
+}
+
 lease connection_pool::take_idle(origin& o) noexcept {
-    const duration lifetime = options_.lifetime;
     while (client_connection* c = take_first(o.idle_)) {
         --counters_.idle;
         c->end_waiting();
-        if (lifetime > duration::zero() && owner_->now() - c->born() > lifetime) {
+        if (is_too_old(*c)) {
             close(*c, false);
             continue;
         }
@@ -169,12 +179,10 @@ void connection_pool::grant(origin& o, lease l) noexcept {
 void connection_pool::give_back(client_connection& c) noexcept {
     origin& o = c.home();
     c.input.release();
-    const bool old =
-        options_.lifetime > duration::zero() && owner_->now() - c.born() > options_.lifetime;
     // Who waits for room for another origin goes before who may come back to this one.
     const bool wanted =
         o.waiting_.empty() && counters_.waiting != 0 && counters_.open >= options_.connections;
-    if (retired_ || old || wanted || !c.alive()) {
+    if (retired_ || wanted || is_too_old(c) || !c.alive()) {
         close(c, false);
         return;
     }

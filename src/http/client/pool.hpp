@@ -46,6 +46,9 @@ public:
     buffer input;
     h1::response_parser parser;
 
+    /// Receives more of `input`, into the block that is there if there is room: give it back.
+    net::receive receive_more();
+
     /// Whether its loop still runs.
     bool alive() const noexcept { return stream_ != nullptr; }
     /// Closes it for good: its loop ends.
@@ -96,7 +99,6 @@ public:
     /// The exchange is over, and the connection fit for another.
     void give_back() noexcept;
     void close(bool reset) noexcept;
-    client_connection* release() noexcept { return std::exchange(connection_, nullptr); }
 
 private:
     client_connection* connection_ = nullptr;
@@ -128,7 +130,6 @@ public:
     connection_pool& pool() noexcept { return *pool_; }
     const std::string& name() const noexcept { return name_; }
     const transport& way() const noexcept { return *way_; }
-    const std::shared_ptr<const transport>& shared_way() const noexcept { return way_; }
     const std::string& host() const noexcept { return host_; }
     std::uint16_t port() const noexcept { return port_; }
     bool secure() const noexcept { return secure_; }
@@ -174,7 +175,6 @@ public:
     connection_pool& operator=(const connection_pool&) = delete;
 
     loop& owner() noexcept { return *owner_; }
-    const pool_options& options() const noexcept { return options_; }
 
     /// The origin of this URL on this way. It stays as long as it is held.
     std::expected<origin*, error> find(const url& u, const std::shared_ptr<const transport>& way);
@@ -223,6 +223,7 @@ private:
     std::expected<origin*, error> make(std::string_view name, const url& u,
                                        const std::shared_ptr<const transport>& way);
     bool may_open(const origin& o) const noexcept;
+    bool is_too_old(const client_connection& c) const noexcept;
     bool close_an_idle_one() noexcept;
     void closed_one(origin& o) noexcept;
     void serve_waiting(origin& freed) noexcept;

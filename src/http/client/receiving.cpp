@@ -14,15 +14,6 @@ constexpr duration continue_patience = std::chrono::seconds(1);
 
 }  // namespace
 
-/// Into the block that is there, if there is room.
-net::receive running_call::more_of_head() {
-    buffer& input = connection_->input;
-    if (input.empty()) input.release();
-    if (!input) return connection_->stream().receive();
-    if (input.spare_size() == 0) input.reserve_spare(input.capacity());
-    return connection_->stream().receive_into(std::move(input));
-}
-
 error running_call::head_failure(error e) {
     if (limit_.passed()) return out_of_time(phase::first_byte);
     if (coracle::detail::is_cancellation(e)) return e;
@@ -79,7 +70,7 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
             }
         }
         limit_.begin(*who_, continue_patience, whole_);
-        net::receive receiving = more_of_head();
+        net::receive receiving = connection_->receive_more();
         auto got = co_await as_result(receiving);
         limit_.end();
         if (!got && limit_.passed() && now() < whole_) {
@@ -206,7 +197,7 @@ task<call_result> running_call::attempt() {
             if (*state == head_state::final) break;
             if (*state == head_state::interim) continue;
         }
-        net::receive receiving = more_of_head();
+        net::receive receiving = connection_->receive_more();
         auto got = co_await as_result(receiving);
         if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
         received_ += got->size();

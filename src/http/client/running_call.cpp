@@ -121,10 +121,12 @@ std::expected<void, error> running_call::prepare() {
 
 /// Those of the options, then those in the URL, then those of the user's netrc file.
 std::expected<void, error> running_call::choose_credentials(const url& where) {
+    const bool own = options_->authentication.scheme != auth_scheme::none;
+    if (!own && !where.has_user() && !options_->netrc) return {};
     credentials who = options_->authentication;
-    if (who.scheme == auth_scheme::none && where.has_user()) {
+    if (!own && where.has_user()) {
         who = {auth_scheme::basic, where.user(), secret(where.password())};
-    } else if (who.scheme == auth_scheme::none && options_->netrc) {
+    } else if (!own) {
         auto file = load_netrc();
         if (!file && file.error() != std::errc::no_such_file_or_directory) {
             return std::unexpected(std::move(file).error());

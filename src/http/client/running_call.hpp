@@ -66,7 +66,6 @@ private:
     task<std::expected<void, error>> send_pieces(std::span<slice> pieces, bool more);
     task<std::expected<void, error>> send_bytes(std::string_view head, std::string_view bytes);
     task<std::expected<void, error>> send_file_body();
-    task<std::expected<void, error>> send_stream_body();
     std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
     friend class request_body_writer;
@@ -75,7 +74,6 @@ private:
     task<std::expected<bool, error>> wait_for_continue();
     enum class head_state : std::uint8_t { partial, interim, final };
     std::expected<head_state, error> look_at_head();
-    net::receive more_of_head();
     error head_failure(error e);
     error beyond(const char* limit) const;
     response make_response();
@@ -94,7 +92,6 @@ private:
     std::shared_ptr<const prepared_options> client_options_;
     const client_options* options_;
     std::shared_ptr<const transport> way_;
-    std::unique_ptr<error> way_problem_;
 
     url to_;
     origin* origin_ = nullptr;

@@ -24,7 +24,6 @@ public:
     loop& owner() noexcept { return pool_.owner(); }
     connection_pool& pool() noexcept { return pool_; }
     net::resolver& names() noexcept { return *names_; }
-    client_core& core() noexcept { return *core_; }
     /// The client's options of now.
     const std::shared_ptr<const prepared_options>& options();
     /// `url::parse`, which most calls need not do: they ask for what the last one asked for.

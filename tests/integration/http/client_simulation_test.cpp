@@ -2,6 +2,7 @@
 // time, with the whole body or an error, no POST is carried out twice, and nothing is left behind.
 
 #include "integration/http/simulated_script.hpp"
+#include "support/simulated_seeds.hpp"
 
 #include <coracle/http/client.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -331,20 +332,15 @@ http::handler trial::router() {
 }
 
 std::uint64_t run_seed(std::uint64_t seed, unsigned loops, bool faulty) {
-    SCOPED_TRACE("replay with CORACLE_SEED=" + std::to_string(seed));
+    SCOPED_TRACE(replay(seed));
     trial t(seed, loops, faulty);
     t.run();
     return t.trace();
 }
 
 void run_seeds(std::uint64_t count, unsigned loops, bool faulty) {
-    for (const std::uint64_t seed : seeds(count)) {
-        const std::uint64_t first = run_seed(seed, loops, faulty);
-        if (seed % 16 == 0) {
-            EXPECT_EQ(run_seed(seed, loops, faulty), first) << "seed " << seed;
-        }
-        if (::testing::Test::HasFailure()) return;
-    }
+    coracle::testing::run_seeds(count,
+                                [&](std::uint64_t seed) { return run_seed(seed, loops, faulty); });
 }
 
 }  // namespace

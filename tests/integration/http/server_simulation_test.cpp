@@ -2,6 +2,7 @@
 // answer that is whole is the right one, in its place, and none is lost without a fault.
 
 #include "integration/http/simulated_script.hpp"
+#include "support/simulated_seeds.hpp"
 
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -358,13 +359,6 @@ http::handler trial::router() {
     return r;
 }
 
-std::string replay(std::uint64_t seed) {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return "replay with CORACLE_SEED=" + std::to_string(seed) +
-           " coracle_integration_tests --gtest_filter=" + test->test_suite_name() + '.' +
-           test->name();
-}
-
 std::uint64_t run_seed(std::uint64_t seed, unsigned loops, bool faulty) {
     SCOPED_TRACE(replay(seed));
     trial t(seed, loops, faulty ? fault_options::every() : fault_options());
@@ -373,13 +367,8 @@ std::uint64_t run_seed(std::uint64_t seed, unsigned loops, bool faulty) {
 }
 
 void run_seeds(std::uint64_t count, unsigned loops, bool faulty) {
-    for (const std::uint64_t seed : seeds(count)) {
-        const std::uint64_t first = run_seed(seed, loops, faulty);
-        if (seed % 16 == 0) {
-            EXPECT_EQ(run_seed(seed, loops, faulty), first) << "seed " << seed;
-        }
-        if (::testing::Test::HasFailure()) return;
-    }
+    coracle::testing::run_seeds(count,
+                                [&](std::uint64_t seed) { return run_seed(seed, loops, faulty); });
 }
 
 }  // namespace
