@@ -1,7 +1,7 @@
 #include <coracle/http/body.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/request.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <cerrno>
 
@@ -46,7 +46,7 @@ task<std::expected<void, error>> body_writer::write_file_part(int fd, std::uint6
     const std::unique_ptr<char[]> piece(new char[piece_size]);
     while (size != 0) {
         const std::size_t wanted = size < piece_size ? static_cast<std::size_t>(size) : piece_size;
-        const auto n = net::read_at(fd, offset, {piece.get(), wanted});
+        const auto n = fs::read_at(fd, offset, {piece.get(), wanted});
         if (!n) co_return std::unexpected(n.error());
         if (*n == 0) {
             const std::error_code ended(ENODATA, std::generic_category());

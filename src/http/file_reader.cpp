@@ -11,7 +11,7 @@ task<std::expected<std::string_view, error>> file_reader::read(std::uint64_t off
                                                                std::uint64_t size) {
     const std::span<char> into(bytes_.get(),
                                static_cast<std::size_t>(std::min<std::uint64_t>(size, most)));
-    const net::file* const from = &file_;
+    const fs::plain_file* const from = &file_;
     auto work = [from, offset, into] { return from->read_at(offset, into); };
     auto reading = offload(work);
     auto done = co_await as_result(reading);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/http/body.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 namespace coracle::http::detail {
 
@@ -13,14 +13,14 @@ public:
 
     /// Takes over the descriptor.
     explicit file_reader(file_range part)
-        : file_(part.release(), net::file_status()), bytes_(std::make_unique<char[]>(most)) {}
+        : file_(part.release(), file_status()), bytes_(std::make_unique<char[]>(most)) {}
 
     /// The bytes at `offset`: `size` of them, or `most`. Valid until the next call. Fails with
     /// `errc::end_of_stream` when the file has become shorter.
     task<std::expected<std::string_view, error>> read(std::uint64_t offset, std::uint64_t size);
 
 private:
-    net::file file_;
+    fs::plain_file file_;
     std::unique_ptr<char[]> bytes_;
 };
 

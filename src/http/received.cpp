@@ -39,7 +39,7 @@ task<std::expected<std::vector<std::byte>, error>> read_bytes(response* from) {
 
 task<std::expected<std::uint64_t, error>> save_answer(response* from, std::string path) {
     const auto read = [from] { return from->read(); };
-    auto to = detail::destination::at(path, net::if_exists::replace);
+    auto to = detail::destination::at(path, fs::if_exists::replace);
     auto saved = co_await detail::save_pieces(read, std::move(to));
     if (!saved) co_return std::unexpected(std::move(saved).error());
     co_return saved->size;

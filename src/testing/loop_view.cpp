@@ -43,7 +43,7 @@ std::int64_t loop_view::attempt(io_operation& op) {
 
 bool loop_view::start(io_operation& op) {
     const int failure = world_->fault_of(op);
-    if (op.code == opcode::readable || op.code == opcode::writable) {
+    if (op.code == opcode::readable || op.code == opcode::writable || op.code == opcode::file) {
         op.result = -ENOTSUP;
         return true;
     }

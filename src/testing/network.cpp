@@ -2,7 +2,7 @@
 
 #include "testing/world.hpp"
 
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -211,7 +211,7 @@ std::int64_t world::try_send_file(send_file_operation& op) {
         char piece[16 * 1024];
         const std::size_t wanted =
             std::min({room == 0 ? 1 : room, sizeof piece, static_cast<std::size_t>(op.file_size)});
-        net::file source(op.file, {});
+        fs::plain_file source(op.file, {});
         const auto read =
             source.read_at(static_cast<std::uint64_t>(op.file_offset), {piece, wanted});
         source.release();

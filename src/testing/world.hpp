@@ -165,7 +165,7 @@ private:
     duration name_delay_min_;
     duration name_delay_max_;
     std::uint64_t links_ = 0;
-    std::uint64_t submitted_[static_cast<unsigned>(opcode::writable) + 1] = {};
+    std::uint64_t submitted_[static_cast<unsigned>(opcode::file) + 1] = {};
     std::uint16_t last_port_ = 49151;
     std::uint64_t trace_ = 0xcbf29ce484222325;
 };

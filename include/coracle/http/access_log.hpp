@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/http/server.hpp>
-#include <coracle/net/line_file.hpp>
+#include <coracle/fs/line_file.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -34,7 +34,7 @@ struct access_log_options {
     std::string path;
     access_log_format format = access_log_format::common;
     /// Default: 256 KiB for each loop, written every 200 ms.
-    net::line_file_options lines = {};
+    fs::line_file_options lines = {};
 };
 
 /// The access log of a server, or of several: a line for each answer, from a buffer of each loop,
@@ -54,15 +54,15 @@ public:
     /// What the server calls, with the log as `self`.
     static void write(void* self, const access_record& record);
 
-    /// Opens the path again, for log rotation: see `net::line_file::reopen`.
+    /// Opens the path again, for log rotation: see `fs::line_file::reopen`.
     void reopen() noexcept { lines_.reopen(); }
     /// Waits until all is written. Blocks: not on the thread of a loop.
     void flush() { lines_.flush(); }
-    net::line_file_counters counters() const noexcept { return lines_.counters(); }
+    fs::line_file_counters counters() const noexcept { return lines_.counters(); }
 
 private:
     access_log_format format_;
-    net::line_file lines_;
+    fs::line_file lines_;
 };
 
 }  // namespace coracle::http

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/http/handler.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ struct file_options {
     /// Whether names that begin with a dot are served. Default: they are not found.
     bool hidden = false;
     /// How files are opened. Default: as the kernel allows.
-    net::beneath_method how = net::beneath_method::automatic;
+    fs::beneath_method how = fs::beneath_method::automatic;
 
     /// The first that matches sets Cache-Control. Default: none.
     std::vector<cache_rule> cache = {};
@@ -88,7 +88,7 @@ handler serve_files(const std::string& root, file_options options = {});
 /// and ranges (section 14; several are sent as multipart/byteranges) are applied; malformed ranges
 /// are ignored. Call it on a loop: its clock decides whether Last-Modified is good enough for
 /// If-Range. Of a directory it makes 404.
-response file_response(const request& req, net::file file, std::string_view media_type,
+response file_response(const request& req, fs::plain_file file, std::string_view media_type,
                        std::string_view cache_control = {});
 
 }  // namespace coracle::http

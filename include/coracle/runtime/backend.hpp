@@ -69,6 +69,7 @@ enum class opcode : std::uint8_t {
     resolve,       ///< `host` to `found`, where the backend knows names of its own
     readable,      ///< a foreign descriptor
     writable,      ///< a foreign descriptor
+    file,          ///< a `file_operation` (file_operation.hpp)
 };
 
 /// One asynchronous operation, embedded in its awaiter. The backend owns it between `submit`

@@ -19,11 +19,11 @@ std::string random_name(loop& l) {
 
 operation<saved_file> multipart_part::save(std::string_view path) {
     const auto read = [this] { return this->read(); };
-    return detail::save_pieces(read, detail::destination::at(path, net::if_exists::replace));
+    return detail::save_pieces(read, detail::destination::at(path, fs::if_exists::replace));
 }
 
 operation<saved_file> multipart_part::save_in(std::string_view directory, file_naming naming) {
-    detail::destination to{std::string(directory), {}, net::if_exists::fail};
+    detail::destination to{std::string(directory), {}, fs::if_exists::fail};
     if (naming == file_naming::as_sent) to.name = mime::safe_filename(filename().value_or(""));
     if (to.name.empty()) to.name = random_name(*loop::current());
     const auto read = [this] { return this->read(); };

@@ -7,7 +7,7 @@
 
 namespace coracle::http::detail {
 
-destination destination::at(std::string_view path, net::if_exists policy) {
+destination destination::at(std::string_view path, fs::if_exists policy) {
     const std::size_t slash = path.rfind('/');
     destination to;
     to.directory = slash == std::string_view::npos ? std::string_view(".")
@@ -54,7 +54,7 @@ public:
     /// On a thread: writes what was gathered, and with `last` gives the file its name.
     std::expected<void, error> write(bool last) {
         if (!writer_.open()) {
-            auto created = net::file_writer::create(to_.directory, random_);
+            auto created = fs::file_writer::create(to_.directory, random_);
             if (!created) return std::unexpected(std::move(created).error());
             writer_ = *std::move(created);
         }
@@ -98,7 +98,7 @@ private:
     destination to_;
     std::uint64_t random_;
     loop* owner_;
-    net::file_writer writer_;
+    fs::file_writer writer_;
     std::string buffer_;
     std::uint64_t size_ = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/file_writer.hpp"
+#include "fs/file_writer.hpp"
 
 #include <coracle/http/multipart.hpp>
 
@@ -11,11 +11,11 @@ namespace coracle::http::detail {
 
 /// Where a file is to go.
 struct destination {
-    static destination at(std::string_view path, net::if_exists policy);
+    static destination at(std::string_view path, fs::if_exists policy);
 
     std::string directory;
     std::string name;
-    net::if_exists policy = net::if_exists::replace;
+    fs::if_exists policy = fs::if_exists::replace;
 };
 
 /// Gives the next piece, empty at the end.

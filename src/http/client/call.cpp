@@ -4,7 +4,7 @@
 #include <coracle/base/percent.hpp>
 #include <coracle/http/call.hpp>
 #include <coracle/http/client_settings.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 namespace coracle::http {
 
@@ -100,8 +100,8 @@ call& call::form(std::string_view name, std::string_view value) & {
 }
 
 call& call::body_file(const std::string& path, std::string_view type) & {
-    auto opened = net::open_file(path);
-    if (opened && opened->status().kind == net::file_kind::directory) {
+    auto opened = fs::open_file(path);
+    if (opened && opened->status().kind == file_kind::directory) {
         opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
     }
     if (!opened) {

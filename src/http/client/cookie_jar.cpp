@@ -7,8 +7,8 @@
 #include "http/client/set_cookie_line.hpp"
 #include "http/message/cookie_rules.hpp"
 #include "http/message/token.hpp"
-#include "net/file_text.hpp"
-#include "net/file_writer.hpp"
+#include "fs/file_text.hpp"
+#include "fs/file_writer.hpp"
 
 #include <coracle/http/cookie_jar.hpp>
 
@@ -400,16 +400,16 @@ std::expected<void, error> cookie_jar::save(const std::string& path, std::int64_
         reinterpret_cast<std::uintptr_t>(this) + (++saves << 48U) + static_cast<std::uint64_t>(now);
     const std::size_t slash = path.rfind('/');
     const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    auto file = net::file_writer::create(directory, unique, 0600);
+    auto file = fs::file_writer::create(directory, unique, 0600);
     if (!file) return std::unexpected(file.error());
     if (auto written = file->write(text(now, which)); !written) {
         return std::unexpected(written.error().on(path));
     }
-    return file->commit(path.substr(slash + 1), net::if_exists::replace);
+    return file->commit(path.substr(slash + 1), fs::if_exists::replace);
 }
 
 std::expected<std::size_t, error> cookie_jar::load(const std::string& path, std::int64_t now) {
-    auto file = net::read_file(path, state_->limits.file);
+    auto file = fs::read_file(path, state_->limits.file);
     if (!file) return std::unexpected(file.error());
     return read(file->text.reveal(), now);
 }

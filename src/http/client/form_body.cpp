@@ -1,6 +1,6 @@
 #include <coracle/http/form_body.hpp>
 #include <coracle/mime/disposition.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <algorithm>
 
@@ -61,8 +61,8 @@ form_body& form_body::add_data(std::string_view name, std::string_view filename,
 
 form_body& form_body::add_file(std::string_view name, const std::string& path,
                                std::string_view media_type) {
-    auto opened = net::open_file(path);
-    if (opened && opened->status().kind == net::file_kind::directory) {
+    auto opened = fs::open_file(path);
+    if (opened && opened->status().kind == file_kind::directory) {
         opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
     }
     if (!opened) throw_exception(std::move(opened).error());

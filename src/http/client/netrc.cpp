@@ -1,7 +1,7 @@
 #include "http/client/netrc.hpp"
 
 #include "http/message/token.hpp"
-#include "net/file_text.hpp"
+#include "fs/file_text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -138,7 +138,7 @@ std::expected<netrc_file, error> load_netrc() {
     } else {
         return std::unexpected(error(std::errc::no_such_file_or_directory, "netrc").on("$HOME"));
     }
-    auto file = net::read_file(path, netrc_limit);
+    auto file = fs::read_file(path, netrc_limit);
     if (!file) return std::unexpected(file.error());
     return netrc_file{std::move(file->text), std::move(path), file->others_may_read};
 }

@@ -32,7 +32,7 @@ struct netrc_file {
 };
 
 /// Reads $NETRC, or ~/.netrc where that is not set. Blocks. Fails with
-/// `no_such_file_or_directory` when there is none, and as `net::read_file` does.
+/// `no_such_file_or_directory` when there is none, and as `fs::read_file` does.
 std::expected<netrc_file, error> load_netrc();
 
 }  // namespace coracle::http::detail

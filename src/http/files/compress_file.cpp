@@ -38,14 +38,14 @@ private:
     std::string bytes_;
 };
 
-bool is_unchanged(const net::file& file) {
+bool is_unchanged(const fs::plain_file& file) {
     const auto now = file.current_status();
     return now && now->size == file.status().size && now->modified_ns == file.status().modified_ns;
 }
 
 }  // namespace
 
-std::expected<std::shared_ptr<const std::string>, error> compress_file(const net::file& file,
+std::expected<std::shared_ptr<const std::string>, error> compress_file(const fs::plain_file& file,
                                                                        content_coding coding) {
     const std::uint64_t size = file.status().size;
     const auto maker = make_encoder(coding);

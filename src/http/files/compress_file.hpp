@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/http/coding.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <expected>
 #include <memory>
@@ -11,7 +11,7 @@ namespace coracle::http::detail {
 
 /// The whole of an open file in a coding; null when that is not smaller by a twentieth. Fails when
 /// the file cannot be read, or is not any more what its status says. Blocks.
-std::expected<std::shared_ptr<const std::string>, error> compress_file(const net::file& file,
+std::expected<std::shared_ptr<const std::string>, error> compress_file(const fs::plain_file& file,
                                                                        content_coding coding);
 
 }  // namespace coracle::http::detail

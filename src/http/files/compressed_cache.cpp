@@ -66,7 +66,7 @@ std::shared_ptr<compressed_cache::attempt> compressed_cache::join(const key& k,
     return attempts_[k] = std::make_shared<attempt>(k);
 }
 
-task<compressed_cache::content> compressed_cache::get(const key& k, const net::file& file) {
+task<compressed_cache::content> compressed_cache::get(const key& k, const fs::plain_file& file) {
     // Gives the attempt up when it was cancelled before its work began.
     struct ending {
         compressed_cache* cache;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/http/coding.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 #include <coracle/runtime/futex.hpp>
 #include <coracle/runtime/short_lock.hpp>
 #include <coracle/runtime/task.hpp>
@@ -21,7 +21,7 @@ class compressed_cache {
 public:
     /// The content of a file as it is now, in a coding.
     struct key {
-        net::file_status file;
+        file_status file;
         content_coding coding = content_coding::gzip;
         friend bool operator==(const key& a, const key& b) noexcept;
     };
@@ -43,7 +43,7 @@ public:
     /// What is there, or what comes of compressing `file`, open, of which `k` tells, on the threads
     /// for blocking work. Null also when the file changed meanwhile, when it cannot be read, and
     /// beyond `most_at_once`. Cancelling it lets another one try.
-    task<content> get(const key& k, const net::file& file);
+    task<content> get(const key& k, const fs::plain_file& file);
 
     std::size_t bytes();
 

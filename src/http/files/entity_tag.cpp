@@ -32,7 +32,7 @@ void append_hexadecimal(std::string& text, std::uint64_t value) {
 
 }  // namespace
 
-std::string entity_tag_of(const net::file_status& status) {
+std::string entity_tag_of(const file_status& status) {
     std::string tag = "\"";
     append_hexadecimal(tag, status.size);
     tag += '-';

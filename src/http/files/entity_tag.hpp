@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/http/fields.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@ namespace coracle::http::detail {
 
 /// The strong entity tag (RFC 9110 section 8.8.3) of a file, with its quotes: size, time of the
 /// last change and inode, in hexadecimal.
-std::string entity_tag_of(const net::file_status& status);
+std::string entity_tag_of(const file_status& status);
 
 /// How two tags compare (RFC 9110 section 8.8.3.2).
 enum class tag_comparison : bool { weak, strong };

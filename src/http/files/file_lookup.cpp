@@ -24,8 +24,8 @@ std::string_view extension_of(content_coding c) noexcept {
 /// The steps of one search; each opens what it tries.
 class search {
 public:
-    search(const net::directory& root, const file_options& options, const file_query& q,
-           net::lookup where) noexcept
+    search(const fs::directory& root, const file_options& options, const file_query& q,
+           fs::lookup where) noexcept
         : root_(&root), options_(&options), query_(&q), where_(where) {}
 
     std::expected<found_file, error> run() {
@@ -42,15 +42,15 @@ private:
         return query_->path.empty() || query_->path.ends_with('/');
     }
 
-    std::expected<net::file, error> open(std::string_view path) const {
-        return net::open_beneath(*root_, path, options_->how, where_);
+    std::expected<fs::plain_file, error> open(std::string_view path) const {
+        return fs::open_beneath(*root_, path, options_->how, where_);
     }
 
     std::expected<found_file, error> open_file(std::string name) const {
         auto file = open(name);
         if (!file) return std::unexpected(std::move(file).error());
         found_file found;
-        const bool regular = file->status().kind == net::file_kind::regular;
+        const bool regular = file->status().kind == file_kind::regular;
         found.what = regular ? found_file::kind::file : found_file::kind::slash_missing;
         found.file = *std::move(file);
         found.name = std::move(name);
@@ -91,14 +91,14 @@ private:
         for (const content_coding c : query_->codings.list()) {
             auto sibling = open(found.name + std::string(extension_of(c)));
             if (!sibling) {
-                if (where_ == net::lookup::cached && is_cold(sibling.error())) {
+                if (where_ == fs::lookup::cached && is_cold(sibling.error())) {
                     return std::unexpected(std::move(sibling).error());
                 }
                 continue;
             }
             // Compressors that give their output the time of the input cut it to the second.
             const bool fresh = seconds_of(*sibling) >= modified;
-            if (!fresh || sibling->status().kind != net::file_kind::regular) continue;
+            if (!fresh || sibling->status().kind != file_kind::regular) continue;
             found.file = *std::move(sibling);
             found.coding = c;
             break;
@@ -106,20 +106,20 @@ private:
         return found;
     }
 
-    static std::int64_t seconds_of(const net::file& f) noexcept {
+    static std::int64_t seconds_of(const fs::plain_file& f) noexcept {
         return f.status().modified_ns / 1'000'000'000;
     }
 
-    const net::directory* root_;
+    const fs::directory* root_;
     const file_options* options_;
     const file_query* query_;
-    net::lookup where_;
+    fs::lookup where_;
 };
 
 }  // namespace
 
-std::expected<found_file, error> find_file(const net::directory& root, const file_options& options,
-                                           const file_query& q, net::lookup where) {
+std::expected<found_file, error> find_file(const fs::directory& root, const file_options& options,
+                                           const file_query& q, fs::lookup where) {
     return search(root, options, q, where).run();
 }
 

@@ -24,7 +24,7 @@ struct found_file {
         listing,        ///< a directory to list
     };
     kind what = kind::file;
-    net::file file;
+    fs::plain_file file;
     /// Its path beneath the root: with the index, or the fallback.
     std::string name;
     /// The coding of the sibling that `file` is.
@@ -34,8 +34,8 @@ struct found_file {
 /// Finds what answers a query: the file or its precompressed sibling, the index, the fallback. With
 /// `lookup::cached` it fails with `resource_unavailable_try_again` where the disk is needed. May
 /// run on any thread.
-std::expected<found_file, error> find_file(const net::directory& root, const file_options& options,
-                                           const file_query& q, net::lookup where);
+std::expected<found_file, error> find_file(const fs::directory& root, const file_options& options,
+                                           const file_query& q, fs::lookup where);
 
 /// Whether an error means that there is nothing to find.
 bool leads_nowhere(const error& e) noexcept;

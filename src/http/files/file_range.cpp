@@ -1,5 +1,5 @@
 #include <coracle/http/body.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 namespace coracle::http {
 
@@ -14,7 +14,7 @@ file_range& file_range::operator=(file_range&& other) noexcept {
 }
 
 void file_range::close() noexcept {
-    net::close_descriptor(std::exchange(fd_, -1));
+    close_descriptor(std::exchange(fd_, -1));
 }
 
 }  // namespace coracle::http

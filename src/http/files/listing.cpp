@@ -37,11 +37,11 @@ listing_order parse_listing_order(std::string_view query) noexcept {
     return order;
 }
 
-void sort_listing(net::directory_entries& entries, listing_order order) {
-    const auto before = [order](const net::directory_entry& a, const net::directory_entry& b) {
-        if (a.kind != b.kind) return a.kind == net::file_kind::directory;
-        const net::directory_entry& x = order.descending ? b : a;
-        const net::directory_entry& y = order.descending ? a : b;
+void sort_listing(fs::directory_entries& entries, listing_order order) {
+    const auto before = [order](const fs::directory_entry& a, const fs::directory_entry& b) {
+        if (a.kind != b.kind) return a.kind == file_kind::directory;
+        const fs::directory_entry& x = order.descending ? b : a;
+        const fs::directory_entry& y = order.descending ? a : b;
         if (order.by == listing_key::size && x.size != y.size) return x.size < y.size;
         if (order.by == listing_key::time && x.modified_ns != y.modified_ns) {
             return x.modified_ns < y.modified_ns;
@@ -59,8 +59,8 @@ std::string listing_json(const listing& l) {
     out += l.entries.truncated ? "true" : "false";
     out += ",\"entries\":[";
     const char* separator = "\n";
-    for (const net::directory_entry& e : l.entries.list) {
-        const bool directory = e.kind == net::file_kind::directory;
+    for (const fs::directory_entry& e : l.entries.list) {
+        const bool directory = e.kind == file_kind::directory;
         out += separator;
         separator = ",\n";
         out += "{\"name\":";

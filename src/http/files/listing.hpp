@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -25,12 +25,12 @@ struct listing {
     /// the root.
     std::string path;
     std::size_t beneath = 0;
-    net::directory_entries entries;
+    fs::directory_entries entries;
     std::size_t limit = 0;
 };
 
 /// Sorts: directories first, then by the key, then by name.
-void sort_listing(net::directory_entries& entries, listing_order order);
+void sort_listing(fs::directory_entries& entries, listing_order order);
 
 /// A page that needs nothing from elsewhere and no script. Names are escaped.
 std::string listing_page(const listing& l, listing_order order);

@@ -70,8 +70,8 @@ bool contains(std::string_view text, std::string_view part) noexcept {
     return text.find(part) != std::string_view::npos;
 }
 
-std::string_view icon_of(const net::directory_entry& e) noexcept {
-    if (e.kind == net::file_kind::directory) return "dir";
+std::string_view icon_of(const fs::directory_entry& e) noexcept {
+    if (e.kind == file_kind::directory) return "dir";
     const std::string_view type = mime::media_type_of(e.name);
     if (type.starts_with("image/")) return "image";
     if (type.starts_with("audio/")) return "audio";
@@ -174,8 +174,8 @@ void append_crumbs(std::string& out, const listing& l) {
 void append_summary(std::string& out, const listing& l) {
     std::size_t directories = 0;
     std::uint64_t bytes = 0;
-    for (const net::directory_entry& e : l.entries.list) {
-        directories += e.kind == net::file_kind::directory;
+    for (const fs::directory_entry& e : l.entries.list) {
+        directories += e.kind == file_kind::directory;
         bytes += e.size;
     }
     const std::size_t files = l.entries.list.size() - directories;
@@ -202,8 +202,8 @@ void append_column(std::string& out, listing_order now, listing_key key, const c
     out += "</a></th>";
 }
 
-void append_row(std::string& out, const net::directory_entry& e) {
-    const bool directory = e.kind == net::file_kind::directory;
+void append_row(std::string& out, const fs::directory_entry& e) {
+    const bool directory = e.kind == file_kind::directory;
     out += directory ? "<tr class=\"dir\">" : "<tr>";
     out += "<td class=\"name\"><a href=\"./" + percent_encode(e.name) + (directory ? "/" : "");
     out += "\"><svg aria-hidden=\"true\"><use href=\"#";
@@ -249,7 +249,7 @@ std::string listing_page(const listing& l, listing_order order) {
             "<use href=\"#up\"/></svg>Up</a></td><td class=\"size\"></td>"
             "<td class=\"time\"></td></tr>\n";
     }
-    for (const net::directory_entry& e : l.entries.list) append_row(out, e);
+    for (const fs::directory_entry& e : l.entries.list) append_row(out, e);
     out += "</tbody>\n</table>\n</main>\n</body>\n</html>\n";
     return out;
 }

@@ -24,7 +24,7 @@ std::string tag_of(const representation& r) {
     return tag;
 }
 
-validators validators_of(const net::file_status& status, std::string_view tag) noexcept {
+validators validators_of(const file_status& status, std::string_view tag) noexcept {
     validators v{tag, floor_seconds(status.modified_ns), std::nullopt};
     if (loop* l = loop::current(); l != nullptr) {
         v.now = l->unix_time();
@@ -152,9 +152,9 @@ std::optional<response> respond(const request& req, representation& r, disk d) {
 
 namespace coracle::http {
 
-response file_response(const request& req, net::file file, std::string_view media_type,
+response file_response(const request& req, fs::plain_file file, std::string_view media_type,
                        std::string_view cache_control) {
-    if (!file.open() || file.status().kind != net::file_kind::regular) {
+    if (!file.open() || file.status().kind != file_kind::regular) {
         return {status::not_found, "404 Not Found\n"};
     }
     detail::representation r;

@@ -2,7 +2,7 @@
 
 #include <coracle/http/request.hpp>
 #include <coracle/http/response.hpp>
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@ inline constexpr std::uint64_t small_file = 16 * 1024;
 /// A representation of a file (RFC 9110 section 3.2), as it is sent. The views live for the call.
 struct representation {
     /// Where the content is, unless it is in `bytes`. Its status gives the time and the tag.
-    net::file file;
+    fs::plain_file file;
     /// The content in memory, or null. Never changed.
     std::shared_ptr<const std::string> bytes;
     std::string_view media_type;

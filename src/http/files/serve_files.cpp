@@ -56,10 +56,10 @@ public:
     bool worth_trying() const noexcept { return use_.load(std::memory_order_relaxed) != use::no; }
 
     /// `path` has just been opened: it is in memory if anything is.
-    void learn(const net::directory& root, std::string_view path,
-               net::beneath_method how) noexcept {
+    void learn(const fs::directory& root, std::string_view path,
+               fs::beneath_method how) noexcept {
         if (use_.load(std::memory_order_relaxed) != use::unknown) return;
-        const auto again = net::open_beneath(root, path, how, net::lookup::cached);
+        const auto again = fs::open_beneath(root, path, how, fs::lookup::cached);
         use_.store(again ? use::yes : use::no, std::memory_order_relaxed);
     }
 
@@ -70,7 +70,7 @@ private:
 
 class file_handler final : public handler::implementation {
 public:
-    file_handler(net::directory root, file_options options)
+    file_handler(fs::directory root, file_options options)
         : root_(std::move(root)), options_(std::move(options)), cache_(options_.compress_cache) {}
 
     bool call(request& req, response& answer, task<response>& pending) const override {
@@ -104,7 +104,7 @@ private:
         const bool on_loop = loop::current() != nullptr;
         const bool cached = on_loop && cached_.worth_trying();
         step s{detail::find_file(root_, options_, q,
-                                 cached ? net::lookup::cached : net::lookup::complete),
+                                 cached ? fs::lookup::cached : fs::lookup::complete),
                {}};
         if (cached && !s.found && is_cold(s.found.error())) {
             pending = look_up_and_answer(this, &req, q);
@@ -177,7 +177,7 @@ private:
     static task<response> look_up_and_answer(const file_handler* self, const request* req,
                                              detail::file_query q) {
         const auto search = [self, &q] {
-            return detail::find_file(self->root_, self->options_, q, net::lookup::complete);
+            return detail::find_file(self->root_, self->options_, q, fs::lookup::complete);
         };
         auto searched = co_await as_result(offload(search));
         if (!searched) co_return answer_to(searched.error());
@@ -227,11 +227,11 @@ private:
     // On a thread for blocking work.
     std::expected<std::string, error> make_listing(const request& req, bool json) const {
         const std::string_view path = path_beneath(req);
-        auto entries = net::read_directory(root_, path, options_.listing_entries, options_.hidden,
+        auto entries = fs::read_directory(root_, path, options_.listing_entries, options_.hidden,
                                            options_.how);
         if (!entries) return std::unexpected(std::move(entries).error());
         // Names that could not be asked for.
-        std::erase_if(entries->list, [this](const net::directory_entry& e) {
+        std::erase_if(entries->list, [this](const fs::directory_entry& e) {
             return !detail::is_safe_file_path(e.name, options_.hidden);
         });
         const detail::listing_order order = detail::parse_listing_order(req.query_text());
@@ -251,7 +251,7 @@ private:
         return path;
     }
 
-    net::directory root_;
+    fs::directory root_;
     file_options options_;
     mutable detail::compressed_cache cache_;
     mutable cached_lookups cached_;
@@ -260,7 +260,7 @@ private:
 }  // namespace
 
 handler serve_files(const std::string& root, file_options options) {
-    auto opened = net::directory::open(root);
+    auto opened = fs::directory::open(root);
     if (!opened) throw_exception(std::move(opened).error());
     return handler(std::make_shared<file_handler>(*std::move(opened), std::move(options)));
 }

@@ -96,7 +96,7 @@ bool poll_backend::submit(io_operation& op) noexcept {
     if (op.code == opcode::readable || op.code == opcode::writable) {
         return submit_foreign(static_cast<foreign_operation&>(op));
     }
-    if (op.code == opcode::resolve) {
+    if (op.code == opcode::resolve || op.code == opcode::file) {
         op.result = -ENOSYS;
         return true;
     }

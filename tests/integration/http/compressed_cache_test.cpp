@@ -21,14 +21,14 @@ namespace {
 
 class compressed_cache_test : public ::testing::Test {
 protected:
-    net::file open(const char* name) const { return *net::open_beneath(root_, name); }
+    fs::plain_file open(const char* name) const { return *fs::open_beneath(root_, name); }
 
-    static compressed_cache::key key_of(const net::file& f) {
+    static compressed_cache::key key_of(const fs::plain_file& f) {
         return {f.status(), content_coding::gzip};
     }
 
     // From the cache, on a loop of its own.
-    static compressed_cache::content get(compressed_cache& cache, const net::file& file) {
+    static compressed_cache::content get(compressed_cache& cache, const fs::plain_file& file) {
         compressed_cache::content made;
         const auto main = [&]() -> task<> { made = co_await cache.get(key_of(file), file); };
         block_on(main);
@@ -36,7 +36,7 @@ protected:
     }
 
     const temporary_directory all_;
-    const net::directory root_ = *net::directory::open(all_.path().string());
+    const fs::directory root_ = *fs::directory::open(all_.path().string());
 };
 
 /// Blocks the one thread of a pool until it is let go.
@@ -54,7 +54,7 @@ struct roadblock {
 TEST_F(compressed_cache_test, compresses_once_while_many_wait) {
     all_.write("a.txt", std::string(100'000, 'a'));
     compressed_cache cache(1'000'000);
-    const net::file file = open("a.txt");
+    const fs::plain_file file = open("a.txt");
     const auto key = key_of(file);
     std::vector<compressed_cache::content> made;
     const auto main = [&]() -> task<> {
@@ -77,7 +77,7 @@ TEST_F(compressed_cache_test, compresses_once_while_many_wait) {
 TEST_F(compressed_cache_test, compresses_no_more_files_at_a_time_than_the_limit) {
     constexpr std::size_t most = compressed_cache::most_at_once;
     compressed_cache cache(1'000'000);
-    std::vector<net::file> files;
+    std::vector<fs::plain_file> files;
     for (std::size_t i = 0; i != most + 1; ++i) {
         const std::string name = std::to_string(i);
         all_.write(name, std::string(5000, 'a'));
@@ -109,7 +109,7 @@ TEST_F(compressed_cache_test, compresses_no_more_files_at_a_time_than_the_limit)
 
 TEST_F(compressed_cache_test, keeps_what_fits_and_nothing_that_is_a_byte_too_large) {
     all_.write("a.txt", std::string(5000, 'a'));
-    const net::file file = open("a.txt");
+    const fs::plain_file file = open("a.txt");
     compressed_cache large(1'000'000);
     ASSERT_NE(get(large, file), nullptr);
     const std::size_t cost = large.bytes();
@@ -123,9 +123,9 @@ TEST_F(compressed_cache_test, keeps_what_fits_and_nothing_that_is_a_byte_too_lar
 
 TEST_F(compressed_cache_test, lets_the_least_recently_used_go_first) {
     for (const char* name : {"a", "b", "c"}) all_.write(name, std::string(5000, 'a'));
-    const net::file a = open("a");
-    const net::file b = open("b");
-    const net::file c = open("c");
+    const fs::plain_file a = open("a");
+    const fs::plain_file b = open("b");
+    const fs::plain_file c = open("c");
     compressed_cache measure(1'000'000);
     static_cast<void>(get(measure, a));
     compressed_cache cache(measure.bytes() * 2);
@@ -149,7 +149,7 @@ TEST_F(compressed_cache_test, remembers_what_does_not_become_smaller) {
     }
     all_.write("noise", noise);
     compressed_cache cache(1'000'000);
-    const net::file file = open("noise");
+    const fs::plain_file file = open("noise");
     EXPECT_EQ(get(cache, file), nullptr);
     ASSERT_TRUE(cache.find(key_of(file)));
     EXPECT_EQ(*cache.find(key_of(file)), nullptr);
@@ -158,7 +158,7 @@ TEST_F(compressed_cache_test, remembers_what_does_not_become_smaller) {
 TEST_F(compressed_cache_test, keeps_nothing_of_a_file_that_changes_meanwhile) {
     for (const std::size_t size : {std::size_t{4000}, std::size_t{6000}}) {
         all_.write("a.txt", std::string(5000, 'a'));
-        const net::file file = open("a.txt");
+        const fs::plain_file file = open("a.txt");
         all_.write("a.txt", std::string(size, 'b'));
         compressed_cache cache(1'000'000);
         EXPECT_EQ(get(cache, file), nullptr) << size;

@@ -125,7 +125,7 @@ TEST(access_log, of_the_worst_request_fits_into_its_buffer) {
     const std::string line = line_of(
         access_log_format::json,
         {.target = worst, .host = worst, .fields = {{"Referer", worst}, {"User-Agent", worst}}});
-    EXPECT_LT(line.size(), net::line_file_options().buffer);
+    EXPECT_LT(line.size(), fs::line_file_options().buffer);
 }
 
 TEST(access_log, goes_to_its_file) {

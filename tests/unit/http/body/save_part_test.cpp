@@ -1,4 +1,4 @@
-#include "net/file_writer.hpp"
+#include "fs/file_writer.hpp"
 #include "support/received.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/virtual_time.hpp"
@@ -17,8 +17,8 @@ using namespace coracle;
 using namespace coracle::testing;
 using http::file_naming;
 using http::multipart_reader;
-using net::file_writer;
-using net::if_exists;
+using fs::file_writer;
+using fs::if_exists;
 
 namespace {
 

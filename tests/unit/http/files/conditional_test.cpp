@@ -111,7 +111,7 @@ TEST(conditional, if_range_needs_a_strong_validator) {
 }
 
 TEST(entity_tag, differs_when_size_time_or_inode_does) {
-    coracle::net::file_status s;
+    coracle::file_status s;
     s.size = 0x10;
     s.modified_ns = 0x1234;
     s.inode = 0xab;

@@ -7,8 +7,8 @@ using namespace coracle::http::detail;
 
 namespace {
 
-constexpr auto a_file = net::file_kind::regular;
-constexpr auto a_directory = net::file_kind::directory;
+constexpr auto a_file = file_kind::regular;
+constexpr auto a_directory = file_kind::directory;
 
 listing sample() {
     listing l;

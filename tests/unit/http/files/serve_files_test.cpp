@@ -45,7 +45,7 @@ private:
     }
 };
 
-class serve_files_test : public ::testing::TestWithParam<net::beneath_method> {
+class serve_files_test : public ::testing::TestWithParam<fs::beneath_method> {
 protected:
     serve_files_test() {
         all_.write("secret", "outside");
@@ -104,15 +104,15 @@ protected:
     http::file_options options_;
 };
 
-std::string name_of(const ::testing::TestParamInfo<net::beneath_method>& info) {
-    return info.param == net::beneath_method::walk ? "walk" : "automatic";
+std::string name_of(const ::testing::TestParamInfo<fs::beneath_method>& info) {
+    return info.param == fs::beneath_method::walk ? "walk" : "automatic";
 }
 
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(both_ways, serve_files_test,
-                         ::testing::Values(net::beneath_method::automatic,
-                                           net::beneath_method::walk),
+                         ::testing::Values(fs::beneath_method::automatic,
+                                           fs::beneath_method::walk),
                          name_of);
 
 TEST_P(serve_files_test, answers_with_a_file_and_its_fields) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace coracle::net {
+namespace coracle::fs {
 
 /// What becomes of a file that is there already.
 enum class if_exists : std::uint8_t { replace, fail };
@@ -57,4 +57,4 @@ private:
     std::string temporary_name_;  // empty without one
 };
 
-}  // namespace coracle::net
+}  // namespace coracle::fs

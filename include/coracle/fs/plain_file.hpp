@@ -1,6 +1,8 @@
 #pragma once
 
 #include <coracle/base/error.hpp>
+#include <coracle/runtime/file_operation.hpp>
+#include <coracle/runtime/owned_fd.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -8,57 +10,34 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-namespace coracle::net {
-
-/// Closes a descriptor number; nothing for a negative one. For those that may not call the system.
-void close_descriptor(int fd) noexcept;
+namespace coracle::fs {
 
 /// Reads from `offset` until `into` is full or the file ends: the number of bytes. Blocks for as
 /// long as the disk takes. For those that may not call the system.
 std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::span<char> into);
 
-enum class file_kind : std::uint8_t { regular, directory };
-
-/// What the system says of an open file.
-struct file_status {
-    file_kind kind = file_kind::regular;
-    std::uint64_t size = 0;        ///< bytes
-    std::int64_t modified_ns = 0;  ///< last change of the content, nanoseconds since 1970, UTC
-    std::uint64_t inode = 0;
-    std::uint64_t device = 0;
-};
-
-/// A regular file or a directory, open for reading, with what `status` said when it was opened.
+/// A regular file or a directory, open for reading, with what `status` said when it was opened:
+/// kind, size, time of the last change, inode and device. For work on the threads of a pool.
 /// Closed when destroyed. Move-only; not thread-safe.
-class file {
+class plain_file {
 public:
-    file() noexcept = default;
+    plain_file() noexcept = default;
     /// Takes over the descriptor number `fd`.
-    file(int fd, const file_status& status) noexcept : fd_(fd), status_(status) {}
-    file(file&& other) noexcept : fd_(std::exchange(other.fd_, -1)), status_(other.status_) {}
-    file& operator=(file&& other) noexcept {
-        if (this != &other) {
-            close_descriptor(std::exchange(fd_, std::exchange(other.fd_, -1)));
-            status_ = other.status_;
-        }
-        return *this;
-    }
-    ~file() { close_descriptor(fd_); }
+    plain_file(int fd, const file_status& status) noexcept : fd_(fd), status_(status) {}
 
-    bool open() const noexcept { return fd_ >= 0; }
-    int fd() const noexcept { return fd_; }
+    bool open() const noexcept { return static_cast<bool>(fd_); }
+    int fd() const noexcept { return fd_.get(); }
     const file_status& status() const noexcept { return status_; }
 
     /// Gives up the descriptor number: the caller closes it.
-    int release() noexcept { return std::exchange(fd_, -1); }
+    [[nodiscard]] int release() noexcept { return fd_.release(); }
 
     /// Reads from `offset` until `into` is full or the file ends: the number of bytes. Blocks for
     /// as long as the disk takes.
     std::expected<std::size_t, error> read_at(std::uint64_t offset, std::span<char> into) const {
-        return net::read_at(fd_, offset, into);
+        return fs::read_at(fd_.get(), offset, into);
     }
 
     /// The same, but never waits for the disk: fails with
@@ -70,14 +49,14 @@ public:
     std::expected<file_status, error> current_status() const;
 
 private:
-    int fd_ = -1;
+    owned_fd fd_;
     file_status status_;
 };
 
 /// Opens a regular file or a directory for reading. Never blocks on a FIFO, and fails with
 /// `no_such_device_or_address` for what is neither. Blocks for as long as the file system takes.
 /// Fails as open(2) does, with the path as subject.
-std::expected<file, error> open_file(const std::string& path);
+std::expected<plain_file, error> open_file(const std::string& path);
 
 /// A directory as the root beneath which files are opened. It stays the same directory when its
 /// path is renamed or replaced. Move-only; may be used from several threads.
@@ -86,20 +65,11 @@ public:
     /// Fails as open(2) does, with the path as subject.
     static std::expected<directory, error> open(const std::string& path);
 
-    directory(directory&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    directory& operator=(directory&& other) noexcept {
-        if (this != &other) {
-            close_descriptor(std::exchange(fd_, std::exchange(other.fd_, -1)));
-        }
-        return *this;
-    }
-    ~directory() { close_descriptor(fd_); }
-
-    int fd() const noexcept { return fd_; }
+    int fd() const noexcept { return fd_.get(); }
 
 private:
     explicit directory(int fd) noexcept : fd_(fd) {}
-    int fd_;
+    owned_fd fd_;
 };
 
 /// How `open_beneath` keeps beneath its root.
@@ -126,9 +96,9 @@ enum class lookup : std::uint8_t {
 /// `too_many_symbolic_link_levels` or `not_a_directory` at a link that it does not follow, and as
 /// open(2) does. With `lookup::cached` also with `resource_unavailable_try_again`: the kernel would
 /// have to ask the disk, or is too old to be asked (before 5.12), or `how` is `walk`.
-std::expected<file, error> open_beneath(const directory& root, std::string_view path,
-                                        beneath_method how = beneath_method::automatic,
-                                        lookup where = lookup::complete);
+std::expected<plain_file, error> open_beneath(const directory& root, std::string_view path,
+                                              beneath_method how = beneath_method::automatic,
+                                              lookup where = lookup::complete);
 
 struct directory_entry {
     std::string name;
@@ -150,4 +120,4 @@ std::expected<directory_entries, error> read_directory(
     const directory& root, std::string_view path, std::size_t limit, bool hidden,
     beneath_method how = beneath_method::automatic);
 
-}  // namespace coracle::net
+}  // namespace coracle::fs

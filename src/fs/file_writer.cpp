@@ -1,6 +1,6 @@
-#include "net/file_writer.hpp"
+#include "fs/file_writer.hpp"
 
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 
-namespace coracle::net {
+namespace coracle::fs {
 namespace {
 
 constexpr int writing = O_WRONLY | O_CLOEXEC;
@@ -104,4 +104,4 @@ void file_writer::discard() noexcept {
     close_descriptor(std::exchange(directory_fd_, -1));
 }
 
-}  // namespace coracle::net
+}  // namespace coracle::fs

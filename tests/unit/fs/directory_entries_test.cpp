@@ -1,6 +1,6 @@
 #include "support/temporary_directory.hpp"
 
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -29,12 +29,12 @@ protected:
     }
     fs::path path() const { return all_.path() / "root/d"; }
 
-    std::string names(bool hidden, net::beneath_method how = net::beneath_method::automatic) const {
-        const auto entries = net::read_directory(root_, "d", 100, hidden, how);
+    std::string names(bool hidden, fs::beneath_method how = fs::beneath_method::automatic) const {
+        const auto entries = fs::read_directory(root_, "d", 100, hidden, how);
         if (!entries) return entries.error().message();
         std::vector<std::string> all;
         for (const auto& e : entries->list) {
-            all.push_back(e.name + (e.kind == net::file_kind::directory ? "/" : "") + ' ' +
+            all.push_back(e.name + (e.kind == file_kind::directory ? "/" : "") + ' ' +
                           std::to_string(e.size) + ' ');
         }
         std::sort(all.begin(), all.end());
@@ -45,7 +45,7 @@ protected:
 
     const temporary_directory all_;
     const fs::path first_ = all_.write("root/d/a.txt", "0123456789");
-    const net::directory root_ = *net::directory::open((all_.path() / "root").string());
+    const fs::directory root_ = *fs::directory::open((all_.path() / "root").string());
 };
 
 using file_beneath_test = directory_entries_test;
@@ -55,12 +55,12 @@ using file_beneath_test = directory_entries_test;
 TEST_F(directory_entries_test, are_the_files_and_directories_that_can_be_reached) {
     EXPECT_EQ(names(false), "a.txt 10 inside 10 linked/ 0 sub/ 0 ");
     EXPECT_EQ(names(true), ".hidden 1 a.txt 10 inside 10 linked/ 0 sub/ 0 ");
-    EXPECT_EQ(names(false, net::beneath_method::walk), "a.txt 10 sub/ 0 ");
+    EXPECT_EQ(names(false, fs::beneath_method::walk), "a.txt 10 sub/ 0 ");
 }
 
 TEST_F(directory_entries_test, are_no_more_than_the_limit) {
     for (const std::size_t limit : {std::size_t{3}, std::size_t{4}, std::size_t{5}}) {
-        const auto entries = net::read_directory(root_, "d/", limit, false);
+        const auto entries = fs::read_directory(root_, "d/", limit, false);
         ASSERT_TRUE(entries);
         EXPECT_EQ(entries->list.size(), std::min<std::size_t>(limit, 4));
         EXPECT_EQ(entries->truncated, limit < 4);
@@ -69,18 +69,18 @@ TEST_F(directory_entries_test, are_no_more_than_the_limit) {
 
 TEST_F(directory_entries_test, are_of_directories_beneath_alone) {
     const auto fails = [this](const char* path, std::errc with) {
-        const auto entries = net::read_directory(root_, path, 1, false);
+        const auto entries = fs::read_directory(root_, path, 1, false);
         return !entries && entries.error().code() == with;
     };
     EXPECT_TRUE(fails("d/a.txt", std::errc::not_a_directory));
     EXPECT_TRUE(fails("nothing", std::errc::no_such_file_or_directory));
     EXPECT_TRUE(fails("..", std::errc::cross_device_link));
     EXPECT_TRUE(fails("d/up/..", std::errc::cross_device_link));
-    EXPECT_TRUE(net::read_directory(root_, "", 1, false));
+    EXPECT_TRUE(fs::read_directory(root_, "", 1, false));
 }
 
 TEST_F(file_beneath_test, says_when_it_has_changed) {
-    const auto file = net::open_beneath(root_, "d/a.txt");
+    const auto file = fs::open_beneath(root_, "d/a.txt");
     ASSERT_TRUE(file);
     EXPECT_EQ(file->current_status()->size, 10u);
     all_.write("root/d/a.txt", "short");
@@ -89,20 +89,20 @@ TEST_F(file_beneath_test, says_when_it_has_changed) {
 }
 
 TEST_F(file_beneath_test, is_looked_up_in_memory_alone_when_told_to) {
-    const auto open = [this](const char* path, net::beneath_method how) {
-        return net::open_beneath(root_, path, how, net::lookup::cached);
+    const auto open = [this](const char* path, fs::beneath_method how) {
+        return fs::open_beneath(root_, path, how, fs::lookup::cached);
     };
     // Just written, so that the kernel remembers it; unless it cannot be asked.
-    const auto file = open("d/a.txt", net::beneath_method::automatic);
+    const auto file = open("d/a.txt", fs::beneath_method::automatic);
     const auto again = std::errc::resource_unavailable_try_again;
     EXPECT_TRUE(file || file.error().code() == again);
-    EXPECT_EQ(open("d/a.txt", net::beneath_method::walk).error().code(), again);
-    EXPECT_EQ(open("../secret", net::beneath_method::automatic).error().code(),
+    EXPECT_EQ(open("d/a.txt", fs::beneath_method::walk).error().code(), again);
+    EXPECT_EQ(open("../secret", fs::beneath_method::automatic).error().code(),
               std::errc::cross_device_link);
 }
 
 TEST_F(file_beneath_test, is_read_without_waiting_where_it_is_in_memory) {
-    const auto file = net::open_beneath(root_, "d/a.txt");
+    const auto file = fs::open_beneath(root_, "d/a.txt");
     char bytes[4];
     const auto n = file->try_read_at(2, bytes);
     ASSERT_TRUE(n);

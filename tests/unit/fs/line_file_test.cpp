@@ -1,7 +1,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/base/error.hpp>
-#include <coracle/net/line_file.hpp>
+#include <coracle/fs/line_file.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-using coracle::net::line_file;
-using coracle::net::line_file_options;
+using coracle::fs::line_file;
+using coracle::fs::line_file_options;
 using coracle::testing::temporary_directory;
 
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::net::detail {
+namespace coracle::fs::detail {
 
 /// Lines on their way from one thread to the one that writes them.
 class line_ring {
@@ -72,4 +72,4 @@ private:
     alignas(64) std::atomic<std::size_t> begin_{0};
 };
 
-}  // namespace coracle::net::detail
+}  // namespace coracle::fs::detail

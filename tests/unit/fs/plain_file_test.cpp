@@ -1,6 +1,6 @@
 #include "support/temporary_directory.hpp"
 
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace fs = std::filesystem;
 using namespace coracle;
 using coracle::testing::temporary_directory;
-using net::beneath_method;
+using fs::beneath_method;
 
 namespace {
 
@@ -33,15 +33,15 @@ protected:
         fs::create_directory_symlink("dir", root_path() / "inner_dir");
         fs::create_symlink("/proc/self/root", root_path() / "magic");
         EXPECT_EQ(::mkfifo((root_path() / "fifo").c_str(), 0600), 0);
-        auto opened = net::directory::open(root_path());
+        auto opened = fs::directory::open(root_path());
         if (!opened) throw exception(opened.error());
         root_.emplace(std::move(*opened));
     }
 
     fs::path root_path() const { return all_.path() / "root"; }
 
-    std::expected<net::file, error> open(std::string_view path) const {
-        return net::open_beneath(*root_, path, GetParam());
+    std::expected<fs::plain_file, error> open(std::string_view path) const {
+        return fs::open_beneath(*root_, path, GetParam());
     }
 
     std::string failure(std::string_view path) const {
@@ -60,7 +60,7 @@ protected:
     }
 
     temporary_directory all_;
-    std::optional<net::directory> root_;
+    std::optional<fs::directory> root_;
 };
 
 std::string name_of(const ::testing::TestParamInfo<beneath_method>& info) {
@@ -82,7 +82,7 @@ TEST_P(open_beneath_test, opens_files_and_directories) {
     for (const char* path : {"", ".", "dir", "dir/"}) {
         auto d = open(path);
         ASSERT_TRUE(d) << path << ": " << d.error().message();
-        EXPECT_EQ(d->status().kind, net::file_kind::directory) << path;
+        EXPECT_EQ(d->status().kind, file_kind::directory) << path;
     }
 }
 
@@ -94,7 +94,7 @@ TEST_P(open_beneath_test, tells_size_time_and_identity) {
     ASSERT_EQ(::stat(path.c_str(), &expected), 0);
     auto f = open("a.txt");
     ASSERT_TRUE(f);
-    EXPECT_EQ(f->status().kind, net::file_kind::regular);
+    EXPECT_EQ(f->status().kind, file_kind::regular);
     EXPECT_EQ(f->status().size, 6u);
     EXPECT_EQ(f->status().modified_ns, 1'600'000'000'123'456'789);
     EXPECT_EQ(f->status().inode, expected.st_ino);
@@ -135,9 +135,9 @@ TEST_P(open_beneath_test, refuses_what_is_no_file_without_blocking) {
     EXPECT_EQ(failure("socket"), special);
     ::close(fd);
 
-    auto dev = net::directory::open("/dev");
+    auto dev = fs::directory::open("/dev");
     ASSERT_TRUE(dev);
-    auto null = net::open_beneath(*dev, "null", GetParam());
+    auto null = fs::open_beneath(*dev, "null", GetParam());
     ASSERT_FALSE(null);
     EXPECT_EQ(null.error(), std::errc::no_such_device_or_address);
 }
@@ -179,9 +179,9 @@ TEST_P(open_beneath_test, leaks_no_descriptor) {
 TEST(file, reads_at_an_offset_up_to_its_end) {
     const temporary_directory all;
     all.write("f", "0123456789");
-    auto root = net::directory::open(all.path());
+    auto root = fs::directory::open(all.path());
     ASSERT_TRUE(root);
-    auto f = net::open_beneath(*root, "f");
+    auto f = fs::open_beneath(*root, "f");
     ASSERT_TRUE(f);
     char bytes[6];
     EXPECT_EQ(f->read_at(2, bytes), 6u);
@@ -192,28 +192,28 @@ TEST(file, reads_at_an_offset_up_to_its_end) {
 }
 
 TEST(file, gives_up_its_number_once) {
-    auto root = net::directory::open("/");
+    auto root = fs::directory::open("/");
     ASSERT_TRUE(root);
-    auto f = net::open_beneath(*root, "");
+    auto f = fs::open_beneath(*root, "");
     ASSERT_TRUE(f);
-    net::file moved = std::move(*f);
+    fs::plain_file moved = std::move(*f);
     EXPECT_FALSE(f->open());
     EXPECT_TRUE(moved.open());
     const int fd = moved.release();
     EXPECT_FALSE(moved.open());
     EXPECT_GE(::fcntl(fd, F_GETFD), 0);
-    net::close_descriptor(fd);
+    close_descriptor(fd);
     EXPECT_EQ(::fcntl(fd, F_GETFD), -1);
 }
 
 TEST(directory, that_is_none_cannot_be_opened) {
     const temporary_directory all;
     const auto path = all.write("f", "").string();
-    auto file = net::directory::open(path);
+    auto file = fs::directory::open(path);
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error(), std::errc::not_a_directory);
     EXPECT_EQ(file.error().subject(), path);
-    auto missing = net::directory::open(path + "x");
+    auto missing = fs::directory::open(path + "x");
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error(), std::errc::no_such_file_or_directory);
 }

@@ -7,7 +7,7 @@
 #include <expected>
 #include <string>
 
-namespace coracle::net {
+namespace coracle::fs {
 
 /// A small file that was read whole. What it holds may be a secret.
 struct file_text {
@@ -21,4 +21,4 @@ struct file_text {
 /// each with the path as subject. Blocks for as long as the disk takes, but never on a FIFO.
 std::expected<file_text, error> read_file(const std::string& path, std::size_t limit);
 
-}  // namespace coracle::net
+}  // namespace coracle::fs

@@ -1,4 +1,4 @@
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,26 +11,11 @@
 #include <cerrno>
 #include <memory>
 
-namespace coracle::net {
+namespace coracle::fs {
 namespace {
 
 // O_NONBLOCK: opening a FIFO returns at once. O_NOCTTY: a terminal does not become ours.
 constexpr int reading = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-
-// Owns a number while it is not yet a `file`.
-class held_fd {
-public:
-    explicit held_fd(int fd) noexcept : fd_(fd) {}
-    held_fd(const held_fd&) = delete;
-    held_fd& operator=(const held_fd&) = delete;
-    ~held_fd() { close_descriptor(fd_); }
-    void reset(int fd) noexcept { close_descriptor(std::exchange(fd_, fd)); }
-    int get() const noexcept { return fd_; }
-    int release() noexcept { return std::exchange(fd_, -1); }
-
-private:
-    int fd_;
-};
 
 std::unexpected<error> failed(int number, std::string_view path) {
     error e(std::error_code(number, std::generic_category()), "open");
@@ -67,7 +52,7 @@ int open_by_kernel(int root, const char* path, lookup where) noexcept {
 // One step at a time, each from the descriptor of the last: no name is looked up twice, so nobody
 // can swap a directory for a link in between.
 int open_by_walk(int root, std::string_view path) {
-    held_fd at(-1);
+    owned_fd at(-1);
     int from = root;
     std::string name;
     while (!path.empty()) {
@@ -160,15 +145,11 @@ bool status_of_entry(const directory& root, const std::string& path, DIR* d, con
 
 }  // namespace
 
-void close_descriptor(int fd) noexcept {
-    if (fd >= 0) ::close(fd);
-}
-
-std::expected<file, error> open_file(const std::string& path) {
-    held_fd fd(open_at(AT_FDCWD, path.c_str(), reading));
+std::expected<plain_file, error> open_file(const std::string& path) {
+    owned_fd fd(open_at(AT_FDCWD, path.c_str(), reading));
     file_status status;
     if (fd.get() < 0 || !read_status(fd.get(), status)) return failed(errno, path);
-    return file(fd.release(), status);
+    return plain_file(fd.release(), status);
 }
 
 std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::span<char> into) {
@@ -186,12 +167,12 @@ std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::spa
     return done;
 }
 
-std::expected<std::size_t, error> file::try_read_at(std::uint64_t offset,
-                                                    std::span<char> into) const {
+std::expected<std::size_t, error> plain_file::try_read_at(std::uint64_t offset,
+                                                          std::span<char> into) const {
     iovec piece{into.data(), into.size()};
     ssize_t n = -1;
     do {
-        n = ::preadv2(fd_, &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+        n = ::preadv2(fd_.get(), &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
     } while (n < 0 && errno == EINTR);
     if (n == static_cast<ssize_t>(into.size())) return into.size();
     if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
@@ -201,9 +182,9 @@ std::expected<std::size_t, error> file::try_read_at(std::uint64_t offset,
     return std::unexpected(error(std::error_code(number, std::generic_category()), "read"));
 }
 
-std::expected<file_status, error> file::current_status() const {
+std::expected<file_status, error> plain_file::current_status() const {
     file_status now;
-    if (read_status(fd_, now)) return now;
+    if (read_status(fd_.get(), now)) return now;
     return std::unexpected(error(std::error_code(errno, std::generic_category()), "status"));
 }
 
@@ -213,16 +194,16 @@ std::expected<directory, error> directory::open(const std::string& path) {
     return directory(fd);
 }
 
-std::expected<file, error> open_beneath(const directory& root, std::string_view path,
-                                        beneath_method how, lookup where) {
+std::expected<plain_file, error> open_beneath(const directory& root, std::string_view path,
+                                              beneath_method how, lookup where) {
     if (path.find('\0') != std::string_view::npos) return failed(ENOENT, path);
     if (leads_out(path)) return failed(EXDEV, path);
-    held_fd fd(where == lookup::cached ? open_cached(root.fd(), path, how)
-                                       : open_fd(root.fd(), path, how));
+    owned_fd fd(where == lookup::cached ? open_cached(root.fd(), path, how)
+                                        : open_fd(root.fd(), path, how));
     if (fd.get() < 0) return failed(errno, path);
     file_status status;
     if (!read_status(fd.get(), status)) return failed(errno, path);
-    return file(fd.release(), status);
+    return plain_file(fd.release(), status);
 }
 
 std::expected<directory_entries, error> read_directory(const directory& root, std::string_view path,
@@ -232,7 +213,7 @@ std::expected<directory_entries, error> read_directory(const directory& root, st
     if (!opened) return std::unexpected(std::move(opened).error());
     const std::unique_ptr<DIR, directory_closer> d(::fdopendir(opened->fd()));
     if (!d) return failed(errno, path);
-    opened->release();
+    static_cast<void>(opened->release());
     std::string prefix(path);
     if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
 
@@ -252,4 +233,4 @@ std::expected<directory_entries, error> read_directory(const directory& root, st
     return all;
 }
 
-}  // namespace coracle::net
+}  // namespace coracle::fs

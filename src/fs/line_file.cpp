@@ -1,8 +1,8 @@
-#include "net/line_ring.hpp"
+#include "fs/line_ring.hpp"
 
 #include <coracle/base/error.hpp>
-#include <coracle/net/file.hpp>
-#include <coracle/net/line_file.hpp>
+#include <coracle/fs/line_file.hpp>
+#include <coracle/fs/plain_file.hpp>
 #include <coracle/runtime/futex.hpp>
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <csignal>
 #include <thread>
 
-namespace coracle::net {
+namespace coracle::fs {
 namespace {
 
 /// What the thread of the file is at: the word that producers look at.
@@ -297,4 +297,4 @@ line_file_counters line_file::counters() const noexcept {
     return c;
 }
 
-}  // namespace coracle::net
+}  // namespace coracle::fs

@@ -1,6 +1,6 @@
-#include "net/file_text.hpp"
+#include "fs/file_text.hpp"
 
-#include <coracle/net/file.hpp>
+#include <coracle/fs/plain_file.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace coracle::net {
+namespace coracle::fs {
 namespace {
 
 std::unexpected<error> failed(error e, const std::string& path) {
@@ -23,7 +23,7 @@ error last_error() {
 }  // namespace
 
 std::expected<file_text, error> read_file(const std::string& path, std::size_t limit) {
-    const file f(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), {});
+    const plain_file f(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), {});
     struct stat status{};
     if (!f.open() || ::fstat(f.fd(), &status) != 0) return failed(last_error(), path);
     if (!S_ISREG(status.st_mode)) return failed({std::errc::invalid_argument, "read_file"}, path);
@@ -45,4 +45,4 @@ std::expected<file_text, error> read_file(const std::string& path, std::size_t l
     return out;
 }
 
-}  // namespace coracle::net
+}  // namespace coracle::fs

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::net {
+namespace coracle::fs {
 
 struct line_file_options {
     /// Bytes of lines that each thread may have waiting for the disk, rounded up to a power of two.
@@ -63,4 +63,4 @@ private:
     std::unique_ptr<state> state_;
 };
 
-}  // namespace coracle::net
+}  // namespace coracle::fs
