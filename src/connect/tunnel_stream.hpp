@@ -20,6 +20,7 @@ public:
     std::int64_t try_send(std::string_view bytes) noexcept override {
         return beneath_->try_send(bytes);
     }
+    bool has_input() noexcept override { return !received_.empty() || beneath_->has_input(); }
     bool watch_hangup(hangup_watch* w) noexcept override { return beneath_->watch_hangup(w); }
     const net::address& peer() const noexcept override { return beneath_->peer(); }
     loop& owner() const noexcept override { return beneath_->owner(); }

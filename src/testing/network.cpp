@@ -245,6 +245,13 @@ bool world::hung_up(int fd) {
     return e.in.ended || e.broken;
 }
 
+bool world::has_input(int fd) {
+    const node* n = find(fd);
+    if (n == nullptr || !n->connection) return false;
+    const end& e = n->connection->at(n->which);
+    return e.in.ended || e.broken || !e.in.readable().empty();
+}
+
 void world::send_reset(link& l, side towards) {
     end& e = l.at(towards);
     if (std::exchange(e.doomed, true)) return;

@@ -125,6 +125,10 @@ bool simulated_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     return true;
 }
 
+bool simulated_backend::has_input(descriptor& d) noexcept {
+    return world_->has_input(d.fd);
+}
+
 std::int64_t simulated_backend::try_send(descriptor& d, slice bytes) noexcept {
     if (d.output != nullptr) view_->broken_contract("begins while another sends");
     if (world_->falters(8) || world_->interrupted()) return -EAGAIN;

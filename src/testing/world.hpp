@@ -54,6 +54,7 @@ public:
     std::int64_t send_some(int fd, std::string_view bytes);
     void shut_output(int fd);
     bool hung_up(int fd);
+    bool has_input(int fd);
 
     // Names.
     void add_name(std::string_view host, std::vector<net::address> addresses, duration ttl);

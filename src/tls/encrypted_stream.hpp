@@ -34,6 +34,10 @@ public:
     void shutdown_output() noexcept override;
     void close(bool reset = false) noexcept override;
     std::int64_t try_send(std::string_view bytes) noexcept override;
+    /// Records that carry no data count too: whether they do is known when they have been read.
+    bool has_input() noexcept override {
+        return !in_.empty() || SSL_pending(ssl_.get()) != 0 || beneath_->has_input();
+    }
     bool watch_hangup(hangup_watch* w) noexcept override { return beneath_->watch_hangup(w); }
     const net::address& peer() const noexcept override { return beneath_->peer(); }
     loop& owner() const noexcept override { return beneath_->owner(); }

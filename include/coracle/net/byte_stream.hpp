@@ -146,6 +146,9 @@ public:
     /// Sends what can be sent without waiting, and gives its size or a negated errno; -EAGAIN where
     /// a stream has no such thing. Not while a send is pending.
     virtual std::int64_t try_send(std::string_view bytes) noexcept = 0;
+    /// Whether something waits to be received, an end among it, as far as can be told without
+    /// waiting. Only while no receive is pending.
+    virtual bool has_input() noexcept = 0;
     /// Tells `w` when the peer has closed or reset; null ends that at once. False when it has
     /// already.
     virtual bool watch_hangup(hangup_watch* w) noexcept = 0;

@@ -17,6 +17,7 @@ public:
     std::int64_t try_send(std::string_view bytes) noexcept override {
         return owner_->backend().try_send(descriptor_, bytes);
     }
+    bool has_input() noexcept override { return owner_->backend().has_input(descriptor_); }
     bool watch_hangup(hangup_watch* w) noexcept override {
         return owner_->backend().watch_hangup(descriptor_, w);
     }

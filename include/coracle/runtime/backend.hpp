@@ -247,6 +247,9 @@ public:
     /// Tells `w` when the peer has closed or reset; null ends that at once. False when it has
     /// already, and `w` will not be called.
     virtual bool watch_hangup(descriptor& d, hangup_watch* w) noexcept = 0;
+    /// Whether bytes, an end or an error wait at `d` to be received, as far as can be told without
+    /// waiting for the system. For a socket on which nothing is pending.
+    virtual bool has_input(descriptor&) noexcept { return false; }
     /// Sends what can be sent without waiting: a count, or a negated errno. -EAGAIN also when this
     /// backend has no such thing: then submit a send.
     virtual std::int64_t try_send(descriptor& d, slice bytes) noexcept = 0;

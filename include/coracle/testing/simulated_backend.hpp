@@ -58,6 +58,7 @@ public:
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset = false) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
+    bool has_input(descriptor& d) noexcept override;
     std::int64_t try_send(descriptor& d, slice bytes) noexcept override;
     void shutdown_output(descriptor& d) noexcept override;
     void turn_away(descriptor& d) noexcept override;

@@ -2,9 +2,9 @@
 #include "http/message/token.hpp"
 
 #include <coracle/base/percent.hpp>
+#include <coracle/fs/plain_file.hpp>
 #include <coracle/http/call.hpp>
 #include <coracle/http/client_settings.hpp>
-#include <coracle/fs/plain_file.hpp>
 
 namespace coracle::http {
 

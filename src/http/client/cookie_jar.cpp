@@ -1,14 +1,14 @@
 // The storage and retrieval of cookies (RFC 6265bis sections 5.7 and 5.8).
 
 #include "base/ascii.hpp"
+#include "fs/file_text.hpp"
+#include "fs/file_writer.hpp"
 #include "http/client/cookie_file.hpp"
 #include "http/client/cookie_match.hpp"
 #include "http/client/public_suffix.hpp"
 #include "http/client/set_cookie_line.hpp"
 #include "http/message/cookie_rules.hpp"
 #include "http/message/token.hpp"
-#include "fs/file_text.hpp"
-#include "fs/file_writer.hpp"
 
 #include <coracle/http/cookie_jar.hpp>
 

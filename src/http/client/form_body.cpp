@@ -1,6 +1,6 @@
+#include <coracle/fs/plain_file.hpp>
 #include <coracle/http/form_body.hpp>
 #include <coracle/mime/disposition.hpp>
-#include <coracle/fs/plain_file.hpp>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "http/client/netrc.hpp"
 
-#include "http/message/token.hpp"
 #include "fs/file_text.hpp"
+#include "http/message/token.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -110,7 +110,9 @@ lease connection_pool::take_idle(origin& o) noexcept {
     while (client_connection* c = take_first(o.idle_)) {
         --counters_.idle;
         c->end_waiting();
-        if (is_too_old(*c)) {
+        // Bytes that no request asked for would be taken for the answer to this one.
+        if (is_too_old(*c) || c->stream().has_input()) {
+            ++counters_.stale;
             close(*c, false);
             continue;
         }

@@ -61,6 +61,8 @@ private:
     bool send_at_once(buffer& out);
     task<std::expected<void, error>> send_request(buffer out);
     task<std::expected<void, error>> send_head_and_body(buffer& out);
+    task<std::expected<void, error>> hear_refusal();
+    task<std::expected<void, error>> send_unless_refused(buffer& out);
     task<std::expected<void, error>> keep_to_rate(coracle::detail::context& who,
                                                   std::uint64_t bytes);
     task<std::expected<void, error>> send_pieces(std::span<slice> pieces, bool more);

@@ -3,7 +3,9 @@
 #include "http/client/running_call.hpp"
 #include "http/h1/head_writer.hpp"
 
+#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <algorithm>
@@ -170,16 +172,17 @@ task<std::expected<void, error>> running_call::send_bytes(std::string_view head,
 
 task<std::expected<void, error>> running_call::send_file_body() {
     const file_range& file = call_.body.file_part();
+    auto& who = co_await coracle::detail::current_context();
     std::uint64_t at = 0;
     while (at != file.size()) {
         std::uint64_t step = std::min<std::uint64_t>(file.size() - at, body_step);
         if (options_->rate_limit != 0) {
             step =
                 std::min<std::uint64_t>(step, std::max<std::uint64_t>(options_->rate_limit / 8, 1));
-            auto due = co_await keep_to_rate(*who_, step);
+            auto due = co_await keep_to_rate(who, step);
             if (!due) co_return due;
         }
-        limit_.begin(*who_, options_->idle_timeout, whole_);
+        limit_.begin(who, options_->idle_timeout, whole_);
         net::send_file sending =
             connection_->stream().send_file(file.fd(), file.offset() + at, step);
         auto sent = co_await as_result(sending);
@@ -264,6 +267,42 @@ bool running_call::send_at_once(buffer& out) {
     return true;
 }
 
+/// Completes when the server has refused the request, or cannot answer it any more. What is sent
+/// meanwhile would be in vain (RFC 9112 section 9.5).
+task<std::expected<void, error>> running_call::hear_refusal() {
+    for (;;) {
+        if (!connection_->input.empty()) {
+            auto state = look_at_head();
+            if (!state) co_return std::unexpected(std::move(state).error());
+            if (*state == head_state::interim) continue;
+            if (*state == head_state::final) {
+                // The loop that reads the answer sees it again.
+                connection_->parser.reset();
+                if (shard_->head.code >= 300) co_return std::expected<void, error>();
+                // It wants the rest, too.
+                event never;
+                auto waiting = never.wait();
+                co_return co_await as_result(waiting);
+            }
+        }
+        net::receive receiving = connection_->receive_more();
+        auto got = co_await as_result(receiving);
+        if (!got) {
+            connection_->input = std::move(receiving.received());
+            co_return std::unexpected(head_failure(std::move(got).error()));
+        }
+        received_ += got->size();
+        connection_->input = *std::move(got);
+    }
+}
+
+task<std::expected<void, error>> running_call::send_unless_refused(buffer& out) {
+    auto both = when_any(send_head_and_body(out), hear_refusal());
+    auto first = co_await std::move(both);
+    if (first.index == 1 && first.value) body_whole_ = false;
+    co_return std::move(first.value);
+}
+
 task<std::expected<void, error>> running_call::send_request(buffer out) {
     if (rest_has_body_) {
         slice rest(out.view());
@@ -279,7 +318,8 @@ task<std::expected<void, error>> running_call::send_request(buffer out) {
         if (!*goes_on) co_return std::expected<void, error>();
         out.clear();
     }
-    co_return co_await send_head_and_body(out);
+    if (!has_body()) co_return co_await send_head_and_body(out);
+    co_return co_await send_unless_refused(out);
 }
 
 }  // namespace coracle::http::detail

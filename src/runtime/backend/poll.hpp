@@ -22,6 +22,8 @@ public:
     void cancel(io_operation& op) noexcept override;
     void wait(time_point until) noexcept override;
     void wake() noexcept override;
+    /// It hears of bytes only while somebody waits for them.
+    bool has_input(descriptor& d) noexcept override { return peek(d.fd); }
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;

@@ -6,6 +6,11 @@
 
 namespace coracle::detail {
 
+bool readiness_backend::has_input(descriptor& d) noexcept {
+    // A read that was just filled leaves the flag, and nothing behind it.
+    return (d.flags & readable) != 0 && peek(d.fd);
+}
+
 std::int64_t readiness_backend::try_send(descriptor& d, slice bytes) noexcept {
     if ((d.flags & writable) == 0) return -EAGAIN;
     const std::int64_t n = send_once(d.fd, bytes);

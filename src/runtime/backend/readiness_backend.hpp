@@ -9,6 +9,7 @@ namespace coracle::detail {
 class readiness_backend : public system_backend {
 public:
     time_point now() noexcept override { return asked_at_ = system_backend::now(); }
+    bool has_input(descriptor& d) noexcept override;
     std::int64_t try_send(descriptor& d, slice bytes) noexcept override;
 
 protected:

@@ -271,6 +271,16 @@ std::int64_t system_backend::try_send_to(datagram_operation& op) noexcept {
     }
 }
 
+bool system_backend::peek(int fd) noexcept {
+    char first = 0;
+    ssize_t n = -1;
+    do {
+        ++counters_.system_calls;
+        n = ::recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    return n >= 0 || errno != EAGAIN;
+}
+
 std::int64_t system_backend::send_once(int fd, slice bytes) noexcept {
     for (;;) {
         ++counters_.system_calls;

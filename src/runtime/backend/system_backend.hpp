@@ -45,6 +45,8 @@ protected:
     std::int64_t try_send_to(datagram_operation& op) noexcept;
 
     std::int64_t send_once(int fd, slice bytes) noexcept;
+    /// Asks the system whether something waits to be received.
+    bool peek(int fd) noexcept;
     void close_number(int fd, bool reset) noexcept;
     static int socket_error(int fd) noexcept;
 

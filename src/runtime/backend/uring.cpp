@@ -126,6 +126,13 @@ bool uring_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     return true;
 }
 
+bool uring_backend::has_input(descriptor& d) noexcept {
+    const uring_entry& e = entry_of(d);
+    if (e.first != uring_buffers::none || e.ended) return true;
+    // What an armed receive has taken is known already.
+    return !e.stays(receiving) && peek(d.fd);
+}
+
 /// Gives the reader what has come: the block itself, or as much as there is room for.
 std::int64_t uring_backend::take_received(uring_entry& e, receive_operation& op) noexcept {
     const uring_buffers::number n = e.first;

@@ -51,6 +51,7 @@ public:
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
+    bool has_input(descriptor& d) noexcept override;
 
     unsigned features() const noexcept { return features_; }
 

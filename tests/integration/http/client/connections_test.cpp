@@ -1,6 +1,7 @@
 // The connections of a client, its retries, and the ways to call it.
 
 #include "support/client_calls.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/testing/local_server.hpp>
@@ -273,6 +274,35 @@ TEST(client_calls, outlive_their_client_on_other_loops) {
         client.reset();
         EXPECT_EQ((co_await as_result(c)).error(), errc::shutting_down);
     });
+}
+
+void expect_not_misled(const scripted_peer_options& o) {
+    const gate later;
+    const std::string forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
+    const scripted_peer peer({script().read_head().answer("one").stall(later).send(forged).stall(),
+                              script().read_head().answer("two")},
+                             o);
+    http::client_options trusting;
+    const temporary_directory folder;
+    if (o.self_signed) {
+        trusting.certificates.authorities = folder.write("ca.pem", peer.authorities());
+    }
+    http::client client(trusting);
+    EXPECT_EQ(client.get(peer.url()).wait().body, "one");
+    EXPECT_TRUE(peer.wait_for_stall());
+    const std::uint64_t before = peer.record().bytes_sent;
+    later.open();
+    EXPECT_TRUE(peer.wait_until([&](const auto& r) { return r[0].bytes_sent > before; }));
+    EXPECT_EQ(client.get(peer.url()).wait().body, "two");
+    EXPECT_EQ(client.statistics().reused, 0U);
+    EXPECT_EQ(client.statistics().opened, 2U);
+}
+
+TEST(client_connections, on_which_bytes_came_that_nobody_asked_for_are_not_used_again) {
+    expect_not_misled({});
+    scripted_peer_options secured;
+    secured.self_signed = true;
+    expect_not_misled(secured);
 }
 
 }  // namespace

@@ -291,5 +291,38 @@ TEST(client_uploading, gets_the_answer_of_a_server_that_takes_no_more) {
     EXPECT_EQ(client.statistics().connections, 0U);
 }
 
+TEST(client_uploading, stops_when_the_server_refuses_and_reads_no_more) {
+    const std::string refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig";
+    const scripted_peer peer(script().read_head().send(refusal).stall());
+    http::client_options o;
+    o.expect_continue_above = 0;
+    o.idle_timeout = o.total_timeout = duration::zero();
+    http::client client(o);
+    const std::string body(20'000'000, 'b');
+    EXPECT_EQ(client.post(peer.url()).body(body).wait().status, http::status::content_too_large);
+    const auto pieces = [&body](http::body_writer& out) -> task<> {
+        for (;;) co_await out.write(body);
+    };
+    const auto r = client.post(peer.url()).body(http::body::stream(pieces)).wait();
+    EXPECT_EQ(r.body, "big");
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST(client_uploading, goes_on_when_the_answer_that_comes_early_is_no_refusal) {
+    const std::string body(20'000'000, 'b');
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .send("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\n")
+                                 .read_exactly(1'000'000)
+                                 .send("Content-Length: 2\r\n\r\nok")
+                                 .read_exactly(19'000'000)
+                                 .stall());
+    http::client_options o;
+    o.expect_continue_above = 0;
+    http::client client(o);
+    EXPECT_EQ(client.post(peer.url()).body(body).wait().body, "ok");
+    EXPECT_EQ(client.statistics().idle, 1U);
+}
+
 }  // namespace
 }  // namespace coracle::testing
