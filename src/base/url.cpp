@@ -19,115 +19,122 @@ std::string decoded(std::string_view text) {
 
 }  // namespace
 
+const detail::url_parts& url::none() noexcept {
+    static const detail::url_parts nothing;
+    return nothing;
+}
+
+/// What `write` writes; or why it could not.
+template <class Write>
+std::expected<url, error> url::written(Write write) {
+    auto made = std::make_shared<detail::url_parts>();
+    detail::url_writer writer(*made);
+    if (!write(writer)) return std::unexpected(writer.failure());
+    return url(std::move(made));
+}
+
 std::expected<url, error> url::parse(std::string_view text) {
-    std::expected<url, error> out;
-    detail::url_writer writer(*out);
-    if (!writer.write(text)) out = std::unexpected(writer.failure());
-    return out;
+    return written([text](detail::url_writer& w) { return w.write(text); });
 }
 
 std::expected<url, error> url::resolve(std::string_view reference) const {
-    std::expected<url, error> out;
-    detail::url_writer writer(*out);
-    if (!writer.resolve(*this, reference)) out = std::unexpected(writer.failure());
-    return out;
-}
-
-void url::swap(url& other) noexcept {
-    text_.swap(other.text_);
-    std::swap(scheme_end_, other.scheme_end_);
-    std::swap(password_begin_, other.password_begin_);
-    std::swap(host_begin_, other.host_begin_);
-    std::swap(host_end_, other.host_end_);
-    std::swap(path_begin_, other.path_begin_);
-    std::swap(query_begin_, other.query_begin_);
-    std::swap(fragment_begin_, other.fragment_begin_);
-    std::swap(port_, other.port_);
+    return written([&](detail::url_writer& w) { return w.resolve(*this, reference); });
 }
 
 std::string url::redacted() const {
-    const std::string_view text = text_;
-    std::string out(text.substr(0, empty() ? 0 : scheme_end_ + 3));
-    out += between(text, host_begin_, fragment_begin_);
+    const detail::url_parts& p = parts();
+    std::string out(text().substr(0, empty() ? 0 : p.scheme_end + 3));
+    out += between(p.text, p.host_begin, p.fragment_begin);
     return out;
 }
 
 std::string_view url::scheme() const noexcept {
-    return between(text_, 0, scheme_end_);
+    const detail::url_parts& p = parts();
+    return between(p.text, 0, p.scheme_end);
 }
 
 bool url::has_user() const noexcept {
-    return host_begin_ > scheme_end_ + 3;
+    const detail::url_parts& p = parts();
+    return p.host_begin > p.scheme_end + 3;
 }
 
 std::string url::user() const {
+    const detail::url_parts& p = parts();
     if (!has_user()) return {};
-    return decoded(between(text_, scheme_end_ + 3,
-                           (password_begin_ != 0 ? password_begin_ : host_begin_) - 1));
+    return decoded(between(p.text, p.scheme_end + 3,
+                           (p.password_begin != 0 ? p.password_begin : p.host_begin) - 1));
 }
 
 std::string url::password() const {
-    return password_begin_ == 0 ? std::string()
-                                : decoded(between(text_, password_begin_, host_begin_ - 1));
+    const detail::url_parts& p = parts();
+    return p.password_begin == 0 ? std::string()
+                                 : decoded(between(p.text, p.password_begin, p.host_begin - 1));
 }
 
 std::string_view url::host() const noexcept {
+    const detail::url_parts& p = parts();
     const unsigned bracket = host_is_ipv6() ? 1 : 0;
-    return between(text_, host_begin_ + bracket, host_end_ - bracket);
+    return between(p.text, p.host_begin + bracket, p.host_end - bracket);
 }
 
 bool url::host_is_ipv6() const noexcept {
-    return !empty() && text_[host_begin_] == '[';
+    const detail::url_parts& p = parts();
+    return !empty() && p.text[p.host_begin] == '[';
 }
 
 std::string_view url::authority() const noexcept {
-    return between(text_, host_begin_, path_begin_);
+    const detail::url_parts& p = parts();
+    return between(p.text, p.host_begin, p.path_begin);
 }
 
 std::string_view url::path() const noexcept {
-    return between(text_, path_begin_, query_begin_);
+    const detail::url_parts& p = parts();
+    return between(p.text, p.path_begin, p.query_begin);
 }
 
 bool url::has_query() const noexcept {
-    return query_begin_ < fragment_begin_;
+    const detail::url_parts& p = parts();
+    return p.query_begin < p.fragment_begin;
 }
 
 std::string_view url::query() const noexcept {
-    return has_query() ? between(text_, query_begin_ + 1, fragment_begin_) : std::string_view();
+    const detail::url_parts& p = parts();
+    return has_query() ? between(p.text, p.query_begin + 1, p.fragment_begin) : std::string_view();
 }
 
 std::string_view url::target() const noexcept {
-    return between(text_, path_begin_, fragment_begin_);
+    const detail::url_parts& p = parts();
+    return between(p.text, p.path_begin, p.fragment_begin);
 }
 
 std::string_view url::fragment() const noexcept {
-    return fragment_begin_ < text_.size() ? std::string_view(text_).substr(fragment_begin_ + 1)
-                                          : std::string_view();
+    const detail::url_parts& p = parts();
+    return p.fragment_begin < p.text.size() ? std::string_view(p.text).substr(p.fragment_begin + 1)
+                                            : std::string_view();
 }
 
 bool url::same_origin(const url& other) const noexcept {
-    return scheme() == other.scheme() && host() == other.host() && port_ == other.port_;
+    return scheme() == other.scheme() && host() == other.host() && port() == other.port();
 }
 
 url& url::add_query(std::string_view name, std::string_view value) {
-    url changed;
-    detail::url_writer writer(changed);
-    if (!writer.add_query(*this, name, value)) throw_exception(writer.failure());
-    return *this = std::move(changed);
+    auto changed = written([&](detail::url_writer& w) { return w.add_query(*this, name, value); });
+    if (!changed) throw_exception(std::move(changed).error());
+    return *this = *std::move(changed);
 }
 
 url& url::set_fragment(std::string_view encoded) {
-    url changed;
-    detail::url_writer writer(changed);
-    if (!writer.set_fragment(*this, encoded)) throw_exception(writer.failure());
-    return *this = std::move(changed);
+    auto changed = written([&](detail::url_writer& w) { return w.set_fragment(*this, encoded); });
+    if (!changed) throw_exception(std::move(changed).error());
+    return *this = *std::move(changed);
 }
 
 url& url::remove_user() {
     if (!has_user()) return *this;
-    url changed;
-    detail::url_writer(changed).remove_user(*this);
-    return *this = std::move(changed);
+    auto changed = std::make_shared<detail::url_parts>();
+    detail::url_writer(*changed).remove_user(*this);
+    parts_ = std::move(changed);
+    return *this;
 }
 
 }  // namespace coracle

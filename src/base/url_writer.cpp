@@ -135,7 +135,7 @@ bool url_writer::write(std::string_view text) {
 // `rest` is what follows the "//".
 bool url_writer::write_absolute(std::string_view scheme, std::string_view rest) {
     append_lower(text_, scheme);
-    out_.scheme_end_ = narrow(text_.size());
+    out_.scheme_end = narrow(text_.size());
     text_ += "://";
     std::size_t end = 0;
     unsigned seen = 0;
@@ -145,7 +145,7 @@ bool url_writer::write_absolute(std::string_view scheme, std::string_view rest) 
     if (!write_authority(authority)) return false;
     rest.remove_prefix(end);
     if (rest.starts_with('/')) rest.remove_prefix(1);
-    out_.path_begin_ = narrow(text_.size());
+    out_.path_begin = narrow(text_.size());
     text_ += '/';
     return write_path(rest);
 }
@@ -164,12 +164,12 @@ bool url_writer::take_user(std::string_view& authority) {
 }
 
 bool url_writer::write_authority(std::string_view authority) {
-    out_.host_begin_ = narrow(text_.size());
+    out_.host_begin = narrow(text_.size());
     const std::size_t colon =
         authority.starts_with('[') ? authority.find(':', authority.find(']')) : authority.find(':');
     const std::string_view host = authority.substr(0, colon);
     if (!write_host(host)) return false;
-    out_.host_end_ = narrow(text_.size());
+    out_.host_end = narrow(text_.size());
     return write_port(colon == npos ? std::string_view() : authority.substr(colon + 1));
 }
 
@@ -179,7 +179,7 @@ bool url_writer::write_user(std::string_view user) {
     if (!write_encoded(user.substr(0, colon), in_user)) return false;
     if (colon + 1 < user.size()) {
         text_ += ':';
-        out_.password_begin_ = narrow(text_.size());
+        out_.password_begin = narrow(text_.size());
         if (!write_encoded(user.substr(colon + 1), in_user)) return false;
     }
     if (text_.size() > begin) text_ += '@';
@@ -254,17 +254,17 @@ bool url_writer::check_name(std::string_view name) {
 }
 
 bool url_writer::write_port(std::string_view digits) {
-    const std::uint16_t usual = port_of(std::string_view(text_).substr(0, out_.scheme_end_));
-    out_.port_ = usual;
+    const std::uint16_t usual = port_of(std::string_view(text_).substr(0, out_.scheme_end));
+    out_.port = usual;
     if (digits.empty()) return true;
     const char* end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, out_.port_);
-    if (read.ec != std::errc() || read.ptr != end || out_.port_ == 0) {
+    const auto read = std::from_chars(digits.data(), end, out_.port);
+    if (read.ec != std::errc() || read.ptr != end || out_.port == 0) {
         return refuse("the port is no number from 1 to 65535");
     }
-    if (out_.port_ == usual) return true;
+    if (out_.port == usual) return true;
     char text[5];
-    const auto written = std::to_chars(text, text + sizeof text, out_.port_);
+    const auto written = std::to_chars(text, text + sizeof text, out_.port);
     text_ += ':';
     text_.append(text, written.ptr);
     return true;
@@ -304,14 +304,14 @@ void url_writer::apply_dots(std::size_t segment) {
     if (last == ".") {
         text_.resize(segment);
     } else if (last == "..") {
-        const bool has_parent = segment > out_.path_begin_ + 1;
+        const bool has_parent = segment > out_.path_begin + 1;
         text_.resize(has_parent ? text_.rfind('/', segment - 2) + 1 : segment);
     }
 }
 
 bool url_writer::write_query_and_fragment(std::string_view tail) {
     const std::size_t hash = std::min(tail.find('#'), tail.size());
-    out_.query_begin_ = narrow(text_.size());
+    out_.query_begin = narrow(text_.size());
     if (hash > 0) {
         text_ += '?';
         if (!write_encoded(tail.substr(1, hash - 1), in_query)) return false;
@@ -321,7 +321,7 @@ bool url_writer::write_query_and_fragment(std::string_view tail) {
 
 // `tail` begins with the "#", or there is none.
 bool url_writer::write_fragment(std::string_view tail) {
-    out_.fragment_begin_ = narrow(text_.size());
+    out_.fragment_begin = narrow(text_.size());
     if (!tail.empty()) {
         text_ += '#';
         if (!write_encoded(tail.substr(1), in_query)) return false;
@@ -374,7 +374,7 @@ bool url_writer::resolve(const url& base, std::string_view reference) {
         if (rest.starts_with("//") || !same_text(scheme, base.scheme())) return write(reference);
         reference = rest;
     }
-    text_.reserve(base.text_.size() + reference.size() + 1);
+    text_.reserve(base.parts().text.size() + reference.size() + 1);
     if (reference.starts_with("//")) {
         return write_absolute(base.scheme(), reference.substr(2));
     }
@@ -418,8 +418,8 @@ bool url_writer::add_query(const url& base, std::string_view name, std::string_v
     append_encoded(name);
     text_ += '=';
     append_encoded(value);
-    out_.fragment_begin_ = narrow(text_.size());
-    text_ += std::string_view(base.text_).substr(base.fragment_begin_);
+    out_.fragment_begin = narrow(text_.size());
+    text_ += std::string_view(base.parts().text).substr(base.parts().fragment_begin);
     return finish();
 }
 
@@ -433,32 +433,32 @@ bool url_writer::set_fragment(const url& base, std::string_view fragment) {
 }
 
 void url_writer::remove_user(const url& base) {
-    const std::uint32_t begin = base.scheme_end_ + 3;
-    const std::uint32_t size = base.host_begin_ - begin;
-    out_ = base;
-    out_.text_.erase(begin, size);
-    out_.password_begin_ = 0;
-    for (std::uint32_t* at : {&out_.host_begin_, &out_.host_end_, &out_.path_begin_,
-                              &out_.query_begin_, &out_.fragment_begin_}) {
+    const std::uint32_t begin = base.parts().scheme_end + 3;
+    const std::uint32_t size = base.parts().host_begin - begin;
+    out_ = base.parts();
+    text_.erase(begin, size);
+    out_.password_begin = 0;
+    for (std::uint32_t* at : {&out_.host_begin, &out_.host_end, &out_.path_begin, &out_.query_begin,
+                              &out_.fragment_begin}) {
         *at -= size;
     }
 }
 
 void url_writer::keep_authority(const url& base) {
-    text_.append(base.text_, 0, base.path_begin_);
-    out_.scheme_end_ = base.scheme_end_;
-    out_.password_begin_ = base.password_begin_;
-    out_.host_begin_ = base.host_begin_;
-    out_.host_end_ = base.host_end_;
-    out_.path_begin_ = base.path_begin_;
-    out_.port_ = base.port_;
+    text_.append(base.parts().text, 0, base.parts().path_begin);
+    out_.scheme_end = base.parts().scheme_end;
+    out_.password_begin = base.parts().password_begin;
+    out_.host_begin = base.parts().host_begin;
+    out_.host_end = base.parts().host_end;
+    out_.path_begin = base.parts().path_begin;
+    out_.port = base.parts().port;
 }
 
 // Behind the authority of the same.
 void url_writer::keep_target(const url& base) {
     text_ += base.target();
-    out_.query_begin_ = base.query_begin_;
-    out_.fragment_begin_ = base.fragment_begin_;
+    out_.query_begin = base.parts().query_begin;
+    out_.fragment_begin = base.parts().fragment_begin;
 }
 
 bool url_writer::finish() noexcept {

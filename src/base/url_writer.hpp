@@ -14,7 +14,7 @@ namespace coracle::detail {
 class url_writer {
 public:
     /// Into `out`, which is empty and outlives it.
-    explicit url_writer(url& out) noexcept : out_(out), text_(out.text_) {}
+    explicit url_writer(url_parts& out) noexcept : out_(out), text_(out.text) {}
 
     /// `parse` of a url.
     bool write(std::string_view text);
@@ -50,7 +50,7 @@ private:
     bool refuse_size() noexcept;
     bool refuse(const char* sentence) noexcept;
 
-    url& out_;
+    url_parts& out_;
     std::string& text_;
     const char* sentence_ = "";
     bool too_long_ = false;

@@ -246,7 +246,9 @@ void transfer::print_timing(const http::answer_info& info) {
 /// What the lines of the log do not say.
 void transfer::remark_connection(const http::answer_info& info) {
     std::string line = "* " + info.peer.to_string() + " answered";
-    if (!info.tls_version.empty()) line += " over " + info.tls_version + ", " + info.cipher;
+    if (!info.tls_version.empty()) {
+        line.append(" over ").append(info.tls_version).append(", ").append(info.cipher);
+    }
     if (info.reused) line += ", on a connection used before";
     if (info.redirects != 0) line += ", after redirects to " + info.url.redacted();
     room_.display.say(printable(line) + '\n');

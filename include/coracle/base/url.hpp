@@ -5,21 +5,39 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle {
 
 namespace detail {
+
 class url_writer;
-}
+
+/// scheme "://" [user [":" password] "@"] authority target ["#" fragment], and where each ends.
+struct url_parts {
+    std::string text;
+    std::uint32_t scheme_end = 0;      ///< of the ":"
+    std::uint32_t password_begin = 0;  ///< 0: none
+    std::uint32_t host_begin = 0;      ///< authority begins: behind the "@" or the "//"
+    std::uint32_t host_end = 0;        ///< with the "]"
+    std::uint32_t path_begin = 0;
+    std::uint32_t query_begin = 0;     ///< of the "?"; that of the fragment where there is none
+    std::uint32_t fragment_begin = 0;  ///< of the "#"; the end where there is none
+    std::uint16_t port = 0;
+};
+
+}  // namespace detail
 
 /// An absolute URL with an authority (RFC 3986): `scheme://[user[:password]@]host[:port]/path?query
 /// #fragment`, kept in normal form as one text (section 6.2.2): scheme and host in lower case, dot
 /// segments resolved, an empty path as "/", the port left out where it is that of the scheme; what
 /// may not stand in a URL as it is (spaces, quotes, bytes beyond ASCII in path, query and fragment)
-/// is percent-encoded, as people paste such. A regular value type; the views that it gives live
-/// until it is changed, moved or destroyed. As safe between threads as a std::string.
+/// is percent-encoded, as people paste such. A regular value type, of which copies are cheap: they
+/// share what does not change. The views that it gives live until it is changed, moved or
+/// destroyed. As safe between threads as a std::string.
 class url {
 public:
     /// What a URL in normal form may have at most, in bytes; more fails with `limit_exceeded`.
@@ -27,13 +45,6 @@ public:
 
     /// No URL: every part is empty.
     url() noexcept = default;
-    url(const url&) = default;
-    url(url&& other) noexcept { swap(other); }
-    url& operator=(url other) noexcept {
-        swap(other);
-        return *this;
-    }
-    ~url() = default;
 
     /// Names beyond ASCII in the host become Punycode (RFC 5891, mapped as in UTS #46). Spaces
     /// around the text are left out. Fails with `invalid_argument` and says in the subject what is
@@ -49,11 +60,11 @@ public:
     std::expected<url, error> resolve(std::string_view reference) const;
 
     /// The whole in normal form, with user and password if there are any: `redacted` is for logs.
-    std::string_view text() const noexcept { return text_; }
+    std::string_view text() const noexcept { return parts().text; }
     /// The same without user, password and fragment.
     std::string redacted() const;
 
-    bool empty() const noexcept { return text_.empty(); }
+    bool empty() const noexcept { return parts_ == nullptr; }
     std::string_view scheme() const noexcept;
     /// Both decoded.
     std::string user() const;
@@ -64,7 +75,7 @@ public:
     bool host_is_ipv6() const noexcept;
     /// The port that is to be connected to: that of the scheme (http, https, ws, wss, ftp, smtp,
     /// smtps, socks...) when the URL names none, 0 for an unknown scheme.
-    std::uint16_t port() const noexcept { return port_; }
+    std::uint16_t port() const noexcept { return parts().port; }
     /// host[:port], as in a Host field: without the port of the scheme.
     std::string_view authority() const noexcept;
     /// Begins with "/".
@@ -89,23 +100,19 @@ public:
     /// What may not stand in a fragment is encoded; an empty one removes it with its "#".
     url& set_fragment(std::string_view encoded);
 
-    friend bool operator==(const url& a, const url& b) noexcept { return a.text_ == b.text_; }
+    friend bool operator==(const url& a, const url& b) noexcept { return a.text() == b.text(); }
 
 private:
     friend class detail::url_writer;
 
-    void swap(url& other) noexcept;
+    explicit url(std::shared_ptr<const detail::url_parts> parts) noexcept
+        : parts_(std::move(parts)) {}
+    template <class Write>
+    static std::expected<url, error> written(Write write);
+    const detail::url_parts& parts() const noexcept { return parts_ ? *parts_ : none(); }
+    static const detail::url_parts& none() noexcept;
 
-    /// scheme "://" [user [":" password] "@"] authority target ["#" fragment]; where each ends.
-    std::string text_;
-    std::uint32_t scheme_end_ = 0;      ///< of the ":"
-    std::uint32_t password_begin_ = 0;  ///< 0: none
-    std::uint32_t host_begin_ = 0;      ///< authority begins: behind the "@" or the "//"
-    std::uint32_t host_end_ = 0;        ///< with the "]"
-    std::uint32_t path_begin_ = 0;
-    std::uint32_t query_begin_ = 0;     ///< of the "?"; that of the fragment where there is none
-    std::uint32_t fragment_begin_ = 0;  ///< of the "#"; the end where there is none
-    std::uint16_t port_ = 0;
+    std::shared_ptr<const detail::url_parts> parts_;
 };
 
 }  // namespace coracle

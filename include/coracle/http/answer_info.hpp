@@ -6,7 +6,7 @@
 #include <coracle/runtime/clock.hpp>
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 namespace coracle::http {
 
@@ -32,9 +32,9 @@ struct answer_info {
     unsigned attempts = 1;   ///< of the last request
     unsigned redirects = 0;  ///< that were followed
     bool reused = false;     ///< the connection had carried requests before
-    /// As TLS names them; empty without it.
-    std::string tls_version;
-    std::string cipher;
+    /// As TLS names them; empty without it. They live as long as the program.
+    std::string_view tls_version;
+    std::string_view cipher;
     std::uint64_t bytes_sent = 0;      ///< of the last request, with its head
     std::uint64_t bytes_received = 0;  ///< of its answer, with the head, as it came
     call_timings times;

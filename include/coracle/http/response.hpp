@@ -36,7 +36,7 @@ public:
     virtual const std::string_view* rest() noexcept { return nullptr; }
     /// It has been taken.
     virtual void take_rest() noexcept {}
-    virtual const answer_info* info() const noexcept { return nullptr; }
+    virtual answer_info* info() noexcept { return nullptr; }
     virtual std::size_t body_limit() const noexcept { return received_body::default_limit; }
 };
 

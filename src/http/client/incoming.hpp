@@ -58,7 +58,7 @@ public:
         left_ = 0;
         body_ = received_body();
     }
-    const answer_info* info() const noexcept override { return &info_; }
+    answer_info* info() noexcept override { return &info_; }
     answer_info& details() noexcept { return info_; }
     std::size_t body_limit() const noexcept override { return rules_.body_limit; }
 

@@ -136,8 +136,8 @@ task<std::expected<full_response, error>> make_full_call(call_state* c) {
     full_response whole = without_body(*r);
     whole.body = *std::move(text);
     whole.trailers = r->trailers();
-    if (auto* const rest = dynamic_cast<incoming*>(r->extension())) {
-        whole.info = std::move(rest->details());
+    if (detail::response_extension* const rest = r->extension()) {
+        if (answer_info* const info = rest->info()) whole.info = std::move(*info);
     }
     co_return whole;
 }
