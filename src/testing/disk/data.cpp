@@ -24,6 +24,10 @@ bool is_negative(std::uint64_t offset) noexcept {
     return offset > static_cast<std::uint64_t>(INT64_MAX);
 }
 
+bool is_nowhere(std::uint64_t offset) noexcept {
+    return is_negative(offset) && offset != file_operation::no_offset;
+}
+
 /// Where a call that moves bytes begins; `moved` moves the descriptor's position if it is that.
 struct position_of {
     open_file& f;
@@ -49,10 +53,11 @@ void was_read(inode& n, std::int64_t now_ns) noexcept {
 }  // namespace
 
 file_tree::result file_tree::read(file_request& r) {
+    if (is_nowhere(r.op.offset)) return -EINVAL;
     if (!r.on || !reads(*r.on)) return -EBADF;
+    if (r.op.pieces.size() > most_pieces) return -EINVAL;
     inode& n = *r.on->node;
     const position_of from(*r.on, r.op.offset);
-    if (is_negative(from.at) || r.op.pieces.size() > most_pieces) return -EINVAL;
     if (n.is_directory()) return -EISDIR;
     std::size_t done = 0;
     for (const slice& piece : r.op.pieces) {
@@ -63,15 +68,16 @@ file_tree::result file_tree::read(file_request& r) {
         if (got != piece.size) break;
     }
     from.moved(done);
-    if (done != 0) was_read(n, r.now_ns);
+    if (done != 0 && (r.on->flags & O_NOATIME) == 0) was_read(n, r.now_ns);
     return static_cast<result>(done);
 }
 
 file_tree::result file_tree::write(file_request& r) {
+    if (is_nowhere(r.op.offset)) return -EINVAL;
     if (!r.on || !writes(*r.on)) return -EBADF;
+    if (r.op.pieces.size() > most_pieces) return -EINVAL;
     inode& n = *r.on->node;
     position_of to(*r.on, r.op.offset);
-    if (is_negative(to.at) || r.op.pieces.size() > most_pieces) return -EINVAL;
     // Linux appends then whatever offset was asked for.
     if ((r.on->flags & O_APPEND) != 0) to.at = n.content.size();
     std::size_t done = 0;
@@ -88,7 +94,16 @@ file_tree::result file_tree::write(file_request& r) {
     if (done == 0 && size != 0) return -ENOSPC;
     to.moved(done);
     if (done != 0) touch(n, r.now_ns);
+    if ((r.on->flags & O_DSYNC) != 0) put_on_disk(n, (r.on->flags & O_SYNC) != O_SYNC);
     return static_cast<result>(done);
+}
+
+void file_tree::put_on_disk(inode& n, bool data_only) {
+    n.content.sync();
+    if (n.is_directory()) journal_.sync(n);
+    if (data_only) return;
+    n.durable = n.now;
+    n.is_dirty = false;
 }
 
 file_tree::result file_tree::sync(file_request& r) {
@@ -99,11 +114,7 @@ file_tree::result file_tree::sync(file_request& r) {
         n.content.fail_to_sync();
         return -EIO;
     }
-    n.content.sync();
-    if (n.is_directory()) journal_.sync(n);
-    if (r.op.flags == 1) return 0;
-    n.durable = n.now;
-    n.is_dirty = false;
+    put_on_disk(n, r.op.flags == 1);
     return 0;
 }
 
@@ -142,7 +153,7 @@ file_tree::result file_tree::allocate(file_request& r) {
 }
 
 file_tree::result file_tree::copy_range(file_request& r) {
-    if (!r.on || !r.other) return -EBADF;
+    if (!r.on || !r.other || ((r.on->flags | r.other->flags) & O_PATH) != 0) return -EBADF;
     inode& source = *r.on->node;
     inode& target = *r.other->node;
     if (source.is_directory() || target.is_directory()) return -EISDIR;
@@ -247,7 +258,7 @@ std::vector<std::string> names_in(const inode& directory, random_source* order) 
 }  // namespace
 
 file_tree::result file_tree::list(file_request& r) {
-    if (!r.on || !reads(*r.on)) return -EBADF;
+    if (!r.on || (r.on->flags & O_PATH) != 0) return -EBADF;
     inode& directory = *r.on->node;
     if (!directory.is_directory()) return -ENOTDIR;
     if (directory.parent == nullptr) return -ENOENT;

@@ -75,6 +75,7 @@ std::expected<inode_ref, int> file_tree::created_or_found(file_request& r, const
         return std::unexpected(is_set(r.op.flags, O_EXCL) ? EEXIST : EISDIR);
     }
     if (p.slash) return std::unexpected(EISDIR);
+    if (is_too_long(p.name)) return std::unexpected(ENAMETOOLONG);
     if (p.target) {
         if (is_set(r.op.flags, O_EXCL)) return std::unexpected(EEXIST);
         if (p.target->is_directory()) return std::unexpected(EISDIR);
@@ -116,6 +117,7 @@ file_tree::result file_tree::open_nameless(file_request& r) {
 
 int file_tree::may_create(const place& p, bool directory) const {
     if (p.kind != last_name::ordinary) return EEXIST;
+    if (is_too_long(p.name)) return ENAMETOOLONG;
     if (p.target) return EEXIST;
     if (p.slash && !directory) return ENOENT;
     if (p.directory->parent == nullptr) return ENOENT;
@@ -200,6 +202,7 @@ int file_tree::may_remove(const place& p, bool directory) const {
         case last_name::dot_dot: return directory ? ENOTEMPTY : EISDIR;
         case last_name::ordinary: break;
     }
+    if (is_too_long(p.name)) return ENAMETOOLONG;
     if (!p.target) return ENOENT;
     const inode& n = *p.target;
     if (!directory && p.slash) return n.is_directory() ? EISDIR : ENOTDIR;
@@ -238,7 +241,9 @@ int file_tree::may_rename(const place& from, const place& to, unsigned flags) co
     const bool swaps = is_set(flags, RENAME_EXCHANGE);
     if (from.kind != last_name::ordinary) return EBUSY;
     if (to.kind != last_name::ordinary) return is_set(flags, RENAME_NOREPLACE) ? EEXIST : EBUSY;
+    if (is_too_long(from.name)) return ENAMETOOLONG;
     if (!from.target) return ENOENT;
+    if (is_too_long(to.name)) return ENAMETOOLONG;
     if (is_set(flags, RENAME_NOREPLACE) && to.target) return EEXIST;
     if (swaps && !to.target) return ENOENT;
     if (swaps && to.slash && !to.target->is_directory()) return ENOTDIR;
@@ -257,10 +262,16 @@ int file_tree::may_rename(const place& from, const place& to, unsigned flags) co
     if (!to.target && to.directory->parent == nullptr) return ENOENT;
     if (const int number = may_change_names(*from.directory)) return number;
     if (const int number = may_change_names(*to.directory)) return number;
-    if (!to.target || swaps) return 0;
-    if (from.target->is_directory() && !to.target->is_directory()) return ENOTDIR;
-    if (!from.target->is_directory() && to.target->is_directory()) return EISDIR;
-    return to.target->children.empty() ? 0 : ENOTEMPTY;
+    const bool replaces = to.target && !swaps;
+    if (replaces && from.target->is_directory() != to.target->is_directory()) {
+        return from.target->is_directory() ? ENOTDIR : EISDIR;
+    }
+    // What moves has its ".." written anew.
+    const auto may_move = [this](const inode& n) { return !n.is_directory() || may(n, 2); };
+    if (from.directory != to.directory) {
+        if (!may_move(*from.target) || (swaps && !may_move(*to.target))) return EACCES;
+    }
+    return replaces && !to.target->children.empty() ? ENOTEMPTY : 0;
 }
 
 file_tree::result file_tree::rename(file_request& r) {

@@ -51,7 +51,10 @@ file_tree::found file_tree::walk_along(walk w, follow how) const {
         const bool slash = !w.rest.empty();
         const bool is_last = skip_slashes(w);
         if (!may(*w.at, 1)) return std::unexpected(EACCES);
-        if (name.size() > longest_name) return std::unexpected(ENAMETOOLONG);
+        // Who changes a name looks for it when all else of his paths has been found.
+        if (is_too_long(name) && !(is_last && how == follow::never)) {
+            return std::unexpected(ENAMETOOLONG);
+        }
 
         inode_ref next = child(*w.at, name);
         if (next && next->kind == file_kind::symlink &&

@@ -135,6 +135,7 @@ private:
     result read(file_request& r);
     result write(file_request& r);
     result sync(file_request& r);
+    void put_on_disk(inode& n, bool data_only);
     result allocate(file_request& r);
     result truncate(file_request& r);
     result copy_range(file_request& r);
@@ -166,6 +167,9 @@ file_status status_of(const inode& n);
 
 constexpr std::uint32_t owner_of_all = 1000;
 constexpr std::size_t longest_name = 255;
+inline bool is_too_long(std::string_view name) noexcept {
+    return name.size() > longest_name;
+}
 constexpr std::size_t longest_path = 4096;  ///< with the zero at its end
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 44;
 
