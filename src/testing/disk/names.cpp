@@ -40,11 +40,9 @@ file_tree::result file_tree::open(file_request& r) {
     } else if (*magic && follows) {
         n = *magic;
     } else {
-        // With O_CREAT a slash behind the name is an error of its own.
-        const bool ends_in_slash = std::string_view(r.op.path).ends_with('/');
-        const follow how = creates && (ends_in_slash || !follows) ? follow::never
-                           : follows                              ? follow::always
-                                                                  : follow::unless_last;
+        const follow how = !follows  ? (creates ? follow::never : follow::unless_last)
+                           : creates ? follow::to_create
+                                     : follow::always;
         const found p = resolve(r, false, r.op.path, how);
         if (!p) return -p.error();
         const auto opened = created_or_found(r, *p);

@@ -57,8 +57,10 @@ file_tree::found file_tree::walk_along(walk w, follow how) const {
         }
 
         inode_ref next = child(*w.at, name);
-        if (next && next->kind == file_kind::symlink &&
-            (!is_last || how == follow::always || (slash && how == follow::unless_last))) {
+        const bool is_followed = !is_last || how == follow::always ||
+                                 (how == follow::unless_last && slash) ||
+                                 (how == follow::to_create && !slash);
+        if (is_followed && next && next->kind == file_kind::symlink) {
             if (++w.links > most_links) return std::unexpected(ELOOP);
             w.rest = next->target + (slash ? "/" : "") + w.rest;
             if (w.rest.front() == '/') w.at = root_;
@@ -66,7 +68,9 @@ file_tree::found file_tree::walk_along(walk w, follow how) const {
             continue;
         }
         if (is_last) {
-            if (slash && how != follow::never && next && !next->is_directory()) {
+            const bool must_be_directory =
+                slash && (how == follow::always || how == follow::unless_last);
+            if (must_be_directory && next && !next->is_directory()) {
                 return std::unexpected(ENOTDIR);
             }
             const last_name kind = name == "."    ? last_name::dot

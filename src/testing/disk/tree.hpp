@@ -76,6 +76,7 @@ private:
     enum class follow : std::uint8_t {
         always,
         unless_last,  ///< but a slash behind it follows it
+        to_create,    ///< unless a slash stands behind it: then nothing can be made there
         never,        ///< whatever stands behind it: it is a name that will be changed
     };
 
