@@ -1,76 +1,25 @@
-#include "support/backends.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/file_worlds.hpp"
 
 #include <coracle/fs/file.hpp>
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 
 using namespace coracle;
 using namespace std::chrono_literals;
-using coracle::testing::temporary_directory;
+using namespace coracle::testing;
 
 namespace {
 
-std::string content_of(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
+class files : public file_world_test {};
 
-std::string pattern(std::size_t size) {
-    std::string text(size, '\0');
-    for (std::size_t i = 0; i != size; ++i)
-        text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
-    return text;
-}
-
-std::size_t open_descriptors() {
-    const std::filesystem::directory_iterator all("/proc/self/fd");
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
-/// The kind of backend, and whether a pool does what it has not.
-struct world {
-    backend_kind kind;
-    unsigned threads;
-};
-
-class files : public ::testing::TestWithParam<world> {
-protected:
-    template <class F>
-    void run(F f) {
-        runtime_options o;
-        o.loops = 1;
-        o.backend = GetParam().kind;
-        o.offload_threads = GetParam().threads;
-        runtime rt(o);
-        rt.run([&](loop&) -> task<> { return f(); });
-    }
-    std::string path(const char* name) const { return (directory_.path() / name).string(); }
-    const temporary_directory directory_;
-};
-
-std::vector<world> worlds() {
-    std::vector<world> all = {
-        {backend_kind::epoll, 4}, {backend_kind::poll, 4}, {backend_kind::epoll, 0}};
-    if (make_backend(backend_kind::uring)) all.push_back({backend_kind::uring, 4});
-    return all;
-}
-
-std::string name_of(const ::testing::TestParamInfo<world>& info) {
-    const char* const kinds[] = {"automatic", "uring", "epoll", "poll"};
-    std::string name = kinds[static_cast<int>(info.param.kind)];
-    if (info.param.threads == 0) name.append("_without_a_pool");
-    return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(everywhere, files, ::testing::ValuesIn(worlds()), name_of);
+INSTANTIATE_TEST_SUITE_P(everywhere, files, ::testing::ValuesIn(file_worlds()), name_of_world);
 
 }  // namespace
 
