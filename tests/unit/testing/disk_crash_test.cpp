@@ -4,6 +4,8 @@
 #include "unit/testing/simulated_pair.hpp"
 
 #include <coracle/fs/file.hpp>
+#include <coracle/fs/names.hpp>
+#include <coracle/fs/whole_file.hpp>
 #include <coracle/testing/simulated_disk.hpp>
 
 #include <gtest/gtest.h>
@@ -56,10 +58,7 @@ constexpr unsigned records = 8;
 
 task<> keep_log(log_habits how, unsigned& acknowledged) {
     auto log = co_await fs::open("/data/log", writing(fs::open_flags::append), 0644);
-    if (how.syncs_directory) {
-        auto directory = co_await fs::open("/data", fs::open_flags::directory);
-        co_await directory.sync();
-    }
+    if (how.syncs_directory) co_await fs::sync_directory("/data");
     for (unsigned i = 0; i != records; ++i) {
         const std::string bytes = record(i);
         co_await log.append(bytes);
@@ -107,16 +106,12 @@ std::uint64_t first_fault(const std::function<std::string(std::uint64_t)>& check
 }
 
 TEST(simulated_crash, finds_a_log_that_is_not_synced) {
-    EXPECT_NE(first_fault([](auto seed) {
-                  return fault_of_log({.syncs_records = false}, seed);
-              }),
+    EXPECT_NE(first_fault([](auto seed) { return fault_of_log({.syncs_records = false}, seed); }),
               0u);
 }
 
 TEST(simulated_crash, finds_a_log_whose_name_is_not_synced) {
-    EXPECT_NE(first_fault([](auto seed) {
-                  return fault_of_log({.syncs_directory = false}, seed);
-              }),
+    EXPECT_NE(first_fault([](auto seed) { return fault_of_log({.syncs_directory = false}, seed); }),
               0u);
 }
 
@@ -145,10 +140,8 @@ task<> replace(replace_habits how, std::string text) {
     co_await file.write_at(0, text);
     if (how.syncs_file) co_await file.sync();
     co_await file.close();
-    if (how.renames) co_await rename_to_config(name);
-    if (!how.syncs_directory) co_return;
-    auto directory = co_await fs::open("/data", fs::open_flags::directory);
-    co_await directory.sync();
+    if (how.renames) co_await fs::rename(name, "/data/config");
+    if (how.syncs_directory) co_await fs::sync_directory("/data");
 }
 
 task<> keep_replacing(replace_habits how, unsigned& begun, unsigned& acknowledged) {
@@ -196,9 +189,36 @@ TEST(simulated_crash, leaves_the_old_or_the_new_of_a_file_that_is_replaced_by_ha
     }
 }
 
+task<> keep_replacing_text(unsigned& begun, unsigned& acknowledged) {
+    for (unsigned i = 1; i <= versions; ++i) {
+        begun = i;
+        co_await fs::replace_text("/data/config", version(i));
+        acknowledged = i;
+    }
+}
+
+TEST(simulated_crash, leaves_the_old_or_the_new_of_what_replace_text_replaces) {
+    for (const std::uint64_t seed : seeds(many)) {
+        ASSERT_EQ(fault_of_replace(seed, keep_replacing_text), "") << "seed " << seed;
+    }
+}
+
+task<> keep_replacing_hastily(unsigned& begun, unsigned& acknowledged) {
+    for (unsigned i = 1; i <= versions; ++i) {
+        begun = i;
+        co_await fs::replace_text("/data/config", version(i), {.durable = false});
+        acknowledged = i;
+    }
+}
+
+TEST(simulated_crash, finds_a_replace_text_that_is_not_durable) {
+    EXPECT_NE(first_fault([](auto seed) { return fault_of_replace(seed, keep_replacing_hastily); }),
+              0u);
+}
+
 TEST(simulated_crash, finds_a_replace_without_a_sync_of_the_file) {
-    EXPECT_NE(
-        first_fault([](auto seed) { return fault_of_replace({.syncs_file = false}, seed); }), 0u);
+    EXPECT_NE(first_fault([](auto seed) { return fault_of_replace({.syncs_file = false}, seed); }),
+              0u);
 }
 
 TEST(simulated_crash, finds_a_replace_that_is_acknowledged_before_its_name_is_synced) {
