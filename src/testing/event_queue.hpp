@@ -22,6 +22,8 @@ enum class event_kind : std::uint8_t {
     datagram,
     stray_datagram,
     answer,  ///< to a question for a name
+    file_happens,
+    file_told,  ///< whoever waits hears of it
 };
 
 /// Something that will happen. Events of one moment happen in the order in which they were made.

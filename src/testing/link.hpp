@@ -1,5 +1,6 @@
 #pragma once
 
+#include "testing/disk/inode.hpp"
 #include "testing/subject.hpp"
 
 #include <coracle/testing/simulation_options.hpp>
@@ -125,10 +126,21 @@ struct stray final : subject {
     datagram what;
 };
 
-/// A question for the addresses of a host.
-struct resolution final : subject {
-    resolve_operation* op = nullptr;  ///< null when it was cancelled
+/// An operation that waits for no descriptor.
+struct pending : subject {
+    io_operation* op = nullptr;  ///< null when it was cancelled
     loop_view* home = nullptr;
+};
+
+/// A question for the addresses of a host.
+struct resolution final : pending {};
+
+/// A call on files. Holds what its numbers stood for when it began.
+struct file_task final : pending {
+    ref<open_file> on;
+    ref<open_file> other;
+    std::uint64_t crashes = 0;  ///< of the disk, before it began
+    bool has_happened = false;
     std::int64_t result = 0;
 };
 
@@ -137,6 +149,7 @@ struct node {
     ref<listening> listener;
     ref<link> connection;
     ref<datagram_socket> socket;
+    ref<open_file> file;
     endpoint local;  ///< where a stream that is to be connected comes from; size 0: anywhere
     holder owner;
     side which = side::client;

@@ -43,15 +43,18 @@ std::int64_t loop_view::attempt(io_operation& op) {
 
 bool loop_view::start(io_operation& op) {
     const int failure = world_->fault_of(op);
-    if (op.code == opcode::readable || op.code == opcode::writable || op.code == opcode::file) {
+    if (op.code == opcode::readable || op.code == opcode::writable) {
         op.result = -ENOTSUP;
         return true;
     }
+    if (op.code == opcode::file) return start_file(static_cast<file_operation&>(op), failure);
     if (failure != 0) {
         op.result = -failure;
         return true;
     }
-    if (op.code == opcode::resolve) return start_resolve(static_cast<resolve_operation&>(op));
+    if (op.code == opcode::resolve) {
+        return wait_for(world_->ask(static_cast<resolve_operation&>(op), *this));
+    }
     io_operation*& place = is_input(op.code) ? op.on->input : op.on->output;
     if (place != nullptr) {
         broken_contract("begins while another waits in its direction");
@@ -69,16 +72,27 @@ bool loop_view::start(io_operation& op) {
     return false;
 }
 
-bool loop_view::start_resolve(resolve_operation& op) {
-    asked_.push_back(world_->ask(op, *this));
+bool loop_view::start_file(file_operation& op, int failure) {
+    // Whatever close says, the number is gone.
+    if (failure == 0 || op.action == file_action::close) {
+        if (ref<pending> p = world_->begin(op, *this)) return wait_for(std::move(p));
+    }
+    if (failure != 0) op.result = -failure;
+    return true;
+}
+
+bool loop_view::wait_for(ref<pending> p) {
+    asked_.push_back(std::move(p));
     return false;
 }
 
 void loop_view::cancel(io_operation& op) {
-    if (op.code == opcode::resolve) {
-        const auto of_op = [&op](const ref<resolution>& r) { return r->op == &op; };
+    if (op.code == opcode::resolve || op.code == opcode::file) {
+        const auto of_op = [&op](const ref<pending>& p) { return p->op == &op; };
         const auto found = std::find_if(asked_.begin(), asked_.end(), of_op);
         if (found == asked_.end()) return;
+        // What has happened is told, though nobody asks any more.
+        if (op.code == opcode::file && static_cast<file_task&>(**found).has_happened) return;
         (*found)->op = nullptr;
         asked_.erase(found);
     } else if (op.on != nullptr && op.on->input == &op) {
@@ -126,8 +140,8 @@ void loop_view::ready(descriptor& d) {
     ready_.push_back(&d);
 }
 
-void loop_view::ready(ref<resolution> r) {
-    answered_.push_back(std::move(r));
+void loop_view::ready(ref<pending> p) {
+    answered_.push_back(std::move(p));
 }
 
 void loop_view::forget(descriptor& d) {
@@ -165,13 +179,15 @@ void loop_view::dispatch(std::size_t index) {
 }
 
 void loop_view::answer() {
-    std::vector<ref<resolution>> now;
+    std::vector<ref<pending>> now;
     now.swap(answered_);
-    for (const ref<resolution>& r : now) {
-        if (r->op == nullptr) continue;
-        resolve_operation& op = *std::exchange(r->op, nullptr);
-        std::erase_if(asked_, [&r](const ref<resolution>& a) { return a.get() == r.get(); });
-        op.result = world_->answer_to(op);
+    for (const ref<pending>& p : now) {
+        if (p->op == nullptr) continue;
+        io_operation& op = *std::exchange(p->op, nullptr);
+        std::erase(asked_, p);
+        op.result = op.code == opcode::file
+                        ? static_cast<file_task&>(*p).result
+                        : world_->answer_to(static_cast<resolve_operation&>(op));
         complete(op);
     }
 }

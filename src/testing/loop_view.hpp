@@ -21,7 +21,7 @@ public:
     void wait(time_point until);
     /// Something has happened to this descriptor.
     void ready(descriptor& d);
-    void ready(ref<resolution> r);
+    void ready(ref<pending> p);
     void forget(descriptor& d);
     void broken_contract(const char* what) { world_->fail(std::string("an operation ") + what); }
 
@@ -41,7 +41,8 @@ public:
 
 private:
     std::int64_t attempt(io_operation& op);
-    bool start_resolve(resolve_operation& op);
+    bool start_file(file_operation& op, int failure);
+    bool wait_for(ref<pending> p);
     void complete(io_operation& op) noexcept;
     void retry(io_operation*& place);
     void dispatch();
@@ -51,8 +52,8 @@ private:
     std::shared_ptr<world> world_;
     std::vector<descriptor*> ready_;
     std::vector<descriptor*> batch_;  ///< the ready ones that are looked at now
-    std::vector<ref<resolution>> asked_;
-    std::vector<ref<resolution>> answered_;
+    std::vector<ref<pending>> asked_;
+    std::vector<ref<pending>> answered_;
 };
 
 }  // namespace coracle::testing::detail

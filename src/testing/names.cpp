@@ -38,7 +38,7 @@ void world::delay_names(duration least, duration most) noexcept {
     name_delay_max_ = most;
 }
 
-ref<resolution> world::ask(resolve_operation& op, loop_view& home) {
+ref<pending> world::ask(resolve_operation& op, loop_view& home) {
     ref<resolution> r(new resolution);
     r->op = &op;
     r->home = &home;
@@ -47,7 +47,7 @@ ref<resolution> world::ask(resolve_operation& op, loop_view& home) {
     const auto found = names_.find(coracle::detail::lower(op.host));
     if (found != names_.end()) delay += found->second.after;
     schedule(event_kind::answer, now_ + delay, *r);
-    return r;
+    return r.get();
 }
 
 std::int64_t world::answer_to(resolve_operation& op) {

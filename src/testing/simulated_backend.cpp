@@ -182,6 +182,10 @@ std::uint64_t simulated_backend::submitted(opcode kind) const noexcept {
     return world_->submitted(kind);
 }
 
+simulated_disk& simulated_backend::disk() noexcept {
+    return world_->disk();
+}
+
 std::uint64_t simulated_backend::trace() const noexcept {
     return world_->trace();
 }

@@ -47,6 +47,7 @@ public:
     T* operator->() const noexcept { return to_; }
     T& operator*() const noexcept { return *to_; }
     explicit operator bool() const noexcept { return to_ != nullptr; }
+    friend bool operator==(const ref&, const ref&) noexcept = default;
 
 private:
     T* to_ = nullptr;

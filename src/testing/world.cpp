@@ -32,7 +32,9 @@ world::world(const simulation_options& o)
     : options(o), now_(std::chrono::hours(1)), start_(now_), ends_(now_ + o.max_time),
       turns_left_(o.max_turns), chance_(o.seed), for_programs_(~o.seed),
       mishaps_(o.seed ^ salt_of_mishaps), name_delay_min_(o.latency_min),
-      name_delay_max_(o.latency_max) {}
+      name_delay_max_(o.latency_max) {
+    if (options.disk != nullptr) options.disk->tree().begin_run(options.seed);
+}
 
 // ---- the clock ----------------------------------------------------------------------------------
 
@@ -127,11 +129,16 @@ void world::happen(const event& e) {
         case event_kind::answer: {
             auto& r = static_cast<resolution&>(*e.on);
             note(e, 0);
-            if (r.op != nullptr) r.home->ready(ref<resolution>(&r));
-            return;
+            return told(r);
         }
+        case event_kind::file_happens: return happens(static_cast<file_task&>(*e.on));
+        case event_kind::file_told: return told(static_cast<file_task&>(*e.on));
         default: return happen_to(static_cast<link&>(*e.on), e);
     }
+}
+
+void world::told(pending& p) {
+    if (p.op != nullptr) p.home->ready(ref<pending>(&p));
 }
 
 void world::wake(const holder& h) {

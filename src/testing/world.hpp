@@ -1,18 +1,20 @@
 #pragma once
 
+#include "testing/disk/tree.hpp"
 #include "testing/event_queue.hpp"
 #include "testing/random.hpp"
 
 #include <coracle/testing/simulated_backend.hpp>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace coracle::testing::detail {
 
 /// The simulated world: its clock, what will happen, its sockets, names and mishaps.
-class world {
+class world final : number_table {
 public:
     explicit world(const simulation_options& o);
     world(const world&) = delete;
@@ -60,9 +62,14 @@ public:
     void add_name(std::string_view host, std::vector<net::address> addresses, duration ttl);
     void fail_name(std::string_view host, int number, duration after);
     void delay_names(duration least, duration most) noexcept;
-    ref<resolution> ask(resolve_operation& op, loop_view& home);
+    ref<pending> ask(resolve_operation& op, loop_view& home);
     std::int64_t answer_to(resolve_operation& op);
     void black_hole(const net::address& to, bool on);
+
+    // Files.
+    /// Null when it has completed already.
+    ref<pending> begin(file_operation& op, loop_view& home);
+    simulated_disk& disk();
 
     // Chance and mishaps.
     std::uint64_t draw(std::uint64_t most) noexcept { return chance_.up_to(most); }
@@ -140,8 +147,20 @@ private:
     void send_datagram(datagram_socket& to, datagram what);
     void datagram_arrives(datagram_socket& to, datagram what);
 
+    // Files.
+    ref<open_file> file_at(int fd) const override;
+    duration file_delay();
+    void happens(file_task& t);
+    void told(pending& p);
+    std::int64_t perform(const file_task& t, file_operation& op);
+    std::int64_t close_file(const file_operation& op);
+    int file_fault(const file_operation& op);
+    std::size_t transfer_limit(const file_operation& op);
+    void note_file(const file_operation& op, std::int64_t result);
+
     void note(const event& e, std::uint64_t id, std::string_view bytes = {});
     void mix(std::uint64_t word) noexcept;
+    void mix(std::string_view bytes) noexcept;
     void tell(const std::string& line);
 
     static constexpr int first_number = 1'000'000;  ///< so that none is mistaken for a real one
@@ -154,6 +173,7 @@ private:
     random_source chance_;
     random_source for_programs_;
     random_source mishaps_;
+    std::unique_ptr<simulated_disk> own_disk_;  // without one in the options
     event_queue events_;
     std::vector<node> nodes_;
     std::vector<int> free_;

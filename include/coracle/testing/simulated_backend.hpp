@@ -17,13 +17,15 @@ class world;
 class loop_view;
 }  // namespace detail
 
+class simulated_disk;
+
 /// A backend without a system: a virtual clock that jumps to the next event when nothing is ready,
 /// and a network in memory whose pieces, delays and faults come from a seed. Any address can be
 /// listened on. A closed connection behaves as one of TCP does: FIN and RST arrive behind the
 /// bytes, a reset discards what was not read, and bytes that come to a closed end are answered with
-/// a reset. Datagrams and names are simulated as well; foreign descriptors are not: `readable` and
-/// `writable` fail with ENOTSUP. Only `wake` may be called from other threads, and a run in which
-/// another thread has a hand cannot be repeated.
+/// a reset. Datagrams, names and files (`simulated_disk`) are simulated as well; foreign
+/// descriptors are not: `readable` and `writable` fail with ENOTSUP. Only `wake` may be called from
+/// other threads, and a run in which another thread has a hand cannot be repeated.
 class simulated_backend final : public backend {
 public:
     /// Called once, when the run cannot go on: nothing is left that could happen (a deadlock), a
@@ -84,7 +86,9 @@ public:
     /// How many operations of this kind have been submitted.
     std::uint64_t submitted(opcode kind) const noexcept;
 
-    /// A hash of all that happened so far: times, connections and bytes.
+    /// The files that there are.
+    simulated_disk& disk() noexcept;
+    /// A hash of all that happened so far: times, connections, bytes and files.
     std::uint64_t trace() const noexcept;
     /// How many descriptors are open.
     std::size_t open_descriptors() const noexcept;

@@ -2,6 +2,7 @@
 
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/testing/simulated_backend.hpp>
+#include <coracle/testing/simulated_disk.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -79,6 +80,12 @@ public:
     std::size_t loops() const noexcept { return loops_.size(); }
     coracle::loop& loop(std::size_t index = 0) noexcept { return *loops_[index]; }
     simulated_backend& backend(std::size_t index = 0) noexcept { return *backends_[index]; }
+    /// The files that there are: those of `simulation_options::disk`, or its own.
+    simulated_disk& disk() noexcept { return backend().disk(); }
+    /// Crashes the disk by the seed of the simulation. The tasks go on, and find that what they
+    /// have open gives EIO; what is a machine that starts again is another simulation over the same
+    /// disk.
+    void crash_disk() { disk().crash(seed_); }
     /// Set a sink to hear what the library logs.
     logger& log() noexcept { return log_; }
 

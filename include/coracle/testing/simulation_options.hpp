@@ -10,6 +10,8 @@
 
 namespace coracle::testing {
 
+class simulated_disk;
+
 /// What goes wrong in a simulated world. Each number is a rate: one in so many, by the seed; 0 is
 /// never. The default is a world without faults; `every()` has all of them.
 struct fault_options {
@@ -31,12 +33,14 @@ struct fault_options {
     std::uint32_t black_holes = 0;
     /// After what time such a call fails with ETIMEDOUT. Default 127 s, as with Linux.
     duration call_timeout = std::chrono::seconds(127);
-    /// Sockets that cannot be opened or accepted for want of a descriptor (EMFILE). Default 0.
+    /// Sockets and files that cannot be opened or accepted for want of a descriptor (EMFILE).
+    /// Default 0.
     std::uint32_t no_descriptors = 0;
     /// Operations that fail at once with ENOMEM. Default 0.
     std::uint32_t no_memory = 0;
     /// Tries of an operation, and waits of a loop, that are interrupted and have to be repeated, as
-    /// by EINTR or by a readiness that proves false. Default 0.
+    /// by EINTR or by a readiness that proves false. Of files, calls that fail with EINTR. Default
+    /// 0.
     std::uint32_t interruptions = 0;
     /// Datagrams that never arrive. Default 0.
     std::uint32_t lost_datagrams = 0;
@@ -46,6 +50,18 @@ struct fault_options {
     std::uint32_t late_datagrams = 0;
     /// How much later those are, at most. Default 100 ms.
     duration late_max = std::chrono::milliseconds(100);
+    /// Reads of a file that fail with EIO. Default 0.
+    std::uint32_t read_errors = 0;
+    /// Writes to a file that fail with EIO, and have written nothing. Default 0.
+    std::uint32_t write_errors = 0;
+    /// Syncs of a file or directory that fail with EIO. As with Linux, each page that was to be
+    /// written has or has not been, and no later sync tries again: that one succeeds, and the file
+    /// reads as before, until a crash. Default 0.
+    std::uint32_t sync_errors = 0;
+    /// Reads of a file that give fewer bytes than there are. Default 0.
+    std::uint32_t short_reads = 0;
+    /// Writes to a file that write fewer bytes than there is room for. Default 0.
+    std::uint32_t short_writes = 0;
     /// Names that cannot be asked for at the moment (EAGAIN). Default 0.
     std::uint32_t name_failures = 0;
 
@@ -66,6 +82,8 @@ struct fault_options {
         f.interruptions = 10;
         f.lost_datagrams = f.doubled_datagrams = f.late_datagrams = 8;
         f.name_failures = 8;
+        f.read_errors = f.write_errors = f.sync_errors = 50;
+        f.short_reads = f.short_writes = 8;
         return f;
     }
 };
@@ -118,6 +136,14 @@ struct simulation_options {
     duration latency_min = std::chrono::microseconds(10);
     /// At most; the order within a connection is kept. Default 1 ms.
     duration latency_max = std::chrono::milliseconds(1);
+    /// The files that there are; must outlive the simulation. Default: null, for an empty disk that
+    /// lives as long as the simulation.
+    simulated_disk* disk = nullptr;
+    /// How long an operation on a file takes, at least. With `split`, one in four takes no time.
+    /// Default 0.
+    duration file_delay_min = duration::zero();
+    /// At most. Default 200 us.
+    duration file_delay_max = std::chrono::microseconds(200);
     /// Bytes that a sender may be ahead of its reader. Default 64 KiB.
     std::size_t send_buffer = 64 * 1024;
     /// Datagrams that wait at a socket, beyond which they are lost. Default 256.
