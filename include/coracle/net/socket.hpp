@@ -28,6 +28,9 @@ public:
         return address::from(*e);
     }
     loop& owner() const noexcept override { return *owner_; }
+    /// The number of its descriptor, which stays the socket's; -1 when it is closed. Of a simulated
+    /// one the system knows nothing.
+    int number() const noexcept { return descriptor_.fd; }
     bool start(io_operation& op) noexcept override {
         op.on = &descriptor_;
         return owner_->backend().submit(op);

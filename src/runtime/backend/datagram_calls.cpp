@@ -259,6 +259,15 @@ std::int64_t send_one(int fd, message_slot& slot) noexcept {
     return ::sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/// Only a stream takes a part, when it is full; what is passed goes with the first bytes.
+std::int64_t took(message_slot& slot, std::size_t size) noexcept {
+    if (size == slot.size) return 1;
+    slot.data += size;
+    slot.size -= size;
+    slot.passed = nullptr;
+    return -EAGAIN;
+}
+
 /// The kernel takes at most 64 segments at once, and no more than one datagram's bytes.
 std::size_t largest_train(std::size_t segment) noexcept {
     constexpr std::size_t most_segments = 64;
@@ -392,9 +401,7 @@ std::int64_t system_backend::send_some(messages_operation& op) noexcept {
     ++counters_.system_calls;
     if (count == 1 || stands_alone(left[0]) || !has_headers()) {
         const std::int64_t n = send_one(op.on->fd, left[0]);
-        if (n < 0) return -errno;
-        left[0].size = static_cast<std::size_t>(n);
-        return 1;
+        return n < 0 ? -errno : took(left[0], static_cast<std::size_t>(n));
     }
     message_headers& h = *headers_;
     for (std::size_t i = 0; i != count; ++i) {
