@@ -193,10 +193,9 @@ std::expected<void, error> unix_socket::tell_credentials(bool on) {
 }
 
 std::expected<owned_fd, error> unix_socket::release() {
-    auto fd = end_->owner->backend().duplicate(end_->on);
-    if (!fd) return std::unexpected(std::move(fd).error());
-    end_->close();
-    return owned_fd(*fd);
+    owned_fd fd(end_->owner->backend().detach(end_->on));
+    if (fd) return fd;
+    return std::unexpected(error(std::errc::operation_not_supported, "release"));
 }
 
 std::expected<unix_listener, error> unix_listener::open(loop& owner, const address& at,

@@ -129,7 +129,8 @@ public:
     /// Tells the peer that no more will come.
     void shutdown_output() noexcept { end_->owner->backend().shutdown_output(end_->on); }
     void close() noexcept { end_->close(); }
-    /// Gives a second number for the socket, which the caller owns, and closes this one.
+    /// Gives up the socket without closing it, so that another loop may adopt it, or another
+    /// process get it; nothing may be pending. ENOTSUP in a simulation.
     std::expected<owned_fd, error> release();
 
     unix_kind kind() const noexcept { return kind_; }

@@ -272,6 +272,9 @@ public:
     /// The processor time that the thread which uses it has spent since it began to; from any
     /// thread. Zero when that thread has ended.
     virtual duration processor_time() const noexcept { return duration::zero(); }
+    /// Lets go of `d` without closing it, and gives its number, which the caller owns from then on;
+    /// -1 where there is no such thing. Nothing may be pending.
+    virtual int detach(descriptor&) noexcept { return -1; }
 
 protected:
     /// Stands around the call that waits.
