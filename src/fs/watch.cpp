@@ -28,12 +28,23 @@ task<> news_of(const watch_tree& tree) {
     co_await readable(tree.descriptor());
 }
 
-async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
-    constexpr unsigned share = 4;  // reads of up to 16 KiB in a turn of the loop
-    for (unsigned reads = 1;; ++reads) {
-        if (reads % share == 0) co_await yield();
-        auto some = tree->read_events(loop::current()->now());
+/// Takes all that the system has to say, so that nothing is told that is over already; in shares,
+/// for that may be much. Gives whether there may be more.
+task<bool> hear(watch_tree& tree) {
+    constexpr unsigned most = 256;  // reads of up to 16 KiB
+    constexpr unsigned share = 4;   // of them in a turn of the loop
+    for (unsigned reads = 1; reads != most; ++reads) {
+        const auto some = tree.read_events(loop::current()->now());
         if (!some) throw_exception(some.error());
+        if (!*some) co_return false;
+        if (reads % share == 0) co_await yield();
+    }
+    co_return true;
+}
+
+async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
+    for (;;) {
+        const bool more = co_await hear(*tree);
         if (tree->has_new_directories()) {
             auto read = [&tree] { return tree->read_new_directories(); };
             auto done = co_await offload(read);
@@ -43,7 +54,7 @@ async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
         }
         while (auto c = tree->take(loop::current()->now())) co_yield *std::move(c);
         if (tree->ended()) co_return;
-        if (!*some) co_await news_of(*tree);
+        if (!more) co_await news_of(*tree);
     }
 }
 
