@@ -32,14 +32,18 @@ public:
 
     /// What was written since the last time, a piece of it; empty when there is no more.
     std::string read_on() {
-        if (!fd_) open();
         for (;;) {
             std::string piece = read_piece();
             if (!piece.empty()) return piece;
-            // All of the old file has been read. Another one may have its name by now.
-            if (!was_replaced()) return piece;
-            std::fprintf(stderr, "%s is another file now\n", path_.c_str());
+            // All of this file has been read. Another one may have its name by now, or none.
+            if (is_the_named_one()) return piece;
+            const bool had_one = static_cast<bool>(fd_);
             open();
+            if (had_one) {
+                std::fprintf(stderr, "%s is %s\n", path_.c_str(),
+                             fd_ ? "another file now" : "gone");
+            }
+            if (!fd_) return piece;
         }
     }
 
@@ -63,13 +67,11 @@ private:
         return piece;
     }
 
-    bool was_replaced() const {
+    bool is_the_named_one() const {
         struct stat ours{};
         struct stat named{};
-        if (::stat(path_.c_str(), &named) != 0) return false;
-        if (!fd_) return true;
-        return ::fstat(fd_.get(), &ours) == 0 &&
-               (ours.st_ino != named.st_ino || ours.st_dev != named.st_dev);
+        return fd_ && ::fstat(fd_.get(), &ours) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+               ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
     }
 
     std::string path_;
@@ -92,6 +94,7 @@ task<> follow(std::string path) {
     auto changes = co_await fs::watch(path);
     auto skip = [&file] { file.skip_to_end(); };
     co_await offload(skip);
+    std::fprintf(stderr, "following %s\n", path.c_str());
     while (auto change = co_await changes.next()) co_await print_new(file);
 }
 
