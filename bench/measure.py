@@ -79,7 +79,7 @@ def free_port():
 class Server:
     """One running server, pinned to the server's core; ends with `stop()` or the with block."""
 
-    def __init__(self, name, command, port=None, environment=None):
+    def __init__(self, name, command, port=None, environment=None, accepts=True):
         self.name, self.command = name, command
         self.log = tempfile.TemporaryFile(mode="w+b")
         self.child = subprocess.Popen(
@@ -87,7 +87,8 @@ class Server:
             env={**os.environ, **(environment or {})}, preexec_fn=prepare_child(SERVER_CORE))
         try:
             self.port = port or self._announced_port()
-            self._wait_until_it_accepts()
+            if accepts:
+                self._wait_until_it_accepts()
         except Exception:
             self.stop()
             raise
@@ -100,7 +101,7 @@ class Server:
     def _announced_port(self):
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
-            found = re.search(r"(?:https?|tcp)://[^\s/:]+:(\d+)", self.output())
+            found = re.search(r"(?:https?|tcp|udp)://[^\s/:]+:(\d+)", self.output())
             if found:
                 return int(found.group(1))
             if self.child.poll() is not None:

@@ -7,11 +7,11 @@ import time
 HEAD = """\
 # Benchmarks of the runtime
 
-Written by `bench/echo.py` and `bench/micro.py`, which `make bench` runs; do not edit. What the
+Written by `bench/echo.py`, `bench/datagrams.py` and `bench/micro.py`, which `make bench` runs; do not edit. What the
 figures mean and when a run counts stands in [bench/README.md](../bench/README.md); the figures of the
 HTTP server are in [benchmarks.md](benchmarks.md).
 """
-NAMES = ["echo", "micro"]
+NAMES = ["echo", "datagrams", "micro"]
 
 
 def marks(name):

@@ -147,7 +147,7 @@ def rows_of_tests():
 def normal(row):
     """`net::connect(address)` and `mutex<T>::lock()` as the names that headers give them."""
     name = re.sub(r"<[^>]*>", "", row.split("(")[0])
-    return re.sub(r"^(?:fs|net|http|tls|connect|coracle)::", "", name)
+    return re.sub(r"^(?:fs|io|process|net|http|tls|connect|coracle)::", "", name)
 
 
 def main():

@@ -68,6 +68,23 @@ inline int listen_and_announce(std::string_view text, int flags, const char* sch
     return fd;
 }
 
+// The same for datagrams.
+inline int bind_and_announce(std::string_view text, int flags) {
+    sockaddr_in address = parse_address(text);
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | flags, 0);
+    if (fd < 0) fail("socket");
+    const int size = 4 << 20;
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
+    socklen_t length = sizeof address;
+    getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
+    char host[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
+    std::printf("listening on udp://%s:%u\n", host, unsigned{ntohs(address.sin_port)});
+    std::fflush(stdout);
+    return fd;
+}
+
 // Connects connection number `index`. Each 20,000 connections leave from another 127.0.0.x, so
 // that the range of local ports (28,232 by default) does not run out. Returns -1 with errno set.
 inline int connect_from_loopback(const sockaddr_in& peer, std::size_t index) {

@@ -22,6 +22,16 @@ std::unexpected<error> bad_address(std::string_view text) {
     return std::unexpected(error(std::errc::invalid_argument, "address").on(text));
 }
 
+constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
+
+std::unexpected<error> path_too_long(std::string_view path) {
+    std::string subject("unix:");
+    subject.append(path);
+    subject.append(": " + std::to_string(path.size()) + " bytes; the path of a Unix socket has " +
+                   std::to_string(longest_path) + " at most");
+    return std::unexpected(error(std::errc::filename_too_long, "address").on(subject));
+}
+
 template <class Sockaddr>
 Sockaddr read_as(const endpoint& e) noexcept {
     Sockaddr s{};
@@ -62,7 +72,8 @@ std::expected<address, error> address::parse(std::string_view text) {
     if (text.find('\0') != std::string_view::npos) return bad_address(text);
     if (text.starts_with("unix:")) {
         const std::string_view path = text.substr(5);
-        if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) return bad_address(text);
+        if (path.empty()) return bad_address(text);
+        if (path.size() > longest_path) return path_too_long(path);
         address a;
         a.family_ = net::family::unix_path;
         a.path_ = std::make_shared<const std::string>(path);

@@ -17,7 +17,7 @@ bool is_wildcard(const net::address& a) {
 
 }  // namespace
 
-std::expected<int, error> world::open_datagram(endpoint& at) {
+std::expected<int, error> world::open_datagram(endpoint& at, const datagram_options& o) {
     const auto refuse = [](int number, const char* operation) {
         return std::unexpected(error(std::error_code(number, std::generic_category()), operation));
     };
@@ -31,6 +31,7 @@ std::expected<int, error> world::open_datagram(endpoint& at) {
     ref<datagram_socket> s(new datagram_socket);
     s->at = a.to_endpoint();
     s->key = a.to_string();
+    s->tells_destination = o.tell_destination;
     if (sockets_.contains(s->key)) return refuse(EADDRINUSE, "bind");
     node n;
     n.socket = s;
@@ -53,18 +54,32 @@ ref<datagram_socket> world::who_receives(const endpoint& at) {
     return found == sockets_.end() ? ref<datagram_socket>() : found->second;
 }
 
-std::int64_t world::try_send_to(datagram_operation& op) {
-    const node* n = find(op.on->fd);
-    if (n == nullptr || !n->socket) return -EBADF;
-    if (op.bytes.size > largest_datagram) return -EMSGSIZE;
-    const auto size = static_cast<std::int64_t>(op.bytes.size);
-    const ref<datagram_socket> to = who_receives(op.peer);
-    if (!to) return size;
-    datagram what{n->socket->at, std::string(op.bytes.data, op.bytes.size)};
-    net::address from = net::address::from(n->socket->at);
-    if (is_wildcard(from)) {
-        from = *net::address::parse(from.family() == net::family::v4 ? "127.0.0.1:0" : "[::1]:0");
-        what.from = with_port(from, net::address::from(n->socket->at).port()).to_endpoint();
+/// The peer hears no others, and what it is sent to nobody is refused from now on, as by ICMP.
+std::int64_t world::connect_datagram(datagram_socket& s, const endpoint& peer) {
+    s.peer = net::address::from(peer).family() == net::family::none ? endpoint() : peer;
+    s.failure = 0;
+    return 0;
+}
+
+std::int64_t world::send_one(datagram_socket& from, const endpoint& peer, std::string_view bytes) {
+    if (from.failure != 0) return -std::exchange(from.failure, 0);
+    if (peer.size == 0 && from.peer.size == 0) return -EDESTADDRREQ;
+    if (bytes.size() > largest_datagram) return -EMSGSIZE;
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    const endpoint& target = peer.size == 0 ? from.peer : peer;
+    const ref<datagram_socket> to = who_receives(target);
+    if (!to) {
+        if (peer.size != 0) return size;
+        from.failure = ECONNREFUSED;
+        wake(from.owner);
+        return size;
+    }
+    datagram what{from.at, std::string(bytes), target};
+    net::address sender = net::address::from(from.at);
+    if (is_wildcard(sender)) {
+        const bool is_v4 = sender.family() == net::family::v4;
+        sender = with_port(*net::address::parse(is_v4 ? "127.0.0.1:0" : "[::1]:0"), sender.port());
+        what.from = sender.to_endpoint();
     }
     const fault_options& f = options.faults;
     if (mishap(f.lost_datagrams)) {
@@ -77,6 +92,34 @@ std::int64_t world::try_send_to(datagram_operation& op) {
     }
     send_datagram(*to, std::move(what));
     return size;
+}
+
+std::int64_t world::try_send_to(datagram_operation& op) {
+    const node* n = find(op.on->fd);
+    if (n == nullptr || !n->socket) return -EBADF;
+    return send_one(*n->socket, op.peer, {op.bytes.data, op.bytes.size});
+}
+
+/// As the kernel does with UDP_SEGMENT, several datagrams may stand in one slot.
+std::int64_t world::try_send_many(messages_operation& op) {
+    const node* n = find(op.on->fd);
+    if (n == nullptr || !n->socket) return -EBADF;
+    for (; op.next != op.slots.size(); ++op.next) {
+        message_slot& slot = op.slots[op.next];
+        if (slot.passed != nullptr) return -ENOTSUP;
+        std::string_view left(slot.data, slot.size);
+        std::int64_t sent = 0;
+        do {
+            const std::size_t size = slot.segment == 0 ? left.size() : slot.segment;
+            sent = send_one(*n->socket, slot.peer, left.substr(0, size));
+            left.remove_prefix(std::min(size, left.size()));
+        } while (sent >= 0 && !left.empty());
+        if (sent < 0)
+            slot.failure = static_cast<std::int32_t>(-sent);
+        else
+            ++op.sent;
+    }
+    return static_cast<std::int64_t>(op.sent);
 }
 
 void world::send_datagram(datagram_socket& to, datagram what) {
@@ -97,6 +140,7 @@ void world::send_datagram(datagram_socket& to, datagram what) {
 
 void world::datagram_arrives(datagram_socket& to, datagram what) {
     if (!to.open || to.queue.size() >= options.datagrams) return;
+    if (to.peer.size != 0 && net::address::from(to.peer) != net::address::from(what.from)) return;
     to.queue.push_back(std::move(what));
     wake(to.owner);
 }
@@ -104,6 +148,7 @@ void world::datagram_arrives(datagram_socket& to, datagram what) {
 std::int64_t world::try_receive_from(datagram_operation& op) {
     const node* n = find(op.on->fd);
     if (n == nullptr || !n->socket) return -EBADF;
+    if (n->socket->failure != 0) return -std::exchange(n->socket->failure, 0);
     if (n->socket->queue.empty()) return -EAGAIN;
     const datagram what = std::move(n->socket->queue.front());
     n->socket->queue.pop_front();
@@ -113,6 +158,38 @@ std::int64_t world::try_receive_from(datagram_operation& op) {
     op.truncated = size != what.bytes.size();
     op.peer = what.from;
     return static_cast<std::int64_t>(size);
+}
+
+void world::take_datagram(datagram_socket& from, message_slot& slot) {
+    const datagram what = std::move(from.queue.front());
+    from.queue.pop_front();
+    slot.size = what.bytes.copy(slot.data, slot.room);
+    slot.truncated = slot.size != what.bytes.size();
+    slot.peer = what.from;
+    slot.segment = 0;
+    if (!from.tells_destination) return;
+    const net::address to = net::address::from(what.to);
+    slot.ip_size = static_cast<std::uint8_t>(to.bytes().size());
+    std::copy(to.bytes().begin(), to.bytes().end(), slot.destination.begin());
+    slot.source = slot.destination;
+}
+
+std::int64_t world::try_receive_many(messages_operation& op) {
+    const node* n = find(op.on->fd);
+    if (n == nullptr || !n->socket) return -EBADF;
+    datagram_socket& s = *n->socket;
+    if (s.failure != 0) return -std::exchange(s.failure, 0);
+    if (s.queue.empty()) return -EAGAIN;
+    if (op.into != nullptr) {
+        *op.into = buffer(op.largest);
+        op.slots[0].data = op.into->spare();
+        op.slots[0].room = op.largest;
+    }
+    std::size_t count = std::min({op.slots.size(), s.queue.size(), messages_operation::most});
+    if (count > 1 && falters(8)) count = part_of(count);
+    for (message_slot& slot : op.slots.first(count)) take_datagram(s, slot);
+    if (op.into != nullptr) op.into->commit(op.slots[0].size);
+    return static_cast<std::int64_t>(count);
 }
 
 }  // namespace coracle::testing::detail

@@ -108,10 +108,14 @@ struct listening final : subject {
 struct datagram {
     endpoint from;
     std::string bytes;
+    endpoint to;  ///< the address that it was sent to
 };
 
 struct datagram_socket final : subject {
     endpoint at;
+    endpoint peer;    ///< the only one that it hears; size 0: it is not connected
+    int failure = 0;  ///< an errno that the next operation tells
+    bool tells_destination = false;
     std::string key;
     std::deque<datagram> queue;
     std::deque<datagram> flying;  ///< in the order in which they arrive

@@ -14,7 +14,8 @@ constexpr std::uint32_t queued = 1;
 constexpr std::uint32_t in_batch = 2;
 
 bool is_input(opcode code) noexcept {
-    return code == opcode::receive || code == opcode::accept || code == opcode::receive_from;
+    return code == opcode::receive || code == opcode::accept || code == opcode::receive_from ||
+           code == opcode::receive_many;
 }
 
 }  // namespace
@@ -37,6 +38,9 @@ std::int64_t loop_view::attempt(io_operation& op) {
         case opcode::receive_from:
             return world_->try_receive_from(static_cast<datagram_operation&>(op));
         case opcode::send_to: return world_->try_send_to(static_cast<datagram_operation&>(op));
+        case opcode::receive_many:
+            return world_->try_receive_many(static_cast<messages_operation&>(op));
+        case opcode::send_many: return world_->try_send_many(static_cast<messages_operation&>(op));
         default: return -ENOTSUP;
     }
 }

@@ -61,6 +61,7 @@ endpoint world::client_endpoint(const endpoint& remote, const endpoint& wanted) 
 std::int64_t world::begin_connect(address_operation& op) {
     node* n = find(op.on->fd);
     if (n == nullptr) return -EBADF;
+    if (n->socket) return connect_datagram(*n->socket, op.peer);
     if (n->connection) return -EISCONN;
     ref<link> l(new link);
     l->id = ++links_;

@@ -90,8 +90,8 @@ std::expected<int, error> simulated_backend::open_stream(const endpoint& peer,
 }
 
 std::expected<int, error> simulated_backend::open_datagram(endpoint& at,
-                                                           const socket_options&) noexcept {
-    return world_->open_datagram(at);
+                                                           const datagram_options& o) noexcept {
+    return world_->open_datagram(at, o);
 }
 
 std::expected<endpoint, error> simulated_backend::local_endpoint(int fd) noexcept {

@@ -4,6 +4,7 @@
 #include "testing/event_queue.hpp"
 #include "testing/random.hpp"
 
+#include <coracle/runtime/datagram_operation.hpp>
 #include <coracle/testing/simulated_backend.hpp>
 
 #include <map>
@@ -37,7 +38,7 @@ public:
     // Descriptors.
     std::expected<int, error> listen(endpoint& at, const socket_options& o);
     std::expected<int, error> open_stream(const endpoint& local);
-    std::expected<int, error> open_datagram(endpoint& at);
+    std::expected<int, error> open_datagram(endpoint& at, const datagram_options& o);
     std::expected<endpoint, error> local_endpoint(int fd);
     std::expected<int, error> duplicate(int fd);
     std::expected<void, error> attach(descriptor& d, int fd, loop_view& home);
@@ -53,6 +54,8 @@ public:
     std::int64_t try_send_file(send_file_operation& op);
     std::int64_t try_receive_from(datagram_operation& op);
     std::int64_t try_send_to(datagram_operation& op);
+    std::int64_t try_receive_many(messages_operation& op);
+    std::int64_t try_send_many(messages_operation& op);
     std::int64_t send_some(int fd, std::string_view bytes);
     void shut_output(int fd);
     bool hung_up(int fd);
@@ -144,6 +147,9 @@ private:
 
     // Datagrams.
     ref<datagram_socket> who_receives(const endpoint& at);
+    std::int64_t connect_datagram(datagram_socket& s, const endpoint& peer);
+    std::int64_t send_one(datagram_socket& from, const endpoint& peer, std::string_view bytes);
+    void take_datagram(datagram_socket& from, message_slot& slot);
     void send_datagram(datagram_socket& to, datagram what);
     void datagram_arrives(datagram_socket& to, datagram what);
 
@@ -186,7 +192,7 @@ private:
     duration name_delay_min_;
     duration name_delay_max_;
     std::uint64_t links_ = 0;
-    std::uint64_t submitted_[static_cast<unsigned>(opcode::file) + 1] = {};
+    std::uint64_t submitted_[static_cast<unsigned>(opcode::send_many) + 1] = {};
     std::uint16_t last_port_ = 49151;
     std::uint64_t trace_ = 0xcbf29ce484222325;
 };

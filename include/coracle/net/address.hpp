@@ -22,8 +22,8 @@ public:
     address() noexcept = default;
 
     /// Reads "127.0.0.1:80", "[::1]:80", "[fe80::1%2]:80", ":80" (every IPv4 address), "80" (the
-    /// same), "localhost:80" (127.0.0.1) and "unix:/path" ("unix:@name": abstract). Names are for a
-    /// resolver.
+    /// same), "localhost:80" (127.0.0.1) and "unix:/path" ("unix:@name": abstract), whose path has
+    /// 107 bytes at most (filename_too_long). Names are for a resolver.
     static std::expected<address, error> parse(std::string_view text);
     static address v4(std::array<std::uint8_t, 4> bytes, std::uint16_t port) noexcept;
     static address v6(std::array<std::uint8_t, 16> bytes, std::uint16_t port,

@@ -29,6 +29,10 @@ public:
         return address::from(*e);
     }
     loop& owner() const noexcept override { return *owner_; }
+    /// The number of its descriptor, to ask the system about it; -1 when it is closed. It stays the
+    /// socket's, and must not be duplicated or passed on. Of a simulated one the system knows
+    /// nothing.
+    int number() const noexcept { return descriptor_.fd; }
     bool start(io_operation& op) noexcept override {
         op.on = &descriptor_;
         return owner_->backend().submit(op);

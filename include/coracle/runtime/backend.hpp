@@ -18,6 +18,7 @@
 namespace coracle {
 
 class loop;
+struct datagram_options;
 
 /// An endpoint as bytes that only the network layer and the backends look into: a `sockaddr`.
 struct endpoint {
@@ -70,6 +71,8 @@ enum class opcode : std::uint8_t {
     readable,      ///< a foreign descriptor
     writable,      ///< a foreign descriptor
     file,          ///< a `file_operation` (file_operation.hpp)
+    receive_many,  ///< a `messages_operation` (datagram_operation.hpp); result: how many came
+    send_many,     ///< a `messages_operation`; result: how many were sent
 };
 
 /// One asynchronous operation, embedded in its awaiter. The backend owns it between `submit`
@@ -229,8 +232,9 @@ public:
     /// Opens a stream socket fit for `connect` to `peer`.
     virtual std::expected<int, error> open_stream(const endpoint& peer,
                                                   const socket_options& o) noexcept = 0;
-    /// Opens a datagram socket bound to `at`; `at` then holds the real port.
-    virtual std::expected<int, error> open_datagram(endpoint&, const socket_options&) noexcept {
+    /// Opens a datagram socket bound to `at`, a Unix one without a path to nothing; `at` then holds
+    /// the real port.
+    virtual std::expected<int, error> open_datagram(endpoint&, const datagram_options&) noexcept {
         return std::unexpected(error(std::errc::operation_not_supported, "open_datagram"));
     }
     virtual std::expected<endpoint, error> local_endpoint(int fd) noexcept = 0;
@@ -271,6 +275,9 @@ public:
     /// The processor time that the thread which uses it has spent since it began to; from any
     /// thread. Zero when that thread has ended.
     virtual duration processor_time() const noexcept { return duration::zero(); }
+    /// Lets go of `d` without closing it, and gives its number, which the caller owns from then on;
+    /// -1 where there is no such thing. Nothing may be pending.
+    virtual int detach(descriptor&) noexcept { return -1; }
 
 protected:
     /// Stands around the call that waits.

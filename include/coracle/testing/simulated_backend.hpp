@@ -54,7 +54,7 @@ public:
     std::expected<int, error> open_stream(const endpoint& peer,
                                           const socket_options& o) noexcept override;
     std::expected<int, error> open_datagram(endpoint& at,
-                                            const socket_options& o) noexcept override;
+                                            const datagram_options& o) noexcept override;
     std::expected<endpoint, error> local_endpoint(int fd) noexcept override;
     std::expected<int, error> duplicate(const descriptor& d) noexcept override;
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;

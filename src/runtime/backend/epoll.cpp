@@ -73,6 +73,17 @@ void epoll_backend::close(descriptor& d, bool reset) noexcept {
     d.watch = nullptr;
 }
 
+int epoll_backend::detach(descriptor& d) noexcept {
+    if (!d.open()) return -1;
+    // The registration is of the open file, which lives on.
+    ++counters_.system_calls;
+    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, d.fd, nullptr);
+    forget_events(&d);
+    d.flags = 0;
+    d.watch = nullptr;
+    return std::exchange(d.fd, -1);
+}
+
 bool epoll_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     d.watch = nullptr;
     if ((d.flags & (peer_closed | broken)) != 0) return false;

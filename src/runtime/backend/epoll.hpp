@@ -23,6 +23,7 @@ public:
     void wake() noexcept override;
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset) noexcept override;
+    int detach(descriptor& d) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
 
 private:

@@ -64,12 +64,16 @@ std::expected<void, error> poll_backend::attach(descriptor& d, int fd) noexcept 
 }
 
 void poll_backend::close(descriptor& d, bool reset) noexcept {
-    if (!d.open()) return;
+    const int fd = detach(d);
+    if (fd >= 0) close_number(fd, reset);
+}
+
+int poll_backend::detach(descriptor& d) noexcept {
+    if (!d.open()) return -1;
     free_place(place_of_descriptor(d));
-    close_number(d.fd, reset);
-    d.fd = -1;
     d.flags = 0;
     d.watch = nullptr;
+    return std::exchange(d.fd, -1);
 }
 
 /// Puts into the array what `d` waits for. One that waits for nothing has a negative number there,

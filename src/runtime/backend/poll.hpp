@@ -26,6 +26,7 @@ public:
     bool has_input(descriptor& d) noexcept override { return peek(d.fd); }
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset) noexcept override;
+    int detach(descriptor& d) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
 
 private:

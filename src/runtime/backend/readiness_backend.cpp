@@ -1,5 +1,6 @@
 #include "runtime/backend/readiness_backend.hpp"
 
+#include <coracle/runtime/datagram_operation.hpp>
 #include <coracle/runtime/loop.hpp>
 
 #include <cerrno>
@@ -39,6 +40,22 @@ bool readiness_backend::attempt_receive(receive_operation& op) noexcept {
     return knows(d, readable, op.result);
 }
 
+bool readiness_backend::attempt_receive_many(messages_operation& op) noexcept {
+    descriptor& d = *op.on;
+    if ((d.flags & readable) == 0) return false;
+    op.result = try_receive_many(op);
+    // Fewer than there was room for: the queue is empty, unless an error stands behind them. An
+    // error that has been told is over; a datagram socket lives on.
+    const bool several = op.slots.size() > 1;
+    if (op.result < 0) {
+        d.flags &= ~std::uint32_t{broken};
+    } else if (several && static_cast<std::size_t>(op.result) < op.slots.size() &&
+               (d.flags & (peer_closed | broken)) == 0) {
+        d.flags &= ~std::uint32_t{readable};
+    }
+    return knows(d, readable, op.result);
+}
+
 bool readiness_backend::attempt(io_operation& op) noexcept {
     descriptor& d = *op.on;
     switch (op.code) {
@@ -67,6 +84,12 @@ bool readiness_backend::attempt(io_operation& op) noexcept {
                 return false;
             }
             return knows(d, writable, op.result);
+        case opcode::receive_many:
+            return attempt_receive_many(static_cast<messages_operation&>(op));
+        case opcode::send_many:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_send_many(static_cast<messages_operation&>(op));
+            return knows(d, writable, op.result);
         case opcode::connect:
             if ((d.flags & writable) == 0) return false;
             op.result = -socket_error(d.fd);
@@ -84,8 +107,8 @@ bool readiness_backend::begin(io_operation& op) noexcept {
 }
 
 io_operation*& readiness_backend::place_of(io_operation& op) noexcept {
-    const bool reads =
-        op.code == opcode::receive || op.code == opcode::receive_from || op.code == opcode::accept;
+    const bool reads = op.code == opcode::receive || op.code == opcode::receive_from ||
+                       op.code == opcode::accept || op.code == opcode::receive_many;
     return reads ? op.on->input : op.on->output;
 }
 

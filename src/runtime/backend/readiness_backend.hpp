@@ -18,6 +18,7 @@ protected:
     /// Makes the system call of `op` unless it is known to be in vain; false when `op` has to wait.
     bool attempt(io_operation& op) noexcept;
     bool attempt_receive(receive_operation& op) noexcept;
+    bool attempt_receive_many(messages_operation& op) noexcept;
     /// The same for an operation that has just come; a connect is begun.
     bool begin(io_operation& op) noexcept;
     /// Where an operation waits.

@@ -1,12 +1,12 @@
 #include "runtime/backend/system_backend.hpp"
 
 #include "runtime/backend/socket_options.hpp"
+#include "runtime/backend/unix_path.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -46,26 +46,10 @@ private:
     sigset_t before_;
 };
 
-void set_option(int fd, int level, int name, int value) noexcept {
-    static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
-}
-
 std::int64_t read_clock(clockid_t which) noexcept {
     timespec t{};
     ::clock_gettime(which, &t);
     return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-/// A socket file that nobody listens on any more would make bind fail for ever.
-void remove_stale_socket_file(const endpoint& at) noexcept {
-    const auto* path = reinterpret_cast<const sockaddr_un*>(at.bytes)->sun_path;
-    if (path[0] == '\0') return;
-    struct stat s{};
-    if (::lstat(path, &s) != 0 || !S_ISSOCK(s.st_mode)) return;
-    const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (probe < 0) return;
-    if (::connect(probe, as_sockaddr(at), at.size) != 0 && errno == ECONNREFUSED) ::unlink(path);
-    ::close(probe);
 }
 
 }  // namespace
@@ -105,7 +89,7 @@ std::uint64_t system_backend::random() noexcept {
 
 std::expected<int, error> system_backend::listen(endpoint& at, const socket_options& o) noexcept {
     const int family = as_sockaddr(at)->sa_family;
-    if (family == AF_UNIX) remove_stale_socket_file(at);
+    if (family == AF_UNIX) remove_stale_socket_file(at, SOCK_STREAM);
     const int fd = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return std::unexpected(system_error(errno, "socket"));
     const auto fail = [fd](const char* operation) {
@@ -136,22 +120,6 @@ std::expected<int, error> system_backend::open_stream(const endpoint& peer,
     if (set) return fd;
     ::close(fd);
     return std::unexpected(set.error());
-}
-
-std::expected<int, error> system_backend::open_datagram(endpoint& at,
-                                                        const socket_options& o) noexcept {
-    const int family = as_sockaddr(at)->sa_family;
-    const int fd = ::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) return std::unexpected(system_error(errno, "socket"));
-    if (o.reuse_port) set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-    if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, o.v6_only ? 1 : 0);
-    if (::bind(fd, as_sockaddr(at), at.size) != 0) {
-        const error e = system_error(errno, "bind");
-        ::close(fd);
-        return std::unexpected(e);
-    }
-    if (auto local = local_endpoint(fd)) at = *local;
-    return fd;
 }
 
 std::expected<endpoint, error> system_backend::local_endpoint(int fd) noexcept {
@@ -235,40 +203,6 @@ std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
     }
     if (borrowed) op.into.release();
     return n < 0 ? -number : 0;
-}
-
-std::int64_t system_backend::try_receive_from(datagram_operation& op) noexcept {
-    op.into = buffer(op.capacity);
-    iovec into{op.into.spare(), op.into.spare_size()};
-    msghdr message{};
-    message.msg_name = op.peer.bytes;
-    message.msg_namelen = sizeof op.peer.bytes;
-    message.msg_iov = &into;
-    message.msg_iovlen = 1;
-    ssize_t n = 0;
-    do {
-        ++counters_.system_calls;
-        n = ::recvmsg(op.on->fd, &message, 0);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) {
-        const int number = errno;
-        op.into.release();
-        return -number;
-    }
-    op.into.commit(static_cast<std::size_t>(n));
-    op.peer.size = message.msg_namelen;
-    op.truncated = (message.msg_flags & MSG_TRUNC) != 0;
-    return n;
-}
-
-std::int64_t system_backend::try_send_to(datagram_operation& op) noexcept {
-    for (;;) {
-        ++counters_.system_calls;
-        const ssize_t n = ::sendto(op.on->fd, op.bytes.data, op.bytes.size, MSG_NOSIGNAL,
-                                   as_sockaddr(op.peer), op.peer.size);
-        if (n >= 0) return n;
-        if (errno != EINTR) return -errno;
-    }
 }
 
 bool system_backend::peek(int fd) noexcept {

@@ -6,12 +6,20 @@
 
 #include <atomic>
 
+namespace coracle {
+struct messages_operation;
+}
+
 namespace coracle::detail {
+
+struct message_headers;
 
 /// What all backends share that run on the kernel: sockets, clocks, randomness, and the system
 /// calls that try an operation without waiting.
 class system_backend : public backend {
 public:
+    system_backend() noexcept;
+    ~system_backend() override;
     void enters_thread() noexcept override;
     duration processor_time() const noexcept override;
     time_point now() noexcept override;
@@ -22,7 +30,7 @@ public:
     std::expected<int, error> open_stream(const endpoint& peer,
                                           const socket_options& o) noexcept override;
     std::expected<int, error> open_datagram(endpoint& at,
-                                            const socket_options& o) noexcept override;
+                                            const datagram_options& o) noexcept override;
     std::expected<endpoint, error> local_endpoint(int fd) noexcept override;
     std::expected<int, error> duplicate(const descriptor& d) noexcept override;
     void shutdown_output(descriptor& d) noexcept override;
@@ -41,8 +49,11 @@ protected:
     std::int64_t try_send_file(send_file_operation& op) noexcept;
     static constexpr std::int64_t unfinished = INT64_MIN;
 
+    // Datagrams (datagram_calls.cpp).
     std::int64_t try_receive_from(datagram_operation& op) noexcept;
     std::int64_t try_send_to(datagram_operation& op) noexcept;
+    std::int64_t try_receive_many(messages_operation& op) noexcept;
+    std::int64_t try_send_many(messages_operation& op) noexcept;
 
     std::int64_t send_once(int fd, slice bytes) noexcept;
     /// Asks the system whether something waits to be received.
@@ -51,10 +62,16 @@ protected:
     static int socket_error(int fd) noexcept;
 
 private:
+    std::int64_t receive_single(messages_operation& op) noexcept;
+    std::int64_t send_some(messages_operation& op) noexcept;
+    std::int64_t send_segments(messages_operation& op) noexcept;
+    bool has_headers() noexcept;
+
     std::atomic<int> thread_clock_{0};
     std::atomic<std::int64_t> spent_before_{0};  ///< by the thread, when it came
     std::uint64_t random_pool_[32];
     unsigned random_left_ = 0;
+    std::unique_ptr<message_headers> headers_;  ///< for several datagrams in one call
 };
 
 inline const sockaddr* as_sockaddr(const endpoint& e) noexcept {

@@ -80,7 +80,12 @@ std::expected<void, error> uring_backend::attach(descriptor& d, int fd) noexcept
 }
 
 void uring_backend::close(descriptor& d, bool reset) noexcept {
-    if (!d.open()) return;
+    const int fd = detach(d);
+    if (fd >= 0) close_number(fd, reset);
+}
+
+int uring_backend::detach(descriptor& d) noexcept {
+    if (!d.open()) return -1;
     uring_entry& e = entry_of(d);
     e.owner = nullptr;
     ++e.generation;
@@ -100,11 +105,10 @@ void uring_backend::close(descriptor& d, bool reset) noexcept {
         }
     }
     if (!static_cast<uring_change_link&>(e).linked()) release_if_unused(e);
-    close_number(d.fd, reset);
-    d.fd = -1;
     d.flags = 0;
     d.state = nullptr;
     d.watch = nullptr;
+    return std::exchange(d.fd, -1);
 }
 
 bool uring_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {

@@ -1,0 +1,71 @@
+// UDP echo, up to 64 datagrams in each system call: udp_echo [ADDRESS]
+//
+//   udp_echo 0.0.0.0:7777        each answer leaves from the address that was asked
+//   udp_echo                     asks itself, and prints what came back
+
+#include <coracle/net/datagram_socket.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/when_any.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <iostream>
+
+using namespace coracle;
+using namespace std::chrono_literals;
+
+namespace {
+
+net::datagram_socket open(std::string_view where) {
+    datagram_options options;
+    options.tell_destination = true;
+    auto socket =
+        net::datagram_socket::open(*loop::current(), net::address::parse(where).value(), options);
+    if (!socket) throw_exception(socket.error());
+    return *std::move(socket);
+}
+
+task<> echo(net::datagram_socket& socket) {
+    net::datagram_batch batch;  // all the memory that this will ever need
+    for (;;) {
+        co_await socket.receive_many(batch);
+        // What is sent as it was received goes back to where it came from. Whoever is not to be
+        // reached does not hold up the others.
+        co_await as_result(socket.send_many(batch));
+    }
+}
+
+task<> serve(std::string_view where) {
+    auto socket = open(where);
+    std::cout << "listening on udp://" << socket.local().to_string() << std::endl;
+    co_await echo(socket);
+}
+
+task<> ask(net::address server) {
+    auto socket = open("127.0.0.1:0");
+    if (auto connected = socket.connect(server); !connected) throw_exception(connected.error());
+    for (int i = 1; i <= 3; ++i) {
+        const std::string text = "datagram " + std::to_string(i);
+        co_await socket.send(text);
+        const net::datagram answer = co_await with_timeout(1s, socket.receive());
+        std::cout << answer.view() << " from " << answer.from.to_string() << '\n';
+    }
+}
+
+task<> ask_itself() {
+    auto socket = open("127.0.0.1:0");
+    co_await when_any(echo(socket), ask(socket.local()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc > 1)
+            block_on([&] { return serve(argv[1]); });
+        else
+            block_on([] { return ask_itself(); });
+    } catch (const exception& e) {
+        std::cerr << e.what() << '\n';
+        return 1;
+    }
+}

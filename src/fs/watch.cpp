@@ -1,0 +1,77 @@
+#include "fs/watch_tree.hpp"
+
+#include <coracle/fs/watch.hpp>
+#include <coracle/runtime/offload.hpp>
+#include <coracle/runtime/readiness.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace coracle::fs {
+namespace {
+
+using detail::watch_tree;
+using done_or_error = std::expected<void, error>;
+
+/// Waits until the system has something to say, or something is due.
+task<> news_of(const watch_tree& tree) {
+    const time_point due = tree.next_due();
+    if (due == time_point::max()) {
+        co_await readable(tree.descriptor());
+        co_return;
+    }
+    auto came = co_await as_result(with_deadline(due, readable(tree.descriptor())));
+    if (came || came.error() == std::errc::timed_out) co_return;
+    // A cancelled task ends here; what is wrong otherwise is told once more.
+    co_await readable(tree.descriptor());
+}
+
+/// Takes all that the system has to say, so that nothing is told that is over already; in shares,
+/// for that may be much. Gives whether there may be more.
+task<bool> hear(watch_tree& tree) {
+    constexpr unsigned most = 256;  // reads of up to 16 KiB
+    constexpr unsigned share = 4;   // of them in a turn of the loop
+    for (unsigned reads = 1; reads != most; ++reads) {
+        const auto some = tree.read_events(loop::current()->now());
+        if (!some) throw_exception(some.error());
+        if (!*some) co_return false;
+        if (reads % share == 0) co_await yield();
+    }
+    co_return true;
+}
+
+async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
+    for (;;) {
+        const bool more = co_await hear(*tree);
+        if (tree->has_new_directories()) {
+            auto read = [&tree] { return tree->read_new_directories(); };
+            auto done = co_await offload(read);
+            if (!done) throw_exception(done.error());
+            tree->tell_found(loop::current()->now());
+            continue;
+        }
+        while (auto c = tree->take(loop::current()->now())) co_yield *std::move(c);
+        if (tree->ended()) co_return;
+        if (!more) co_await news_of(*tree);
+    }
+}
+
+task<std::expected<async_generator<change>, error>> begin_watching(std::string path,
+                                                                   watch_options options) {
+    auto tree = std::make_unique<watch_tree>(std::move(path), std::move(options));
+    auto begin = [&tree] { return tree->begin(); };
+    auto begun = co_await as_result(offload(begin));
+    if (!begun) co_return std::unexpected(std::move(begun).error());
+    if (!*begun) co_return std::unexpected(std::move(*begun).error());
+    co_return changes_of(std::move(tree));
+}
+
+}  // namespace
+
+operation<async_generator<change>> watch(std::string path, watch_options options) {
+    return begin_watching(std::move(path), std::move(options));
+}
+
+}  // namespace coracle::fs

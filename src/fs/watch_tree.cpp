@@ -1,0 +1,337 @@
+#include "fs/watch_tree.hpp"
+
+#include <dirent.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+namespace coracle::fs::detail {
+namespace {
+
+/// The two halves of a move need not follow each other at once.
+constexpr duration least_wait_for_arrival = std::chrono::milliseconds(2);
+
+std::string join(const std::string& directory, std::string_view name) {
+    std::string path = directory;
+    if (!path.ends_with('/')) path += '/';
+    path.append(name);
+    return path;
+}
+
+bool is_directory(const std::string& path, bool follow) noexcept {
+    struct stat s{};
+    const int result = follow ? ::stat(path.c_str(), &s) : ::lstat(path.c_str(), &s);
+    return result == 0 && S_ISDIR(s.st_mode);
+}
+
+bool is_below(const std::string& path, const std::string& directory) noexcept {
+    return path.starts_with(directory) &&
+           (path.size() == directory.size() || path[directory.size()] == '/' ||
+            directory.ends_with('/'));
+}
+
+/// What can happen to a name between hearing of it and looking at it, and what nobody may look at.
+bool is_passed_over(int number) noexcept {
+    return number == ENOENT || number == ENOTDIR || number == EACCES || number == ELOOP;
+}
+
+}  // namespace
+
+watch_tree::watch_tree(std::string path, watch_options options)
+    : path_(std::move(path)), options_(std::move(options)),
+      queue_(path_, options_.settle, options_.max_pending) {}
+
+error watch_tree::failure(int number, const std::string& path) const {
+    std::string subject = path;
+    if (number == ENOSPC) {
+        subject.append(
+            ": the user's share of watches is used up; raise fs.inotify.max_user_watches "
+            "(sysctl), or watch fewer directories");
+    } else if (number == EMFILE) {
+        subject.append(
+            ": the user's share of inotify instances, or the process's of descriptors, "
+            "is used up; raise fs.inotify.max_user_instances (sysctl)");
+    }
+    error e(std::error_code(number, std::generic_category()), "watch");
+    return std::move(e.on(subject));
+}
+
+std::expected<void, error> watch_tree::begin() {
+    inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    if (!inotify_) return std::unexpected(failure(errno, path_));
+    root_ = path_;
+    if (!is_directory(path_, true)) {
+        const std::size_t slash = path_.rfind('/');
+        name_ = path_.substr(slash == std::string::npos ? 0 : slash + 1);
+        root_ = slash == std::string::npos ? "." : path_.substr(0, slash == 0 ? 1 : slash);
+        if (name_.empty()) return std::unexpected(failure(ENOENT, path_));
+    }
+    auto added = add_watch(root_, true);
+    if (!added) return std::unexpected(std::move(added).error());
+    if (!options_.recursive || !name_.empty()) return {};
+    std::vector<std::string> below;
+    list(root_, below, true);
+    return watch_all(std::move(below), true);
+}
+
+/// False when it is gone, or not to be looked at.
+std::expected<bool, error> watch_tree::add_watch(const std::string& directory, bool is_root) {
+    if (directories_.size() >= options_.max_watches && !numbers_.contains(directory)) {
+        return std::unexpected(error(errc::limit_exceeded, "watch")
+                                   .on("max_watches: " + std::to_string(options_.max_watches) +
+                                       " directories, at " + directory));
+    }
+    const std::uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |
+                               IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |
+                               (options_.whole_writes ? IN_CLOSE_WRITE : IN_MODIFY) |
+                               (is_root ? 0u : std::uint32_t{IN_DONT_FOLLOW});
+    const int number = ::inotify_add_watch(inotify_.get(), directory.c_str(), mask);
+    if (number < 0) {
+        if (!is_root && is_passed_over(errno)) return false;
+        return std::unexpected(failure(errno, directory));
+    }
+    directories_[number] = directory;
+    numbers_[directory] = number;
+    return true;
+}
+
+void watch_tree::list(const std::string& directory, std::vector<std::string>& below, bool quietly) {
+    DIR* const d = ::opendir(directory.c_str());
+    if (d == nullptr) return;
+    while (const dirent* const entry = ::readdir(d)) {
+        const std::string_view name(entry->d_name);
+        if (name == "." || name == "..") continue;
+        std::string path = join(directory, name);
+        const bool is_dir =
+            entry->d_type == DT_DIR || (entry->d_type == DT_UNKNOWN && is_directory(path, false));
+        if (!wants(path, is_dir)) continue;
+        // One more than may wait makes all of them an overflow.
+        if (!quietly && found_.size() <= options_.max_pending)
+            found_.push_back({change_kind::created, is_dir, path, {}});
+        if (is_dir) below.push_back(std::move(path));
+    }
+    ::closedir(d);
+}
+
+/// Each is watched before it is read, so that what is made meanwhile is seen by one or the other.
+std::expected<void, error> watch_tree::watch_all(std::vector<std::string> directories,
+                                                 bool quietly) {
+    while (!directories.empty()) {
+        const std::string directory = std::move(directories.back());
+        directories.pop_back();
+        auto added = add_watch(directory, directory == root_);
+        if (!added) return std::unexpected(std::move(added).error());
+        if (*added) list(directory, directories, quietly);
+    }
+    return {};
+}
+
+std::expected<void, error> watch_tree::read_new_directories() {
+    return watch_all(std::exchange(unread_, {}), std::exchange(anew_, false));
+}
+
+void watch_tree::tell_found(time_point now) {
+    for (change& c : std::exchange(found_, {})) {
+        if ((options_.kinds >> static_cast<unsigned>(c.kind) & 1u) != 0) {
+            queue_.add(std::move(c), now);
+        }
+    }
+}
+
+std::expected<bool, error> watch_tree::read_events(time_point now) {
+    alignas(inotify_event) char bytes[16 * 1024];
+    const ssize_t n = ::read(inotify_.get(), bytes, sizeof bytes);
+    if (n < 0) {
+        if (errno == EAGAIN || errno == EINTR) return false;
+        return std::unexpected(failure(errno, path_));
+    }
+    for (const char* at = bytes; at < bytes + n;) {
+        const auto& e = *reinterpret_cast<const inotify_event*>(at);
+        handle(e, now);
+        at += sizeof(inotify_event) + e.len;
+    }
+    return n > 0;
+}
+
+void watch_tree::handle(const inotify_event& e, time_point now) {
+    if ((e.mask & IN_Q_OVERFLOW) != 0) return lost_events(now);
+    const auto found = directories_.find(e.wd);
+    if (found == directories_.end()) return;
+    const std::string directory = found->second;
+    if ((e.mask & IN_IGNORED) != 0) {
+        const auto number = numbers_.find(directory);
+        if (number != numbers_.end() && number->second == e.wd) numbers_.erase(number);
+        directories_.erase(found);
+        return;
+    }
+    if (e.len == 0) return handle_self(e, directory, now);
+    const std::string_view name(e.name);
+    if (name_.empty()) return handle_name(e, join(directory, name), now);
+    if (name == name_) handle_name(e, path_, now);
+}
+
+/// Of directories below, the one above tells that they are gone.
+void watch_tree::handle_self(const inotify_event& e, const std::string& directory, time_point now) {
+    const bool is_root = directory == root_;
+    if ((e.mask & IN_UNMOUNT) != 0) {
+        queue_.add({change_kind::unmounted, true, directory, {}}, now);
+        ended_ = ended_ || is_root;
+    } else if ((e.mask & (IN_DELETE_SELF | IN_MOVE_SELF)) != 0 && is_root) {
+        tell({change_kind::removed, name_.empty(), path_, {}}, now);
+        ended_ = true;
+    } else if ((e.mask & IN_ATTRIB) != 0 && name_.empty()) {
+        tell({change_kind::attributes, true, directory, {}}, now);
+    }
+}
+
+void watch_tree::handle_name(const inotify_event& e, std::string path, time_point now) {
+    const bool is_dir = (e.mask & IN_ISDIR) != 0;
+    // Another file has that name now, so the one that left it is not coming back to it.
+    depart_from(path, now);
+    // Whither is of no account where only one name counts.
+    if ((e.mask & IN_MOVED_FROM) != 0 && name_.empty()) {
+        const duration wait = std::max(options_.settle, least_wait_for_arrival);
+        departures_.push_back({e.cookie, is_dir, std::move(path), now + wait});
+        return;
+    }
+    if ((e.mask & IN_MOVED_TO) != 0) return arrived(e, std::move(path), now);
+    change_kind kind = change_kind::attributes;
+    if ((e.mask & IN_CREATE) != 0) {
+        kind = change_kind::created;
+        appeared(path, is_dir);
+    } else if ((e.mask & (IN_DELETE | IN_MOVED_FROM)) != 0) {
+        kind = change_kind::removed;
+    } else if ((e.mask & (IN_MODIFY | IN_CLOSE_WRITE)) != 0) {
+        kind = change_kind::modified;
+    }
+    tell({kind, is_dir, std::move(path), {}}, now);
+}
+
+void watch_tree::arrived(const inotify_event& e, std::string path, time_point now) {
+    const bool is_dir = (e.mask & IN_ISDIR) != 0;
+    const auto left = std::find_if(departures_.begin(), departures_.end(),
+                                   [&e](const departure& d) { return d.cookie == e.cookie; });
+    if (left == departures_.end()) {
+        appeared(path, is_dir);
+        tell({change_kind::created, is_dir, std::move(path), {}}, now);
+        return;
+    }
+    std::string from = std::move(left->path);
+    departures_.erase(left);
+    if (is_dir) {
+        rename_below(from, path);
+        // It was moved before anybody could look at it under its first name.
+        if (!numbers_.contains(path)) appeared(path, true);
+    }
+    const bool saw = wants(from, is_dir);
+    const bool sees = wants(path, is_dir);
+    if (saw && sees) {
+        tell({change_kind::moved, is_dir, std::move(path), std::move(from)}, now);
+    } else if (sees) {
+        appeared(path, is_dir);
+        tell({change_kind::created, is_dir, std::move(path), {}}, now);
+    } else if (saw) {
+        forget_below(path);
+        tell({change_kind::removed, is_dir, std::move(from), {}}, now);
+    }
+}
+
+void watch_tree::appeared(const std::string& path, bool is_dir) {
+    if (is_dir && options_.recursive && name_.empty() && wants(path, true)) {
+        unread_.push_back(path);
+    }
+}
+
+void watch_tree::lost_events(time_point now) {
+    departures_.clear();
+    found_.clear();
+    queue_.overflow(now);
+    if (!options_.recursive || !name_.empty()) return;
+    // Which directories there are is not known any more either.
+    directories_.clear();
+    numbers_.clear();
+    unread_.assign(1, root_);
+    anew_ = true;
+}
+
+void watch_tree::forget_below(const std::string& directory) {
+    for (auto at = numbers_.lower_bound(directory);
+         at != numbers_.end() && at->first.starts_with(directory);) {
+        if (!is_below(at->first, directory)) {
+            ++at;
+            continue;
+        }
+        ::inotify_rm_watch(inotify_.get(), at->second);
+        directories_.erase(at->second);
+        at = numbers_.erase(at);
+    }
+}
+
+void watch_tree::rename_below(const std::string& from, const std::string& to) {
+    std::vector<std::pair<std::string, int>> moved;
+    for (auto at = numbers_.lower_bound(from);
+         at != numbers_.end() && at->first.starts_with(from);) {
+        if (!is_below(at->first, from)) {
+            ++at;
+            continue;
+        }
+        moved.emplace_back(to + at->first.substr(from.size()), at->second);
+        at = numbers_.erase(at);
+    }
+    for (auto& [path, number] : moved) {
+        directories_[number] = path;
+        numbers_[std::move(path)] = number;
+    }
+}
+
+/// What left and did not arrive anywhere that is watched is gone.
+void watch_tree::depart(std::size_t i, time_point now) {
+    departure d = std::move(departures_[i]);
+    departures_.erase(departures_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (d.is_directory) forget_below(d.path);
+    tell({change_kind::removed, d.is_directory, std::move(d.path), {}}, now);
+}
+
+void watch_tree::depart_from(const std::string& path, time_point now) {
+    for (std::size_t i = 0; i != departures_.size(); ++i) {
+        if (departures_[i].path == path) return depart(i, now);
+    }
+}
+
+void watch_tree::depart_overdue(time_point now) {
+    for (std::size_t i = 0; i != departures_.size();) {
+        if (departures_[i].due > now)
+            ++i;
+        else
+            depart(i, now - options_.settle);  // it has settled while it was waited for
+    }
+}
+
+bool watch_tree::wants(const std::string& path, bool is_dir) {
+    return !options_.filter || options_.filter(path, is_dir);
+}
+
+void watch_tree::tell(change c, time_point now) {
+    if ((options_.kinds >> static_cast<unsigned>(c.kind) & 1u) == 0) return;
+    if (c.path != path_ && !wants(c.path, c.is_directory)) return;
+    queue_.add(std::move(c), now);
+}
+
+std::optional<change> watch_tree::take(time_point now) {
+    depart_overdue(now);
+    return queue_.take(now);
+}
+
+time_point watch_tree::next_due() const noexcept {
+    time_point due = queue_.next_due();
+    for (const departure& d : departures_) due = std::min(due, d.due);
+    return due;
+}
+
+}  // namespace coracle::fs::detail

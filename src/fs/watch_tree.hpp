@@ -1,0 +1,80 @@
+#pragma once
+
+#include "fs/change_queue.hpp"
+
+#include <coracle/base/error.hpp>
+#include <coracle/runtime/owned_fd.hpp>
+
+#include <expected>
+#include <map>
+#include <vector>
+
+struct inotify_event;
+
+namespace coracle::fs::detail {
+
+/// The watches of one `fs::watch`: which directory each belongs to, what the system says of them,
+/// and what is to be told of it.
+class watch_tree {
+public:
+    watch_tree(std::string path, watch_options options);
+
+    /// Begins to watch. Reads directories, so it is for a thread that may block.
+    std::expected<void, error> begin();
+    /// Watches the directories that have appeared, and notes what is in them. As `begin`.
+    std::expected<void, error> read_new_directories();
+    bool has_new_directories() const noexcept { return !unread_.empty(); }
+    /// Takes what the system has to say, a share of it: false when there was nothing.
+    std::expected<bool, error> read_events(time_point now);
+    /// Queues what `read_new_directories` found.
+    void tell_found(time_point now);
+
+    std::optional<change> take(time_point now);
+    time_point next_due() const noexcept;
+    /// What is watched is gone, and there is nothing more to tell.
+    bool ended() const noexcept { return ended_ && queue_.next_due() == time_point::max(); }
+    int descriptor() const noexcept { return inotify_.get(); }
+
+private:
+    struct departure {
+        std::uint32_t cookie;
+        bool is_directory;
+        std::string path;
+        time_point due;
+    };
+
+    std::expected<void, error> watch_all(std::vector<std::string> directories, bool quietly);
+    std::expected<bool, error> add_watch(const std::string& directory, bool is_root);
+    void list(const std::string& directory, std::vector<std::string>& below, bool quietly);
+    void forget_below(const std::string& directory);
+    void rename_below(const std::string& from, const std::string& to);
+
+    void handle(const inotify_event& e, time_point now);
+    void handle_self(const inotify_event& e, const std::string& directory, time_point now);
+    void handle_name(const inotify_event& e, std::string path, time_point now);
+    void arrived(const inotify_event& e, std::string path, time_point now);
+    void lost_events(time_point now);
+    void appeared(const std::string& path, bool is_directory);
+    void depart(std::size_t i, time_point now);
+    void depart_from(const std::string& path, time_point now);
+    void depart_overdue(time_point now);
+    void tell(change c, time_point now);
+    bool wants(const std::string& path, bool is_directory);
+    error failure(int number, const std::string& path) const;
+
+    std::string path_;
+    std::string root_;  ///< the directory that is watched: `path_`, or what it is in
+    std::string name_;  ///< of the only file that counts; empty: all do
+    watch_options options_;
+    owned_fd inotify_;
+    change_queue queue_;
+    std::map<int, std::string> directories_;  ///< by the number of their watch
+    std::map<std::string, int> numbers_;
+    std::vector<departure> departures_;  ///< that may turn out to be moves
+    std::vector<std::string> unread_;
+    std::vector<change> found_;
+    bool anew_ = false;  ///< `unread_` are read again, for what was lost
+    bool ended_ = false;
+};
+
+}  // namespace coracle::fs::detail

@@ -1,0 +1,451 @@
+// Watching real directories, on each backend of this machine. What the system tells it has told
+// before a call that changes a file returns, so nothing here waits for luck.
+
+#include "support/backends.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/fs/watch.hpp>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace coracle;
+using namespace coracle::testing;
+using fs::change;
+using fs::change_kind;
+using fs::watch_options;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""us;
+
+namespace {
+
+std::size_t open_descriptors() {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) ++n;
+    return n;
+}
+
+/// A directory to change, and what is told of it.
+class scene {
+public:
+    std::string path(std::string_view name = {}) const {
+        std::string p = directory_.path().string();
+        if (!name.empty()) p.append("/").append(name);
+        return p;
+    }
+    void write(std::string_view name, std::string_view text = "x") const {
+        const std::string p = path(name);
+        const int fd = ::open(p.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        EXPECT_GE(fd, 0) << p;
+        EXPECT_EQ(::write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+        ::close(fd);
+    }
+    void make_directory(std::string_view name) const {
+        EXPECT_EQ(::mkdir(path(name).c_str(), 0755), 0);
+    }
+    /// Of a file that was not there before.
+    std::string new_name() const { return "end " + std::to_string(++names_); }
+    void remove(std::string_view name) const { std::filesystem::remove_all(path(name)); }
+    void rename(std::string_view from, std::string_view to) const {
+        EXPECT_EQ(::rename(path(from).c_str(), path(to).c_str()), 0);
+    }
+
+    /// "kind path" or "moved from>path", the paths without the directory.
+    std::string tell(const change& c) const {
+        std::string text(fs::to_string(c.kind));
+        text += ' ';
+        if (c.kind == change_kind::moved) text.append(shorten(c.from)).append(">");
+        text.append(shorten(c.path));
+        if (c.is_directory) text += '/';
+        return text;
+    }
+    std::string shorten(const std::string& p) const {
+        if (p == path()) return ".";
+        return p.starts_with(path() + '/') ? p.substr(path().size() + 1) : p;
+    }
+
+private:
+    temporary_directory directory_;
+    mutable int names_ = 0;
+};
+
+using changes = async_generator<change>;
+
+/// The next `n`, in the order in which they are told.
+task<std::vector<std::string>> next(const scene& s, changes& from, std::size_t n) {
+    std::vector<std::string> all;
+    while (all.size() != n) {
+        auto c = co_await from.next();
+        if (!c) break;
+        all.push_back(s.tell(*c));
+    }
+    co_return all;
+}
+
+/// The next `n` that are no modifications, in the order of the alphabet, each once.
+task<std::vector<std::string>> next_sorted(const scene& s, changes& from, std::size_t n) {
+    std::vector<std::string> all;
+    while (all.size() != n) {
+        auto c = co_await from.next();
+        if (!c) break;
+        if (c->kind == change_kind::modified) continue;
+        std::string text = s.tell(*c);
+        if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
+    }
+    std::sort(all.begin(), all.end());
+    co_return all;
+}
+
+/// All up to what is told of a file that it makes, in the order of the alphabet, each once.
+task<std::vector<std::string>> until_end(const scene& s, changes& from) {
+    const std::string end = s.new_name();
+    s.write(end);
+    std::vector<std::string> all;
+    for (;;) {
+        auto c = co_await from.next();
+        if (!c) break;
+        std::string text = s.tell(*c);
+        if (text.ends_with(' ' + end)) break;
+        all.push_back(std::move(text));
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    co_return all;
+}
+
+using texts = std::vector<std::string>;
+
+/// g++ 12 cannot have these in a coroutine.
+template <class... T>
+texts list(T... each) {
+    texts all;
+    (all.emplace_back(each), ...);
+    return all;
+}
+
+class watching : public ::testing::TestWithParam<backend_case> {
+protected:
+    loop_on on{GetParam()};
+    scene s;
+};
+
+}  // namespace
+
+TEST_P(watching, tells_each_kind_of_change_as_it_comes) {
+    const auto f = [&]() -> task<> {
+        watch_options o;
+        o.settle = 0ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        s.write("a");
+        const texts made = co_await next(s, w, 2);
+        EXPECT_EQ(made, list("created a", "modified a"));
+        EXPECT_EQ(::chmod(s.path("a").c_str(), 0600), 0);
+        s.rename("a", "b");
+        s.remove("b");
+        s.make_directory("d");
+        const texts rest = co_await next(s, w, 4);
+        EXPECT_EQ(rest, list("attributes a", "moved a>b", "removed b", "created d/"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, makes_one_of_a_burst_and_nothing_of_what_came_and_went) {
+    const auto f = [&]() -> task<> {
+        auto w = co_await fs::watch(s.path());
+        for (int i = 0; i != 100; ++i) {
+            s.write("a");
+            s.write("b");
+        }
+        s.write("c");
+        s.remove("c");
+        const time_point before = loop::current()->now();
+        const texts all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created a", "created b"));
+        EXPECT_GE(loop::current()->now() - before, 50ms);
+    };
+    on.run(f);
+}
+
+TEST_P(watching, tells_whole_writes_when_asked) {
+    const auto f = [&]() -> task<> {
+        s.write("a");
+        watch_options o;
+        o.whole_writes = true;
+        o.settle = 0ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        const int fd = ::open(s.path("a").c_str(), O_WRONLY | O_CLOEXEC);
+        for (int i = 0; i != 3; ++i) EXPECT_EQ(::write(fd, "x", 1), 1);
+        s.write("end");
+        ::close(fd);
+        const texts all = co_await next(s, w, 3);
+        EXPECT_EQ(all, list("created end", "modified end", "modified a"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, follows_directories_as_they_appear_move_and_go) {
+    const auto f = [&]() -> task<> {
+        s.make_directory("old");
+        s.make_directory("old/deep");
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        s.write("old/deep/f");
+        texts all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created old/deep/f"));
+        // All of it is there before anybody has looked.
+        std::filesystem::create_directories(s.path("new/x/y"));
+        s.write("new/x/y/f");
+        s.write("new/g");
+        all = co_await next_sorted(s, w, 5);
+        EXPECT_EQ(all, list("created new/", "created new/g", "created new/x/", "created new/x/y/",
+                            "created new/x/y/f"));
+        s.rename("new/x", "old/z");
+        s.write("old/z/y/h");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created old/z/y/h", "moved new/x>old/z/"));
+        s.remove("old/z");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("removed old/z/", "removed old/z/y/", "removed old/z/y/f",
+                            "removed old/z/y/h"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, misses_no_file_of_directories_that_fill_while_they_are_read) {
+    const auto f = [&]() -> task<> {
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        std::vector<std::string> wanted;
+        for (int i = 0; i != 50; ++i) {
+            const std::string d = "d" + std::to_string(i);
+            s.make_directory(d);
+            wanted.push_back("created " + d + '/');
+            // Half of them are filled at once, and half while the first are read.
+            if (i % 2 == 0) s.write(d + "/f");
+        }
+        for (int i = 0; i != 50; ++i) {
+            const std::string d = "d" + std::to_string(i);
+            if (i % 2 != 0) s.write(d + "/f");
+            wanted.push_back("created " + d + "/f");
+            co_await yield();
+        }
+        const texts all = co_await next_sorted(s, w, wanted.size());
+        std::sort(wanted.begin(), wanted.end());
+        EXPECT_EQ(all, wanted);
+    };
+    on.run(f);
+}
+
+TEST_P(watching, tells_a_move_out_as_removed_and_a_move_in_as_created) {
+    const auto f = [&]() -> task<> {
+        const temporary_directory elsewhere;
+        const std::string outside = elsewhere.path().string();
+        s.make_directory("d");
+        s.write("d/f");
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        std::filesystem::rename(s.path("d"), outside + "/d");
+        auto gone = co_await w.next();
+        EXPECT_EQ(s.tell(*gone), "removed d/");
+        std::ofstream(outside + "/d/unseen") << "x";
+        std::filesystem::rename(outside + "/d", s.path("e"));
+        texts all = co_await next_sorted(s, w, 3);
+        EXPECT_EQ(all, list("created e/", "created e/f", "created e/unseen"));
+        s.write("e/g");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created e/g"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, tells_only_what_is_wanted) {
+    const auto f = [&]() -> task<> {
+        s.make_directory("skipped");
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        o.kinds = 1u << static_cast<unsigned>(change_kind::created);
+        o.filter = [](std::string_view path, bool is_directory) {
+            return is_directory ? !path.ends_with("/skipped")
+                                : path.ends_with(".txt") || path.find("/end ") != path.npos;
+        };
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        s.write("skipped/a.txt");
+        s.write("b.txt");
+        s.write("c.bin");
+        s.rename("b.txt", "b.bin");
+        s.rename("c.bin", "d.txt");
+        const texts all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created b.txt", "created d.txt"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, follows_a_file_by_its_name) {
+    const auto f = [&]() -> task<> {
+        watch_options o;
+        o.settle = 0ms;
+        auto w = co_await fs::watch(s.path("log"), std::move(o));
+        s.write("other");
+        s.write("log");
+        s.rename("log", "log.1");
+        s.write("log.1");
+        s.write("log");
+        s.write("temporary");
+        s.rename("temporary", "log");
+        s.remove("log");
+        const texts all = co_await next(s, w, 7);
+        EXPECT_EQ(all, list("created log", "modified log", "removed log", "created log",
+                            "modified log", "created log", "removed log"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, sees_a_rotation_within_one_burst_as_a_new_file) {
+    const auto f = [&]() -> task<> {
+        s.write("log");
+        watch_options o;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        s.rename("log", "log.1");
+        s.write("log");
+        const texts all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created log", "moved log>log.1"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, ends_when_what_is_watched_is_gone) {
+    const auto f = [&]() -> task<> {
+        s.make_directory("d");
+        auto w = co_await fs::watch(s.path("d"));
+        s.remove("d");
+        const texts all = co_await next(s, w, 3);
+        EXPECT_EQ(all, list("removed d/"));
+        EXPECT_FALSE(co_await w.next());
+        s.make_directory("e");
+        auto moved = co_await fs::watch(s.path("e"));
+        s.rename("e", "f");
+        const texts away = co_await next(s, moved, 3);
+        EXPECT_EQ(away, list("removed e/"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, says_that_the_queue_of_the_system_overflowed_and_goes_on) {
+    const auto f = [&]() -> task<> {
+        std::size_t queued = 16'384;
+        std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> queued;
+        watch_options o;
+        o.recursive = true;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        s.make_directory("made before");
+        const std::string a = s.path("a");
+        const std::string b = s.path("b");
+        s.write("a");
+        // Two of the same in a row are one to the system; a rename is two that differ.
+        for (std::size_t i = 0; i < queued / 2 + 8; ++i) {
+            std::rename((i % 2 == 0 ? a : b).c_str(), (i % 2 == 0 ? b : a).c_str());
+        }
+        s.make_directory("made during");
+        auto c = co_await w.next();
+        EXPECT_EQ(c->kind, change_kind::overflow);
+        EXPECT_EQ(c->path, s.path());
+        // It has looked for directories that it was not told of.
+        s.write("made during/f");
+        s.write("made before/f");
+        texts all = co_await until_end(s, w);
+        EXPECT_TRUE(std::find(all.begin(), all.end(), "created made during/f") != all.end());
+        EXPECT_TRUE(std::find(all.begin(), all.end(), "created made before/f") != all.end());
+    };
+    on.run(f);
+}
+
+TEST_P(watching, has_limits_with_names) {
+    const auto f = [&]() -> task<> {
+        for (int i = 0; i != 4; ++i) s.make_directory("d" + std::to_string(i));
+        watch_options o;
+        o.recursive = true;
+        o.max_watches = 4;
+        auto r = co_await as_result(fs::watch(s.path(), std::move(o)));
+        EXPECT_EQ(r.error(), errc::limit_exceeded);
+        EXPECT_TRUE(r.error().subject().starts_with("max_watches: 4 directories"));
+        watch_options enough;
+        enough.recursive = true;
+        enough.max_watches = 5;
+        enough.max_pending = 3;
+        auto w = co_await fs::watch(s.path(), std::move(enough));
+        for (int i = 0; i != 4; ++i) s.write("f" + std::to_string(i));
+        auto c = co_await w.next();
+        EXPECT_EQ(c->kind, change_kind::overflow);
+        s.make_directory("one too many");
+        error why;
+        while (!why.code()) {
+            auto more = co_await as_result(w.next());
+            if (!more) why = more.error();
+        }
+        EXPECT_EQ(why, errc::limit_exceeded);
+        EXPECT_FALSE(co_await w.next());
+    };
+    on.run(f);
+}
+
+TEST_P(watching, says_what_cannot_be_watched) {
+    const auto f = [&]() -> task<> {
+        auto r = co_await as_result(fs::watch(s.path("no/such")));
+        EXPECT_EQ(r.error(), std::errc::no_such_file_or_directory);
+        EXPECT_EQ(r.error().operation(), "watch");
+        EXPECT_TRUE(r.error().subject().starts_with(s.path()));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, leaves_nothing_open_wherever_it_is_cancelled) {
+    const auto f = [&]() -> task<> {
+        // The pool and its like are opened by the first.
+        {
+            auto w = co_await fs::watch(s.path());
+        }
+        const std::size_t before = open_descriptors();
+        for (int i = 0; i != 60; ++i) {
+            auto watch = [&]() -> task<> {
+                watch_options o;
+                o.recursive = true;
+                o.settle = 100us;
+                auto w = co_await fs::watch(s.path(), std::move(o));
+                while (auto c = co_await w.next()) {
+                }
+            };
+            const std::string name = "d" + std::to_string(i);
+            auto change = [&]() -> task<> {
+                co_await turns(i % 7);
+                s.make_directory(name);
+                s.write(name + "/f");
+            };
+            auto limited = [&]() -> task<> {
+                auto r = co_await as_result(with_timeout(i * 20us, watch));
+                EXPECT_EQ(r.error(), std::errc::timed_out);
+            };
+            co_await when_all(limited(), change());
+            EXPECT_EQ(open_descriptors(), before);
+        }
+    };
+    on.run(f);
+}
+
+INSTANTIATE_TEST_SUITE_P(each_backend, watching, ::testing::ValuesIn(each_backend()),
+                         [](const auto& case_of) { return case_of.param.name; });
