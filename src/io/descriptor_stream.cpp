@@ -1,8 +1,7 @@
-#include <coracle/io/descriptor_stream.hpp>
-
 #include "io/descriptor_direction.hpp"
 #include "runtime/without_sigpipe.hpp"
 
+#include <coracle/io/descriptor_stream.hpp>
 #include <coracle/runtime/loop.hpp>
 
 #include <fcntl.h>

@@ -46,8 +46,7 @@ task<std::expected<std::unique_ptr<descriptor_stream>, error>> opened(std::strin
 std::expected<kernel_pipe, error> make_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-        return std::unexpected(
-            error(std::error_code(errno, std::generic_category()), "pipe2"));
+        return std::unexpected(error(std::error_code(errno, std::generic_category()), "pipe2"));
     }
     owned_fd reader(ends[0]);
     owned_fd writer(ends[1]);

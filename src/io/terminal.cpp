@@ -1,8 +1,7 @@
-#include <coracle/io/terminal.hpp>
-
 #include "io/terminal_restore.hpp"
 
 #include <coracle/io/descriptor_stream.hpp>
+#include <coracle/io/terminal.hpp>
 #include <coracle/runtime/loop.hpp>
 
 #include <fcntl.h>
@@ -78,9 +77,9 @@ std::expected<terminal_mode, error> terminal::set_mode(input_mode m) const {
     if (!own) return std::unexpected(failure("fcntl"));
     const int slot = remember_mode(own.get(), before);
     if (slot < 0) {
-        return std::unexpected(error(errc::limit_exceeded, "set terminal mode")
-                                   .on("terminal::most_modes (" + std::to_string(most_modes) +
-                                       ")"));
+        return std::unexpected(
+            error(errc::limit_exceeded, "set terminal mode")
+                .on("terminal::most_modes (" + std::to_string(most_modes) + ")"));
     }
     const int fd = own.release();
     terminal_mode mode(slot);

@@ -18,8 +18,8 @@ namespace coracle::io {
 /// `net::byte_stream`; needs the real world, not a simulation.
 ///
 /// A descriptor may have one direction only: the other fails with EBADF. A pipe whose readers are
-/// gone gives EPIPE, and never the signal SIGPIPE. The end of a pseudo-terminal's sessions, of which
-/// its master hears as EIO, is the end of the stream. Errors name `subject()`.
+/// gone gives EPIPE, and never the signal SIGPIPE. The end of a pseudo-terminal's sessions, of
+/// which its master hears as EIO, is the end of the stream. Errors name `subject()`.
 class descriptor_stream final : public net::byte_stream {
 public:
     /// Takes over `fd`, and sets O_NONBLOCK on it, which everybody sees who shares its open file.
