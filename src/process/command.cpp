@@ -5,6 +5,7 @@
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace coracle::process {
@@ -31,11 +32,16 @@ std::expected<child, error> with_streams(launched l, const std::string& program)
 task<std::expected<child, error>> start(std::unique_ptr<plan> p) {
     if (auto fit = check(*p); !fit) co_return std::unexpected(std::move(fit).error());
     p->environment = environment_of(*p);
-    auto launches = [&p] { return launch(*p); };
+    std::optional<std::expected<launched, error>> got;
+    auto launches = [&] { got.emplace(launch(*p)); };
     auto done = co_await as_result(offload(launches));
-    if (!done) co_return std::unexpected(std::move(done).error());
-    if (!*done) co_return std::unexpected(std::move(*done).error());
-    co_return with_streams(std::move(**done), p->program);
+    if (got && !*got) co_return std::unexpected(std::move(*got).error());
+    auto started = std::expected<child, error>(std::unexpected(error()));
+    if (got) started = with_streams(std::move(**got), p->program);
+    if (done || (got && !started)) co_return std::move(started);
+    // Cancelled, after it had begun.
+    if (got) co_await end_shielded(child_state::of(*started), p->grace);
+    co_return std::unexpected(std::move(done).error());
 }
 
 task<end_result> run(std::unique_ptr<plan> p) {

@@ -2,8 +2,8 @@
 
 #include <coracle/runtime/runtime.hpp>
 
-#include <gtest/gtest.h>
 #include <dirent.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cerrno>

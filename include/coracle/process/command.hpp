@@ -97,7 +97,7 @@ public:
     /// Starts it; completes when the program runs. Fails with what the system says, naming the
     /// program or what else it was about: ENOENT, EACCES, ENOEXEC (a script without "#!"), E2BIG;
     /// EINVAL for zero bytes and for variables without a name. Resumes from the loop. Cancelling it
-    /// kills what has been started already.
+    /// ends what has been started already, as that of `run` does.
     operation<child> start();
     /// Starts it and waits for its end. Redirections to pipes make no sense here (EINVAL).
     /// Cancelling it ends the process: SIGTERM, after `grace` SIGKILL, and then it is reaped.

@@ -1,9 +1,8 @@
-#include <coracle/io/descriptor_stream.hpp>
-
 #include "support/connected.hpp"
 #include "support/on_each_backend.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/io/descriptor_stream.hpp>
 #include <coracle/io/kernel_pipe.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
@@ -26,7 +25,7 @@ namespace {
 
 class descriptor_stream : public on_each_backend {};
 
-INSTANTIATE_TEST_SUITE_P(backends, descriptor_stream, coracle::testing::system_backends(),
+INSTANTIATE_TEST_SUITE_P(each_backend, descriptor_stream, coracle::testing::system_backends(),
                          backend_name);
 
 using stream = std::unique_ptr<io::descriptor_stream>;
@@ -62,7 +61,8 @@ task<> write_and_close(io::descriptor_stream& s, std::string_view text) {
 
 std::string pattern(std::size_t size) {
     std::string text(size, '\0');
-    for (std::size_t i = 0; i != size; ++i) text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
+    for (std::size_t i = 0; i != size; ++i)
+        text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
     return text;
 }
 
@@ -79,7 +79,8 @@ TEST_P(descriptor_stream, carries_more_than_a_pipe_holds_and_ends) {
     run([]() -> task<> {
         auto p = pipe_of();
         const std::string text = pattern(3'000'001);
-        auto [got, nothing] = co_await when_all(read_all(*p.reader), write_and_close(*p.writer, text));
+        auto [got, nothing] =
+            co_await when_all(read_all(*p.reader), write_and_close(*p.writer, text));
         EXPECT_TRUE(got == text);
     });
 }
@@ -190,7 +191,9 @@ TEST_P(descriptor_stream, tells_a_watch_that_the_reader_has_gone) {
     run([]() -> task<> {
         struct watch : hangup_watch {
             bool heard = false;
-            watch() : hangup_watch{[](hangup_watch& w) noexcept { static_cast<watch&>(w).heard = true; }} {}
+            watch()
+                : hangup_watch{
+                      [](hangup_watch& w) noexcept { static_cast<watch&>(w).heard = true; }} {}
         } w;
         auto p = pipe_of();
         EXPECT_TRUE(p.writer->watch_hangup(&w));

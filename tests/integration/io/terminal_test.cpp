@@ -1,8 +1,7 @@
-#include <coracle/io/terminal.hpp>
-
 #include "support/on_each_backend.hpp"
 
 #include <coracle/io/descriptor_stream.hpp>
+#include <coracle/io/terminal.hpp>
 #include <coracle/process/pseudo_terminal.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
@@ -29,7 +28,7 @@ namespace {
 
 class terminal : public on_each_backend {};
 
-INSTANTIATE_TEST_SUITE_P(backends, terminal, coracle::testing::system_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(each_backend, terminal, coracle::testing::system_backends(), backend_name);
 
 /// A terminal without a loop.
 struct plain_terminal {

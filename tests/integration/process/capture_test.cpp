@@ -21,7 +21,7 @@ protected:
     void TearDown() override { EXPECT_FALSE(has_children()); }
 };
 
-INSTANTIATE_TEST_SUITE_P(backends, capture, coracle::testing::system_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(each_backend, capture, coracle::testing::system_backends(), backend_name);
 
 std::string pattern(std::size_t size) {
     std::string text(size, '\0');
@@ -100,7 +100,8 @@ TEST_P(capture, ends_a_process_that_writes_for_ever) {
         EXPECT_TRUE(!r && r.error() == errc::limit_exceeded);
         EXPECT_FALSE(has_children());
         // One that writes only to one of the two, and heeds nothing.
-        process::command deaf = process::shell("trap '' TERM PIPE; echo 12345678901 >&2; exec sleep 1000");
+        process::command deaf =
+            process::shell("trap '' TERM PIPE; echo 12345678901 >&2; exec sleep 1000");
         limits.error = 10;
         deaf.grace(10ms);
         r = co_await as_result(deaf.capture(limits));

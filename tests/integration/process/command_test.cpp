@@ -1,8 +1,7 @@
-#include <coracle/process/command.hpp>
-
 #include "support/on_each_backend.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/process/command.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/when_any.hpp>
@@ -44,7 +43,7 @@ private:
     std::size_t descriptors_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(backends, command, coracle::testing::system_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(each_backend, command, coracle::testing::system_backends(), backend_name);
 
 task<std::string> output_of(process::command cmd) {
     process::captured c = co_await cmd.capture();
@@ -225,8 +224,8 @@ TEST_P(command, gives_the_descriptors_that_were_named_and_no_others) {
         const temporary_directory directory;
         const std::string file = directory.write("text", "from seven");
         // Somebody who knows nothing of O_CLOEXEC.
-        const owned_fd leak(::fcntl(::open("/dev/null", O_RDONLY | O_CLOEXEC), F_DUPFD, 40));
-        const owned_fd first(leak.get() >= 0 ? ::dup(leak.get()) : -1);
+        const owned_fd low(::open("/dev/null", O_RDONLY));
+        const owned_fd leak(::fcntl(low.get(), F_DUPFD, 40));
         process::command list("/bin/sh");
         list.args("-c", "cat <&7; cat <&3; for f in /proc/self/fd/*; do echo ${f##*/}; done");
         // Each stands where the other is to be.
@@ -237,16 +236,7 @@ TEST_P(command, gives_the_descriptors_that_were_named_and_no_others) {
                     got.starts_with("from sevenfrom seven0\n1\n2\n3\n4\n7\n"))
             << got;
         EXPECT_EQ(got.find("\n" + std::to_string(leak.get()) + "\n"), std::string::npos);
-        EXPECT_EQ(got.find("\n" + std::to_string(first.get()) + "\n"), std::string::npos);
     });
-    // The one that was opened only to be duplicated.
-    for (int fd = 3; fd != 64; ++fd) {
-        if (::fcntl(fd, F_GETFD) < 0) continue;
-        char path[32] = {};
-        const std::string link = "/proc/self/fd/" + std::to_string(fd);
-        if (::readlink(link.c_str(), path, sizeof path - 1) > 0 && std::string(path) == "/dev/null")
-            ::close(fd);
-    }
 }
 
 TEST_P(command, starts_with_all_signals_at_their_defaults) {
@@ -257,12 +247,12 @@ TEST_P(command, starts_with_all_signals_at_their_defaults) {
     sigaddset(&some, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &some, &before);
     run([]() -> task<> {
-        process::command c("grep");
-        c.args("-E", "^Sig(Blk|Ign|Cgt)", "/proc/self/status");
+        process::command c("cat");
+        c.arg("/proc/self/status");
         const std::string got = co_await output_of(std::move(c));
-        EXPECT_EQ(got,
-                  "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"
-                  "SigCgt:\t0000000000000000\n");
+        const std::string_view expected =
+            "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000000000\n";
+        EXPECT_NE(got.find(expected), std::string::npos) << got;
     });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     std::signal(SIGUSR1, SIG_DFL);
@@ -307,10 +297,12 @@ TEST_P(command, lets_several_tasks_wait_for_one_process) {
         process::child c = co_await cat.start();
         const auto wait = [&]() -> task<bool> { co_return (co_await c.wait()).success(); };
         const auto end = [&]() -> task<> {
-            EXPECT_EQ((co_await when_any(wait(), [&]() -> task<bool> {
-                          co_await yield();
-                          co_return false;
-                      }())).index,
+            EXPECT_EQ((co_await when_any(wait(),
+                                         [&]() -> task<bool> {
+                                             co_await yield();
+                                             co_return false;
+                                         }()))
+                          .index,
                       1u);
             c.close_input();
         };
@@ -321,7 +313,8 @@ TEST_P(command, lets_several_tasks_wait_for_one_process) {
 
 TEST_P(command, is_killed_after_the_grace_when_it_ignores_sigterm) {
     run([]() -> task<> {
-        process::command deaf = process::shell("trap '' TERM; echo ready; while :; do sleep 1; done");
+        process::command deaf =
+            process::shell("trap '' TERM; echo ready; while :; do sleep 1; done");
         deaf.output(redirect::pipe()).process_group();
         process::child c = co_await deaf.start();
         EXPECT_EQ(co_await heard(c), "ready\n");
@@ -347,9 +340,9 @@ TEST_P(command, ends_at_once_when_it_heeds_sigterm_also_when_it_is_stopped) {
 TEST_P(command, ends_its_whole_group) {
     run([]() -> task<> {
         // The leader goes when it is asked to, and leaves somebody behind who does not.
-        process::command leader =
-            process::shell("(trap '' TERM; echo ready; while :; do sleep 1; done) & "
-                           "trap 'exit 3' TERM; while :; do sleep 0.01; done");
+        process::command leader = process::shell(
+            "trap 'exit 3' TERM; (trap '' TERM; echo ready; "
+            "while :; do sleep 1; done) & while :; do sleep 0.01; done");
         leader.output(redirect::pipe()).process_group();
         process::child c = co_await leader.start();
         EXPECT_EQ(co_await heard(c), "ready\n");
@@ -377,7 +370,8 @@ TEST_P(command, ends_with_the_task_that_waits_for_it) {
         const temporary_directory directory;
         const std::string file = directory.path() / "told";
         process::command c = process::shell(
-            "trap 'echo asked > \"$FILE\"; exit' TERM; echo ready >&3; while :; do sleep 0.01; done");
+            "trap 'echo asked > \"$FILE\"; exit' TERM; echo ready >&3; while :; do sleep 0.01; "
+            "done");
         int ends[2];
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
         c.env("FILE", file).descriptor(3, owned_fd(ends[1]));
@@ -395,7 +389,8 @@ TEST_P(command, ends_with_the_task_that_waits_for_it) {
 
 TEST_P(command, is_killed_with_the_task_that_waits_for_it_when_it_does_not_listen) {
     run([]() -> task<> {
-        process::command c = process::shell("trap '' TERM; echo ready >&3; while :; do sleep 1; done");
+        process::command c =
+            process::shell("trap '' TERM; echo ready >&3; while :; do sleep 1; done");
         int ends[2];
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
         c.descriptor(3, owned_fd(ends[1])).grace(20ms).process_group();

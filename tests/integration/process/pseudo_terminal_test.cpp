@@ -1,8 +1,7 @@
-#include <coracle/process/pseudo_terminal.hpp>
-
 #include "support/on_each_backend.hpp"
 
 #include <coracle/process/command.hpp>
+#include <coracle/process/pseudo_terminal.hpp>
 #include <coracle/runtime/when_all.hpp>
 
 #include <csignal>
@@ -22,7 +21,7 @@ protected:
     void TearDown() override { EXPECT_FALSE(has_children()); }
 };
 
-INSTANTIATE_TEST_SUITE_P(backends, pseudo_terminals, coracle::testing::system_backends(),
+INSTANTIATE_TEST_SUITE_P(each_backend, pseudo_terminals, coracle::testing::system_backends(),
                          backend_name);
 
 pseudo_terminal opened() {
@@ -58,7 +57,8 @@ TEST_P(pseudo_terminals, run_a_shell_that_sees_a_terminal_of_its_own) {
     run([]() -> task<> {
         pseudo_terminal t = opened();
         EXPECT_TRUE(t.path().starts_with("/dev/pts/"));
-        process::command sh = process::shell("test -t 0 && test -t 1 && tty < /dev/tty && stty size");
+        process::command sh =
+            process::shell("test -t 0 && test -t 1 && tty < /dev/tty && stty size");
         sh.pty(t);
         process::child c = co_await sh.start();
         EXPECT_EQ(co_await read_all(t.stream()), "/dev/tty\r\n30 100\r\n");
