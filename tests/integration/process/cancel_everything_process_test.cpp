@@ -145,13 +145,16 @@ struct password_row : cancel_row {
 class cancel_processes : public ::testing::TestWithParam<cancel_case> {};
 
 INSTANTIATE_TEST_SUITE_P(everything, cancel_processes,
-                         ::testing::Values(row<start_row>("start"), row<run_row>("run"),
-                                           row<capture_row>("capture"), row<wait_row>("wait"),
-                                           row<wait_or_end_row>("wait_or_end"),
-                                           row<terminate_row>("terminate"),
-                                           row<receive_row>("receive"), row<send_row>("send"),
-                                           row<fifo_row>("open_fifo"),
-                                           row<password_row>("read_password")),
+                         ::testing::Values(row<start_row>("command::start()"),
+                                           row<run_row>("command::run()"),
+                                           row<capture_row>("command::capture(limits)"),
+                                           row<wait_row>("child::wait()"),
+                                           row<wait_or_end_row>("child::wait_or_end(grace)"),
+                                           row<terminate_row>("child::terminate(grace)"),
+                                           row<receive_row>("byte_stream::receive(n)"),
+                                           row<send_row>("byte_stream::send(pieces)"),
+                                           row<fifo_row>("io::open_fifo(path, end)"),
+                                           row<password_row>("io::read_password(prompt)")),
                          [](const auto& row) { return test_name(row.param.name); });
 
 }  // namespace
