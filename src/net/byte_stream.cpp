@@ -6,7 +6,7 @@ namespace {
 
 error failure_of(const io_operation& op, const char* name, phase where, const byte_stream& stream) {
     error e(stream.code_of(op.result), name, where);
-    return std::move(e.on(stream.peer().to_string()));
+    return std::move(e.on(stream.subject()));
 }
 
 }  // namespace

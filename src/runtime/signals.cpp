@@ -33,11 +33,14 @@ signal_set::~signal_set() {
 
 namespace {
 
-task<std::expected<int, error>> next_signal(int fd) {
+task<std::expected<received_signal, error>> next_signal(int fd) {
     for (;;) {
         signalfd_siginfo info{};
         const ssize_t n = ::read(fd, &info, sizeof info);
-        if (n == static_cast<ssize_t>(sizeof info)) co_return static_cast<int>(info.ssi_signo);
+        if (n == static_cast<ssize_t>(sizeof info)) {
+            co_return received_signal{static_cast<int>(info.ssi_signo),
+                                      static_cast<int>(info.ssi_pid), info.ssi_uid};
+        }
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno != EAGAIN) {
             co_return std::unexpected(
@@ -48,9 +51,19 @@ task<std::expected<int, error>> next_signal(int fd) {
     }
 }
 
+task<std::expected<int, error>> next_number(int fd) {
+    auto s = co_await next_signal(fd);
+    if (!s) co_return std::unexpected(std::move(s).error());
+    co_return s->number;
+}
+
 }  // namespace
 
 operation<int> signal_set::next() {
+    return next_number(fd_);
+}
+
+operation<received_signal> signal_set::next_received() {
     return next_signal(fd_);
 }
 

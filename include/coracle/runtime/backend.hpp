@@ -70,6 +70,8 @@ enum class opcode : std::uint8_t {
     resolve,       ///< `host` to `found`, where the backend knows names of its own
     readable,      ///< a foreign descriptor
     writable,      ///< a foreign descriptor
+    input_ready,   ///< `on` became readable after it was empty; result: 1 once the peer has closed
+    output_ready,  ///< `on` became writable after it was full; result as of `input_ready`
     file,          ///< a `file_operation` (file_operation.hpp)
     receive_many,  ///< a `messages_operation` (datagram_operation.hpp); result: how many came
     send_many,     ///< a `messages_operation`; result: how many were sent

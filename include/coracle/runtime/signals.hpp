@@ -6,6 +6,13 @@
 
 namespace coracle {
 
+/// What is known of a signal that has come.
+struct received_signal {
+    int number = 0;
+    int sender = 0;     ///< the process that sent it; 0 when the kernel did
+    unsigned user = 0;  ///< whose that process is
+};
+
 /// Signals as something to await. The constructor blocks them in the calling thread: make it before
 /// the threads that must not be interrupted, which inherit that. The destructor restores the mask.
 /// Not thread-safe; several sets may wait for different signals.
@@ -19,6 +26,8 @@ public:
     /// Completes with the number of the next signal of the set. Resumes from the loop that awaits
     /// it. Cancelling it loses no signal.
     operation<int> next();
+    /// The same, and who sent it.
+    operation<received_signal> next_received();
 
 private:
     struct mask;

@@ -67,6 +67,10 @@ std::expected<void, error> epoll_backend::attach(descriptor& d, int fd) noexcept
 void epoll_backend::close(descriptor& d, bool reset) noexcept {
     if (!d.open()) return;
     forget_events(&d);
+    // A child that is being started, or whoever has a duplicate, would keep the registration alive,
+    // and it would tell of a descriptor that is gone.
+    ++counters_.system_calls;
+    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, d.fd, nullptr);
     close_number(d.fd, reset);
     d.fd = -1;
     d.flags = 0;

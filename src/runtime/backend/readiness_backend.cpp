@@ -56,6 +56,15 @@ bool readiness_backend::attempt_receive_many(messages_operation& op) noexcept {
     return knows(d, readable, op.result);
 }
 
+/// Whoever waits has made the system call himself, in vain: what is known is used up by telling him.
+bool readiness_backend::take_readiness(io_operation& op, flag f) noexcept {
+    descriptor& d = *op.on;
+    if ((d.flags & f) == 0) return false;
+    d.flags &= ~std::uint32_t{f};
+    op.result = (d.flags & (peer_closed | broken)) != 0 ? 1 : 0;
+    return true;
+}
+
 bool readiness_backend::attempt(io_operation& op) noexcept {
     descriptor& d = *op.on;
     switch (op.code) {
@@ -94,6 +103,8 @@ bool readiness_backend::attempt(io_operation& op) noexcept {
             if ((d.flags & writable) == 0) return false;
             op.result = -socket_error(d.fd);
             return true;
+        case opcode::input_ready: return take_readiness(op, readable);
+        case opcode::output_ready: return take_readiness(op, writable);
         default: return false;
     }
 }
@@ -108,7 +119,8 @@ bool readiness_backend::begin(io_operation& op) noexcept {
 
 io_operation*& readiness_backend::place_of(io_operation& op) noexcept {
     const bool reads = op.code == opcode::receive || op.code == opcode::receive_from ||
-                       op.code == opcode::accept || op.code == opcode::receive_many;
+                       op.code == opcode::accept || op.code == opcode::receive_many ||
+                       op.code == opcode::input_ready;
     return reads ? op.on->input : op.on->output;
 }
 

@@ -40,6 +40,7 @@ protected:
 private:
     time_point asked_at_;  ///< when the loop last asked the time
 
+    static bool take_readiness(io_operation& op, flag f) noexcept;
     bool knows(descriptor& d, flag f, std::int64_t result) const noexcept;
 
     intrusive_list<io_operation> unfinished_;

@@ -2,6 +2,7 @@
 
 #include "runtime/backend/socket_options.hpp"
 #include "runtime/backend/unix_path.hpp"
+#include "runtime/without_sigpipe.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <ctime>
 
 namespace coracle::detail {
@@ -23,28 +23,6 @@ static_assert(sizeof(endpoint::bytes) >= sizeof(sockaddr_un));
 
 constexpr std::size_t largest_gather = 64;
 
-/// sendfile knows no MSG_NOSIGNAL: a peer that is gone would end the process. The signal goes to
-/// the thread that made the call, so it is held back and taken here.
-class without_sigpipe {
-public:
-    without_sigpipe() noexcept {
-        sigemptyset(&pipe_);
-        sigaddset(&pipe_, SIGPIPE);
-        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-    }
-    without_sigpipe(const without_sigpipe&) = delete;
-    without_sigpipe& operator=(const without_sigpipe&) = delete;
-    ~without_sigpipe() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-    void take_signal() const noexcept {
-        const timespec at_once{};
-        ::sigtimedwait(&pipe_, nullptr, &at_once);
-    }
-
-private:
-    sigset_t pipe_;
-    sigset_t before_;
-};
 
 std::int64_t read_clock(clockid_t which) noexcept {
     timespec t{};

@@ -153,6 +153,10 @@ struct signal_row : cancel_row {
     }
 };
 
+struct received_signal_row : signal_row {
+    auto make() { return set.next_received(); }
+};
+
 struct when_all_row : cancel_row {
     auto make() { return when_all(wait_and_give(), sleep_for(3us), yield()); }
 };
@@ -273,6 +277,7 @@ constexpr cancel_case cases[] = {
     row<readable_row>("readable(fd)"),
     row<writable_row>("writable(fd)"),
     row<signal_row>("signal_set::next()"),
+    row<received_signal_row>("signal_set::next_received()"),
     row<when_all_row>("when_all(a, b, ...)"),
     row<when_all_range_row>("when_all(range)"),
     row<when_any_row>("when_any(a, b, ...)"),

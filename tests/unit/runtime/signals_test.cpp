@@ -41,6 +41,15 @@ TEST(signal_set, waits_for_a_signal_to_the_process) {
     });
 }
 
+TEST(signal_set, tells_who_has_sent_a_signal) {
+    signal_set signals{SIGUSR1};
+    EXPECT_EQ(::kill(::getpid(), SIGUSR1), 0);
+    const received_signal s = block_on([&] { return signals.next_received(); });
+    EXPECT_EQ(s.number, SIGUSR1);
+    EXPECT_EQ(s.sender, ::getpid());
+    EXPECT_EQ(s.user, ::getuid());
+}
+
 TEST(signal_set, loses_no_signal_when_a_wait_is_cancelled) {
     signal_set signals{SIGUSR1};
     block_on([&]() -> task<> {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <coracle/io/descriptor_stream.hpp>
+#include <coracle/runtime/operation.hpp>
+
+#include <memory>
+#include <string>
+
+namespace coracle::io {
+
+/// Both ends of a kernel pipe.
+struct kernel_pipe {
+    std::unique_ptr<descriptor_stream> reader;
+    std::unique_ptr<descriptor_stream> writer;
+};
+
+/// Makes a pipe whose ends belong to the current loop. They are closed on exec; to hand one end to
+/// another program, give `process::command` a redirection instead.
+std::expected<kernel_pipe, error> make_pipe();
+
+/// Which end of a FIFO.
+enum class fifo_end : unsigned char { read, write };
+
+/// Opens a FIFO that is there (mkfifo). The reader completes at once, and its first receive waits
+/// for a writer; the writer completes when somebody has opened it for reading, which is looked for
+/// every few milliseconds. Resumes from the loop. Errors name the path; ENXIO is never one of them,
+/// EINVAL says that the path is no FIFO. Cancelling it ends the wait.
+operation<std::unique_ptr<descriptor_stream>> open_fifo(std::string path, fifo_end end);
+
+}  // namespace coracle::io

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <coracle/io/descriptor_stream.hpp>
+#include <coracle/process/exit_status.hpp>
+#include <coracle/runtime/operation.hpp>
+
+#include <expected>
+#include <memory>
+#include <optional>
+
+namespace coracle::process {
+
+namespace detail {
+struct child_state;
+}
+
+/// How long a process that is asked to end (SIGTERM) may take before it is killed (SIGKILL), where
+/// nothing else is said.
+inline constexpr duration default_grace = std::chrono::seconds(5);
+
+/// A process that was started by `command`. Belongs to the loop that started it. It is known by a
+/// descriptor (pidfd), so that no signal goes to a stranger who has got its number; nothing is done
+/// about SIGCHLD, and children of other code are left alone. (A program that ignores SIGCHLD gets
+/// no status: ECHILD.)
+///
+/// A child that is destroyed while its process runs kills it (SIGKILL; its whole group where it has
+/// one of its own), and reaps it, on the pool of `offload` when that takes time. `detach` lets it
+/// live. Nobody may wait when a child is destroyed or moved from.
+class child {
+public:
+    child(child&&) noexcept;
+    child& operator=(child&&) noexcept;
+    ~child();
+
+    int pid() const noexcept;
+    /// Stays ours; readable once the process has ended.
+    int pidfd() const noexcept;
+
+    /// The other ends of what is redirected to pipes; none of them otherwise.
+    io::descriptor_stream& input() noexcept;   ///< to write to
+    io::descriptor_stream& output() noexcept;  ///< to read from
+    io::descriptor_stream& error() noexcept;   ///< to read from
+    /// Ends what the process reads.
+    void close_input() noexcept;
+
+    /// Completes when the process has ended, with its status; any number of times. Its pipes may
+    /// have bytes left. Resumes from the loop. Cancelling it leaves the process as it is.
+    operation<exit_status> wait();
+    /// The same, but cancelling it ends the process, as `terminate(grace)` does, and waits for
+    /// that.
+    operation<exit_status> wait_or_end(duration grace = default_grace);
+    /// Sends SIGTERM, and SIGCONT to have it heard; after `grace` SIGKILL. With a group or session
+    /// of its own all of the group are meant, and those that outlive its leader are killed.
+    /// Completes when it has ended. Resumes from the loop. Cancelling it ends the wait: nobody is
+    /// killed then.
+    operation<exit_status> terminate(duration grace = default_grace);
+
+    /// Whether it has ended, without waiting.
+    std::optional<exit_status> status() noexcept;
+
+    /// Sends a signal; ESRCH when it has ended.
+    std::expected<void, coracle::error> signal(int number) noexcept;
+    /// To all of its group; EPERM where it has none of its own.
+    std::expected<void, coracle::error> signal_group(int number) noexcept;
+    /// SIGKILL, to its group where it has one of its own.
+    std::expected<void, coracle::error> kill() noexcept;
+
+    /// Lets it live. The loop reaps it when it ends, or whoever comes after us. The child is then
+    /// good for nothing but destruction; its pipes are closed.
+    void detach();
+
+private:
+    friend struct detail::child_state;
+    explicit child(std::unique_ptr<detail::child_state> s) noexcept;
+    std::unique_ptr<detail::child_state> state_;
+};
+
+}  // namespace coracle::process

@@ -1,0 +1,263 @@
+#include "io/descriptor_direction.hpp"
+#include "runtime/without_sigpipe.hpp"
+
+#include <coracle/io/descriptor_stream.hpp>
+#include <coracle/runtime/loop.hpp>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace coracle::io {
+namespace {
+
+constexpr std::size_t largest_gather = 64;
+
+error failure(const char* operation, std::string_view subject) {
+    error e(std::error_code(errno, std::generic_category()), operation);
+    return std::move(e.on(subject));
+}
+
+bool is_master(int fd) noexcept {
+    unsigned number = 0;
+    return ::ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
+/// Opens what `fd` is open on once more, with flags of its own; negative where that does not go, or
+/// would give something else (the master of another pseudo-terminal).
+int open_anew(int fd, const struct stat& s) noexcept {
+    const bool fit = S_ISFIFO(s.st_mode) || (::isatty(fd) == 1 && !is_master(fd));
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (!fit || flags < 0) return -1;
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    return ::open(path.c_str(),
+                  (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+bool is_file(const struct stat& s) noexcept {
+    return S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || S_ISDIR(s.st_mode);
+}
+
+}  // namespace
+
+descriptor_stream::descriptor_stream(loop& owner, std::string subject)
+    : owner_(&owner), subject_(std::move(subject)),
+      input_(std::make_unique<direction>(*this, opcode::input_ready)),
+      output_(std::make_unique<direction>(*this, opcode::output_ready)) {}
+
+descriptor_stream::~descriptor_stream() {
+    close();
+}
+
+std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::make(
+    loop& owner, owned_fd fd, manner how, std::string subject) {
+    if (subject.empty()) subject = "descriptor " + std::to_string(fd.get());
+    struct stat s{};
+    if (::fstat(fd.get(), &s) != 0) return std::unexpected(failure("fstat", subject));
+    std::unique_ptr<descriptor_stream> made(new descriptor_stream(owner, std::move(subject)));
+    made->how_ = is_file(s) ? manner::on_pool : how;
+    made->short_means_empty_ = S_ISFIFO(s.st_mode);
+    made->is_master_ = S_ISCHR(s.st_mode) && io::is_master(fd.get());
+    if (made->has_loop()) {
+        auto attached = owner.backend().attach(made->descriptor_, fd.get());
+        if (attached) {
+            static_cast<void>(fd.release());
+            return made;
+        }
+        if (attached.error() != std::errc::operation_not_permitted) {
+            return std::unexpected(std::move(attached).error().on(made->subject_));
+        }
+        // epoll's word for what cannot be waited for: /dev/null and its like.
+        made->how_ = manner::instant;
+    }
+    made->descriptor_.fd = fd.release();
+    return made;
+}
+
+std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::adopt(
+    loop& owner, owned_fd fd, std::string subject) {
+    const int flags = ::fcntl(fd.get(), F_GETFL);
+    if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+        return std::unexpected(failure("fcntl", subject));
+    }
+    return make(owner, std::move(fd), manner::nonblocking, std::move(subject));
+}
+
+std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::share(
+    loop& owner, int fd, std::string subject) {
+    struct stat s{};
+    if (::fstat(fd, &s) != 0) return std::unexpected(failure("fstat", subject));
+    owned_fd own(open_anew(fd, s));
+    if (own) return make(owner, std::move(own), manner::nonblocking, std::move(subject));
+    own.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!own) return std::unexpected(failure("fcntl", subject));
+    return make(owner, std::move(own), manner::polled, std::move(subject));
+}
+
+void descriptor_stream::shutdown_output() noexcept {
+    if (!open()) return;
+    const int flags = ::fcntl(descriptor_.fd, F_GETFL);
+    if ((flags & O_ACCMODE) == O_WRONLY)
+        close();
+    else
+        ::shutdown(descriptor_.fd, SHUT_WR);  // standard output may be a socket
+}
+
+void descriptor_stream::close(bool) noexcept {
+    if (!open()) return;
+    if (has_loop())
+        owner_->backend().close(descriptor_);
+    else
+        close_descriptor(std::exchange(descriptor_.fd, -1));
+}
+
+bool descriptor_stream::watch_hangup(hangup_watch* w) noexcept {
+    return !open() || !has_loop() || owner_->backend().watch_hangup(descriptor_, w);
+}
+
+/// Of a descriptor that would block: whether it would now.
+bool descriptor_stream::would_block(short events) const noexcept {
+    if (how_ != manner::polled) return false;
+    pollfd p{descriptor_.fd, events, 0};
+    return ::poll(&p, 1, 0) == 0;
+}
+
+std::int64_t descriptor_stream::read_into(receive_operation& op) noexcept {
+    if (would_block(POLLIN)) return -EAGAIN;
+    const bool borrowed = !op.into;
+    if (borrowed) op.into = buffer(op.capacity);
+    const std::size_t room = op.into.spare_size();
+    ssize_t n = 0;
+    do {
+        n = ::read(descriptor_.fd, op.into.spare(), room);
+    } while (n < 0 && errno == EINTR);
+    const int number = errno;
+    if (n > 0) {
+        op.into.commit(static_cast<std::size_t>(n));
+        drained_ =
+            short_means_empty_ && has_loop() && !hung_up_ && static_cast<std::size_t>(n) < room;
+        return n;
+    }
+    if (borrowed) op.into.release();
+    return n == 0 || (number == EIO && is_master_) ? 0 : -number;
+}
+
+std::int64_t descriptor_stream::write_some(std::span<const slice> pieces) noexcept {
+    if (would_block(POLLOUT)) return -EAGAIN;
+    // What poll finds room for takes this much without blocking.
+    const iovec first{const_cast<char*>(pieces[0].data),
+                      std::min<std::size_t>(pieces[0].size, PIPE_BUF)};
+    for (;;) {
+        const ssize_t n =
+            how_ == manner::polled
+                ? ::write(descriptor_.fd, first.iov_base, first.iov_len)
+                : ::writev(descriptor_.fd, reinterpret_cast<const iovec*>(pieces.data()),
+                           static_cast<int>(std::min(pieces.size(), largest_gather)));
+        if (n >= 0) return n;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+std::int64_t descriptor_stream::write_all(send_operation& op) noexcept {
+    const coracle::detail::without_sigpipe quiet;
+    while (!op.slices.empty()) {
+        if (op.slices[0].size == 0) {
+            op.slices = op.slices.subspan(1);
+            continue;
+        }
+        const std::int64_t n = write_some(op.slices);
+        if (n == -EPIPE) quiet.take_signal();
+        if (n < 0) return n;
+        op.sent += n;
+        auto left = static_cast<std::size_t>(n);
+        while (!op.slices.empty() && left >= op.slices[0].size) {
+            left -= op.slices[0].size;
+            op.slices = op.slices.subspan(1);
+        }
+        if (left != 0) {
+            op.slices[0].data += left;
+            op.slices[0].size -= left;
+        }
+    }
+    return op.sent;
+}
+
+/// sendfile to a pipe moves pages; what it does not know (a terminal, an appended file) is copied.
+std::int64_t descriptor_stream::send_from_file(send_file_operation& op) noexcept {
+    constexpr std::int64_t piece = 64 * 1024;
+    const coracle::detail::without_sigpipe quiet;
+    while (op.file_size != 0) {
+        if (would_block(POLLOUT)) return -EAGAIN;
+        const std::int64_t most = how_ == manner::polled ? PIPE_BUF : piece;
+        const auto size = static_cast<std::size_t>(std::min(op.file_size, most));
+        off_t offset = op.file_offset;
+        std::int64_t n = ::sendfile(descriptor_.fd, op.file, &offset, size);
+        if (n < 0 && errno == EINVAL) {
+            char bytes[PIPE_BUF];
+            n = ::pread(op.file, bytes, std::min(size, sizeof bytes), op.file_offset);
+            if (n > 0) n = ::write(descriptor_.fd, bytes, static_cast<std::size_t>(n));
+        }
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EPIPE) {
+            quiet.take_signal();
+            return -EPIPE;
+        }
+        if (n < 0) return -errno;
+        if (n == 0) return -ENODATA;  // the file became shorter while it was being sent
+        op.sent += n;
+        op.file_offset += n;
+        op.file_size -= n;
+    }
+    return op.sent;
+}
+
+std::int64_t descriptor_stream::try_send(std::string_view bytes) noexcept {
+    if (!open()) return -EBADF;
+    if (how_ == manner::on_pool) return -EAGAIN;
+    const slice all(bytes);
+    const coracle::detail::without_sigpipe quiet;
+    const std::int64_t n = write_some({&all, 1});
+    if (n == -EPIPE) quiet.take_signal();
+    return n;
+}
+
+/// Makes the calls of `op`; false when it would have to wait.
+bool descriptor_stream::attempt(io_operation& op) noexcept {
+    switch (op.code) {
+        case opcode::receive: op.result = read_into(static_cast<receive_operation&>(op)); break;
+        case opcode::send: op.result = write_all(static_cast<send_operation&>(op)); break;
+        case opcode::send_file:
+            op.result = send_from_file(static_cast<send_file_operation&>(op));
+            break;
+        default: op.result = -ENOTSUP;
+    }
+    return op.result != -EAGAIN || !has_loop();
+}
+
+bool descriptor_stream::start(io_operation& op) noexcept {
+    if (!open()) {
+        op.result = -EBADF;
+        return true;
+    }
+    direction& d = op.code == opcode::receive ? *input_ : *output_;
+    if (how_ == manner::on_pool) return d.run_on_pool(op);
+    const bool in_vain = op.code == opcode::receive && std::exchange(drained_, false);
+    return (!in_vain && attempt(op)) || d.wait_for(op);
+}
+
+void descriptor_stream::cancel(io_operation& op) noexcept {
+    (op.code == opcode::receive ? *input_ : *output_).cancel(op);
+}
+
+}  // namespace coracle::io

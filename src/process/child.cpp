@@ -1,0 +1,174 @@
+#include "process/child_state.hpp"
+
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/readiness.hpp>
+#include <coracle/runtime/spawn.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <fcntl.h>
+
+#include <cassert>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+namespace coracle::process {
+namespace detail {
+namespace {
+
+/// Only one may wait for a descriptor's number; more have a number of their own.
+class end_wait {
+public:
+    explicit end_wait(child_state& s) : state_(s) {
+        if (state_.waiting++ != 0) own_.reset(::fcntl(s.process.pidfd(), F_DUPFD_CLOEXEC, 0));
+    }
+    end_wait(const end_wait&) = delete;
+    end_wait& operator=(const end_wait&) = delete;
+    ~end_wait() { --state_.waiting; }
+    int fd() const noexcept { return own_ ? own_.get() : state_.process.pidfd(); }
+
+private:
+    child_state& state_;
+    owned_fd own_;
+};
+
+/// True when it has ended.
+std::expected<bool, error> look(child_state& s) {
+    if (s.status) return true;
+    auto ended = s.process.try_reap();
+    if (!ended) return std::unexpected(std::move(ended).error());
+    s.status = *ended;
+    return s.status.has_value();
+}
+
+}  // namespace
+
+task<end_result> wait_for_end(child_state& s) {
+    for (;;) {
+        auto ended = look(s);
+        if (!ended) co_return std::unexpected(std::move(ended).error());
+        if (*ended) co_return *s.status;
+        const end_wait wait(s);
+        auto ready = co_await as_result(readable(wait.fd()));
+        if (!ready) co_return std::unexpected(std::move(ready).error());
+    }
+}
+
+task<end_result> end_process(child_state& s, duration grace) {
+    auto ended = look(s);
+    if (!ended) co_return std::unexpected(std::move(ended).error());
+    if (*ended) co_return *s.status;
+    static_cast<void>(s.process.signal_to_end(SIGTERM));
+    static_cast<void>(s.process.signal_to_end(SIGCONT));
+    auto waits = [&s] { return wait_for_end(s); };
+    auto in_time = co_await as_result(with_timeout(grace, waits));
+    if (in_time) co_return std::move(*in_time);
+    if (in_time.error() != std::errc::timed_out) {
+        co_return std::unexpected(std::move(in_time).error());
+    }
+    static_cast<void>(s.process.signal_to_end(SIGKILL));
+    co_return co_await wait_for_end(s);
+}
+
+task<> end_shielded(child_state& s, duration grace) {
+    // A killed process may hang in the kernel; then `running_process` waits for it on the pool.
+    constexpr duration most = std::chrono::seconds(10);
+    auto end = [&s, grace] { return end_process(s, grace); };
+    static_cast<void>(co_await as_result(
+        shielded(coracle::detail::later(time_point(grace), most).time_since_epoch(), end)));
+}
+
+task<end_result> wait_or_end(child_state& s, duration grace) {
+    auto ended = co_await as_result(wait_for_end(s));
+    if (!ended) co_return std::unexpected(std::move(ended).error());
+    if (!*ended && coracle::detail::is_cancellation(ended->error())) {
+        co_await end_shielded(s, grace);
+    }
+    co_return std::move(*ended);
+}
+
+}  // namespace detail
+
+using detail::child_state;
+
+child::child(std::unique_ptr<child_state> s) noexcept : state_(std::move(s)) {}
+child::child(child&&) noexcept = default;
+child& child::operator=(child&&) noexcept = default;
+child::~child() = default;
+
+int child::pid() const noexcept {
+    return state_->pid;
+}
+
+int child::pidfd() const noexcept {
+    return state_->process.pidfd();
+}
+
+io::descriptor_stream& child::input() noexcept {
+    assert(state_->streams[0] != nullptr && "its input is redirected to a pipe");
+    return *state_->streams[0];
+}
+
+io::descriptor_stream& child::output() noexcept {
+    assert(state_->streams[1] != nullptr && "its output is redirected to a pipe");
+    return *state_->streams[1];
+}
+
+io::descriptor_stream& child::error() noexcept {
+    assert(state_->streams[2] != nullptr && "its standard error is redirected to a pipe");
+    return *state_->streams[2];
+}
+
+void child::close_input() noexcept {
+    if (state_->streams[0] != nullptr) state_->streams[0]->close();
+}
+
+operation<exit_status> child::wait() {
+    return detail::wait_for_end(*state_);
+}
+
+operation<exit_status> child::wait_or_end(duration grace) {
+    return detail::wait_or_end(*state_, grace);
+}
+
+operation<exit_status> child::terminate(duration grace) {
+    return detail::end_process(*state_, grace);
+}
+
+std::optional<exit_status> child::status() noexcept {
+    static_cast<void>(detail::look(*state_));
+    return state_->status;
+}
+
+std::expected<void, error> child::signal(int number) noexcept {
+    return state_->process.signal(number);
+}
+
+std::expected<void, error> child::signal_group(int number) noexcept {
+    return state_->process.signal_group(number);
+}
+
+std::expected<void, error> child::kill() noexcept {
+    return state_->process.signal_to_end(SIGKILL);
+}
+
+namespace {
+
+struct let_go {
+    std::unique_ptr<child_state> state;
+    task<> operator()() {
+        static_cast<void>(co_await as_result(detail::wait_for_end(*state)));
+        // The loop has ended before it did.
+        if (!state->status) state->process.release();
+    }
+};
+
+}  // namespace
+
+void child::detach() {
+    for (auto& s : state_->streams) s.reset();
+    if (state_->status) return;
+    spawn(let_go{std::move(state_)});
+}
+
+}  // namespace coracle::process

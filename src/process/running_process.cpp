@@ -1,0 +1,105 @@
+#include "process/running_process.hpp"
+
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/thread_pool.hpp>
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace coracle::process::detail {
+namespace {
+
+error failure(const char* operation, int pid) {
+    error e(std::error_code(errno, std::generic_category()), operation);
+    return std::move(e.on("process " + std::to_string(pid)));
+}
+
+/// The C library's waitid leaves out what the process used up.
+int wait_for(int pidfd, siginfo_t& info, int options, rusage* usage) noexcept {
+    for (;;) {
+        info = {};
+        const long r = ::syscall(SYS_waitid, P_PIDFD, pidfd, &info, options, usage);
+        if (r == 0 || errno != EINTR) return static_cast<int>(r);
+    }
+}
+
+duration to_duration(const timeval& t) noexcept {
+    return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
+}
+
+exit_status status_of(const siginfo_t& info, const rusage& r) noexcept {
+    resource_usage u;
+    u.user_time = to_duration(r.ru_utime);
+    u.system_time = to_duration(r.ru_stime);
+    u.peak_memory = static_cast<std::uint64_t>(r.ru_maxrss) * 1024;
+    if (info.si_code == CLD_EXITED) return exit_status::exited(info.si_status, u);
+    return exit_status::killed(info.si_status, info.si_code == CLD_DUMPED, u);
+}
+
+void reap(const owned_fd& pidfd) noexcept {
+    siginfo_t info;
+    wait_for(pidfd.get(), info, WEXITED, nullptr);
+}
+
+/// A process that was killed ends soon, but the loop does not wait for that.
+void reap_elsewhere(owned_fd pidfd) noexcept {
+    loop* const here = loop::current();
+    thread_pool* const pool = here == nullptr ? nullptr : here->offload_pool();
+    const int fd = pidfd.release();
+    const bool posted = pool != nullptr && pool->try_post([fd] { reap(owned_fd(fd)); });
+    if (!posted) reap(owned_fd(fd));
+}
+
+}  // namespace
+
+bool running_process::ended() const noexcept {
+    siginfo_t info;
+    return wait_for(pidfd(), info, WEXITED | WNOHANG | WNOWAIT, nullptr) == 0 && info.si_pid != 0;
+}
+
+running_process::~running_process() {
+    if (!pidfd_) return;
+    static_cast<void>(signal_to_end(SIGKILL));
+    if (ended())
+        reap(pidfd_);
+    else
+        reap_elsewhere(std::move(pidfd_));
+}
+
+std::expected<std::optional<exit_status>, error> running_process::try_reap() noexcept {
+    siginfo_t info;
+    rusage used{};
+    // Until its leader is reaped the number of a group is nobody else's.
+    if (group_ends_ && ended()) ::kill(-pid_, SIGKILL);
+    if (wait_for(pidfd(), info, WEXITED | WNOHANG, &used) != 0) {
+        return std::unexpected(failure("waitid", pid_));
+    }
+    if (info.si_pid == 0) return std::optional<exit_status>();
+    pidfd_.reset();
+    return status_of(info, used);
+}
+
+std::expected<void, error> running_process::signal(int number) noexcept {
+    if (::syscall(SYS_pidfd_send_signal, pidfd(), number, nullptr, 0) == 0) return {};
+    if (!pidfd_) errno = ESRCH;
+    return std::unexpected(failure("pidfd_send_signal", pid_));
+}
+
+std::expected<void, error> running_process::signal_group(int number) noexcept {
+    errno = !pidfd_ ? ESRCH : EPERM;
+    if (pidfd_ && own_group_ && ::kill(-pid_, number) == 0) return {};
+    return std::unexpected(failure("kill group", pid_));
+}
+
+std::expected<void, error> running_process::signal_to_end(int number) noexcept {
+    if (!own_group_) return signal(number);
+    group_ends_ = true;
+    return signal_group(number);
+}
+
+}  // namespace coracle::process::detail

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <coracle/base/error.hpp>
+#include <coracle/process/exit_status.hpp>
+#include <coracle/runtime/owned_fd.hpp>
+
+#include <expected>
+#include <optional>
+#include <utility>
+
+namespace coracle::process::detail {
+
+/// A process that has not been reaped. Kills and reaps it when destroyed.
+class running_process {
+public:
+    running_process() noexcept = default;
+    running_process(int pid, owned_fd pidfd, bool own_group) noexcept
+        : pid_(pid), pidfd_(std::move(pidfd)), own_group_(own_group) {}
+    running_process(running_process&& other) noexcept = default;
+    running_process& operator=(running_process&&) = delete;
+    ~running_process();
+
+    int pid() const noexcept { return pid_; }
+    int pidfd() const noexcept { return pidfd_.get(); }
+    bool own_group() const noexcept { return own_group_; }
+
+    /// Its status when it has ended; it is reaped then, and this is empty but for its number.
+    std::expected<std::optional<exit_status>, error> try_reap() noexcept;
+    std::expected<void, error> signal(int number) noexcept;
+    std::expected<void, error> signal_group(int number) noexcept;
+    /// Signals whoever is to end; what is left of a group when its leader ends is killed then.
+    std::expected<void, error> signal_to_end(int number) noexcept;
+
+    /// Leaves it to whoever comes after us.
+    void release() noexcept { pidfd_.reset(); }
+
+private:
+    bool ended() const noexcept;
+
+    int pid_ = -1;
+    owned_fd pidfd_;
+    bool own_group_ = false;
+    bool group_ends_ = false;
+};
+
+}  // namespace coracle::process::detail

@@ -1,0 +1,281 @@
+#include "support/on_each_backend.hpp"
+
+#include <coracle/io/descriptor_stream.hpp>
+#include <coracle/io/terminal.hpp>
+#include <coracle/process/pseudo_terminal.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/when_any.hpp>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace coracle;
+using coracle::process::pseudo_terminal;
+using coracle::testing::backend_name;
+using coracle::testing::on_each_backend;
+
+namespace {
+
+class terminal : public on_each_backend {};
+
+INSTANTIATE_TEST_SUITE_P(each_backend, terminal, coracle::testing::system_backends(), backend_name);
+
+/// A terminal without a loop.
+struct plain_terminal {
+    owned_fd master{::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)};
+    owned_fd slave;
+    plain_terminal() {
+        EXPECT_EQ(::grantpt(master.get()), 0);
+        EXPECT_EQ(::unlockpt(master.get()), 0);
+        slave.reset(::open(::ptsname(master.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+        EXPECT_TRUE(slave);
+    }
+    bool is_as_it_began() const {
+        return (flags() & (ICANON | ECHO | ISIG)) == (ICANON | ECHO | ISIG);
+    }
+    tcflag_t flags() const {
+        termios t{};
+        EXPECT_EQ(::tcgetattr(slave.get(), &t), 0);
+        return t.c_lflag;
+    }
+};
+
+pseudo_terminal opened() {
+    auto t = pseudo_terminal::open();
+    if (!t) throw_exception(t.error());
+    return *std::move(t);
+}
+
+owned_fd slave_of(const pseudo_terminal& t) {
+    auto fd = t.open_slave();
+    if (!fd) throw_exception(fd.error());
+    return *std::move(fd);
+}
+
+/// Reads from `s` until `text` has come.
+task<std::string> read_until(net::byte_stream& s, std::string_view text) {
+    std::string all;
+    while (all.find(text) == std::string::npos) {
+        buffer b = co_await s.receive();
+        all += b.view();
+    }
+    co_return all;
+}
+
+}  // namespace
+
+TEST(terminal_mode, puts_back_what_was_before_also_when_modes_nest) {
+    const plain_terminal t;
+    const io::terminal at(t.slave.get());
+    EXPECT_TRUE(at.is_terminal());
+    {
+        auto quiet = at.set_mode(io::input_mode::line_without_echo);
+        ASSERT_TRUE(quiet);
+        EXPECT_EQ(t.flags() & (ICANON | ECHO), tcflag_t{ICANON});
+        {
+            auto raw = at.set_mode(io::input_mode::raw);
+            ASSERT_TRUE(raw);
+            EXPECT_EQ(t.flags() & (ICANON | ECHO | ISIG), 0u);
+            auto line = at.set_mode(io::input_mode::line);
+            EXPECT_TRUE(t.is_as_it_began());
+        }
+        EXPECT_EQ(t.flags() & (ICANON | ECHO), tcflag_t{ICANON});
+    }
+    EXPECT_TRUE(t.is_as_it_began());
+}
+
+TEST(terminal_mode, is_refused_where_there_is_no_terminal_and_beyond_its_limit) {
+    const owned_fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    const io::terminal none(null.get());
+    EXPECT_FALSE(none.is_terminal());
+    auto mode = none.set_mode(io::input_mode::raw);
+    EXPECT_TRUE(!mode && mode.error() == std::errc::inappropriate_io_control_operation);
+    auto size = none.size();
+    EXPECT_TRUE(!size && size.error() == std::errc::inappropriate_io_control_operation);
+
+    const plain_terminal t;
+    const io::terminal at(t.slave.get());
+    std::vector<io::terminal_mode> all;
+    for (int i = 0; i != io::terminal::most_modes; ++i) {
+        all.push_back(*at.set_mode(io::input_mode::raw));
+    }
+    auto more = at.set_mode(io::input_mode::raw);
+    EXPECT_TRUE(!more && more.error() == errc::limit_exceeded);
+    while (!all.empty()) all.pop_back();
+    EXPECT_TRUE(t.is_as_it_began());
+}
+
+TEST(terminal_mode, is_restored_on_every_way_out) {
+    const int ways[] = {0, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
+    for (const int way : ways) {
+        const plain_terminal t;
+        const int pid = ::fork();
+        if (pid == 0) {
+            const rlimit no_core{};
+            ::setrlimit(RLIMIT_CORE, &no_core);
+            if (way != 0) std::signal(way, SIG_DFL);  // a sanitizer may have taken it
+            const io::terminal at(t.slave.get());
+            auto first = at.set_mode(io::input_mode::line_without_echo);
+            auto second = at.set_mode(io::input_mode::raw);
+            if (t.is_as_it_began()) ::_exit(77);
+            if (way == 0) ::exit(5);
+            ::raise(way);
+            ::_exit(78);
+        }
+        int status = 0;
+        ::waitpid(pid, &status, 0);
+        if (way == 0)
+            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status;
+        else
+            EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == way) << status;
+        EXPECT_TRUE(t.is_as_it_began()) << "signal " << way;
+    }
+}
+
+TEST(terminal_mode, leaves_handlers_of_the_program_alone_and_takes_its_own_away) {
+    struct sigaction before{};
+    const auto mine = [](int) {};
+    std::signal(SIGQUIT, mine);
+    const plain_terminal t;
+    {
+        auto raw = io::terminal(t.slave.get()).set_mode(io::input_mode::raw);
+        ::sigaction(SIGQUIT, nullptr, &before);
+        EXPECT_EQ(before.sa_handler, static_cast<void (*)(int)>(mine));
+        ::sigaction(SIGTERM, nullptr, &before);
+        EXPECT_NE(before.sa_handler, SIG_DFL);
+    }
+    ::sigaction(SIGTERM, nullptr, &before);
+    EXPECT_EQ(before.sa_handler, SIG_DFL);
+    std::signal(SIGQUIT, SIG_DFL);
+}
+
+TEST_P(terminal, gives_all_lines_that_were_typed_at_once) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        const owned_fd slave = slave_of(t);
+        auto program = io::descriptor_stream::share(*loop::current(), slave.get(), "terminal");
+        EXPECT_TRUE(program);
+        co_await t.stream().send("one\ntwo\nthree\n");
+        EXPECT_EQ(co_await read_until(**program, "three\n"), "one\ntwo\nthree\n");
+        EXPECT_EQ(::fcntl(slave.get(), F_GETFL) & O_NONBLOCK, 0);
+    });
+}
+
+TEST_P(terminal, gives_single_bytes_in_raw_mode) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        const owned_fd slave = slave_of(t);
+        auto program = io::descriptor_stream::share(*loop::current(), slave.get(), "terminal");
+        auto raw = io::terminal(slave.get()).set_mode(io::input_mode::raw);
+        EXPECT_TRUE(raw);
+        co_await t.stream().send("\x03x");
+        EXPECT_EQ(co_await read_until(**program, "x"), "\x03x");
+        co_await (*program)->send("a\nb");
+        EXPECT_EQ(co_await read_until(t.stream(), "b"), "a\nb");
+    });
+}
+
+TEST_P(terminal, ends_when_it_hangs_up) {
+    run([]() -> task<> {
+        std::optional<pseudo_terminal> t = opened();
+        const owned_fd slave = slave_of(*t);
+        auto program = io::descriptor_stream::share(*loop::current(), slave.get(), "terminal");
+        const auto read = [&]() -> task<error> {
+            auto r = co_await as_result((*program)->receive());
+            co_return r ? error() : r.error();
+        };
+        const auto hang_up = [&]() -> task<> {
+            co_await yield();
+            t.reset();
+        };
+        auto [e, nothing] = co_await when_all(read(), hang_up());
+        EXPECT_EQ(e, errc::end_of_stream) << e;
+        auto w = co_await as_result((*program)->send("nobody reads"));
+        EXPECT_TRUE(!w && w.error() == std::errc::io_error);
+        EXPECT_NE(w.error().message().find("terminal"), std::string::npos);
+    });
+}
+
+TEST_P(terminal, ends_for_its_master_when_the_last_program_has_left) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        owned_fd slave = slave_of(t);
+        EXPECT_EQ(::write(slave.get(), "bye", 3), 3);
+        slave.reset();
+        EXPECT_EQ(co_await read_until(t.stream(), "bye"), "bye");
+        auto r = co_await as_result(t.stream().receive());
+        EXPECT_TRUE(!r && r.error() == errc::end_of_stream);
+    });
+}
+
+TEST_P(terminal, asks_for_a_password_that_is_not_shown) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        const owned_fd slave = slave_of(t);
+        io::password_options o;
+        o.fd = slave.get();
+        const auto ask = [&]() -> task<std::string> {
+            co_return co_await io::read_password("Password: ", o);
+        };
+        const auto type = [&]() -> task<std::string> {
+            std::string seen = co_await read_until(t.stream(), "Password: ");
+            co_await t.stream().send("secret\n");
+            seen += co_await read_until(t.stream(), "\n");
+            co_return seen;
+        };
+        auto [password, seen] = co_await when_all(ask(), type());
+        EXPECT_EQ(password, "secret");
+        EXPECT_EQ(seen, "Password: \r\n");
+        termios now{};
+        EXPECT_EQ(::tcgetattr(slave.get(), &now), 0);
+        EXPECT_NE(now.c_lflag & ECHO, 0u);
+    });
+}
+
+TEST_P(terminal, refuses_a_long_password_and_restores_the_echo_when_it_is_cancelled) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        const owned_fd slave = slave_of(t);
+        io::password_options o;
+        o.fd = slave.get();
+        o.limit = 3;
+        co_await t.stream().send("four\n");
+        auto four = co_await as_result(io::read_password("? ", o));
+        EXPECT_TRUE(!four && four.error() == errc::limit_exceeded);
+        co_await t.stream().send("thr\n");
+        auto three = co_await as_result(io::read_password("? ", o));
+        EXPECT_TRUE(three && *three == "thr");
+        const auto ask = [&]() -> task<> { co_await io::read_password("? ", o); };
+        EXPECT_EQ((co_await when_any(ask(), coracle::yield())).index, 1u);
+        termios now{};
+        EXPECT_EQ(::tcgetattr(slave.get(), &now), 0);
+        EXPECT_NE(now.c_lflag & ECHO, 0u);
+    });
+}
+
+TEST(window_changes, tells_of_a_new_size) {
+    const plain_terminal t;
+    const io::terminal at(t.slave.get());
+    EXPECT_TRUE(at.set_size({80, 25}));
+    EXPECT_EQ(*at.size(), (io::window_size{80, 25}));
+    io::window_changes changes(at);
+    block_on([&]() -> task<> {
+        const auto resize = [&]() -> task<> {
+            co_await yield();
+            EXPECT_TRUE(at.set_size({132, 50}));
+            ::kill(::getpid(), SIGWINCH);  // as it goes to the programs of the terminal
+        };
+        auto [size, nothing] = co_await when_all(changes.next(), resize());
+        EXPECT_EQ(size, (io::window_size{132, 50}));
+    });
+}

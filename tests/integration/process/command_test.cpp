@@ -1,0 +1,463 @@
+#include "support/on_each_backend.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/process/command.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/when_any.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+using namespace coracle;
+using namespace std::chrono_literals;
+using coracle::testing::backend_name;
+using coracle::testing::has_children;
+using coracle::testing::on_each_backend;
+using coracle::testing::open_descriptors;
+using coracle::testing::temporary_directory;
+using process::redirect;
+
+namespace {
+
+class command : public on_each_backend {
+protected:
+    void SetUp() override {
+        on_each_backend::SetUp();
+        descriptors_ = open_descriptors();
+    }
+    void TearDown() override {
+        EXPECT_FALSE(has_children());
+        EXPECT_EQ(open_descriptors(), descriptors_);
+    }
+
+private:
+    std::size_t descriptors_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(each_backend, command, coracle::testing::system_backends(), backend_name);
+
+task<std::string> output_of(process::command cmd) {
+    process::captured c = co_await cmd.capture();
+    EXPECT_TRUE(c.status.success()) << c.status.to_string() << ' ' << c.error;
+    co_return c.output;
+}
+
+task<error> failure_of(process::command cmd) {
+    auto r = co_await as_result(cmd.run());
+    EXPECT_FALSE(r);
+    co_return r ? error() : r.error();
+}
+
+std::string text_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Reads until the process has said something.
+task<std::string> heard(process::child& c) {
+    buffer b = co_await c.output().receive();
+    co_return std::string(b.view());
+}
+
+}  // namespace
+
+TEST_P(command, gives_the_status_and_what_was_used_up) {
+    run([]() -> task<> {
+        const process::exit_status zero = co_await process::command("true").run();
+        EXPECT_TRUE(zero.success());
+        EXPECT_EQ(zero.to_string(), "exited with 0");
+        EXPECT_GT(zero.usage().peak_memory, 4096u);
+        const process::exit_status seven = co_await process::shell("exit 7").run();
+        EXPECT_EQ(seven.code(), 7);
+        EXPECT_FALSE(seven.success());
+        const process::exit_status killed = co_await process::shell("kill -KILL $$").run();
+        EXPECT_EQ(killed.signal(), SIGKILL);
+        EXPECT_EQ(killed.code(), -1);
+        EXPECT_EQ(killed.to_string(), "killed by SIGKILL");
+        const process::exit_status busy =
+            co_await process::shell("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done").run();
+        EXPECT_GT(busy.usage().user_time, 0ns);
+    });
+}
+
+TEST_P(command, hands_on_arguments_as_they_are) {
+    run([]() -> task<> {
+        process::command print("printf");
+        print.args("%s|", "", "a b", "$HOME", "'\"\n");
+        const std::vector<std::string> more = {"x", "*"};
+        print.args(more);
+        EXPECT_EQ(co_await output_of(std::move(print)), "|a b|$HOME|'\"\n|x|*|");
+        process::command sh("/bin/sh");
+        sh.name("other").args("-c", "echo $0");
+        EXPECT_EQ(co_await output_of(std::move(sh)), "other\n");
+    });
+}
+
+TEST_P(command, has_the_environment_that_it_is_given) {
+    ::setenv("CORACLE_TEST_KEPT", "kept", 1);
+    ::setenv("CORACLE_TEST_GONE", "gone", 1);
+    run([]() -> task<> {
+        process::command c = process::shell("echo $CORACLE_TEST_KEPT-$CORACLE_TEST_GONE-$NEW");
+        c.env("NEW", "one").env("NEW", "two").unset_env("CORACLE_TEST_GONE");
+        EXPECT_EQ(co_await output_of(std::move(c)), "kept--two\n");
+        process::command only("/usr/bin/env");
+        only.clear_env().env("A", "1=2");
+        EXPECT_EQ(co_await output_of(std::move(only)), "A=1=2\n");
+    });
+}
+
+TEST_P(command, looks_for_the_program_in_the_path_of_the_process) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const auto tool = directory.write("bin/tool", "#!/bin/sh\necho found\n");
+        ::chmod(tool.c_str(), 0755);
+        process::command c("tool");
+        c.env("PATH", "/nowhere:" + (directory.path() / "bin").string());
+        EXPECT_EQ(co_await output_of(std::move(c)), "found\n");
+        process::command relative("./tool");
+        relative.directory(directory.path() / "bin");
+        EXPECT_EQ(co_await output_of(std::move(relative)), "found\n");
+    });
+}
+
+TEST_P(command, starts_in_its_directory) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        process::command c("pwd");
+        c.directory(directory.path());
+        EXPECT_EQ(co_await output_of(std::move(c)), directory.path().string() + "\n");
+        process::command none("pwd");
+        none.directory(directory.path() / "missing");
+        const error e = co_await failure_of(std::move(none));
+        EXPECT_EQ(e, std::errc::no_such_file_or_directory);
+        EXPECT_EQ(e.operation(), "chdir");
+        EXPECT_EQ(e.subject(), (directory.path() / "missing").string());
+    });
+}
+
+TEST_P(command, says_why_a_program_cannot_be_started_and_what_to_do) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string plain = directory.write("plain", "echo no\n");
+        process::command missing("no-such-program");
+        missing.env("PATH", "/bin:/usr/bin");
+        const error e = co_await failure_of(std::move(missing));
+        EXPECT_EQ(e.message(),
+                  "execve no-such-program (not in PATH=/bin:/usr/bin; install it or give its "
+                  "path): No such file or directory");
+        const error no_file = co_await failure_of(process::command(directory.path() / "none"));
+        EXPECT_EQ(no_file, std::errc::no_such_file_or_directory);
+        EXPECT_NE(no_file.subject().find("no such file"), std::string::npos);
+        const error not_executable = co_await failure_of(process::command(plain));
+        EXPECT_EQ(not_executable, std::errc::permission_denied);
+        EXPECT_NE(not_executable.subject().find("chmod +x"), std::string::npos);
+        ::chmod(plain.c_str(), 0755);
+        const error no_interpreter = co_await failure_of(process::command(plain));
+        EXPECT_EQ(no_interpreter, std::errc::executable_format_error);
+        EXPECT_NE(no_interpreter.subject().find("#!"), std::string::npos);
+        const std::string script = directory.write("script", "#!/no/interpreter\n");
+        ::chmod(script.c_str(), 0755);
+        const error lost = co_await failure_of(process::command(script));
+        EXPECT_EQ(lost, std::errc::no_such_file_or_directory);
+        EXPECT_NE(lost.subject().find("interpreter"), std::string::npos);
+        process::command long_one("true");
+        long_one.arg(std::string(10'000'000, 'x'));
+        EXPECT_EQ(co_await failure_of(std::move(long_one)), std::errc::argument_list_too_long);
+    });
+}
+
+TEST_P(command, refuses_what_no_program_can_be_given) {
+    run([]() -> task<> {
+        using namespace std::string_literals;
+        EXPECT_EQ(co_await failure_of(process::command("")), std::errc::invalid_argument);
+        process::command zero("true");
+        zero.arg("a\0b"s);
+        EXPECT_EQ(co_await failure_of(std::move(zero)), std::errc::invalid_argument);
+        process::command variable("true");
+        variable.env("A=B", "c");
+        EXPECT_EQ(co_await failure_of(std::move(variable)), std::errc::invalid_argument);
+        process::command number("true");
+        number.descriptor(2, owned_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
+        EXPECT_EQ(co_await failure_of(std::move(number)), std::errc::invalid_argument);
+        process::command pipe("true");
+        pipe.output(redirect::pipe());
+        EXPECT_EQ(co_await failure_of(std::move(pipe)), std::errc::invalid_argument);
+    });
+}
+
+TEST_P(command, leads_streams_to_files_text_nothing_and_each_other) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string file = directory.path() / "out";
+        process::command both = process::shell("read x; echo out $x; echo err >&2");
+        both.input(redirect::text("typed\n")).output(redirect::file(file));
+        both.error(redirect::output());
+        EXPECT_TRUE((co_await both.run()).success());
+        EXPECT_EQ(text_of(file), "out typed\nerr\n");
+        process::command more = process::shell("cat; echo more");
+        more.input(redirect::file(file)).output(redirect::append(file));
+        more.input(redirect::null());
+        EXPECT_TRUE((co_await more.run()).success());
+        EXPECT_EQ(text_of(file), "out typed\nerr\nmore\n");
+        process::command from("cat");
+        from.input(redirect::file(file));
+        EXPECT_EQ(co_await output_of(std::move(from)), text_of(file));
+        process::command none("cat");
+        none.input(redirect::file(directory.path() / "none"));
+        const error e = co_await failure_of(std::move(none));
+        EXPECT_EQ(e, std::errc::no_such_file_or_directory);
+        EXPECT_EQ(e.subject(), (directory.path() / "none").string());
+    });
+}
+
+TEST_P(command, gives_the_descriptors_that_were_named_and_no_others) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string file = directory.write("text", "from seven");
+        // Somebody who knows nothing of O_CLOEXEC.
+        const owned_fd low(::open("/dev/null", O_RDONLY));
+        const owned_fd leak(::fcntl(low.get(), F_DUPFD, 40));
+        process::command list("/bin/sh");
+        list.args("-c", "cat <&7; cat <&3; for f in /proc/self/fd/*; do echo ${f##*/}; done");
+        // Each stands where the other is to be.
+        list.descriptor(7, owned_fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
+        list.descriptor(3, owned_fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
+        const std::string got = co_await output_of(std::move(list));
+        EXPECT_TRUE(got.starts_with("from sevenfrom seven0\n1\n2\n3\n7\n") ||
+                    got.starts_with("from sevenfrom seven0\n1\n2\n3\n4\n7\n"))
+            << got;
+        EXPECT_EQ(got.find("\n" + std::to_string(leak.get()) + "\n"), std::string::npos);
+    });
+}
+
+TEST_P(command, starts_with_all_signals_at_their_defaults) {
+    std::signal(SIGUSR1, SIG_IGN);
+    sigset_t some;
+    sigset_t before;
+    sigemptyset(&some);
+    sigaddset(&some, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &some, &before);
+    run([]() -> task<> {
+        process::command c("cat");
+        c.arg("/proc/self/status");
+        const std::string got = co_await output_of(std::move(c));
+        const std::string_view expected =
+            "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000000000\n";
+        EXPECT_NE(got.find(expected), std::string::npos) << got;
+    });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    std::signal(SIGUSR1, SIG_DFL);
+}
+
+TEST_P(command, talks_to_a_process_through_pipes) {
+    run([]() -> task<> {
+        process::command cat("cat");
+        cat.input(redirect::pipe()).output(redirect::pipe());
+        process::child c = co_await cat.start();
+        EXPECT_GT(c.pid(), 0);
+        EXPECT_FALSE(c.status());
+        co_await c.input().send("hello");
+        EXPECT_EQ(co_await heard(c), "hello");
+        c.close_input();
+        EXPECT_TRUE((co_await c.wait()).success());
+        EXPECT_TRUE((co_await c.wait()).success());
+        EXPECT_TRUE(c.status()->success());
+        auto end = co_await as_result(c.output().receive());
+        EXPECT_TRUE(!end && end.error() == errc::end_of_stream);
+        auto late = c.signal(SIGTERM);
+        EXPECT_TRUE(!late && late.error() == std::errc::no_such_process);
+    });
+}
+
+TEST_P(command, says_whose_pipe_it_was_that_nobody_reads) {
+    run([]() -> task<> {
+        process::command c("true");
+        c.input(redirect::pipe());
+        process::child gone = co_await c.start();
+        co_await gone.wait();
+        auto r = co_await as_result(gone.input().send("hello"));
+        EXPECT_TRUE(!r && r.error() == std::errc::broken_pipe);
+        EXPECT_EQ(r.error().subject(), "standard input of true");
+    });
+}
+
+TEST_P(command, lets_several_tasks_wait_for_one_process) {
+    run([]() -> task<> {
+        process::command cat("cat");
+        cat.input(redirect::pipe());
+        process::child c = co_await cat.start();
+        const auto wait = [&]() -> task<bool> { co_return (co_await c.wait()).success(); };
+        const auto end = [&]() -> task<> {
+            EXPECT_EQ((co_await when_any(wait(),
+                                         [&]() -> task<bool> {
+                                             co_await yield();
+                                             co_return false;
+                                         }()))
+                          .index,
+                      1u);
+            c.close_input();
+        };
+        auto [a, b, d, e] = co_await when_all(wait(), wait(), wait(), end());
+        EXPECT_TRUE(a && b && d);
+    });
+}
+
+TEST_P(command, is_killed_after_the_grace_when_it_ignores_sigterm) {
+    run([]() -> task<> {
+        process::command deaf =
+            process::shell("trap '' TERM; echo ready; while :; do sleep 1; done");
+        deaf.output(redirect::pipe()).process_group();
+        process::child c = co_await deaf.start();
+        EXPECT_EQ(co_await heard(c), "ready\n");
+        const time_point before = loop::current()->now();
+        const process::exit_status status = co_await c.terminate(50ms);
+        EXPECT_EQ(status.signal(), SIGKILL);
+        EXPECT_GE(loop::current()->now() - before, 50ms);
+    });
+}
+
+TEST_P(command, ends_at_once_when_it_heeds_sigterm_also_when_it_is_stopped) {
+    run([]() -> task<> {
+        process::command polite =
+            process::shell("trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done");
+        polite.output(redirect::pipe());
+        process::child c = co_await polite.start();
+        EXPECT_EQ(co_await heard(c), "ready\n");
+        EXPECT_TRUE(c.signal(SIGSTOP));
+        EXPECT_EQ((co_await c.terminate(1h)).code(), 9);
+    });
+}
+
+TEST_P(command, ends_its_whole_group) {
+    run([]() -> task<> {
+        // The leader goes when it is asked to, and leaves somebody behind who does not.
+        process::command leader = process::shell(
+            "trap 'exit 3' TERM; (trap '' TERM; echo ready; "
+            "while :; do sleep 1; done) & while :; do sleep 0.01; done");
+        leader.output(redirect::pipe()).process_group();
+        process::child c = co_await leader.start();
+        EXPECT_EQ(co_await heard(c), "ready\n");
+        EXPECT_EQ((co_await c.terminate(1h)).code(), 3);
+        // The end of the pipe: nobody is left.
+        auto end = co_await as_result(c.output().receive());
+        EXPECT_TRUE(!end && end.error() == errc::end_of_stream);
+    });
+}
+
+TEST_P(command, cannot_signal_a_group_that_it_has_not) {
+    run([]() -> task<> {
+        process::command cat("cat");
+        cat.input(redirect::pipe());
+        process::child c = co_await cat.start();
+        auto r = c.signal_group(SIGTERM);
+        EXPECT_TRUE(!r && r.error() == std::errc::operation_not_permitted);
+        EXPECT_TRUE(c.kill());
+        EXPECT_EQ((co_await c.wait()).signal(), SIGKILL);
+    });
+}
+
+TEST_P(command, ends_with_the_task_that_waits_for_it) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string file = directory.path() / "told";
+        process::command c = process::shell(
+            "trap 'echo asked > \"$FILE\"; exit' TERM; echo ready >&3; while :; do sleep 0.01; "
+            "done");
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        c.env("FILE", file).descriptor(3, owned_fd(ends[1]));
+        auto reader = io::descriptor_stream::adopt(*loop::current(), owned_fd(ends[0]), "pipe");
+        const auto work = [&]() -> task<> { co_await c.run(); };
+        const auto until_it_runs = [&]() -> task<> { co_await (*reader)->receive(); };
+        EXPECT_EQ((co_await when_any(work(), until_it_runs())).index, 1u);
+        // It has ended by now, and was asked to.
+        EXPECT_EQ(text_of(file), "asked\n");
+        auto end = co_await as_result((*reader)->receive());
+        EXPECT_TRUE(!end && end.error() == errc::end_of_stream);
+        EXPECT_FALSE(has_children());
+    });
+}
+
+TEST_P(command, is_killed_with_the_task_that_waits_for_it_when_it_does_not_listen) {
+    run([]() -> task<> {
+        process::command c =
+            process::shell("trap '' TERM; echo ready >&3; while :; do sleep 1; done");
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        c.descriptor(3, owned_fd(ends[1])).grace(20ms).process_group();
+        auto reader = io::descriptor_stream::adopt(*loop::current(), owned_fd(ends[0]), "pipe");
+        const auto work = [&]() -> task<> { co_await c.run(); };
+        const auto until_it_runs = [&]() -> task<> { co_await (*reader)->receive(); };
+        EXPECT_EQ((co_await when_any(work(), until_it_runs())).index, 1u);
+        EXPECT_FALSE(has_children());
+    });
+}
+
+TEST_P(command, is_killed_and_reaped_when_its_child_is_dropped) {
+    run([]() -> task<> {
+        process::command c("cat");
+        c.input(redirect::pipe()).output(redirect::pipe());
+        static_cast<void>(co_await c.start());
+    });
+    // `TearDown` looks for what is left.
+}
+
+TEST_P(command, lives_on_when_it_is_detached_and_is_reaped_by_the_loop) {
+    run([]() -> task<> {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        process::command c = process::shell("read x; echo $x >&3");
+        const owned_fd typed(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        c.input(redirect::text("alive\n")).descriptor(3, owned_fd(ends[1]));
+        {
+            process::child free = co_await c.start();
+            free.detach();
+        }
+        auto reader = io::descriptor_stream::adopt(*loop::current(), owned_fd(ends[0]), "pipe");
+        buffer b = co_await (*reader)->receive();
+        EXPECT_EQ(b.view(), "alive\n");
+        while (has_children()) co_await yield();
+    });
+}
+
+TEST_P(command, leaves_the_children_of_other_code_alone) {
+    const int other = ::fork();
+    if (other == 0) ::_exit(42);
+    run([]() -> task<> { EXPECT_TRUE((co_await process::command("true").run()).success()); });
+    int status = 0;
+    EXPECT_EQ(::waitpid(other, &status, 0), other);
+    EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
+TEST_P(command, says_that_there_is_no_status_where_sigchld_is_ignored) {
+    std::signal(SIGCHLD, SIG_IGN);
+    run([]() -> task<> {
+        EXPECT_EQ(co_await failure_of(process::command("true")), std::errc::no_child_process);
+    });
+    std::signal(SIGCHLD, SIG_DFL);
+}
+
+TEST_P(command, runs_two_hundred_at_once) {
+    run([]() -> task<> {
+        std::vector<task<std::string>> all;
+        const auto one = [](int i) -> task<std::string> {
+            process::command c = process::shell("read x; echo $x");
+            c.input(redirect::text(std::to_string(i) + "\n"));
+            return output_of(std::move(c));
+        };
+        for (int i = 0; i != 200; ++i) all.push_back(one(i));
+        const std::vector<std::string> got = co_await when_all(std::move(all));
+        for (int i = 0; i != 200; ++i) {
+            EXPECT_EQ(got[static_cast<std::size_t>(i)], std::to_string(i) + "\n");
+        }
+    });
+}

@@ -1,0 +1,125 @@
+#include "support/on_each_backend.hpp"
+
+#include <coracle/process/command.hpp>
+#include <coracle/process/pseudo_terminal.hpp>
+#include <coracle/runtime/when_all.hpp>
+
+#include <csignal>
+#include <string>
+
+using namespace coracle;
+using namespace std::chrono_literals;
+using coracle::testing::backend_name;
+using coracle::testing::has_children;
+using coracle::testing::on_each_backend;
+using process::pseudo_terminal;
+
+namespace {
+
+class pseudo_terminals : public on_each_backend {
+protected:
+    void TearDown() override { EXPECT_FALSE(has_children()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(each_backend, pseudo_terminals, coracle::testing::system_backends(),
+                         backend_name);
+
+pseudo_terminal opened() {
+    auto t = pseudo_terminal::open({100, 30});
+    if (!t) throw_exception(t.error());
+    return *std::move(t);
+}
+
+task<std::string> read_until(net::byte_stream& s, std::string_view text) {
+    std::string all;
+    while (all.find(text) == std::string::npos) {
+        buffer b = co_await s.receive();
+        all += b.view();
+    }
+    co_return all;
+}
+
+task<std::string> read_all(net::byte_stream& s) {
+    std::string all;
+    for (;;) {
+        auto piece = co_await as_result(s.receive());
+        if (!piece) {
+            EXPECT_EQ(piece.error(), errc::end_of_stream) << piece.error();
+            co_return all;
+        }
+        all += piece->view();
+    }
+}
+
+}  // namespace
+
+TEST_P(pseudo_terminals, run_a_shell_that_sees_a_terminal_of_its_own) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        EXPECT_TRUE(t.path().starts_with("/dev/pts/"));
+        process::command sh =
+            process::shell("test -t 0 && test -t 1 && tty < /dev/tty && stty size");
+        sh.pty(t);
+        process::child c = co_await sh.start();
+        EXPECT_EQ(co_await read_all(t.stream()), "/dev/tty\r\n30 100\r\n");
+        EXPECT_TRUE((co_await c.wait()).success());
+    });
+}
+
+TEST_P(pseudo_terminals, carry_an_interactive_session) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        process::command sh("/bin/sh");
+        sh.pty(t).env("PS1", "> ").env("TERM", "dumb").unset_env("ENV");
+        process::child c = co_await sh.start();
+        co_await read_until(t.stream(), "> ");
+        co_await t.stream().send("echo $((6 * 7))\n");
+        co_await read_until(t.stream(), "\n42\r\n> ");
+        EXPECT_TRUE(t.resize({132, 50}));
+        EXPECT_EQ(*t.size(), (io::window_size{132, 50}));
+        co_await t.stream().send("stty size\n");
+        co_await read_until(t.stream(), "\n50 132\r\n> ");
+        co_await t.stream().send("exit 5\n");
+        co_await read_all(t.stream());
+        EXPECT_EQ((co_await c.wait()).code(), 5);
+    });
+}
+
+TEST_P(pseudo_terminals, carry_control_c_to_the_whole_group) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        process::command sh = process::shell("sh -c 'echo ready; sleep 1000'; echo never");
+        sh.pty(t);
+        process::child c = co_await sh.start();
+        co_await read_until(t.stream(), "ready\r\n");
+        co_await t.stream().send("\x03");
+        EXPECT_EQ((co_await c.wait()).signal(), SIGINT);
+        EXPECT_EQ((co_await read_all(t.stream())).find("never"), std::string::npos);
+    });
+}
+
+TEST_P(pseudo_terminals, hang_up_on_their_programs_when_they_are_closed) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        process::command sh = process::shell("echo ready; exec sleep 1000");
+        sh.pty(t);
+        process::child c = co_await sh.start();
+        co_await read_until(t.stream(), "ready\r\n");
+        t.stream().close();
+        EXPECT_EQ((co_await c.wait()).signal(), SIGHUP);
+        EXPECT_FALSE(t.size());
+    });
+}
+
+TEST_P(pseudo_terminals, leave_streams_that_are_redirected_alone) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        process::command sh = process::shell("echo to the terminal; echo to the pipe >&2");
+        sh.pty(t).error(process::redirect::pipe());
+        process::child c = co_await sh.start();
+        auto [shown, piped] = co_await when_all(read_all(t.stream()), read_all(c.error()));
+        EXPECT_EQ(shown, "to the terminal\r\n");
+        EXPECT_EQ(piped, "to the pipe\n");
+        EXPECT_TRUE((co_await c.wait()).success());
+    });
+}

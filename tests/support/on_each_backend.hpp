@@ -1,0 +1,57 @@
+#pragma once
+
+#include <coracle/runtime/runtime.hpp>
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+namespace coracle::testing {
+
+/// A test that runs on each backend of the system, with the pool of a whole runtime.
+class on_each_backend : public ::testing::TestWithParam<backend_kind> {
+public:
+    template <class F>
+    auto run(F f) {
+        runtime_options o;
+        o.backend = GetParam();
+        return block_on(std::move(f), o);
+    }
+
+protected:
+    void SetUp() override {
+        if (!make_backend(GetParam())) GTEST_SKIP() << "this system has no such backend";
+    }
+};
+
+inline std::string backend_name(const ::testing::TestParamInfo<backend_kind>& info) {
+    switch (info.param) {
+        case backend_kind::uring: return "uring";
+        case backend_kind::epoll: return "epoll";
+        default: return "poll";
+    }
+}
+
+inline auto system_backends() {
+    return ::testing::Values(backend_kind::uring, backend_kind::epoll, backend_kind::poll);
+}
+
+inline std::size_t open_descriptors() {
+    std::size_t n = 0;
+    DIR* all = ::opendir("/proc/self/fd");
+    while (::readdir(all) != nullptr) ++n;
+    ::closedir(all);
+    return n;
+}
+
+/// Neither running nor dead and not reaped.
+inline bool has_children() {
+    siginfo_t info{};
+    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+}  // namespace coracle::testing
