@@ -1,7 +1,7 @@
 #pragma once
 
-#include "http/coding/decoder.hpp"
-#include "http/coding/encoder.hpp"
+#include "coding/decoder.hpp"
+#include "coding/encoder.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,12 +9,12 @@
 namespace coracle::testing {
 
 inline std::string encoded(http::content_coding coding, std::string_view in) {
-    const auto e = http::detail::make_encoder(coding);
+    const auto e = coding::make_encoder(coding);
     e->begin(in.size());
     std::string out;
     char room[4096];
     for (bool done = false; !done;) {
-        const auto r = e->encode(in, room, http::detail::encode_action::finish);
+        const auto r = e->encode(in, room, coding::encode_action::finish);
         out.append(room, r.produced);
         in.remove_prefix(r.consumed);
         done = r.done;
@@ -26,7 +26,7 @@ inline std::string encoded(http::content_coding coding, std::string_view in) {
 inline std::string decoded(std::string_view coding, std::string_view in) {
     const auto known = http::find_content_coding(coding);
     if (!known || *known == http::content_coding::identity) return std::string(in);
-    http::detail::decoder d(*known, {.ratio = 1'000'000});
+    coding::decoder d(*known, {.ratio = 1'000'000});
     std::string out;
     std::string room(64 * 1024, '\0');
     for (bool full = true; full || !in.empty();) {
