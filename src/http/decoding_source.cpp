@@ -1,5 +1,7 @@
 #include "http/decoding_source.hpp"
 
+#include "coding/encoder.hpp"
+
 #include <coracle/runtime/sleep.hpp>
 
 namespace coracle::http::detail {
