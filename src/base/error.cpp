@@ -1,5 +1,7 @@
 #include <coracle/base/error.hpp>
 
+#include <cerrno>
+
 namespace coracle {
 namespace {
 
@@ -15,6 +17,7 @@ public:
             case errc::shutting_down: return "shutting down";
             case errc::too_slow: return "the peer is too slow";
             case errc::unknown_option: return "unknown option";
+            case errc::unexpected_end: return "it ended too early";
         }
         return "unknown error";
     }
@@ -53,6 +56,26 @@ std::string_view to_string(phase p) noexcept {
     return "";
 }
 
+std::string_view advice(const std::error_code& code) noexcept {
+    if (code.category() != std::generic_category() && code.category() != std::system_category()) {
+        return {};
+    }
+    switch (code.value()) {
+        case ENOSPC: return "free space on its file system, or write elsewhere";
+        case EDQUOT: return "free space of this user, or have the quota raised";
+        case EFBIG: return "write less, or raise the limit of the size of files (ulimit -f)";
+        case EROFS: return "write elsewhere, or mount it writable";
+        case EIO: return "look into the system's log: the device or its file system fails";
+        case EACCES:
+        case EPERM: return "check who may use it, or run as a user who may";
+        case EMFILE: return "close some, or raise the limit of open files (ulimit -n)";
+        case ENFILE: return "close some: the whole system has no more (fs.file-max)";
+        case ETXTBSY: return "end the program that runs it, or replace it by a rename";
+        case ENOTEMPTY: return "remove what is in it first";
+        default: return {};
+    }
+}
+
 error& error::on(std::string_view subject) {
     subject_ = std::make_shared<const std::string>(subject);
     return *this;
@@ -73,6 +96,10 @@ std::string error::message() const {
     if (attempt_ != 0) append_detail(text, "attempt", attempt_);
     if (bytes_ != 0) append_detail(text, "bytes", bytes_);
     if (safe_to_retry_) text += ", safe to retry";
+    if (const std::string_view what = advice(code_); !what.empty()) {
+        text += "; ";
+        text += what;
+    }
     return text;
 }
 

@@ -214,7 +214,7 @@ std::int64_t world::try_send_file(send_file_operation& op) {
         fs::plain_file source(op.file, {});
         const auto read =
             source.read_at(static_cast<std::uint64_t>(op.file_offset), {piece, wanted});
-        source.release();
+        static_cast<void>(source.release());
         if (!read) return -read.error().code().value();
         if (*read == 0) return -ENODATA;
         const std::int64_t sent = send_some(op.on->fd, {piece, *read});

@@ -17,6 +17,7 @@ enum class errc {
     shutting_down,      ///< the runtime or the server no longer takes work
     too_slow,           ///< the peer moved fewer bytes than the minimum rate
     unknown_option,     ///< a key that no option has
+    unexpected_end,     ///< it ended before all was there that was asked for
 };
 
 const std::error_category& coracle_category() noexcept;
@@ -36,6 +37,10 @@ enum class phase : std::uint8_t {
 };
 
 std::string_view to_string(phase p) noexcept;
+
+/// What can be done about a failure, where that is clear from the code alone: "free space on its
+/// file system, or write elsewhere" for ENOSPC. Empty for others. `error::message` ends with it.
+std::string_view advice(const std::error_code& code) noexcept;
 
 /// What went wrong, as one small value: the code, the operation, the phase, the subject (a peer or
 /// a path) and, where they apply, the attempt, the bytes moved and whether a retry is safe.

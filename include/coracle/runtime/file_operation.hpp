@@ -75,6 +75,7 @@ struct file_operation : io_operation {
     std::uint64_t other_offset = 0;
     std::uint64_t size = 0;
     file_status* status = nullptr;
+    void* scratch = nullptr;  ///< the backend's
 
     static constexpr std::uint64_t no_offset = UINT64_MAX;
 };

@@ -172,7 +172,8 @@ bool uring_backend::submit(io_operation& op) noexcept {
     if (op.code == opcode::readable || op.code == opcode::writable) {
         return submit_foreign(static_cast<foreign_operation&>(op));
     }
-    if (op.code == opcode::resolve || op.code == opcode::file) {
+    if (op.code == opcode::file) return files_.take(static_cast<file_operation&>(op));
+    if (op.code == opcode::resolve) {
         op.result = -ENOSYS;
         return true;
     }
@@ -204,6 +205,10 @@ bool uring_backend::submit_foreign(foreign_operation& op) noexcept {
 }
 
 void uring_backend::cancel(io_operation& op) noexcept {
+    if (op.code == opcode::file) {
+        files_.cancel(static_cast<file_operation&>(op));
+        return;
+    }
     if (op.code != opcode::readable && op.code != opcode::writable) {
         withdraw(op);
         return;
@@ -280,6 +285,10 @@ void uring_backend::absorb_polled(uring_entry& e, unsigned which, std::int32_t r
 }
 
 void uring_backend::absorb(const io_uring_cqe& c) noexcept {
+    if (uring_files::is_of_file(c.user_data)) {
+        files_.absorb(c);
+        return;
+    }
     constexpr std::uint64_t requests = receiving | reading | writing | watching;
     auto* const e = reinterpret_cast<uring_entry*>(c.user_data & ~requests);
     const auto which = static_cast<unsigned>(c.user_data & requests);
@@ -362,6 +371,7 @@ void uring_backend::wait(time_point until) noexcept {
     enter(has_unfinished() ? time_point::min() : until);
     absorb();
     while (uring_ready_link* link = ready_.pop_front()) dispatch(static_cast<uring_entry&>(*link));
+    files_.complete();
     if (has_unfinished()) continue_unfinished();
 }
 

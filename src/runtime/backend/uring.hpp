@@ -2,6 +2,7 @@
 
 #include "runtime/backend/readiness_backend.hpp"
 #include "runtime/backend/uring_buffers.hpp"
+#include "runtime/backend/uring_files.hpp"
 #include "runtime/backend/uring_probe.hpp"
 
 #include <memory>
@@ -34,7 +35,8 @@ struct alignas(64) uring_entry : uring_ready_link, uring_change_link {
 /// io_uring. Bytes come by multishot receives into buffers that the kernel picks; accepts,
 /// datagrams, bulk reads and whatever has to wait for room are polled for through the ring, and
 /// then made as system calls. So the memory of an operation is never the kernel's, and cancelling
-/// one needs no answer from it. All requests of a turn are submitted by the call that waits.
+/// one needs no answer from it. Only what is done to files the kernel does itself: there is nothing
+/// to poll for. All requests of a turn are submitted by the call that waits.
 class uring_backend final : public readiness_backend {
 public:
     static std::expected<std::unique_ptr<backend>, error> open(
@@ -79,6 +81,8 @@ private:
 
     void waits_for_room(descriptor& d) noexcept override { change(entry_of(d)); }
 
+    void ask_for_files() noexcept;
+
     // What the kernel says.
     void absorb() noexcept;
     void absorb(const io_uring_cqe& c) noexcept;
@@ -116,6 +120,7 @@ private:
     std::uint64_t thread_ = 0;  ///< whose the ring is; 0: nobody's yet
     io_uring ring_{};
     uring_buffers buffers_;
+    uring_files files_;
     intrusive_list<uring_ready_link> ready_;     ///< something came for them in this turn
     intrusive_list<uring_change_link> changed_;  ///< may want something else of the kernel
     intrusive_list<uring_change_link> unused_;   ///< entries to be taken again

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <cassert>
 #include <cerrno>
 
 namespace coracle::detail {
@@ -71,6 +72,9 @@ bool uring_backend::enable_ring() noexcept {
 void uring_backend::abandon_ring() noexcept {
     if (!ring_is_open_) return;
     absorb();
+    // The kernel would go on writing to the memory of theirs. A run ends after its tasks, and they
+    // after their operations.
+    assert(files_.in_flight() == 0);
     ::io_uring_queue_exit(&ring_);
     ring_is_open_ = false;
     thread_ = 0;
@@ -178,6 +182,15 @@ void uring_backend::apply_changes() noexcept {
         if (!apply(static_cast<uring_entry&>(*link))) return;
         link->unlink();
     }
+    if (files_.wants_requests()) ask_for_files();
+}
+
+void uring_backend::ask_for_files() noexcept {
+    while (files_.wants_requests()) {
+        io_uring_sqe* sqe = next_request();
+        if (sqe == nullptr) return;
+        files_.prepare(*sqe);
+    }
 }
 
 /// Takes back what the kernel refused to take for now: its descriptor is about to be closed, and
@@ -209,7 +222,7 @@ int uring_backend::submit_and_wait(time_point until) noexcept {
 void uring_backend::enter(time_point until) noexcept {
     const waiting_mark mark(*this);
     // What could not be asked for is tried again soon.
-    if (!changed_.empty() || !wake_is_armed_) {
+    if (!changed_.empty() || !wake_is_armed_ || files_.is_behind()) {
         const time_point soon = now() + std::chrono::milliseconds(1);
         if (soon < until) until = soon;
     }

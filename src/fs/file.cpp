@@ -1,0 +1,272 @@
+#include <coracle/fs/file.hpp>
+#include <coracle/runtime/sleep.hpp>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace coracle::fs {
+namespace {
+
+using goal = detail::file_call::goal;
+
+unsigned system_flags(open_flags f) noexcept {
+    struct pair {
+        open_flags ours;
+        int system;
+    };
+    static constexpr pair pairs[] = {
+        {open_flags::append, O_APPEND},       {open_flags::create, O_CREAT},
+        {open_flags::exclusive, O_EXCL},      {open_flags::truncate, O_TRUNC},
+        {open_flags::directory, O_DIRECTORY}, {open_flags::no_follow, O_NOFOLLOW},
+        {open_flags::sync, O_SYNC},           {open_flags::data_sync, O_DSYNC},
+        {open_flags::direct, O_DIRECT},       {open_flags::temporary, O_TMPFILE},
+        {open_flags::no_atime, O_NOATIME},
+    };
+    int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    const bool writes = has(f, open_flags::write);
+    flags |= !writes ? O_RDONLY : has(f, open_flags::read) ? O_RDWR : O_WRONLY;
+    for (const pair& p : pairs) {
+        if (has(f, p.ours)) flags |= p.system;
+    }
+    return static_cast<unsigned>(flags);
+}
+
+// A number is one of the backend's, which in a simulation are not the system's.
+void close_number(int fd) noexcept {
+    if (fd < 0) return;
+    if (loop* const l = loop::current())
+        l->backend().discard(fd);
+    else
+        close_descriptor(fd);
+}
+
+int system_mode(allocation how) noexcept {
+    switch (how) {
+        case allocation::grow: return 0;
+        case allocation::keep_size: return FALLOC_FL_KEEP_SIZE;
+        case allocation::punch_hole: return FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    }
+    return 0;
+}
+
+plain_operation locking(plain_operation op, int kind, byte_range range) noexcept {
+    op.flags = static_cast<unsigned>(kind);
+    op.offset = range.offset;
+    op.size = range.size;
+    return op;
+}
+
+bool somebody_has_it(const error& e) noexcept {
+    return e == std::errc::resource_unavailable_try_again || e == std::errc::permission_denied;
+}
+
+task<std::expected<bool, error>> lock_now(plain_operation op) {
+    auto done = co_await as_result(op);
+    if (done) co_return true;
+    if (somebody_has_it(done.error())) co_return false;
+    co_return std::unexpected(std::move(done).error());
+}
+
+}  // namespace
+
+// ---- the object ---------------------------------------------------------------------------------
+
+file& file::operator=(file&& other) noexcept {
+    if (this == &other) return *this;
+    discard();
+    fd_.reset(other.fd_.release());
+    path_ = std::move(other.path_);
+    return *this;
+}
+
+file file::adopt(int fd, std::string path) {
+    return {fd, path.empty() ? nullptr : std::make_shared<const std::string>(std::move(path))};
+}
+
+void file::discard() noexcept {
+    close_number(fd_.release());
+}
+
+template <class Operation>
+Operation file::on(file_action a, const char* verb) const noexcept {
+    Operation op(a, verb, path());
+    op.fd = fd_.get();
+    return op;
+}
+
+// ---- bytes --------------------------------------------------------------------------------------
+
+byte_operation file::read_at(std::uint64_t offset, std::span<char> into) const noexcept {
+    auto op = on<byte_operation>(file_action::read, "read");
+    op.offset = offset;
+    op.moves(into, goal::once);
+    return op;
+}
+
+byte_operation file::readv_at(std::uint64_t offset,
+                              std::span<const std::span<char>> into) const noexcept {
+    auto op = on<byte_operation>(file_action::read, "read");
+    op.offset = offset;
+    op.moves(into, goal::once);
+    return op;
+}
+
+plain_operation file::read_exactly_at(std::uint64_t offset, std::span<char> into) const noexcept {
+    auto op = on<plain_operation>(file_action::read, "read");
+    op.offset = offset;
+    op.moves(into, goal::to_the_end);
+    return op;
+}
+
+plain_operation file::write_at(std::uint64_t offset, std::string_view bytes) const noexcept {
+    auto op = on<plain_operation>(file_action::write, "write");
+    op.offset = offset;
+    op.moves(bytes, goal::all);
+    return op;
+}
+
+plain_operation file::writev_at(std::uint64_t offset, std::span<const slice> bytes) const noexcept {
+    auto op = on<plain_operation>(file_action::write, "write");
+    op.offset = offset;
+    op.moves(bytes, goal::all);
+    return op;
+}
+
+plain_operation file::append(std::string_view bytes) const noexcept {
+    return write_at(file_operation::no_offset, bytes);
+}
+
+// ---- the disk -----------------------------------------------------------------------------------
+
+plain_operation file::sync() const noexcept {
+    return on<plain_operation>(file_action::sync, "sync");
+}
+
+plain_operation file::sync_data() const noexcept {
+    auto op = on<plain_operation>(file_action::sync, "sync");
+    op.flags = 1;
+    return op;
+}
+
+plain_operation file::truncate(std::uint64_t size) const noexcept {
+    auto op = on<plain_operation>(file_action::truncate, "truncate");
+    op.size = size;
+    return op;
+}
+
+plain_operation file::allocate(byte_range range, allocation how) const noexcept {
+    auto op = on<plain_operation>(file_action::allocate, "allocate");
+    op.flags = static_cast<unsigned>(system_mode(how));
+    op.offset = range.offset;
+    op.size = range.size;
+    return op;
+}
+
+// ---- what is said of it -------------------------------------------------------------------------
+
+status_operation file::status() const noexcept {
+    return {fd_.get(), path()};
+}
+
+plain_operation file::set_mode(unsigned mode) const noexcept {
+    auto op = on<plain_operation>(file_action::set_mode, "set_mode");
+    op.mode = mode;
+    return op;
+}
+
+plain_operation file::set_times(std::int64_t accessed_ns, std::int64_t modified_ns) const noexcept {
+    auto op = on<plain_operation>(file_action::set_times, "set_times");
+    op.offset = static_cast<std::uint64_t>(accessed_ns);
+    op.size = static_cast<std::uint64_t>(modified_ns);
+    return op;
+}
+
+// ---- locks --------------------------------------------------------------------------------------
+
+operation<bool> file::try_lock(lock_kind kind, byte_range range) const {
+    const int wanted = kind == lock_kind::shared ? F_RDLCK : F_WRLCK;
+    return lock_now(locking(on<plain_operation>(file_action::lock, "lock"), wanted, range));
+}
+
+namespace {
+
+// The system can wait too, but only in a thread, which nothing could call back.
+task<std::expected<void, error>> lock_soon(const file& f, lock_kind kind, byte_range range) {
+    constexpr duration longest = std::chrono::milliseconds(64);
+    duration pause = std::chrono::milliseconds(1);
+    for (;;) {
+        auto locked = co_await as_result(f.try_lock(kind, range));
+        if (!locked) co_return std::unexpected(std::move(locked).error());
+        if (*locked) co_return {};
+        auto slept = co_await as_result(sleep_for(pause));
+        if (!slept) co_return std::unexpected(std::move(slept).error());
+        pause = std::min(pause * 2, longest);
+    }
+}
+
+}  // namespace
+
+operation<void> file::lock(lock_kind kind, byte_range range) const {
+    return lock_soon(*this, kind, range);
+}
+
+plain_operation file::unlock(byte_range range) const noexcept {
+    return locking(on<plain_operation>(file_action::lock, "unlock"), F_UNLCK, range);
+}
+
+// ---- closing ------------------------------------------------------------------------------------
+
+close_operation file::close() noexcept {
+    return close_operation(*this);
+}
+
+bool close_operation::prepare() noexcept {
+    fd = file_->fd_.release();
+    return true;
+}
+
+std::expected<void, error> close_operation::outcome() {
+    auto r = file_call::outcome();
+    if (!r) return std::unexpected(std::move(r).error());
+    return {};
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+open_operation::open_operation(int from, std::string name, open_flags how, unsigned permissions)
+    : file_call(file_action::open, "open"), path_(std::move(name)) {
+    fd = from;
+    flags = system_flags(how);
+    if (has(how, open_flags::create) || has(how, open_flags::temporary)) mode = permissions;
+}
+
+open_operation::~open_operation() {
+    if (asked_ && io_operation::result >= 0) close_number(static_cast<int>(io_operation::result));
+}
+
+bool open_operation::prepare() noexcept {
+    asked_ = true;
+    path = path_.c_str();
+    return !detail::holds_nul(path_);
+}
+
+std::expected<file, error> open_operation::outcome() {
+    auto r = file_call::outcome();
+    if (!r) return std::unexpected(std::move(r).error());
+    auto name = std::make_shared<const std::string>(std::move(path_));
+    asked_ = false;
+    return file(static_cast<int>(*r), std::move(name));
+}
+
+open_operation open(std::string path, open_flags flags, unsigned mode) {
+    return {AT_FDCWD, std::move(path), flags, mode};
+}
+
+open_operation open_at(const file& directory, std::string path, open_flags flags, unsigned mode) {
+    return {directory.fd(), std::move(path), flags, mode};
+}
+
+}  // namespace coracle::fs

@@ -1,0 +1,227 @@
+#include "fs/perform.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
+namespace coracle::fs::detail {
+namespace {
+
+// A slice is laid out as an iovec.
+static_assert(sizeof(slice) == sizeof(iovec));
+static_assert(offsetof(slice, data) == offsetof(iovec, iov_base));
+static_assert(offsetof(slice, size) == offsetof(iovec, iov_len));
+
+const iovec* vectors(const file_operation& op) noexcept {
+    return reinterpret_cast<const iovec*>(op.pieces.data());
+}
+int count(const file_operation& op) noexcept {
+    return static_cast<int>(op.pieces.size());
+}
+char* room(const file_operation& op) noexcept {
+    return const_cast<char*>(op.pieces[0].data);
+}
+off_t position(std::uint64_t offset) noexcept {
+    return static_cast<off_t>(offset);
+}
+int system_flags(const file_operation& op) noexcept {
+    return static_cast<int>(op.flags);
+}
+
+std::int64_t read_pieces(const file_operation& op) noexcept {
+    if (op.offset == file_operation::no_offset) return ::readv(op.fd, vectors(op), count(op));
+    return ::preadv(op.fd, vectors(op), count(op), position(op.offset));
+}
+
+std::int64_t write_pieces(const file_operation& op) noexcept {
+    if (op.offset == file_operation::no_offset) return ::writev(op.fd, vectors(op), count(op));
+    return ::pwritev(op.fd, vectors(op), count(op), position(op.offset));
+}
+
+std::int64_t nanoseconds(const statx_timestamp& t) noexcept {
+    return t.tv_sec * 1'000'000'000 + t.tv_nsec;
+}
+
+timespec to_timespec(std::uint64_t bits) noexcept {
+    const auto ns = static_cast<std::int64_t>(bits);
+    timespec t{};
+    t.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
+    t.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+    if (t.tv_nsec < 0) {
+        --t.tv_sec;
+        t.tv_nsec += 1'000'000'000;
+    }
+    return t;
+}
+
+std::int64_t take_status(const file_operation& op) noexcept {
+    struct statx s{};
+    if (::statx(op.fd, op.path, system_flags(op), STATX_BASIC_STATS | STATX_BTIME, &s) != 0) {
+        return -1;
+    }
+    file_status& to = *op.status;
+    to.kind = kind_of_mode(s.stx_mode);
+    to.mode = s.stx_mode & 07777U;
+    to.user = s.stx_uid;
+    to.group = s.stx_gid;
+    to.size = s.stx_size;
+    to.allocated = s.stx_blocks * 512;
+    to.links = s.stx_nlink;
+    to.inode = s.stx_ino;
+    to.device = (std::uint64_t{s.stx_dev_major} << 32) | s.stx_dev_minor;
+    to.accessed_ns = nanoseconds(s.stx_atime);
+    to.modified_ns = nanoseconds(s.stx_mtime);
+    to.changed_ns = nanoseconds(s.stx_ctime);
+    to.created_ns = (s.stx_mask & STATX_BTIME) != 0 ? nanoseconds(s.stx_btime) : 0;
+    return 0;
+}
+
+std::int64_t set_mode(const file_operation& op) noexcept {
+    if (*op.path == '\0') return ::fchmod(op.fd, op.mode);
+    return ::fchmodat(op.fd, op.path, op.mode, 0);
+}
+
+std::int64_t set_times(const file_operation& op) noexcept {
+    const timespec times[2] = {to_timespec(op.offset), to_timespec(op.size)};
+    if (*op.path == '\0') return ::futimens(op.fd, times);
+    return ::utimensat(op.fd, op.path, times, system_flags(op));
+}
+
+std::int64_t set_lock(const file_operation& op) noexcept {
+    struct flock range{};
+    range.l_type = static_cast<short>(op.flags);
+    range.l_whence = SEEK_SET;
+    range.l_start = position(op.offset);
+    range.l_len = position(op.size);
+    return ::fcntl(op.fd, F_OFD_SETLK, &range);
+}
+
+std::int64_t copy_range(const file_operation& op) noexcept {
+    auto from = static_cast<off64_t>(op.offset);
+    auto to = static_cast<off64_t>(op.other_offset);
+    return ::copy_file_range(op.fd, &from, op.other_fd, &to, op.size, 0);
+}
+
+std::int64_t call(const file_operation& op) noexcept {
+    switch (op.action) {
+        case file_action::open: return ::openat(op.fd, op.path, system_flags(op), op.mode);
+        case file_action::close: return ::close(op.fd);
+        case file_action::read: return read_pieces(op);
+        case file_action::write: return write_pieces(op);
+        case file_action::sync: return op.flags == 1 ? ::fdatasync(op.fd) : ::fsync(op.fd);
+        case file_action::allocate:
+            return ::fallocate(op.fd, system_flags(op), position(op.offset), position(op.size));
+        case file_action::truncate: return ::ftruncate(op.fd, position(op.size));
+        case file_action::status: return take_status(op);
+        case file_action::set_mode: return set_mode(op);
+        case file_action::set_times: return set_times(op);
+        case file_action::make_directory: return ::mkdirat(op.fd, op.path, op.mode);
+        case file_action::remove: return ::unlinkat(op.fd, op.path, system_flags(op));
+        case file_action::rename:
+            return ::renameat2(op.fd, op.path, op.other_fd, op.other_path, op.flags);
+        case file_action::link:
+            return ::linkat(op.fd, op.path, op.other_fd, op.other_path, system_flags(op));
+        case file_action::symlink: return ::symlinkat(op.path, op.other_fd, op.other_path);
+        case file_action::read_link:
+            return ::readlinkat(op.fd, op.path, room(op), op.pieces[0].size);
+        case file_action::list:
+            return ::syscall(SYS_getdents64, op.fd, room(op), op.pieces[0].size);
+        case file_action::copy_range: return copy_range(op);
+        case file_action::lock: return set_lock(op);
+    }
+    errno = ENOSYS;
+    return -1;
+}
+
+// Kernels 5.9 and 5.10 may say 0 to RWF_NOWAIT although the file has not ended.
+bool ends_are_true() noexcept {
+    static const bool yes = [] {
+        utsname u{};
+        int major = 0;
+        int minor = 0;
+        if (::uname(&u) != 0 || std::sscanf(u.release, "%d.%d", &major, &minor) != 2) return false;
+        return major != 5 || (minor != 9 && minor != 10);
+    }();
+    return yes;
+}
+
+std::int64_t read_from_memory(const file_operation& op) noexcept {
+    iovec some[8];
+    int n = 0;
+    std::size_t room_left = most_bytes_at_once;
+    for (const slice& s : op.pieces) {
+        if (n == 8 || room_left == 0) break;
+        const std::size_t size = std::min(s.size, room_left);
+        some[n++] = {const_cast<char*>(s.data), size};
+        room_left -= size;
+    }
+    const ssize_t moved = ::preadv2(op.fd, some, n, position(op.offset), RWF_NOWAIT);
+    if (moved > 0 || (moved == 0 && ends_are_true())) return moved;
+    const bool cannot_tell =
+        moved == 0 || errno == EINTR || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
+    return cannot_tell ? -EAGAIN : -errno;
+}
+
+std::int64_t open_from_memory(const file_operation& op) noexcept {
+    if ((op.flags & (O_CREAT | O_TRUNC)) != 0 || (op.flags & O_TMPFILE) == O_TMPFILE) {
+        return -EAGAIN;
+    }
+    open_how how{};
+    how.flags = op.flags;
+    how.resolve = RESOLVE_CACHED;
+    const long fd = ::syscall(SYS_openat2, op.fd, op.path, &how, sizeof how);
+    if (fd >= 0) return fd;
+    // Kernels before 5.12 do not know the flag, those before 5.6 the call; sandboxes refuse it.
+    const bool cannot_tell =
+        errno == EINVAL || errno == ENOSYS || errno == EPERM || errno == E2BIG || errno == EINTR;
+    return cannot_tell ? -EAGAIN : -errno;
+}
+
+}  // namespace
+
+file_kind kind_of_mode(unsigned mode) noexcept {
+    switch (mode & S_IFMT) {
+        case S_IFREG: return file_kind::regular;
+        case S_IFDIR: return file_kind::directory;
+        case S_IFLNK: return file_kind::symlink;
+        case S_IFIFO: return file_kind::fifo;
+        case S_IFSOCK: return file_kind::socket;
+        case S_IFCHR: return file_kind::character_device;
+        case S_IFBLK: return file_kind::block_device;
+        default: return file_kind::unknown;
+    }
+}
+
+std::int64_t perform(const file_operation& op) noexcept {
+    for (;;) {
+        const std::int64_t n = call(op);
+        if (n >= 0) return n;
+        // After close the number is gone, whatever it says: another thread may have it by now.
+        if (errno != EINTR) return -errno;
+        if (op.action == file_action::close) return 0;
+    }
+}
+
+std::int64_t perform_from_memory(const file_operation& op) noexcept {
+    switch (op.action) {
+        case file_action::read: return read_from_memory(op);
+        case file_action::open: return open_from_memory(op);
+        default: return -EAGAIN;
+    }
+}
+
+}  // namespace coracle::fs::detail
