@@ -122,8 +122,8 @@ task<std::expected<std::size_t, error>> decompressing_source::read_some(std::spa
     for (;;) {
         auto turn = co_await s.share.renew();
         if (!turn) co_return std::unexpected(std::move(turn).error());
-        const auto r = s.decoder.decode(s.in.view(), into.first(std::min(into.size(),
-                                                                         s.share.left())));
+        const auto r =
+            s.decoder.decode(s.in.view(), into.first(std::min(into.size(), s.share.left())));
         if (r.error != coding::coding_error::none) co_return std::unexpected(failure_of(r.error));
         s.in.consume(r.consumed);
         s.share.use(r.consumed + r.produced);

@@ -74,8 +74,8 @@ private:
             at.position += moved;
             count(moved);
             // It has become shorter: then that is its end.
-            if (!sent && (cannot_do_that(sent.error()) ||
-                          sent.error() == std::errc::no_message_available)) {
+            if (!sent &&
+                (cannot_do_that(sent.error()) || sent.error() == std::errc::no_message_available)) {
                 co_return nothing();
             }
             if (!sent) co_return failed(std::move(sent).error());

@@ -1,6 +1,6 @@
-#include <coracle/io/files.hpp>
-
 #include "io/slices.hpp"
+
+#include <coracle/io/files.hpp>
 
 namespace coracle::io {
 

@@ -16,8 +16,7 @@ public:
     std::size_t take(std::span<char> into) noexcept {
         std::size_t taken = 0;
         while (taken != into.size() && size_ != 0) {
-            const std::size_t n =
-                std::min({into.size() - taken, size_, capacity_ - begin_});
+            const std::size_t n = std::min({into.size() - taken, size_, capacity_ - begin_});
             std::copy_n(ring_.get() + begin_, n, into.data() + taken);
             begin_ = begin_ + n == capacity_ ? 0 : begin_ + n;
             size_ -= n;

@@ -15,8 +15,8 @@ std::expected<std::size_t, error> end_or(error e) {
 }  // namespace
 
 task<std::expected<std::size_t, error>> stream_source::read_some(std::span<char> into) {
-    auto got = co_await as_result(
-        stream_->receive(std::min(into.size(), buffer::default_capacity)));
+    auto got =
+        co_await as_result(stream_->receive(std::min(into.size(), buffer::default_capacity)));
     if (!got) co_return end_or(std::move(got).error());
     // A block may be larger than what was asked for, but what came into it is not.
     std::memcpy(into.data(), got->data(), got->size());

@@ -16,9 +16,9 @@ writer::writer(fs::file& to, const writer_options& options)
 writer::~writer() {
     const loop* here = loop::current();
     if (buffer_.empty() || here == nullptr) return;
-    here->log().write(log_layer::runtime, log_level::warning,
-                      format("a writer was destroyed with {} bytes that were not flushed",
-                             buffer_.size()));
+    here->log().write(
+        log_layer::runtime, log_level::warning,
+        format("a writer was destroyed with {} bytes that were not flushed", buffer_.size()));
 }
 
 // False when there is none to be had without waiting or failing.
@@ -47,17 +47,19 @@ task<std::expected<void, error>> writer::pass_on(std::string_view bytes) {
     }
     const std::size_t size = buffer_.size() + bytes.size();
     if (size == 0) co_return std::expected<void, error>();
-    slice pieces[2] = {buffer_.view(), bytes};
-    const std::size_t first = buffer_.empty() ? 1 : 0;
-    const std::size_t last = bytes.empty() ? 1 : 2;
     // If the task is stopped in there, nobody comes back to say what became of the bytes.
+    buffer held = std::move(buffer_);
     failed_ = coracle::detail::stopped_error("write");
+    slice pieces[2] = {held.view(), bytes};
+    const std::size_t first = held.empty() ? 1 : 0;
+    const std::size_t last = bytes.empty() ? 1 : 2;
     auto written = co_await sink_->write({pieces + first, last - first});
     if (!written) co_return fail(std::move(written).error());
     failed_.reset();
     passed_on_ += size;
     share_.moved(size);
-    buffer_.clear();
+    held.clear();
+    buffer_ = std::move(held);
     co_return std::expected<void, error>();
 }
 

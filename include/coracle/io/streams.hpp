@@ -5,8 +5,8 @@
 
 namespace coracle::io {
 
-/// What a stream receives: of a socket, TLS, a pipe or a terminal, which must outlive it. The peer's
-/// orderly end is the end.
+/// What a stream receives: of a socket, TLS, a pipe or a terminal, which must outlive it. The
+/// peer's orderly end is the end.
 class stream_source final : public source {
 public:
     explicit stream_source(net::byte_stream& from) noexcept : stream_(&from) {}

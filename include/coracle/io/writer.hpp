@@ -62,9 +62,7 @@ public:
     print(writer& w, std::string_view format, const Args&... args) noexcept
         : writer_(&w), format_(format), arguments_{args..., 0} {}
     bool take() { return print_into(*writer_, format_, arguments_); }
-    task<std::expected<void, error>> wait() {
-        return print_through(*writer_, format_, arguments_);
-    }
+    task<std::expected<void, error>> wait() { return print_through(*writer_, format_, arguments_); }
 
 private:
     writer* writer_;
