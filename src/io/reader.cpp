@@ -32,6 +32,7 @@ task<std::expected<bool, error>> reader::refill() {
         auto turn = co_await as_result(yield());
         if (!turn) co_return std::unexpected(std::move(turn).error());
     }
+    marks_.forget();
     // To move less than half a block to its front costs less than reading the rest in small pieces.
     if (!buffer_.empty() && buffer_.spare_size() < buffer_.capacity() / 2) {
         buffer_.reserve_spare(buffer_.capacity() / 2);
