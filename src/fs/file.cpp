@@ -236,8 +236,8 @@ std::expected<void, error> close_operation::outcome() {
 
 // ---- opening ------------------------------------------------------------------------------------
 
-open_operation::open_operation(int from, std::string name, open_flags how, unsigned permissions)
-    : file_call(file_action::open, "open"), path_(std::move(name)) {
+open_operation::open_operation(int from, std::string text, open_flags how, unsigned permissions)
+    : file_call(file_action::open, "open"), path_(std::move(text)) {
     fd = from;
     flags = system_flags(how);
     if (has(how, open_flags::create) || has(how, open_flags::temporary)) mode = permissions;
@@ -256,9 +256,9 @@ bool open_operation::prepare() noexcept {
 std::expected<file, error> open_operation::outcome() {
     auto r = file_call::outcome();
     if (!r) return std::unexpected(std::move(r).error());
-    auto name = std::make_shared<const std::string>(std::move(path_));
+    auto called = std::make_shared<const std::string>(std::move(path_));
     asked_ = false;
-    return file(static_cast<int>(*r), std::move(name));
+    return file(static_cast<int>(*r), std::move(called));
 }
 
 open_operation open(std::string path, open_flags flags, unsigned mode) {

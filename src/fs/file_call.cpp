@@ -26,9 +26,9 @@ void file_call::fill_window() noexcept {
     std::size_t done = begun_;
     for (std::size_t i = first_; i != count_ && n != window && left != 0; ++i) {
         const slice whole = piece(i);
-        const std::size_t size = std::min(whole.size - done, left);
-        if (size != 0) window_[n++] = slice(whole.data + done, size);
-        left -= size;
+        const std::size_t some = std::min(whole.size - done, left);
+        if (some != 0) window_[n++] = slice(whole.data + done, some);
+        left -= some;
         done = 0;
     }
     pieces = std::span<slice>(window_, n);
@@ -232,14 +232,14 @@ std::expected<std::size_t, error> byte_operation::outcome() {
     return static_cast<std::size_t>(*r);
 }
 
-status_operation::status_operation(int number, std::string_view subject) noexcept
-    : file_call(file_action::status, "status", subject) {
+status_operation::status_operation(int number, std::string_view called) noexcept
+    : file_call(file_action::status, "status", called) {
     fd = number;
     flags = AT_EMPTY_PATH;
 }
 
-status_operation::status_operation(int from, std::string name, bool follow)
-    : file_call(file_action::status, "status"), path_(std::move(name)) {
+status_operation::status_operation(int from, std::string text, bool follow)
+    : file_call(file_action::status, "status"), path_(std::move(text)) {
     fd = from;
     flags = AT_NO_AUTOMOUNT;
     if (!follow) flags |= AT_SYMLINK_NOFOLLOW;

@@ -1,5 +1,7 @@
 #include "fs/perform.hpp"
 
+#include "runtime/backend/statx_status.hpp"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -52,10 +54,6 @@ std::int64_t write_pieces(const file_operation& op) noexcept {
     return ::pwritev(op.fd, vectors(op), count(op), position(op.offset));
 }
 
-std::int64_t nanoseconds(const statx_timestamp& t) noexcept {
-    return t.tv_sec * 1'000'000'000 + t.tv_nsec;
-}
-
 timespec to_timespec(std::uint64_t bits) noexcept {
     const auto ns = static_cast<std::int64_t>(bits);
     timespec t{};
@@ -70,24 +68,9 @@ timespec to_timespec(std::uint64_t bits) noexcept {
 
 std::int64_t take_status(const file_operation& op) noexcept {
     struct statx s{};
-    if (::statx(op.fd, op.path, system_flags(op), STATX_BASIC_STATS | STATX_BTIME, &s) != 0) {
-        return -1;
-    }
-    file_status& to = *op.status;
-    to.kind = kind_of_mode(s.stx_mode);
-    to.mode = s.stx_mode & 07777U;
-    to.user = s.stx_uid;
-    to.group = s.stx_gid;
-    to.size = s.stx_size;
-    to.allocated = s.stx_blocks * 512;
-    to.links = s.stx_nlink;
-    to.inode = s.stx_ino;
-    to.device = (std::uint64_t{s.stx_dev_major} << 32) | s.stx_dev_minor;
-    to.accessed_ns = nanoseconds(s.stx_atime);
-    to.modified_ns = nanoseconds(s.stx_mtime);
-    to.changed_ns = nanoseconds(s.stx_ctime);
-    to.created_ns = (s.stx_mask & STATX_BTIME) != 0 ? nanoseconds(s.stx_btime) : 0;
-    return 0;
+    const int r = ::statx(op.fd, op.path, system_flags(op), coracle::detail::wanted_status, &s);
+    if (r == 0) *op.status = coracle::detail::status_from(s);
+    return r;
 }
 
 std::int64_t set_mode(const file_operation& op) noexcept {
@@ -192,19 +175,6 @@ std::int64_t open_from_memory(const file_operation& op) noexcept {
 }
 
 }  // namespace
-
-file_kind kind_of_mode(unsigned mode) noexcept {
-    switch (mode & S_IFMT) {
-        case S_IFREG: return file_kind::regular;
-        case S_IFDIR: return file_kind::directory;
-        case S_IFLNK: return file_kind::symlink;
-        case S_IFIFO: return file_kind::fifo;
-        case S_IFSOCK: return file_kind::socket;
-        case S_IFCHR: return file_kind::character_device;
-        case S_IFBLK: return file_kind::block_device;
-        default: return file_kind::unknown;
-    }
-}
 
 std::int64_t perform(const file_operation& op) noexcept {
     for (;;) {

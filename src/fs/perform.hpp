@@ -19,7 +19,4 @@ std::int64_t perform(const file_operation& op) noexcept;
 /// cannot tell. Never blocks.
 std::int64_t perform_from_memory(const file_operation& op) noexcept;
 
-/// What the type bits of a mode say.
-file_kind kind_of_mode(unsigned mode) noexcept;
-
 }  // namespace coracle::fs::detail

@@ -126,7 +126,7 @@ private:
 /// What `open` gives.
 class [[nodiscard]] open_operation final : public detail::file_call {
 public:
-    open_operation(int from, std::string path, open_flags flags, unsigned mode);
+    open_operation(int from, std::string text, open_flags how, unsigned permissions);
     open_operation(open_operation&& other) noexcept = default;
     ~open_operation();
 

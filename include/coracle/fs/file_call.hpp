@@ -40,9 +40,9 @@ public:
         to_the_end,  ///< until all bytes are read; `errc::unexpected_end` at the end of the file
     };
 
-    /// `verb`, a literal, is what errors call it; `subject` must outlive the operation.
-    file_call(file_action a, const char* verb, std::string_view subject = {}) noexcept
-        : file_operation(a, &done), verb_(verb), subject_(subject) {}
+    /// `verb`, a literal, is what errors call it; `about`, its subject, must outlive the operation.
+    file_call(file_action a, const char* verb, std::string_view about = {}) noexcept
+        : file_operation(a, &done), verb_(verb), subject_(about) {}
     file_call(file_call&&) noexcept = default;
 
     /// Moves bytes between the file and `bytes` or the pieces, from `offset` on.
@@ -140,8 +140,8 @@ class [[nodiscard]] plain_operation final : public detail::file_call {
 public:
     using file_call::file_call;
     /// On one or two paths, which it owns.
-    plain_operation(file_action a, const char* verb, std::string path, std::string other = {})
-        : file_call(a, verb), path_(std::move(path)), other_(std::move(other)), owns_(true) {}
+    plain_operation(file_action a, const char* verb, std::string from, std::string to = {})
+        : file_call(a, verb), path_(std::move(from)), other_(std::move(to)), owns_(true) {}
     plain_operation(plain_operation&&) noexcept = default;
 
     void await_resume() { detail::value_or_throw<plain_operation, void>(*this); }
@@ -172,9 +172,9 @@ public:
 class [[nodiscard]] status_operation final : public detail::file_call {
 public:
     /// Of an open file.
-    status_operation(int number, std::string_view subject) noexcept;
+    status_operation(int number, std::string_view called) noexcept;
     /// Of a name, seen from the directory `from` (AT_FDCWD: the current one).
-    status_operation(int from, std::string path, bool follow);
+    status_operation(int from, std::string text, bool follow);
     status_operation(status_operation&&) noexcept = default;
 
     file_status await_resume() {

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <coracle/runtime/operation.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace coracle::fs {
+
+/// Bytes that `read_text` takes from a file unless it is told otherwise. 64 MiB.
+inline constexpr std::size_t default_text_limit = 64 * 1024 * 1024;
+
+/// The content of a file, any bytes. It is read until its end, whatever size it says: what it has
+/// lost meanwhile is not there, what was added is, and files of /proc, which say 0, are read whole.
+/// Fails with `errc::limit_exceeded` when there is more than `limit`. Resumes from the loop.
+operation<std::string> read_text(std::string path, std::size_t limit = default_text_limit);
+
+/// Makes `text` the content of a file: made with `mode`, less the umask, when there is none, else
+/// emptied first. "Done" means that others see it; it is on the disk when the system finds time.
+/// Failed or cancelled, the file may have some of it: to have the old or the new content in any
+/// case, take `replace_text`.
+operation<void> write_text(std::string path, std::string text, unsigned mode = 0666);
+
+/// Adds `text` at the end of a file, made with `mode` when there is none. Up to
+/// `most_bytes_a_call` it is not mixed with what others append.
+operation<void> append_text(std::string path, std::string text, unsigned mode = 0666);
+
+struct replace_options {
+    /// Of a file that there was not before, less the umask. Default 0666.
+    unsigned mode = 0666;
+    /// Completes when the new content is on the disk, and survives a crash of the system from then
+    /// on; before, the old one does. Without it a crash may leave an empty file. Default true.
+    bool durable = true;
+};
+
+/// Gives a file new content at once: whoever opens it sees the old or the new one, never a mixture,
+/// whatever happens meanwhile. The text is written to a file of another name in the same directory
+/// (".name.<random>.tmp"), synced, and renamed; the directory is synced. Keeps the permissions of
+/// the old file, not its owner nor its other names; a symbolic link stays, what it leads to is
+/// replaced.
+///
+/// Failed or cancelled before the rename, the old content is there and the other name is removed;
+/// only a crash leaves that behind. Fails with `invalid_argument` when the path leads to what is no
+/// regular file.
+operation<void> replace_text(std::string path, std::string text, replace_options options = {});
+
+}  // namespace coracle::fs

@@ -1,0 +1,285 @@
+#include "fs/replacement.hpp"
+
+#include <coracle/fs/copy.hpp>
+#include <coracle/fs/names.hpp>
+#include <coracle/fs/walk.hpp>
+
+#include <fcntl.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace coracle::fs {
+namespace {
+
+using result = std::expected<void, error>;
+using count = std::expected<std::uint64_t, error>;
+
+error wrong(std::errc code, const char* verb, const std::string& path) {
+    error e(code, verb);
+    return std::move(e.on(path));
+}
+
+// ---- one file -----------------------------------------------------------------------------------
+
+byte_operation copying(const file& from, const file& to, std::uint64_t offset) {
+    byte_operation op(file_action::copy_range, "copy_file", to.path());
+    op.fd = from.fd();
+    op.other_fd = to.fd();
+    op.offset = offset;
+    op.other_offset = offset;
+    op.size = most_bytes_a_call;
+    return op;
+}
+
+/// Another file system, one that cannot, or a file that only reading makes (/proc).
+bool must_go_through_memory(const error& e) noexcept {
+    return e == std::errc::cross_device_link || e == std::errc::invalid_argument ||
+           e == std::errc::operation_not_supported || e == std::errc::function_not_supported ||
+           e == std::errc::operation_not_permitted;
+}
+
+/// Moves the bytes of one open file into another.
+class file_copier {
+public:
+    file_copier(const file& from, const file& to) noexcept : from_(from), to_(to) {}
+
+    std::uint64_t copied() const noexcept { return copied_; }
+    /// Copies a piece: its size, 0 at the end.
+    task<count> step();
+
+private:
+    task<count> copy_through_memory();
+    static constexpr std::size_t room_size = 256 * 1024;
+
+    const file& from_;
+    const file& to_;
+    std::uint64_t copied_ = 0;
+    std::unique_ptr<char[]> room_;
+};
+
+task<count> file_copier::step() {
+    if (!room_) {
+        auto n = co_await as_result(copying(from_, to_, copied_));
+        if (!n && !must_go_through_memory(n.error()))
+            co_return std::unexpected(std::move(n).error());
+        if (n) copied_ += *n;
+        if (n && *n != 0) co_return *n;
+    }
+    // Also at the end: only reading tells whether there is nothing, or nothing that it can copy.
+    co_return co_await copy_through_memory();
+}
+
+task<count> file_copier::copy_through_memory() {
+    if (!room_) room_ = std::make_unique_for_overwrite<char[]>(room_size);
+    auto n = co_await as_result(from_.read_at(copied_, {room_.get(), room_size}));
+    if (!n) co_return std::unexpected(std::move(n).error());
+    auto written = co_await as_result(to_.write_at(copied_, {room_.get(), *n}));
+    if (!written) co_return std::unexpected(std::move(written).error());
+    copied_ += *n;
+    co_return *n;
+}
+
+task<result> copy_content(const file& from, const file& to, const file_status& known,
+                          copy_options& options) {
+    file_copier copier(from, to);
+    for (;;) {
+        auto n = co_await copier.step();
+        if (!n) co_return std::unexpected(std::move(n).error());
+        if (*n == 0) break;
+        if (options.progress) options.progress(copier.copied(), known.size);
+    }
+    auto permitted = co_await as_result(to.set_mode(known.mode & 0777U));
+    if (!permitted || !options.keep_times) co_return permitted;
+    co_return co_await as_result(to.set_times(known.accessed_ns, known.modified_ns));
+}
+
+task<std::expected<std::string, error>> destination(std::string to, bool overwrite) {
+    auto target = co_await detail::follow_links(std::move(to));
+    if (!target) co_return target;
+    auto there = co_await as_result(link_status(*target));
+    if (there && there->kind == file_kind::directory) {
+        co_return std::unexpected(wrong(std::errc::is_a_directory, "copy_file", *target));
+    }
+    if (there && !overwrite) {
+        co_return std::unexpected(wrong(std::errc::file_exists, "copy_file", *target));
+    }
+    if (!there && there.error() != std::errc::no_such_file_or_directory) {
+        co_return std::unexpected(std::move(there).error());
+    }
+    co_return target;
+}
+
+task<count> copy_one(std::string from, std::string to, copy_options& options) {
+    auto original = co_await as_result(open(from));
+    if (!original) co_return std::unexpected(std::move(original).error());
+    auto known = co_await as_result(original->status());
+    if (!known) co_return std::unexpected(std::move(known).error());
+    if (known->kind != file_kind::regular) {
+        co_return std::unexpected(wrong(std::errc::invalid_argument, "copy_file", from));
+    }
+    auto target = co_await destination(std::move(to), options.overwrite);
+    if (!target) co_return std::unexpected(std::move(target).error());
+
+    detail::replacement copy;
+    auto done = co_await copy.begin(std::move(*target), 0600);
+    if (!done) co_return std::unexpected(std::move(done).error());
+    done = co_await copy_content(*original, copy.content(), *known, options);
+    std::uint64_t size = 0;
+    if (done) {
+        auto made = co_await as_result(copy.content().status());
+        if (made) size = made->size;
+        const renaming how = options.overwrite ? renaming::replace : renaming::no_replace;
+        done = co_await copy.commit(how, options.durable);
+    }
+    if (done) co_return size;
+    co_await copy.abandon();
+    co_return std::unexpected(std::move(done).error());
+}
+
+task<count> copy_alone(std::string from, std::string to, copy_options options) {
+    co_return co_await copy_one(std::move(from), std::move(to), options);
+}
+
+// ---- a tree -------------------------------------------------------------------------------------
+
+class tree_copier {
+public:
+    tree_copier(std::string from, std::string to, copy_options options)
+        : from_(std::move(from)), to_(std::move(to)), options_(std::move(options)) {}
+
+    task<std::expected<copied_tree, error>> run();
+
+private:
+    task<result> make_root();
+    task<result> copy_entry(const entry& e);
+    task<result> copy_directory(const entry& e, std::string to);
+    task<result> copy_link(const entry& e, std::string to);
+    task<result> permit_directories();
+
+    struct made_directory {
+        std::string path;
+        unsigned mode;
+    };
+
+    std::string from_;
+    std::string to_;
+    copy_options options_;
+    file_status root_;  ///< of `to_`
+    /// Their permissions come last: one may be closed to writing.
+    std::vector<made_directory> made_;
+    copied_tree report_;
+};
+
+task<std::expected<copied_tree, error>> tree_copier::run() {
+    auto done = co_await make_root();
+    auto all = walk(from_);
+    while (done) {
+        auto next = co_await as_result(all.next());
+        if (!next) co_return std::unexpected(std::move(next).error());
+        if (!*next) break;
+        done = co_await copy_entry(**next);
+    }
+    if (done) done = co_await permit_directories();
+    if (!done) co_return std::unexpected(std::move(done).error());
+    co_return report_;
+}
+
+task<result> tree_copier::make_root() {
+    auto original = co_await as_result(status(from_));
+    if (!original) co_return std::unexpected(std::move(original).error());
+    if (original->kind != file_kind::directory) {
+        co_return std::unexpected(wrong(std::errc::not_a_directory, "copy_tree", from_));
+    }
+    auto made = co_await as_result(make_directories(to_));
+    if (!made) co_return made;
+    auto known = co_await as_result(status(to_));
+    if (!known) co_return std::unexpected(std::move(known).error());
+    root_ = *known;
+    if (root_.inode == original->inode && root_.device == original->device) {
+        co_return std::unexpected(wrong(std::errc::invalid_argument, "copy_tree", to_));
+    }
+    made_.push_back({to_, original->mode});
+    ++report_.directories;
+    co_return {};
+}
+
+task<result> tree_copier::copy_entry(const entry& e) {
+    if (e.problem) co_return std::unexpected(*e.problem);
+    std::string to = to_;
+    to.append(e.path, from_.size());
+    switch (e.kind) {
+        case file_kind::directory: co_return co_await copy_directory(e, std::move(to));
+        case file_kind::symlink: co_return co_await copy_link(e, std::move(to));
+        case file_kind::regular: {
+            auto bytes = co_await copy_one(e.path, std::move(to), options_);
+            if (!bytes) co_return std::unexpected(std::move(bytes).error());
+            ++report_.files;
+            report_.bytes += *bytes;
+            co_return {};
+        }
+        default: ++report_.skipped; co_return {};
+    }
+}
+
+task<result> tree_copier::copy_directory(const entry& e, std::string to) {
+    auto known = co_await as_result(link_status(e.path));
+    if (!known) co_return std::unexpected(std::move(known).error());
+    if (known->inode == root_.inode && known->device == root_.device) {
+        co_return std::unexpected(wrong(std::errc::invalid_argument, "copy_tree", to_));
+    }
+    auto made = co_await as_result(make_directory(to, 0700));
+    ++report_.directories;
+    if (made) {
+        made_.push_back({std::move(to), known->mode});
+        co_return {};
+    }
+    if (made.error() != std::errc::file_exists) co_return made;
+    auto there = co_await as_result(status(to));
+    if (!there) co_return std::unexpected(std::move(there).error());
+    if (there->kind == file_kind::directory) co_return {};
+    co_return made;
+}
+
+task<result> tree_copier::copy_link(const entry& e, std::string to) {
+    auto target = co_await as_result(read_link(e.path));
+    if (!target) co_return std::unexpected(std::move(target).error());
+    auto made = co_await as_result(symlink(*target, to));
+    if (!made && options_.overwrite && made.error() == std::errc::file_exists) {
+        auto removed = co_await as_result(remove(to));
+        if (!removed) co_return removed;
+        made = co_await as_result(symlink(*target, to));
+    }
+    if (made) ++report_.links;
+    co_return made;
+}
+
+task<result> tree_copier::permit_directories() {
+    for (; !made_.empty(); made_.pop_back()) {
+        auto done = co_await as_result(set_mode(made_.back().path, made_.back().mode & 0777U));
+        if (!done) co_return done;
+    }
+    co_return {};
+}
+
+task<std::expected<copied_tree, error>> copy_all(std::string from, std::string to,
+                                                 copy_options options) {
+    // The names below are put behind both, which may end with slashes.
+    while (from.size() > 1 && from.ends_with('/')) from.pop_back();
+    while (to.size() > 1 && to.ends_with('/')) to.pop_back();
+    tree_copier copier(std::move(from), std::move(to), std::move(options));
+    co_return co_await copier.run();
+}
+
+}  // namespace
+
+operation<std::uint64_t> copy_file(std::string from, std::string to, copy_options options) {
+    return copy_alone(std::move(from), std::move(to), std::move(options));
+}
+
+operation<copied_tree> copy_tree(std::string from, std::string to, copy_options options) {
+    return copy_all(std::move(from), std::move(to), std::move(options));
+}
+
+}  // namespace coracle::fs

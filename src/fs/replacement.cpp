@@ -1,0 +1,104 @@
+#include "fs/replacement.hpp"
+
+#include "base/ascii.hpp"
+
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <utility>
+
+namespace coracle::fs::detail {
+namespace {
+
+std::size_t end_of_directory(const std::string& path) noexcept {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? 0 : slash + 1;
+}
+
+}  // namespace
+
+std::string directory_of(const std::string& path) {
+    const std::size_t end = end_of_directory(path);
+    return end == 0 ? "." : path.substr(0, end);
+}
+
+std::string name_beside(const std::string& path) {
+    // With all that is added a name is at most 255 bytes long.
+    constexpr std::size_t longest = 200;
+    const std::size_t name = end_of_directory(path);
+    std::string text = path.substr(0, name);
+    text.append(".").append(path, name, longest).append(".");
+    coracle::detail::append_hex(text, loop::current()->random());
+    return text.append(".tmp");
+}
+
+task<std::expected<std::string, error>> follow_links(std::string path) {
+    constexpr int most = 40;  // as the kernel does
+    for (int i = 0; i != most; ++i) {
+        auto target = co_await as_result(read_link(path));
+        if (target) {
+            path =
+                target->starts_with('/') ? std::move(*target) : directory_of(path).append(*target);
+            continue;
+        }
+        const error& e = target.error();
+        if (e == std::errc::invalid_argument || e == std::errc::no_such_file_or_directory) {
+            co_return path;
+        }
+        co_return std::unexpected(std::move(target).error());
+    }
+    error e(std::errc::too_many_symbolic_link_levels, "read_link");
+    co_return std::unexpected(std::move(e.on(path)));
+}
+
+task<replacement::result> replacement::begin(std::string target, unsigned mode) {
+    constexpr int most_tries = 8;
+    target_ = std::move(target);
+    for (int i = 0; i != most_tries; ++i) {
+        temporary_ = name_beside(target_);
+        auto made = co_await as_result(open(temporary_, read_write | create_new, mode));
+        if (made) {
+            content_ = std::move(*made);
+            co_return {};
+        }
+        if (made.error() == std::errc::file_exists) continue;
+        const error e = std::move(made).error();
+        // One that was interrupted may have made it.
+        if (coracle::detail::is_cancellation(e)) co_await abandon();
+        co_return std::unexpected(e);
+    }
+    error e(std::errc::file_exists, "open");
+    co_return std::unexpected(std::move(e.on(temporary_)));
+}
+
+task<replacement::result> replacement::commit(renaming how, bool durable) {
+    if (durable) {
+        auto synced = co_await as_result(content_.sync());
+        if (!synced) co_return synced;
+    }
+    auto closed = co_await as_result(content_.close());
+    if (!closed) co_return closed;
+    auto named = co_await give_name(how);
+    if (!named || !durable) co_return named;
+    co_return co_await as_result(sync_directory(directory_of(target_)));
+}
+
+task<replacement::result> replacement::give_name(renaming how) {
+    auto renamed = co_await as_result(rename(temporary_, target_, how));
+    const bool cannot =
+        !renamed && how == renaming::no_replace && renamed.error() == std::errc::invalid_argument;
+    if (!cannot) co_return renamed;
+    // A file system that cannot rename so can make a second name, which never replaces.
+    auto linked = co_await as_result(link(temporary_, target_));
+    if (linked) co_await abandon();
+    co_return linked;
+}
+
+task<void> replacement::abandon() {
+    content_ = file();
+    const auto cleans = [this] { return remove(temporary_); };
+    // What was renamed is not there, and that is well.
+    static_cast<void>(co_await as_result(shielded(std::chrono::seconds(10), cleans)));
+}
+
+}  // namespace coracle::fs::detail

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "support/temporary_directory.hpp"
+
+#include <coracle/runtime/runtime.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+/// Tests of files on each way in which they are worked on.
+namespace coracle::testing {
+
+/// A kind of backend, and how many threads do what it has not.
+struct file_world {
+    backend_kind kind;
+    unsigned threads;
+};
+
+inline std::vector<file_world> file_worlds() {
+    std::vector<file_world> all = {
+        {backend_kind::epoll, 4}, {backend_kind::poll, 4}, {backend_kind::epoll, 0}};
+    if (make_backend(backend_kind::uring)) all.push_back({backend_kind::uring, 4});
+    return all;
+}
+
+inline std::string name_of_world(const ::testing::TestParamInfo<file_world>& info) {
+    const char* const kinds[] = {"automatic", "uring", "epoll", "poll"};
+    std::string name = kinds[static_cast<int>(info.param.kind)];
+    if (info.param.threads == 0) name.append("_without_a_pool");
+    return name;
+}
+
+inline std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+inline std::string content_of(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Text in which no piece is like another.
+inline std::string pattern(std::size_t size) {
+    std::string text(size, '\0');
+    for (std::size_t i = 0; i != size; ++i) {
+        text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
+    }
+    return text;
+}
+
+/// A fixture with a directory of its own; `run` runs a task in the world of the test, and sees that
+/// it leaves no descriptor open.
+class file_world_test : public ::testing::TestWithParam<file_world> {
+protected:
+    template <class F>
+    void run(F f) {
+        runtime_options o;
+        o.loops = 1;
+        o.backend = GetParam().kind;
+        o.offload_threads = GetParam().threads;
+        runtime rt(o);
+        const std::size_t before = open_descriptors();
+        rt.run([&](loop&) -> task<> { return f(); });
+        EXPECT_EQ(open_descriptors(), before);
+    }
+    std::string path(std::string_view name) const { return (directory_.path() / name).string(); }
+    std::string root() const { return directory_.path().string(); }
+
+    std::size_t names_in(std::string_view folder) const {
+        const std::filesystem::directory_iterator all(directory_.path() / folder);
+        return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+    }
+
+    const temporary_directory directory_;
+};
+
+}  // namespace coracle::testing
