@@ -17,16 +17,22 @@ public:
 
     /// Whether the share of this turn is used up: then `yield`.
     bool used_up() noexcept {
-        const std::uint64_t turn = loop::current()->turns();
-        if (turn != turn_) {
-            turn_ = turn;
-            moved_ = 0;
-        }
+        look_at_turn();
         return moved_ >= bytes;
     }
-    void moved(std::size_t n) noexcept { moved_ += n; }
+    void moved(std::size_t n) noexcept {
+        look_at_turn();
+        moved_ += n;
+    }
 
 private:
+    void look_at_turn() noexcept {
+        const std::uint64_t turn = loop::current()->turns();
+        if (turn == turn_) return;
+        turn_ = turn;
+        moved_ = 0;
+    }
+
     std::uint64_t turn_ = 0;
     std::size_t moved_ = 0;
 };
