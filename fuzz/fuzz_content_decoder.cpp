@@ -1,8 +1,8 @@
 // Content codings. The first byte of the input says which coding, the second how to cut the rest.
 // Checked: what is decoded keeps to its limits, any cut gives the same bytes and verdict, and what
 // is encoded decodes to itself.
-#include "http/coding/decoder.hpp"
-#include "http/coding/encoder.hpp"
+#include "coding/decoder.hpp"
+#include "coding/encoder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,7 @@
 #include <string>
 #include <string_view>
 
-using namespace coracle::http;
-using namespace coracle::http::detail;
+using namespace coracle::coding;
 
 namespace {
 

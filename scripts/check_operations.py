@@ -22,7 +22,7 @@ EXEMPT = {
     "this_task::set_name": "never suspends",
 }
 # Layers whose operations must stand in the table of the tests too.
-TESTED = ("base", "runtime", "fs", "net", "tls", "process", "connect")
+TESTED = ("base", "runtime", "fs", "io", "net", "tls", "process", "connect")
 UNDOCUMENTED = ("testing",)
 
 CLASS = re.compile(r"\b(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)(?:\s+final)?\s*(?::([^;{]*))?$", re.DOTALL)

@@ -11,10 +11,10 @@
 namespace coracle::http {
 namespace {
 
-using detail::coded_at_once;
-using detail::encode_action;
+using coding::coded_at_once;
+using coding::encode_action;
+using coding::pooled_encoder;
 using detail::encoding_writer;
-using detail::pooled_encoder;
 
 using shared_options = std::shared_ptr<const compress_options>;
 

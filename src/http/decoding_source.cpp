@@ -1,6 +1,6 @@
 #include "http/decoding_source.hpp"
 
-#include "http/encoding_writer.hpp"
+#include "coding/encoder.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 
@@ -17,12 +17,12 @@ std::unexpected<error> decoding_source::fail(coding_error why) {
 
 task<std::expected<std::string_view, error>> decoding_source::read() {
     for (;;) {
-        if (since_yield_ >= coded_at_once) {
+        if (since_yield_ >= coding::coded_at_once) {
             since_yield_ = 0;
             auto turn = co_await as_result(yield());
             if (!turn) co_return std::unexpected(std::move(turn).error());
         }
-        const decode_result r = decoder_.decode(in_, {room_.get(), room_size});
+        const coding::decode_result r = decoder_.decode(in_, {room_.get(), room_size});
         if (r.error != coding_error::none) co_return fail(r.error);
         in_.remove_prefix(r.consumed);
         since_yield_ += r.consumed + r.produced;

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "http/coding/decoder.hpp"
+#include "coding/decoder.hpp"
 
 #include <coracle/http/body.hpp>
+#include <coracle/http/coding.hpp>
 
 namespace coracle::http::detail {
 
@@ -31,7 +32,7 @@ private:
     std::unexpected<error> fail(coding_error why);
 
     received_body encoded_;
-    decoder decoder_;
+    coding::decoder decoder_;
     std::unique_ptr<char[]> room_;
     std::string_view in_;  ///< received, and not decoded yet
     std::size_t since_yield_ = 0;

@@ -7,18 +7,18 @@
 namespace coracle::http::detail {
 
 task<std::expected<void, error>> encoding_writer::encode(std::string_view in,
-                                                         encode_action action) {
-    const std::span<char> room(encoded_.get(), coded_at_once);
+                                                         coding::encode_action action) {
+    const std::span<char> room(encoded_.get(), coding::coded_at_once);
     for (;;) {
-        if (since_yield_ >= coded_at_once) {
+        if (since_yield_ >= coding::coded_at_once) {
             since_yield_ = 0;
             auto turn = co_await as_result(yield());
             if (!turn) co_return std::unexpected(std::move(turn).error());
         }
-        const std::string_view some = in.substr(0, coded_at_once - since_yield_);
+        const std::string_view some = in.substr(0, coding::coded_at_once - since_yield_);
         const bool last = some.size() == in.size();
-        const encode_result r =
-            encoder_->encode(some, room, last ? action : encode_action::process);
+        const coding::encode_result r =
+            encoder_->encode(some, room, last ? action : coding::encode_action::process);
         in.remove_prefix(r.consumed);
         since_yield_ += r.consumed;
         if (r.produced != 0) {
@@ -33,7 +33,7 @@ task<std::expected<void, error>> encoding_writer::encode(std::string_view in,
 // Every piece is flushed: what the handler has written is what the client can read.
 task<std::expected<void, error>> encoding_writer::write_piece(std::string_view piece) {
     if (piece.empty()) co_return std::expected<void, error>();
-    co_return co_await encode(piece, encode_action::flush);
+    co_return co_await encode(piece, coding::encode_action::flush);
 }
 
 task<std::expected<void, error>> encoding_writer::send_head() {

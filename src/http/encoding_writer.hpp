@@ -1,24 +1,21 @@
 #pragma once
 
-#include "http/coding/encoder_pool.hpp"
+#include "coding/encoder_pool.hpp"
 
 #include <coracle/http/body.hpp>
+#include <coracle/http/coding.hpp>
 
 namespace coracle::http::detail {
-
-/// How many bytes are encoded or decoded before other tasks get their turn: about a millisecond of
-/// the slowest coding.
-inline constexpr std::size_t coded_at_once = 32 * 1024;
 
 /// Encodes what is written to it, and writes that to another writer.
 class encoding_writer final : public body_writer {
 public:
     encoding_writer(body_writer& out, content_coding coding)
         : out_(&out), encoder_(coding, std::nullopt),
-          encoded_(std::make_unique<char[]>(coded_at_once)) {}
+          encoded_(std::make_unique<char[]>(coding::coded_at_once)) {}
 
     /// Encodes all of `in` and writes what comes of it.
-    task<std::expected<void, error>> encode(std::string_view in, encode_action action);
+    task<std::expected<void, error>> encode(std::string_view in, coding::encode_action action);
 
 private:
     task<std::expected<void, error>> write_piece(std::string_view piece) override;
@@ -28,7 +25,7 @@ private:
     }
 
     body_writer* out_;
-    pooled_encoder encoder_;
+    coding::pooled_encoder encoder_;
     std::unique_ptr<char[]> encoded_;
     std::size_t since_yield_ = 0;
 };

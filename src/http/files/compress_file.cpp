@@ -1,11 +1,15 @@
 #include "http/files/compress_file.hpp"
 
-#include "http/coding/encoder.hpp"
+#include "coding/encoder.hpp"
 
 #include <algorithm>
 
 namespace coracle::http::detail {
 namespace {
+
+using coding::encode_action;
+using coding::encode_result;
+using coding::encoder;
 
 constexpr std::size_t piece_size = 64 * 1024;
 
@@ -48,7 +52,7 @@ bool is_unchanged(const fs::plain_file& file) {
 std::expected<std::shared_ptr<const std::string>, error> compress_file(const fs::plain_file& file,
                                                                        content_coding coding) {
     const std::uint64_t size = file.status().size;
-    const auto maker = make_encoder(coding);
+    const auto maker = coding::make_encoder(coding);
     maker->begin(size);
     bounded_output out(*maker, static_cast<std::size_t>(size - size / 20));
     const std::unique_ptr<char[]> piece(new char[piece_size]);

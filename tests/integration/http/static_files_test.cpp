@@ -1,4 +1,4 @@
-#include "http/coding/decoder.hpp"
+#include "coding/decoder.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/files.hpp>
@@ -82,7 +82,7 @@ answer split(std::string text) {
 }
 
 std::string decoded(const answer& a) {
-    http::detail::decoder d(*http::find_content_coding(a.field("Content-Encoding")));
+    coding::decoder d(*http::find_content_coding(a.field("Content-Encoding")));
     std::string out(1'000'000, '\0');
     const auto r = d.decode(a.body, out);
     EXPECT_EQ(r.consumed, a.body.size());

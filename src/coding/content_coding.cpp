@@ -1,10 +1,11 @@
-#include "http/message/token.hpp"
+#include "base/ascii.hpp"
 
-#include <coracle/http/coding.hpp>
+#include <coracle/coding/content_coding.hpp>
 
+#include <algorithm>
 #include <string>
 
-namespace coracle::http {
+namespace coracle::coding {
 namespace {
 
 class coding_error_category final : public std::error_category {
@@ -27,6 +28,11 @@ constexpr content_coding all_codings[] = {content_coding::identity, content_codi
                                           content_coding::deflate, content_coding::brotli,
                                           content_coding::zstd};
 
+bool is_named(std::string_view name, std::string_view registered) noexcept {
+    return std::ranges::equal(name, registered,
+                              [](char a, char b) { return detail::lower(a) == b; });
+}
+
 }  // namespace
 
 std::string_view to_string(content_coding coding) noexcept {
@@ -42,9 +48,9 @@ std::string_view to_string(content_coding coding) noexcept {
 
 std::optional<content_coding> find_content_coding(std::string_view name) noexcept {
     for (const content_coding coding : all_codings) {
-        if (equal_ignoring_case(name, to_string(coding))) return coding;
+        if (is_named(name, to_string(coding))) return coding;
     }
-    if (equal_ignoring_case(name, "x-gzip")) return content_coding::gzip;
+    if (is_named(name, "x-gzip")) return content_coding::gzip;
     return std::nullopt;
 }
 
@@ -53,4 +59,4 @@ const std::error_category& coding_category() noexcept {
     return instance;
 }
 
-}  // namespace coracle::http
+}  // namespace coracle::coding

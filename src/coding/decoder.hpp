@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/http/coding.hpp>
+#include <coracle/coding/content_coding.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 
 struct decode_result {
     std::size_t consumed = 0;
@@ -59,4 +59,4 @@ std::unique_ptr<decoder_engine> make_zlib_decoder(content_coding coding);
 std::unique_ptr<decoder_engine> make_brotli_decoder();
 std::unique_ptr<decoder_engine> make_zstd_decoder();
 
-}  // namespace coracle::http::detail
+}  // namespace coracle::coding

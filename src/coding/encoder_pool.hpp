@@ -1,8 +1,8 @@
 #pragma once
 
-#include "http/coding/encoder.hpp"
+#include "coding/encoder.hpp"
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 
 /// An encoder that goes back to the pool of the thread that destroys this.
 class pooled_encoder {
@@ -23,4 +23,4 @@ private:
     std::unique_ptr<encoder> encoder_;
 };
 
-}  // namespace coracle::http::detail
+}  // namespace coracle::coding

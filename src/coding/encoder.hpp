@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/http/coding.hpp>
+#include <coracle/coding/content_coding.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 
 /// What an encoder is to do with what it has been given.
 enum class encode_action : std::uint8_t {
@@ -29,7 +29,7 @@ struct encode_result {
 /// Encodes one content after another, piece by piece, into memory that the caller gives. Keeps its
 /// own memory from one content to the next. Not thread-safe; may move between threads.
 ///
-/// What one holds (tests/unit/http/coding/memory_test.cpp): gzip and deflate (level 6, window
+/// What one holds (tests/unit/coding/memory_test.cpp): gzip and deflate (level 6, window
 /// 32 KiB) 262 KiB, brotli (quality 5, window 64 KiB) 1.7 MiB, zstd (level 3, window 256 KiB)
 /// 1.3 MiB. Contents of a known smaller size take less with brotli and zstd.
 class encoder {
@@ -45,11 +45,19 @@ public:
                                  encode_action action) = 0;
 };
 
+/// How hard an encoder tries, in the scale of its library; what is beyond an end of the scale is
+/// that end. Without one it is what serves a network best: the memory said above.
+using encoder_level = std::optional<int>;
+
 /// One for any coding but identity. Throws std::bad_alloc.
-std::unique_ptr<encoder> make_encoder(content_coding coding);
+std::unique_ptr<encoder> make_encoder(content_coding coding, encoder_level level = {});
 
-std::unique_ptr<encoder> make_zlib_encoder(content_coding coding);
-std::unique_ptr<encoder> make_brotli_encoder();
-std::unique_ptr<encoder> make_zstd_encoder();
+std::unique_ptr<encoder> make_zlib_encoder(content_coding coding, encoder_level level);
+std::unique_ptr<encoder> make_brotli_encoder(encoder_level level);
+std::unique_ptr<encoder> make_zstd_encoder(encoder_level level);
 
-}  // namespace coracle::http::detail
+/// How many bytes are encoded or decoded before other tasks get their turn: about a millisecond of
+/// the slowest coding.
+inline constexpr std::size_t coded_at_once = 32 * 1024;
+
+}  // namespace coracle::coding

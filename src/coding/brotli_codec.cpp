@@ -1,7 +1,7 @@
 // brotli (RFC 7932).
 
-#include "http/coding/decoder.hpp"
-#include "http/coding/encoder.hpp"
+#include "coding/decoder.hpp"
+#include "coding/encoder.hpp"
 
 #include <brotli/decode.h>
 #include <brotli/encode.h>
@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 namespace {
 
-constexpr std::uint32_t quality = 5;
-constexpr int window_bits = 16;
+constexpr int usual_quality = 5;
+constexpr int usual_window_bits = 16;
 
 /// Memory for one brotli encoder at a time, which knows no reset: what one gives back is what the
 /// next one asks for.
@@ -99,13 +99,17 @@ BrotliEncoderOperation operation_of(encode_action action) noexcept {
 }
 
 /// A window that holds the content, or the largest that we take.
-std::uint32_t window_for(std::uint64_t size) noexcept {
-    return static_cast<std::uint32_t>(std::clamp(static_cast<int>(std::bit_width(size + 16)),
-                                                 BROTLI_MIN_WINDOW_BITS, window_bits));
+std::uint32_t window_for(std::uint64_t size, int largest) noexcept {
+    return static_cast<std::uint32_t>(
+        std::clamp(static_cast<int>(std::bit_width(size + 16)), BROTLI_MIN_WINDOW_BITS, largest));
 }
 
 class brotli_encoder final : public encoder {
 public:
+    explicit brotli_encoder(encoder_level level)
+        : quality_(
+              std::clamp(level.value_or(usual_quality), BROTLI_MIN_QUALITY, BROTLI_MAX_QUALITY)),
+          window_bits_(level ? BROTLI_DEFAULT_WINDOW : usual_window_bits) {}
     ~brotli_encoder() override { end(); }
 
     void begin(std::optional<std::uint64_t> size) override {
@@ -113,9 +117,10 @@ public:
         state_ =
             BrotliEncoderCreateInstance(&block_cache::allocate, &block_cache::release, &cache_);
         if (state_ == nullptr) throw std::bad_alloc();
-        BrotliEncoderSetParameter(state_, BROTLI_PARAM_QUALITY, quality);
+        BrotliEncoderSetParameter(state_, BROTLI_PARAM_QUALITY,
+                                  static_cast<std::uint32_t>(quality_));
         BrotliEncoderSetParameter(state_, BROTLI_PARAM_LGWIN,
-                                  window_for(size.value_or(UINT32_MAX)));
+                                  window_for(size.value_or(UINT32_MAX), window_bits_));
         if (!size) return;
         const std::uint64_t hint = std::min<std::uint64_t>(*size, 1U << 30);
         BrotliEncoderSetParameter(state_, BROTLI_PARAM_SIZE_HINT, static_cast<std::uint32_t>(hint));
@@ -143,6 +148,8 @@ private:
         if (state_ != nullptr) BrotliEncoderDestroyInstance(std::exchange(state_, nullptr));
     }
 
+    int quality_;
+    int window_bits_;
     block_cache cache_;
     BrotliEncoderState* state_ = nullptr;
 };
@@ -185,8 +192,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<encoder> make_brotli_encoder() {
-    auto made = std::make_unique<brotli_encoder>();
+std::unique_ptr<encoder> make_brotli_encoder(encoder_level level) {
+    auto made = std::make_unique<brotli_encoder>(level);
     made->begin(std::nullopt);
     return made;
 }
@@ -195,4 +202,4 @@ std::unique_ptr<decoder_engine> make_brotli_decoder() {
     return std::make_unique<brotli_decoder>();
 }
 
-}  // namespace coracle::http::detail
+}  // namespace coracle::coding

@@ -1,8 +1,8 @@
-#include "http/coding/encoder_pool.hpp"
+#include "coding/encoder_pool.hpp"
 
 #include <utility>
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 namespace {
 
 struct idle_encoders {
@@ -36,4 +36,4 @@ pooled_encoder::~pooled_encoder() {
     }
 }
 
-}  // namespace coracle::http::detail
+}  // namespace coracle::coding

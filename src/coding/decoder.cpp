@@ -1,8 +1,8 @@
-#include "http/coding/decoder.hpp"
+#include "coding/decoder.hpp"
 
 #include <algorithm>
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 namespace {
 
 std::unique_ptr<decoder_engine> make_engine(content_coding coding) {
@@ -45,4 +45,4 @@ coding_error decoder::finish() const noexcept {
     return engine_->complete() ? coding_error::none : coding_error::truncated;
 }
 
-}  // namespace coracle::http::detail
+}  // namespace coracle::coding

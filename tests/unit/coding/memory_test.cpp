@@ -1,8 +1,8 @@
 // What an encoder and a decoder hold, by the account of the C library (which says nothing under a
 // sanitizer).
 
-#include "http/coding/decoder.hpp"
-#include "http/coding/encoder_pool.hpp"
+#include "coding/decoder.hpp"
+#include "coding/encoder_pool.hpp"
 #include "support/content.hpp"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-using namespace coracle::http;
-using namespace coracle::http::detail;
+using namespace coracle::coding;
 
 namespace {
 

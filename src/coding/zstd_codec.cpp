@@ -1,22 +1,25 @@
 // zstd (RFC 8878).
 
-#include "http/coding/decoder.hpp"
-#include "http/coding/encoder.hpp"
+#include "coding/decoder.hpp"
+#include "coding/encoder.hpp"
 
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <algorithm>
 #include <new>
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 namespace {
 
-constexpr int level = 3;
+constexpr int usual_level = 3;
 constexpr int window_log = 18;
 /// Half of what the level would take; costs a hundredth of the ratio.
 constexpr int table_log = 15;
 /// 8 MiB: what a decoder of this content coding must accept, and we accept no more (RFC 9659).
 constexpr int largest_window_log = 23;
+/// The first whose own window may be that large.
+constexpr int level_of_large_window = 16;
 
 ZSTD_EndDirective directive_of(encode_action action) noexcept {
     switch (action) {
@@ -29,9 +32,18 @@ ZSTD_EndDirective directive_of(encode_action action) noexcept {
 
 class zstd_encoder final : public encoder {
 public:
-    zstd_encoder() : context_(ZSTD_createCCtx()) {
+    explicit zstd_encoder(encoder_level level) : context_(ZSTD_createCCtx()) {
         if (context_ == nullptr) throw std::bad_alloc();
-        ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, level);
+        if (level) {
+            const int most = ZSTD_maxCLevel();
+            ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, std::clamp(*level, 1, most));
+            // The strongest levels would take a window that decoders refuse.
+            if (*level >= level_of_large_window) {
+                ZSTD_CCtx_setParameter(context_, ZSTD_c_windowLog, largest_window_log);
+            }
+            return;
+        }
+        ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, usual_level);
         ZSTD_CCtx_setParameter(context_, ZSTD_c_windowLog, window_log);
         ZSTD_CCtx_setParameter(context_, ZSTD_c_hashLog, table_log);
         ZSTD_CCtx_setParameter(context_, ZSTD_c_chainLog, table_log);
@@ -103,12 +115,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<encoder> make_zstd_encoder() {
-    return std::make_unique<zstd_encoder>();
+std::unique_ptr<encoder> make_zstd_encoder(encoder_level level) {
+    return std::make_unique<zstd_encoder>(level);
 }
 
 std::unique_ptr<decoder_engine> make_zstd_decoder() {
     return std::make_unique<zstd_decoder>();
 }
 
-}  // namespace coracle::http::detail
+}  // namespace coracle::coding

@@ -1,5 +1,5 @@
-#include "http/coding/decoder.hpp"
-#include "http/coding/encoder.hpp"
+#include "coding/decoder.hpp"
+#include "coding/encoder.hpp"
 #include "support/content.hpp"
 
 #include <gtest/gtest.h>
@@ -7,11 +7,7 @@
 #include <algorithm>
 #include <string>
 
-using namespace coracle::http;
-using coracle::http::detail::decoder;
-using coracle::http::detail::encode_action;
-using coracle::http::detail::encoder;
-using coracle::http::detail::make_encoder;
+using namespace coracle::coding;
 using coracle::testing::noise_of;
 using coracle::testing::text_of;
 

@@ -1,7 +1,7 @@
 // gzip (RFC 1952) and deflate (RFC 1950, RFC 1951).
 
-#include "http/coding/decoder.hpp"
-#include "http/coding/encoder.hpp"
+#include "coding/decoder.hpp"
+#include "coding/encoder.hpp"
 
 #include <zlib.h>
 
@@ -9,10 +9,10 @@
 #include <cstring>
 #include <new>
 
-namespace coracle::http::detail {
+namespace coracle::coding {
 namespace {
 
-constexpr int level = 6;
+constexpr int usual_level = 6;
 constexpr int window_bits = 15;
 constexpr int memory_level = 8;
 /// What zlib adds to the window bits for the format of gzip, and how it is told of the raw one.
@@ -40,7 +40,7 @@ int flush_of(encode_action action) noexcept {
 
 class zlib_encoder final : public encoder {
 public:
-    explicit zlib_encoder(int bits) {
+    zlib_encoder(int bits, int level) {
         if (deflateInit2(&z_, level, Z_DEFLATED, bits, memory_level, Z_DEFAULT_STRATEGY) != Z_OK) {
             throw std::bad_alloc();
         }
@@ -170,13 +170,15 @@ private:
 
 }  // namespace
 
-std::unique_ptr<encoder> make_zlib_encoder(content_coding coding) {
+std::unique_ptr<encoder> make_zlib_encoder(content_coding coding, encoder_level level) {
     const bool gzip = coding == content_coding::gzip;
-    return std::make_unique<zlib_encoder>(gzip ? window_bits + gzip_format : window_bits);
+    return std::make_unique<zlib_encoder>(
+        gzip ? window_bits + gzip_format : window_bits,
+        std::clamp(level.value_or(usual_level), Z_NO_COMPRESSION, Z_BEST_COMPRESSION));
 }
 
 std::unique_ptr<decoder_engine> make_zlib_decoder(content_coding coding) {
     return std::make_unique<zlib_decoder>(coding);
 }
 
-}  // namespace coracle::http::detail
+}  // namespace coracle::coding

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <coracle/fs/file.hpp>
+#include <coracle/io/sink.hpp>
+#include <coracle/io/source.hpp>
+
+#include <optional>
+
+namespace coracle::io {
+
+namespace detail {
+
+/// A cursor over a file of somebody else's, or one's own.
+class held_file {
+public:
+    held_file(fs::file& file, std::uint64_t position) noexcept : cursor_{&file, position} {}
+    held_file(fs::file&& file, std::uint64_t position) noexcept
+        : own_(std::move(file)), cursor_{&*own_, position} {}
+    held_file(const held_file&) = delete;
+    held_file& operator=(const held_file&) = delete;
+
+    file_cursor& cursor() noexcept { return cursor_; }
+
+private:
+    std::optional<fs::file> own_;
+    file_cursor cursor_;
+};
+
+}  // namespace detail
+
+/// A file from a position on, in the order of its bytes. After its end it may be asked again: what
+/// has been added meanwhile is read on. A file that was cut shorter is at its end.
+class file_source final : public source {
+public:
+    /// `from` must outlive it.
+    explicit file_source(fs::file& from, std::uint64_t position = 0) noexcept
+        : file_(from, position) {}
+    /// It owns `from`.
+    explicit file_source(fs::file&& from, std::uint64_t position = 0) noexcept
+        : file_(std::move(from), position) {}
+
+    task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
+    file_cursor* cursor() noexcept override { return &file_.cursor(); }
+    /// Where the next read begins, bytes from the beginning. May be set while nothing is pending.
+    std::uint64_t& position() noexcept { return file_.cursor().position; }
+
+private:
+    detail::held_file file_;
+};
+
+/// Writes into a file from a position on; one that was opened with `append` is written to at its
+/// end whatever the position. `flush` does not reach the disk: that is `fs::file::sync`.
+class file_sink final : public sink {
+public:
+    /// `to` must outlive it.
+    explicit file_sink(fs::file& to, std::uint64_t position = 0) noexcept : file_(to, position) {}
+    /// It owns `to`. What only `fs::file::close` tells is lost.
+    explicit file_sink(fs::file&& to, std::uint64_t position = 0) noexcept
+        : file_(std::move(to), position) {}
+
+    task<std::expected<void, error>> write(std::span<slice> pieces) override;
+    file_cursor* cursor() noexcept override { return &file_.cursor(); }
+    std::uint64_t& position() noexcept { return file_.cursor().position; }
+
+private:
+    detail::held_file file_;
+};
+
+}  // namespace coracle::io
