@@ -122,6 +122,11 @@ void descriptor_stream::close(bool) noexcept {
         close_descriptor(std::exchange(descriptor_.fd, -1));
 }
 
+bool descriptor_stream::has_input() noexcept {
+    pollfd p{descriptor_.fd, POLLIN, 0};
+    return !open() || ::poll(&p, 1, 0) == 1;
+}
+
 bool descriptor_stream::watch_hangup(hangup_watch* w) noexcept {
     return !open() || !has_loop() || owner_->backend().watch_hangup(descriptor_, w);
 }

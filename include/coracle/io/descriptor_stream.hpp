@@ -45,6 +45,7 @@ public:
     void shutdown_output() noexcept override;
     void close(bool reset = false) noexcept override;
     std::int64_t try_send(std::string_view bytes) noexcept override;
+    bool has_input() noexcept override;
     bool watch_hangup(hangup_watch* w) noexcept override;
     /// Nobody: `family::none`.
     const net::address& peer() const noexcept override { return nobody_; }
