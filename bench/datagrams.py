@@ -33,8 +33,8 @@ SERVERS = {
               "coracle batch, uring": coracle("uring", "batch")},
     "asio": {"asio coroutine": ("asio_udp_echo", ["coroutine"], {}),
              "asio callback": ("asio_udp_echo", ["callback"], {})},
-    "limit": {"raw single": ("udp_echo", ["single"], {}),
-              "limit A": ("udp_echo", ["batch"], {}), "limit B": ("udp_echo", ["batch"], {})},
+    "limit": {"raw single": ("raw_udp_echo", ["single"], {}),
+              "limit A": ("raw_udp_echo", ["batch"], {}), "limit B": ("raw_udp_echo", ["batch"], {})},
 }
 IN_FLIGHT = [1, 64, 512]
 # What is promised of CPU per datagram: below that of the peer.
@@ -124,7 +124,7 @@ def promises(results):
 READING = """\
 The load keeps so many datagrams of 64 bytes in flight and counts those that come back. CPU is that of
 the server's process, for each datagram that came and went. All figures are medians of the rounds.
-*limit* is `bench/limit/udp_echo` with recvmmsg and sendmmsg of up to 64, *raw single* the same with
+*limit* is `bench/limit/raw_udp_echo` with recvmmsg and sendmmsg of up to 64, *raw single* the same with
 recvfrom and sendto; *asio* is `bench/e2e/asio_udp_echo.cpp`, which has no calls for several datagrams.
 """
 

@@ -1,6 +1,6 @@
 // The least program that echoes datagrams: the lower bound of those figures.
 //
-//   udp_echo 127.0.0.1:PORT single|batch      one at a time; or 64, by recvmmsg and sendmmsg
+//   raw_udp_echo 127.0.0.1:PORT single|batch      one at a time; or 64, by recvmmsg and sendmmsg
 
 #include "../support/sockets.hpp"
 
