@@ -196,6 +196,8 @@ bool run_cancelled(moment at, int after, bool as_error) {
         simulation_options o;
         o.latency_min = std::chrono::microseconds(1);
         o.latency_max = std::chrono::microseconds(3);
+        o.file_delay_min = std::chrono::microseconds(1);
+        o.file_delay_max = std::chrono::microseconds(3);
         o.max_turns = 100'000;
         simulation world(o);
         if constexpr (requires { Row::set_up(world); }) Row::set_up(world);

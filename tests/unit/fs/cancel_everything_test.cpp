@@ -12,20 +12,17 @@
 
 #include <array>
 
-/// Cancels every operation of the file layer at every point where it waits: none leaves a
-/// descriptor or a half of something behind.
+/// Cancels every operation of the file layer at every point where it waits, in a simulated world,
+/// and some of them on a real disk too: none leaves a descriptor or a half of something behind.
 namespace coracle::testing {
 namespace {
 
 /// A directory of its own, and a file "f" in it, which is open.
 struct file_row : cancel_row {
-    static constexpr bool real = true;
-    static constexpr bool waits_for_a_thread = true;
-
     std::string path(const char* name) const { return root + "/" + name; }
 
     task<> prepare() {
-        descriptors = open_descriptors();
+        descriptors = descriptors_now();
         root = around().append("/coracle-row-");
         root.append(std::to_string(loop::current()->random()));
         co_await fs::make_directories(path("d"));
@@ -41,7 +38,7 @@ struct file_row : cancel_row {
         co_await fs::remove_all(root);
         // Those that clean up behind a dropped object are done, too.
         while (loop::current()->detached() != 0) co_await yield();
-        EXPECT_EQ(open_descriptors(), descriptors);
+        EXPECT_EQ(descriptors_now(), descriptors);
     }
     virtual task<> check() { co_return; }
     virtual ~file_row() = default;
@@ -54,10 +51,18 @@ struct file_row : cancel_row {
         co_return n;
     }
 
-    /// In memory, where it can: thousands of runs sync.
+    static bool is_simulated() { return loop::current()->backend().name() == "simulated"; }
+
+    /// On a real disk in memory, where there is one: many runs sync.
     static std::string around() {
+        if (is_simulated()) return "/tmp";
         static const bool in_memory = std::filesystem::is_directory("/dev/shm");
         return in_memory ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+    }
+
+    static std::size_t descriptors_now() {
+        if (!is_simulated()) return open_descriptors();
+        return static_cast<simulated_backend&>(loop::current()->backend()).open_descriptors();
     }
 
     std::size_t descriptors = 0;
@@ -124,6 +129,7 @@ struct file_set_times_row : file_row {
 };
 struct lock_row : file_row {
     static constexpr bool again = true;
+    static constexpr bool waits_for_a_thread = true;  // for a millisecond, many turns
     fs::file other;
     task<> prepare() {
         co_await file_row::prepare();
@@ -304,6 +310,13 @@ std::string name_of_row(const ::testing::TestParamInfo<cancel_case>& row) {
     return test_name(row.param.name);
 }
 
+/// The same by the system, with whatever backend this machine has.
+template <class Row>
+struct by_the_system : Row {
+    static constexpr bool real = true;
+    static constexpr bool waits_for_a_thread = true;
+};
+
 class cancel_everything : public ::testing::TestWithParam<cancel_case> {};
 
 TEST_P(cancel_everything, leaves_nothing_behind) {
@@ -350,6 +363,15 @@ INSTANTIATE_TEST_SUITE_P(
                       row<link_as_row>("temporary_file::link_as()"),
                       row<make_temporary_directory_row>("make_temporary_directory()"),
                       row<temporary_remove_row>("temporary_directory::remove()")),
+    name_of_row);
+
+INSTANTIATE_TEST_SUITE_P(
+    fs_of_the_system, cancel_everything,
+    ::testing::Values(row<by_the_system<open_row>>("open by the system"),
+                      row<by_the_system<write_at_row>>("write_at by the system"),
+                      row<by_the_system<sync_row>>("sync by the system"),
+                      row<by_the_system<replace_text_row>>("replace_text by the system"),
+                      row<by_the_system<link_as_row>>("link_as by the system")),
     name_of_row);
 
 }  // namespace
