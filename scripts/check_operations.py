@@ -22,7 +22,7 @@ EXEMPT = {
     "this_task::set_name": "never suspends",
 }
 # Layers whose operations must stand in the table of the tests too.
-TESTED = ("base", "runtime", "net", "tls", "connect")
+TESTED = ("base", "runtime", "fs", "net", "tls", "connect")
 UNDOCUMENTED = ("testing",)
 
 CLASS = re.compile(r"\b(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)(?:\s+final)?\s*(?::([^;{]*))?$", re.DOTALL)
@@ -147,7 +147,7 @@ def rows_of_tests():
 def normal(row):
     """`net::connect(address)` and `mutex<T>::lock()` as the names that headers give them."""
     name = re.sub(r"<[^>]*>", "", row.split("(")[0])
-    return re.sub(r"^(?:net|http|tls|connect|coracle)::", "", name)
+    return re.sub(r"^(?:fs|net|http|tls|connect|coracle)::", "", name)
 
 
 def main():

@@ -90,6 +90,9 @@ void file_call::execute() noexcept {
 
 // Takes in the result of a call. True when it was the last.
 bool file_call::absorb() noexcept {
+    // A backend may say what `perform` does not. Whether a close was interrupted is all the same.
+    if (io_operation::result == -EINTR && action == file_action::close) io_operation::result = 0;
+    if (io_operation::result == -EINTR) return false;
     if (io_operation::result < 0 || !moves_bytes()) return true;
     const auto n = static_cast<std::size_t>(io_operation::result);
     moved_ += n;
@@ -148,7 +151,7 @@ void file_call::done(io_operation& op) noexcept {
         !self.attempt_here()) {
         return;
     }
-    if (self.stopping_ && (op.result == -EINTR || op.result == -EAGAIN)) op.result = -ECANCELED;
+    if (self.stopping_ && op.result == -EAGAIN) op.result = -ECANCELED;
     self.over_ = self.absorb();
     self.advance();
 }

@@ -91,7 +91,8 @@ TEST_P(whole_files, may_grow_and_shrink_while_they_are_read) {
             directory_.write("f", text);
             bool over = false;
             const auto changes = [&]() -> task<> {
-                for (std::size_t size = text.size(); !over;) {
+                std::size_t size = text.size();
+                while (!over) {
                     size = i % 2 == 0 ? size + 4096 : size - size / 3;
                     std_fs::resize_file(path("f"), size);
                     co_await yield();

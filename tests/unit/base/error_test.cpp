@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <sstream>
 #include <type_traits>
 
@@ -63,9 +64,27 @@ TEST(error, without_a_subject_has_an_empty_one) {
     EXPECT_EQ(error().code(), std::error_code());
 }
 
+TEST(error, ends_with_what_can_be_done_where_that_is_clear) {
+    EXPECT_EQ(error(std::errc::no_space_on_device, "write").on("/a").after_bytes(7).message(),
+              "write /a: No space left on device, bytes 7; free space on its file system, or write "
+              "elsewhere");
+    for (const auto code :
+         {std::errc::file_too_large, std::errc::read_only_file_system, std::errc::io_error,
+          std::errc::permission_denied, std::errc::operation_not_permitted,
+          std::errc::too_many_files_open, std::errc::too_many_files_open_in_system,
+          std::errc::text_file_busy, std::errc::directory_not_empty}) {
+        const std::string_view what = advice(std::make_error_code(code));
+        EXPECT_FALSE(what.empty());
+        EXPECT_TRUE(error(code).message().ends_with(what));
+    }
+    EXPECT_EQ(advice(std::make_error_code(std::errc::connection_refused)), "");
+    EXPECT_EQ(advice(make_error_code(errc::limit_exceeded)), "");
+    EXPECT_EQ(advice({ENOSPC, std::system_category()}), advice({ENOSPC, std::generic_category()}));
+}
+
 TEST(coracle_category, has_words_for_every_error) {
     EXPECT_STREQ(coracle_category().name(), "coracle");
-    for (int i = 1; i <= static_cast<int>(errc::unknown_option); ++i) {
+    for (int i = 1; i <= static_cast<int>(errc::unexpected_end); ++i) {
         EXPECT_NE(coracle_category().message(i), "unknown error") << i;
     }
     EXPECT_EQ(coracle_category().message(1000), "unknown error");
