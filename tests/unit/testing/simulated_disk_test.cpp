@@ -610,6 +610,31 @@ TEST(simulated_disk, is_walked_in_any_order_and_removed) {
     EXPECT_GT(orders.size(), 3u);
 }
 
+TEST(simulated_disk, is_sent_from) {
+    simulation sim(plain());
+    const std::string text = counted_bytes(100'000);
+    sim.disk().write("/f", text);
+    sim.run([&]() -> task<> {
+        auto f = co_await fs::open("/f");
+        auto listener = open_listener(sim.loop());
+        auto sends = [&]() -> task<> {
+            auto client = co_await net::connect(listener.local());
+            co_await client->send_file(f.fd(), 1000, 50'000);
+        };
+        auto receives = [&]() -> task<> {
+            auto server = co_await listener.accept();
+            std::string got;
+            for (;;) {
+                const buffer piece = co_await server->receive();
+                if (piece.size() == 0) break;
+                got.append(piece.view());
+            }
+            EXPECT_EQ(got, text.substr(1000, 50'000));
+        };
+        co_await when_all(sends(), receives());
+    });
+}
+
 TEST(simulated_disk, locks_ranges_between_those_who_opened_it) {
     simulation sim(plain());
     sim.run([]() -> task<> {
