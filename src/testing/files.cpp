@@ -73,6 +73,7 @@ void world::happens(file_task& t) {
     if (t.op == nullptr) return;
     t.result = perform(t, static_cast<file_operation&>(*t.op));
     t.has_happened = true;
+    t.let_go();
     // A crash may come between what happens and whoever waits for it.
     schedule(event_kind::file_told, now_ + file_delay(), t);
 }

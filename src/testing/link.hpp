@@ -141,6 +141,8 @@ struct resolution final : pending {};
 
 /// A call on files. Holds what its numbers stood for when it began.
 struct file_task final : pending {
+    void let_go() { on = other = {}; }
+
     ref<open_file> on;
     ref<open_file> other;
     std::uint64_t crashes = 0;  ///< of the disk, before it began

@@ -95,8 +95,12 @@ void loop_view::cancel(io_operation& op) {
         const auto of_op = [&op](const ref<pending>& p) { return p->op == &op; };
         const auto found = std::find_if(asked_.begin(), asked_.end(), of_op);
         if (found == asked_.end()) return;
-        // What has happened is told, though nobody asks any more.
-        if (op.code == opcode::file && static_cast<file_task&>(**found).has_happened) return;
+        if (op.code == opcode::file) {
+            auto& t = static_cast<file_task&>(**found);
+            // What has happened is told, though nobody asks any more.
+            if (t.has_happened) return;
+            t.let_go();
+        }
         (*found)->op = nullptr;
         asked_.erase(found);
     } else if (op.on != nullptr && op.on->input == &op) {

@@ -203,6 +203,20 @@ std::int64_t world::try_send_all(send_operation& op) {
     return op.sent;
 }
 
+/// From a simulated file or one of the system's, as its number has it.
+std::expected<std::size_t, int> world::read_file(const send_file_operation& op,
+                                                 std::span<char> into) const {
+    const auto offset = static_cast<std::uint64_t>(op.file_offset);
+    if (const ref<open_file> f = file_at(op.file)) {
+        return f->node->content.read(offset, into.data(), into.size());
+    }
+    fs::plain_file source(op.file, {});
+    const auto read = source.read_at(offset, into);
+    static_cast<void>(source.release());
+    if (!read) return std::unexpected(read.error().code().value());
+    return *read;
+}
+
 std::int64_t world::try_send_file(send_file_operation& op) {
     while (op.file_size != 0) {
         const node* n = find(op.on->fd);
@@ -212,11 +226,8 @@ std::int64_t world::try_send_file(send_file_operation& op) {
         char piece[16 * 1024];
         const std::size_t wanted =
             std::min({room == 0 ? 1 : room, sizeof piece, static_cast<std::size_t>(op.file_size)});
-        fs::plain_file source(op.file, {});
-        const auto read =
-            source.read_at(static_cast<std::uint64_t>(op.file_offset), {piece, wanted});
-        static_cast<void>(source.release());
-        if (!read) return -read.error().code().value();
+        const auto read = read_file(op, {piece, wanted});
+        if (!read) return -read.error();
         if (*read == 0) return -ENODATA;
         const std::int64_t sent = send_some(op.on->fd, {piece, *read});
         if (sent < 0) return sent;

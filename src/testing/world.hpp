@@ -155,6 +155,8 @@ private:
 
     // Files.
     ref<open_file> file_at(int fd) const override;
+    std::expected<std::size_t, int> read_file(const send_file_operation& op,
+                                              std::span<char> into) const;
     duration file_delay();
     void happens(file_task& t);
     void told(pending& p);

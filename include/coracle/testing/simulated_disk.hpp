@@ -20,7 +20,7 @@ class file_tree;
 struct disk_options {
     /// Bytes of all files, in pages of 4 KiB, beyond which a write is short and then fails with
     /// ENOSPC. Default 1 GiB.
-    std::uint64_t capacity = std::uint64_t{1} << 30;
+    std::uint64_t capacity = 1024 * 1024 * 1024;
     /// Programs run as the superuser, whom no permissions hold back. Default false: as the owner of
     /// all files.
     bool privileged = false;

@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 #include <string>
+#include <vector>
 
 using namespace simulated;
 using coracle::testing::detail::random_source;
@@ -30,12 +32,17 @@ fs::open_flags writing(fs::open_flags more) {
     return fs::open_flags::write | fs::open_flags::create | more;
 }
 
-/// Runs `program` until the power goes, at a moment that the seed chooses, and crashes.
+/// Runs `program` until the power goes, at one of its operations or after the last, as the seed
+/// has it, and crashes.
 template <class F>
-void run_into_crash(simulated_disk& disk, std::uint64_t seed, std::uint64_t operations, F program) {
+void run_into_crash(simulated_disk& disk, std::uint64_t seed, F program) {
+    // Some more than the longest of these programs has.
+    constexpr std::uint64_t most_operations = 48;
     random_source chance(seed * 7 + 1);
-    disk.cut_power_after(chance.up_to(operations));
-    simulation sim(over(disk, seed));
+    disk.cut_power_after(chance.up_to(most_operations));
+    simulation_options o = over(disk, seed);
+    o.faults.short_writes = 8;
+    simulation sim(o);
     sim.run([&]() -> task<> { co_await as_result(program()); });
     disk.crash(seed);
 }
@@ -87,7 +94,7 @@ std::string fault_of_log(log_habits how, std::uint64_t seed) {
     simulated_disk disk;
     disk.make_directory("/data");
     unsigned acknowledged = 0;
-    run_into_crash(disk, seed, 2 * records + 6, [&] { return keep_log(how, acknowledged); });
+    run_into_crash(disk, seed, [&] { return keep_log(how, acknowledged); });
     return fault_of_log(disk, acknowledged);
 }
 
@@ -124,15 +131,24 @@ struct replace_habits {
     bool renames = true;
 };
 
+constexpr unsigned versions = 4;
+
 /// Several pages that are all of one version.
-std::string version(unsigned number) {
+std::string text_of_version(unsigned number) {
     std::string text = "version " + std::to_string(number) + '\n';
     const std::size_t size = 3 * 4096 + 100 + number * 1717 % 5000;
     while (text.size() < size) text += "this is " + std::to_string(number) + '\n';
     return text;
 }
 
-constexpr unsigned versions = 4;
+const std::string& version(unsigned number) {
+    static const std::vector<std::string> all = [] {
+        std::vector<std::string> texts;
+        for (unsigned i = 0; i <= versions; ++i) texts.push_back(text_of_version(i));
+        return texts;
+    }();
+    return all[number];
+}
 
 task<> replace(replace_habits how, std::string text) {
     const char* const name = how.renames ? "/data/.config.part" : "/data/config";
@@ -173,7 +189,7 @@ std::string fault_of_replace(std::uint64_t seed, F program) {
     disk.write("/data/config", version(0));
     unsigned begun = 0;
     unsigned acknowledged = 0;
-    run_into_crash(disk, seed, versions * 7 + 4, [&] { return program(begun, acknowledged); });
+    run_into_crash(disk, seed, [&] { return program(begun, acknowledged); });
     return fault_of_replace(disk, begun, acknowledged);
 }
 
@@ -189,17 +205,27 @@ TEST(simulated_crash, leaves_the_old_or_the_new_of_a_file_that_is_replaced_by_ha
     }
 }
 
-task<> keep_replacing_text(unsigned& begun, unsigned& acknowledged) {
+task<> keep_replacing_text(unsigned& begun, unsigned& acknowledged, unsigned& last) {
     for (unsigned i = 1; i <= versions; ++i) {
         begun = i;
         co_await fs::replace_text("/data/config", version(i));
-        acknowledged = i;
+        last = acknowledged = i;
     }
 }
 
 TEST(simulated_crash, leaves_the_old_or_the_new_of_what_replace_text_replaces) {
+    std::set<unsigned> reached;
     for (const std::uint64_t seed : seeds(many)) {
-        ASSERT_EQ(fault_of_replace(seed, keep_replacing_text), "") << "seed " << seed;
+        unsigned last = 0;
+        const auto program = [&last](unsigned& begun, unsigned& acknowledged) -> task<> {
+            co_await keep_replacing_text(begun, acknowledged, last);
+        };
+        ASSERT_EQ(fault_of_replace(seed, program), "") << "seed " << seed;
+        reached.insert(last);
+    }
+    // The power went at every stage.
+    if (seeds(many).size() == many) {
+        EXPECT_EQ(reached.size(), versions + 1);
     }
 }
 

@@ -543,6 +543,51 @@ TEST(simulated_disk, keeps_everything_when_it_is_turned_off_properly) {
     EXPECT_EQ(disk.read("/f"), "x");
 }
 
+// ---- all of it at once --------------------------------------------------------------------------
+
+/// Several that replace one file while everything goes wrong, and then a crash.
+task<> replaces(char who, int& done) {
+    for (int i = 0; i != 3; ++i) {
+        const std::string text(5000, who);
+        const auto replaced = co_await as_result(fs::replace_text("/d/f", text));
+        if (replaced) ++done;
+    }
+}
+
+std::uint64_t replaced_under_all_faults(std::uint64_t seed, int& done) {
+    simulated_disk disk({.capacity = 8 * 4096});
+    disk.write("/d/f", std::string(5000, 'o'));
+    simulation_options o = seeded(seed);
+    o.disk = &disk;
+    o.descriptors = 6;
+    o.faults = fault_options::every();
+    simulation sim(o);
+    sim.run([&]() -> task<> {
+        co_await when_all(replaces('a', done), replaces('b', done), replaces('c', done));
+    });
+    EXPECT_EQ(sim.backend().open_descriptors(), 0u) << "seed " << seed;
+    const auto check = [&](const char* when) {
+        const std::string text = disk.read("/d/f");
+        EXPECT_EQ(text, std::string(5000, text.empty() ? '-' : text[0])) << when << seed;
+    };
+    check("before the crash, seed ");
+    disk.crash(seed);
+    check("after the crash, seed ");
+    return sim.trace();
+}
+
+TEST(simulated_disk, leaves_a_replaced_file_whole_under_all_faults) {
+    int done = 0;
+    for (const std::uint64_t seed : seeds(2000)) {
+        const std::uint64_t trace = replaced_under_all_faults(seed, done);
+        if (seed % 16 == 0) {
+            EXPECT_EQ(replaced_under_all_faults(seed, done), trace) << "seed " << seed;
+        }
+        if (HasFailure()) break;
+    }
+    EXPECT_GT(done, 1000);
+}
+
 // ---- through the file layer ---------------------------------------------------------------------
 
 TEST(simulated_disk, is_walked_in_any_order_and_removed) {
@@ -563,6 +608,31 @@ TEST(simulated_disk, is_walked_in_any_order_and_removed) {
         EXPECT_EQ(sim.disk().used(), 0u);
     }
     EXPECT_GT(orders.size(), 3u);
+}
+
+TEST(simulated_disk, is_sent_from) {
+    simulation sim(plain());
+    const std::string text = counted_bytes(100'000);
+    sim.disk().write("/f", text);
+    sim.run([&]() -> task<> {
+        auto f = co_await fs::open("/f");
+        auto listener = open_listener(sim.loop());
+        auto sends = [&]() -> task<> {
+            auto client = co_await net::connect(listener.local());
+            co_await client->send_file(f.fd(), 1000, 50'000);
+        };
+        auto receives = [&]() -> task<> {
+            auto server = co_await listener.accept();
+            std::string got;
+            for (;;) {
+                const buffer piece = co_await server->receive();
+                if (piece.size() == 0) break;
+                got.append(piece.view());
+            }
+            EXPECT_EQ(got, text.substr(1000, 50'000));
+        };
+        co_await when_all(sends(), receives());
+    });
 }
 
 TEST(simulated_disk, locks_ranges_between_those_who_opened_it) {
