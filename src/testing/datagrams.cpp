@@ -167,6 +167,7 @@ void world::take_datagram(datagram_socket& from, message_slot& slot) {
     slot.truncated = slot.size != what.bytes.size();
     slot.peer = what.from;
     slot.segment = 0;
+    slot.ip_size = 0;
     if (!from.tells_destination) return;
     const net::address to = net::address::from(what.to);
     slot.ip_size = static_cast<std::uint8_t>(to.bytes().size());

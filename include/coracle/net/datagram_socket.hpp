@@ -136,9 +136,10 @@ class datagram_socket;
 class [[nodiscard]] receiving final : public detail::message_leaf<receiving, datagram> {
 public:
     static constexpr const char* name = "receive";
-    receiving(detail::message_end& e, std::size_t room) noexcept
+    receiving(detail::message_end& e, std::size_t room, bool plain) noexcept
         : message_leaf(e, opcode::receive_many) {
         largest = room;
+        is_plain = plain;
     }
     bool start() noexcept {
         into = &bytes_;
@@ -156,8 +157,10 @@ class [[nodiscard]] receiving_many final
     : public detail::message_leaf<receiving_many, std::size_t> {
 public:
     static constexpr const char* name = "receive_many";
-    receiving_many(detail::message_end& e, datagram_batch& b) noexcept
-        : message_leaf(e, opcode::receive_many), batch_(&b) {}
+    receiving_many(detail::message_end& e, datagram_batch& b, bool plain) noexcept
+        : message_leaf(e, opcode::receive_many), batch_(&b) {
+        is_plain = plain;
+    }
     bool start() noexcept;
     std::expected<std::size_t, error> result();
 
@@ -241,11 +244,11 @@ public:
     /// `datagram_options::largest` bytes; none is held while it waits. On a connected socket it
     /// fails with ECONNREFUSED, naming the peer, when nobody listens there; the socket stays
     /// usable. Cancelling it loses nothing.
-    receiving receive() noexcept { return {*end_, largest_}; }
+    receiving receive() noexcept { return {*end_, largest_, is_plain_}; }
     /// Completes when at least one datagram has come, and takes as many as are there and fit, up to
     /// 64, in one system call; gives their number. What the batch held is gone. It must live until
     /// then. Cancelling it loses nothing.
-    receiving_many receive_many(datagram_batch& into) noexcept { return {*end_, into}; }
+    receiving_many receive_many(datagram_batch& into) noexcept { return {*end_, into, is_plain_}; }
 
     /// Completes when the datagram has been handed to the system, which is nearly always at once;
     /// gives its size. The bytes must live until then. Fails with EMSGSIZE, which says the size and
@@ -306,11 +309,13 @@ public:
 
 private:
     datagram_socket(std::unique_ptr<detail::message_end> e, const datagram_options& o) noexcept
-        : end_(std::move(e)), largest_(o.largest), cuts_(o.cut_segments) {}
+        : end_(std::move(e)), largest_(o.largest), cuts_(o.cut_segments),
+          is_plain_(!tells_more(o)) {}
 
     std::unique_ptr<detail::message_end> end_;
     std::size_t largest_;
     bool cuts_;
+    bool is_plain_;
 };
 
 }  // namespace coracle::net

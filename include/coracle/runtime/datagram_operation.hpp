@@ -49,6 +49,12 @@ struct datagram_options {
     std::size_t largest = 65'535;
 };
 
+/// Whether something is to be told of received datagrams besides their bytes and their sender.
+inline bool tells_more(const datagram_options& o) noexcept {
+    return o.tell_destination || o.tell_time || o.tell_hops || o.tell_traffic_class ||
+           o.tell_credentials || o.join_segments;
+}
+
 /// A process as the kernel vouches for it (SCM_CREDENTIALS, SO_PEERCRED).
 struct process_credentials {
     std::int32_t process = -1;  ///< 0: one that this process cannot see; -1: not known
@@ -105,6 +111,7 @@ struct messages_operation : io_operation {
     std::size_t next = 0;    ///< sending: the first that was not tried yet
     std::size_t offset = 0;  ///< bytes of its segments that are gone
     std::size_t sent = 0;
+    bool is_plain = false;     ///< receiving: nothing of control data is wanted
     bool cuts_itself = false;  ///< segments are not left to the kernel
 };
 

@@ -127,6 +127,7 @@ void note_received(message_slot& slot, msghdr& m, std::size_t size) noexcept {
     slot.peer.size = m.msg_namelen;
     slot.truncated = (m.msg_flags & MSG_TRUNC) != 0;
     slot.segment = 0;
+    slot.ip_size = 0;
     if (m.msg_controllen == 0) {
         if (slot.passed != nullptr) settle_passed(slot, m);
         return;
@@ -218,7 +219,7 @@ void prepare_receiving(msghdr& m, iovec& bytes, message_slot& slot, void* contro
     set_name(m, slot.peer);
     m.msg_iov = &bytes;
     m.msg_iovlen = 1;
-    m.msg_control = control;
+    m.msg_control = room == 0 ? nullptr : control;
     m.msg_controllen = room;
     m.msg_flags = 0;
 }
@@ -230,6 +231,20 @@ constexpr int receive_flags = MSG_CMSG_CLOEXEC | MSG_DONTWAIT;
 std::size_t control_room(const passed_objects& p) noexcept {
     const std::size_t rights = p.most == 0 ? 0 : CMSG_SPACE(p.most * sizeof(int));
     return CMSG_SPACE(sizeof(ucred)) + rights;
+}
+
+/// The cheaper call: a datagram that is too long shows by its length.
+std::int64_t receive_plain(int fd, message_slot& slot) noexcept {
+    socklen_t size = sizeof slot.peer.bytes;
+    const ssize_t n = ::recvfrom(fd, slot.data, slot.room, MSG_TRUNC | MSG_DONTWAIT,
+                                 as_sockaddr(slot.peer), &size);
+    if (n < 0) return -errno;
+    slot.size = std::min(static_cast<std::size_t>(n), slot.room);
+    slot.truncated = static_cast<std::size_t>(n) > slot.room;
+    slot.peer.size = size;
+    slot.segment = 0;
+    slot.ip_size = 0;
+    return 1;
 }
 
 std::int64_t receive_one(int fd, message_slot& slot) noexcept {
@@ -334,7 +349,7 @@ std::int64_t system_backend::receive_single(messages_operation& op) noexcept {
     std::int64_t n = 0;
     do {
         ++counters_.system_calls;
-        n = receive_one(op.on->fd, slot);
+        n = op.is_plain ? receive_plain(op.on->fd, slot) : receive_one(op.on->fd, slot);
     } while (n == -EINTR);
     if (op.into == nullptr) return n;
     if (n > 0)
@@ -355,7 +370,7 @@ std::int64_t system_backend::try_receive_many(messages_operation& op) noexcept {
     const std::size_t count = std::min(op.slots.size(), messages_operation::most);
     for (std::size_t i = 0; i != count; ++i) {
         prepare_receiving(h.headers[i].msg_hdr, h.bytes[i], op.slots[i], h.control[i].bytes,
-                          ordinary_room);
+                          op.is_plain ? 0 : ordinary_room);
     }
     int n = 0;
     do {

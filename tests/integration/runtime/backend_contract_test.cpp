@@ -3,6 +3,8 @@
 #include "support/backends.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/runtime/datagram_operation.hpp>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>

@@ -2,6 +2,7 @@
 
 #include "unit/testing/simulated_pair.hpp"
 
+#include <coracle/runtime/datagram_operation.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
