@@ -5,6 +5,7 @@
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
 
+#include <cassert>
 #include <optional>
 #include <utility>
 
@@ -67,6 +68,16 @@ command::command(std::string program) : plan_(std::make_unique<detail::plan>()) 
 command::command(command&&) noexcept = default;
 command& command::operator=(command&&) noexcept = default;
 command::~command() = default;
+
+detail::plan& command::plan() noexcept {
+    assert(plan_ != nullptr && "a command starts once");
+    return *plan_;
+}
+
+std::unique_ptr<detail::plan> command::taken() noexcept {
+    assert(plan_ != nullptr && "a command starts once");
+    return std::move(plan_);
+}
 
 command& command::arg(std::string argument) {
     plan().arguments.push_back(std::move(argument));
@@ -148,15 +159,15 @@ command& command::grace(duration d) {
 }
 
 operation<child> command::start() {
-    return detail::start(std::move(plan_));
+    return detail::start(taken());
 }
 
 operation<exit_status> command::run() {
-    return detail::run(std::move(plan_));
+    return detail::run(taken());
 }
 
 operation<captured> command::capture(capture_limits limits) {
-    return detail::capture(std::move(plan_), limits);
+    return detail::capture(taken(), limits);
 }
 
 command shell(std::string text) {

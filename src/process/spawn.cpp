@@ -24,6 +24,7 @@
 
 /// The same function by the name that ThreadSanitizer does not replace by one that takes the new
 /// process for a copy of ours.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
 
 namespace coracle::process::detail {

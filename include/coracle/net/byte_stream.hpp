@@ -154,8 +154,6 @@ public:
     virtual bool watch_hangup(hangup_watch* w) noexcept = 0;
 
     virtual const address& peer() const noexcept = 0;
-    /// What errors call it: the address of the peer, unless there is a better name.
-    virtual std::string subject() const { return peer().to_string(); }
     virtual loop& owner() const noexcept = 0;
 
     /// For operations and for streams over streams: starts; true when completed at once.
@@ -166,6 +164,8 @@ public:
     virtual std::error_code code_of(std::int64_t result) const noexcept {
         return {static_cast<int>(-result), std::generic_category()};
     }
+    /// What errors call it: the address of the peer, unless there is a better name.
+    virtual std::string subject() const { return peer().to_string(); }
 };
 
 template <class Derived, class Op, class T>

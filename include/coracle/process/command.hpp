@@ -108,7 +108,8 @@ public:
     operation<captured> capture(capture_limits limits = {});
 
 private:
-    detail::plan& plan() noexcept { return *plan_; }
+    detail::plan& plan() noexcept;
+    std::unique_ptr<detail::plan> taken() noexcept;
     std::unique_ptr<detail::plan> plan_;
 };
 
