@@ -126,7 +126,8 @@ def operations(text, names):
             # What takes a callable and must be safe to write beside co_await is awaited.
             given = "operation" if "CORACLE_REQUIRE_SAFE_IN_AWAIT" in words else next(
                 (n for n in words if n in names - {"task"}), "")
-        if given in names:
+        # What overrides has the row of what it overrides.
+        if given in names and "override" not in re.split(r"[;{]", text[at:], maxsplit=1)[0].split():
             yield "::".join([*owner, name])
 
 

@@ -17,7 +17,7 @@ struct copy_options {
     /// Bytes that are copied at most. Default: all.
     std::uint64_t limit = UINT64_MAX;
     /// Bytes that are held at once. Default 128 KiB.
-    std::size_t block = std::size_t{128} * 1024;
+    std::size_t block = 128 * 1024;
 };
 
 /// Copies what `from` gives until its end, or until `limit` bytes are copied, to `to`, and gives

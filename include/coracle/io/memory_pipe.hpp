@@ -65,6 +65,6 @@ struct pipe_ends {
 /// one. Default 64 KiB.
 ///
 ///     auto [from, to] = io::pipe();
-pipe_ends pipe(std::size_t capacity = std::size_t{64} * 1024);
+pipe_ends pipe(std::size_t capacity = 64 * 1024);
 
 }  // namespace coracle::io

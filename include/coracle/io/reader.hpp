@@ -23,11 +23,11 @@ class reader;
 /// How a `reader` reads.
 struct reader_options {
     /// Bytes of its block, which grows with what has to be held at once. Default 64 KiB.
-    std::size_t block = std::size_t{64} * 1024;
+    std::size_t block = 64 * 1024;
     /// Bytes of the longest line, or piece before a text, without what ends it. Default 1 MiB.
-    std::size_t longest_line = std::size_t{1024} * 1024;
+    std::size_t longest_line = 1024 * 1024;
     /// Most bytes that `read_exactly` and `peek` hold at once. Default 16 MiB.
-    std::size_t most_held = std::size_t{16} * 1024 * 1024;
+    std::size_t most_held = 16 * 1024 * 1024;
     /// Whether a carriage return before the delimiter is no part of the line. Default no.
     bool drop_carriage_return = false;
     /// Whether bytes behind the last delimiter are a line when the source ends. If not, they stay

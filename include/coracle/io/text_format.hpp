@@ -83,7 +83,7 @@ private:
         const T& x = *static_cast<const T*>(object);
         if constexpr (has_to_text<T>)
             room.append(std::string_view(to_text(x)));
-        else
+        else if constexpr (has_to_string<T>)
             room.append(std::string_view(x.to_string()));
     }
 

@@ -13,7 +13,7 @@ namespace coracle::io::detail {
 class turn_share {
 public:
     /// Bytes in one turn of the loop: some 100 microseconds of copying.
-    static constexpr std::size_t bytes = std::size_t{512} * 1024;
+    static constexpr std::size_t bytes = 512 * 1024;
 
     /// Whether the share of this turn is used up: then `yield`.
     bool used_up() noexcept {

@@ -21,7 +21,7 @@ class writer;
 /// How a `writer` writes.
 struct writer_options {
     /// Bytes that it holds back at most, in one block of the pool. Default 64 KiB.
-    std::size_t block = std::size_t{64} * 1024;
+    std::size_t block = 64 * 1024;
 };
 
 namespace detail {

@@ -150,6 +150,7 @@ int code_of_phase(const error& e) noexcept {
 int code_of_ours(const error& e) noexcept {
     switch (static_cast<errc>(e.code().value())) {
         case errc::end_of_stream:
+        case errc::unexpected_end:
             if (e.phase() == phase::first_byte) return got_nothing;
             return e.phase() == phase::receive ? partial_file : code_of_phase(e);
         case errc::limit_exceeded:

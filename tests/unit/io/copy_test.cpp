@@ -11,6 +11,7 @@
 #include <coracle/io/streams.hpp>
 #include <coracle/io/writer.hpp>
 #include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
 
@@ -288,6 +289,24 @@ TEST(a_reader_of_a_socket, holds_no_block_while_it_waits) {
         EXPECT_EQ(co_await in.read_line(), "and half");
         EXPECT_FALSE(in.delimited());
         EXPECT_EQ(co_await in.read_line(), std::nullopt);
+    });
+}
+
+TEST(a_reader_of_a_socket, keeps_half_a_line_when_a_read_is_cancelled) {
+    block_on([]() -> task<> {
+        auto both = co_await connected();
+        io::reader in(*both.server);
+        co_await both.client->send("half ");
+        EXPECT_EQ((co_await in.peek(5)), "half ");
+        for (int i = 0; i != 3; ++i) {
+            auto cut =
+                co_await as_result(with_timeout(std::chrono::milliseconds(1), in.read_line()));
+            EXPECT_FALSE(cut);
+            EXPECT_EQ(in.buffered(), "half ");
+        }
+        co_await both.client->send("a line\n");
+        EXPECT_EQ(co_await in.read_line(), "half a line");
+        EXPECT_EQ(in.position(), 12U);
     });
 }
 
