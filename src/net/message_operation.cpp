@@ -47,6 +47,15 @@ std::expected<std::unique_ptr<message_end>, error> message_end::adopt(loop& l, i
     return e;
 }
 
+std::expected<std::unique_ptr<message_end>, error> message_end::adopt(loop& l, owned_fd fd) {
+    auto e = std::make_unique<message_end>(l);
+    if (auto attached = l.backend().attach(e->on, fd.get()); !attached) {
+        return std::unexpected(std::move(attached).error());
+    }
+    static_cast<void>(fd.release());
+    return e;
+}
+
 error message_end::failure(std::int64_t result, const char* name, phase where, const endpoint& with,
                            std::size_t size) const {
     const int number = static_cast<int>(-result);

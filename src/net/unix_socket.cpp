@@ -144,7 +144,7 @@ std::expected<unix_socket, error> unix_socket::adopt(loop& owner, int fd) {
     const unix_kind kind = type == SOCK_STREAM  ? unix_kind::stream
                            : type == SOCK_DGRAM ? unix_kind::datagram
                                                 : unix_kind::seqpacket;
-    auto end = detail::message_end::adopt(owner, held.release());
+    auto end = detail::message_end::adopt(owner, std::move(held));
     if (!end) return std::unexpected(std::move(end).error());
     detail::message_end& e = **end;
     if (auto local = owner.backend().local_endpoint(e.on.fd)) e.local = address::from(*local);
@@ -161,7 +161,7 @@ std::expected<unix_socket, error> unix_socket::connect(loop& owner, const addres
                                                        unix_kind kind) {
     auto fd = open_unix(kind, to);
     if (!fd) return std::unexpected(std::move(fd).error());
-    auto end = detail::message_end::adopt(owner, fd->release());
+    auto end = detail::message_end::adopt(owner, *std::move(fd));
     if (!end) return std::unexpected(std::move(end).error());
     if (auto connected = (*end)->connect(to); !connected) {
         return std::unexpected(std::move(connected).error());
@@ -207,7 +207,7 @@ std::expected<unix_listener, error> unix_listener::open(loop& owner, const addre
     const auto* const where = reinterpret_cast<const sockaddr*>(e.bytes);
     if (::bind(fd->get(), where, e.size) != 0) return std::unexpected(system_failure("bind", at));
     if (::listen(fd->get(), backlog) != 0) return std::unexpected(system_failure("listen", at));
-    auto end = detail::message_end::adopt(owner, fd->release());
+    auto end = detail::message_end::adopt(owner, *std::move(fd));
     if (!end) return std::unexpected(std::move(end).error());
     (*end)->local = at;
     return unix_listener(*std::move(end));
@@ -219,6 +219,10 @@ std::expected<std::pair<std::unique_ptr<socket>, std::unique_ptr<socket>>, error
     if (auto opened = open_pair(SOCK_STREAM, both); !opened) {
         return std::unexpected(std::move(opened).error());
     }
+    // A simulated backend takes none of the system's, and would not close it either.
+    auto taken = detail::message_end::adopt(owner, std::move(both[0]));
+    if (!taken) return std::unexpected(std::move(taken).error());
+    both[0].reset(owner.backend().detach((*taken)->on));
     const address unnamed = *address::parse("unix:@");
     auto a = socket::adopt(owner, both[0].release(), unnamed);
     if (!a) return std::unexpected(std::move(a).error());

@@ -20,8 +20,10 @@ struct message_end {
     message_end& operator=(const message_end&) = delete;
     ~message_end() { close(); }
 
-    /// Takes over the descriptor number `fd`; on failure it is closed.
+    /// Takes over the number `fd`, which the backend gave; on failure it is closed.
     static std::expected<std::unique_ptr<message_end>, error> adopt(loop& l, int fd);
+    /// The same for a descriptor of the system, which a simulated backend refuses.
+    static std::expected<std::unique_ptr<message_end>, error> adopt(loop& l, owned_fd fd);
     void close() noexcept {
         if (on.open()) owner->backend().close(on);
     }

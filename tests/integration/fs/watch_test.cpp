@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -410,6 +411,30 @@ TEST_P(watching, says_what_cannot_be_watched) {
         EXPECT_EQ(r.error(), std::errc::no_such_file_or_directory);
         EXPECT_EQ(r.error().operation(), "watch");
         EXPECT_TRUE(r.error().subject().starts_with(s.path()));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, says_what_to_do_when_the_system_has_no_more_to_give) {
+    const auto f = [&]() -> task<> {
+        // The pool and its like are opened by the first.
+        {
+            auto w = co_await fs::watch(s.path());
+        }
+        rlimit limit{};
+        ::getrlimit(RLIMIT_NOFILE, &limit);
+        const rlimit was = limit;
+        const int lowest = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        ::close(lowest);
+        limit.rlim_cur = static_cast<rlim_t>(lowest);
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+        auto r = co_await as_result(fs::watch(s.path()));
+        ::setrlimit(RLIMIT_NOFILE, &was);
+        EXPECT_FALSE(r);
+        if (r) co_return;
+        EXPECT_EQ(r.error(), std::errc::too_many_files_open);
+        EXPECT_TRUE(r.error().subject().starts_with(s.path()));
+        EXPECT_NE(r.error().subject().find("fs.inotify.max_user_instances"), std::string::npos);
     };
     on.run(f);
 }

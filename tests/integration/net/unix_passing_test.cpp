@@ -4,6 +4,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/net/unix_socket.hpp>
+#include <coracle/testing/simulation.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -305,6 +306,19 @@ TEST_P(unix_passing, loses_no_message_and_no_descriptor_to_a_cancelled_receive) 
 
 INSTANTIATE_TEST_SUITE_P(each_backend, unix_passing, ::testing::ValuesIn(each_backend()),
                          [](const auto& case_of) { return case_of.param.name; });
+
+TEST(unix_socket, is_refused_by_a_simulation_and_leaves_nothing_open) {
+    const std::size_t before = open_descriptors();
+    simulation().run([]() -> task<> {
+        loop& l = *loop::current();
+        const auto at = net::address::parse("unix:@coracle-simulated").value();
+        EXPECT_FALSE(net::unix_listener::open(l, at));
+        EXPECT_FALSE(unix_socket::pair(l));
+        EXPECT_FALSE(net::socket_pair(l));
+        co_return;
+    });
+    EXPECT_EQ(open_descriptors(), before);
+}
 
 TEST(unix_address, says_how_long_a_path_may_be) {
     EXPECT_TRUE(net::address::parse("unix:" + std::string(107, 'a')));
