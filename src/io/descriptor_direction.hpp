@@ -21,7 +21,7 @@ public:
     void cancel(io_operation& op) noexcept;
 
 private:
-    static void is_ready(io_operation& self) noexcept;
+    static void is_ready(io_operation& op) noexcept;
     bool submit_until_done() noexcept;
     bool go_on() noexcept;
     void execute() noexcept override;

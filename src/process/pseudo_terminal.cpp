@@ -2,10 +2,10 @@
 #include <coracle/runtime/loop.hpp>
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 namespace coracle::process {
