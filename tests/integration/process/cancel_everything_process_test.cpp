@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <csignal>
+
 // Cancels what waits for processes and descriptors at every point; nothing is left of them.
 
 using namespace coracle;
@@ -142,6 +144,25 @@ struct password_row : cancel_row {
     }
 };
 
+struct window_changes_row : password_row {
+    static constexpr bool again = true;
+    std::optional<io::window_changes> changes;
+    task<> prepare() {
+        co_await password_row::prepare();
+        changes.emplace(io::terminal(slave.get()));
+    }
+    auto make() { return changes->next(); }
+    task<> help() {
+        co_await turns(4);
+        ::raise(SIGWINCH);
+    }
+    task<> finish() {
+        // One that a cancelled wait has left.
+        ::raise(SIGWINCH);
+        EXPECT_EQ(co_await changes->next(), (io::window_size{80, 24}));
+    }
+};
+
 class cancel_processes : public ::testing::TestWithParam<cancel_case> {};
 
 INSTANTIATE_TEST_SUITE_P(everything, cancel_processes,
@@ -154,7 +175,8 @@ INSTANTIATE_TEST_SUITE_P(everything, cancel_processes,
                                            row<receive_row>("byte_stream::receive(n)"),
                                            row<send_row>("byte_stream::send(pieces)"),
                                            row<fifo_row>("io::open_fifo(path, end)"),
-                                           row<password_row>("io::read_password(prompt)")),
+                                           row<password_row>("io::read_password(prompt)"),
+                                           row<window_changes_row>("window_changes::next()")),
                          [](const auto& row) { return test_name(row.param.name); });
 
 }  // namespace
