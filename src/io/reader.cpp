@@ -138,7 +138,8 @@ task<detail::line_skip::result_type> detail::line_skip::wait() {
 }
 
 task<detail::some_read::result_type> detail::some_read::wait() {
-    auto more = co_await reader_->hold(1);
+    if (take()) co_return bytes_;
+    auto more = co_await reader_->refill();
     if (!more) co_return std::unexpected(std::move(more).error());
     co_return reader_->take_all();
 }

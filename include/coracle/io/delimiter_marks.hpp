@@ -10,8 +10,8 @@ namespace coracle::io::detail {
 /// nothing of what happens to the block: whoever fills or moves it calls `forget`.
 class delimiter_marks {
 public:
-    /// The first `delimiter` from `begin` on, or null when there is none before `end`. `begin` never
-    /// goes back between two calls of `forget`.
+    /// The first `delimiter` from `begin` on, or null when there is none before `end`. `begin`
+    /// never goes back between two calls of `forget`.
     const char* find(const char* begin, const char* end, char delimiter) noexcept {
         if (next_ != count_ && delimiter_ == delimiter) {
             const char* const mark = base_ + offsets_[next_];

@@ -40,6 +40,7 @@ public:
         : file_(std::move(from), position) {}
 
     task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
+    task<std::expected<std::size_t, error>> fill(buffer& into, std::size_t capacity) override;
     file_cursor* cursor() noexcept override { return &file_.cursor(); }
     /// Where the next read begins, bytes from the beginning. May be set while nothing is pending.
     std::uint64_t& position() noexcept { return file_.cursor().position; }

@@ -49,7 +49,8 @@ public:
     task<result_type> wait();
 
 private:
-    // Not side by side: loading both at once, behind two stores, would wait for these (6 ns a line).
+    // Not side by side: loading both at once, behind two stores, would wait for these (6 ns a
+    // line).
     const char* begin_ = nullptr;
     reader* reader_;
     std::size_t size_ = 0;

@@ -49,6 +49,9 @@ public:
     virtual file_cursor* cursor() noexcept { return nullptr; }
 
 protected:
+    /// The room that `fill` fills: behind what `into` holds, or in a new block.
+    static std::span<char> room_in(buffer& into, std::size_t capacity);
+
     source(source&&) noexcept = default;
     source& operator=(source&&) noexcept = default;
 };
