@@ -21,7 +21,7 @@ file_tree::found file_tree::resolve(const file_request& r, bool other, std::stri
                                     follow how) const {
     if (path.empty()) return std::unexpected(ENOENT);
     if (path.size() >= longest_path) return std::unexpected(ENAMETOOLONG);
-    walk w{root_, std::string(path)};
+    walk w{root_, std::string(path), r.is_by_hand};
     const int fd = other ? r.op.other_fd : r.op.fd;
     if (path.front() != '/' && fd != AT_FDCWD) {
         const open_file* const start = other ? r.other.get() : r.on.get();
@@ -50,7 +50,7 @@ file_tree::found file_tree::walk_along(walk w, follow how) const {
         w.rest.erase(0, end);
         const bool slash = !w.rest.empty();
         const bool is_last = skip_slashes(w);
-        if (!may(*w.at, 1)) return std::unexpected(EACCES);
+        if (!w.is_by_hand && !may(*w.at, 1)) return std::unexpected(EACCES);
         // Who changes a name looks for it when all else of his paths has been found.
         if (is_too_long(name) && !(is_last && how == follow::never)) {
             return std::unexpected(ENAMETOOLONG);
@@ -162,9 +162,10 @@ void file_tree::allow(std::string_view path) {
     if (const auto at = refused_.find(path); at != refused_.end()) refused_.erase(at);
 }
 
-inode_ref file_tree::find(std::string_view path) const {
+inode_ref file_tree::find(std::string_view path, bool follows) const {
     if (path.empty()) return {};
-    const found p = walk_along({root_, std::string(path)}, follow::always);
+    const found p = walk_along({root_, std::string(path), true},
+                               follows ? follow::always : follow::unless_last);
     return p ? p->target : inode_ref();
 }
 

@@ -60,7 +60,7 @@ public:
     void sync_all();
     std::uint64_t crashes() const noexcept { return crashes_; }
 
-    inode_ref find(std::string_view path) const;
+    inode_ref find(std::string_view path, bool follows = true) const;
     /// `path` from the root, which no symlink is part of but the last.
     void refuse(std::string_view path, int number);
     void allow(std::string_view path);
@@ -94,6 +94,7 @@ private:
     struct walk {
         inode_ref at;
         std::string rest;
+        bool is_by_hand = false;  ///< no permission holds it back
         unsigned links = 0;
     };
 
