@@ -41,6 +41,17 @@ bool file_tree::skip_slashes(walk& w) const {
     return w.rest.empty();
 }
 
+/// A symlink at the end of a path.
+bool file_tree::follows(follow how, bool slash) noexcept {
+    switch (how) {
+        case follow::always: return true;
+        case follow::unless_last: return slash;
+        case follow::to_create: return !slash;
+        case follow::never: break;
+    }
+    return false;
+}
+
 file_tree::found file_tree::walk_along(walk w, follow how) const {
     if (w.rest.front() == '/') w.at = root_;
     if (skip_slashes(w)) return place{w.at, {}, w.at, last_name::root, true};
@@ -57,10 +68,7 @@ file_tree::found file_tree::walk_along(walk w, follow how) const {
         }
 
         inode_ref next = child(*w.at, name);
-        const bool is_followed = !is_last || how == follow::always ||
-                                 (how == follow::unless_last && slash) ||
-                                 (how == follow::to_create && !slash);
-        if (is_followed && next && next->kind == file_kind::symlink) {
+        if (next && next->kind == file_kind::symlink && (!is_last || follows(how, slash))) {
             if (++w.links > most_links) return std::unexpected(ELOOP);
             w.rest = next->target + (slash ? "/" : "") + w.rest;
             if (w.rest.front() == '/') w.at = root_;

@@ -101,6 +101,7 @@ private:
     // resolve.cpp
     found resolve(const file_request& r, bool other, std::string_view path, follow how) const;
     found walk_along(walk w, follow how) const;
+    static bool follows(follow how, bool slash) noexcept;
     bool skip_slashes(walk& w) const;
     inode_ref child(const inode& directory, const std::string& name) const;
     std::expected<inode_ref, int> magic_link(const file_request& r, std::string_view path) const;
