@@ -70,6 +70,8 @@ public:
     bool exists(std::string_view path) const;
     /// What fs::status would say; nothing when there is no such file.
     std::optional<file_status> status(std::string_view path) const;
+    /// The same of a symlink itself, which is what read and the others follow.
+    std::optional<file_status> link_status(std::string_view path) const;
     /// The names in a directory, sorted.
     std::vector<std::string> list(std::string_view directory) const;
     /// Bytes that its files take, in pages.

@@ -21,7 +21,7 @@ file_tree::found file_tree::resolve(const file_request& r, bool other, std::stri
                                     follow how) const {
     if (path.empty()) return std::unexpected(ENOENT);
     if (path.size() >= longest_path) return std::unexpected(ENAMETOOLONG);
-    walk w{root_, std::string(path)};
+    walk w{root_, std::string(path), r.is_by_hand};
     const int fd = other ? r.op.other_fd : r.op.fd;
     if (path.front() != '/' && fd != AT_FDCWD) {
         const open_file* const start = other ? r.other.get() : r.on.get();
@@ -41,6 +41,17 @@ bool file_tree::skip_slashes(walk& w) const {
     return w.rest.empty();
 }
 
+/// A symlink at the end of a path.
+bool file_tree::follows(follow how, bool slash) noexcept {
+    switch (how) {
+        case follow::always: return true;
+        case follow::unless_last: return slash;
+        case follow::to_create: return !slash;
+        case follow::never: break;
+    }
+    return false;
+}
+
 file_tree::found file_tree::walk_along(walk w, follow how) const {
     if (w.rest.front() == '/') w.at = root_;
     if (skip_slashes(w)) return place{w.at, {}, w.at, last_name::root, true};
@@ -50,17 +61,14 @@ file_tree::found file_tree::walk_along(walk w, follow how) const {
         w.rest.erase(0, end);
         const bool slash = !w.rest.empty();
         const bool is_last = skip_slashes(w);
-        if (!may(*w.at, 1)) return std::unexpected(EACCES);
+        if (!w.is_by_hand && !may(*w.at, 1)) return std::unexpected(EACCES);
         // Who changes a name looks for it when all else of his paths has been found.
         if (is_too_long(name) && !(is_last && how == follow::never)) {
             return std::unexpected(ENAMETOOLONG);
         }
 
         inode_ref next = child(*w.at, name);
-        const bool is_followed = !is_last || how == follow::always ||
-                                 (how == follow::unless_last && slash) ||
-                                 (how == follow::to_create && !slash);
-        if (is_followed && next && next->kind == file_kind::symlink) {
+        if (next && next->kind == file_kind::symlink && (!is_last || follows(how, slash))) {
             if (++w.links > most_links) return std::unexpected(ELOOP);
             w.rest = next->target + (slash ? "/" : "") + w.rest;
             if (w.rest.front() == '/') w.at = root_;
@@ -162,9 +170,10 @@ void file_tree::allow(std::string_view path) {
     if (const auto at = refused_.find(path); at != refused_.end()) refused_.erase(at);
 }
 
-inode_ref file_tree::find(std::string_view path) const {
+inode_ref file_tree::find(std::string_view path, bool follows) const {
     if (path.empty()) return {};
-    const found p = walk_along({root_, std::string(path)}, follow::always);
+    const found p = walk_along({root_, std::string(path), true},
+                               follows ? follow::always : follow::unless_last);
     return p ? p->target : inode_ref();
 }
 

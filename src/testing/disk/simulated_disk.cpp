@@ -141,6 +141,12 @@ std::optional<file_status> simulated_disk::status(std::string_view path) const {
     return status_of(*n);
 }
 
+std::optional<file_status> simulated_disk::link_status(std::string_view path) const {
+    const inode_ref n = tree_->find(path, false);
+    if (!n) return std::nullopt;
+    return status_of(*n);
+}
+
 std::vector<std::string> simulated_disk::list(std::string_view directory) const {
     const inode_ref n = existing(*tree_, "list", directory);
     if (!n->is_directory()) fail(ENOTDIR, "list", directory);

@@ -60,7 +60,7 @@ public:
     void sync_all();
     std::uint64_t crashes() const noexcept { return crashes_; }
 
-    inode_ref find(std::string_view path) const;
+    inode_ref find(std::string_view path, bool follows = true) const;
     /// `path` from the root, which no symlink is part of but the last.
     void refuse(std::string_view path, int number);
     void allow(std::string_view path);
@@ -94,12 +94,14 @@ private:
     struct walk {
         inode_ref at;
         std::string rest;
+        bool is_by_hand = false;  ///< no permission holds it back
         unsigned links = 0;
     };
 
     // resolve.cpp
     found resolve(const file_request& r, bool other, std::string_view path, follow how) const;
     found walk_along(walk w, follow how) const;
+    static bool follows(follow how, bool slash) noexcept;
     bool skip_slashes(walk& w) const;
     inode_ref child(const inode& directory, const std::string& name) const;
     std::expected<inode_ref, int> magic_link(const file_request& r, std::string_view path) const;

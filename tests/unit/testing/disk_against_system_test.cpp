@@ -436,6 +436,76 @@ void compare_with_system(std::uint64_t first_seed, unsigned seeds, bool privileg
     ::umask(umask_before);
 }
 
+// ---- without the system
+// --------------------------------------------------------------------------
+
+/// Counts the names of each inode below a directory, and what a disk must agree to.
+struct inventory {
+    std::map<std::uint64_t, std::uint64_t> names;
+    std::map<std::uint64_t, file_status> found;
+
+    void look(const simulated_disk& disk, const std::string& directory) {
+        for (const std::string& name : disk.list(directory.empty() ? "/" : directory)) {
+            const std::string path = directory + '/' + name;
+            const auto s = disk.status(path);
+            // A symlink that leads nowhere, or back.
+            if (!s || is_link(disk, path)) continue;
+            const bool is_new = found.emplace(s->inode, *s).second;
+            ++names[s->inode];
+            ASSERT_TRUE(is_new || s->kind != file_kind::directory) << path << " twice";
+            if (s->kind != file_kind::directory) continue;
+            look(disk, path);
+        }
+    }
+    static bool is_link(const simulated_disk& disk, const std::string& path) {
+        return disk.link_status(path)->kind == file_kind::symlink;
+    }
+};
+
+task<> call_at_random(std::uint64_t seed, unsigned calls) {
+    simulated_subject simulated;
+    simulated.start_in(static_cast<int>(co_await simulated.open_directory("/t")));
+    caller chance(seed);
+    for (unsigned i = 0; i != calls; ++i) {
+        const call c = chance.next(simulated.open());
+        if (c.action != file_action::close) co_await simulated.does(c);
+        if (simulated.open() > 12) co_await simulated.close(simulated.open() / 2);
+    }
+}
+
+void expect_order(const simulated_disk& disk) {
+    inventory all;
+    all.look(disk, "");
+    std::uint64_t used = 0;
+    for (const auto& [inode, s] : all.found) {
+        used += s.allocated;
+        if (s.kind == file_kind::regular) {
+            EXPECT_EQ(s.links, all.names[inode]);
+        }
+    }
+    EXPECT_EQ(disk.used(), used);
+}
+
+TEST(simulated_disk_in_disorder, is_in_order_after_each_crash) {
+    for (const std::uint64_t seed : seeds(1000)) {
+        simulated_disk disk;
+        disk.make_directory("/t");
+        for (std::uint64_t life = 0; life != 4; ++life) {
+            simulation_options o;
+            o.seed = seed;
+            o.disk = &disk;
+            simulation(o).run([&] { return call_at_random(seed * 4 + life, 60); });
+            expect_order(disk);
+            disk.crash(seed + life);
+            expect_order(disk);
+        }
+        ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    }
+}
+
+// ---- with the system
+// -----------------------------------------------------------------------------
+
 TEST(simulated_disk_against_system, gives_the_same_results_and_the_same_tree) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs the superuser";
     compare_with_system(1, 60, true);

@@ -1,12 +1,10 @@
 // What is left of files when the machine loses its power, over ten thousand seeds.
 
 #include "testing/random.hpp"
-#include "unit/testing/simulated_pair.hpp"
+#include "unit/testing/simulated_files.hpp"
 
-#include <coracle/fs/file.hpp>
 #include <coracle/fs/names.hpp>
 #include <coracle/fs/whole_file.hpp>
-#include <coracle/testing/simulated_disk.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,16 +19,6 @@ using coracle::testing::detail::random_source;
 namespace {
 
 constexpr std::uint64_t many = 10'000;
-
-simulation_options over(simulated_disk& disk, std::uint64_t seed) {
-    simulation_options o = seeded(seed);
-    o.disk = &disk;
-    return o;
-}
-
-fs::open_flags writing(fs::open_flags more) {
-    return fs::open_flags::write | fs::open_flags::create | more;
-}
 
 /// Runs `program` until the power goes, at one of its operations or after the last, as the seed
 /// has it, and crashes.
@@ -64,7 +52,7 @@ std::string record(unsigned number) {
 constexpr unsigned records = 8;
 
 task<> keep_log(log_habits how, unsigned& acknowledged) {
-    auto log = co_await fs::open("/data/log", writing(fs::open_flags::append), 0644);
+    auto log = co_await fs::open("/data/log", written | flags::append, 0644);
     if (how.syncs_directory) co_await fs::sync_directory("/data");
     for (unsigned i = 0; i != records; ++i) {
         const std::string bytes = record(i);
@@ -152,7 +140,7 @@ const std::string& version(unsigned number) {
 
 task<> replace(replace_habits how, std::string text) {
     const char* const name = how.renames ? "/data/.config.part" : "/data/config";
-    auto file = co_await fs::open(name, writing(fs::open_flags::truncate), 0644);
+    auto file = co_await fs::open(name, written | flags::truncate, 0644);
     co_await file.write_at(0, text);
     if (how.syncs_file) co_await file.sync();
     co_await file.close();
