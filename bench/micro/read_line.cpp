@@ -211,14 +211,16 @@ int main(int argc, char** argv) {
     if (::mkdtemp(own.data()) == nullptr) fail("mkdtemp");
     const std::string path = own + "/log";
     block_on([&] { return write_log(path, mebibytes << 20); });
-    compare("lines", {{"memchr over mmap", with_mmap},
-                      {"io::reader::read_line", with_reader},
-                      {"std::getline", with_getline},
-                      {"fgets", with_fgets}},
+    compare("lines",
+            {{"memchr over mmap", with_mmap},
+             {"io::reader::read_line", with_reader},
+             {"std::getline", with_getline},
+             {"fgets", with_fgets}},
             path, rounds);
-    compare("blocks of 256 KiB", {{"read(2)", blocks_with_read},
-                                  {"fs::file::read_at", blocks_with_file},
-                                  {"io::reader::read_some", blocks_with_reader}},
+    compare("blocks of 256 KiB",
+            {{"read(2)", blocks_with_read},
+             {"fs::file::read_at", blocks_with_file},
+             {"io::reader::read_some", blocks_with_reader}},
             path, rounds);
     std::filesystem::remove_all(own);
     return 0;
