@@ -290,9 +290,9 @@ TEST_P(walks, may_be_left_before_their_end) {
 TEST(a_walk, of_a_hundred_thousand_names_takes_no_more_memory_than_one_of_few) {
     std::error_code none;
     const bool in_memory = std_fs::is_directory("/dev/shm", none);
-    const fs::temporary_directory here = block_on([&]() -> task<fs::temporary_directory> {
-        co_return co_await fs::make_temporary_directory(in_memory ? "/dev/shm"
-                                                                  : fs::temporary_path());
+    const std::string around = in_memory ? "/dev/shm" : fs::temporary_path();
+    fs::temporary_directory here = block_on([&]() -> task<fs::temporary_directory> {
+        co_return co_await fs::make_temporary_directory(around);
     });
     for (int i = 0; i != 100'000; ++i) {
         ASSERT_EQ(::symlink("x", (here / std::to_string(i)).c_str()), 0);
@@ -311,4 +311,5 @@ TEST(a_walk, of_a_hundred_thousand_names_takes_no_more_memory_than_one_of_few) {
         EXPECT_LT(most, before + 256 * 1024);
     };
     block_on(main);
+    std_fs::remove_all(here.keep());
 }
