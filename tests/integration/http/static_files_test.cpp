@@ -11,7 +11,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-namespace fs = std::filesystem;
 using namespace coracle;
 using coracle::testing::local_server;
 using coracle::testing::temporary_directory;
@@ -93,7 +92,7 @@ std::string decoded(const answer& a) {
 
 class static_files : public ::testing::Test {
 protected:
-    static_files() { fs::create_directory(all_.path() / "root"); }
+    static_files() { std::filesystem::create_directory(all_.path() / "root"); }
 
     answer get(const local_server& s, std::string_view target, std::string_view fields = {}) const {
         const client c(s.port());
@@ -101,7 +100,7 @@ protected:
         return split(c.rest());
     }
     http::handler files() const { return http::serve_files(root().string(), options_); }
-    fs::path root() const { return all_.path() / "root"; }
+    std::filesystem::path root() const { return all_.path() / "root"; }
 
     std::string text(std::size_t size) const {
         std::string all;
@@ -190,7 +189,7 @@ TEST_F(static_files, that_shrink_while_they_are_sent_end_the_connection) {
         const client c(s.port());
         c.ask("GET /a.bin", fields);
         std::string all = c.some();
-        fs::resize_file(path, 1'000'000);
+        std::filesystem::resize_file(path, 1'000'000);
         all += c.rest();
         const answer a = split(all);
         EXPECT_LT(a.body.size(), std::stoull(a.field("Content-Length")));
@@ -205,7 +204,7 @@ TEST_F(static_files, that_vanish_or_grow_while_they_are_sent_are_sent_as_they_we
     const client vanishing(s.port());
     vanishing.ask("GET /a.bin");
     std::string all = vanishing.some();
-    fs::remove(path);
+    std::filesystem::remove(path);
     all += vanishing.rest();
     EXPECT_TRUE(split(all).body == original);
 
@@ -253,7 +252,8 @@ TEST_F(static_files, list_directories_as_a_page_or_as_json) {
 
 TEST_F(static_files, list_no_more_entries_than_the_limit) {
     options_.listing = true;
-    for (const char* name : {"a", "b", "c"}) all_.write(fs::path("root/sub") / name, "x");
+    for (const char* name : {"a", "b", "c"})
+        all_.write(std::filesystem::path("root/sub") / name, "x");
     for (const std::size_t limit : {std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
         options_.listing_entries = limit;
         const local_server s(files());

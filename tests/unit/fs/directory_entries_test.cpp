@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-namespace fs = std::filesystem;
 using namespace coracle;
 using coracle::testing::temporary_directory;
 
@@ -19,15 +18,15 @@ protected:
         all_.write("root/d/.hidden", "x");
         all_.write("root/d/sub/x", "x");
         all_.write("secret", "outside");
-        fs::create_symlink("a.txt", path() / "inside");
-        fs::create_symlink("../..", path() / "up");
-        fs::create_symlink("../../secret", path() / "outside");
-        fs::create_symlink("/etc/passwd", path() / "absolute");
-        fs::create_symlink("nothing", path() / "dangling");
-        fs::create_symlink("sub", path() / "linked");
+        std::filesystem::create_symlink("a.txt", path() / "inside");
+        std::filesystem::create_symlink("../..", path() / "up");
+        std::filesystem::create_symlink("../../secret", path() / "outside");
+        std::filesystem::create_symlink("/etc/passwd", path() / "absolute");
+        std::filesystem::create_symlink("nothing", path() / "dangling");
+        std::filesystem::create_symlink("sub", path() / "linked");
         EXPECT_EQ(::mkfifo((path() / "fifo").c_str(), 0600), 0);
     }
-    fs::path path() const { return all_.path() / "root/d"; }
+    std::filesystem::path path() const { return all_.path() / "root/d"; }
 
     std::string names(bool hidden, fs::beneath_method how = fs::beneath_method::automatic) const {
         const auto entries = fs::read_directory(root_, "d", 100, hidden, how);
@@ -44,7 +43,7 @@ protected:
     }
 
     const temporary_directory all_;
-    const fs::path first_ = all_.write("root/d/a.txt", "0123456789");
+    const std::filesystem::path first_ = all_.write("root/d/a.txt", "0123456789");
     const fs::directory root_ = *fs::directory::open((all_.path() / "root").string());
 };
 

@@ -11,7 +11,6 @@
 
 #include <array>
 
-namespace fs = std::filesystem;
 using namespace coracle;
 using coracle::testing::temporary_directory;
 using fs::beneath_method;
@@ -25,20 +24,20 @@ protected:
         all_.write("secret", "outside");
         all_.write("root/a.txt", "inside");
         all_.write("root/dir/b.txt", "deeper");
-        fs::create_symlink("../secret", root_path() / "relative_escape");
-        fs::create_symlink(all_.path() / "secret", root_path() / "absolute_escape");
-        fs::create_directory_symlink("..", root_path() / "parent");
-        fs::create_symlink("loop", root_path() / "loop");
-        fs::create_symlink("dir/b.txt", root_path() / "inner");
-        fs::create_directory_symlink("dir", root_path() / "inner_dir");
-        fs::create_symlink("/proc/self/root", root_path() / "magic");
+        std::filesystem::create_symlink("../secret", root_path() / "relative_escape");
+        std::filesystem::create_symlink(all_.path() / "secret", root_path() / "absolute_escape");
+        std::filesystem::create_directory_symlink("..", root_path() / "parent");
+        std::filesystem::create_symlink("loop", root_path() / "loop");
+        std::filesystem::create_symlink("dir/b.txt", root_path() / "inner");
+        std::filesystem::create_directory_symlink("dir", root_path() / "inner_dir");
+        std::filesystem::create_symlink("/proc/self/root", root_path() / "magic");
         EXPECT_EQ(::mkfifo((root_path() / "fifo").c_str(), 0600), 0);
         auto opened = fs::directory::open(root_path());
         if (!opened) throw exception(opened.error());
         root_.emplace(std::move(*opened));
     }
 
-    fs::path root_path() const { return all_.path() / "root"; }
+    std::filesystem::path root_path() const { return all_.path() / "root"; }
 
     std::expected<fs::plain_file, error> open(std::string_view path) const {
         return fs::open_beneath(*root_, path, GetParam());
@@ -160,13 +159,14 @@ TEST_P(open_beneath_test, follows_links_that_stay_beneath_only_with_the_kernel) 
 }
 
 TEST_P(open_beneath_test, keeps_to_the_directory_that_was_opened) {
-    fs::rename(root_path(), all_.path() / "moved");
+    std::filesystem::rename(root_path(), all_.path() / "moved");
     EXPECT_EQ(content("a.txt"), "inside");
 }
 
 TEST_P(open_beneath_test, leaks_no_descriptor) {
     const auto count = [] {
-        return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                             std::filesystem::directory_iterator());
     };
     const auto before = count();
     for (const char* path : {"a.txt", "dir/b.txt", "dir/", "fifo", "nothing", "parent/secret",

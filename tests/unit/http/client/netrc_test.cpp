@@ -105,8 +105,8 @@ TEST(netrc, may_be_nonsense) {
 TEST(netrc, is_read_from_where_the_user_says) {
     const coracle::testing::temporary_directory folder;
     const auto path = folder.write(".netrc", "machine a.org login alice password x");
-    namespace fs = std::filesystem;
-    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+    std::filesystem::permissions(
+        path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     ::unsetenv("NETRC");
     ::setenv("HOME", folder.path().c_str(), 1);
     auto file = load_netrc();
@@ -116,7 +116,8 @@ TEST(netrc, is_read_from_where_the_user_says) {
     EXPECT_EQ(found(file->text.reveal(), "a.org"), "alice:x");
 
     const auto other = folder.write("other", "");
-    fs::permissions(other, fs::perms::owner_all | fs::perms::others_read);
+    std::filesystem::permissions(
+        other, std::filesystem::perms::owner_all | std::filesystem::perms::others_read);
     ::setenv("NETRC", other.c_str(), 1);
     file = load_netrc();
     ASSERT_TRUE(file.has_value());

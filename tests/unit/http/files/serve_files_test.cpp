@@ -13,7 +13,6 @@
 #include <initializer_list>
 #include <utility>
 
-namespace fs = std::filesystem;
 using namespace coracle;
 using namespace std::string_view_literals;
 using coracle::testing::temporary_directory;
@@ -59,14 +58,14 @@ protected:
         large_.assign(100'000, 'x');
         large_.replace(50'000, 4, "here");
         all_.write("root/large.bin", large_);
-        fs::create_symlink("../secret", root() / "escape");
-        fs::create_symlink("loop", root() / "loop");
+        std::filesystem::create_symlink("../secret", root() / "escape");
+        std::filesystem::create_symlink("loop", root() / "loop");
         EXPECT_EQ(::mkfifo((root() / "fifo").c_str(), 0600), 0);
         set_time("a.txt", 784111777);
         options_.how = GetParam();
     }
 
-    fs::path root() const { return all_.path() / "root"; }
+    std::filesystem::path root() const { return all_.path() / "root"; }
 
     void set_time(const char* name, time_t seconds) const {
         const timespec times[2] = {{0, UTIME_OMIT}, {seconds, 5}};
@@ -111,8 +110,7 @@ std::string name_of(const ::testing::TestParamInfo<fs::beneath_method>& info) {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(both_ways, serve_files_test,
-                         ::testing::Values(fs::beneath_method::automatic,
-                                           fs::beneath_method::walk),
+                         ::testing::Values(fs::beneath_method::automatic, fs::beneath_method::walk),
                          name_of);
 
 TEST_P(serve_files_test, answers_with_a_file_and_its_fields) {
@@ -393,8 +391,8 @@ TEST_P(serve_files_test, takes_no_sibling_that_is_stale_out_of_reach_or_not_want
     EXPECT_TRUE(is_plain("/app.js"));
 
     all_.write("root/b.js", "b");
-    fs::create_symlink("../secret", root() / "b.js.br");
-    fs::create_directory(root() / "b.js.gz");
+    std::filesystem::create_symlink("../secret", root() / "b.js.br");
+    std::filesystem::create_directory(root() / "b.js.gz");
     EXPECT_TRUE(is_plain("/b.js"));
     // What does not compress has no siblings.
     all_.write("root/large.bin.br", "brotli");
@@ -451,7 +449,7 @@ TEST_P(serve_files_test, falls_back_for_pages_alone) {
 }
 
 TEST_P(serve_files_test, redirects_to_no_other_host) {
-    fs::create_directories(root() / "dir/evil.example");
+    std::filesystem::create_directories(root() / "dir/evil.example");
     for (const char* path : {"//evil.example", "//evil.example/dir", "/\\evil.example/dir",
                              "/%2F%2Fevil.example/dir"}) {
         EXPECT_EQ(get(path).status(), status::not_found) << path;
