@@ -1,7 +1,7 @@
+#include <coracle/fs/plain_file.hpp>
 #include <coracle/http/body.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/request.hpp>
-#include <coracle/fs/plain_file.hpp>
 
 #include <cerrno>
 

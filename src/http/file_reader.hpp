@@ -1,7 +1,7 @@
 #pragma once
 
-#include <coracle/http/body.hpp>
 #include <coracle/fs/plain_file.hpp>
+#include <coracle/http/body.hpp>
 
 namespace coracle::http::detail {
 

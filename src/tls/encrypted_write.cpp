@@ -263,7 +263,7 @@ bool encrypted_stream::read_piece(send_file_operation& op) noexcept {
     file_.consume(skipped);
     const auto left = static_cast<std::size_t>(op.file_size - op.sent);
     const auto read = fs::read_at(op.file, static_cast<std::uint64_t>(op.file_offset + op.sent),
-                                   {file_.spare(), std::min(left, piece)});
+                                  {file_.spare(), std::min(left, piece)});
     if (!read || *read == 0) {
         op.result = read ? -ENODATA : -read.error().code().value();
         return false;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <coracle/http/server.hpp>
 #include <coracle/fs/line_file.hpp>
+#include <coracle/http/server.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <coracle/http/handler.hpp>
 #include <coracle/fs/plain_file.hpp>
+#include <coracle/http/handler.hpp>
 
 #include <cstddef>
 #include <cstdint>

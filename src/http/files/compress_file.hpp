@@ -1,7 +1,7 @@
 #pragma once
 
-#include <coracle/http/coding.hpp>
 #include <coracle/fs/plain_file.hpp>
+#include <coracle/http/coding.hpp>
 
 #include <expected>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <coracle/http/fields.hpp>
 #include <coracle/fs/plain_file.hpp>
+#include <coracle/http/fields.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-#include <coracle/http/body.hpp>
 #include <coracle/fs/plain_file.hpp>
+#include <coracle/http/body.hpp>
 
 namespace coracle::http {
 

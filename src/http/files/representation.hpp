@@ -1,8 +1,8 @@
 #pragma once
 
+#include <coracle/fs/plain_file.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/http/response.hpp>
-#include <coracle/fs/plain_file.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -56,8 +56,7 @@ public:
     bool worth_trying() const noexcept { return use_.load(std::memory_order_relaxed) != use::no; }
 
     /// `path` has just been opened: it is in memory if anything is.
-    void learn(const fs::directory& root, std::string_view path,
-               fs::beneath_method how) noexcept {
+    void learn(const fs::directory& root, std::string_view path, fs::beneath_method how) noexcept {
         if (use_.load(std::memory_order_relaxed) != use::unknown) return;
         const auto again = fs::open_beneath(root, path, how, fs::lookup::cached);
         use_.store(again ? use::yes : use::no, std::memory_order_relaxed);
@@ -228,7 +227,7 @@ private:
     std::expected<std::string, error> make_listing(const request& req, bool json) const {
         const std::string_view path = path_beneath(req);
         auto entries = fs::read_directory(root_, path, options_.listing_entries, options_.hidden,
-                                           options_.how);
+                                          options_.how);
         if (!entries) return std::unexpected(std::move(entries).error());
         // Names that could not be asked for.
         std::erase_if(entries->list, [this](const fs::directory_entry& e) {

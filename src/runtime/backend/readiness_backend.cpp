@@ -56,7 +56,8 @@ bool readiness_backend::attempt_receive_many(messages_operation& op) noexcept {
     return knows(d, readable, op.result);
 }
 
-/// Whoever waits has made the system call himself, in vain: what is known is used up by telling him.
+/// Whoever waits has made the system call himself, in vain: what is known is used up by telling
+/// him.
 bool readiness_backend::take_readiness(io_operation& op, flag f) noexcept {
     descriptor& d = *op.on;
     if ((d.flags & f) == 0) return false;

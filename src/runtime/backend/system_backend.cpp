@@ -23,7 +23,6 @@ static_assert(sizeof(endpoint::bytes) >= sizeof(sockaddr_un));
 
 constexpr std::size_t largest_gather = 64;
 
-
 std::int64_t read_clock(clockid_t which) noexcept {
     timespec t{};
     ::clock_gettime(which, &t);

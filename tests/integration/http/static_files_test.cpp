@@ -81,11 +81,11 @@ answer split(std::string text) {
 }
 
 std::string decoded(const answer& a) {
-    coding::decoder d(*http::find_content_coding(a.field("Content-Encoding")));
+    coding::decoder d(*coding::find_content_coding(a.field("Content-Encoding")));
     std::string out(1'000'000, '\0');
     const auto r = d.decode(a.body, out);
     EXPECT_EQ(r.consumed, a.body.size());
-    EXPECT_EQ(d.finish(), http::coding_error::none);
+    EXPECT_EQ(d.finish(), coding::coding_error::none);
     out.resize(r.produced);
     return out;
 }

@@ -15,10 +15,10 @@
 
 using namespace coracle;
 using namespace coracle::testing;
-using http::file_naming;
-using http::multipart_reader;
 using fs::file_writer;
 using fs::if_exists;
+using http::file_naming;
+using http::multipart_reader;
 
 namespace {
 
