@@ -180,7 +180,7 @@ TEST(compression, of_a_stream_shows_each_piece_when_it_is_written) {
             co_await p.read_until("\r\n\r\n");
             // Of each chunk its size, its bytes and CRLF, until the event is there.
             http::content_coding known = *http::find_content_coding(coding);
-            http::detail::decoder d(known);
+            coding::decoder d(known);
             while (first.size() < 11) {
                 const std::string line = co_await p.read_until("\r\n");
                 const std::string bytes = co_await p.read_exactly(std::stoul(line, nullptr, 16));
