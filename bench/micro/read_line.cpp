@@ -6,6 +6,8 @@
 // the whole process; the ways take turns, and the last one is the first one again: where these two
 // differ, so may all the others.
 
+#include "../support/ways.hpp"
+
 #include <coracle/fs/file.hpp>
 #include <coracle/io/reader.hpp>
 #include <coracle/io/writer.hpp>
@@ -13,38 +15,19 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
 using namespace coracle;
+using namespace bench;
 
 namespace {
 
 constexpr std::size_t block = std::size_t{256} * 1024;
-
-[[noreturn]] void fail(const char* what) {
-    std::perror(what);
-    std::exit(1);
-}
-
-double cpu_seconds() {
-    rusage used{};
-    ::getrusage(RUSAGE_SELF, &used);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-    };
-    return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
 
 // Lines as a web server logs them: 60 to 180 bytes.
 task<> write_log(const std::string& path, std::uint64_t size) {
@@ -71,7 +54,7 @@ struct found {
         ++lines;
         bytes += size;
     }
-    friend bool operator==(const found&, const found&) = default;
+    std::uint64_t digest() const noexcept { return lines * 1'000'003 + bytes; }
 };
 
 found with_reader(const std::string& path) {
@@ -161,67 +144,25 @@ found blocks_with_reader(const std::string& path) {
     });
 }
 
-struct way {
-    const char* name;
-    found (*run)(const std::string& path);
-    double best = 1e9;
-};
-
-// Gives the best time of each; the first is what the others are compared with.
-void compare(const char* title, std::vector<way> ways, const std::string& path, int rounds) {
-    ways.push_back({"the first again", ways.front().run});
-    found expected;
-    for (int round = 0; round != rounds; ++round) {
-        for (way& w : ways) {
-            const double before = cpu_seconds();
-            const found all = w.run(path);
-            w.best = std::min(w.best, cpu_seconds() - before);
-            if (expected.bytes == 0) expected = all;
-            if (all != expected) {
-                std::fprintf(stderr, "%s: another result than %s\n", w.name, ways.front().name);
-                std::exit(1);
-            }
-        }
-    }
-    std::printf("%s\n", title);
-    for (const way& w : ways) {
-        std::printf("  %-28s %7.3f s CPU  %5.2f\n", w.name, w.best, w.best / ways.front().best);
-    }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    std::uint64_t mebibytes = 1024;
-    int rounds = 5;
-    std::filesystem::path folder = std::filesystem::temp_directory_path();
-    for (int i = 1; i != argc; ++i) {
-        const std::string_view word = argv[i];
-        const char* const value = i + 1 == argc ? "" : argv[i + 1];
-        if (word == "--quick") {
-            mebibytes = 128;
-            continue;
-        }
-        if (word == "--size") mebibytes = std::strtoull(value, nullptr, 10);
-        if (word == "--rounds") rounds = std::atoi(value);
-        if (word == "--folder") folder = value;
-        ++i;
-    }
-    std::string own = folder / "coracle-bench-XXXXXX";
-    if (::mkdtemp(own.data()) == nullptr) fail("mkdtemp");
-    const std::string path = own + "/log";
+    const way_options options(argc, argv);
+    const std::uint64_t usual = options.quick ? 128 : 1024;
+    const std::uint64_t mebibytes = options.size != 0 ? options.size : usual;
+    const own_folder folder(options.folder);
+    const std::string path = folder.path() + "/log";
     block_on([&] { return write_log(path, mebibytes << 20); });
+    const auto by = [&path](const char* name, found (*f)(const std::string&)) {
+        return way{name, [f, &path] { return f(path).digest(); }};
+    };
     compare("lines",
-            {{"memchr over mmap", with_mmap},
-             {"io::reader::read_line", with_reader},
-             {"std::getline", with_getline},
-             {"fgets", with_fgets}},
-            path, rounds);
+            {by("memchr over mmap", with_mmap), by("io::reader::read_line", with_reader),
+             by("std::getline", with_getline), by("fgets", with_fgets)},
+            options.rounds);
     compare("blocks of 256 KiB",
-            {{"read(2)", blocks_with_read},
-             {"fs::file::read_at", blocks_with_file},
-             {"io::reader::read_some", blocks_with_reader}},
-            path, rounds);
-    std::filesystem::remove_all(own);
+            {by("read(2)", blocks_with_read), by("fs::file::read_at", blocks_with_file),
+             by("io::reader::read_some", blocks_with_reader)},
+            options.rounds);
     return 0;
 }
