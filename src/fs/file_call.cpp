@@ -10,6 +10,14 @@
 
 namespace coracle::fs {
 namespace detail {
+namespace {
+
+/// Whether numbers and paths are the system's, not those of a simulated disk.
+bool is_of_the_system(const backend& b) noexcept {
+    return b.name() != "simulated";
+}
+
+}  // namespace
 
 // ---- the pieces ---------------------------------------------------------------------------------
 
@@ -49,7 +57,8 @@ void file_call::skip(std::size_t bytes) noexcept {
 
 // ---- one call -----------------------------------------------------------------------------------
 
-// True when the result is there.
+// True when the result is there. What is in memory takes less than asking a ring for it: small
+// files that are read whole, less than half.
 bool file_call::attempt() noexcept {
     if (moves_bytes()) {
         fill_window();
@@ -57,6 +66,10 @@ bool file_call::attempt() noexcept {
             io_operation::result = 0;
             return true;
         }
+    }
+    if (is_of_the_system(owner().backend())) {
+        io_operation::result = perform_from_memory(*this);
+        if (io_operation::result != -EAGAIN) return true;
     }
     place_ = place::backend;
     cancelled = false;
@@ -70,8 +83,6 @@ bool file_call::attempt() noexcept {
 
 // The same without the backend.
 bool file_call::attempt_here() noexcept {
-    io_operation::result = perform_from_memory(*this);
-    if (io_operation::result != -EAGAIN) return true;
     thread_pool* const pool = owner().offload_pool();
     if (pool == nullptr) {
         io_operation::result = perform(*this);
@@ -80,7 +91,8 @@ bool file_call::attempt_here() noexcept {
     place_ = place::pool;
     if (pool->submit(*this)) return false;
     place_ = place::nowhere;
-    return true;  // no thread can be started: EAGAIN
+    io_operation::result = -EAGAIN;  // no thread can be started
+    return true;
 }
 
 void file_call::execute() noexcept {

@@ -21,9 +21,9 @@ using coracle::detail::leaf;
 using coracle::detail::pool_job;
 using coracle::detail::remote_leaf;
 
-/// Awaits a `file_operation`: in the backend where it has it, otherwise on the runtime's pool; what
-/// the page cache and the name cache know is asked for at once, in the loop's thread. A loop
-/// without a pool makes the call itself. No frame, no allocation.
+/// Awaits a `file_operation`. What the page cache and the name cache know is asked for at once, in
+/// the loop's thread; the rest in the backend where it has it, otherwise on the runtime's pool. A
+/// loop without a pool makes the call itself. No frame, no allocation.
 ///
 /// Gives the system's result, or all bytes that were moved where `goal` says to go on. Cancelling
 /// withdraws a call that has not begun, and otherwise waits until it has ended: what was done then
