@@ -10,15 +10,6 @@
 
 namespace coracle::fs {
 namespace detail {
-namespace {
-
-/// Whether numbers and paths are the system's, not those of a simulated disk.
-bool is_of_the_system(const backend& b) noexcept {
-    return b.name() != "simulated";
-}
-
-}  // namespace
-
 // ---- the pieces ---------------------------------------------------------------------------------
 
 slice file_call::piece(std::size_t i) const noexcept {
@@ -67,7 +58,7 @@ bool file_call::attempt() noexcept {
             return true;
         }
     }
-    if (is_of_the_system(owner().backend())) {
+    if (owner().backend().is_of_the_system()) {
         io_operation::result = perform_from_memory(*this);
         if (io_operation::result != -EAGAIN) return true;
     }

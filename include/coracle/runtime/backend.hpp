@@ -208,6 +208,8 @@ public:
     virtual ~backend() = default;
 
     virtual std::string_view name() const noexcept = 0;
+    /// Whether numbers of descriptors and paths are the system's.
+    virtual bool is_of_the_system() const noexcept { return true; }
 
     /// Starts `op`. True when it has completed already (`result` is set, `completed` is not
     /// called); otherwise `completed` is called later, from `wait`.

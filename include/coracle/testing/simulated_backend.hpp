@@ -43,6 +43,7 @@ public:
     void on_failure(failure_handler f, void* user) noexcept;
 
     std::string_view name() const noexcept override { return "simulated"; }
+    bool is_of_the_system() const noexcept override { return false; }
     bool submit(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
     void wait(time_point until) noexcept override;
