@@ -2,6 +2,8 @@
 
 #include "runtime/backend/statx_status.hpp"
 
+#include <coracle/runtime/loop.hpp>
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -177,6 +180,8 @@ std::int64_t open_from_memory(const file_operation& op) noexcept {
 }  // namespace
 
 std::int64_t perform(const file_operation& op) noexcept {
+    // Everything else on this loop would stand still.
+    assert(loop::current() == nullptr || loop::current()->offload_pool() == nullptr);
     for (;;) {
         const std::int64_t n = call(op);
         if (n >= 0) return n;

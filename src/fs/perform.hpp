@@ -11,7 +11,8 @@ namespace coracle::fs::detail {
 inline constexpr std::size_t most_bytes_at_once = 256 * 1024;
 
 /// The system call of `op`, once, repeated where a signal interrupts it: what it gives, or a
-/// negated errno. Blocks for as long as the disk takes.
+/// negated errno. Blocks for as long as the disk takes: not in the thread of a loop that has a
+/// pool, which debug builds assert.
 std::int64_t perform(const file_operation& op) noexcept;
 
 /// The same where the kernel can do it from memory: reads of what the page cache has, at most
