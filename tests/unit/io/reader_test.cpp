@@ -92,7 +92,7 @@ TEST(a_reader, takes_a_line_of_its_limit_and_refuses_a_longer_one) {
 }
 
 TEST(a_reader, goes_on_behind_a_line_that_was_too_long) {
-    const std::string text = std::string(5000, 'x') + "\nnext\n";
+    const std::string text = std::string(5000, 'x').append("\nnext\n");
     for (const std::size_t piece : {7U, 6000U}) {
         block_on([&]() -> task<> {
             pieces_source from(text, piece);
