@@ -232,7 +232,7 @@ TEST_F(hostile_servers, do_not_get_to_answer_ahead) {
 TEST_F(hostile_servers, with_compression_bombs_meet_the_ratio_and_response_limit) {
     const std::string zeros(8 * 1024 * 1024, '\0');
     for (const char* name : {"gzip", "deflate", "br", "zstd"}) {
-        const std::string bomb = encoded(*http::find_content_coding(name), zeros);
+        const std::string bomb = encoded(*coding::find_content_coding(name), zeros);
         const std::string field = std::string("Content-Encoding: ") + name + "\r\n";
         http::client_options o;
         o.body_limit = 1ULL << 30;
