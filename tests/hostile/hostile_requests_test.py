@@ -93,19 +93,26 @@ def test_hostile_requests():
         good = [GoodClient(server) for _ in range(2)]
         for client in good:
             client.start()
-        before = None
-        try:
-            for i, (row, data, verdict) in enumerate(corpus.generate(SEED, count)):
-                if i == count // 2:
-                    before = server.memory()
+        def attack_with(seed):
+            for row, data, verdict in corpus.generate(seed, count // 2):
                 judge(row, data, verdict, attack(server, row, data, verdict))
                 rows[row] += 1
+
+        try:
+            attack_with(SEED)
+            # Where the machine is busy, connections pile up before the server is woken, and the
+            # memory of the largest pile is kept for a while. What leaks grows each time.
+            for again in range(1, 5):
+                before = server.memory()
+                attack_with(SEED + again)
+                grown = [now - then for now, then in zip(server.memory(), before)]
+                if max(grown) <= MAY_GROW:
+                    break
         finally:
             for client in good:
                 client.stopping.set()
             for client in good:
                 client.join()
-        grown = [now - then for now, then in zip(server.memory(), before)]
         for client in good:
             check(client.error is None, f"a good client: {client.error}")
             check(client.answers > 100, "a good client was hardly served")
