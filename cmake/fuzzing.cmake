@@ -15,6 +15,7 @@ foreach(source IN LISTS fuzz_sources)
     add_executable(${target} ${source})
     add_dependencies(fuzzers ${target})
     coracle_set_warnings(${target})
+    coracle_link_plainly(${target})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                  "${PROJECT_SOURCE_DIR}/fuzz")
     target_link_libraries(${target} PRIVATE coracle::coracle)

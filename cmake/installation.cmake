@@ -7,6 +7,11 @@ install(TARGETS coracle EXPORT coracleTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(CORACLE_LTO AND NOT BUILD_SHARED_LIBS)
+    # What would make every link of a program that uses the library one across files, unasked.
+    install(CODE "execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard -R .gnu.lto_* -R .gnu.debuglto_*
+        \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libcoracle.a\" COMMAND_ERROR_IS_FATAL ANY)")
+endif()
 if(TARGET coracle_tool)
     install(TARGETS coracle_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()

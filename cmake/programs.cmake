@@ -14,6 +14,8 @@ function(coracle_add_program target name)
     if(CORACLE_LTO AND name IN_LIST measured)
         target_compile_options(${target} PRIVATE -flto=auto)
         target_link_options(${target} PRIVATE -flto=auto)
+    else()
+        coracle_link_plainly(${target})
     endif()
 endfunction()
 

@@ -35,6 +35,7 @@ foreach(kind unit wire integration hostile conformance)
         set(target coracle_${kind}_tests)
         add_executable(${target} ${test_sources} ${support_sources})
         coracle_set_warnings(${target})
+        coracle_link_plainly(${target})
         target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                      "${PROJECT_SOURCE_DIR}/tests")
         target_compile_definitions(${target} PRIVATE ${test_definitions})
