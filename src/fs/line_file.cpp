@@ -115,9 +115,11 @@ struct line_file::state {
         for (;;) {
             const bool last = stop.load();
             const std::uint32_t asked = flush_asked.load();
+            // Asked before the writing, done after it: what was added before `reopen` is of the
+            // old file.
+            const bool reopen = reopen_asked.exchange(false);
             write_all();
-            // After what was added before it, which belongs to the old file.
-            if (reopen_asked.exchange(false)) open_again();
+            if (reopen) open_again();
             if (flushed.word.exchange(asked) != asked) flushed.wake_all();
             if (last) return;
             wait_for_work();

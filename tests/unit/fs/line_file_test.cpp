@@ -158,6 +158,23 @@ TEST(line_file, goes_on_in_a_new_file_when_told_to_reopen) {
     EXPECT_EQ(log.counters().reopened, 1u);
 }
 
+TEST(line_file, puts_what_was_added_before_a_reopen_into_the_old_file_whatever_its_thread_is_at) {
+    const temporary_directory all;
+    for (int i = 0; i != 200; ++i) {
+        const auto path = all.path() / std::to_string(i);
+        line_file log(path, unhurried());
+        // The thread is about to look for lines for the first time.
+        for (int wait = 0; wait != i * 20; ++wait)
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        log.add("old\n");
+        std::filesystem::rename(path, all.path() / "old");
+        log.reopen();
+        log.flush();
+        ASSERT_EQ(text_of(all.path() / "old"), "old\n") << i;
+        ASSERT_EQ(text_of(path), "") << i;
+    }
+}
+
 TEST(line_file, stays_with_the_old_file_when_a_new_one_cannot_be_had) {
     const temporary_directory all;
     const auto directory = all.path() / "d";
