@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/runtime.hpp>
@@ -23,9 +24,10 @@ struct file_world {
 };
 
 inline std::vector<file_world> file_worlds() {
+    static const bool has_uring = make_backend(backend_kind::uring).has_value();
     std::vector<file_world> all = {
         {backend_kind::epoll, 4}, {backend_kind::poll, 4}, {backend_kind::epoll, 0}};
-    if (make_backend(backend_kind::uring)) all.push_back({backend_kind::uring, 4});
+    if (has_uring) all.push_back({backend_kind::uring, 4});
     return all;
 }
 
@@ -34,11 +36,6 @@ inline std::string name_of_world(const ::testing::TestParamInfo<file_world>& inf
     std::string name = kinds[static_cast<int>(info.param.kind)];
     if (info.param.threads == 0) name.append("_without_a_pool");
     return name;
-}
-
-inline std::size_t open_descriptors() {
-    const std::filesystem::directory_iterator all("/proc/self/fd");
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 inline std::string content_of(const std::filesystem::path& path) {

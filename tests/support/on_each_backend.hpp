@@ -1,8 +1,9 @@
 #pragma once
 
+#include "support/open_descriptors.hpp"
+
 #include <coracle/runtime/runtime.hpp>
 
-#include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -38,14 +39,6 @@ inline std::string backend_name(const ::testing::TestParamInfo<backend_kind>& in
 
 inline auto system_backends() {
     return ::testing::Values(backend_kind::uring, backend_kind::epoll, backend_kind::poll);
-}
-
-inline std::size_t open_descriptors() {
-    std::size_t n = 0;
-    DIR* all = ::opendir("/proc/self/fd");
-    while (::readdir(all) != nullptr) ++n;
-    ::closedir(all);
-    return n;
 }
 
 /// Neither running nor dead and not reaped.

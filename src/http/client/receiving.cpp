@@ -54,6 +54,11 @@ std::expected<running_call::head_state, error> running_call::look_at_head() {
     return head_state::interim;
 }
 
+void running_call::take_input(net::receive& from, std::expected<buffer, error>& got) noexcept {
+    if (got) received_ += got->size();
+    connection_->input = got ? *std::move(got) : std::move(from.received());
+}
+
 task<std::expected<bool, error>> running_call::wait_for_continue() {
     for (;;) {
         if (!connection_->input.empty()) {
@@ -73,13 +78,9 @@ task<std::expected<bool, error>> running_call::wait_for_continue() {
         net::receive receiving = connection_->receive_more();
         auto got = co_await as_result(receiving);
         limit_.end();
-        if (!got && limit_.passed() && now() < whole_) {
-            connection_->input = std::move(receiving.received());
-            co_return true;
-        }
+        take_input(receiving, got);
+        if (!got && limit_.passed() && now() < whole_) co_return true;
         if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
-        received_ += got->size();
-        connection_->input = *std::move(got);
     }
 }
 
@@ -199,9 +200,8 @@ task<call_result> running_call::attempt() {
         }
         net::receive receiving = connection_->receive_more();
         auto got = co_await as_result(receiving);
+        take_input(receiving, got);
         if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
-        received_ += got->size();
-        connection_->input = *std::move(got);
     }
     limit_.end();
     times_.first_byte = since_start();

@@ -74,6 +74,8 @@ private:
 
     // receiving.cpp
     task<std::expected<bool, error>> wait_for_continue();
+    /// Keeps what was received, or what the receive was lent.
+    void take_input(net::receive& from, std::expected<buffer, error>& got) noexcept;
     enum class head_state : std::uint8_t { partial, interim, final };
     std::expected<head_state, error> look_at_head();
     error head_failure(error e);

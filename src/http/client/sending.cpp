@@ -287,12 +287,8 @@ task<std::expected<void, error>> running_call::hear_refusal() {
         }
         net::receive receiving = connection_->receive_more();
         auto got = co_await as_result(receiving);
-        if (!got) {
-            connection_->input = std::move(receiving.received());
-            co_return std::unexpected(head_failure(std::move(got).error()));
-        }
-        received_ += got->size();
-        connection_->input = *std::move(got);
+        take_input(receiving, got);
+        if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
     }
 }
 

@@ -1,4 +1,5 @@
 #include "support/cancel_everywhere.hpp"
+#include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/fs/watch.hpp>
@@ -6,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <iterator>
 
 // Cancels the beginning of a watch at every point; nothing is left open.
 
@@ -31,10 +31,6 @@ struct watch_row : cancel_row {
         return fs::watch(directory.path().string(), std::move(o));
     }
 };
-
-auto open_descriptors() {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-}
 
 TEST(cancel_watching, leaves_no_descriptor) {
     const auto before = open_descriptors();

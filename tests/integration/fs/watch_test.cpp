@@ -2,6 +2,7 @@
 // before a call that changes a file returns, so nothing here waits for luck.
 
 #include "support/backends.hpp"
+#include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/fs/watch.hpp>
@@ -27,12 +28,6 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""us;
 
 namespace {
-
-std::size_t open_descriptors() {
-    std::size_t n = 0;
-    for ([[maybe_unused]] const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) ++n;
-    return n;
-}
 
 /// A directory to change, and what is told of it.
 class scene {

@@ -1,5 +1,6 @@
 #include "support/connected.hpp"
 #include "support/on_each_backend.hpp"
+#include "support/stream_reads.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/io/descriptor_stream.hpp>
@@ -19,6 +20,7 @@ using namespace coracle;
 using namespace std::chrono_literals;
 using coracle::testing::backend_name;
 using coracle::testing::on_each_backend;
+using coracle::testing::read_all;
 using coracle::testing::temporary_directory;
 
 namespace {
@@ -40,18 +42,6 @@ stream shared(int fd) {
     auto s = io::descriptor_stream::share(*loop::current(), fd, "shared");
     if (!s) throw_exception(s.error());
     return *std::move(s);
-}
-
-task<std::string> read_all(net::byte_stream& s) {
-    std::string all;
-    for (;;) {
-        auto piece = co_await as_result(s.receive());
-        if (!piece) {
-            EXPECT_EQ(piece.error(), errc::end_of_stream) << piece.error();
-            co_return all;
-        }
-        all += piece->view();
-    }
 }
 
 task<> write_and_close(io::descriptor_stream& s, std::string_view text) {

@@ -1,4 +1,5 @@
 #include "support/on_each_backend.hpp"
+#include "support/stream_reads.hpp"
 
 #include <coracle/io/descriptor_stream.hpp>
 #include <coracle/io/terminal.hpp>
@@ -23,6 +24,7 @@ using namespace coracle;
 using coracle::process::pseudo_terminal;
 using coracle::testing::backend_name;
 using coracle::testing::on_each_backend;
+using coracle::testing::read_until;
 
 namespace {
 
@@ -60,16 +62,6 @@ owned_fd slave_of(const pseudo_terminal& t) {
     auto fd = t.open_slave();
     if (!fd) throw_exception(fd.error());
     return *std::move(fd);
-}
-
-/// Reads from `s` until `text` has come.
-task<std::string> read_until(net::byte_stream& s, std::string_view text) {
-    std::string all;
-    while (all.find(text) == std::string::npos) {
-        buffer b = co_await s.receive();
-        all += b.view();
-    }
-    co_return all;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Unix sockets that move messages, descriptors and credentials, on each backend of this machine.
 
 #include "support/backends.hpp"
+#include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/net/unix_socket.hpp>
@@ -24,12 +25,6 @@ using std::chrono_literals::operator""us;
 namespace {
 
 constexpr unix_kind all_kinds[] = {unix_kind::stream, unix_kind::datagram, unix_kind::seqpacket};
-
-std::size_t open_descriptors() {
-    std::size_t n = 0;
-    for ([[maybe_unused]] const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) ++n;
-    return n;
-}
 
 /// Which file a descriptor is of.
 std::pair<dev_t, ino_t> file_of(int fd) {

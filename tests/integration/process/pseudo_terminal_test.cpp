@@ -1,4 +1,5 @@
 #include "support/on_each_backend.hpp"
+#include "support/stream_reads.hpp"
 
 #include <coracle/process/command.hpp>
 #include <coracle/process/pseudo_terminal.hpp>
@@ -12,6 +13,8 @@ using namespace std::chrono_literals;
 using coracle::testing::backend_name;
 using coracle::testing::has_children;
 using coracle::testing::on_each_backend;
+using coracle::testing::read_all;
+using coracle::testing::read_until;
 using process::pseudo_terminal;
 
 namespace {
@@ -28,27 +31,6 @@ pseudo_terminal opened() {
     auto t = pseudo_terminal::open({100, 30});
     if (!t) throw_exception(t.error());
     return *std::move(t);
-}
-
-task<std::string> read_until(net::byte_stream& s, std::string_view text) {
-    std::string all;
-    while (all.find(text) == std::string::npos) {
-        buffer b = co_await s.receive();
-        all += b.view();
-    }
-    co_return all;
-}
-
-task<std::string> read_all(net::byte_stream& s) {
-    std::string all;
-    for (;;) {
-        auto piece = co_await as_result(s.receive());
-        if (!piece) {
-            EXPECT_EQ(piece.error(), errc::end_of_stream) << piece.error();
-            co_return all;
-        }
-        all += piece->view();
-    }
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/fs/plain_file.hpp>
@@ -164,16 +165,12 @@ TEST_P(open_beneath_test, keeps_to_the_directory_that_was_opened) {
 }
 
 TEST_P(open_beneath_test, leaks_no_descriptor) {
-    const auto count = [] {
-        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                             std::filesystem::directory_iterator());
-    };
-    const auto before = count();
+    const std::size_t before = coracle::testing::open_descriptors();
     for (const char* path : {"a.txt", "dir/b.txt", "dir/", "fifo", "nothing", "parent/secret",
                              "dir/nothing", "../secret", "loop"}) {
         (void)open(path);
     }
-    EXPECT_EQ(count(), before);
+    EXPECT_EQ(coracle::testing::open_descriptors(), before);
 }
 
 TEST(file, reads_at_an_offset_up_to_its_end) {
