@@ -6,6 +6,10 @@ function(coracle_set_warnings target)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
         # GCC bug 105329: std::string's operator+ warns about itself.
         target_compile_options(${target} PRIVATE -Wno-restrict)
+        if(CORACLE_PRECOMPILE)
+            # It no longer knows then that the header is the system's.
+            target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
+        endif()
     endif()
     if(CORACLE_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
