@@ -2,7 +2,8 @@
 // bench_file_reads [--quick] [--rounds N] [--folder PATH]
 //
 // Reads 4 KiB at random places of a file of 256 MiB (64 with --quick) that is in the page cache,
-// one at a time and 64 at a time, and 100,000 (10,000) files of 1 to 8 KiB whole.
+// one at a time and 64 at a time, fewer of them with the file put out of the page cache before, and
+// 100,000 (10,000) files of 1 to 8 KiB whole.
 
 #include "../support/ways.hpp"
 
@@ -283,6 +284,28 @@ void make_content(const std::string& folder, const random_reads& r, unsigned fil
     }
 }
 
+/// Puts a file out of the page cache, as far as the system does that when it is asked.
+void cool(const std::string& path) {
+    const open_file f(path);
+    if (::fdatasync(f.fd()) != 0) fail("fdatasync");
+    if (::posix_fadvise(f.fd(), 0, 0, POSIX_FADV_DONTNEED) != 0) fail("posix_fadvise");
+}
+
+void compare_cold(const random_reads& r, int rounds) {
+    const auto cold = [&] { cool(r.path); };
+    compare("4 KiB at random from the disk, one at a time",
+            {{"pread", [&] { return by_pread(r); }},
+             {"fs::file on io_uring", [&] { return by_file(r, 1, "uring"); }},
+             {"fs::file on epoll", [&] { return by_file(r, 1, "epoll"); }}},
+            rounds, cold);
+    compare("4 KiB at random from the disk, 64 at a time",
+            {{"pread on 16 threads", [&] { return by_pool(r, depth); }},
+             {"pread, one at a time", [&] { return by_pread(r); }},
+             {"fs::file on io_uring", [&] { return by_file(r, depth, "uring"); }},
+             {"fs::file on epoll", [&] { return by_file(r, depth, "epoll"); }}},
+            rounds, cold);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -305,6 +328,7 @@ int main(int argc, char** argv) {
              {"fs::file on io_uring", [&] { return by_file(r, depth, "uring"); }},
              {"fs::file on epoll", [&] { return by_file(r, depth, "epoll"); }}},
             options.rounds);
+    compare_cold({r.path, r.size, options.quick ? 2'000u : 10'000u}, options.rounds);
     compare("small files, whole",
             {{"open, fstat, read, close", [&] { return files_blocking(in, files); }},
              {"the same on 16 threads, 64 at a time", [&] { return files_by_pool(in, files); }},

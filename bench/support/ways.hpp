@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -55,18 +56,31 @@ struct way {
     /// Gives what every way must find.
     std::function<std::uint64_t()> run;
     double best = 1e9;
+    double best_elapsed = 1e9;
 };
+
+inline double elapsed_seconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 /// The ways take turns, and of each the best round counts. The first is what the others are
 /// compared with, and comes once more as the last: where these two differ, so may all the others.
-inline void compare(const char* title, std::vector<way> ways, int rounds) {
+/// `prepare` comes before each, and does not count.
+inline void compare(
+    const char* title, std::vector<way> ways, int rounds,
+    const std::function<void()>& prepare = [] {}) {
     ways.push_back({"the first again", ways.front().run});
     const std::uint64_t expected = ways.front().run();
     for (int round = 0; round != rounds; ++round) {
         for (way& w : ways) {
+            prepare();
             const double before = cpu_seconds();
+            const double begin = elapsed_seconds();
             const std::uint64_t found = w.run();
             w.best = std::min(w.best, cpu_seconds() - before);
+            w.best_elapsed = std::min(w.best_elapsed, elapsed_seconds() - begin);
             if (found == expected) continue;
             std::fprintf(stderr, "%s: another result than %s\n", w.name, ways.front().name);
             std::exit(1);
@@ -74,7 +88,9 @@ inline void compare(const char* title, std::vector<way> ways, int rounds) {
     }
     std::printf("%s\n", title);
     for (const way& w : ways) {
-        std::printf("  %-36s %8.3f s CPU  %5.2f\n", w.name, w.best, w.best / ways.front().best);
+        std::printf("  %-36s %8.3f s CPU  %5.2f   %8.3f s elapsed  %5.2f\n", w.name, w.best,
+                    w.best / ways.front().best, w.best_elapsed,
+                    w.best_elapsed / ways.front().best_elapsed);
     }
     std::fflush(stdout);
 }
