@@ -39,6 +39,7 @@ void pin_to(int core) noexcept {
 struct runtime::party {
     std::mutex guard;
     std::exception_ptr first;
+    std::unique_ptr<detail::stall_watch> watch;
 
     void failed(std::exception_ptr e) {
         const std::lock_guard lock(guard);
@@ -69,6 +70,7 @@ void runtime::stop() {
 }
 
 void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, party& all) {
+    if (all.watch != nullptr) all.watch->runs_here(index);
     if (options_.pin) {
         const auto cores = usable_cores();
         pin_to(cores[index % cores.size()]);
@@ -85,16 +87,19 @@ void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, par
     }
 }
 
+void runtime::watch_for_stalls(party& all) {
+    const bool asked = options_.stall_limit > duration::zero();
+    const duration limit = asked ? options_.stall_limit : detail::stall_limit_of_environment();
+    if (limit <= duration::zero()) return;
+    std::vector<const loop*> watched;
+    watched.reserve(loops_.size());
+    for (const auto& l : loops_) watched.push_back(l.get());
+    all.watch = std::make_unique<detail::stall_watch>(watched, limit, *log_, !asked, stalls_);
+}
+
 void runtime::run_erased(unique_function<task<>(loop&)> f) {
     party all;
-    std::unique_ptr<detail::stall_watch> watch;
-    if (options_.stall_limit > duration::zero()) {
-        std::vector<const loop*> watched;
-        watched.reserve(loops_.size());
-        for (const auto& l : loops_) watched.push_back(l.get());
-        watch = std::make_unique<detail::stall_watch>(std::move(watched), options_.stall_limit,
-                                                      *log_, stalls_);
-    }
+    watch_for_stalls(all);
     std::vector<std::thread> threads;
     for (std::size_t i = 1; i < loops_.size(); ++i) {
         threads.emplace_back([this, i, &f, &all] { run_loop(i, f, all); });

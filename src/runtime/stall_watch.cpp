@@ -1,13 +1,37 @@
 #include "runtime/stall_watch.hpp"
 
-#include <string>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string_view>
 
 namespace coracle::detail {
+namespace {
 
-stall_watch::stall_watch(std::vector<const loop*> loops, duration limit, const logger& log,
-                         tally& stalls)
-    : limit_(limit), log_(log), stalls_(stalls) {
-    for (const loop* l : loops) samples_.push_back({l});
+/// The number of the system call in which a thread of this process waits, or -1 when it waits
+/// elsewhere in the kernel; nothing when it runs or would like to, or the system does not say.
+std::optional<int> call_waited_in(int thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
+    int number = 0;
+    if (!(file >> number)) return {};
+    return number;
+}
+
+std::string in_milliseconds(duration d) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) + " ms";
+}
+
+}  // namespace
+
+stall_watch::stall_watch(const std::vector<const loop*>& loops, duration limit, const logger& log,
+                         bool say_aloud, tally& stalls)
+    : limit_(limit), log_(log), say_aloud_(say_aloud), stalls_(stalls) {
+    for (const loop* l : loops) samples_.emplace_back(l);
     thread_ = std::thread([this] { watch(); });
 }
 
@@ -18,6 +42,10 @@ stall_watch::~stall_watch() {
     }
     ends_.notify_one();
     thread_.join();
+}
+
+void stall_watch::runs_here(std::size_t index) noexcept {
+    samples_[index].thread = ::gettid();
 }
 
 void stall_watch::watch() {
@@ -32,15 +60,39 @@ void stall_watch::look(sample& s) {
     if (turn != s.turn || turn == 0 || s.of->is_waiting()) {
         s.turn = turn;
         s.seen = 0;
+        s.idle = true;
         return;
     }
+    const std::optional<int> call = call_waited_in(s.thread);
+    s.idle = s.idle && call;
+    s.call = call.value_or(0);
     // The first look may have come at any moment of the turn.
-    if (++s.seen != looks + 1) return;
+    if (++s.seen == looks + 1) report(s);
+}
+
+void stall_watch::report(const sample& s) {
     ++stalls_;
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count();
-    log_.write(log_layer::runtime, log_level::warning,
-               "loop " + std::to_string(s.of->index()) + " has been held for over " +
-                   std::to_string(ms) + " ms by '" + s.of->running() + "'");
+    std::string text = "loop " + std::to_string(s.of->index()) + " has been held for over " +
+                       in_milliseconds(limit_) + " by '" + s.of->running() + "'";
+    if (s.idle && s.call == SYS_futex) {
+        text += ", which waits for another thread";
+    } else if (s.idle && s.call >= 0) {
+        text += ", which is blocked in system call " + std::to_string(s.call);
+    }
+    if (!say_aloud_ || log_.enabled(log_layer::runtime, log_level::warning)) {
+        log_.write(log_layer::runtime, log_level::warning, text);
+    } else {
+        std::fprintf(stderr, "%s\n", text.c_str());
+    }
+}
+
+duration stall_limit_of_environment() {
+    const char* const text = std::getenv("CORACLE_STALL_LIMIT");
+    if (text == nullptr) return {};
+    const std::string_view all(text);
+    unsigned milliseconds = 0;
+    const auto end = std::from_chars(all.begin(), all.end(), milliseconds).ptr;
+    return end == all.end() ? std::chrono::milliseconds(milliseconds) : duration::zero();
 }
 
 }  // namespace coracle::detail

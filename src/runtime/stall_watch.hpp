@@ -2,41 +2,58 @@
 
 #include <coracle/runtime/loop.hpp>
 
+#include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace coracle::detail {
 
 /// A thread that looks at loops several times in each `limit`, and reports one that has been in the
-/// same turn for longer, with the task that runs: it blocks, or computes for too long.
+/// same turn for longer, with the task that runs, and whether it computes or waits in the kernel.
 class stall_watch {
 public:
-    stall_watch(std::vector<const loop*> loops, duration limit, const logger& log, tally& stalls);
+    /// Reports go to `log`, or to standard error when nobody listens there and `say_aloud`.
+    stall_watch(const std::vector<const loop*>& loops, duration limit, const logger& log,
+                bool say_aloud, tally& stalls);
     ~stall_watch();
     stall_watch(const stall_watch&) = delete;
     stall_watch& operator=(const stall_watch&) = delete;
 
+    /// The loop of this index runs on the calling thread.
+    void runs_here(std::size_t index) noexcept;
+
 private:
     struct sample {
+        explicit sample(const loop* l) noexcept : of(l) {}
         const loop* of;
+        std::atomic<int> thread{0};
         std::uint64_t turn = 0;
         unsigned seen = 0;  ///< looks in a row that found the loop in this turn, and not waiting
+        bool idle = false;  ///< each of them but the first found its thread waiting in the kernel
+        int call = 0;       ///< the system call that it waits in
     };
     static constexpr unsigned looks = 8;
 
     void watch();
     void look(sample& s);
+    void report(const sample& s);
 
-    std::vector<sample> samples_;
+    std::deque<sample> samples_;
     duration limit_;
     const logger& log_;
+    bool say_aloud_;
     tally& stalls_;
     std::mutex guard_;
     std::condition_variable ends_;
     bool over_ = false;
     std::thread thread_;
 };
+
+/// The limit that CORACLE_STALL_LIMIT names, in milliseconds; zero when it names none.
+duration stall_limit_of_environment();
 
 }  // namespace coracle::detail

@@ -51,6 +51,8 @@ Environment:
                    warning
   CORACLE_BACKEND  how to wait for the system: automatic, uring, epoll or poll. Default:
                    automatic; `coracle doctor` says which that is
+  CORACLE_STALL_LIMIT
+                   report whoever holds a loop for longer than so many milliseconds
 
 Examples:
   coracle serve

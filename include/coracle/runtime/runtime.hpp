@@ -17,7 +17,9 @@ struct runtime_options {
     /// Default: the best one that works here.
     backend_kind backend = backend_kind::automatic;
     /// A loop that one task holds for longer is reported, by a log line (layer runtime, warning)
-    /// that names the task, and counted. 0: not watched. Default 0; it costs a thread.
+    /// that names the task and says whether it computes or is blocked, and counted. 0: what the
+    /// environment variable CORACLE_STALL_LIMIT says, in milliseconds, and then also on standard
+    /// error where nobody listens to the log; without it, not watched. Default 0; it costs a thread.
     duration stall_limit{};
     /// Who hears what the library logs. Default: nobody.
     logger* log = nullptr;
@@ -59,6 +61,7 @@ public:
 private:
     struct party;
     void run_erased(unique_function<task<>(loop&)> f);
+    void watch_for_stalls(party& all);
     void run_loop(std::size_t index, unique_function<task<>(loop&)>& f, party& all);
 
     runtime_options options_;

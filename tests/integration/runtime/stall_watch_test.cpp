@@ -1,10 +1,17 @@
+#include <coracle/runtime/owned_fd.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/this_task.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <string>
+#include <thread>
 
 using namespace coracle;
 using namespace std::chrono_literals;
@@ -19,6 +26,10 @@ public:
         log_.set_level(log_level::warning);
     }
     logger& log() noexcept { return log_; }
+    void wait_for(std::string_view words) {
+        std::unique_lock lock(guard_);
+        more_.wait(lock, [&] { return text_.find(words) != std::string::npos; });
+    }
     bool knows(std::string_view words) {
         const std::lock_guard lock(guard_);
         return text_.find(words) != std::string::npos;
@@ -34,9 +45,11 @@ private:
         const std::lock_guard lock(m.guard_);
         m.text_ += text;
         m.text_ += '\n';
+        m.more_.notify_all();
     }
     logger log_;
     std::mutex guard_;
+    std::condition_variable more_;
     std::string text_;
 };
 
@@ -57,7 +70,55 @@ TEST(stall_watch, names_the_task_that_holds_its_loop) {
         }
     });
     EXPECT_TRUE(log.knows("loop 0 has been held for over 20 ms by 'greedy'")) << log.text();
+    EXPECT_FALSE(log.knows("which")) << log.text();
     EXPECT_GE(rt.stalls(), 1u);
+}
+
+TEST(stall_watch, tells_a_task_that_is_blocked_from_one_that_computes) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const owned_fd reader(ends[0]);
+    const owned_fd writer(ends[1]);
+    memory_log log;
+    std::thread rescuer([&] {
+        log.wait_for("blocked in system call " + std::to_string(SYS_read));
+        static_cast<void>(::write(writer.get(), "x", 1));
+    });
+    runtime_options o;
+    o.loops = 1;
+    o.stall_limit = 5ms;
+    o.log = &log.log();
+    runtime rt(o);
+    rt.run([&](loop&) -> task<> {
+        co_await this_task::set_name("reader");
+        co_await yield();
+        char byte = 0;
+        EXPECT_EQ(::read(reader.get(), &byte, 1), 1);
+    });
+    rescuer.join();
+    EXPECT_TRUE(log.knows("by 'reader', which is blocked")) << log.text();
+}
+
+TEST(stall_watch, is_asked_for_by_the_environment_and_then_heard_on_standard_error) {
+    ASSERT_EQ(::setenv("CORACLE_STALL_LIMIT", "3", 1), 0);
+    ::testing::internal::CaptureStderr();
+    std::uint64_t stalls = 0;
+    {
+        runtime_options o;
+        o.loops = 1;
+        runtime rt(o);
+        rt.run([&](loop&) -> task<> {
+            while (rt.stalls() == 0) {
+            }
+            co_return;
+        });
+        stalls = rt.stalls();
+    }
+    const std::string heard = ::testing::internal::GetCapturedStderr();
+    ::unsetenv("CORACLE_STALL_LIMIT");
+    EXPECT_GE(stalls, 1u);
+    EXPECT_NE(heard.find("loop 0 has been held for over 3 ms by 'main'\n"), std::string::npos)
+        << heard;
 }
 
 TEST(stall_watch, says_nothing_of_a_loop_that_waits) {
