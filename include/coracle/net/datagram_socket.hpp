@@ -252,7 +252,9 @@ public:
 
     /// Completes when the datagram has been handed to the system, which is nearly always at once;
     /// gives its size. The bytes must live until then. Fails with EMSGSIZE, which says the size and
-    /// the limit, when it is too large; with ECONNREFUSED as `receive`. Cancelled, it was not sent.
+    /// the limit, when it is too large; with ECONNREFUSED as `receive`; with EAGAIN when the queue
+    /// of a Unix socket that this one is not connected with is full, for nothing tells when that
+    /// has room (a connected socket waits). Cancelled, it was not sent.
     sending send_to(std::string_view bytes, const address& to) noexcept {
         return {*end_, bytes, to.to_endpoint(), cuts_};
     }

@@ -122,12 +122,23 @@ void settle_passed(message_slot& slot, const msghdr& m) noexcept {
     if (passed.truncated) passed.received.clear();
 }
 
+/// What is not told of this message must not be that of the one that was here before.
+void forget_told(message_slot& slot) noexcept {
+    const message_slot untold{};
+    slot.segment = untold.segment;
+    slot.ip_size = untold.ip_size;
+    slot.time_ns = untold.time_ns;
+    slot.interface = untold.interface;
+    slot.hops = untold.hops;
+    slot.traffic_class = untold.traffic_class;
+    slot.sender = untold.sender;
+}
+
 void note_received(message_slot& slot, msghdr& m, std::size_t size) noexcept {
+    forget_told(slot);
     slot.size = size < slot.room ? size : slot.room;
     slot.peer.size = m.msg_namelen;
     slot.truncated = (m.msg_flags & MSG_TRUNC) != 0;
-    slot.segment = 0;
-    slot.ip_size = 0;
     if (m.msg_controllen == 0) {
         if (slot.passed != nullptr) settle_passed(slot, m);
         return;
@@ -242,8 +253,7 @@ std::int64_t receive_plain(int fd, message_slot& slot) noexcept {
     slot.size = std::min(static_cast<std::size_t>(n), slot.room);
     slot.truncated = static_cast<std::size_t>(n) > slot.room;
     slot.peer.size = size;
-    slot.segment = 0;
-    slot.ip_size = 0;
+    forget_told(slot);
     return 1;
 }
 
@@ -272,6 +282,12 @@ std::int64_t send_one(int fd, message_slot& slot) noexcept {
     rights_control control;
     prepare_sending(m, bytes, slot, control.bytes);
     return ::sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// Of a message to a Unix socket that ours is not connected with: it is the queue of that one that
+/// may be full, and nothing tells when it has room.
+bool is_for_another_queue(const message_slot& slot) noexcept {
+    return slot.peer.size != 0 && as_sockaddr(slot.peer)->sa_family == AF_UNIX;
 }
 
 /// Only a stream takes a part, when it is full; what is passed goes with the first bytes.
@@ -430,7 +446,7 @@ std::int64_t system_backend::send_some(messages_operation& op) noexcept {
 std::int64_t system_backend::try_send_many(messages_operation& op) noexcept {
     while (op.next != op.slots.size()) {
         const std::int64_t n = send_some(op);
-        if (n == -EAGAIN) return n;
+        if (n == -EAGAIN && !is_for_another_queue(op.slots[op.next])) return n;
         if (n == -EINTR) continue;
         if (n < 0) {
             op.slots[op.next].failure = static_cast<std::int32_t>(-n);

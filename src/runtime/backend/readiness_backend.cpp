@@ -3,6 +3,7 @@
 #include <coracle/runtime/datagram_operation.hpp>
 #include <coracle/runtime/loop.hpp>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace coracle::detail {
@@ -44,12 +45,13 @@ bool readiness_backend::attempt_receive_many(messages_operation& op) noexcept {
     descriptor& d = *op.on;
     if ((d.flags & readable) == 0) return false;
     op.result = try_receive_many(op);
-    // Fewer than there was room for: the queue is empty, unless an error stands behind them. An
-    // error that has been told is over; a datagram socket lives on.
+    // Fewer than a call takes: the queue is empty, unless an error stands behind them. An error
+    // that has been told is over; a datagram socket lives on.
     const bool several = op.slots.size() > 1;
+    const std::size_t asked = std::min(op.slots.size(), messages_operation::most);
     if (op.result < 0) {
         d.flags &= ~std::uint32_t{broken};
-    } else if (several && static_cast<std::size_t>(op.result) < op.slots.size() &&
+    } else if (several && static_cast<std::size_t>(op.result) < asked &&
                (d.flags & (peer_closed | broken)) == 0) {
         d.flags &= ~std::uint32_t{readable};
     }

@@ -463,6 +463,58 @@ TEST_P(datagram_socket_on, allocates_nothing_once_it_runs) {
     on.run(f);
 }
 
+TEST_P(datagram_socket_on, leaves_none_behind_when_a_batch_is_larger_than_a_call) {
+    const auto f = []() -> task<> {
+        auto s = open("127.0.0.1:0");
+        datagram_batch b(100, 16);
+        for (int i = 0; i != 100; ++i) b.add("x", s.local());
+        co_await s.send_many(b);
+        datagram_batch in(100, 16);
+        for (std::size_t came = 0; came != 100;) came += co_await s.receive_many(in);
+    };
+    on.run(f);
+}
+
+TEST_P(datagram_socket_on, tells_nothing_of_one_datagram_that_another_was_told_of) {
+    const auto f = []() -> task<> {
+        datagram_options tell;
+        tell.tell_time = true;
+        tell.tell_hops = true;
+        auto told = open("127.0.0.1:0", tell);
+        auto untold = open("127.0.0.1:0");
+        datagram_batch in(1, 16);
+        co_await told.send_to("x", told.local());
+        co_await told.receive_many(in);
+        EXPECT_NE(in.info(0).hops, -1);
+        co_await untold.send_to("y", untold.local());
+        co_await untold.receive_many(in);
+        EXPECT_EQ(in.info(0).hops, -1);
+        EXPECT_EQ(in.info(0).time_ns, 0);
+    };
+    on.run(f);
+}
+
+TEST_P(datagram_socket_on, says_that_the_queue_of_another_unix_socket_is_full) {
+    const auto f = []() -> task<> {
+        const std::string name = "unix:@coracle-full-" + std::to_string(::getpid());
+        auto receiver = open(name);
+        auto sender = open(name + "-sender");
+        const net::address to = receiver.local();
+        std::size_t sent = 0;
+        for (;;) {
+            auto r = co_await as_result(sender.send_to("x", to));
+            if (!r) {
+                EXPECT_EQ(r.error(), std::errc::resource_unavailable_try_again);
+                break;
+            }
+            ++sent;
+        }
+        for (; sent != 0; --sent) static_cast<void>(co_await receiver.receive());
+        co_await sender.send_to("again", to);
+    };
+    on.run(f);
+}
+
 TEST_P(datagram_socket_on, moves_64_datagrams_in_one_system_call) {
     const auto f = []() -> task<> {
         auto s = open("127.0.0.1:0");
