@@ -98,6 +98,60 @@ task<std::expected<void, error>> compressing_sink::finish() {
     co_return co_await to_->flush();
 }
 
+struct compressing_source::state {
+    std::unique_ptr<coding::encoder> encoder;
+    buffer in;
+    buffer out;
+    bool in_ended = false;
+    bool out_ended = false;
+    coding_share share;
+
+    std::size_t give(std::span<char> into) {
+        const std::size_t n = out.view().copy(into.data(), into.size());
+        out.consume(n);
+        return n;
+    }
+
+    void encode() {
+        if (out.spare_size() < coding::encoder::least_room) out = buffer(buffer::default_capacity);
+        const std::string_view some = in.view().substr(0, share.left());
+        const bool last = in_ended && some.size() == in.size();
+        const auto r = encoder->encode(some, {out.spare(), out.spare_size()},
+                                       last ? encode_action::finish : encode_action::process);
+        in.consume(r.consumed);
+        out.commit(r.produced);
+        share.use(r.consumed + r.produced);
+        out_ended = last && r.done;
+    }
+};
+
+compressing_source::compressing_source(source& from, coding::content_coding coding,
+                                       std::optional<int> level)
+    : from_(&from) {
+    if (coding == coding::content_coding::identity) return;
+    state_ = std::make_unique<state>();
+    state_->encoder = coding::make_encoder(coding, level);
+    state_->encoder->begin(std::nullopt);
+}
+
+compressing_source::~compressing_source() = default;
+
+task<std::expected<std::size_t, error>> compressing_source::read_some(std::span<char> into) {
+    if (state_ == nullptr) co_return co_await from_->read_some(into);
+    state& s = *state_;
+    while (s.out.empty() && !s.out_ended) {
+        auto turn = co_await s.share.renew();
+        if (!turn) co_return std::unexpected(std::move(turn).error());
+        if (s.in.empty() && !s.in_ended) {
+            auto n = co_await from_->fill(s.in, buffer::default_capacity);
+            if (!n) co_return std::unexpected(std::move(n).error());
+            s.in_ended = *n == 0;
+        }
+        s.encode();
+    }
+    co_return s.give(into);
+}
+
 struct decompressing_source::state {
     state(coding::content_coding coding, const coding::decoding_limits& limits)
         : decoder(coding, limits) {}

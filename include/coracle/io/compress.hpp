@@ -31,6 +31,23 @@ private:
     std::unique_ptr<state> state_;  ///< null for identity
 };
 
+/// What another source, which must outlive it, is when compressed, for whoever wants to read that
+/// and not to write it: a body to send, a file to copy. Nothing comes for a while where the coding
+/// waits for more. `level` is as above. It lets other tasks run after every 32 KiB.
+class compressing_source final : public source {
+public:
+    explicit compressing_source(source& from, coding::content_coding coding,
+                                std::optional<int> level = {});
+    ~compressing_source() override;
+
+    task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
+
+private:
+    struct state;
+    source* from_;
+    std::unique_ptr<state> state_;  ///< null for identity
+};
+
 /// What another source, which must outlive it, is when decompressed. Fails with a
 /// `coding::coding_error` when that is no content of the coding, also when it is cut short, and
 /// when it becomes more than the limits allow, which the error names. Nothing may follow the

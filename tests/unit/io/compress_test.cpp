@@ -145,6 +145,55 @@ TEST_P(a_compressed_stream, is_smaller_with_a_higher_level) {
     });
 }
 
+TEST_P(a_compressed_stream, can_be_read_as_well_as_written_whatever_the_pieces) {
+    for (const std::string& text : {std::string(), text_of(5000), noise_of(70'000)}) {
+        block_on([&]() -> task<> {
+            for (const std::size_t piece : {1U, 100U, 100'000U}) {
+                pieces_source plain(text, piece);
+                io::compressing_source packed(plain, GetParam());
+                recording_sink to;
+                EXPECT_GT(co_await io::copy(packed, to), 0U);
+                auto back = co_await decompressed(GetParam(), to.text(), 100);
+                EXPECT_TRUE(back && *back == text);
+            }
+        });
+    }
+}
+
+TEST_P(a_compressed_stream, that_is_read_into_little_room_is_the_same) {
+    const std::string text = text_of(5000);
+    block_on([&]() -> task<> {
+        pieces_source plain(text, 300);
+        io::compressing_source packed(plain, GetParam());
+        std::string bytes;
+        char byte = 0;
+        for (;;) {
+            auto n = co_await packed.read_some({&byte, 1});
+            EXPECT_TRUE(n);
+            if (!n || *n == 0) break;
+            bytes += byte;
+        }
+        // The end stays one.
+        EXPECT_EQ(co_await packed.read_some({&byte, 1}), 0U);
+        auto back = co_await decompressed(GetParam(), bytes, 100);
+        EXPECT_TRUE(back && *back == text);
+    });
+}
+
+TEST_P(a_compressed_stream, of_a_source_that_fails_fails_as_that_does) {
+    block_on([]() -> task<> {
+        auto [from, to] = io::pipe();
+        to.fail(error(std::errc::io_error, "read"));
+        io::compressing_source packed(from, GetParam());
+        char room[100];
+        auto n = co_await packed.read_some(room);
+        EXPECT_FALSE(n);
+        if (!n) {
+            EXPECT_EQ(n.error(), std::errc::io_error);
+        }
+    });
+}
+
 TEST_P(a_compressed_stream, lets_other_tasks_run) {
     const std::string text = text_of(1024 * 1024);
     block_on([&]() -> task<> {
@@ -168,6 +217,11 @@ TEST(a_stream_that_is_not_compressed, passes_as_it_is) {
         EXPECT_EQ(bytes, "plain\n");
         auto back = co_await decompressed(content_coding::identity, bytes, 2);
         EXPECT_TRUE(back && *back == "plain\n");
+        pieces_source plain("plain\n", 2);
+        io::compressing_source packed(plain, content_coding::identity);
+        recording_sink to;
+        EXPECT_EQ(co_await io::copy(packed, to), 6U);
+        EXPECT_EQ(to.text(), "plain\n");
     });
 }
 
