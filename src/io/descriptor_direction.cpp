@@ -1,5 +1,6 @@
 #include "io/descriptor_direction.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -28,6 +29,7 @@ bool descriptor_stream::direction::go_on() noexcept {
         return true;
     }
     if (result > 0) stream_.hung_up_ = true;
+    if (waiting_->code == opcode::receive) stream_.drained_ = false;
     return stream_.attempt(*waiting_);
 }
 
@@ -41,32 +43,66 @@ void descriptor_stream::direction::complete() noexcept {
     done.completed(done);
 }
 
+/// Gives the reader what was read, as far as it has room.
+std::int64_t descriptor_stream::direction::give(receive_operation& op) noexcept {
+    const auto all = static_cast<std::int64_t>(kept_.size());
+    if (!op.into && op.capacity >= kept_.size()) {
+        op.into = std::exchange(kept_, {});
+        return all;
+    }
+    if (!op.into) op.into = buffer(op.capacity);
+    const std::size_t n = std::min(op.into.spare_size(), kept_.size());
+    op.into.append(kept_.view().substr(0, n));
+    kept_.consume(n);
+    return static_cast<std::int64_t>(n);
+}
+
 bool descriptor_stream::direction::run_on_pool(io_operation& op) noexcept {
-    // Blocks of memory belong to the loop, and are taken here.
     if (op.code == opcode::receive) {
         auto& receive = static_cast<receive_operation&>(op);
-        borrowed_ = !receive.into;
-        if (borrowed_) receive.into = buffer(receive.capacity);
+        if (!kept_.empty()) {
+            op.result = give(receive);
+            return true;
+        }
+        // Blocks of memory belong to the loop, and are taken here.
+        reading_.into = buffer(receive.into ? receive.into.spare_size() : receive.capacity);
     }
     waiting_ = &op;
+    unwanted_ = false;
     pool_ = stream_.owner_->offload_pool();
     if (pool_ != nullptr && pool_->submit(*this)) return false;
     pool_ = nullptr;
-    stream_.attempt(op);
+    work();
+    settle();
     waiting_ = nullptr;
     return true;
 }
 
+void descriptor_stream::direction::work() noexcept {
+    stream_.attempt(waiting_->code == opcode::receive ? reading_ : *waiting_);
+}
+
 void descriptor_stream::direction::execute() noexcept {
-    stream_.attempt(*waiting_);
+    work();
     stream_.owner_->post(static_cast<coracle::detail::remote_runnable&>(*this));
+}
+
+void descriptor_stream::direction::settle() noexcept {
+    if (waiting_->code != opcode::receive) return;
+    kept_ = std::exchange(reading_.into, {});
+    waiting_->result = reading_.result;
+    if (reading_.result <= 0) {
+        kept_.release();
+    } else if (unwanted_) {
+        waiting_->result = -ECANCELED;
+    } else {
+        waiting_->result = give(static_cast<receive_operation&>(*waiting_));
+    }
 }
 
 void descriptor_stream::direction::arrived() noexcept {
     pool_ = nullptr;
-    if (waiting_->code == opcode::receive && waiting_->result <= 0 && borrowed_) {
-        static_cast<receive_operation&>(*waiting_).into.release();
-    }
+    settle();
     complete();
 }
 
@@ -80,6 +116,8 @@ void descriptor_stream::direction::cancel(io_operation& op) noexcept {
         waiting_ = nullptr;
         op.result = -ECANCELED;
         stream_.owner_->complete_later(op);
+    } else {
+        unwanted_ = true;
     }
 }
 

@@ -23,7 +23,10 @@ public:
 private:
     static void is_ready(io_operation& op) noexcept;
     bool submit_until_done() noexcept;
+    std::int64_t give(receive_operation& op) noexcept;
     bool go_on() noexcept;
+    void work() noexcept;
+    void settle() noexcept;
     void execute() noexcept override;
     void wake() noexcept override {}
     void arrived() noexcept override;
@@ -34,7 +37,11 @@ private:
     descriptor_stream& stream_;
     io_operation* waiting_ = nullptr;
     thread_pool* pool_ = nullptr;  ///< where `waiting_` is under way
-    bool borrowed_ = false;        ///< the block that is read into there is of our taking
+    /// A read on the pool has a block of its own: what it brings when nobody wants it any more is
+    /// for the next one.
+    receive_operation reading_{nullptr};
+    buffer kept_;
+    bool unwanted_ = false;
 };
 
 }  // namespace coracle::io

@@ -5,6 +5,7 @@
 #include <coracle/runtime/loop.hpp>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +47,13 @@ int open_anew(int fd, const struct stat& s) noexcept {
                   (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+/// A pipe without a name tells whoever waits of its end. One that is opened when its writers are
+/// gone already does not, and is asked.
+bool tells_its_end(int fd, const struct stat& s) noexcept {
+    struct statfs system{};
+    return S_ISFIFO(s.st_mode) && ::fstatfs(fd, &system) == 0 && system.f_type == PIPEFS_MAGIC;
+}
+
 bool is_file(const struct stat& s) noexcept {
     return S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || S_ISDIR(s.st_mode);
 }
@@ -67,7 +76,7 @@ std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::make
     if (::fstat(fd.get(), &s) != 0) return std::unexpected(failure("fstat", subject));
     std::unique_ptr<descriptor_stream> made(new descriptor_stream(owner, std::move(subject)));
     made->how_ = is_file(s) ? manner::on_pool : how;
-    made->short_means_empty_ = S_ISFIFO(s.st_mode);
+    made->short_means_empty_ = tells_its_end(fd.get(), s);
     made->is_master_ = S_ISCHR(s.st_mode) && io::is_master(fd.get());
     if (made->has_loop()) {
         auto attached = owner.backend().attach(made->descriptor_, fd.get());
@@ -257,7 +266,8 @@ bool descriptor_stream::start(io_operation& op) noexcept {
     }
     direction& d = op.code == opcode::receive ? *input_ : *output_;
     if (how_ == manner::on_pool) return d.run_on_pool(op);
-    const bool in_vain = op.code == opcode::receive && std::exchange(drained_, false);
+    // Cleared by what is there to be read, so that a wait that was cancelled is begun again.
+    const bool in_vain = op.code == opcode::receive && drained_;
     return (!in_vain && attempt(op)) || d.wait_for(op);
 }
 

@@ -1,6 +1,7 @@
 #include <coracle/io/files.hpp>
 #include <coracle/io/reader.hpp>
 #include <coracle/io/streams.hpp>
+#include <coracle/runtime/this_task.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -41,6 +42,9 @@ task<std::expected<bool, error>> reader::refill() {
     if (!n) co_return std::unexpected(std::move(n).error());
     received_ += *n;
     share_.moved(*n);
+    // What came when nobody wants it any more stays for the next read.
+    if (co_await this_task::stopped())
+        co_return std::unexpected(coracle::detail::stopped_error("read"));
     co_return *n != 0;
 }
 
@@ -115,7 +119,7 @@ bool detail::read_until::take() noexcept {
     assert(!text_.empty());
     const std::string_view held = reader_->buffer_.view();
     const std::size_t end = held.find(text_);
-    if (end > reader_->options_.longest_line) return false;
+    if (end == std::string_view::npos || end > reader_->options_.longest_line) return false;
     piece_ = held.substr(0, end);
     reader_->buffer_.consume(end + text_.size());
     reader_->delimited_ = true;

@@ -12,13 +12,23 @@ std::expected<std::size_t, error> end_or(error e) {
     return std::unexpected(std::move(e));
 }
 
+/// An empty block into which `most` bytes fit and no more: a stream fills all the room there is,
+/// and blocks are larger than they are asked to be.
+buffer block_with_room(std::size_t most) {
+    buffer block(std::min(most, buffer::default_capacity));
+    if (block.capacity() > most) {
+        block.commit(block.capacity() - most);
+        block.consume(block.size());
+    }
+    return block;
+}
+
 }  // namespace
 
 task<std::expected<std::size_t, error>> stream_source::read_some(std::span<char> into) {
-    auto got =
-        co_await as_result(stream_->receive(std::min(into.size(), buffer::default_capacity)));
+    auto receiving = stream_->receive_into(block_with_room(into.size()));
+    auto got = co_await as_result(receiving);
     if (!got) co_return end_or(std::move(got).error());
-    // A block may be larger than what was asked for, but what came into it is not.
     std::memcpy(into.data(), got->data(), got->size());
     co_return got->size();
 }

@@ -27,7 +27,7 @@ public:
         if (waits_) std::destroy_at(std::addressof(waiting_));
     }
 
-    bool await_ready() noexcept { return self().take(); }
+    bool await_ready() noexcept(noexcept(std::declval<Derived&>().take())) { return self().take(); }
 
     template <coracle::detail::task_promise P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {

@@ -24,9 +24,10 @@ class reader;
 struct reader_options {
     /// Bytes of its block, which grows with what has to be held at once. Default 64 KiB.
     std::size_t block = 64 * 1024;
-    /// Bytes of the longest line, or piece before a text, without what ends it. Default 1 MiB.
+    /// Bytes of the longest line, or piece before a text, without what ends it; 1 GiB at most.
+    /// Default 1 MiB.
     std::size_t longest_line = 1024 * 1024;
-    /// Most bytes that `read_exactly` and `peek` hold at once. Default 16 MiB.
+    /// Most bytes that `read_exactly` and `peek` hold at once; 1 GiB at most. Default 16 MiB.
     std::size_t most_held = 16 * 1024 * 1024;
     /// Whether a carriage return before the delimiter is no part of the line. Default no.
     bool drop_carriage_return = false;
@@ -177,10 +178,10 @@ class reader {
 public:
     /// `from` must outlive the reader.
     explicit reader(source& from, const reader_options& options = {}) noexcept
-        : source_(&from), options_(options) {}
+        : source_(&from), options_(bounded(options)) {}
     /// The reader owns `from`.
     explicit reader(std::unique_ptr<source> from, const reader_options& options = {}) noexcept
-        : owned_(std::move(from)), source_(owned_.get()), options_(options) {}
+        : owned_(std::move(from)), source_(owned_.get()), options_(bounded(options)) {}
     /// Of a stream or of a file from its beginning, which must outlive the reader.
     explicit reader(net::byte_stream& from, const reader_options& options = {});
     explicit reader(fs::file& from, const reader_options& options = {});
@@ -205,7 +206,8 @@ public:
     /// Gives what is there, at least one byte unless it is the end.
     detail::some_read read_some() noexcept { return detail::some_read(*this); }
 
-    /// Gives all until the end; fails when that is more than `limit` bytes, which are lost then.
+    /// Gives all until the end; fails when that is more than `limit` bytes. What it has gathered is
+    /// lost when it fails or is cancelled.
     operation<std::string> read_all(std::size_t limit);
 
     /// Gives the next `size` bytes without consuming them; fewer when the source ends.
@@ -251,6 +253,14 @@ private:
     friend task<std::expected<void, error>> detail::copy_exactly(reader&, void*, std::size_t);
 
     using piece = std::expected<std::optional<std::string_view>, error>;
+
+    /// No block is larger than its buffer can be.
+    static reader_options bounded(reader_options o) noexcept {
+        constexpr std::size_t most = 1024 * 1024 * 1024;
+        o.longest_line = o.longest_line < most ? o.longest_line : most;
+        o.most_held = o.most_held < most ? o.most_held : most;
+        return o;
+    }
 
     std::string_view without_return(std::string_view line) const noexcept {
         if (options_.drop_carriage_return && line.ends_with('\r')) line.remove_suffix(1);

@@ -181,7 +181,7 @@ template <class Op>
 class [[nodiscard]] result_awaiter {
 public:
     explicit result_awaiter(Op&& op) noexcept : op_(std::move(op)) { op_.give_errors(); }
-    bool await_ready() noexcept { return op_.await_ready(); }
+    bool await_ready() noexcept(noexcept(op_.await_ready())) { return op_.await_ready(); }
     template <task_promise P>
     auto await_suspend(std::coroutine_handle<P> h) noexcept {
         return op_.await_suspend(h);
@@ -197,7 +197,7 @@ template <class Op>
 class [[nodiscard]] result_reference {
 public:
     explicit result_reference(Op& op) noexcept : op_(&op) { op.give_errors(); }
-    bool await_ready() noexcept { return op_->await_ready(); }
+    bool await_ready() noexcept(noexcept(op_->await_ready())) { return op_->await_ready(); }
     template <task_promise P>
     auto await_suspend(std::coroutine_handle<P> h) noexcept {
         return op_->await_suspend(h);

@@ -3,8 +3,13 @@
 #include "support/stream_reads.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/io/adapters.hpp>
+#include <coracle/io/copy.hpp>
 #include <coracle/io/descriptor_stream.hpp>
 #include <coracle/io/kernel_pipe.hpp>
+#include <coracle/io/memory.hpp>
+#include <coracle/io/reader.hpp>
+#include <coracle/io/streams.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/when_any.hpp>
@@ -203,6 +208,94 @@ TEST_P(descriptor_stream, reads_a_file_that_is_standard_input_from_where_it_stan
         EXPECT_TRUE(co_await read_all(*s) == text.substr(1000));
         EXPECT_EQ(::lseek(fd.get(), 0, SEEK_CUR), 300'000);
         EXPECT_EQ(::fcntl(fd.get(), F_GETFL) & O_NONBLOCK, 0);
+    });
+}
+
+TEST_P(descriptor_stream, loses_nothing_of_a_file_to_a_receive_that_is_cancelled_too_late) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string text = pattern(300'000);
+        const owned_fd fd = file_with(directory.path() / "input", text);
+        auto s = shared(fd.get());
+        std::string all;
+        for (int i = 0; i != 10; ++i) {
+            co_await when_any([&]() -> task<> { all += (co_await s->receive(1000)).view(); }(),
+                              yield());
+        }
+        all += co_await read_all(*s);
+        EXPECT_TRUE(all == text);
+    });
+}
+
+TEST_P(descriptor_stream, loses_no_line_to_a_reader_that_is_cancelled_too_late) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const owned_fd fd = file_with(directory.path() / "input", "one\ntwo\nthree\n");
+        auto s = shared(fd.get());
+        io::reader in(*s);
+        std::string all;
+        const auto next = [&]() -> task<> {
+            const auto line = co_await in.read_line();
+            all.append(line.value()).append(1, ' ');
+        };
+        co_await when_any(next(), yield());
+        while (all.size() < 14) co_await next();
+        EXPECT_EQ(all, "one two three ");
+    });
+}
+
+TEST_P(descriptor_stream, gives_no_more_than_was_asked_for) {
+    run([]() -> task<> {
+        auto p = pipe_of();
+        const std::string sent = pattern(500);
+        co_await p.writer->send(sent);
+        io::stream_source from(*p.reader);
+        char room[5];
+        auto n = co_await from.read_some(room);
+        EXPECT_EQ(n.value(), 5u);
+        std::string rest;
+        io::memory_sink to(rest);
+        auto copied = co_await io::copy(from, to, {.limit = 100});
+        EXPECT_EQ(copied, 100u);
+        io::limited_source some(from, 45);
+        io::reader in(some);
+        rest += co_await in.read_all(1000);
+        EXPECT_EQ(some.left(), 0u);
+        EXPECT_EQ(rest, sent.substr(5, 145));
+    });
+}
+
+TEST_P(descriptor_stream, hears_of_the_end_of_a_fifo_whose_writers_were_gone_before) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string path = directory.path() / "fifo";
+        EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+        const owned_fd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        owned_fd writer(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        EXPECT_EQ(::write(writer.get(), "last words", 10), 10);
+        writer.reset();
+        auto s = shared(reader.get());
+        EXPECT_EQ(co_await read_all(*s), "last words");
+    });
+}
+
+TEST_P(descriptor_stream, waits_for_the_writer_of_a_fifo_again_when_that_was_cancelled) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string path = directory.path() / "fifo";
+        EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+        stream s = co_await io::open_fifo(path, io::fifo_end::read);
+        for (int i = 0; i != 2; ++i) {
+            auto first = co_await when_any(
+                [&]() -> task<> { static_cast<void>(co_await s->receive()); }(), yield());
+            EXPECT_EQ(first.index, 1u);
+        }
+        const auto write = [&]() -> task<> {
+            stream w = co_await io::open_fifo(path, io::fifo_end::write);
+            co_await w->send("came late");
+        };
+        auto [all, done] = co_await when_all(read_all(*s), write());
+        EXPECT_EQ(all, "came late");
     });
 }
 

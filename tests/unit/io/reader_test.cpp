@@ -151,6 +151,15 @@ TEST(a_reader, reads_until_a_text_wherever_its_source_is_cut) {
     }
 }
 
+TEST(a_reader, without_a_limit_of_its_lines_looks_for_a_text_in_vain) {
+    block_on([]() -> task<> {
+        pieces_source from("no such text", 5);
+        io::reader in(from, {.longest_line = SIZE_MAX, .most_held = SIZE_MAX});
+        EXPECT_EQ(co_await in.read_until("-->"), "no such text");
+        EXPECT_EQ(co_await in.read_until("-->"), std::nullopt);
+    });
+}
+
 TEST(a_reader, bounds_what_it_reads_until_a_text) {
     for (const std::size_t size : {99U, 100U, 101U}) {
         for (const std::string_view end : {"<>", ""}) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct point {
 };
 std::string to_text(const point& p) {
     return io::format("({}, {})", p.x, p.y);
+}
+
+struct unprintable {};
+std::string to_text(const unprintable&) {
+    throw std::runtime_error("no text");
 }
 
 }  // namespace somebody
@@ -47,6 +53,28 @@ TEST(a_format, puts_each_kind_of_value_in) {
     EXPECT_EQ(io::format("{}", std::string_view("a\0b", 3)), std::string_view("a\0b", 3));
     EXPECT_EQ(io::format("{}", somebody::point{1, -2}), "(1, -2)");
     EXPECT_EQ(io::format("{}", net::address::v4({127, 0, 0, 1}, 80)), "127.0.0.1:80");
+}
+
+TEST(a_writer, passes_on_what_the_text_of_a_value_throws) {
+    block_on([]() -> task<> {
+        recording_sink to;
+        io::writer out(to, tight);
+        for (int i = 0; i != 2; ++i) {
+            bool thrown = false;
+            try {
+                const somebody::unprintable value;
+                auto printing = out.print("{}", value);
+                co_await printing;
+            } catch (const std::runtime_error&) {
+                thrown = true;
+            }
+            EXPECT_TRUE(thrown);
+            // The next time there is no room in the block.
+            co_await out.write(
+                std::string_view("0123456789012345678901234567890123456789"
+                                 "012345678901234567890123"));
+        }
+    });
 }
 
 TEST(a_writer, writes_nothing_before_its_block_is_full) {
