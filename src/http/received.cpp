@@ -45,6 +45,44 @@ task<std::expected<std::uint64_t, error>> save_answer(response* from, std::strin
     co_return saved->size;
 }
 
+[[noreturn]] void too_long(std::string_view limit) {
+    error e(errc::limit_exceeded, "read", phase::receive);
+    throw_exception(std::move(e.on(limit)));
+}
+
+async_generator<std::string_view> lines_of(response* from, std::size_t limit) {
+    line_splitter lines(limit);
+    for (;;) {
+        auto reading = from->read();
+        std::string_view piece = co_await reading;
+        if (piece.empty()) break;
+        while (!piece.empty()) {
+            const auto r = lines.parse(piece);
+            piece.remove_prefix(r.consumed);
+            if (r.what == line_splitter::status::limit_exceeded) too_long("limit of lines");
+            if (r.what == line_splitter::status::line) co_yield lines.line();
+        }
+    }
+    const auto last = lines.finish();
+    if (last == line_splitter::status::limit_exceeded) too_long("limit of lines");
+    if (last == line_splitter::status::line) co_yield lines.line();
+}
+
+async_generator<received_event> events_of(response* from, event_limits limits) {
+    event_parser events(limits);
+    for (;;) {
+        auto reading = from->read();
+        std::string_view piece = co_await reading;
+        if (piece.empty()) co_return;
+        while (!piece.empty()) {
+            const auto r = events.parse(piece);
+            piece.remove_prefix(r.consumed);
+            if (r.what == event_parser::status::limit_exceeded) too_long(events.exceeded());
+            if (r.what == event_parser::status::event) co_yield events.event();
+        }
+    }
+}
+
 }  // namespace
 
 operation<std::string_view> response::read() {
@@ -70,6 +108,14 @@ operation<std::string> response::text() {
 
 operation<std::vector<std::byte>> response::bytes() {
     return read_bytes(this);
+}
+
+async_generator<std::string_view> response::lines(std::size_t limit) {
+    return lines_of(this, limit);
+}
+
+async_generator<received_event> response::events(const event_limits& limits) {
+    return events_of(this, limits);
 }
 
 operation<std::uint64_t> response::save_to(std::string path) {

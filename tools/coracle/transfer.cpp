@@ -3,42 +3,17 @@
 #include "request_body.hpp"
 #include "settings.hpp"
 
+#include <coracle/http/content_range.hpp>
 #include <coracle/http/curlev.hpp>
 #include <coracle/runtime/sleep.hpp>
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <system_error>
 
 namespace coracle::tool {
 namespace {
-
-/// "bytes 100-199/200" and "bytes */200".
-struct content_range {
-    std::optional<std::uint64_t> first;
-    std::optional<std::uint64_t> whole;
-};
-
-std::optional<std::uint64_t> number(std::string_view text) {
-    std::uint64_t n = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return n;
-}
-
-content_range content_range_of(std::string_view text) {
-    content_range r;
-    if (!text.starts_with("bytes ")) return r;
-    text.remove_prefix(6);
-    const std::size_t slash = text.find('/');
-    if (slash == std::string_view::npos) return r;
-    r.whole = number(text.substr(slash + 1));
-    r.first = number(text.substr(0, std::min(text.find('-'), slash)));
-    return r;
-}
 
 std::string status_text(const http::response& r) {
     std::string text = std::to_string(static_cast<unsigned>(r.status()));
@@ -136,7 +111,8 @@ std::string transfer::validator_of(const http::response& r) const {
 /// Where the answer to a request for the rest goes.
 transfer::next_step transfer::place_rest(const http::response& r, int& code) {
     const auto status = static_cast<unsigned>(r.status());
-    const content_range range = content_range_of(r.fields().get("Content-Range"));
+    const auto range =
+        http::parse_content_range(r.fields().get("Content-Range")).value_or(http::content_range());
     const std::uint64_t there = out_.size();
     if (status == 206 && range.first == there) {
         progress_.there = progress_.earlier = there;

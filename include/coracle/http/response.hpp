@@ -2,9 +2,12 @@
 
 #include <coracle/http/body.hpp>
 #include <coracle/http/cookie.hpp>
+#include <coracle/http/event.hpp>
 #include <coracle/http/fields.hpp>
+#include <coracle/http/line_splitter.hpp>
 #include <coracle/http/status.hpp>
 #include <coracle/net/byte_stream.hpp>
+#include <coracle/runtime/async_generator.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -72,6 +75,8 @@ public:
 
     http::fields& fields() noexcept { return fields_; }
     const http::fields& fields() const noexcept { return fields_; }
+    /// The value of the first field of this name; empty without one.
+    std::string_view header(std::string_view name) const noexcept { return fields_.get(name); }
     /// Replaces a field; throws as `fields::set`.
     response& set(std::string_view name, std::string_view value) & {
         fields_.set(name, value);
@@ -138,9 +143,18 @@ public:
     operation<T> json();
     template <class T>
     operation<T> json(const json_limits& limits);
+    /// The lines of what is left of the body, without their ends (LF or CRLF), each as soon as it
+    /// has come and valid until the next step. A step fails as `read` does, and with
+    /// `errc::limit_exceeded` at a longer line. The response must live and stay where it is.
+    async_generator<std::string_view> lines(std::size_t limit = line_splitter::default_limit);
+    /// The server-sent events of what is left of the body (HTML standard, section 9.2), each as
+    /// soon as it has come. A step fails as `read` does, and with `errc::limit_exceeded`, naming
+    /// the limit. What stands behind the last empty line is no event. As for `lines`.
+    async_generator<received_event> events(const event_limits& limits = {});
     /// Writes what is left of the body to a file that is replaced at once when all of it is there:
     /// a reader sees the old content or the new one. Gives its size. Fails as `read` does, and as
-    /// files do; the old file then stays. What blocks is done by `offload`.
+    /// files do; the old file then stays. What blocks is done by `offload`. What can be gone on
+    /// with when it breaks off is `download` (coracle/http/download.hpp).
     operation<std::uint64_t> save_to(std::string path);
     /// The size that the server announced, as far as it has not been read; nothing when it did not,
     /// or the body is decoded while it is read.

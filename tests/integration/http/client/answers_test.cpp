@@ -164,6 +164,65 @@ TEST(client_answers, are_read_in_every_way) {
     });
 }
 
+TEST(client_answers, are_read_line_by_line) {
+    const local_server server([](http::request& req) {
+        auto lines = [](http::body_writer& out) -> task<> {
+            for (const std::string_view piece : {"one\r\ntw", "o\n", "\nlast"}) {
+                co_await out.write(piece);
+            }
+        };
+        if (req.path() == "/long") return http::response("0123456789\n");
+        return http::stream(lines, "text/plain");
+    });
+    http::client client;
+    block_on([&]() -> task<> {
+        auto r = co_await client.get(server.url());
+        EXPECT_EQ(r.header("content-type"), "text/plain");
+        auto lines = r.lines();
+        std::string all;
+        while (auto line = co_await lines.next()) all.append(*line).append(1, '|');
+        EXPECT_EQ(all, "one|two||last|");
+        auto tight = co_await client.get(server.url("/long"));
+        auto ten = tight.lines(10);
+        EXPECT_EQ(co_await ten.next(), "0123456789");
+        auto wide = co_await client.get(server.url("/long"));
+        auto nine = wide.lines(9);
+        auto too_long = co_await as_result(nine.next());
+        EXPECT_TRUE(!too_long && too_long.error() == errc::limit_exceeded);
+    });
+}
+
+TEST(client_answers, are_read_event_by_event) {
+    const local_server server([](http::request&) {
+        return http::stream(
+            [](http::body_writer& out) -> task<> {
+                for (const std::string_view piece :
+                     {"id: 7\nevent: tick\nda", "ta: one\ndata: two\n\n",
+                      ": comment\n\ndata: x\n\n", "data: no end"}) {
+                    co_await out.write(piece);
+                }
+            },
+            "text/event-stream");
+    });
+    http::client client;
+    block_on([&]() -> task<> {
+        auto r = co_await client.get(server.url());
+        auto events = r.events();
+        const auto first = co_await events.next();
+        EXPECT_EQ(first, (http::received_event{"tick", "one\ntwo", "7"}));
+        const auto second = co_await events.next();
+        EXPECT_EQ(second, (http::received_event{"message", "x", "7"}));
+        EXPECT_EQ(co_await events.next(), std::nullopt);
+        auto again = co_await client.get(server.url());
+        auto narrow = again.events({.line = 1024, .data = 3});
+        auto too_long = co_await as_result(narrow.next());
+        EXPECT_TRUE(!too_long && too_long.error() == errc::limit_exceeded);
+        if (!too_long) {
+            EXPECT_EQ(too_long.error().subject(), "event_limits::data");
+        }
+    });
+}
+
 TEST(client_answers, are_saved_at_once_or_not_at_all) {
     const std::string text = long_text();
     const local_server server([&](http::request&) { return http::response(text); });

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace coracle::http {
+
+/// What a Content-Range field says (RFC 9110 section 14.4) of bytes.
+struct content_range {
+    /// The first and the last byte of the part; neither in the answer 416.
+    std::optional<std::uint64_t> first = {};
+    std::optional<std::uint64_t> last = {};
+    /// The size of the whole, when the server knows it.
+    std::optional<std::uint64_t> whole = {};
+
+    friend bool operator==(const content_range&, const content_range&) = default;
+};
+
+/// Reads the value of a Content-Range field, as "bytes 100-199/200", "bytes 0-9/*" or
+/// "bytes */200". Nothing when it is none, names another unit or contradicts itself.
+std::optional<content_range> parse_content_range(std::string_view text) noexcept;
+
+}  // namespace coracle::http

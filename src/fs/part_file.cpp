@@ -1,0 +1,162 @@
+#include "fs/part_file.hpp"
+
+#include <coracle/fs/names.hpp>
+#include <coracle/runtime/offload.hpp>
+#include <coracle/runtime/thread_pool.hpp>
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace coracle::fs::detail {
+namespace {
+
+using nothing = std::expected<void, error>;
+
+constexpr const char* attribute = "user.coracle.validator";
+constexpr std::size_t longest_validator = 1024;
+
+std::string directory_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return path.substr(0, slash == 0 ? 1 : slash);
+}
+
+}  // namespace
+
+part_file::part_file(std::string path, loop& owner)
+    : owner_(&owner), path_(std::move(path)), part_(path_ + ".part") {}
+
+part_file::~part_file() {
+    if (!file_ || (kept_ && size_ != 0)) return;
+    // On a thread, for it takes a disk its time to free a large file. Its lock goes last.
+    auto remove = [file = std::move(file_), name = part_] { ::unlink(name.c_str()); };
+    thread_pool* const pool = owner_->offload_pool();
+    if (pool == nullptr || !pool->try_post(std::move(remove))) ::unlink(part_.c_str());
+}
+
+task<nothing> part_file::open(bool keep) {
+    auto opening = fs::open(part_, read_write | create | open_flags::no_follow);
+    auto opened = co_await as_result(opening);
+    if (!opened) co_return std::unexpected(std::move(opened).error());
+    file_ = *std::move(opened);
+    auto locked = co_await lock();
+    if (!locked) {
+        // It is somebody else's.
+        file_ = {};
+        co_return locked;
+    }
+    auto read = co_await read_validator();
+    if (!read) co_return read;
+    if (!keep || validator_.empty()) co_return co_await start_anew({});
+    auto status = co_await as_result(file_.status());
+    if (!status) co_return std::unexpected(std::move(status).error());
+    size_ = status->size;
+    co_return nothing();
+}
+
+task<nothing> part_file::lock() {
+    auto locking = file_.try_lock(lock_kind::exclusive);
+    auto locked = co_await as_result(locking);
+    if (!locked) co_return std::unexpected(std::move(locked).error());
+    if (*locked) {
+        auto named = co_await has_its_name();
+        if (!named) co_return std::unexpected(std::move(named).error());
+        if (*named) co_return nothing();
+    }
+    error e(std::errc::device_or_resource_busy, "download");
+    co_return std::unexpected(std::move(e.on(part_)));
+}
+
+/// Not when the one who had it locked before has completed it meanwhile.
+task<std::expected<bool, error>> part_file::has_its_name() const {
+    auto ours = co_await as_result(file_.status());
+    if (!ours) co_return std::unexpected(std::move(ours).error());
+    auto asking = fs::status(part_);
+    auto there = co_await as_result(asking);
+    co_return there && there->inode == ours->inode && there->device == ours->device;
+}
+
+task<nothing> part_file::read_validator() {
+    const auto read = [fd = file_.fd()] {
+        std::array<char, longest_validator> text;
+        const ssize_t n = ::fgetxattr(fd, attribute, text.data(), text.size());
+        return n <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(n));
+    };
+    auto reading = offload(read);
+    auto text = co_await as_result(reading);
+    if (!text) co_return std::unexpected(std::move(text).error());
+    validator_ = *std::move(text);
+    kept_ = !validator_.empty();
+    co_return nothing();
+}
+
+task<nothing> part_file::keep_validator() {
+    const auto keep = [fd = file_.fd(), text = validator_] {
+        if (text.empty() || text.size() > longest_validator) {
+            ::fremovexattr(fd, attribute);
+            return false;
+        }
+        return ::fsetxattr(fd, attribute, text.data(), text.size(), 0) == 0;
+    };
+    auto keeping = offload(keep);
+    auto kept = co_await as_result(keeping);
+    if (!kept) co_return std::unexpected(std::move(kept).error());
+    kept_ = *kept;
+    co_return nothing();
+}
+
+task<nothing> part_file::start_anew(std::string validator) {
+    auto cut = co_await as_result(file_.truncate(0));
+    if (!cut) co_return cut;
+    size_ = 0;
+    validator_ = std::move(validator);
+    co_return co_await keep_validator();
+}
+
+task<nothing> part_file::write(std::string_view bytes) {
+    auto written = co_await as_result(file_.write_at(size_, bytes));
+    if (!written) co_return written;
+    size_ += bytes.size();
+    co_return nothing();
+}
+
+/// Has the system say now what could not be written before, which closing a descriptor does, and
+/// keeps the file open and locked.
+task<nothing> part_file::settle() {
+    const auto settle = [fd = file_.fd()] {
+        const int other = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        return other < 0 || ::close(other) != 0 ? errno : 0;
+    };
+    auto settling = offload(settle);
+    auto number = co_await as_result(settling);
+    if (!number) co_return std::unexpected(std::move(number).error());
+    if (*number == 0) co_return nothing();
+    error e(std::error_code(*number, std::generic_category()), "write");
+    co_return std::unexpected(std::move(e.on(part_)));
+}
+
+task<nothing> part_file::complete(bool durable) {
+    auto settled = co_await settle();
+    if (!settled) co_return settled;
+    if (durable) {
+        auto synced = co_await as_result(file_.sync());
+        if (!synced) co_return synced;
+    }
+    auto renaming = rename(part_, path_);
+    auto renamed = co_await as_result(renaming);
+    if (!renamed) co_return renamed;
+    file whole = std::move(file_);
+    const auto forget = [fd = whole.fd()] { ::fremovexattr(fd, attribute); };
+    auto forgetting = offload(forget);
+    auto forgotten = co_await as_result(forgetting);
+    if (!forgotten || !durable) co_return forgotten;
+    auto syncing = sync_directory(directory_of(path_));
+    co_return co_await as_result(syncing);
+}
+
+}  // namespace coracle::fs::detail

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <coracle/fs/file.hpp>
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/task.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+namespace coracle::fs::detail {
+
+/// PATH.part: what there is of a file so far, and the validator of what it is of, which is kept
+/// with it in an extended attribute. Destroyed before `complete`, it stays when it can be gone on
+/// with, and is removed else.
+class part_file {
+public:
+    part_file(std::string path, loop& owner);
+    part_file(const part_file&) = delete;
+    part_file& operator=(const part_file&) = delete;
+    ~part_file();
+
+    /// Opens it, and keeps others out. What is in it stays only with `keep` and a validator.
+    task<std::expected<void, error>> open(bool keep);
+    /// Forgets what is in it.
+    task<std::expected<void, error>> start_anew(std::string validator);
+    task<std::expected<void, error>> write(std::string_view bytes);
+    /// Gives it its name.
+    task<std::expected<void, error>> complete(bool durable);
+
+    std::uint64_t size() const noexcept { return size_; }
+    const std::string& validator() const noexcept { return validator_; }
+
+private:
+    task<std::expected<void, error>> lock();
+    task<std::expected<bool, error>> has_its_name() const;
+    task<std::expected<void, error>> read_validator();
+    task<std::expected<void, error>> keep_validator();
+    task<std::expected<void, error>> settle();
+
+    loop* owner_;
+    std::string path_;
+    std::string part_;
+    file file_;
+    std::uint64_t size_ = 0;
+    std::string validator_;
+    bool kept_ = false;  ///< the validator is with the file
+};
+
+}  // namespace coracle::fs::detail

@@ -1,0 +1,171 @@
+#include "fs/part_file.hpp"
+#include "http/message/date.hpp"
+
+#include <coracle/http/answer_info.hpp>
+#include <coracle/http/content_range.hpp>
+#include <coracle/http/download.hpp>
+#include <coracle/runtime/sleep.hpp>
+
+#include <utility>
+
+namespace coracle::http {
+namespace {
+
+using nothing = std::expected<void, error>;
+
+/// Bytes that are written at once.
+constexpr std::size_t gathered = 256 * 1024;
+
+/// What If-Range may compare (RFC 9110 section 13.1.5): a strong ETag, or a date that was at least
+/// a second old when it was sent. Empty when the answer has neither.
+std::string strong_validator(const response& r) {
+    // That of a coded answer is not that of the bytes in the file.
+    if (r.fields().contains("Content-Encoding")) return {};
+    const std::string_view tag = r.fields().get("ETag");
+    if (!tag.empty()) return tag.starts_with("W/") ? std::string() : std::string(tag);
+    const std::string_view changed = r.fields().get("Last-Modified");
+    const auto then = parse_http_date(changed);
+    const auto sent = parse_http_date(r.fields().get("Date"));
+    return then && sent && *sent > *then ? std::string(changed) : std::string();
+}
+
+/// Whether the same may go better another time: what went wrong was the network's.
+bool may_pass(const error& e) noexcept {
+    return e.phase() != phase::none && e != std::errc::operation_canceled &&
+           e != errc::limit_exceeded && e != errc::shutting_down;
+}
+
+class downloading {
+public:
+    downloading(client& from, std::string url, const std::string& path, download_options options)
+        : client_(&from), url_(std::move(url)), options_(std::move(options)),
+          part_(path, *loop::current()) {}
+
+    task<std::expected<downloaded, error>> run() {
+        auto opened = co_await part_.open(options_.resume);
+        if (!opened) co_return std::unexpected(std::move(opened).error());
+        earlier_ = part_.size();
+        for (unsigned tries = 0;; ++tries) {
+            auto asked = co_await ask();
+            if (asked) break;
+            if (tries == options_.retries || !goes_on_ || !may_pass(asked.error())) {
+                co_return std::unexpected(std::move(asked).error());
+            }
+            auto waiting = sleep_for(options_.delay);
+            auto waited = co_await as_result(waiting);
+            if (!waited) co_return std::unexpected(std::move(waited).error());
+            options_.delay *= 2;
+        }
+        if (result_.ok()) {
+            auto completed = co_await part_.complete(options_.durable);
+            if (!completed) co_return std::unexpected(std::move(completed).error());
+            result_.size = part_.size();
+            result_.received = part_.size() - earlier_;
+        }
+        co_return result_;
+    }
+
+private:
+    call make_call() {
+        call c = client_->get(url_);
+        if (options_.prepare) options_.prepare(c);
+        c.header("Accept-Encoding", "identity");
+        if (part_.size() != 0) {
+            c.header("Range", "bytes=" + std::to_string(part_.size()) + '-');
+            c.header("If-Range", part_.validator());
+        }
+        return c;
+    }
+
+    /// One request, and what is to be had of its answer.
+    task<nothing> ask() {
+        call c = make_call();
+        ++result_.requests;
+        auto r = co_await as_result(c);
+        if (!r) co_return std::unexpected(std::move(r).error());
+        result_.status = r->status();
+        const auto range = parse_content_range(r->fields().get("Content-Range"));
+        const bool for_rest = part_.size() != 0;
+        if (r->status() == status::partial_content ||
+            (for_rest && r->status() == status::range_not_satisfiable)) {
+            // All of it is there already.
+            const bool over = range && !range->first && range->whole == part_.size();
+            if (over) {
+                result_.status = status::ok;
+                co_return nothing();
+            }
+            const bool coded = r->fields().contains("Content-Encoding");
+            const bool fits = range && range->first == part_.size() && for_rest && !coded;
+            if (!fits) co_return co_await refuse(*r);
+            whole_ = range->whole;
+        } else if (r->ok()) {
+            auto begun = co_await part_.start_anew(strong_validator(*r));
+            if (!begun) co_return begun;
+            earlier_ = 0;
+            whole_ = r->length();
+        } else {
+            co_return nothing();
+        }
+        goes_on_ = !part_.validator().empty();
+        auto received = co_await receive(*r);
+        if (!received || !whole_ || *whole_ == part_.size()) co_return received;
+        co_return broken(errc::unexpected_end, *r);
+    }
+
+    static nothing broken(errc why, const response& r) {
+        error e(why, "download", phase::receive);
+        if (r.info() != nullptr) e.on(r.info()->url.redacted());
+        return std::unexpected(std::move(e));
+    }
+
+    /// A part that does not fit behind what is there. The next request begins at the beginning.
+    task<nothing> refuse(const response& r) {
+        nothing why = broken(errc::protocol_error, r);
+        goes_on_ = part_.size() != 0;
+        auto begun = co_await part_.start_anew({});
+        if (!begun) co_return begun;
+        co_return why;
+    }
+
+    task<nothing> receive(response& r) {
+        std::string pieces;
+        for (;;) {
+            auto reading = r.read();
+            auto piece = co_await as_result(reading);
+            const bool last = !piece || piece->empty();
+            if (!last) pieces += *piece;
+            if (last || pieces.size() >= gathered) {
+                auto written = co_await part_.write(pieces);
+                if (!written) co_return written;
+                pieces.clear();
+                if (options_.progress) options_.progress(part_.size(), whole_);
+            }
+            if (!piece) co_return std::unexpected(std::move(piece).error());
+            if (last) co_return nothing();
+        }
+    }
+
+    client* client_;
+    std::string url_;
+    download_options options_;
+    fs::detail::part_file part_;
+    downloaded result_;
+    std::optional<std::uint64_t> whole_;
+    std::uint64_t earlier_ = 0;
+    bool goes_on_ = false;  ///< the next request may ask for the rest
+};
+
+task<std::expected<downloaded, error>> run_download(client* from, std::string url, std::string path,
+                                                    download_options options) {
+    downloading work(*from, std::move(url), path, std::move(options));
+    co_return co_await work.run();
+}
+
+}  // namespace
+
+operation<downloaded> download(client& from, std::string url, std::string path,
+                               download_options options) {
+    return run_download(&from, std::move(url), std::move(path), std::move(options));
+}
+
+}  // namespace coracle::http

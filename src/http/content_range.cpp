@@ -1,0 +1,43 @@
+#include <coracle/http/content_range.hpp>
+
+#include <charconv>
+
+namespace coracle::http {
+namespace {
+
+std::optional<std::uint64_t> number(std::string_view text) noexcept {
+    std::uint64_t n = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, failure] = std::from_chars(text.data(), end, n);
+    if (failure != std::errc() || stopped != end) return std::nullopt;
+    return n;
+}
+
+/// "100-199".
+bool read_part(std::string_view text, content_range& into) noexcept {
+    const std::size_t dash = text.find('-');
+    if (dash == std::string_view::npos) return false;
+    into.first = number(text.substr(0, dash));
+    into.last = number(text.substr(dash + 1));
+    return into.first && into.last && *into.first <= *into.last;
+}
+
+}  // namespace
+
+std::optional<content_range> parse_content_range(std::string_view text) noexcept {
+    constexpr std::string_view unit = "bytes ";
+    const std::size_t slash = text.find('/');
+    if (!text.starts_with(unit) || slash == std::string_view::npos) return std::nullopt;
+    const std::string_view part = text.substr(unit.size(), slash - unit.size());
+    const std::string_view whole = text.substr(slash + 1);
+    content_range r;
+    if (whole != "*") {
+        r.whole = number(whole);
+        if (!r.whole) return std::nullopt;
+    }
+    if (part == "*") return r.whole ? std::optional(r) : std::nullopt;
+    if (!read_part(part, r) || (r.whole && *r.last >= *r.whole)) return std::nullopt;
+    return r;
+}
+
+}  // namespace coracle::http

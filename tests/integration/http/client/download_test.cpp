@@ -1,0 +1,256 @@
+// Files that are downloaded, from servers that break off, change their mind and lie.
+
+#include "support/temporary_directory.hpp"
+
+#include <coracle/http/download.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+#include <sys/xattr.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string content = [] {
+    std::string text;
+    for (int i = 0; text.size() < 1000; ++i) text += std::to_string(i * i) + ' ';
+    text.resize(1000);
+    return text;
+}();
+
+std::string head(std::string_view status, std::size_t length, std::string_view fields) {
+    return "HTTP/1.1 " + std::string(status) + "\r\nContent-Length: " + std::to_string(length) +
+           "\r\n" + std::string(fields) + "\r\n";
+}
+
+/// All of it is promised, and 400 bytes come.
+script breaks_off(std::string_view fields = "ETag: \"v1\"\r\n") {
+    return script().read_head().send(head("200 OK", 1000, fields) + content.substr(0, 400)).close();
+}
+script gives_part(std::size_t first, std::size_t size, std::string_view fields = {}) {
+    const std::string range = "Content-Range: bytes " + std::to_string(first) + '-' +
+                              std::to_string(first + size - 1) + "/1000\r\n";
+    return script()
+        .read_head()
+        .send(head("206 Partial Content", size, range + std::string(fields)) +
+              content.substr(first, size))
+        .close();
+}
+script gives_all(std::string_view what) {
+    return script().read_head().answer(what).close();
+}
+
+class client_downloads : public ::testing::Test {
+protected:
+    std::string path() const { return (folder_.path() / "file").string(); }
+    std::string saved() const { return text_of("file"); }
+    std::string part() const { return text_of("file.part"); }
+    bool has_part() const { return std::filesystem::exists(folder_.path() / "file.part"); }
+    std::string text_of(const char* name) const {
+        std::ifstream in(folder_.path() / name, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    bool keeps_attributes() const {
+        const std::string name = folder_.write("probe", "");
+        return ::setxattr(name.c_str(), "user.probe", "x", 1, 0) == 0;
+    }
+
+    std::expected<http::downloaded, error> download(const std::string& url, unsigned retries = 3) {
+        http::download_options o;
+        o.retries = retries;
+        o.delay = 1ms;
+        return download(url, std::move(o));
+    }
+    std::expected<http::downloaded, error> download(const std::string& url,
+                                                    http::download_options o) {
+        return block_on([&]() -> task<std::expected<http::downloaded, error>> {
+            auto loading = http::download(client_, url, path(), std::move(o));
+            co_return co_await as_result(loading);
+        });
+    }
+
+    http::client client_;
+    const temporary_directory folder_;
+};
+
+}  // namespace
+
+TEST_F(client_downloads, become_a_file_when_all_is_there) {
+    const local_server server([](http::request& req) {
+        EXPECT_EQ(req.fields().get("Accept-Encoding"), "identity");
+        EXPECT_EQ(req.fields().get("X-Mine"), "1");
+        return http::response(content);
+    });
+    http::download_options o;
+    o.durable = true;
+    o.prepare = [](http::call& c) { c.header("X-Mine", "1"); };
+    std::uint64_t told = 0;
+    o.progress = [&](std::uint64_t there, std::optional<std::uint64_t> whole) {
+        EXPECT_EQ(whole, 1000U);
+        told = there;
+    };
+    const auto r = download(server.url(), std::move(o));
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_TRUE(r->ok());
+    EXPECT_EQ(r->size, 1000U);
+    EXPECT_EQ(r->received, 1000U);
+    EXPECT_EQ(r->requests, 1U);
+    EXPECT_EQ(told, 1000U);
+    EXPECT_EQ(saved(), content);
+    EXPECT_FALSE(has_part());
+}
+
+TEST_F(client_downloads, go_on_where_the_answer_broke_off) {
+    const scripted_peer server({breaks_off(), gives_part(400, 600)});
+    const auto r = download(server.url());
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(r->requests, 2U);
+    EXPECT_EQ(saved(), content);
+    EXPECT_THAT(server.record(1).received,
+                AllOf(HasSubstr("Range: bytes=400-\r\n"), HasSubstr("If-Range: \"v1\"\r\n")));
+}
+
+TEST_F(client_downloads, ask_again_for_what_a_part_has_left_out) {
+    const scripted_peer server({breaks_off(), gives_part(400, 100), gives_part(500, 500)});
+    const auto r = download(server.url());
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(r->requests, 3U);
+    EXPECT_EQ(saved(), content);
+}
+
+TEST_F(client_downloads, take_all_anew_when_it_has_changed_meanwhile) {
+    const scripted_peer server({breaks_off(), gives_all("shorter")});
+    const auto r = download(server.url());
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(r->size, 7U);
+    EXPECT_EQ(r->received, 7U);
+    EXPECT_EQ(saved(), "shorter");
+}
+
+TEST_F(client_downloads, begin_again_behind_a_part_that_does_not_fit) {
+    for (const script& wrong :
+         {gives_part(300, 600), gives_part(400, 600, "Content-Encoding: gzip\r\n"),
+          script()
+              .read_head()
+              .send(head("416 Range Not Satisfiable", 0, "Content-Range: bytes */300\r\n"))
+              .close()}) {
+        const scripted_peer server({breaks_off(), wrong, gives_all(content)});
+        const auto r = download(server.url());
+        ASSERT_TRUE(r) << r.error();
+        EXPECT_EQ(r->requests, 3U);
+        EXPECT_EQ(saved(), content);
+        EXPECT_THAT(server.record(2).received, Not(HasSubstr("Range")));
+    }
+}
+
+TEST_F(client_downloads, mix_nothing_when_the_server_does_not_say_what_it_is_of) {
+    for (const char* weak : {"", "ETag: W/\"v1\"\r\n",
+                             "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+                             "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"}) {
+        const scripted_peer server({breaks_off(weak), gives_all(content)});
+        const auto r = download(server.url());
+        EXPECT_FALSE(r);
+        EXPECT_FALSE(has_part()) << weak;
+    }
+    const scripted_peer server({breaks_off("Last-Modified: Sun, 06 Nov 1994 08:49:36 GMT\r\n"
+                                           "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"),
+                                gives_part(400, 600)});
+    ASSERT_TRUE(download(server.url()));
+    EXPECT_THAT(server.record(1).received,
+                HasSubstr("If-Range: Sun, 06 Nov 1994 08:49:36 GMT\r\n"));
+}
+
+TEST_F(client_downloads, go_on_with_what_an_earlier_one_has_left) {
+    if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
+    const scripted_peer server({breaks_off(), gives_part(400, 600)});
+    folder_.write("file", "old");
+    const auto failed = download(server.url(), 0);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error(), errc::end_of_stream);
+    EXPECT_EQ(part(), content.substr(0, 400));
+    EXPECT_EQ(saved(), "old");
+    const auto r = download(server.url(), 0);
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(r->size, 1000U);
+    EXPECT_EQ(r->received, 600U);
+    EXPECT_EQ(saved(), content);
+    EXPECT_FALSE(has_part());
+    char attribute[64];
+    EXPECT_LT(::getxattr(path().c_str(), "user.coracle.validator", attribute, sizeof attribute), 0);
+}
+
+TEST_F(client_downloads, are_over_when_all_is_there_already) {
+    if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
+    const scripted_peer server(
+        {script()
+             .read_head()
+             .send(head("416 Range Not Satisfiable", 0, "Content-Range: bytes */1000\r\n"))
+             .close()});
+    const std::string name = folder_.write("file.part", content);
+    ASSERT_EQ(::setxattr(name.c_str(), "user.coracle.validator", "\"v1\"", 4, 0), 0);
+    const auto r = download(server.url());
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_TRUE(r->ok());
+    EXPECT_EQ(r->received, 0U);
+    EXPECT_EQ(saved(), content);
+}
+
+TEST_F(client_downloads, begin_anew_when_told_to) {
+    if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
+    const scripted_peer server({gives_all(content)});
+    const std::string name = folder_.write("file.part", "something");
+    ASSERT_EQ(::setxattr(name.c_str(), "user.coracle.validator", "\"v1\"", 4, 0), 0);
+    http::download_options o;
+    o.resume = false;
+    ASSERT_TRUE(download(server.url(), std::move(o)));
+    EXPECT_EQ(saved(), content);
+    EXPECT_THAT(server.record(0).received, Not(HasSubstr("Range")));
+}
+
+TEST_F(client_downloads, leave_the_file_alone_when_the_server_has_none) {
+    const local_server server(
+        [](http::request&) { return http::response(http::status::not_found, "none"); });
+    folder_.write("file", "old");
+    const auto r = download(server.url());
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(r->status, http::status::not_found);
+    EXPECT_FALSE(r->ok());
+    EXPECT_EQ(saved(), "old");
+    EXPECT_FALSE(has_part());
+}
+
+TEST_F(client_downloads, keep_others_out_of_the_same_file) {
+    const scripted_peer server({script().read_head().stall()});
+    block_on([&]() -> task<> {
+        const std::string url = server.url();
+        auto first = [&]() -> task<> {
+            auto loading = http::download(client_, url, path());
+            static_cast<void>(co_await loading);
+        };
+        auto second = [&]() -> task<> {
+            while (server.connections() == 0) co_await yield();
+            auto loading = http::download(client_, url, path());
+            auto r = co_await as_result(loading);
+            EXPECT_FALSE(r);
+            if (!r) {
+                EXPECT_EQ(r.error(), std::errc::device_or_resource_busy);
+                EXPECT_EQ(r.error().subject(), path() + ".part");
+            }
+        };
+        co_await when_any(first(), second());
+    });
+    EXPECT_FALSE(has_part());
+}
+
+}  // namespace coracle::testing

@@ -1,0 +1,24 @@
+#include <coracle/http/content_range.hpp>
+
+#include <gtest/gtest.h>
+
+using coracle::http::content_range;
+using coracle::http::parse_content_range;
+
+TEST(content_range, is_read_with_and_without_a_part_and_a_whole) {
+    EXPECT_EQ(parse_content_range("bytes 100-199/200"), (content_range{100, 199, 200}));
+    EXPECT_EQ(parse_content_range("bytes 0-0/1"), (content_range{0, 0, 1}));
+    EXPECT_EQ(parse_content_range("bytes 0-9/*"), (content_range{0, 9, {}}));
+    EXPECT_EQ(parse_content_range("bytes */200"), (content_range{{}, {}, 200}));
+    EXPECT_EQ(parse_content_range("bytes 0-18446744073709551614/18446744073709551615"),
+              (content_range{0, UINT64_MAX - 1, UINT64_MAX}));
+}
+
+TEST(content_range, that_contradicts_itself_is_none) {
+    for (const char* text :
+         {"", "bytes", "bytes ", "bytes 1-2", "bytes /3", "bytes */*", "bytes 2-1/3", "bytes 0-3/3",
+          "bytes 1-/3", "bytes -1/3", "bytes 1-2/", "bytes 1-2/3/4", "bytes 1-2/x", "bytes 1 -2/3",
+          "items 1-2/3", "bytes  1-2/3", "bytes +1-2/3", "bytes 0-18446744073709551616/*"}) {
+        EXPECT_EQ(parse_content_range(text), std::nullopt) << text;
+    }
+}
