@@ -66,12 +66,17 @@ char* write_start(char* out, status code, const shard::head_start& start) noexce
     return out + start.date_line;
 }
 
+/// Whether it may end an exchange: interim ones may not, and no other is known to clients.
+bool is_final(status code) noexcept {
+    return static_cast<unsigned>(code) - 200U < 800U;
+}
+
 }  // namespace
 
 bool connection::fits(const exchange& e) const noexcept {
     const body& b = e.res.body();
     return b.in_memory() && b.bytes().size() <= copied_body && output_.size() < gathered &&
-           static_cast<int>(e.res.status()) >= 200;
+           is_final(e.res.status());
 }
 
 void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bool chunked) {
@@ -85,8 +90,13 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
     if (shard_->draining()) lingers_ = true;
     const bool leaves_body = !e.body.complete() && e.res.body().type() != body::kind::stream;
     if (leaves_body) e.body.discard_received();
-    if (!e.keep_alive || shard_->draining() || e.body.continue_is_due() ||
+    if (!e.keep_alive || shard_->draining() ||
         (leaves_body && !e.body.ends_within(o.limits.discard))) {
+        keep_alive_ = false;
+    }
+    if (e.body.continue_is_due()) {
+        // The answer is there: a 100 behind its head would be taken for a part of it.
+        e.body.drop_continue();
         keep_alive_ = false;
     }
     if (!output_) shard_->take_output(output_);
@@ -186,16 +196,16 @@ task<std::expected<void, error>> connection::send_continue() {
 }
 
 task<bool> connection::write_answer(exchange& e) {
+    const bool in_memory = e.res.body().in_memory();
+    if (in_memory && e.res.upgrade() != nullptr) return write_upgrade(e);
+    if (!is_final(e.res.status())) {
+        log(log_level::error, "a handler answered with a status that is interim, or none");
+        e.res = response(status::internal_server_error, "500 Internal Server Error\n");
+    }
     switch (e.res.body().type()) {
         case body::kind::file: return write_file(e);
         case body::kind::stream: return write_stream(e);
-        default:
-            if (e.res.upgrade() != nullptr) return write_upgrade(e);
-            if (static_cast<int>(e.res.status()) < 200) {
-                log(log_level::error, "a handler answered with an interim status");
-                e.res = response(status::internal_server_error, "500 Internal Server Error\n");
-            }
-            return write_bytes(e);
+        default: return write_bytes(e);
     }
 }
 
@@ -285,6 +295,7 @@ private:
 
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
         if (piece.empty()) co_return std::expected<void, error>();
+        if (connection_->waits()) co_return one_at_a_time("write");
         if (left_ && piece.size() > *left_) {
             co_return std::unexpected(error(std::errc::message_size, "write"));
         }
@@ -312,6 +323,7 @@ private:
     task<std::expected<void, error>> write_file_part(int fd, std::uint64_t offset,
                                                      std::uint64_t size) override {
         if (size == 0) co_return std::expected<void, error>();
+        if (connection_->waits()) co_return one_at_a_time("write_file");
         if (left_ && size > *left_) {
             co_return std::unexpected(error(std::errc::message_size, "write_file"));
         }
@@ -348,6 +360,7 @@ private:
     }
 
     task<std::expected<void, error>> send_head() override {
+        if (connection_->waits()) co_return one_at_a_time("write");
         begin();
         const bool ok = co_await connection_->flush();
         if (ok) co_return std::expected<void, error>();

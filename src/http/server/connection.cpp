@@ -403,9 +403,10 @@ task<bool> connection::finish_exchange() {
 }
 
 task<bool> connection::call_and_answer(exchange& e) {
+    phase_ = phase::handler;
+    disarm();
+    timed_out_ = false;
     if (e.pending) {
-        phase_ = phase::handler;
-        disarm();
         // The answers to earlier requests must not wait for this one.
         flush_now();
         const interim_writer interim(*this, e.req);

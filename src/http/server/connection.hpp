@@ -12,6 +12,10 @@ namespace coracle::http::detail {
 /// for a request, and for answers that are there at once, it is a state machine without a coroutine
 /// frame; the answers to one read leave in one write. Whatever has to be waited for is done by a
 /// task, the episode, after which the state machine goes on. Destroys itself when it ends.
+inline std::unexpected<error> one_at_a_time(const char* operation) noexcept {
+    return std::unexpected(error(std::errc::operation_in_progress, operation));
+}
+
 class connection final : public shard_link, deadline, hangup_watch, receive_operation {
 public:
     connection(shard& owner, std::unique_ptr<net::byte_stream> stream,
@@ -39,6 +43,10 @@ public:
         keep_alive_ = false;
         lingers_ = true;
     }
+
+    /// Whether a read of the body or a write of the answer is under way. They share a deadline and
+    /// what is to be sent, so there is one at a time.
+    bool waits() const noexcept { return wait_ != nullptr; }
 
 private:
     friend class stream_writer;

@@ -42,6 +42,7 @@ task<std::expected<void, error>> interim_writer::send_interim(const response& in
     // A client of HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
     if (request_->version() == version::http_1_0) co_return std::expected<void, error>();
     connection& c = *connection_;
+    if (c.waits()) co_return one_at_a_time("inform");
     if (!c.output_) c.shard_->take_output(c.output_);
     write_interim(c.output_, interim);
     const bool ok = co_await c.flush();

@@ -29,6 +29,8 @@ public:
     bool complete() const noexcept { return framing_ == h1::body_framing::none; }
     /// Whether the client still waits for a 100 (RFC 9110 section 10.1.1).
     bool continue_is_due() const noexcept { return continue_due_; }
+    /// It will not be sent any more.
+    void drop_continue() noexcept { continue_due_ = false; }
     /// Drops what has been received of it and nobody will read.
     void discard_received();
     /// Whether it is known to end within so many more bytes.

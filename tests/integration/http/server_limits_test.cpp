@@ -227,6 +227,41 @@ TEST(server_limits, never_say_continue_for_a_body_that_is_not_read) {
     });
 }
 
+TEST(server_limits, never_say_continue_in_the_midst_of_an_answer) {
+    for_seeds(8, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(post("/speak-first", "Expect: 100-continue\r\nContent-Length: 5\r\n"));
+        const std::string begun = co_await p.read_until("begun");
+        EXPECT_NE(begun.find("Connection: close\r\n"), std::string::npos) << begun;
+        co_await p.send("12345");
+        const std::string rest = co_await p.read_to_end();
+        EXPECT_EQ(rest, "\r\n5\r\n12345\r\n0\r\n\r\n");
+    });
+}
+
+TEST(server_limits, let_a_handler_read_or_write_but_not_both_at_once) {
+    for_seeds(8, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(post("/both-at-once", "Content-Length: 5\r\nConnection: close\r\n"));
+        co_await sleep_for(1s);
+        co_await p.send("12345");
+        const std::string answer = co_await p.read_to_end();
+        EXPECT_TRUE(answer.ends_with("write: Operation now in progress\r\n0\r\n\r\n")) << answer;
+    });
+}
+
+TEST(server_limits, answer_500_for_a_status_that_no_answer_may_have) {
+    for_seeds(8, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        for (const char* path : {"/status?is=103", "/status?is=103&stream=1", "/status?is=1103",
+                                 "/status?is=1103&stream=1", "/status?is=0"}) {
+            co_await p.send(get(path));
+            const std::string answer = co_await read_answer(p);
+            EXPECT_TRUE(answer.starts_with("HTTP/1.1 500 ")) << path << ": " << answer;
+        }
+    });
+}
+
 // ---- what does not depend on the network --------------------------------------------------------
 
 TEST(server_limits, give_the_same_answers_for_any_split_of_the_requests) {

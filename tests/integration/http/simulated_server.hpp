@@ -2,6 +2,7 @@
 
 #include <coracle/http/server.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
 #include <coracle/testing/peer.hpp>
 #include <coracle/testing/simulation.hpp>
 
@@ -130,6 +131,34 @@ inline http::handler world::router() {
         std::string text = co_await req.body().text();
         ++body_reads;
         co_return http::response(std::move(text));
+    });
+    r.post("/speak-first", [](http::request& req) {
+        return http::stream([&req](http::body_writer& out) -> task<> {
+            co_await out.write("begun");
+            std::string body;
+            while (body.size() != 5) body += co_await req.body().read();
+            co_await out.write(body);
+        });
+    });
+    r.post("/both-at-once", [](http::request& req) {
+        return http::stream([&req](http::body_writer& out) -> task<> {
+            std::string said;
+            const auto read = [&]() -> task<> { co_await req.body().read(); };
+            const auto write = [&]() -> task<> {
+                auto writing = out.write("x");
+                auto written = co_await as_result(writing);
+                if (!written) said = "write: " + written.error().code().message();
+            };
+            co_await when_all(read(), write());
+            co_await out.write(said);
+        });
+    });
+    r.get("/status", [](http::request& req) {
+        const auto code = static_cast<http::status>(req.query<int>("is", 200));
+        if (!req.query<int>("stream", 0)) return http::response(code, "x");
+        auto x = http::stream([](http::body_writer& out) -> task<> { co_await out.write("x"); });
+        x.set_status(code);
+        return x;
     });
     r.post("/ignore", [](http::request&) { return http::response("ignored"); });
     r.post("/count", [](http::request& req) -> task<http::response> {
