@@ -101,10 +101,16 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
     party all;
     watch_for_stalls(all);
     std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < loops_.size(); ++i) {
-        threads.emplace_back([this, i, &f, &all] { run_loop(i, f, all); });
+    try {
+        for (std::size_t i = 1; i < loops_.size(); ++i) {
+            threads.emplace_back([this, i, &f, &all] { run_loop(i, f, all); });
+        }
+        run_loop(0, f, all);
+    } catch (...) {
+        // All loops or none.
+        all.failed(std::current_exception());
+        stop();
     }
-    run_loop(0, f, all);
     for (auto& t : threads) t.join();
     // A stop that came too late for this run must not end the next one.
     for (auto& l : loops_) l->reset();

@@ -69,7 +69,9 @@ bool thread_pool::state::add(detail::pool_job& job) noexcept {
     {
         const std::lock_guard lock(guard);
         // Those that are idle may not have taken what they were woken for yet.
-        if (idle <= queued && threads.size() < options.threads) start_thread();
+        // At the end the threads that there are do the rest, and are counted no more.
+        const bool may_start = !ending && threads.size() < options.threads;
+        if (idle <= queued && may_start) start_thread();
         if (threads.empty()) return false;
         jobs.push_back(job);
         ++queued;

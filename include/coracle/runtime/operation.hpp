@@ -183,7 +183,7 @@ public:
     explicit result_awaiter(Op&& op) noexcept : op_(std::move(op)) { op_.give_errors(); }
     bool await_ready() noexcept(noexcept(op_.await_ready())) { return op_.await_ready(); }
     template <task_promise P>
-    auto await_suspend(std::coroutine_handle<P> h) noexcept {
+    auto await_suspend(std::coroutine_handle<P> h) noexcept(noexcept(op_.await_suspend(h))) {
         return op_.await_suspend(h);
     }
     auto await_resume() { return op_.outcome(); }
@@ -199,7 +199,7 @@ public:
     explicit result_reference(Op& op) noexcept : op_(&op) { op.give_errors(); }
     bool await_ready() noexcept(noexcept(op_->await_ready())) { return op_->await_ready(); }
     template <task_promise P>
-    auto await_suspend(std::coroutine_handle<P> h) noexcept {
+    auto await_suspend(std::coroutine_handle<P> h) noexcept(noexcept(op_->await_suspend(h))) {
         return op_->await_suspend(h);
     }
     auto await_resume() { return op_->outcome(); }
@@ -215,7 +215,7 @@ public:
     explicit completion(Op& op) noexcept : op_(&op) { op.give_errors(); }
     bool await_ready() const noexcept { return false; }
     template <task_promise P>
-    auto await_suspend(std::coroutine_handle<P> h) noexcept {
+    auto await_suspend(std::coroutine_handle<P> h) noexcept(noexcept(op_->await_suspend(h))) {
         return op_->await_suspend(h);
     }
     void await_resume() const noexcept {}

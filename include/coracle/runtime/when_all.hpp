@@ -53,10 +53,14 @@ public:
     explicit member(task<T> t) noexcept : waiting_(std::move(t)) {}
     member(member&&) noexcept = default;
 
-    void start(crew& c, std::size_t index, loop& owner, context& parent, const char* name) {
+    /// With `cancelled`, what it waits for first is not even begun, and so takes nothing.
+    void start(crew& c, std::size_t index, loop& owner, context& parent, const char* name,
+               bool cancelled) {
         crew_ = &c;
         index_ = index;
-        this->begin(std::move(waiting_), owner, &parent, name).resume();
+        const auto first = this->begin(std::move(waiting_), owner, &parent, name);
+        if (cancelled) this->cancel();
+        first.resume();
     }
     stored<T> value() {
         if constexpr (std::is_void_v<T>) {
@@ -199,8 +203,7 @@ private:
 
     void start_members() noexcept override {
         members_.visit([this](auto& m, std::size_t index) {
-            m.start(*this, index, owner(), parent(), "when_all");
-            if (failed_) m.cancel();
+            m.start(*this, index, owner(), parent(), "when_all", failed_);
         });
     }
 

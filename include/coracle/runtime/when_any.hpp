@@ -113,8 +113,7 @@ private:
 
     void start_members() noexcept override {
         members_.visit([this](auto& m, std::size_t index) {
-            m.start(*this, index, owner(), parent(), "when_any");
-            if (won_) m.cancel();
+            m.start(*this, index, owner(), parent(), "when_any", won_);
         });
     }
 

@@ -140,7 +140,8 @@ bool readiness_backend::withdraw(io_operation& op) noexcept {
 std::int64_t readiness_backend::left_until(time_point until) noexcept {
     // A far deadline needs no fresh clock: it comes late by what this turn has taken, at most.
     constexpr duration far = std::chrono::milliseconds(100);
-    const time_point from = until - asked_at_ > far ? asked_at_ : now();
+    const time_point asked = asked_at_.load(std::memory_order_relaxed);
+    const time_point from = until - asked > far ? asked : now();
     return (until - from).count();
 }
 

@@ -2,13 +2,19 @@
 
 #include "runtime/backend/system_backend.hpp"
 
+#include <atomic>
+
 namespace coracle::detail {
 
 /// What those backends share that hear when a descriptor is ready and then make the system call of
 /// the operation that waits for it. `descriptor::flags` says what is known of the descriptor.
 class readiness_backend : public system_backend {
 public:
-    time_point now() noexcept override { return asked_at_ = system_backend::now(); }
+    time_point now() noexcept override {
+        const time_point t = system_backend::now();
+        asked_at_.store(t, std::memory_order_relaxed);
+        return t;
+    }
     bool has_input(descriptor& d) noexcept override;
     std::int64_t try_send(descriptor& d, slice bytes) noexcept override;
 
@@ -38,7 +44,7 @@ protected:
     virtual void waits_for_room(descriptor& d) noexcept = 0;
 
 private:
-    time_point asked_at_;  ///< when the loop last asked the time
+    std::atomic<time_point> asked_at_{};  ///< when somebody last asked the time
 
     static bool take_readiness(io_operation& op, flag f) noexcept;
     bool knows(descriptor& d, flag f, std::int64_t result) const noexcept;

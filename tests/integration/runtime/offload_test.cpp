@@ -30,6 +30,21 @@ TEST(offload, runs_work_on_another_thread_and_comes_back) {
     block_on(main);
 }
 
+TEST(thread_pool, does_at_its_end_what_its_last_jobs_have_posted) {
+    for (int round = 0; round != 50; ++round) {
+        std::atomic<int> done = 0;
+        {
+            thread_pool pool({.threads = 8});
+            for (int i = 0; i != 8; ++i) {
+                EXPECT_TRUE(pool.try_post([&] {
+                    for (int j = 0; j != 4; ++j) EXPECT_TRUE(pool.try_post([&] { ++done; }));
+                }));
+            }
+        }
+        EXPECT_EQ(done, 32);
+    }
+}
+
 TEST(offload, carries_values_that_can_only_be_moved_and_exceptions) {
     const auto main = []() -> task<> {
         const auto makes = [] { return std::make_unique<int>(4); };

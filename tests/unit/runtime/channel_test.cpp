@@ -252,3 +252,16 @@ TEST(channel, may_be_used_by_a_plain_thread_that_does_not_have_to_wait) {
     EXPECT_EQ(c.send_blocking(3).error(), std::errc::broken_pipe);
     EXPECT_EQ(c.receive_blocking().error(), errc::end_of_stream);
 }
+
+TEST(channel, loses_nothing_to_a_selection_when_several_have_something) {
+    run_virtually([]() -> task<> {
+        channel<int> a(1);
+        channel<int> b(1);
+        co_await a.send(1);
+        co_await b.send(2);
+        const auto first = co_await when_any(a.receive(), b.receive());
+        EXPECT_EQ(first.index, 0U);
+        EXPECT_EQ(first.value, 1);
+        EXPECT_EQ(co_await b.receive(), 2);
+    });
+}

@@ -162,6 +162,21 @@ TEST(runtime, opens_a_loop_for_each_core_by_default_and_pins_when_asked) {
         .join();
 }
 
+TEST(runtime, tells_what_its_loops_do_to_other_threads) {
+    runtime_options o;
+    o.loops = 1;
+    runtime rt(o);
+    std::atomic<bool> over = false;
+    std::thread asks([&] {
+        while (!over) EXPECT_GE(rt.at(0).statistics().age, duration::zero());
+    });
+    rt.run([](loop&) -> task<> {
+        for (int i = 0; i != 200; ++i) co_await sleep_for(std::chrono::microseconds(10));
+    });
+    over = true;
+    asks.join();
+}
+
 TEST(block_on, gives_the_value_and_throws_the_exception) {
     EXPECT_EQ(*block_on([]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); }),
               3);

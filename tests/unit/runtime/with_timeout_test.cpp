@@ -156,6 +156,13 @@ TEST(with_timeout, lets_an_exception_of_the_callable_itself_through) {
             caught = true;
         }
         EXPECT_TRUE(caught);
+        caught = false;
+        try {
+            auto r = co_await as_result(with_timeout(1s, breaks));
+        } catch (const std::logic_error&) {
+            caught = true;
+        }
+        EXPECT_TRUE(caught);
         co_await sleep_for(5s);  // a timer left behind would fire now
     });
 }
