@@ -23,7 +23,8 @@ struct forward_options {
 /// target, fields and body as they came, but for the fields of the connection (RFC 9110 section
 /// 7.6.1). The path of `base` goes before that of the request. Redirects, cookies and codings pass
 /// untouched. 502 when the server behind cannot be reached or breaks the protocol, 504 when it
-/// takes too long. `client` must outlive the handler. Throws `exception` when `base` is no URL.
+/// takes too long, 400 when the target leads out of the path of `base`. `client` must outlive the
+/// handler. Throws `exception` when `base` is no URL.
 ///
 ///     routes.any("/api/{*rest}", http::forward_to(client, "http://10.0.0.7:9000"));
 handler forward_to(client& client, std::string_view base, forward_options o = {});

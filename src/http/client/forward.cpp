@@ -40,19 +40,35 @@ void tell_client(const request& req, fields& out) {
     if (const auto host = client_host(req); !host.empty()) out.set("X-Forwarded-Host", host);
 }
 
+/// What a request asks for as it came: path and query, empty where the target has neither. The
+/// decoded path will not do, which a second reader would decode again.
+std::string_view asked_for(const request& req) noexcept {
+    std::string_view target = req.target();
+    const std::size_t scheme_end = target.starts_with('/') ? 0 : target.find("://");
+    if (scheme_end == std::string_view::npos) return {};
+    if (scheme_end == 0) return target;
+    target.remove_prefix(scheme_end + 3);
+    const std::size_t authority_end = target.find_first_of("/?");
+    return authority_end == std::string_view::npos ? "/" : target.substr(authority_end);
+}
+
 class forwarder {
 public:
     forwarder(client& c, const url& base, const forward_options& o)
         : client_(&c), options_(o), via_(o.via) {
         prefix_.append(base.scheme()).append("://").append(base.authority()).append(base.path());
         if (prefix_.ends_with('/')) prefix_.pop_back();
+        path_ = base.path();
+        if (path_.ends_with('/')) path_.pop_back();
     }
 
     task<response> operator()(request& req) const { return forward(this, &req); }
 
 private:
     static task<response> forward(const forwarder* self, request* req) {
-        call c = self->make(*req);
+        const std::string there = self->address_of(*req);
+        if (there.empty()) co_return response(status::bad_request, "400 Bad Request\n");
+        call c = self->make(*req, there);
         auto answer = co_await as_result(c);
         if (!answer) {
             const bool late = answer.error() == std::errc::timed_out;
@@ -69,10 +85,21 @@ private:
         co_return r;
     }
 
-    call make(request& req) const {
-        const bool whole = req.target().starts_with('/');
+    /// Empty when it would lead out of the path of the base.
+    std::string address_of(const request& req) const {
+        const std::string_view asked = asked_for(req);
+        if (asked.empty()) return {};
         std::string there = prefix_;
-        there += whole ? req.target() : req.path();
+        if (!asked.starts_with('/')) there += '/';
+        there += asked;
+        const auto read = url::parse(there);
+        if (!read) return {};
+        const std::string_view path = read->path();
+        const bool within = path.starts_with(path_) && path.substr(path_.size()).starts_with('/');
+        return within ? there : std::string();
+    }
+
+    call make(request& req, std::string_view there) const {
         call c = client_->request(req.method_text(), there);
         fields out;
         for (const field& f : req.fields()) {
@@ -98,6 +125,7 @@ private:
     forward_options options_;
     std::string via_;
     std::string prefix_;
+    std::string path_;  ///< of the base
 };
 
 }  // namespace
