@@ -60,7 +60,8 @@ struct retry_options {
     /// POST and PATCH too, once bytes were sent. Default no.
     bool not_idempotent = false;
     /// If no answer has begun by then, a second copy of an idempotent request is sent on another
-    /// connection, and the first answer wins; zero: never. Default 0.
+    /// connection, and the first answer wins: a copy that fails leaves it to the other. Zero:
+    /// never. Default 0.
     duration hedge_after{};
 };
 

@@ -4,6 +4,7 @@
 #include "http/client/running_call.hpp"
 
 #include <coracle/http/request.hpp>
+#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_any.hpp>
 
@@ -44,22 +45,55 @@ bool may_hedge(const call_state& c) noexcept {
 }
 
 duration hedge_delay(const call_state& c) {
-    const client_options* o = c.own.get();
-    if (o != nullptr) return o->retry.hedge_after;
     client_shard* const here = c.core->here();
-    return here == nullptr ? duration::zero() : here->options()->values.retry.hedge_after;
+    if (here == nullptr) return duration::zero();
+    const client_options& o = c.own != nullptr ? *c.own : here->options()->values;
+    return o.retry.hedge_after;
 }
 
-task<call_result> run_after(call_state* c, duration delay) {
+/// What the two copies of a request know of each other.
+struct hedge {
+    bool second_sent = false;
+    bool one_failed = false;
+};
+
+/// The copy that ends without an answer leaves the decision to the other: `when_any` takes the
+/// first that ends, and cancels this wait.
+task<call_result> give_up(hedge* h, call_result failed) {
+    const bool last = h->one_failed || !h->second_sent;
+    h->one_failed = true;
+    if (last || coracle::detail::is_cancellation(failed.error())) co_return std::move(failed);
+    event never;
+    auto waiting = never.wait();
+    auto waited = co_await as_result(waiting);
+    if (!waited) co_return std::unexpected(std::move(waited).error());
+    co_return std::move(failed);
+}
+
+task<call_result> run_first(call_state* c, hedge* h) {
+    auto running = run_call(c);
+    auto answer = co_await std::move(running);
+    if (answer) co_return std::move(answer);
+    auto failing = give_up(h, std::move(answer));
+    co_return co_await std::move(failing);
+}
+
+task<call_result> run_after(call_state* c, hedge* h, duration delay) {
     auto sleeping = sleep_for(delay);
     auto slept = co_await as_result(sleeping);
     if (!slept) co_return std::unexpected(std::move(slept).error());
-    co_return co_await run_call(c);
+    h->second_sent = true;
+    auto running = run_call(c);
+    auto answer = co_await std::move(running);
+    if (answer) co_return std::move(answer);
+    auto failing = give_up(h, std::move(answer));
+    co_return co_await std::move(failing);
 }
 
-/// The first of two answers.
+/// The first of two answers; an error when neither comes.
 task<call_result> run_hedged(call_state* c, duration delay) {
-    auto first = when_any(run_call(c), run_after(c, delay));
+    hedge h;
+    auto first = when_any(run_first(c, &h), run_after(c, &h, delay));
     auto won = co_await std::move(first);
     co_return std::move(won.value);
 }

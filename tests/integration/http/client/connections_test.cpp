@@ -189,6 +189,92 @@ TEST(client_retries, never_repeat_a_post_that_was_sent) {
     EXPECT_EQ(peer.connections(), 4U);
 }
 
+class client_hedging : public ::testing::Test {
+protected:
+    using result = std::expected<http::full_response, error>;
+
+    /// Both copies have been sent, and nobody has answered.
+    background_call start(const scripted_peer& peer, duration after = 1ms) {
+        http::client_options o;
+        o.retry.hedge_after = after;
+        auto c =
+            client_.get(peer.url()).options(o).start([this](result r) { got_ = std::move(r); });
+        EXPECT_TRUE(peer.wait_for_stall(0));
+        EXPECT_TRUE(peer.wait_for_stall(1));
+        return c;
+    }
+    script fails_when(const gate& g) { return script().read_head().stall(g).cut(); }
+    script answers_when(const gate& g) { return script().read_head().stall(g).answer("good"); }
+    void wait_for_failures(std::uint64_t n) const {
+        while (client_.statistics().failed < n) std::this_thread::yield();
+    }
+
+    http::client client_;
+    result got_;
+    const gate one_;
+    const gate two_;
+};
+
+TEST_F(client_hedging, gives_the_first_answer) {
+    const scripted_peer peer({script().read_head().stall(), answers_when(two_)});
+    const auto c = start(peer);
+    two_.open();
+    c.wait();
+    ASSERT_TRUE(got_) << got_.error();
+    EXPECT_EQ(got_->body, "good");
+}
+
+TEST_F(client_hedging, gives_the_answer_of_one_copy_when_the_other_has_failed) {
+    for (const bool first_fails : {true, false}) {
+        const gate fail;
+        const gate answer;
+        const std::vector<script> both = first_fails
+                                             ? std::vector{fails_when(fail), answers_when(answer)}
+                                             : std::vector{answers_when(answer), fails_when(fail)};
+        const scripted_peer peer(both);
+        const auto before = client_.statistics().failed;
+        const auto c = start(peer);
+        fail.open();
+        wait_for_failures(before + 1);
+        answer.open();
+        c.wait();
+        ASSERT_TRUE(got_) << got_.error();
+        EXPECT_EQ(got_->body, "good");
+    }
+}
+
+TEST_F(client_hedging, fails_when_both_copies_have) {
+    const scripted_peer peer({fails_when(one_), fails_when(two_)});
+    const auto c = start(peer);
+    one_.open();
+    wait_for_failures(1);
+    EXPECT_FALSE(c.done());
+    two_.open();
+    c.wait();
+    ASSERT_FALSE(got_);
+    EXPECT_NE(got_.error(), std::errc::operation_canceled);
+    EXPECT_EQ(client_.statistics().connections, 0U);
+}
+
+TEST_F(client_hedging, is_cancelled_with_one_copy_left) {
+    const scripted_peer peer({fails_when(one_), answers_when(two_)});
+    const auto c = start(peer);
+    one_.open();
+    wait_for_failures(1);
+    c.cancel();
+    c.wait();
+    ASSERT_FALSE(got_);
+    EXPECT_EQ(got_.error(), std::errc::operation_canceled);
+}
+
+TEST_F(client_hedging, sends_no_copy_of_what_has_failed_before) {
+    const scripted_peer peer(script().read_head().cut());
+    http::client_options o;
+    o.retry.hedge_after = 1h;
+    EXPECT_TRUE(failure_of(client_.get(peer.url()).options(o)).code());
+    EXPECT_EQ(peer.connections(), 1U);
+}
+
 task<http::response> mark(http::request& req, const http::handler& next) {
     auto going = next(req);
     http::response r = co_await std::move(going);
