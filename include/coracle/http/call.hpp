@@ -151,7 +151,7 @@ public:
     operation<full_response> full() && { return full(); }
 
     // Without coroutines, on the loop of the client's own. From any thread; starting never waits.
-    // Once the client is gone they throw `exception` (errc::shutting_down).
+    // Once the client has been stopped or is gone they throw `exception` (errc::shutting_down).
 
     /// Blocks until it has completed, and gives the answer or throws `exception`. Not on the thread
     /// of a loop.
@@ -177,8 +177,9 @@ public:
     response await_resume() { return running_->await_resume(); }
     result_type outcome() { return running_->outcome(); }
 
-    /// Whose loop `wait`, `launch` and `start` use.
-    background& own_loop() const;
+    /// Whose loop `wait`, `launch` and `start` use. It has ended when the client has. Throws
+    /// `exception` (errc::shutting_down) as they do.
+    std::shared_ptr<background> own_loop() const;
 
     /// For the client.
     explicit call(detail::owned_call state) noexcept;

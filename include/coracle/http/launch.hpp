@@ -7,8 +7,8 @@ namespace coracle::http {
 
 template <class Future>
 Future call::launch() && {
-    background& own = own_loop();
-    return own.launch([c = std::move(*this)]() mutable { return c.full(); });
+    const auto own = own_loop();
+    return own->launch([c = std::move(*this)]() mutable { return c.full(); });
 }
 
 }  // namespace coracle::http

@@ -153,12 +153,13 @@ call& call::on_progress(unique_function<bool(const progress&)> tell) & {
     return *this;
 }
 
-background& call::own_loop() const {
+std::shared_ptr<background> call::own_loop() const {
     return state_->core->own_loop();
 }
 
 full_response call::wait() && {
-    return own_loop().wait([this] { return full(); });
+    const auto own = own_loop();
+    return own->wait([this] { return full(); });
 }
 
 background_call call::start(unique_function<void(std::expected<full_response, error>)> callback,
@@ -166,8 +167,8 @@ background_call call::start(unique_function<void(std::expected<full_response, er
     auto shared = std::make_shared<decltype(callback)>(std::move(callback));
     const auto tell = [shared](std::expected<full_response, error> r) { (*shared)(std::move(r)); };
     try {
-        background& own = own_loop();
-        return own.start([c = std::move(*this)]() mutable { return c.full(); }, tell, where);
+        const auto own = own_loop();
+        return own->start([c = std::move(*this)]() mutable { return c.full(); }, tell, where);
     } catch (const exception& e) {
         tell(std::unexpected(e.error()));
     }

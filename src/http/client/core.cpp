@@ -111,27 +111,31 @@ void client_core::intercept(unique_function<handler(handler)> around) {
     chain_ = std::move(inner);
 }
 
-background& client_core::own_loop() {
+std::shared_ptr<background> client_core::own_loop() {
     const std::lock_guard lock(guard_);
     if (ended_) throw_exception(error(errc::shutting_down, "request"));
-    if (background_ == nullptr) background_ = std::make_unique<background>(background_options_);
-    return *background_;
+    if (background_ == nullptr) background_ = std::make_shared<background>(background_options_);
+    return background_;
 }
 
 void client_core::end_own_loop() noexcept {
-    std::unique_ptr<background> own;
+    std::shared_ptr<background> own;
     {
         const std::lock_guard lock(guard_);
         ended_ = true;
         own = std::move(background_);
     }
+    // Whoever starts a call at this moment may hold it longer than this does. What destroys it must
+    // not wait for calls then, and none of its own threads may.
+    if (own != nullptr) static_cast<void>(own->stop(background_options_.drain));
 }
 
 bool client_core::stop(duration limit) {
-    background* own = nullptr;
+    std::shared_ptr<background> own;
     {
         const std::lock_guard lock(guard_);
-        own = background_.get();
+        ended_ = true;
+        own = background_;
     }
     return own != nullptr && own->stop(limit);
 }

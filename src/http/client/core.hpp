@@ -48,7 +48,8 @@ public:
     /// The interceptors around the call itself; empty without.
     const handler& chain() const noexcept { return chain_; }
 
-    background& own_loop();
+    /// A share of it: the client may go while a call is being started.
+    std::shared_ptr<background> own_loop();
     void end_own_loop() noexcept;
     bool stop(duration limit);
     client_statistics statistics();
@@ -71,7 +72,7 @@ private:
     std::vector<place> places_;
     bool closed_ = false;
     bool ended_ = false;  ///< takes no calls for its own loop
-    std::unique_ptr<background> background_;
+    std::shared_ptr<background> background_;
 
     std::shared_ptr<http::cookie_jar> jar_ = std::make_shared<http::cookie_jar>();
     std::vector<unique_function<handler(handler)>> interceptors_;

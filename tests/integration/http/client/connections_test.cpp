@@ -330,6 +330,29 @@ TEST(client_calls, under_way_end_when_it_is_destroyed) {
     EXPECT_EQ(failed, 5);
 }
 
+TEST(client_calls, that_are_being_started_when_it_is_destroyed_are_refused) {
+    auto client = std::make_unique<http::client>();
+    const http::call c = client->get("http://127.0.0.1:1/");
+    const auto own = c.own_loop();
+    client.reset();
+    const auto nothing = []() -> task<> { co_return; };
+    try {
+        own->wait(nothing);
+        ADD_FAILURE() << "it was started";
+    } catch (const exception& e) {
+        EXPECT_EQ(e.error(), errc::shutting_down);
+    }
+    EXPECT_THROW(static_cast<void>(c.own_loop()), exception);
+}
+
+TEST(client_calls, are_refused_when_it_was_stopped_before_the_first) {
+    const local_server server(path_of);
+    http::client client;
+    EXPECT_FALSE(client.stop());
+    EXPECT_EQ(failure_of(client.get(server.url())), errc::shutting_down);
+    EXPECT_EQ(client.statistics().calls, 0U);
+}
+
 TEST(client_calls, on_several_loops_at_once_have_connections_of_their_own) {
     const local_server server(path_of);
     http::client client;
