@@ -2,6 +2,7 @@
 
 #include "http/client/running_call.hpp"
 
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 namespace coracle::http::detail {
@@ -73,10 +74,30 @@ task<std::expected<lease, error>> running_call::get_connection() {
         lease granted;
         auto turn = co_await wait_for_room(granted);
         if (!turn) co_return std::unexpected(std::move(turn).error());
-        if (granted) co_return std::move(granted);
+        if (granted) {
+            auto fit = co_await is_fit(granted);
+            if (!fit) co_return std::unexpected(std::move(fit).error());
+            if (*fit) co_return std::move(granted);
+            granted.make_room();
+        }
     }
     times_.queued = since_start();
     co_return co_await open_connection();
+}
+
+/// Whether one that was handed over may carry this request.
+task<std::expected<bool, error>> running_call::is_fit(lease& granted) {
+    if (fresh_) co_return false;
+    // The answer before may just have been read: what came behind it is known when the backend has
+    // been asked once more.
+    auto turn = yield();
+    auto turned = co_await as_result(turn);
+    if (!turned) {
+        granted.give_back();
+        co_return std::unexpected(std::move(turned).error());
+    }
+    // Bytes that no request asked for would be taken for the answer to this one.
+    co_return granted->alive() && !granted->stream().has_input();
 }
 
 task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {

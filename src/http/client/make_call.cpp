@@ -4,7 +4,6 @@
 #include "http/client/running_call.hpp"
 
 #include <coracle/http/request.hpp>
-#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_any.hpp>
 
@@ -63,11 +62,9 @@ task<call_result> give_up(hedge* h, call_result failed) {
     const bool last = h->one_failed || !h->second_sent;
     h->one_failed = true;
     if (last || coracle::detail::is_cancellation(failed.error())) co_return std::move(failed);
-    event never;
-    auto waiting = never.wait();
+    auto waiting = forever();
     auto waited = co_await as_result(waiting);
-    if (!waited) co_return std::unexpected(std::move(waited).error());
-    co_return std::move(failed);
+    co_return std::unexpected(std::move(waited).error());
 }
 
 task<call_result> run_first(call_state* c, hedge* h) {

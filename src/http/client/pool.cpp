@@ -221,6 +221,13 @@ void connection_pool::close(client_connection& c, bool reset) noexcept {
     closed_one(o);
 }
 
+void connection_pool::make_room(client_connection& c) noexcept {
+    ++counters_.stale;
+    --counters_.reused;
+    c.close(false);
+    delete &c;
+}
+
 void connection_pool::closed_one(origin& o) noexcept {
     --o.open_;
     --counters_.open;

@@ -99,6 +99,8 @@ public:
     /// The exchange is over, and the connection fit for another.
     void give_back() noexcept;
     void close(bool reset) noexcept;
+    /// Closes one that was handed over, for a new one that is opened now: it counts already.
+    void make_room() noexcept;
 
 private:
     client_connection* connection_ = nullptr;
@@ -197,6 +199,7 @@ public:
 
     void give_back(client_connection& c) noexcept;
     void close(client_connection& c, bool reset) noexcept;
+    void make_room(client_connection& c) noexcept;
     void close_idle(origin& o) noexcept;
     /// One that waited, and is of no more use.
     void discard_idle(client_connection& c) noexcept;
@@ -252,6 +255,13 @@ inline void lease::close(bool reset) noexcept {
     if (connection_ != nullptr) {
         client_connection& c = *std::exchange(connection_, nullptr);
         c.home().pool().close(c, reset);
+    }
+}
+
+inline void lease::make_room() noexcept {
+    if (connection_ != nullptr) {
+        client_connection& c = *std::exchange(connection_, nullptr);
+        c.home().pool().make_room(c);
     }
 }
 

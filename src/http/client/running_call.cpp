@@ -181,7 +181,8 @@ running_call::verdict running_call::judge_failure(const error& e) {
     const bool gone =
         e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
     // The server closed it while the request was under way: one on a new connection tells.
-    if (reused && gone && received_ == 0 && can_repeat_body() && (idempotent() || sent_ == 0)) {
+    if (reused && !fresh_ && gone && received_ == 0 && can_repeat_body() &&
+        (idempotent() || sent_ == 0)) {
         return verdict::afresh;
     }
     const bool safe = e.safe_to_retry() && e != errc::limit_exceeded &&

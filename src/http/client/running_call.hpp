@@ -51,6 +51,7 @@ private:
     // connecting.cpp
     task<std::expected<lease, error>> get_connection();
     task<std::expected<void, error>> wait_for_room(lease& granted);
+    task<std::expected<bool, error>> is_fit(lease& granted);
     task<std::expected<lease, error>> open_connection();
     task<std::expected<std::unique_ptr<net::byte_stream>, error>> connect_to_peer(
         const tls::stream** secured);

@@ -414,5 +414,79 @@ TEST(client_connections, on_which_bytes_came_that_nobody_asked_for_are_not_used_
     expect_not_misled(secured);
 }
 
+/// The server does something to a connection behind the answer of one call, while another waits
+/// for it.
+void expect_not_handed_over(script first, const gate& go, const gate& later) {
+    const scripted_peer peer({std::move(first), script().read_head().answer("two")});
+    http::pool_options p;
+    p.connections_per_host = 1;
+    http::client client({}, p);
+    // The loop of the client stands until the server has done it.
+    const auto meddle = [&](const http::progress& so_far) {
+        if (so_far.received == 0) return true;
+        EXPECT_TRUE(peer.wait_for_stall());
+        const auto before = peer.record().steps;
+        later.open();
+        return peer.wait_until([&](const auto& r) { return r[0].steps > before + 1; });
+    };
+    std::expected<http::full_response, error> one;
+    std::expected<http::full_response, error> two;
+    const auto a =
+        client.get(peer.url()).on_progress(meddle).start([&](auto r) { one = std::move(r); });
+    EXPECT_TRUE(peer.wait_for_stall());
+    const auto b = client.post(peer.url()).body("x").start([&](auto r) { two = std::move(r); });
+    while (client.statistics().waiting != 1) std::this_thread::yield();
+    go.open();
+    a.wait();
+    b.wait();
+    ASSERT_TRUE(one) << one.error();
+    ASSERT_TRUE(two) << two.error();
+    EXPECT_EQ(one->body, "one");
+    EXPECT_EQ(two->body, "two");
+    EXPECT_FALSE(two->info.reused);
+    EXPECT_EQ(client.statistics().reused, 0U);
+}
+
+TEST(client_connections, that_are_spoiled_behind_an_answer_go_to_nobody_who_waits) {
+    const auto answered = [](const gate& go, const gate& later) {
+        return script().read_head().stall(go).answer("one").stall(later);
+    };
+    const std::string forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
+    {
+        const gate go;
+        const gate later;
+        expect_not_handed_over(answered(go, later).send(forged).stall(), go, later);
+    }
+    const gate go;
+    const gate later;
+    expect_not_handed_over(answered(go, later).shutdown_output().stall(), go, later);
+}
+
+TEST(client_connections, that_have_to_be_new_are_not_those_of_others) {
+    const gate cut;
+    const scripted_peer peer({script().read_head().answer("warm").read_head().stall(cut).cut(),
+                              script().read_head().answer("other").read_head().cut(),
+                              script().read_head().answer("new")});
+    http::pool_options p;
+    p.connections_per_host = 1;
+    http::client client({}, p);
+    EXPECT_EQ(client.get(peer.url()).wait().body, "warm");
+    std::expected<http::full_response, error> got;
+    std::expected<http::full_response, error> other;
+    const auto a = client.get(peer.url()).start([&](auto r) { got = std::move(r); });
+    EXPECT_TRUE(peer.wait_for_stall());
+    const auto b = client.get(peer.url()).start([&](auto r) { other = std::move(r); });
+    while (client.statistics().waiting != 1) std::this_thread::yield();
+    cut.open();
+    a.wait();
+    b.wait();
+    ASSERT_TRUE(got) << got.error();
+    ASSERT_TRUE(other) << other.error();
+    EXPECT_EQ(other->body, "other");
+    EXPECT_EQ(got->body, "new");
+    EXPECT_EQ(got->info.attempts, 2U);
+    EXPECT_FALSE(got->info.reused);
+}
+
 }  // namespace
 }  // namespace coracle::testing
