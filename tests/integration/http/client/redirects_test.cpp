@@ -150,5 +150,26 @@ TEST_F(client_redirects, without_a_location_are_answers) {
     EXPECT_EQ(r.status, http::status::found);
 }
 
+TEST_F(client_redirects, may_be_challenged_anew) {
+    const auto challenge = [](http::request& req) {
+        const bool first = req.path() == "/first";
+        const std::string nonce = first ? "nonce=\"one\"" : "nonce=\"two\"";
+        if (req.header("Authorization").find(nonce) == std::string_view::npos) {
+            http::response r(http::status::unauthorized);
+            r.set("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", " + nonce);
+            return r;
+        }
+        return first ? http::redirect("/second") : http::response("let in");
+    };
+    const local_server server(challenge);
+    http::client client;
+    const auto r = client.get(server.url("/first"))
+                       .digest("ada", secret("x"))
+                       .follow(http::follow::standard)
+                       .wait();
+    EXPECT_EQ(r.status, http::status::ok);
+    EXPECT_EQ(r.body, "let in");
+}
+
 }  // namespace
 }  // namespace coracle::testing
