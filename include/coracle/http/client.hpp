@@ -63,8 +63,8 @@ public:
     void set_defaults(std::string_view text);
 
     /// Puts an interceptor around each call, of the same shape as a server's middleware:
-    /// `task<response> f(request&, const handler& next)`. The first one is the outermost. Before
-    /// the first call.
+    /// `task<response> f(request&, const handler& next)`. The first one is the outermost. The
+    /// caller reads the body that it gives in memory, too. Before the first call.
     template <class F>
         requires(wraps_handlers<F> || intercepts_requests<F>)
     client& use(F interceptor) {

@@ -116,6 +116,36 @@ task<response> send_intercepted(request& req) {
     co_return co_await std::move(sending);
 }
 
+/// The body of an answer that an interceptor made, or of which it changed the body.
+class own_answer final : public response_extension, public body_source {
+public:
+    own_answer(std::string_view bytes, const answer_info* info)
+        : bytes_(bytes), rest_(bytes_), body_(this) {
+        if (info != nullptr) info_ = std::make_unique<answer_info>(*info);
+    }
+    received_body* received() noexcept override { return &body_; }
+    answer_info* info() noexcept override { return info_.get(); }
+    /// It is in memory already.
+    std::size_t body_limit() const noexcept override { return bytes_.size(); }
+
+    task<std::expected<std::string_view, error>> read() override {
+        co_return std::exchange(rest_, std::string_view());
+    }
+    std::optional<std::uint64_t> length() const noexcept override { return rest_.size(); }
+
+private:
+    std::string bytes_;
+    std::string_view rest_;
+    received_body body_;
+    std::unique_ptr<answer_info> info_;
+};
+
+/// The body of what came from a server is never in memory: such a one is of an interceptor.
+void let_be_read(response& r) {
+    if (!r.body().in_memory() || r.body().bytes().empty()) return;
+    r.set_extension(std::make_unique<own_answer>(r.body().bytes(), r.info()));
+}
+
 task<call_result> through_interceptors(call_state* c) {
     if (c->problem != nullptr) co_return std::unexpected(*c->problem);
     auto where = url::parse(c->address);
@@ -137,6 +167,7 @@ task<call_result> through_interceptors(call_state* c) {
     };
     auto done = co_await as_result(work());
     if (!done) co_return std::unexpected(std::move(done).error());
+    let_be_read(*done);
     co_return *std::move(done);
 }
 

@@ -291,6 +291,32 @@ TEST(client_interceptors, stand_around_each_call) {
     EXPECT_EQ(r.header("X-Marked"), "yes");
 }
 
+task<http::response> cached(http::request& req, const http::handler& next) {
+    if (req.path() == "/cached") co_return http::response("from the cache");
+    auto going = next(req);
+    http::response r = co_await std::move(going);
+    if (req.path() == "/changed") r.set_text("changed");
+    co_return std::move(r);
+}
+
+TEST(client_interceptors, give_bodies_of_their_own) {
+    const local_server server(path_of);
+    http::client client;
+    client.use(cached);
+    EXPECT_EQ(client.get(server.url("/cached")).wait().body, "from the cache");
+    const auto changed = client.get(server.url("/changed")).wait();
+    EXPECT_EQ(changed.body, "changed");
+    EXPECT_EQ(changed.info.attempts, 1U);
+    EXPECT_EQ(client.get(server.url("/other")).wait().body, "/other");
+    block_on([&]() -> task<> {
+        http::response r = co_await client.get(server.url("/cached"));
+        EXPECT_EQ(r.length(), 14U);
+        EXPECT_EQ(co_await r.read(), "from the cache");
+        EXPECT_EQ(co_await r.read(), "");
+        EXPECT_EQ(r.body().bytes(), "from the cache");
+    });
+}
+
 TEST(client_calls, are_cancelled_by_their_handle) {
     const scripted_peer peer(script().read_head().stall());
     http::client client;
