@@ -41,6 +41,7 @@ public:
 
 protected:
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
+        if (problem_ != nullptr) co_return std::unexpected(*problem_);
         if (piece.empty()) co_return std::expected<void, error>();
         // What is behind the announced length would be the next request to the server.
         if (size_ && piece.size() > *size_ - written_) {
@@ -55,20 +56,20 @@ protected:
         head_ = {};
         written_ += piece.size();
         auto sent = co_await call_.send_pieces(pieces, false);
-        if (!sent) {
-            problem_ = std::make_unique<error>(sent.error());
-            co_return sent;
+        if (sent && !call_.tell_sent(piece.size())) {
+            sent = std::unexpected(error(std::errc::operation_canceled, "on_progress"));
         }
-        if (!call_.tell_sent(piece.size())) {
-            co_return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
-        }
+        if (!sent) problem_ = std::make_unique<error>(sent.error());
         co_return sent;
     }
     task<std::expected<void, error>> send_head() override {
+        if (problem_ != nullptr) co_return std::unexpected(*problem_);
         if (head_.empty()) co_return std::expected<void, error>();
         slice pieces[] = {head_};
         head_ = {};
-        co_return co_await call_.send_pieces(pieces, false);
+        auto sent = co_await call_.send_pieces(pieces, false);
+        if (!sent) problem_ = std::make_unique<error>(sent.error());
+        co_return sent;
     }
 
 private:
@@ -222,12 +223,12 @@ task<std::expected<void, error>> running_call::send_head_and_body(buffer& out) {
     // It may wait for anything.
     auto work = with_deadline(whole_, call_.body.stream_part()(writer));
     auto written = co_await as_result(work);
-    if (!written && now() >= whole_) co_return std::unexpected(out_of_time(phase::send));
-    if (!written) {
-        // What the peer did to the connection says more than what the function made of it.
-        if (writer.problem() != nullptr) co_return std::unexpected(*writer.problem());
-        co_return std::unexpected(std::move(written).error());
-    }
+    const bool failed = !written || writer.problem() != nullptr;
+    if (failed && now() >= whole_) co_return std::unexpected(out_of_time(phase::send));
+    // What became of the connection says more than what the function made of it; and behind a
+    // piece that did not go out whole nothing may follow, even if the function thinks so.
+    if (writer.problem() != nullptr) co_return std::unexpected(*writer.problem());
+    if (!written) co_return std::unexpected(std::move(written).error());
     if (size && writer.written() != *size) {
         error e = fail(error(std::errc::invalid_argument, "body"), phase::send);
         co_return std::unexpected(std::move(e));

@@ -147,6 +147,23 @@ TEST_F(client_requests, fail_with_what_a_stream_throws) {
               std::errc::no_buffer_space);
 }
 
+TEST_F(client_requests, fail_when_a_stream_goes_on_behind_a_write_that_failed) {
+    const auto careless = [](http::body_writer& out) -> task<> {
+        for (const char* piece : {"too long", "fits"}) {
+            auto writing = out.write(piece);
+            static_cast<void>(co_await as_result(writing));
+        }
+    };
+    EXPECT_EQ(failure_of(client_.post(server_.url()).body(http::body::stream(careless, 4))),
+              std::errc::invalid_argument);
+    const auto enough = [](const http::progress& p) { return p.sent == 0; };
+    EXPECT_EQ(
+        failure_of(
+            client_.post(server_.url()).body(http::body::stream(careless)).on_progress(enough)),
+        std::errc::operation_canceled);
+    EXPECT_EQ(client_.statistics().connections, 0U);
+}
+
 TEST_F(client_requests, tell_how_far_they_are_and_stop_when_told_to) {
     for (const std::size_t size : {std::size_t{10}, std::size_t{3'000'000}}) {
         http::progress last;
