@@ -87,6 +87,7 @@ call& call::body(http::body content, std::string_view type) & {
     state_->type = type;
     state_->has_body = true;
     state_->is_form = false;
+    state_->parts.reset();
     return *this;
 }
 

@@ -164,6 +164,24 @@ TEST_F(client_requests, fail_when_a_stream_goes_on_behind_a_write_that_failed) {
     EXPECT_EQ(client_.statistics().connections, 0U);
 }
 
+http::form_body one_part() {
+    http::form_body parts;
+    parts.add("name", "Ada");
+    return parts;
+}
+
+TEST_F(client_requests, carry_parts_unless_another_body_is_set_behind_them) {
+    const std::string parts = told(client_.post(server_.url()).multipart(one_part()));
+    EXPECT_THAT(parts, HasSubstr("Content-Type: multipart/form-data; boundary="));
+    EXPECT_THAT(body_told(parts), HasSubstr("\r\n\r\nAda\r\n--"));
+    const std::string body =
+        told(client_.post(server_.url()).multipart(one_part()).body("hello", "text/plain"));
+    EXPECT_THAT(body, HasSubstr("Content-Type: text/plain\n"));
+    EXPECT_EQ(body_told(body), "hello");
+    EXPECT_EQ(body_told(told(client_.post(server_.url()).multipart(one_part()).form("a", "1"))),
+              "a=1");
+}
+
 TEST_F(client_requests, tell_how_far_they_are_and_stop_when_told_to) {
     for (const std::size_t size : {std::size_t{10}, std::size_t{3'000'000}}) {
         http::progress last;
