@@ -28,6 +28,9 @@ multipart_writer::multipart_writer(boundary_seed seed) : boundary_("coracle-") {
 }
 
 std::string multipart_writer::content_type(std::string_view subtype) const {
+    if (!detail::is_token(subtype)) {
+        throw_exception(error(std::errc::invalid_argument, "multipart type").on(subtype));
+    }
     return std::string("multipart/").append(subtype).append("; boundary=").append(boundary_);
 }
 

@@ -20,8 +20,9 @@ namespace coracle::http {
 ///     parts.add("name", "Ada").add_file("photo", "ada.jpg", "image/jpeg");
 ///     co_await client.post(url).multipart(std::move(parts));
 ///
-/// Move-only; not thread-safe. The setters throw `exception`: `invalid_argument` when a text could
-/// end its line, and as open(2) does.
+/// Move-only; not thread-safe. The constructor and the setters throw `exception`:
+/// `invalid_argument` when a text could end its line or is no token where there must be one, and as
+/// open(2) does. What throws adds nothing.
 class form_body {
 public:
     /// `subtype` is "form-data", "mixed", "alternative", "related".

@@ -24,7 +24,8 @@ public:
     explicit multipart_writer(boundary_seed seed);
 
     std::string_view boundary() const noexcept { return boundary_; }
-    /// The value of Content-Type: `subtype` is "form-data", "mixed", "alternative".
+    /// The value of Content-Type: `subtype` is "form-data", "mixed", "alternative". Throws
+    /// `exception` (`std::errc::invalid_argument`) when it is no token.
     std::string content_type(std::string_view subtype = "form-data") const;
 
     /// The lines that open the next part; its bytes follow. Throws `exception`

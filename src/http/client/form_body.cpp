@@ -1,3 +1,5 @@
+#include "http/message/token.hpp"
+
 #include <coracle/fs/plain_file.hpp>
 #include <coracle/http/form_body.hpp>
 #include <coracle/mime/disposition.hpp>
@@ -30,7 +32,11 @@ struct form_body::segment {
     bool known = true;
 };
 
-form_body::form_body(std::string_view subtype) : subtype_(subtype) {}
+form_body::form_body(std::string_view subtype) : subtype_(subtype) {
+    if (!is_token(subtype)) {
+        throw_exception(error(std::errc::invalid_argument, "form_body").on(subtype));
+    }
+}
 form_body::form_body(form_body&&) noexcept = default;
 form_body& form_body::operator=(form_body&&) noexcept = default;
 form_body::~form_body() = default;
@@ -41,21 +47,30 @@ std::string disposition_of(std::string_view name, std::optional<std::string> fil
     return mime::format_disposition({"form-data", std::string(name), std::move(filename)});
 }
 
+/// Now, and not when the call is made: who adds the part is told.
+void check_line(std::string_view name, std::string_view value) {
+    if (is_token(name) && is_field_value(value)) return;
+    throw_exception(error(std::errc::invalid_argument, "multipart field").on(name));
+}
+
 }  // namespace
 
 form_body& form_body::add(std::string_view name, std::string_view value) {
-    part& p = parts_.emplace_back();
+    part p;
     p.lines.push_back({"Content-Disposition", disposition_of(name, std::nullopt)});
     p.text = value;
+    parts_.push_back(std::move(p));
     return *this;
 }
 
 form_body& form_body::add_data(std::string_view name, std::string_view filename,
                                std::string content, std::string_view media_type) {
-    part& p = parts_.emplace_back();
+    check_line("Content-Type", media_type);
+    part p;
     p.lines.push_back({"Content-Disposition", disposition_of(name, std::string(filename))});
     p.lines.push_back({"Content-Type", std::string(media_type)});
     p.text = std::move(content);
+    parts_.push_back(std::move(p));
     return *this;
 }
 
@@ -84,21 +99,24 @@ form_body& form_body::add_stream(std::string_view name, std::string_view filenam
 }
 
 form_body& form_body::add(std::string_view name, form_body inner) {
-    part& p = parts_.emplace_back();
+    part p;
     if (!name.empty()) {
         p.lines.push_back({"Content-Disposition", disposition_of(name, std::nullopt)});
     }
     p.inner = std::make_unique<form_body>(std::move(inner));
+    parts_.push_back(std::move(p));
     return *this;
 }
 
 form_body& form_body::add_part(std::vector<mime::part_field> fields, std::string content) {
-    part& p = parts_.emplace_back();
+    part p;
     p.lines.reserve(fields.size());
     for (const mime::part_field& f : fields) {
+        check_line(f.name, f.value);
         p.lines.push_back({std::string(f.name), std::string(f.value)});
     }
     p.text = std::move(content);
+    parts_.push_back(std::move(p));
     return *this;
 }
 

@@ -2,6 +2,7 @@
 
 #include "http/client/call_state.hpp"
 #include "http/client/running_call.hpp"
+#include "http/message/token.hpp"
 
 #include <coracle/http/request.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -10,17 +11,30 @@
 namespace coracle::http::detail {
 namespace {
 
+std::expected<void, error> make_parts(call_state& c, loop& l) {
+    try {
+        auto made = c.parts->make({l.random(), l.random()});
+        if (!is_field_value(made.type)) {
+            error e(std::errc::invalid_argument, "multipart");
+            return std::unexpected(std::move(e.on(made.type)));
+        }
+        c.body = std::move(made.content);
+        c.type = std::move(made.type);
+        c.repeatable = made.again;
+    } catch (const exception& e) {
+        return std::unexpected(e.error());
+    }
+    return {};
+}
+
 task<call_result> run_call(call_state* c) {
     if (c->problem != nullptr) co_return std::unexpected(*c->problem);
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
     ++here->counts.calls;
     if (c->parts != nullptr) {
-        loop& l = here->owner();
-        auto made = c->parts->make({l.random(), l.random()});
-        c->body = std::move(made.content);
-        c->type = std::move(made.type);
-        c->repeatable = made.again;
+        auto made = make_parts(*c, here->owner());
+        if (!made) co_return std::unexpected(std::move(made).error());
     }
     running_call call(*here, *c);
     auto ready = call.prepare();

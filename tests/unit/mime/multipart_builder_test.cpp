@@ -62,6 +62,13 @@ TEST(multipart_writer, refuses_fields_that_would_be_others) {
     }
 }
 
+TEST(multipart_writer, refuses_types_that_would_be_fields) {
+    const multipart_writer writer(seed);
+    for (const char* subtype : {"", "mixed; a=b", "form-data\r\nX-Evil: 1"}) {
+        EXPECT_THROW(static_cast<void>(writer.content_type(subtype)), coracle::exception);
+    }
+}
+
 TEST(multipart_builder, writes_what_the_parser_reads) {
     multipart_builder builder(seed);
     builder.add("a", "1\r\n--coracle-\r\n").add("n\"\r\n", "");

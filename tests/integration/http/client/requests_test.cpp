@@ -182,6 +182,20 @@ TEST_F(client_requests, carry_parts_unless_another_body_is_set_behind_them) {
               "a=1");
 }
 
+TEST_F(client_requests, have_no_parts_that_would_split_them) {
+    for (const char* subtype : {"", "form-data\r\nX-Evil: 1", "mixed; a=b"}) {
+        EXPECT_THROW(http::form_body{subtype}, exception) << subtype;
+    }
+    http::form_body parts = one_part();
+    EXPECT_THROW(parts.add_data("n", "f", "c", "text/plain\r\nX: y"), exception);
+    EXPECT_THROW(parts.add_stream("n", "f", "a\r\nb", write_three_pieces), exception);
+    EXPECT_THROW(parts.add_part({{"A\r\nB", "x"}}, "c"), exception);
+    EXPECT_THROW(parts.add_part({{"A", "x\r\nB: y"}}, "c"), exception);
+    const std::string all =
+        body_told(told(client_.post(server_.url()).multipart(std::move(parts))));
+    EXPECT_EQ(all.find("Content-Disposition"), all.rfind("Content-Disposition"));
+}
+
 TEST_F(client_requests, tell_how_far_they_are_and_stop_when_told_to) {
     for (const std::size_t size : {std::size_t{10}, std::size_t{3'000'000}}) {
         http::progress last;
