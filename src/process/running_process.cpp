@@ -63,7 +63,7 @@ bool running_process::ended() const noexcept {
 }
 
 running_process::~running_process() {
-    if (!pidfd_) return;
+    if (!pidfd_ || reaped_) return;
     static_cast<void>(signal_to_end(SIGKILL));
     if (ended())
         reap(pidfd_);
@@ -80,7 +80,7 @@ std::expected<std::optional<exit_status>, error> running_process::try_reap() noe
         return std::unexpected(failure("waitid", pid_));
     }
     if (info.si_pid == 0) return std::optional<exit_status>();
-    pidfd_.reset();
+    reaped_ = true;
     return status_of(info, used);
 }
 
@@ -91,8 +91,9 @@ std::expected<void, error> running_process::signal(int number) noexcept {
 }
 
 std::expected<void, error> running_process::signal_group(int number) noexcept {
-    errno = !pidfd_ ? ESRCH : EPERM;
-    if (pidfd_ && own_group_ && ::kill(-pid_, number) == 0) return {};
+    const bool there = pidfd_ && !reaped_;
+    errno = there ? EPERM : ESRCH;
+    if (there && own_group_ && ::kill(-pid_, number) == 0) return {};
     return std::unexpected(failure("kill group", pid_));
 }
 

@@ -10,7 +10,7 @@
 
 namespace coracle::process::detail {
 
-/// A process that has not been reaped. Kills and reaps it when destroyed.
+/// A process that we have started. Kills and reaps it when destroyed, if nobody has reaped it.
 class running_process {
 public:
     running_process() noexcept = default;
@@ -24,7 +24,8 @@ public:
     int pidfd() const noexcept { return pidfd_.get(); }
     bool own_group() const noexcept { return own_group_; }
 
-    /// Its status when it has ended; it is reaped then, and this is empty but for its number.
+    /// Its status when it has ended; it is reaped then. The descriptor stays open, and readable, or
+    /// others that wait for it would never be woken.
     std::expected<std::optional<exit_status>, error> try_reap() noexcept;
     std::expected<void, error> signal(int number) noexcept;
     std::expected<void, error> signal_group(int number) noexcept;
@@ -41,6 +42,7 @@ private:
     owned_fd pidfd_;
     bool own_group_ = false;
     bool group_ends_ = false;
+    bool reaped_ = false;  ///< its number may be somebody else's
 };
 
 }  // namespace coracle::process::detail

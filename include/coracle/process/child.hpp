@@ -33,7 +33,7 @@ public:
     ~child();
 
     int pid() const noexcept;
-    /// Stays ours; readable once the process has ended.
+    /// Stays ours, and open as long as this; readable once the process has ended.
     int pidfd() const noexcept;
 
     /// The other ends of what is redirected to pipes; none of them otherwise.

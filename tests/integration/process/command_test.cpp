@@ -2,12 +2,14 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/process/command.hpp>
+#include <coracle/runtime/readiness.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -307,6 +309,26 @@ TEST_P(command, lets_several_tasks_wait_for_one_process) {
         };
         auto [a, b, d, e] = co_await when_all(wait(), wait(), wait(), end());
         EXPECT_TRUE(a && b && d);
+    });
+}
+
+TEST_P(command, wakes_everybody_who_waits_when_somebody_else_reaps_it) {
+    run([]() -> task<> {
+        process::command cat("cat");
+        cat.input(redirect::pipe());
+        process::child c = co_await cat.start();
+        const auto wait = [&]() -> task<bool> { co_return (co_await c.wait()).success(); };
+        const auto reap = [&]() -> task<> {
+            co_await yield();
+            c.close_input();
+            // The loop must not see it before we do.
+            pollfd p{c.pidfd(), POLLIN, 0};
+            EXPECT_EQ(::poll(&p, 1, -1), 1);
+            EXPECT_TRUE(c.status());
+        };
+        auto [ended, nothing] = co_await when_all(wait(), reap());
+        EXPECT_TRUE(ended);
+        co_await readable(c.pidfd());
     });
 }
 
