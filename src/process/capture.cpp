@@ -39,9 +39,9 @@ task<> collect(capturing& c, std::size_t number, std::string& into, std::size_t 
     for (;;) {
         auto piece = co_await as_result(from.receive());
         if (!piece) {
-            const bool over = piece.error() == errc::end_of_stream ||
-                              coracle::detail::is_cancellation(piece.error());
-            if (!over) c.fail(std::move(piece).error());
+            // Its end by value would win, with the output cut and nobody told.
+            if (coracle::detail::is_cancellation(piece.error())) co_await forever();
+            if (piece.error() != errc::end_of_stream) c.fail(std::move(piece).error());
             co_return;
         }
         if (piece->size() > most - into.size()) {

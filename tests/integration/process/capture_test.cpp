@@ -3,6 +3,10 @@
 #include <coracle/process/command.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/when_any.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <string>
@@ -120,6 +124,31 @@ TEST_P(capture, does_not_wait_for_ever_for_what_the_process_has_left_running) {
         EXPECT_TRUE(got.left_open);
         EXPECT_TRUE(got.status.success());
         EXPECT_EQ(::kill(std::stoi(got.error), SIGKILL), 0);
+    });
+}
+
+TEST_P(capture, gives_no_cut_output_when_it_is_cancelled) {
+    run([]() -> task<> {
+        int of_leader[2];
+        int of_rest[2];
+        EXPECT_EQ(::pipe2(of_leader, O_CLOEXEC), 0);
+        EXPECT_EQ(::pipe2(of_rest, O_CLOEXEC), 0);
+        owned_fd leader_waits(of_leader[1]);
+        // What it leaves running holds its output until this goes.
+        const owned_fd rest_waits(of_rest[1]);
+        process::command c = process::shell("(read x; echo two) <&3 & echo one; read y");
+        c.input(redirect::descriptor(owned_fd(of_leader[0])));
+        c.descriptor(3, owned_fd(of_rest[0]));
+        const auto work = [&]() -> task<> {
+            co_await c.capture();
+            ADD_FAILURE() << "it has won";
+        };
+        const auto until_it_has_been_reaped = [&]() -> task<> {
+            while (!has_children()) co_await yield();
+            leader_waits.reset();
+            while (has_children()) co_await yield();
+        };
+        EXPECT_EQ((co_await when_any(work(), until_it_has_been_reaped())).index, 1u);
     });
 }
 
