@@ -75,7 +75,8 @@ std::expected<terminal_mode, error> terminal::set_mode(input_mode m) const {
     // Whoever closes the descriptor meanwhile must not keep it from being restored.
     owned_fd own(::fcntl(fd_, F_DUPFD_CLOEXEC, 0));
     if (!own) return std::unexpected(failure("fcntl"));
-    const int slot = remember_mode(own.get(), before);
+    const termios after = changed(before, m);
+    const int slot = remember_mode(own.get(), before, (after.c_lflag & ECHO) == 0);
     if (slot < 0) {
         return std::unexpected(
             error(errc::limit_exceeded, "set terminal mode")
@@ -83,7 +84,7 @@ std::expected<terminal_mode, error> terminal::set_mode(input_mode m) const {
     }
     const int fd = own.release();
     terminal_mode mode(slot);
-    if (set_terminal_mode(fd, changed(before, m)) != 0) {
+    if (set_terminal_mode(fd, after) != 0) {
         return std::unexpected(failure("tcsetattr"));
     }
     return mode;
@@ -123,13 +124,26 @@ std::expected<bool, error> take_piece(std::string& line, buffer piece, std::size
                                .on("password_options::limit (" + std::to_string(limit) + ")"));
 }
 
-/// With memory that never moves, so that no copy is left behind.
+/// With memory that never moves, so that no copy is left behind: more than what a string has within
+/// itself, which is copied with it.
 struct wiped_string {
-    explicit wiped_string(std::size_t limit) { text.reserve(limit); }
+    explicit wiped_string(std::size_t limit) { text.reserve(std::max(limit, sizeof text)); }
     wiped_string(const wiped_string&) = delete;
     wiped_string& operator=(const wiped_string&) = delete;
     ~wiped_string() { ::explicit_bzero(text.data(), text.size()); }
     std::string text;
+};
+
+/// Half a password must not be what the next program reads, such as the shell, which shows it.
+struct typed_bytes {
+    explicit typed_bytes(int number) noexcept : fd(number) {}
+    typed_bytes(const typed_bytes&) = delete;
+    typed_bytes& operator=(const typed_bytes&) = delete;
+    ~typed_bytes() {
+        if (!taken) drop_typed(fd);
+    }
+    int fd;
+    bool taken = false;
 };
 
 task<std::expected<std::string, error>> password(std::string prompt, password_options o) {
@@ -138,6 +152,8 @@ task<std::expected<std::string, error>> password(std::string prompt, password_op
     descriptor_stream& tty = **stream;
     auto mode = terminal(tty.fd()).set_mode(input_mode::line_without_echo);
     if (!mode) co_return std::unexpected(std::move(mode).error());
+    // Goes before the mode is put back.
+    typed_bytes typed(tty.fd());
     auto asked = co_await as_result(tty.send(prompt));
     if (!asked) co_return std::unexpected(std::move(asked).error());
     wiped_string line(o.limit);
@@ -152,6 +168,7 @@ task<std::expected<std::string, error>> password(std::string prompt, password_op
         if (!last) co_return std::unexpected(std::move(last).error());
         if (*last) break;
     }
+    typed.taken = true;
     mode->restore();
     // The line end that was typed was not shown.
     static_cast<void>(co_await as_result(tty.send("\n")));

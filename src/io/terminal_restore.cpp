@@ -17,6 +17,7 @@ struct remembered_mode {
     std::atomic<unsigned> order{0};
     int fd = -1;
     termios before{};
+    bool hides = false;
 };
 
 constinit remembered_mode remembered[terminal::most_modes];
@@ -25,6 +26,24 @@ constinit int in_force = 0;
 
 constexpr int fatal_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
                                  SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
+
+/// Calls what would stop the program in the background. Async-signal-safe.
+template <class F>
+int from_background(F call) noexcept {
+    sigset_t stops;
+    sigset_t before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTTOU);
+    ::pthread_sigmask(SIG_BLOCK, &stops, &before);
+    int result = 0;
+    do {
+        result = call();
+    } while (result != 0 && errno == EINTR);
+    const int number = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = number;
+    return result;
+}
 
 /// The newest first, so that what was before all of them comes out. Async-signal-safe.
 void restore_all() noexcept {
@@ -40,6 +59,7 @@ void restore_all() noexcept {
             }
         }
         if (newest == nullptr) return;
+        if (newest->hides) drop_typed(newest->fd);
         set_terminal_mode(newest->fd, newest->before);
         below = order;
     }
@@ -86,22 +106,14 @@ void remove_handlers() noexcept {
 }  // namespace
 
 int set_terminal_mode(int fd, const termios& mode) noexcept {
-    sigset_t stops;
-    sigset_t before;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGTTOU);
-    ::pthread_sigmask(SIG_BLOCK, &stops, &before);
-    int result = 0;
-    do {
-        result = ::tcsetattr(fd, TCSANOW, &mode);
-    } while (result != 0 && errno == EINTR);
-    const int number = errno;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = number;
-    return result;
+    return from_background([&] { return ::tcsetattr(fd, TCSANOW, &mode); });
 }
 
-int remember_mode(int fd, const termios& before) noexcept {
+void drop_typed(int fd) noexcept {
+    from_background([&] { return ::tcflush(fd, TCIFLUSH); });
+}
+
+int remember_mode(int fd, const termios& before, bool hides) noexcept {
     static const int registered = std::atexit(&restore_all);
     static_cast<void>(registered);
     for (int slot = 0; slot != terminal::most_modes; ++slot) {
@@ -109,6 +121,7 @@ int remember_mode(int fd, const termios& before) noexcept {
         if (m.order.load(std::memory_order_relaxed) != 0) continue;
         m.fd = fd;
         m.before = before;
+        m.hides = hides;
         if (in_force++ == 0) install_handlers();
         m.order.store(++last_order, std::memory_order_release);
         return slot;

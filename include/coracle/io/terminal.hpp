@@ -29,7 +29,8 @@ enum class input_mode : unsigned char {
 /// program ends by exit(), and when a signal ends it that ends programs (SIGINT, SIGTERM, SIGHUP,
 /// SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL): while a mode is in force those of them that
 /// the program has left alone have a handler, which restores all terminals and lets the signal do
-/// what it does. SIGKILL, _exit and a program that handles one of these signals itself and then
+/// what it does. On these ways out, what was typed without being shown and has not been read is
+/// dropped. SIGKILL, _exit and a program that handles one of these signals itself and then
 /// never returns are past help. Modes of one terminal nest. From any thread, one at a time.
 class terminal_mode {
 public:
@@ -89,10 +90,11 @@ struct password_options {
 };
 
 /// Writes `prompt` to the terminal and reads a line that is not shown; completes with the line,
-/// without its end. The mode is restored on every way out. Resumes from the loop. Fails with ENXIO
-/// or ENOTTY where there is no terminal, and with `errc::end_of_stream` when it hangs up or the
-/// line is ended by Ctrl-D at its start. What was typed stands in no memory of ours afterwards but
-/// the string that is given. Cancelling it drops what was typed.
+/// without its end. The mode is restored on every way out; when no line is given, what was typed is
+/// dropped before, so that whoever reads next does not get half a password. Resumes from the loop.
+/// Fails with ENXIO or ENOTTY where there is no terminal, and with `errc::end_of_stream` when it
+/// hangs up or the line is ended by Ctrl-D at its start. What was typed stands in no memory of ours
+/// afterwards but the string that is given. Cancelling it drops what was typed.
 operation<std::string> read_password(std::string prompt, password_options options = {});
 
 }  // namespace coracle::io

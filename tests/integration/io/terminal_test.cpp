@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <termios.h>
 #include <unistd.h>
@@ -51,6 +52,18 @@ struct plain_terminal {
         return t.c_lflag;
     }
 };
+
+std::string read_exactly(int fd, std::size_t n) {
+    std::string all(n, '\0');
+    std::size_t have = 0;
+    while (have != n) {
+        const ssize_t got = ::read(fd, all.data() + have, n - have);
+        if (got <= 0) break;
+        have += static_cast<std::size_t>(got);
+    }
+    all.resize(have);
+    return all;
+}
 
 pseudo_terminal opened() {
     auto t = pseudo_terminal::open();
@@ -131,6 +144,26 @@ TEST(terminal_mode, is_restored_on_every_way_out) {
         else
             EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == way) << status;
         EXPECT_TRUE(t.is_as_it_began()) << "signal " << way;
+    }
+}
+
+TEST(terminal_mode, leaves_nothing_to_the_next_reader_that_was_typed_without_being_shown) {
+    for (const int way : {0, SIGTERM}) {
+        const plain_terminal t;
+        EXPECT_EQ(::write(t.master.get(), "half", 4), 4);
+        // The echo tells that the terminal has it.
+        EXPECT_EQ(read_exactly(t.master.get(), 4), "half");
+        const int pid = ::fork();
+        if (pid == 0) {
+            if (way != 0) std::signal(way, SIG_DFL);
+            auto quiet = io::terminal(t.slave.get()).set_mode(io::input_mode::line_without_echo);
+            if (way == 0) ::exit(5);
+            ::raise(way);
+            ::_exit(78);
+        }
+        ::waitpid(pid, nullptr, 0);
+        EXPECT_EQ(::write(t.master.get(), "next\n", 5), 5);
+        EXPECT_EQ(read_exactly(t.slave.get(), 5), "next\n") << "signal " << way;
     }
 }
 
@@ -252,6 +285,46 @@ TEST_P(terminal, refuses_a_long_password_and_restores_the_echo_when_it_is_cancel
         termios now{};
         EXPECT_EQ(::tcgetattr(slave.get(), &now), 0);
         EXPECT_NE(now.c_lflag & ECHO, 0u);
+    });
+}
+
+TEST_P(terminal, leaves_nothing_of_a_password_that_is_not_given_to_the_next_reader) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        const owned_fd slave = slave_of(t);
+        io::password_options o;
+        o.fd = slave.get();
+        o.limit = 3;
+        co_await t.stream().send("half");
+        // The echo tells that the terminal has it.
+        EXPECT_EQ(co_await read_until(t.stream(), "half"), "half");
+        const auto ask = [&]() -> task<> { co_await io::read_password("? ", o); };
+        EXPECT_EQ((co_await when_any(ask(), coracle::yield())).index, 1u);
+        co_await t.stream().send("next\n");
+        EXPECT_EQ(read_exactly(slave.get(), 5), "next\n");
+
+        co_await t.stream().send("four\nmore\n");
+        int there = 0;
+        while (::ioctl(slave.get(), FIONREAD, &there) == 0 && there < 10) co_await coracle::yield();
+        auto four = co_await as_result(io::read_password("? ", o));
+        EXPECT_TRUE(!four && four.error() == errc::limit_exceeded);
+        EXPECT_EQ(::ioctl(slave.get(), FIONREAD, &there), 0);
+        EXPECT_EQ(there, 0);
+    });
+}
+
+TEST_P(terminal, gives_a_short_password_in_memory_of_which_there_is_no_copy) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        const owned_fd slave = slave_of(t);
+        io::password_options o;
+        o.fd = slave.get();
+        o.limit = 3;
+        co_await t.stream().send("abc\n");
+        const std::string given = co_await io::read_password("? ", o);
+        EXPECT_EQ(given, "abc");
+        // What a string has within itself is copied wherever it is moved.
+        EXPECT_GT(given.capacity(), std::string().capacity());
     });
 }
 
