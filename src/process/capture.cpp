@@ -88,6 +88,7 @@ task<std::expected<captured, error>> capture(std::unique_ptr<plan> p, capture_li
     if (!started) co_return std::unexpected(std::move(started).error());
     if (!*started) co_return std::unexpected(std::move(*started).error());
     child_state& s = child_state::of(**started);
+    s.process.ends_group();
     capturing c(s, limits);
     auto all =
         co_await as_result(when_any(collect_all(c), wait_and_linger(c), wait_for_failure(c)));

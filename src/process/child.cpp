@@ -55,6 +55,7 @@ task<end_result> wait_for_end(child_state& s) {
 }
 
 task<end_result> end_process(child_state& s, duration grace) {
+    s.process.ends_group();
     auto ended = look(s);
     if (!ended) co_return std::unexpected(std::move(ended).error());
     if (*ended) co_return *s.status;
@@ -66,7 +67,11 @@ task<end_result> end_process(child_state& s, duration grace) {
     if (in_time.error() != std::errc::timed_out) {
         co_return std::unexpected(std::move(in_time).error());
     }
-    static_cast<void>(s.process.signal_to_end(SIGKILL));
+    auto killed = s.process.signal_to_end(SIGKILL);
+    if (!killed && killed.error() == std::errc::operation_not_permitted) {
+        ended = look(s);
+        if (ended && !*ended) co_return std::unexpected(std::move(killed).error());
+    }
     co_return co_await wait_for_end(s);
 }
 
@@ -79,6 +84,7 @@ task<> end_shielded(child_state& s, duration grace) {
 }
 
 task<end_result> wait_or_end(child_state& s, duration grace) {
+    s.process.ends_group();
     auto ended = co_await as_result(wait_for_end(s));
     if (!ended) co_return std::unexpected(std::move(ended).error());
     if (!*ended && coracle::detail::is_cancellation(ended->error())) {

@@ -64,22 +64,26 @@ bool running_process::ended() const noexcept {
 
 running_process::~running_process() {
     if (!pidfd_ || reaped_) return;
-    static_cast<void>(signal_to_end(SIGKILL));
+    const bool killed = signal_to_end(SIGKILL).has_value();
     if (ended())
         reap(pidfd_);
-    else
+    else if (killed)
         reap_elsewhere(std::move(pidfd_));
+    // What is out of our reach may never end: no thread can wait for that.
 }
 
 std::expected<std::optional<exit_status>, error> running_process::try_reap() noexcept {
     siginfo_t info;
     rusage used{};
-    // Until its leader is reaped the number of a group is nobody else's.
-    if (group_ends_ && ended()) ::kill(-pid_, SIGKILL);
-    if (wait_for(pidfd(), info, WEXITED | WNOHANG, &used) != 0) {
-        return std::unexpected(failure("waitid", pid_));
+    // It is looked at before: until its leader is reaped the number of a group is nobody else's.
+    for (const int look : {WNOWAIT, 0}) {
+        if (wait_for(pidfd(), info, WEXITED | WNOHANG | look, &used) != 0) {
+            if (errno == ECHILD) reaped_ = true;
+            return std::unexpected(failure("waitid", pid_));
+        }
+        if (info.si_pid == 0) return std::optional<exit_status>();
+        if (look != 0 && group_ends_) static_cast<void>(signal_group(SIGKILL));
     }
-    if (info.si_pid == 0) return std::optional<exit_status>();
     reaped_ = true;
     return status_of(info, used);
 }
@@ -91,16 +95,20 @@ std::expected<void, error> running_process::signal(int number) noexcept {
 }
 
 std::expected<void, error> running_process::signal_group(int number) noexcept {
-    const bool there = pidfd_ && !reaped_;
-    errno = there ? EPERM : ESRCH;
-    if (there && own_group_ && ::kill(-pid_, number) == 0) return {};
+    // Where the system or other code has reaped it, its number may be a stranger's.
+    auto there = signal(0);
+    if (!there && there.error() == std::errc::no_such_process) return there;
+    errno = EPERM;
+    if (own_group_ && ::kill(-pid_, number) == 0) return {};
     return std::unexpected(failure("kill group", pid_));
 }
 
 std::expected<void, error> running_process::signal_to_end(int number) noexcept {
     if (!own_group_) return signal(number);
-    group_ends_ = true;
-    return signal_group(number);
+    ends_group();
+    auto sent = signal_group(number);
+    // That others of its group could be reached says nothing of itself.
+    return sent ? signal(0) : sent;
 }
 
 }  // namespace coracle::process::detail

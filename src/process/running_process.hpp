@@ -29,7 +29,9 @@ public:
     std::expected<std::optional<exit_status>, error> try_reap() noexcept;
     std::expected<void, error> signal(int number) noexcept;
     std::expected<void, error> signal_group(int number) noexcept;
-    /// Signals whoever is to end; what is left of a group when its leader ends is killed then.
+    /// From now on what is left of a group of its own when its leader ends is killed then.
+    void ends_group() noexcept { group_ends_ = own_group_; }
+    /// Signals whoever is to end, and `ends_group`. EPERM when the process itself is out of reach.
     std::expected<void, error> signal_to_end(int number) noexcept;
 
     /// Leaves it to whoever comes after us.

@@ -21,11 +21,12 @@ inline constexpr duration default_grace = std::chrono::seconds(5);
 /// A process that was started by `command`. Belongs to the loop that started it. It is known by a
 /// descriptor (pidfd), so that no signal goes to a stranger who has got its number; nothing is done
 /// about SIGCHLD, and children of other code are left alone. (A program that ignores SIGCHLD gets
-/// no status: ECHILD.)
+/// no status, ECHILD, and reaches nobody of a group any more when its leader has ended: ESRCH.)
 ///
 /// A child that is destroyed while its process runs kills it (SIGKILL; its whole group where it has
-/// one of its own), and reaps it, on the pool of `offload` when that takes time. `detach` lets it
-/// live. Nobody may wait when a child is destroyed or moved from.
+/// one of its own), and reaps it, on the pool of `offload` when that takes time; what may not be
+/// killed, since it has become another user's, is left alone. `detach` lets it live. Nobody may
+/// wait when a child is destroyed or moved from.
 class child {
 public:
     child(child&&) noexcept;
@@ -44,15 +45,17 @@ public:
     void close_input() noexcept;
 
     /// Completes when the process has ended, with its status; any number of times. Its pipes may
-    /// have bytes left. Resumes from the loop. Cancelling it leaves the process as it is.
+    /// have bytes left, and its group others. Resumes from the loop. Cancelling it leaves the
+    /// process as it is.
     operation<exit_status> wait();
     /// The same, but cancelling it ends the process, as `terminate(grace)` does, and waits for
-    /// that.
+    /// that. Those of a group or session of its own that outlive its leader are killed.
     operation<exit_status> wait_or_end(duration grace = default_grace);
     /// Sends SIGTERM, and SIGCONT to have it heard; after `grace` SIGKILL. With a group or session
     /// of its own all of the group are meant, and those that outlive its leader are killed.
-    /// Completes when it has ended. Resumes from the loop. Cancelling it ends the wait: nobody is
-    /// killed then.
+    /// Completes when it has ended. Fails with EPERM when it still runs after `grace` and may not
+    /// be killed: a program that has become another user's. Resumes from the loop. Cancelling it
+    /// ends the wait: nobody is killed then.
     operation<exit_status> terminate(duration grace = default_grace);
 
     /// Whether it has ended, without waiting.

@@ -86,10 +86,12 @@ public:
     /// Runs it on a terminal, in a session of its own: the slave is its controlling terminal, and
     /// its standard streams lead there unless they are redirected.
     command& pty(const pseudo_terminal& terminal);
-    /// In a session of its own (setsid): no terminal, and a group of its own.
+    /// In a session of its own (setsid): no terminal, and a group of its own, which ends as that of
+    /// `process_group` does.
     command& new_session();
     /// In a process group of its own: Ctrl-C at our terminal does not reach it, and it is ended
-    /// together with what it has started.
+    /// together with what it has started. `run`, `capture` and `child::wait_or_end` also kill what
+    /// it leaves of its group when it ends of itself.
     command& process_group();
     /// How long it may take to end when it is asked to. Default `default_grace`.
     command& grace(duration d);

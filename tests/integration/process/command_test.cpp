@@ -9,13 +9,19 @@
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <fstream>
+#include <iostream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +68,23 @@ task<error> failure_of(process::command cmd) {
 std::string text_of(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A process with this number, which leads a group and waits; false where we may not.
+bool starts_as(int pid) {
+    pid_t wanted[] = {pid};
+    clone_args how{};
+    how.exit_signal = SIGCHLD;
+    how.set_tid = reinterpret_cast<std::uintptr_t>(wanted);
+    how.set_tid_size = 1;
+    const long made = ::syscall(SYS_clone3, &how, sizeof how);
+    if (made == 0) {
+        ::syscall(SYS_setpgid, 0, 0);
+        for (;;) ::syscall(SYS_pause);
+    }
+    if (made < 0) return false;
+    while (::getpgid(pid) != pid) ::sched_yield();
+    return true;
 }
 
 /// Reads until the process has said something.
@@ -374,6 +397,37 @@ TEST_P(command, ends_its_whole_group) {
     });
 }
 
+TEST_P(command, ends_its_whole_group_also_when_its_leader_ends_of_itself) {
+    run([]() -> task<> {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        auto reader = io::descriptor_stream::adopt(*loop::current(), owned_fd(ends[0]), "pipe");
+        owned_fd held(ends[1]);
+        const auto leaving_one = [&held] {
+            process::command c = process::shell("sleep 30 & exit 3");
+            c.descriptor(3, owned_fd(::fcntl(held.get(), F_DUPFD_CLOEXEC, 0))).process_group();
+            return c;
+        };
+        process::command runs = leaving_one();
+        EXPECT_EQ((co_await runs.run()).code(), 3);
+        process::command captures = leaving_one();
+        const process::captured got = co_await captures.capture();
+        EXPECT_FALSE(got.left_open);
+        process::command starts = leaving_one();
+        process::child waits = co_await starts.start();
+        EXPECT_EQ((co_await waits.wait_or_end()).code(), 3);
+        process::command more = leaving_one();
+        process::child late = co_await more.start();
+        co_await readable(late.pidfd());
+        EXPECT_EQ((co_await late.terminate()).code(), 3);
+        // The end of the pipe: nobody is left.
+        held.reset();
+        const auto receives = [&reader] { return (*reader)->receive(); };
+        auto end = co_await as_result(with_timeout(10s, receives));
+        EXPECT_TRUE(!end && end.error() == errc::end_of_stream);
+    });
+}
+
 TEST_P(command, cannot_signal_a_group_that_it_has_not) {
     run([]() -> task<> {
         process::command cat("cat");
@@ -465,6 +519,55 @@ TEST_P(command, says_that_there_is_no_status_where_sigchld_is_ignored) {
         EXPECT_EQ(co_await failure_of(process::command("true")), std::errc::no_child_process);
     });
     std::signal(SIGCHLD, SIG_DFL);
+}
+
+TEST_P(command, kills_no_stranger_that_has_got_its_number) {
+    std::signal(SIGCHLD, SIG_IGN);
+    run([]() -> task<> {
+        process::command c("true");
+        c.process_group();
+        std::optional<process::child> ended(co_await c.start());
+        co_await readable(ended->pidfd());
+        const int stranger = ended->pid();
+        std::signal(SIGCHLD, SIG_DFL);
+        if (!starts_as(stranger)) {
+            std::cout << "only root may choose the number of a process\n";
+            co_return;
+        }
+        auto killed = ended->kill();
+        EXPECT_TRUE(!killed && killed.error() == std::errc::no_such_process);
+        ended.reset();
+        int status = 0;
+        EXPECT_EQ(::kill(stranger, SIGTERM), 0);
+        EXPECT_EQ(::waitpid(stranger, &status, 0), stranger);
+        EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+    });
+    std::signal(SIGCHLD, SIG_DFL);
+}
+
+TEST_P(command, gives_up_on_a_process_that_may_not_be_killed) {
+    if (::geteuid() != 0) GTEST_SKIP() << "it takes root to be somebody else";
+    int left = -1;
+    owned_fd its_input;
+    run([&]() -> task<> {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        its_input.reset(ends[1]);
+        process::command c("cat");
+        c.input(redirect::descriptor(owned_fd(ends[0]))).process_group();
+        std::optional<process::child> roots(co_await c.start());
+        left = roots->pid();
+        // This thread alone.
+        EXPECT_EQ(::syscall(SYS_setresuid, 65'534, 65'534, 0), 0);
+        auto r = co_await as_result(roots->terminate(1ms));
+        EXPECT_TRUE(!r && r.error() == std::errc::operation_not_permitted);
+        roots.reset();
+        EXPECT_EQ(::syscall(SYS_setresuid, 0, 0, 0), 0);
+    });
+    // The threads of the pool have ended although it lives.
+    EXPECT_EQ(::kill(left, 0), 0);
+    its_input.reset();
+    EXPECT_EQ(::waitpid(left, nullptr, 0), left);
 }
 
 TEST_P(command, runs_two_hundred_at_once) {
