@@ -34,7 +34,8 @@ void print_matches(search& s, std::string_view path, std::string_view content) {
     if (content.substr(0, 1024).find('\0') != std::string_view::npos) return;  // no text
     std::size_t number = 1;
     std::size_t counted = 0;
-    for (auto at = content.find(s.text); at != std::string_view::npos;) {
+    // An empty text is found behind the last line, too.
+    for (auto at = content.find(s.text); at < content.size();) {
         number += static_cast<std::size_t>(
             std::count(content.begin() + static_cast<std::ptrdiff_t>(counted),
                        content.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
@@ -43,7 +44,7 @@ void print_matches(search& s, std::string_view path, std::string_view content) {
         std::cout << path << ':' << number << ':' << content.substr(begin, end - begin) << '\n';
         ++s.lines;
         counted = at;
-        at = end == content.size() ? std::string_view::npos : content.find(s.text, end);
+        at = content.find(s.text, end + 1);
     }
 }
 
