@@ -32,6 +32,10 @@ std::expected<child, error> with_streams(launched l, const std::string& program)
 
 task<std::expected<child, error>> start(std::unique_ptr<plan> p) {
     if (auto fit = check(*p); !fit) co_return std::unexpected(std::move(fit).error());
+    if (!loop::current()->backend().is_of_the_system()) {
+        error e(std::errc::operation_not_supported, "command");
+        co_return std::unexpected(std::move(e.on(p->program + " (this is a simulation)")));
+    }
     p->environment = environment_of(*p);
     std::optional<std::expected<launched, error>> got;
     auto launches = [&] { got.emplace(launch(*p)); };

@@ -178,6 +178,20 @@ std::vector<descriptor_map> descriptor_maps(const plan& p, const standard_stream
     return all;
 }
 
+bool has_zero(const std::string& text) {
+    return text.find('\0') != std::string::npos;
+}
+
+/// What is wrong about where stream `number` is to lead; null: nothing.
+const char* fault_of(const redirect& r, int number) {
+    using kind = redirect::kind;
+    if (r.what() == kind::descriptor && r.fd() < 0) return "descriptor to redirect to";
+    if (r.what() == kind::output && number == 1) return "redirection of the output to itself";
+    const bool path = r.what() == kind::file || r.what() == kind::append;
+    if (path && has_zero(r.value())) return "zero byte in a path to redirect to";
+    return nullptr;
+}
+
 }  // namespace
 
 std::vector<std::string> environment_of(const plan& p) {
@@ -195,7 +209,6 @@ std::vector<std::string> environment_of(const plan& p) {
 
 std::expected<void, error> check(const plan& p) {
     if (p.failure) return std::unexpected(*p.failure);
-    const auto has_zero = [](const std::string& t) { return t.find('\0') != std::string::npos; };
     const auto wrong = [&](std::string_view what) {
         return std::unexpected(failure(EINVAL, "command", std::string(what) + " of " + p.program));
     };
@@ -209,6 +222,10 @@ std::expected<void, error> check(const plan& p) {
     }
     for (const plan::mapped& m : p.descriptors) {
         if (m.number < 3 || !m.fd) return wrong("descriptor");
+    }
+    for (int number = 0; number != 3; ++number) {
+        const char* const fault = fault_of(p.streams[number], number);
+        if (fault != nullptr) return wrong(fault);
     }
     return {};
 }

@@ -98,7 +98,8 @@ public:
 
     /// Starts it; completes when the program runs. Fails with what the system says, naming the
     /// program or what else it was about: ENOENT, EACCES, ENOEXEC (a script without "#!"), E2BIG;
-    /// EINVAL for zero bytes and for variables without a name. Resumes from the loop. Cancelling it
+    /// EINVAL for zero bytes, variables without a name, and redirections that lead nowhere; ENOTSUP
+    /// in a simulation. Resumes from the loop. Cancelling it
     /// ends what has been started already, as that of `run` does.
     operation<child> start();
     /// Starts it and waits for its end. Redirections to pipes make no sense here (EINVAL).

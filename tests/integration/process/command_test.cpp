@@ -7,6 +7,7 @@
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/simulation.hpp>
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -217,6 +218,41 @@ TEST_P(command, refuses_what_no_program_can_be_given) {
         pipe.output(redirect::pipe());
         EXPECT_EQ(co_await failure_of(std::move(pipe)), std::errc::invalid_argument);
     });
+}
+
+TEST_P(command, refuses_redirections_that_lead_nowhere) {
+    run([]() -> task<> {
+        using namespace std::string_literals;
+        process::command none("true");
+        none.output(redirect::descriptor(owned_fd()));
+        EXPECT_EQ(co_await failure_of(std::move(none)), std::errc::invalid_argument);
+        process::command itself("true");
+        itself.output(redirect::output());
+        EXPECT_EQ(co_await failure_of(std::move(itself)), std::errc::invalid_argument);
+        const temporary_directory directory;
+        const std::string file = directory.write("kept", "kept");
+        process::command emptied("true");
+        emptied.output(redirect::file(file + "\0.log"s));
+        EXPECT_EQ(co_await failure_of(std::move(emptied)), std::errc::invalid_argument);
+        process::command appended("true");
+        appended.error(redirect::append(file + "\0.log"s));
+        EXPECT_EQ(co_await failure_of(std::move(appended)), std::errc::invalid_argument);
+        EXPECT_EQ(text_of(file), "kept");
+    });
+}
+
+TEST(command_in_a_simulation, starts_nothing) {
+    const temporary_directory directory;
+    const std::string file = directory.path() / "made";
+    coracle::testing::simulation world;
+    world.run([&]() -> task<> {
+        process::command c = process::shell("echo made > \"$1\"");
+        c.args("sh", file).output(redirect::null()).error(redirect::null());
+        const error e = co_await failure_of(std::move(c));
+        EXPECT_EQ(e, std::errc::operation_not_supported) << e;
+    });
+    EXPECT_FALSE(has_children());
+    EXPECT_EQ(text_of(file), "");
 }
 
 TEST_P(command, leads_streams_to_files_text_nothing_and_each_other) {
