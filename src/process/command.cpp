@@ -4,7 +4,9 @@
 #include <coracle/process/pseudo_terminal.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
+#include <coracle/runtime/sleep.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <optional>
 #include <utility>
@@ -28,6 +30,22 @@ std::expected<child, error> with_streams(launched l, const std::string& program)
     return child_state::make(std::move(state));
 }
 
+/// A FIFO is waited for here, and not by a thread of the pool, which others want.
+task<std::expected<void, error>> launch_on_pool(plan& p, std::optional<launch_result>& got) {
+    constexpr duration longest = std::chrono::milliseconds(20);
+    duration pause = std::chrono::milliseconds(1);
+    standard_streams streams;
+    auto launches = [&] { got.emplace(launch(p, streams)); };
+    for (;;) {
+        auto done = co_await as_result(offload(launches));
+        if (!done) co_return std::unexpected(std::move(done).error());
+        if (!*got || **got) co_return std::expected<void, error>();
+        auto waited = co_await as_result(sleep_for(pause));
+        if (!waited) co_return std::unexpected(std::move(waited).error());
+        pause = std::min(2 * pause, longest);
+    }
+}
+
 }  // namespace
 
 task<std::expected<child, error>> start(std::unique_ptr<plan> p) {
@@ -37,16 +55,18 @@ task<std::expected<child, error>> start(std::unique_ptr<plan> p) {
         co_return std::unexpected(std::move(e.on(p->program + " (this is a simulation)")));
     }
     p->environment = environment_of(*p);
-    std::optional<std::expected<launched, error>> got;
-    auto launches = [&] { got.emplace(launch(*p)); };
-    auto done = co_await as_result(offload(launches));
+    std::optional<launch_result> got;
+    auto done = co_await as_result(launch_on_pool(*p, got));
     if (got && !*got) co_return std::unexpected(std::move(*got).error());
+    const bool runs = got && **got;
+    const bool cancelled = !done || !*done;
     auto started = std::expected<child, error>(std::unexpected(error()));
-    if (got) started = with_streams(std::move(**got), p->program);
-    if (done || (got && !started)) co_return std::move(started);
-    // Cancelled, after it had begun.
-    if (got) co_await end_shielded(child_state::of(*started), p->grace);
-    co_return std::unexpected(std::move(done).error());
+    if (runs) started = with_streams(std::move(***got), p->program);
+    if (!cancelled || (runs && !started)) co_return std::move(started);
+    // After it had begun.
+    if (runs) co_await end_shielded(child_state::of(*started), p->grace);
+    if (!done) co_return std::unexpected(std::move(done).error());
+    co_return std::unexpected(std::move(*done).error());
 }
 
 task<end_result> run(std::unique_ptr<plan> p) {

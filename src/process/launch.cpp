@@ -3,7 +3,9 @@
 #include "process/spawn.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,10 +62,39 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return all;
 }
 
-std::expected<owned_fd, error> open_path(const std::string& path, int flags) {
-    owned_fd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666));
-    if (!fd) return std::unexpected(failure(errno, "open", path));
-    return fd;
+bool is_fifo(const std::string& path) noexcept {
+    struct stat s{};
+    return ::stat(path.c_str(), &s) == 0 && S_ISFIFO(s.st_mode);
+}
+
+/// Whether a FIFO that we read has a writer, or had one. Nothing is taken out of it.
+bool has_met_a_writer(int fd) noexcept {
+    pollfd p{fd, POLLIN, 0};
+    if (::poll(&p, 1, 0) != 0) return true;
+    // That a writer has opened it and is silent shows only in how a read would fail.
+    int copy[2];
+    if (::pipe2(copy, O_CLOEXEC) != 0) return true;
+    const owned_fd reader(copy[0]);
+    const owned_fd writer(copy[1]);
+    return ::tee(fd, writer.get(), 1, SPLICE_F_NONBLOCK) != 0;
+}
+
+/// False: it is a FIFO, whose other end nobody has open.
+std::expected<bool, error> open_path(owned_fd& fd, const std::string& path, int flags) {
+    const bool fifo = is_fifo(path);
+    // A read end that waits stays open, or its writer would lose it again.
+    if (!fd) {
+        const int wait = fifo ? O_NONBLOCK : 0;
+        fd.reset(::open(path.c_str(), flags | wait | O_CLOEXEC | O_NOCTTY, 0666));
+        if (!fd && fifo && errno == ENXIO) return false;
+        if (!fd) return std::unexpected(failure(errno, "open", path));
+    }
+    if (!fifo) return true;
+    if ((flags & O_ACCMODE) == O_RDONLY && !has_met_a_writer(fd.get())) return false;
+    if (::fcntl(fd.get(), F_SETFL, flags & O_APPEND) != 0) {
+        return std::unexpected(failure(errno, "fcntl", path));
+    }
+    return true;
 }
 
 std::expected<owned_fd, error> memory_with(std::string_view text) {
@@ -79,39 +110,32 @@ std::expected<owned_fd, error> memory_with(std::string_view text) {
     return fd;
 }
 
-/// Standard streams while they are opened: the process's ends, and ours.
-struct standard_streams {
-    owned_fd theirs[3];
-    owned_fd ours[3];
-};
-
-std::expected<void, error> open_pipe(standard_streams& s, int number) {
+std::expected<bool, error> open_pipe(standard_streams& s, int number) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(failure(errno, "pipe2", "pipe"));
     const bool input = number == 0;
     s.theirs[number].reset(ends[input ? 0 : 1]);
     s.ours[number].reset(ends[input ? 1 : 0]);
-    return {};
+    return true;
 }
 
-std::expected<void, error> open_stream(standard_streams& s, int number, const redirect& r) {
+/// False: not yet.
+std::expected<bool, error> open_stream(standard_streams& s, int number, const redirect& r) {
     const int write = number == 0 ? O_RDWR : O_WRONLY;
-    std::expected<owned_fd, error> opened;
+    owned_fd& fd = s.theirs[number];
     switch (r.what()) {
         case redirect::kind::pipe: return open_pipe(s, number);
-        case redirect::kind::null: opened = open_path("/dev/null", O_RDWR); break;
-        case redirect::kind::text: opened = memory_with(r.value()); break;
+        case redirect::kind::null: return open_path(fd, "/dev/null", O_RDWR);
         case redirect::kind::file:
-            opened = open_path(r.value(), number == 0 ? O_RDONLY : write | O_CREAT | O_TRUNC);
-            break;
-        case redirect::kind::append:
-            opened = open_path(r.value(), write | O_CREAT | O_APPEND);
-            break;
-        default: return {};
+            return open_path(fd, r.value(), number == 0 ? O_RDONLY : write | O_CREAT | O_TRUNC);
+        case redirect::kind::append: return open_path(fd, r.value(), write | O_CREAT | O_APPEND);
+        case redirect::kind::text: break;
+        default: return true;
     }
-    if (!opened) return std::unexpected(std::move(opened).error());
-    s.theirs[number] = *std::move(opened);
-    return {};
+    auto text = memory_with(r.value());
+    if (!text) return std::unexpected(std::move(text).error());
+    fd = *std::move(text);
+    return true;
 }
 
 /// Which descriptor of ours stream `number` of the process is; negative: the one of the same
@@ -230,11 +254,11 @@ std::expected<void, error> check(const plan& p) {
     return {};
 }
 
-std::expected<launched, error> launch(plan& p) {
-    standard_streams streams;
-    for (int number = 0; number != 3; ++number) {
+launch_result launch(plan& p, standard_streams& streams) {
+    for (int& number = streams.opened; number != 3; ++number) {
         auto opened = open_stream(streams, number, p.streams[number]);
         if (!opened) return std::unexpected(std::move(opened).error());
+        if (!*opened) return std::nullopt;
     }
     std::vector<std::string> paths = candidates(p);
     std::vector<descriptor_map> maps = descriptor_maps(p, streams);

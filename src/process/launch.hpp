@@ -4,6 +4,7 @@
 #include "process/running_process.hpp"
 
 #include <expected>
+#include <optional>
 
 namespace coracle::process::detail {
 
@@ -13,13 +14,24 @@ struct launched {
     owned_fd ends[3];
 };
 
+/// Standard streams while they are opened: the process's ends, and ours.
+struct standard_streams {
+    owned_fd theirs[3];
+    owned_fd ours[3];
+    int opened = 0;  ///< how many of them are
+};
+
+/// Nothing where a FIFO waits for its other end.
+using launch_result = std::expected<std::optional<launched>, error>;
+
 /// NAME=VALUE of all variables, on top of those of this program. On a thread that may read them.
 std::vector<std::string> environment_of(const plan& p);
 
 /// EINVAL for what no program can be given.
 std::expected<void, error> check(const plan& p);
 
-/// Opens what is redirected and starts the program. Blocks.
-std::expected<launched, error> launch(plan& p);
+/// Opens what is redirected and starts the program. Blocks, but not for the other end of a FIFO:
+/// then it is to be called again, and goes on where it was.
+launch_result launch(plan& p, standard_streams& streams);
 
 }  // namespace coracle::process::detail

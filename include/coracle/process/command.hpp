@@ -99,8 +99,8 @@ public:
     /// Starts it; completes when the program runs. Fails with what the system says, naming the
     /// program or what else it was about: ENOENT, EACCES, ENOEXEC (a script without "#!"), E2BIG;
     /// EINVAL for zero bytes, variables without a name, and redirections that lead nowhere; ENOTSUP
-    /// in a simulation. Resumes from the loop. Cancelling it
-    /// ends what has been started already, as that of `run` does.
+    /// in a simulation. Resumes from the loop. Cancelling it ends what has been started already, as
+    /// that of `run` does.
     operation<child> start();
     /// Starts it and waits for its end. Redirections to pipes make no sense here (EINVAL).
     /// Cancelling it ends the process: SIGTERM, after `grace` SIGKILL, and then it is reaped.

@@ -32,7 +32,8 @@ public:
     /// A pipe, whose other end `child` has as a stream.
     static redirect pipe() noexcept { return redirect(kind::pipe); }
     /// A file, by its path as seen from our own current directory: an input is read from its start,
-    /// an output is made (mode 0666 but for the umask) or emptied.
+    /// an output is made (mode 0666 but for the umask) or emptied. The program starts when somebody
+    /// has the other end of a FIFO open.
     static redirect file(std::string path) { return redirect(kind::file, std::move(path)); }
     /// A file that is made where it is not there, and written at its end. For outputs.
     static redirect append(std::string path) { return redirect(kind::append, std::move(path)); }
