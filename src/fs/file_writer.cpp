@@ -86,14 +86,22 @@ bool file_writer::name_it(const std::string& name, if_exists policy) {
     return true;
 }
 
+// Some file systems tell only when a descriptor is closed that the disk is full. One more
+// descriptor asks without giving up the file.
+int file_writer::last_failure() const noexcept {
+    const int another = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+    if (another < 0) return errno;
+    return ::close(another) == 0 || errno == EINTR ? 0 : errno;
+}
+
 std::expected<void, error> file_writer::commit(const std::string& name, if_exists policy) {
+    // Before it has the name: what it replaces then is lost.
+    if (const int number = last_failure(); number != 0) {
+        discard();
+        return failed(number, name);
+    }
     if (!name_it(name, policy)) return failed(errno, name);
-    const int fd = std::exchange(fd_, -1);
-    // Some file systems tell only now that the disk is full.
-    const int closed = ::close(fd) == 0 || errno == EINTR ? 0 : errno;
-    if (closed != 0) ::unlinkat(directory_fd_, name.c_str(), 0);
     discard();
-    if (closed != 0) return failed(closed, name);
     return {};
 }
 

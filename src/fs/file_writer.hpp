@@ -41,7 +41,8 @@ public:
     /// Appends. Fails as write(2) does.
     std::expected<void, error> write(std::string_view bytes);
     /// Gives it its name, a single segment, and closes it. Fails with `std::errc::file_exists` when
-    /// `if_exists::fail` forbids it; then it may be committed by another name.
+    /// `if_exists::fail` forbids it; then it may be committed by another name. Failed otherwise,
+    /// it leaves what was there.
     std::expected<void, error> commit(const std::string& name, if_exists policy);
     /// Closes it and frees what it holds on the disk.
     void discard() noexcept;
@@ -50,6 +51,7 @@ private:
     static std::string name_of(std::uint64_t random);
     bool link_as(const std::string& name) noexcept;
     bool name_it(const std::string& name, if_exists policy);
+    int last_failure() const noexcept;
 
     int directory_fd_ = -1;
     int fd_ = -1;
