@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace coracle::fs::detail {
@@ -39,6 +40,16 @@ bool is_below(const std::string& path, const std::string& directory) noexcept {
 /// What can happen to a name between hearing of it and looking at it, and what nobody may look at.
 bool is_passed_over(int number) noexcept {
     return number == ENOENT || number == ENOTDIR || number == EACCES || number == ELOOP;
+}
+
+struct directory_closer {
+    void operator()(DIR* d) const noexcept { ::closedir(d); }
+};
+
+// Whether it has ended or failed, errno alone says.
+const dirent* next_in(DIR& d) noexcept {
+    errno = 0;
+    return ::readdir(&d);
 }
 
 }  // namespace
@@ -76,35 +87,52 @@ std::expected<void, error> watch_tree::begin() {
     if (!added) return std::unexpected(std::move(added).error());
     if (!options_.recursive || !name_.empty()) return {};
     std::vector<std::string> below;
-    list(root_, below, true);
+    auto listed = list(root_, below, true);
+    if (!listed) return listed;
     return watch_all(std::move(below), true);
 }
 
-/// False when it is gone, or not to be looked at.
-std::expected<bool, error> watch_tree::add_watch(const std::string& directory, bool is_root) {
-    if (directories_.size() >= options_.max_watches && !numbers_.contains(directory)) {
-        return std::unexpected(error(errc::limit_exceeded, "watch")
-                                   .on("max_watches: " + std::to_string(options_.max_watches) +
-                                       " directories, at " + directory));
-    }
+std::expected<watch_tree::found, error> watch_tree::add_watch(const std::string& directory,
+                                                              bool is_root) {
     const std::uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |
                                IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |
                                (options_.whole_writes ? IN_CLOSE_WRITE : IN_MODIFY) |
                                (is_root ? 0u : std::uint32_t{IN_DONT_FOLLOW});
     const int number = ::inotify_add_watch(inotify_.get(), directory.c_str(), mask);
     if (number < 0) {
-        if (!is_root && is_passed_over(errno)) return false;
+        if (!is_root && is_passed_over(errno)) return found::nothing;
         return std::unexpected(failure(errno, directory));
     }
+    const auto known = directories_.find(number);
+    if (known == directories_.end() && directories_.size() >= options_.max_watches) {
+        ::inotify_rm_watch(inotify_.get(), number);
+        return std::unexpected(error(errc::limit_exceeded, "watch")
+                                   .on("max_watches: " + std::to_string(options_.max_watches) +
+                                       " directories, at " + directory));
+    }
+    const found what = known == directories_.end() ? found::unread : found::watched_before;
+    if (what == found::watched_before) forget_name(known->second, number);
     directories_[number] = directory;
     numbers_[directory] = number;
-    return true;
+    return what;
 }
 
-void watch_tree::list(const std::string& directory, std::vector<std::string>& below, bool quietly) {
-    DIR* const d = ::opendir(directory.c_str());
-    if (d == nullptr) return;
-    while (const dirent* const entry = ::readdir(d)) {
+/// Another directory may have the name by now.
+void watch_tree::forget_name(const std::string& directory, int number) {
+    const auto named = numbers_.find(directory);
+    if (named != numbers_.end() && named->second == number) numbers_.erase(named);
+}
+
+std::expected<void, error> watch_tree::list(const std::string& directory,
+                                            std::vector<std::string>& below, bool quietly) {
+    const std::unique_ptr<DIR, directory_closer> d(::opendir(directory.c_str()));
+    if (!d) {
+        if (!is_passed_over(errno)) return std::unexpected(failure(errno, directory));
+        // Under the name that it has now it has yet to be read.
+        forget_below(directory);
+        return {};
+    }
+    while (const dirent* const entry = next_in(*d)) {
         const std::string_view name(entry->d_name);
         if (name == "." || name == "..") continue;
         std::string path = join(directory, name);
@@ -116,10 +144,13 @@ void watch_tree::list(const std::string& directory, std::vector<std::string>& be
             found_.push_back({change_kind::created, is_dir, path, {}});
         if (is_dir) below.push_back(std::move(path));
     }
-    ::closedir(d);
+    if (errno == 0 || is_passed_over(errno)) return {};
+    return std::unexpected(failure(errno, directory));
 }
 
 /// Each is watched before it is read, so that what is made meanwhile is seen by one or the other.
+/// One that was watched before is read for the directories in it that could not be found under the
+/// name that it had.
 std::expected<void, error> watch_tree::watch_all(std::vector<std::string> directories,
                                                  bool quietly) {
     while (!directories.empty()) {
@@ -127,7 +158,9 @@ std::expected<void, error> watch_tree::watch_all(std::vector<std::string> direct
         directories.pop_back();
         auto added = add_watch(directory, directory == root_);
         if (!added) return std::unexpected(std::move(added).error());
-        if (*added) list(directory, directories, quietly);
+        if (*added == found::nothing) continue;
+        auto listed = list(directory, directories, quietly || *added == found::watched_before);
+        if (!listed) return listed;
     }
     return {};
 }
@@ -161,13 +194,12 @@ std::expected<bool, error> watch_tree::read_events(time_point now) {
 
 void watch_tree::handle(const inotify_event& e, time_point now) {
     if ((e.mask & IN_Q_OVERFLOW) != 0) return lost_events(now);
-    const auto found = directories_.find(e.wd);
-    if (found == directories_.end()) return;
-    const std::string directory = found->second;
+    const auto known = directories_.find(e.wd);
+    if (known == directories_.end()) return;
+    const std::string directory = known->second;
     if ((e.mask & IN_IGNORED) != 0) {
-        const auto number = numbers_.find(directory);
-        if (number != numbers_.end() && number->second == e.wd) numbers_.erase(number);
-        directories_.erase(found);
+        forget_name(directory, e.wd);
+        directories_.erase(known);
         return;
     }
     if (e.len == 0) return handle_self(e, directory, now);
@@ -224,17 +256,14 @@ void watch_tree::arrived(const inotify_event& e, std::string path, time_point no
     }
     std::string from = std::move(left->path);
     departures_.erase(left);
-    if (is_dir) {
-        rename_below(from, path);
-        // It was moved before anybody could look at it under its first name.
-        if (!numbers_.contains(path)) appeared(path, true);
-    }
+    if (is_dir) rename_below(from, path);
+    // It, or what is in it, may have been looked for in vain under the name that it had.
+    appeared(path, is_dir);
     const bool saw = wants(from, is_dir);
     const bool sees = wants(path, is_dir);
     if (saw && sees) {
         tell({change_kind::moved, is_dir, std::move(path), std::move(from)}, now);
     } else if (sees) {
-        appeared(path, is_dir);
         tell({change_kind::created, is_dir, std::move(path), {}}, now);
     } else if (saw) {
         forget_below(path);
@@ -256,37 +285,46 @@ void watch_tree::lost_events(time_point now) {
     // Which directories there are is not known any more either.
     directories_.clear();
     numbers_.clear();
+    displaced_ = {};
     unread_.assign(1, root_);
     anew_ = true;
 }
 
-void watch_tree::forget_below(const std::string& directory) {
+/// Takes the names of a directory, and of those below, away from their watches.
+watch_tree::watches watch_tree::take_below(const std::string& directory) {
+    watches taken;
     for (auto at = numbers_.lower_bound(directory);
          at != numbers_.end() && at->first.starts_with(directory);) {
         if (!is_below(at->first, directory)) {
             ++at;
             continue;
         }
-        ::inotify_rm_watch(inotify_.get(), at->second);
-        directories_.erase(at->second);
+        taken.emplace_back(at->first.substr(directory.size()), at->second);
         at = numbers_.erase(at);
+    }
+    return taken;
+}
+
+void watch_tree::forget_below(const std::string& directory) {
+    for (const auto& [name, number] : take_below(directory)) {
+        ::inotify_rm_watch(inotify_.get(), number);
+        directories_.erase(number);
     }
 }
 
 void watch_tree::rename_below(const std::string& from, const std::string& to) {
-    std::vector<std::pair<std::string, int>> moved;
-    for (auto at = numbers_.lower_bound(from);
-         at != numbers_.end() && at->first.starts_with(from);) {
-        if (!is_below(at->first, from)) {
-            ++at;
-            continue;
-        }
-        moved.emplace_back(to + at->first.substr(from.size()), at->second);
-        at = numbers_.erase(at);
-    }
-    for (auto& [path, number] : moved) {
-        directories_[number] = path;
-        numbers_[std::move(path)] = number;
+    // The system tells of an exchange as of two moves, the first onto what the second takes away.
+    const bool exchanges = displaced_.name == from && displaced_.by == to &&
+                           !displaced_.of.empty() &&
+                           directories_.contains(displaced_.of.front().second);
+    watches moved = exchanges ? std::move(displaced_.of) : take_below(from);
+    displaced_ = exchanges ? displaced{} : displaced{to, from, take_below(to)};
+    for (auto& [name, number] : moved) {
+        // It may be gone since.
+        const auto known = directories_.find(number);
+        if (known == directories_.end()) continue;
+        known->second = to + name;
+        numbers_[to + name] = number;
     }
 }
 

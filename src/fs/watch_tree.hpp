@@ -7,6 +7,8 @@
 
 #include <expected>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 struct inotify_event;
@@ -43,9 +45,26 @@ private:
         time_point due;
     };
 
+    enum class found : std::uint8_t {
+        nothing,  ///< it is gone, or not to be looked at
+        unread,
+        watched_before,  ///< perhaps under another name
+    };
+    /// Names below a directory, with their numbers.
+    using watches = std::vector<std::pair<std::string, int>>;
+    /// What had a name onto which something was moved.
+    struct displaced {
+        std::string name;
+        std::string by;  ///< the name that this had
+        watches of;
+    };
+
     std::expected<void, error> watch_all(std::vector<std::string> directories, bool quietly);
-    std::expected<bool, error> add_watch(const std::string& directory, bool is_root);
-    void list(const std::string& directory, std::vector<std::string>& below, bool quietly);
+    std::expected<found, error> add_watch(const std::string& directory, bool is_root);
+    std::expected<void, error> list(const std::string& directory, std::vector<std::string>& below,
+                                    bool quietly);
+    void forget_name(const std::string& directory, int number);
+    watches take_below(const std::string& directory);
     void forget_below(const std::string& directory);
     void rename_below(const std::string& from, const std::string& to);
 
@@ -71,6 +90,7 @@ private:
     std::map<int, std::string> directories_;  ///< by the number of their watch
     std::map<std::string, int> numbers_;
     std::vector<departure> departures_;  ///< that may turn out to be moves
+    displaced displaced_;
     std::vector<std::string> unread_;
     std::vector<change> found_;
     bool anew_ = false;  ///< `unread_` are read again, for what was lost

@@ -217,6 +217,77 @@ TEST_P(watching, follows_directories_as_they_appear_move_and_go) {
     on.run(f);
 }
 
+TEST_P(watching, follows_what_was_made_in_a_directory_that_is_moved_at_once) {
+    const auto f = [&]() -> task<> {
+        s.make_directory("a");
+        s.make_directory("a/known");
+        s.write("a/known/told");
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        s.make_directory("a/x");
+        s.make_directory("a/x/y");
+        s.rename("a", "b");
+        texts all = co_await next_sorted(s, w, 3);
+        EXPECT_EQ(all, list("created a/x/", "created b/x/y/", "moved a>b/"));
+        s.write("b/x/y/f");
+        s.write("b/known/g");
+        // What was known before is not told anew.
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created b/known/g", "created b/x/y/f"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, follows_directories_that_are_exchanged) {
+    const auto f = [&]() -> task<> {
+        std::filesystem::create_directories(s.path("a/in a"));
+        std::filesystem::create_directories(s.path("b/in b"));
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        const std::string a = s.path("a");
+        const std::string b = s.path("b");
+        EXPECT_EQ(::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE), 0);
+        // Heard of together with the exchange, and after it.
+        s.write("a/in b/f");
+        s.write("b/in a/f");
+        texts all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created a/in b/f", "created b/in a/f", "moved a>b/", "moved b>a/"));
+        s.write("a/in b/g");
+        s.write("b/in a/g");
+        s.write("a/g");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created a/g", "created a/in b/g", "created b/in a/g"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, follows_a_directory_that_is_moved_onto_an_empty_one_and_back) {
+    const auto f = [&]() -> task<> {
+        std::filesystem::create_directories(s.path("a/x"));
+        s.make_directory("b");
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        o.kinds = ~(1u << static_cast<unsigned>(change_kind::attributes));
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        // The system does not say of one that is open that it is gone.
+        const int open_still = ::open(s.path("b").c_str(), O_RDONLY | O_CLOEXEC);
+        s.rename("a", "b");
+        s.rename("b", "a");
+        texts all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("moved a>b/", "moved b>a/"));
+        s.write("a/x/f");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created a/x/f"));
+        ::close(open_still);
+    };
+    on.run(f);
+}
+
 TEST_P(watching, misses_no_file_of_directories_that_fill_while_they_are_read) {
     const auto f = [&]() -> task<> {
         watch_options o;
@@ -430,6 +501,35 @@ TEST_P(watching, says_what_to_do_when_the_system_has_no_more_to_give) {
         EXPECT_EQ(r.error(), std::errc::too_many_files_open);
         EXPECT_TRUE(r.error().subject().starts_with(s.path()));
         EXPECT_NE(r.error().subject().find("fs.inotify.max_user_instances"), std::string::npos);
+    };
+    on.run(f);
+}
+
+TEST_P(watching, fails_rather_than_to_leave_out_a_directory_that_it_cannot_read) {
+    const auto f = [&]() -> task<> {
+        // The pool and its like are opened by the first.
+        {
+            auto w = co_await fs::watch(s.path());
+        }
+        s.make_directory("d");
+        rlimit was{};
+        ::getrlimit(RLIMIT_NOFILE, &was);
+        const int lowest = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        ::close(lowest);
+        watch_options o;
+        o.recursive = true;
+        // It is asked while the directory above is read. The lowest is that of inotify then.
+        o.filter = [&was, lowest](std::string_view, bool) {
+            rlimit few = was;
+            few.rlim_cur = static_cast<rlim_t>(lowest) + 1;
+            return ::setrlimit(RLIMIT_NOFILE, &few) == 0;
+        };
+        auto r = co_await as_result(fs::watch(s.path(), std::move(o)));
+        ::setrlimit(RLIMIT_NOFILE, &was);
+        EXPECT_FALSE(r);
+        if (r) co_return;
+        EXPECT_EQ(r.error(), std::errc::too_many_files_open);
+        EXPECT_EQ(r.error().operation(), "watch");
     };
     on.run(f);
 }
