@@ -50,7 +50,9 @@ async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
             auto done = co_await offload(read);
             if (!done) throw_exception(done.error());
             tree->tell_found(loop::current()->now());
-            continue;
+            // What is over already need not be told; but what is due is, even if there is no end
+            // of directories.
+            if (tree->next_due() > loop::current()->now()) continue;
         }
         while (auto c = tree->take(loop::current()->now())) co_yield *std::move(c);
         if (tree->ended()) co_return;
@@ -60,6 +62,10 @@ async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
 
 task<std::expected<async_generator<change>, error>> begin_watching(std::string path,
                                                                    watch_options options) {
+    if (!loop::current()->backend().is_of_the_system()) {
+        error none(std::errc::function_not_supported, "watch");
+        co_return std::unexpected(std::move(none.on(path)));
+    }
     auto tree = std::make_unique<watch_tree>(std::move(path), std::move(options));
     auto begin = [&tree] { return tree->begin(); };
     auto begun = co_await as_result(offload(begin));

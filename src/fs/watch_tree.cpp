@@ -42,6 +42,29 @@ bool is_passed_over(int number) noexcept {
     return number == ENOENT || number == ENOTDIR || number == EACCES || number == ELOOP;
 }
 
+bool is_gone(const error& e) noexcept {
+    return e == std::errc::no_such_file_or_directory || e == std::errc::not_a_directory;
+}
+
+/// ENOSPC and EMFILE, which have nothing to do with disks here.
+class share_category final : public std::error_category {
+public:
+    const char* name() const noexcept override { return "inotify"; }
+    std::string message(int number) const override {
+        if (number == ENOSPC) {
+            return "the user's share of watches is used up; raise fs.inotify.max_user_watches "
+                   "(sysctl), or watch fewer directories";
+        }
+        return "the user's share of inotify instances, or the process's of descriptors, is used "
+               "up; raise fs.inotify.max_user_instances (sysctl), or ulimit -n";
+    }
+    std::error_condition default_error_condition(int number) const noexcept override {
+        return {number, std::generic_category()};
+    }
+};
+
+const share_category shares;
+
 struct directory_closer {
     void operator()(DIR* d) const noexcept { ::closedir(d); }
 };
@@ -59,21 +82,16 @@ watch_tree::watch_tree(std::string path, watch_options options)
       queue_(path_, options_.settle, options_.max_pending) {}
 
 error watch_tree::failure(int number, const std::string& path) const {
-    std::string subject = path;
-    if (number == ENOSPC) {
-        subject.append(
-            ": the user's share of watches is used up; raise fs.inotify.max_user_watches "
-            "(sysctl), or watch fewer directories");
-    } else if (number == EMFILE) {
-        subject.append(
-            ": the user's share of inotify instances, or the process's of descriptors, "
-            "is used up; raise fs.inotify.max_user_instances (sysctl)");
-    }
-    error e(std::error_code(number, std::generic_category()), "watch");
-    return std::move(e.on(subject));
+    const std::error_category& who = number == ENOSPC || number == EMFILE
+                                         ? static_cast<const std::error_category&>(shares)
+                                         : std::generic_category();
+    error e(std::error_code(number, who), "watch");
+    return std::move(e.on(path));
 }
 
 std::expected<void, error> watch_tree::begin() {
+    // The system would take it for a shorter one.
+    if (path_.contains('\0')) return std::unexpected(failure(EINVAL, path_));
     inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     if (!inotify_) return std::unexpected(failure(errno, path_));
     root_ = path_;
@@ -157,8 +175,13 @@ std::expected<void, error> watch_tree::watch_all(std::vector<std::string> direct
         const std::string directory = std::move(directories.back());
         directories.pop_back();
         auto added = add_watch(directory, directory == root_);
+        if (!added && directory == root_ && is_gone(added.error())) {
+            found_.push_back({change_kind::removed, name_.empty(), path_, {}});
+            ended_ = true;
+            return {};
+        }
         if (!added) return std::unexpected(std::move(added).error());
-        if (*added == found::nothing) continue;
+        if (*added == found::nothing || !options_.recursive || !name_.empty()) continue;
         auto listed = list(directory, directories, quietly || *added == found::watched_before);
         if (!listed) return listed;
     }
@@ -281,8 +304,7 @@ void watch_tree::lost_events(time_point now) {
     departures_.clear();
     found_.clear();
     queue_.overflow(now);
-    if (!options_.recursive || !name_.empty()) return;
-    // Which directories there are is not known any more either.
+    // Which directories there are is not known any more either, nor whether the first is.
     directories_.clear();
     numbers_.clear();
     displaced_ = {};
