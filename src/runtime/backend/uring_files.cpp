@@ -163,13 +163,15 @@ void uring_files::absorb(const io_uring_cqe& c) noexcept {
     std::erase(cancelled_, &op);
     op.result = c.res;
     if (op.action == file_action::status) take_status(op);
-    if (c.res == -EINTR && !op.cancelled) {
+    // After close the number is gone, whatever it says: another thread may have it by now.
+    const bool may_repeat = op.action != file_action::close;
+    if (c.res == -EINTR && may_repeat && !op.cancelled) {
         // A worker of the kernel's was interrupted before it had done anything.
         op.result = not_asked;
         waiting_.push_back(op);
         return;
     }
-    if (c.res == -EINTR) op.result = -ECANCELED;
+    if (c.res == -EINTR && may_repeat) op.result = -ECANCELED;
     answered_.push_back(op);
 }
 
