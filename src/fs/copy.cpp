@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -152,23 +153,26 @@ public:
     task<std::expected<copied_tree, error>> run();
 
 private:
+    task<result> make_above();
     task<result> make_root();
     task<result> copy_entry(const entry& e);
     task<result> copy_directory(const entry& e, std::string to);
     task<result> copy_link(const entry& e, std::string to);
-    task<result> permit_directories();
+    task<result> finish_directories();
 
-    struct made_directory {
+    struct filled_directory {
         std::string path;
-        unsigned mode;
+        /// Of the original; nothing of those that this copy has not made, which stay as they are.
+        std::optional<file_status> known{};
     };
+    task<result> finish(const filled_directory& d);
 
     std::string from_;
     std::string to_;
     copy_options options_;
     file_status root_;  ///< of `to_`
     /// Their permissions come last: one may be closed to writing.
-    std::vector<made_directory> made_;
+    std::vector<filled_directory> filled_;
     copied_tree report_;
 };
 
@@ -181,9 +185,36 @@ task<std::expected<copied_tree, error>> tree_copier::run() {
         if (!*next) break;
         done = co_await copy_entry(**next);
     }
-    if (done) done = co_await permit_directories();
+    if (done) done = co_await finish_directories();
     if (!done) co_return std::unexpected(std::move(done).error());
     co_return report_;
+}
+
+std::string above(const std::string& path) {
+    std::size_t end = path.rfind('/');
+    if (end == std::string::npos) return ".";
+    while (end != 0 && path[end - 1] == '/') --end;
+    return end == 0 ? "/" : path.substr(0, end);
+}
+
+/// Makes what is missing on the way to `to_`. Noted are also the directory that has the first of
+/// these names, and that of `to_` itself.
+task<result> tree_copier::make_above() {
+    std::vector<std::string> missing;
+    std::string at = above(to_);
+    for (;; at = above(at)) {
+        auto there = co_await as_result(exists(at));
+        if (!there) co_return std::unexpected(std::move(there).error());
+        if (*there) break;
+        missing.push_back(at);
+    }
+    filled_.push_back({std::move(at)});
+    for (; !missing.empty(); missing.pop_back()) {
+        auto made = co_await as_result(make_directories(missing.back()));
+        if (!made) co_return made;
+        filled_.push_back({missing.back()});
+    }
+    co_return {};
 }
 
 task<result> tree_copier::make_root() {
@@ -192,15 +223,22 @@ task<result> tree_copier::make_root() {
     if (original->kind != file_kind::directory) {
         co_return std::unexpected(wrong(std::errc::not_a_directory, "copy_tree", from_));
     }
-    auto made = co_await as_result(make_directories(to_));
-    if (!made) co_return made;
+    auto done = co_await make_above();
+    if (!done) co_return done;
+    auto made = co_await as_result(make_directory(to_, 0700));
+    if (!made && made.error() != std::errc::file_exists) co_return made;
     auto known = co_await as_result(status(to_));
     if (!known) co_return std::unexpected(std::move(known).error());
     root_ = *known;
+    if (known->kind != file_kind::directory) co_return made;
     if (root_.inode == original->inode && root_.device == original->device) {
         co_return std::unexpected(wrong(std::errc::invalid_argument, "copy_tree", to_));
     }
-    made_.push_back({to_, original->mode});
+    filled_directory root{to_};
+    if (made) root.known = *original;
+    // Nothing was made in the one above.
+    if (!made && filled_.size() == 1) filled_.clear();
+    filled_.push_back(std::move(root));
     ++report_.directories;
     co_return {};
 }
@@ -231,15 +269,17 @@ task<result> tree_copier::copy_directory(const entry& e, std::string to) {
     }
     auto made = co_await as_result(make_directory(to, 0700));
     ++report_.directories;
+    filled_directory filled{to};
     if (made) {
-        made_.push_back({std::move(to), known->mode});
-        co_return {};
+        filled.known = *known;
+    } else {
+        if (made.error() != std::errc::file_exists) co_return made;
+        auto there = co_await as_result(status(to));
+        if (!there) co_return std::unexpected(std::move(there).error());
+        if (there->kind != file_kind::directory) co_return made;
     }
-    if (made.error() != std::errc::file_exists) co_return made;
-    auto there = co_await as_result(status(to));
-    if (!there) co_return std::unexpected(std::move(there).error());
-    if (there->kind == file_kind::directory) co_return {};
-    co_return made;
+    filled_.push_back(std::move(filled));
+    co_return {};
 }
 
 task<result> tree_copier::copy_link(const entry& e, std::string to) {
@@ -251,13 +291,46 @@ task<result> tree_copier::copy_link(const entry& e, std::string to) {
         if (!removed) co_return removed;
         made = co_await as_result(symlink(*target, to));
     }
-    if (made) ++report_.links;
-    co_return made;
+    if (!made) co_return made;
+    ++report_.links;
+    if (!options_.keep_times) co_return {};
+    auto known = co_await as_result(link_status(e.path));
+    if (!known) co_return std::unexpected(std::move(known).error());
+    auto timing = set_times(std::move(to), known->accessed_ns, known->modified_ns);
+    timing.flags = AT_SYMLINK_NOFOLLOW;
+    co_return co_await as_result(timing);
 }
 
-task<result> tree_copier::permit_directories() {
-    for (; !made_.empty(); made_.pop_back()) {
-        auto done = co_await as_result(set_mode(made_.back().path, made_.back().mode & 0777U));
+task<result> tree_copier::finish(const filled_directory& d) {
+    file opened;
+    if (options_.durable) {
+        // While its permissions still allow it.
+        auto op = open(d.path, read_only | open_flags::directory);
+        auto directory = co_await as_result(op);
+        if (!directory) co_return std::unexpected(std::move(directory).error());
+        opened = std::move(*directory);
+    }
+    if (d.known && options_.keep_times) {
+        auto op = set_times(d.path, d.known->accessed_ns, d.known->modified_ns);
+        auto timed = co_await as_result(op);
+        if (!timed) co_return timed;
+    }
+    if (d.known) {
+        auto op = set_mode(d.path, d.known->mode & 0777U);
+        auto permitted = co_await as_result(op);
+        if (!permitted) co_return permitted;
+    }
+    if (!options_.durable) co_return {};
+    auto synced = co_await as_result(opened.sync());
+    // There are file systems that cannot, because they need not.
+    if (!synced && synced.error() != std::errc::invalid_argument) co_return synced;
+    co_return {};
+}
+
+/// From the bottom up: nobody may enter one below when the one above is finished.
+task<result> tree_copier::finish_directories() {
+    for (; !filled_.empty(); filled_.pop_back()) {
+        auto done = co_await finish(filled_.back());
         if (!done) co_return done;
     }
     co_return {};

@@ -145,6 +145,8 @@ task<result> tree_remover::leave() {
 }
 
 task<std::expected<std::uint64_t, error>> remove_tree(std::string path) {
+    // With a slash behind it, a link is what it leads to.
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     tree_remover all(std::move(path));
     auto done = co_await all.run();
     if (!done) co_return std::unexpected(std::move(done).error());

@@ -89,10 +89,10 @@ task<result> write_whole(std::string path, std::string text, open_flags how, uns
 
 // ---- replacing ----------------------------------------------------------------------------------
 
-/// The permissions of the file that is replaced, or nothing when there is none.
-task<std::expected<std::optional<unsigned>, error>> mode_of_old(const std::string& path) {
+/// What is known of the file that is replaced, or nothing when there is none.
+task<std::expected<std::optional<file_status>, error>> status_of_old(const std::string& path) {
     auto old = co_await as_result(link_status(path));
-    if (old && old->kind == file_kind::regular) co_return old->mode;
+    if (old && old->kind == file_kind::regular) co_return *old;
     if (!old && old.error() == std::errc::no_such_file_or_directory) co_return std::nullopt;
     if (!old) co_return std::unexpected(std::move(old).error());
     const bool directory = old->kind == file_kind::directory;
@@ -101,22 +101,27 @@ task<std::expected<std::optional<unsigned>, error>> mode_of_old(const std::strin
 }
 
 task<result> fill(const detail::replacement& file, const std::string& text,
-                  std::optional<unsigned> mode) {
+                  const std::optional<file_status>& old) {
     auto written = co_await as_result(file.content().write_at(0, text));
-    if (!written || !mode) co_return written;
-    co_return co_await as_result(file.content().set_mode(*mode));
+    if (!written || !old) co_return written;
+    auto made = co_await as_result(file.content().status());
+    if (!made) co_return std::unexpected(std::move(made).error());
+    // The set-id bits would lend what belongs to another than they did.
+    const bool same = made->user == old->user && made->group == old->group;
+    const unsigned mode = old->mode & (same ? 07777U : 0777U);
+    co_return co_await as_result(file.content().set_mode(mode));
 }
 
 task<result> replace_whole(std::string path, std::string text, replace_options options) {
     auto target = co_await detail::follow_links(path);
     if (!target) co_return std::unexpected(std::move(target).error());
-    auto mode = co_await mode_of_old(*target);
-    if (!mode) co_return std::unexpected(std::move(mode).error());
+    auto old = co_await status_of_old(*target);
+    if (!old) co_return std::unexpected(std::move(old).error());
 
     detail::replacement file;
-    auto done = co_await file.begin(*target, *mode ? 0600 : options.mode);
+    auto done = co_await file.begin(*target, *old ? 0600 : options.mode);
     if (!done) co_return done;
-    done = co_await fill(file, text, *mode);
+    done = co_await fill(file, text, *old);
     if (done) done = co_await file.commit(renaming::replace, options.durable);
     if (!done) co_await file.abandon();
     co_return done;

@@ -11,9 +11,9 @@ namespace coracle::fs {
 struct copy_options {
     /// Replaces what is there, at once. Default: fails with `file_exists`.
     bool overwrite = false;
-    /// Completes when the copy is on the disk. Default: when others see it.
+    /// Completes when the copy is on the disk, with its names. Default: when others see it.
     bool durable = false;
-    /// Gives the copy the times of the original. Default: it is new.
+    /// Gives the copy the times of the original; of a tree, all that is made. Default: it is new.
     bool keep_times = false;
     /// Called after each piece, of up to `most_bytes_a_call`: bytes copied of this file, bytes that
     /// it has. Default: nobody is told.
@@ -36,8 +36,9 @@ struct copied_tree {
 };
 
 /// Copies a directory with all that is in it into the directory `to`, which is made when it is
-/// missing. Symbolic links are copied as links. Directories that are there are filled; files that
-/// are there are an error unless `overwrite` says otherwise. Ends at the first failure, or when it
+/// missing. Symbolic links are copied as links. Directories that are there are filled, and keep
+/// their permissions; files that are there are an error unless `overwrite` says otherwise. No
+/// set-id bits are copied. Ends at the first failure, or when it
 /// is cancelled: what was copied stays. Fails with `invalid_argument` when `to` is in `from`.
 operation<copied_tree> copy_tree(std::string from, std::string to, copy_options options = {});
 

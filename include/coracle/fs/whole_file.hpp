@@ -36,8 +36,8 @@ struct replace_options {
 /// Gives a file new content at once: whoever opens it sees the old or the new one, never a mixture,
 /// whatever happens meanwhile. The text is written to a file of another name in the same directory
 /// (".name.<random>.tmp"), synced, and renamed; the directory is synced. Keeps the permissions of
-/// the old file, not its owner nor its other names; a symbolic link stays, what it leads to is
-/// replaced.
+/// the old file, not its owner nor its other names; set-id bits only where the owner and the group
+/// are the same. A symbolic link stays, what it leads to is replaced.
 ///
 /// Failed or cancelled before the rename, the old content is there and the other name is removed;
 /// only a crash leaves that behind. Fails with `invalid_argument` when the path leads to what is no

@@ -134,6 +134,18 @@ TEST_P(names, are_removed_with_all_below_and_links_are_not_followed) {
     EXPECT_EQ(names_in("."), 1u);
 }
 
+TEST_P(names, of_links_are_removed_as_links_whatever_slashes_follow) {
+    directory_.write("kept/f", "f");
+    std_fs::create_directory_symlink("kept", path("link"));
+    std_fs::create_directories(path("gone/x"));
+    run([&]() -> task<> {
+        EXPECT_EQ(co_await fs::remove_all(path("link//")), 1u);
+        EXPECT_EQ(co_await fs::remove_all(path("gone/")), 2u);
+    });
+    EXPECT_TRUE(std_fs::exists(path("kept/f")));
+    EXPECT_EQ(names_in("."), 1u);
+}
+
 TEST_P(names, are_removed_to_a_depth_that_has_a_limit) {
     std_fs::path deep = directory_.path() / "tree";
     for (unsigned i = 0; i != fs::most_levels_removed; ++i) deep /= "d";

@@ -174,6 +174,20 @@ TEST_P(whole_files, that_cannot_be_replaced_are_as_before_and_nothing_is_left_be
     EXPECT_EQ(names_in("folder"), 1u);
 }
 
+TEST_P(whole_files, keep_set_id_bits_only_for_the_same_owner) {
+    directory_.write("f", "old");
+    ASSERT_EQ(::chmod(path("f").c_str(), 06755), 0);
+    run([&]() -> task<> {
+        co_await fs::replace_text(path("f"), "new");
+        EXPECT_EQ((co_await fs::status(path("f"))).mode, 06755u);
+        // Only the superuser can give a file away.
+        if (::chown(path("f").c_str(), 12'345, 12'345) != 0) co_return;
+        EXPECT_EQ(::chmod(path("f").c_str(), 06755), 0);
+        co_await fs::replace_text(path("f"), "newer");
+        EXPECT_EQ((co_await fs::status(path("f"))).mode, 0755u);
+    });
+}
+
 TEST_P(copies, have_the_content_and_the_permissions) {
     const std::string text = pattern(2 * fs::most_bytes_a_call + 77);
     directory_.write("from", text);
@@ -265,6 +279,36 @@ TEST_P(copies, of_trees_have_all_that_is_in_them) {
     });
     std_fs::permissions(path("from/a/b"), std_fs::perms(0700));
     std_fs::permissions(path("x/to/a/b"), std_fs::perms(0700));
+}
+
+TEST_P(copies, of_trees_leave_the_permissions_of_directories_that_were_there) {
+    directory_.write("from/a/one", "1");
+    std_fs::create_directories(path("to/a"));
+    ASSERT_EQ(::chmod(path("to").c_str(), 03750), 0);
+    ASSERT_EQ(::chmod(path("to/a").c_str(), 0700), 0);
+    run([&]() -> task<> {
+        co_await fs::copy_tree(path("from"), path("to"));
+        EXPECT_EQ((co_await fs::status(path("to"))).mode, 03750u);
+        EXPECT_EQ((co_await fs::status(path("to/a"))).mode, 0700u);
+    });
+}
+
+TEST_P(copies, of_trees_keep_all_times_when_asked) {
+    directory_.write("from/a/one", "1");
+    std_fs::create_symlink("one", path("from/a/link"));
+    run([&]() -> task<> {
+        co_await fs::set_times(path("from/a"), 3, 4);
+        co_await fs::set_times(path("from"), 1, 2);
+        fs::copy_options o;
+        o.keep_times = true;
+        o.durable = true;
+        co_await fs::copy_tree(path("from"), path("to"), std::move(o));
+        EXPECT_EQ((co_await fs::status(path("to"))).modified_ns, 2);
+        EXPECT_EQ((co_await fs::status(path("to/a"))).modified_ns, 4);
+        const file_status from = co_await fs::link_status(path("from/a/link"));
+        const file_status to = co_await fs::link_status(path("to/a/link"));
+        EXPECT_EQ(from.modified_ns, to.modified_ns);
+    });
 }
 
 TEST_P(temporaries, are_gone_with_what_owns_them) {

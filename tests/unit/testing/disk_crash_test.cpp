@@ -3,6 +3,7 @@
 #include "testing/random.hpp"
 #include "unit/testing/simulated_files.hpp"
 
+#include <coracle/fs/copy.hpp>
 #include <coracle/fs/names.hpp>
 #include <coracle/fs/whole_file.hpp>
 
@@ -239,6 +240,29 @@ TEST(simulated_crash, finds_a_replace_that_is_acknowledged_before_its_name_is_sy
     EXPECT_NE(
         first_fault([](auto seed) { return fault_of_replace({.syncs_directory = false}, seed); }),
         0u);
+}
+
+// ---- a tree -------------------------------------------------------------------------------------
+
+TEST(simulated_crash, loses_nothing_of_a_tree_that_was_copied_durably) {
+    for (std::uint64_t seed = 1; seed != 200; ++seed) {
+        simulated_disk disk;
+        disk.write("/from/a/f", "f");
+        disk.make_directory("/from/empty");
+        disk.make_directory("/there");
+        simulation sim(over(disk, seed));
+        sim.run([&]() -> task<> {
+            co_await fs::symlink("a/f", "/from/link");
+            fs::copy_options o;
+            o.durable = true;
+            co_await fs::copy_tree("/from", "/there/new/to", std::move(o));
+        });
+        disk.crash(seed);
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        ASSERT_TRUE(disk.exists("/there/new/to/link"));
+        ASSERT_TRUE(disk.exists("/there/new/to/empty"));
+        ASSERT_EQ(disk.read("/there/new/to/a/f"), "f");
+    }
 }
 
 TEST(simulated_crash, finds_a_file_that_is_written_over) {
