@@ -43,6 +43,11 @@ void close_number(int fd) noexcept {
         close_descriptor(fd);
 }
 
+// The last number says "where the descriptor stands" to a `file_operation`; nobody else may.
+std::uint64_t position(std::uint64_t offset) noexcept {
+    return std::min(offset, file_operation::no_offset - 1);
+}
+
 int system_mode(allocation how) noexcept {
     switch (how) {
         case allocation::grow: return 0;
@@ -57,6 +62,10 @@ plain_operation locking(plain_operation op, int kind, byte_range range) noexcept
     op.offset = range.offset;
     op.size = range.size;
     return op;
+}
+
+int system_kind(lock_kind kind) noexcept {
+    return kind == lock_kind::shared ? F_RDLCK : F_WRLCK;
 }
 
 bool somebody_has_it(const error& e) noexcept {
@@ -101,7 +110,7 @@ Operation file::on(file_action a, const char* verb) const noexcept {
 
 byte_operation file::read_at(std::uint64_t offset, std::span<char> into) const noexcept {
     auto op = on<byte_operation>(file_action::read, "read");
-    op.offset = offset;
+    op.offset = position(offset);
     op.moves(into, goal::once);
     return op;
 }
@@ -109,34 +118,37 @@ byte_operation file::read_at(std::uint64_t offset, std::span<char> into) const n
 byte_operation file::readv_at(std::uint64_t offset,
                               std::span<const std::span<char>> into) const noexcept {
     auto op = on<byte_operation>(file_action::read, "read");
-    op.offset = offset;
+    op.offset = position(offset);
     op.moves(into, goal::once);
     return op;
 }
 
 plain_operation file::read_exactly_at(std::uint64_t offset, std::span<char> into) const noexcept {
     auto op = on<plain_operation>(file_action::read, "read");
-    op.offset = offset;
+    op.offset = position(offset);
     op.moves(into, goal::to_the_end);
     return op;
 }
 
 plain_operation file::write_at(std::uint64_t offset, std::string_view bytes) const noexcept {
     auto op = on<plain_operation>(file_action::write, "write");
-    op.offset = offset;
+    op.offset = position(offset);
     op.moves(bytes, goal::all);
     return op;
 }
 
 plain_operation file::writev_at(std::uint64_t offset, std::span<const slice> bytes) const noexcept {
     auto op = on<plain_operation>(file_action::write, "write");
-    op.offset = offset;
+    op.offset = position(offset);
     op.moves(bytes, goal::all);
     return op;
 }
 
 plain_operation file::append(std::string_view bytes) const noexcept {
-    return write_at(file_operation::no_offset, bytes);
+    auto op = on<plain_operation>(file_action::write, "write");
+    op.offset = file_operation::no_offset;
+    op.moves(bytes, goal::all);
+    return op;
 }
 
 // ---- the disk -----------------------------------------------------------------------------------
@@ -187,20 +199,24 @@ plain_operation file::set_times(std::int64_t accessed_ns, std::int64_t modified_
 // ---- locks --------------------------------------------------------------------------------------
 
 operation<bool> file::try_lock(lock_kind kind, byte_range range) const {
-    const int wanted = kind == lock_kind::shared ? F_RDLCK : F_WRLCK;
-    return lock_now(locking(on<plain_operation>(file_action::lock, "lock"), wanted, range));
+    auto op = on<plain_operation>(file_action::lock, "lock");
+    return lock_now(locking(std::move(op), system_kind(kind), range));
 }
 
 namespace {
 
-// The system can wait too, but only in a thread, which nothing could call back.
-task<std::expected<void, error>> lock_soon(const file& f, lock_kind kind, byte_range range) {
+// The system can wait too, but only in a thread, which nothing could call back. The file may be
+// moved meanwhile.
+task<std::expected<void, error>> lock_soon(int fd, std::shared_ptr<const std::string> path,
+                                           int kind, byte_range range) {
     constexpr duration longest = std::chrono::milliseconds(64);
     duration pause = std::chrono::milliseconds(1);
+    const std::string_view called = path ? std::string_view(*path) : std::string_view();
     for (;;) {
-        auto locked = co_await as_result(f.try_lock(kind, range));
-        if (!locked) co_return std::unexpected(std::move(locked).error());
-        if (*locked) co_return {};
+        auto op = locking(plain_operation(file_action::lock, "lock", called), kind, range);
+        op.fd = fd;
+        auto locked = co_await as_result(op);
+        if (locked || !somebody_has_it(locked.error())) co_return locked;
         auto slept = co_await as_result(sleep_for(pause));
         if (!slept) co_return std::unexpected(std::move(slept).error());
         pause = std::min(pause * 2, longest);
@@ -210,7 +226,7 @@ task<std::expected<void, error>> lock_soon(const file& f, lock_kind kind, byte_r
 }  // namespace
 
 operation<void> file::lock(lock_kind kind, byte_range range) const {
-    return lock_soon(*this, kind, range);
+    return lock_soon(fd_.get(), path_, system_kind(kind), range);
 }
 
 plain_operation file::unlock(byte_range range) const noexcept {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 namespace coracle::fs {
@@ -82,7 +83,9 @@ bool file_call::attempt_here() noexcept {
     place_ = place::pool;
     if (pool->submit(*this)) return false;
     place_ = place::nowhere;
-    io_operation::result = -EAGAIN;  // no thread can be started
+    // No thread can be started. A number that is not closed now never is; to a lock EAGAIN would
+    // say that somebody has it.
+    io_operation::result = action == file_action::close ? perform(*this) : -ENOMEM;
     return true;
 }
 
@@ -112,8 +115,22 @@ bool file_call::absorb() noexcept {
 
 // ---- from call to call --------------------------------------------------------------------------
 
+// Beyond, the system would take a number for a negative one.
+bool file_call::is_in_range() const noexcept {
+    constexpr std::uint64_t most = INT64_MAX;
+    switch (action) {
+        case file_action::read:
+        case file_action::write: return offset <= most || offset == no_offset;
+        case file_action::truncate:
+        case file_action::allocate:
+        case file_action::lock:
+        case file_action::copy_range: return offset <= most && other_offset <= most && size <= most;
+        default: return true;
+    }
+}
+
 bool file_call::start() noexcept {
-    if (!prepare())
+    if (!prepare() || !is_in_range())
         io_operation::result = -EINVAL;
     else if (!attempt())
         return false;

@@ -147,6 +147,10 @@ plain_operation symlink(std::string target, std::string name) {
 namespace {
 
 task<std::expected<std::string, error>> read_target(std::string path) {
+    if (detail::holds_nul(path)) {
+        error none(std::errc::invalid_argument, "read_link");
+        co_return std::unexpected(std::move(none.on(path)));
+    }
     constexpr std::size_t longest = 4096;  // PATH_MAX
     std::string text(longest, '\0');
     slice room(text);

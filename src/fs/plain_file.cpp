@@ -1,3 +1,5 @@
+#include "runtime/backend/statx_status.hpp"
+
 #include <coracle/fs/plain_file.hpp>
 
 #include <dirent.h>
@@ -20,6 +22,11 @@ constexpr int reading = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 std::unexpected<error> failed(int number, std::string_view path) {
     error e(std::error_code(number, std::generic_category()), "open");
     return std::unexpected(std::move(e.on(path)));
+}
+
+// The system would take such a path for a shorter one.
+bool holds_nul(std::string_view path) noexcept {
+    return path.contains('\0');
 }
 
 int open_at(int directory_fd, const char* name, int flags) noexcept {
@@ -116,8 +123,8 @@ bool take_status(const struct stat& s, file_status& status) noexcept {
     }
     status.kind = S_ISDIR(s.st_mode) ? file_kind::directory : file_kind::regular;
     status.size = static_cast<std::uint64_t>(s.st_size);
-    status.modified_ns = static_cast<std::int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 +
-                         static_cast<std::int64_t>(s.st_mtim.tv_nsec);
+    status.modified_ns =
+        coracle::detail::saturated_nanoseconds(s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
     status.inode = static_cast<std::uint64_t>(s.st_ino);
     status.device = static_cast<std::uint64_t>(s.st_dev);
     return true;
@@ -146,6 +153,7 @@ bool status_of_entry(const directory& root, const std::string& path, DIR* d, con
 }  // namespace
 
 std::expected<plain_file, error> open_file(const std::string& path) {
+    if (holds_nul(path)) return failed(EINVAL, path);
     owned_fd fd(open_at(AT_FDCWD, path.c_str(), reading));
     file_status status;
     if (fd.get() < 0 || !read_status(fd.get(), status)) return failed(errno, path);
@@ -189,6 +197,7 @@ std::expected<file_status, error> plain_file::current_status() const {
 }
 
 std::expected<directory, error> directory::open(const std::string& path) {
+    if (holds_nul(path)) return failed(EINVAL, path);
     const int fd = open_at(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return failed(errno, path);
     return directory(fd);
@@ -196,7 +205,7 @@ std::expected<directory, error> directory::open(const std::string& path) {
 
 std::expected<plain_file, error> open_beneath(const directory& root, std::string_view path,
                                               beneath_method how, lookup where) {
-    if (path.find('\0') != std::string_view::npos) return failed(ENOENT, path);
+    if (holds_nul(path)) return failed(ENOENT, path);
     if (leads_out(path)) return failed(EXDEV, path);
     owned_fd fd(where == lookup::cached ? open_cached(root.fd(), path, how)
                                         : open_fd(root.fd(), path, how));

@@ -33,6 +33,11 @@ std::string name_beside(const std::string& path) {
 }
 
 task<std::expected<std::string, error>> follow_links(std::string path) {
+    // Below, invalid_argument says that it is no link.
+    if (holds_nul(path)) {
+        error none(std::errc::invalid_argument, "open");
+        co_return std::unexpected(std::move(none.on(path)));
+    }
     constexpr int most = 40;  // as the kernel does
     for (int i = 0; i != most; ++i) {
         auto target = co_await as_result(read_link(path));

@@ -103,7 +103,8 @@ task<std::expected<std::optional<entry>, error>> walker::read_more() {
     if (!size) {
         entry e{.path = path_, .kind = file_kind::directory};
         e.name_at = path_.rfind('/') + 1;
-        e.depth = static_cast<unsigned>(levels_.size() - 1);
+        // As its entry in the one above had it; the first has none.
+        e.depth = levels_.size() < 2 ? 0 : static_cast<unsigned>(levels_.size() - 2);
         auto told = told_with(e, std::move(size).error());
         if (!told) co_return std::unexpected(std::move(told).error());
         failed = std::move(e);

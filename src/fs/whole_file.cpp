@@ -81,8 +81,8 @@ task<std::expected<std::string, error>> read_whole(std::string path, std::size_t
 task<result> write_whole(std::string path, std::string text, open_flags how, unsigned mode) {
     auto f = co_await as_result(open(std::move(path), how, mode));
     if (!f) co_return std::unexpected(std::move(f).error());
-    const std::uint64_t at = has(how, open_flags::append) ? file_operation::no_offset : 0;
-    auto written = co_await as_result(f->write_at(at, text));
+    auto op = has(how, open_flags::append) ? f->append(text) : f->write_at(0, text);
+    auto written = co_await as_result(op);
     if (!written) co_return written;
     co_return co_await as_result(f->close());
 }

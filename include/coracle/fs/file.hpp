@@ -14,7 +14,7 @@ namespace coracle::fs {
 class open_operation;
 class close_operation;
 
-/// A part of a file: `size` bytes from `offset` on; size 0 is all that follows.
+/// A part of a file: `size` bytes from `offset` on; to locks, size 0 is all that follows.
 struct byte_range {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
@@ -39,6 +39,8 @@ enum class allocation : std::uint8_t {
 /// and is used on one at a time. Closed when destroyed; what only `close` tells is then lost.
 ///
 /// Errors name the operation and the path it was opened by, and say how many bytes were moved.
+/// Positions and sizes beyond INT64_MAX fail with `invalid_argument`; where no thread of the pool
+/// can be started, all but closing fails with `not_enough_memory`.
 /// Cancelling withdraws a call that has not begun, and otherwise waits for its end: what was done
 /// counts, and how much of a write was done nobody can say.
 class file {
@@ -87,6 +89,7 @@ public:
     /// Cuts the file at `size`, or makes it grow, by zeros that take no room.
     plain_operation truncate(std::uint64_t size) const noexcept;
     /// Takes or gives back room on the disk, so that a write into the range does not find it full.
+    /// Fails with `invalid_argument` where the range has no size.
     plain_operation allocate(byte_range range, allocation how = allocation::grow) const noexcept;
 
     /// What the system says of it now.

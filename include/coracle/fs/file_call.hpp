@@ -95,6 +95,7 @@ private:
     void advance() noexcept;
     void queue() noexcept;
     bool within_budget() noexcept;
+    bool is_in_range() const noexcept;
 
     bool moves_bytes() const noexcept {
         return action == file_action::read || action == file_action::write;

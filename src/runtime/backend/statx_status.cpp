@@ -19,10 +19,19 @@ file_kind kind_of(unsigned mode) noexcept {
 }
 
 std::int64_t nanoseconds(const statx_timestamp& t) noexcept {
-    return t.tv_sec * 1'000'000'000 + t.tv_nsec;
+    return saturated_nanoseconds(t.tv_sec, t.tv_nsec);
 }
 
 }  // namespace
+
+std::int64_t saturated_nanoseconds(std::int64_t seconds, std::int64_t nanoseconds) noexcept {
+    std::int64_t all = 0;
+    if (!__builtin_mul_overflow(seconds, std::int64_t{1'000'000'000}, &all) &&
+        !__builtin_add_overflow(all, nanoseconds, &all)) {
+        return all;
+    }
+    return seconds < 0 ? INT64_MIN : INT64_MAX;
+}
 
 file_status status_from(const struct statx& s) noexcept {
     constexpr std::uint64_t block = 512;

@@ -5,11 +5,14 @@
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <csignal>
 #include <numeric>
+#include <optional>
 
 using namespace coracle;
 using namespace std::chrono_literals;
@@ -187,6 +190,92 @@ TEST_P(files, lock_each_other_out) {
         EXPECT_FALSE(co_await one.try_lock(fs::lock_kind::exclusive));
         two = fs::file();
         EXPECT_TRUE(co_await one.try_lock(fs::lock_kind::exclusive));
+    });
+}
+
+TEST_P(files, may_be_moved_while_they_wait_for_a_lock) {
+    run([&]() -> task<> {
+        fs::file one = co_await fs::open(path("lock"), fs::rewrite | fs::read_write);
+        fs::file two = co_await fs::open(path("lock"), fs::read_write);
+        co_await one.lock(fs::lock_kind::exclusive);
+        const auto waits = [&] { return two.lock(fs::lock_kind::exclusive); };
+        fs::file moved;
+        const auto moves = [&]() -> task<> {
+            co_await sleep_for(3ms);
+            moved = std::move(two);
+            co_await one.unlock();
+        };
+        co_await when_all(waits(), moves());
+        EXPECT_FALSE(co_await one.try_lock(fs::lock_kind::exclusive));
+    });
+}
+
+TEST_P(files, refuse_positions_that_no_file_has) {
+    run([&]() -> task<> {
+        constexpr std::uint64_t beyond[] = {UINT64_MAX, UINT64_MAX - 1, 1ULL << 63};
+        fs::file f = co_await fs::open(path("f"), fs::rewrite | fs::read_write);
+        co_await f.write_at(0, "kept");
+        char c = 0;
+        for (const std::uint64_t at : beyond) {
+            auto written = co_await as_result(f.write_at(at, "x"));
+            EXPECT_TRUE(!written && written.error() == std::errc::invalid_argument);
+            auto read = co_await as_result(f.read_at(at, {&c, 1}));
+            EXPECT_TRUE(!read && read.error() == std::errc::invalid_argument);
+            auto cut = co_await as_result(f.truncate(at));
+            EXPECT_TRUE(!cut && cut.error() == std::errc::invalid_argument);
+            auto locked = co_await as_result(f.try_lock(fs::lock_kind::exclusive, {100, at}));
+            EXPECT_TRUE(!locked && locked.error() == std::errc::invalid_argument);
+            auto room = co_await as_result(f.allocate({at, 1}));
+            EXPECT_TRUE(!room && room.error() == std::errc::invalid_argument);
+        }
+        auto nothing = co_await as_result(f.allocate({}));
+        EXPECT_TRUE(!nothing && nothing.error() == std::errc::invalid_argument);
+    });
+    EXPECT_EQ(content_of(path("f")), "kept");
+}
+
+namespace {
+
+/// While it lives no thread can be started: there is no room for its stack.
+class no_threads {
+public:
+    no_threads() {
+        ::pthread_getattr_default_np(&before_);
+        pthread_attr_t huge;
+        ::pthread_attr_init(&huge);
+        ::pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
+        EXPECT_EQ(::pthread_setattr_default_np(&huge), 0);
+        ::pthread_attr_destroy(&huge);
+    }
+    no_threads(const no_threads&) = delete;
+    no_threads& operator=(const no_threads&) = delete;
+    ~no_threads() {
+        ::pthread_setattr_default_np(&before_);
+        ::pthread_attr_destroy(&before_);
+    }
+
+private:
+    pthread_attr_t before_{};
+};
+
+}  // namespace
+
+TEST_P(files, are_closed_and_not_locked_when_no_thread_can_be_started) {
+    if (GetParam().threads == 0) GTEST_SKIP() << "none is needed";
+    directory_.write("f", "x");
+    run([&]() -> task<> {
+        const int number = ::open(path("f").c_str(), O_RDWR | O_CLOEXEC);
+        fs::file f = fs::file::adopt(number, "f");
+        std::optional<no_threads> none;
+        none.emplace();
+        auto locked = co_await as_result(f.try_lock(fs::lock_kind::exclusive));
+        auto waited = co_await as_result(f.lock(fs::lock_kind::exclusive));
+        auto closed = co_await as_result(f.close());
+        none.reset();
+        EXPECT_TRUE(!locked && locked.error() == std::errc::not_enough_memory);
+        EXPECT_TRUE(!waited && waited.error() == std::errc::not_enough_memory);
+        EXPECT_TRUE(closed.has_value());
+        EXPECT_EQ(::fcntl(number, F_GETFD), -1);
     });
 }
 

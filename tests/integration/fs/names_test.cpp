@@ -1,8 +1,10 @@
 #include "support/file_worlds.hpp"
 
+#include <coracle/fs/copy.hpp>
 #include <coracle/fs/names.hpp>
 #include <coracle/fs/temporary.hpp>
 #include <coracle/fs/walk.hpp>
+#include <coracle/fs/whole_file.hpp>
 #include <coracle/runtime/when_all.hpp>
 
 #include <gtest/gtest.h>
@@ -185,6 +187,23 @@ TEST_P(names, of_others_are_safe_while_a_directory_is_swapped_for_a_link) {
     over = true;
     racer.join();
     EXPECT_EQ(names_in("keep"), 40u);
+}
+
+TEST_P(names, hold_no_nul) {
+    directory_.write("f", "kept");
+    std_fs::create_symlink("f", path("link"));
+    run([&]() -> task<> {
+        const std::string cut = path("link") + std::string("\0x", 2);
+        auto led = co_await as_result(fs::read_link(cut));
+        EXPECT_TRUE(!led && led.error() == std::errc::invalid_argument);
+        auto replaced = co_await as_result(fs::replace_text(cut, "new"));
+        EXPECT_TRUE(!replaced && replaced.error() == std::errc::invalid_argument);
+        fs::copy_options over;
+        over.overwrite = true;
+        auto copied = co_await as_result(fs::copy_file("/proc/version", cut, std::move(over)));
+        EXPECT_TRUE(!copied && copied.error() == std::errc::invalid_argument);
+    });
+    EXPECT_EQ(content_of(path("f")), "kept");
 }
 
 TEST_P(walks, tell_of_everything_below) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 
 using namespace coracle;
@@ -127,6 +128,8 @@ TEST(a_failing_disk, tells_a_walk_of_each_entry_that_it_fails_at) {
         while (auto e = co_await all.next()) {
             ++names;
             if (e->problem) problem = e->problem;
+            const std::string below = e->path.substr(std::min<std::size_t>(e->path.size(), 6));
+            EXPECT_EQ(e->depth, std::count(below.begin(), below.end(), '/')) << e->path;
         }
         if (problem) throw_exception(*problem);
         co_return names;

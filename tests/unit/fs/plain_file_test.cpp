@@ -1,3 +1,5 @@
+#include "fs/file_text.hpp"
+#include "runtime/backend/statx_status.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -201,6 +203,33 @@ TEST(file, gives_up_its_number_once) {
     EXPECT_GE(::fcntl(fd, F_GETFD), 0);
     close_descriptor(fd);
     EXPECT_EQ(::fcntl(fd, F_GETFD), -1);
+}
+
+TEST(file, has_no_nul_in_its_path) {
+    const temporary_directory all;
+    std::string path = all.write("f", "").string();
+    path.append("\0x", 2);
+    auto file = fs::open_file(path);
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error(), std::errc::invalid_argument);
+    auto whole = fs::read_file(path, 10);
+    ASSERT_FALSE(whole);
+    EXPECT_EQ(whole.error(), std::errc::invalid_argument);
+    auto directory = fs::directory::open(all.path().string().append("\0x", 2));
+    ASSERT_FALSE(directory);
+    EXPECT_EQ(directory.error(), std::errc::invalid_argument);
+}
+
+TEST(file, has_the_last_time_there_is_when_its_own_is_later) {
+    struct statx s{};
+    s.stx_mtime.tv_sec = 10'000'000'000;
+    s.stx_atime.tv_sec = -10'000'000'000;
+    s.stx_ctime.tv_sec = 1;
+    s.stx_ctime.tv_nsec = 2;
+    const file_status known = coracle::detail::status_from(s);
+    EXPECT_EQ(known.modified_ns, INT64_MAX);
+    EXPECT_EQ(known.accessed_ns, INT64_MIN);
+    EXPECT_EQ(known.changed_ns, 1'000'000'002);
 }
 
 TEST(directory, that_is_none_cannot_be_opened) {
