@@ -10,8 +10,9 @@ namespace coracle::http {
 struct forward_options {
     /// Sends the client's Host on, in place of that of the server behind. Default no.
     bool keep_host = false;
-    /// Adds X-Forwarded-For, -Proto and -Host: who asked, and how. What came in fields of these
-    /// names is passed on only where `http::trust_proxies` trusts who wrote it. Default yes.
+    /// Adds X-Forwarded-For, -Proto and -Host: who asked, and how, as far as `http::trust_proxies`
+    /// has found it out, and which proxy is before us. What came in fields of these names, or in
+    /// Forwarded, is not passed on: it may be the client's own. Default yes.
     bool tells_client = true;
     /// Appended to Via (RFC 9110 section 7.6.3); empty: no Via. Default "coracle".
     std::string_view via = "coracle";

@@ -19,7 +19,8 @@ struct runtime_options {
     /// A loop that one task holds for longer is reported, by a log line (layer runtime, warning)
     /// that names the task and says whether it computes or is blocked, and counted. 0: what the
     /// environment variable CORACLE_STALL_LIMIT says, in milliseconds, and then also on standard
-    /// error where nobody listens to the log; without it, not watched. Default 0; it costs a thread.
+    /// error where nobody listens to the log; without it, not watched. Default 0; it costs a
+    /// thread.
     duration stall_limit{};
     /// Who hears what the library logs. Default: nobody.
     logger* log = nullptr;

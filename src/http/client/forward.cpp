@@ -31,10 +31,15 @@ bool is_of_connection(const field& f, const fields& all) noexcept {
 }
 
 void tell_client(const request& req, fields& out) {
+    // What came in fields of these names is text of whoever sent it. Who the client is has been
+    // found out, or it is the peer.
     const auto* const info = req.data<client_info>();
     std::string chain;
-    if (info != nullptr) chain = std::string(req.header("X-Forwarded-For")) + ", ";
+    if (info != nullptr && info->proxies != 0 && !info->hidden) {
+        chain.append(info->address.host()).append(", ");
+    }
     chain += req.peer().host();
+    out.remove("Forwarded");
     out.set("X-Forwarded-For", chain);
     out.set("X-Forwarded-Proto", client_scheme(req));
     if (const auto host = client_host(req); !host.empty()) out.set("X-Forwarded-Host", host);

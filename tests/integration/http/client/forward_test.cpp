@@ -4,6 +4,7 @@
 #include "support/client_calls.hpp"
 
 #include <coracle/http/forward.hpp>
+#include <coracle/http/forwarded.hpp>
 #include <coracle/http/router.hpp>
 #include <coracle/testing/local_server.hpp>
 
@@ -61,6 +62,31 @@ TEST_F(forwarding, decodes_no_target_twice) {
         EXPECT_TRUE(answers(form + std::string("/api/admin"), "guarded"));
         EXPECT_TRUE(answers(form + std::string("/api/admin%3f"), "behind:/public/api/admin%3F"));
     }
+}
+
+TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_says_of_itself) {
+    const local_server behind([](http::request& req) {
+        return http::response("for:" + std::string(req.header("X-Forwarded-For")) +
+                              ";by:" + std::string(req.header("Forwarded")) + '.');
+    });
+    http::client client;
+    const std::string spoofed =
+        "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+        "Forwarded: for=6.6.6.6\r\nX-Forwarded-For: 6.6.6.6\r\n"
+        "X-Forwarded-For: 192.0.2.7\r\n\r\n";
+    http::router trusting;
+    trusting.use(http::trust_proxies({"127.0.0.0/8"}));
+    trusting.any("/{*rest}", http::forward_to(client, behind.url()));
+    http::router plain;
+    plain.any("/{*rest}", http::forward_to(client, behind.url()));
+    const local_server with_trust(std::move(trusting));
+    const local_server without(std::move(plain));
+    blocking_peer through_proxy(with_trust.port());
+    through_proxy.send(spoofed);
+    EXPECT_TRUE(through_proxy.receive_until("for:192.0.2.7, 127.0.0.1;by:."));
+    blocking_peer direct(without.port());
+    direct.send(spoofed);
+    EXPECT_TRUE(direct.receive_until("for:127.0.0.1;by:."));
 }
 
 TEST_F(forwarding, stays_beneath_the_path_of_its_base) {
