@@ -20,7 +20,8 @@ decoder::decoder(content_coding coding, const decoding_limits& limits)
 
 coding_error decoder::check_limits() const noexcept {
     if (produced_ > limits_.decoded) return coding_error::too_large;
-    if (produced_ > limits_.ratio_from && produced_ / limits_.ratio >= consumed_ &&
+    const bool matters = limits_.ratio != 0 && produced_ > limits_.ratio_from;
+    if (matters && produced_ / limits_.ratio >= consumed_ &&
         produced_ > consumed_ * limits_.ratio) {
         return coding_error::ratio_exceeded;
     }

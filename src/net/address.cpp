@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -123,8 +124,10 @@ address address::from(const endpoint& e) {
     if (family != AF_UNIX) return a;
     a.family_ = net::family::unix_path;
     const auto s = read_as<sockaddr_un>(e);
-    const std::size_t size = e.size - offsetof(sockaddr_un, sun_path);
     if (e.size > offsetof(sockaddr_un, sun_path)) {
+        // Of a path that fills the field the system counts a NUL that is not there (unix(7)).
+        const std::size_t size =
+            std::min<std::size_t>(e.size, sizeof s) - offsetof(sockaddr_un, sun_path);
         std::string path = s.sun_path[0] == '\0'
                                ? "@" + std::string(s.sun_path + 1, size - 1)
                                : std::string(s.sun_path, ::strnlen(s.sun_path, size));
@@ -153,11 +156,12 @@ endpoint address::to_endpoint() const noexcept {
         case net::family::unix_path: {
             sockaddr_un s{};
             s.sun_family = AF_UNIX;
-            const std::size_t size = path_ ? path_->size() : 0;
+            const std::size_t size = path_ ? std::min(path_->size(), sizeof s.sun_path) : 0;
             if (size != 0) std::memcpy(s.sun_path, path_->data(), size);
             const bool is_abstract = size != 0 && path_->front() == '@';
             if (is_abstract) s.sun_path[0] = '\0';
-            return write_as(s, offsetof(sockaddr_un, sun_path) + size + (is_abstract ? 0 : 1));
+            const std::size_t end = size + (is_abstract || size == sizeof s.sun_path ? 0 : 1);
+            return write_as(s, offsetof(sockaddr_un, sun_path) + end);
         }
         case net::family::none: break;
     }

@@ -36,7 +36,7 @@ inline std::error_code make_error_code(coding_error e) noexcept {
 struct decoding_limits {
     /// Bytes of the decoded content. Default 64 MiB.
     std::uint64_t decoded = 64 * 1024 * 1024;
-    /// Decoded bytes for each byte received. Default 1000.
+    /// Decoded bytes for each byte received; 0: as many as `decoded` allows. Default 1000.
     std::uint32_t ratio = 1000;
     /// Decoded bytes from which on `ratio` is looked at. Default 1 MiB.
     std::uint64_t ratio_from = 1024 * 1024;

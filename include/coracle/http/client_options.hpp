@@ -115,9 +115,11 @@ struct client_options {
     std::string no_proxy = {};
     /// Takes http_proxy, https_proxy, all_proxy and no_proxy where `proxy` is empty. Default yes.
     bool proxy_from_environment = true;
+    /// Sent to the proxy with the first request, as Basic; a call that asks for Digest or Bearer
+    /// here fails with `std::errc::invalid_argument` and sends nothing.
     credentials proxy_authentication = {};
 
-    /// Takes any certificate for any name.
+    /// Takes any certificate for any name, of origins; an https proxy is verified all the same.
     bool insecure = false;
     /// An OpenSSL provider that keys are in (curlev: engine).
     std::string engine = {};

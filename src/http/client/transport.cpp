@@ -20,9 +20,9 @@ tls::encoding encoding_of(std::string_view curl_type) noexcept {
 }
 
 std::unique_ptr<tls::client_context> make_tls(const client_options& o,
-                                              const certificate_options& files) {
+                                              const certificate_options& files, bool insecure) {
     tls::client_options t;
-    t.insecure = o.insecure;
+    t.insecure = insecure;
     t.handshake_limit = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
     t.protocols = {"http/1.1"};
     t.provider = o.engine;
@@ -37,12 +37,19 @@ std::unique_ptr<tls::client_context> make_tls(const client_options& o,
     return std::make_unique<tls::client_context>(std::move(t));
 }
 
+/// A proxy is given its credentials with the first request, as Basic: who has asked for more must
+/// not find his password sent like that.
+bool may_be_sent_unasked(auth_scheme s) noexcept {
+    return s == auth_scheme::none || s == auth_scheme::basic;
+}
+
 }  // namespace
 
 bool transport::same(const client_options& a, const client_options& b) noexcept {
     return a.insecure == b.insecure && a.engine == b.engine && a.tls_timeout == b.tls_timeout &&
            same_files(a.certificates, b.certificates) && a.proxy == b.proxy &&
            a.no_proxy == b.no_proxy && a.proxy_from_environment == b.proxy_from_environment &&
+           a.proxy_authentication.scheme == b.proxy_authentication.scheme &&
            a.proxy_authentication.user == b.proxy_authentication.user &&
            a.proxy_authentication.password == b.proxy_authentication.password &&
            same_files(a.proxy_certificates, b.proxy_certificates) &&
@@ -65,11 +72,18 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
     if (!o.proxy.empty()) {
         auto p = connect::proxy::parse(o.proxy);
         if (!p) return std::unexpected(std::move(p).error());
+        if (!may_be_sent_unasked(o.proxy_authentication.scheme)) {
+            error e(std::errc::invalid_argument, "proxy");
+            return std::unexpected(std::move(e.on("proxy_authentication: a proxy is given Basic")));
+        }
         if (!o.proxy_authentication.user.empty()) {
             p->credentials(o.proxy_authentication.user, o.proxy_authentication.password);
         }
         try {
-            if (p->kind() == connect::proxy_kind::https) p->tls(make_tls(o, o.proxy_certificates));
+            // What `insecure` is said of is the origin: the proxy gets the credentials.
+            if (p->kind() == connect::proxy_kind::https) {
+                p->tls(make_tls(o, o.proxy_certificates, false));
+            }
         } catch (const exception& e) {
             return std::unexpected(e.error());
         }
@@ -89,7 +103,7 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
 std::expected<tls::client_context*, error> transport::tls() const {
     const std::lock_guard lock(tls_guard_);
     try {
-        if (tls_ == nullptr) tls_ = make_tls(options_, options_.certificates);
+        if (tls_ == nullptr) tls_ = make_tls(options_, options_.certificates, options_.insecure);
     } catch (const exception& e) {
         return std::unexpected(e.error());
     }

@@ -192,6 +192,7 @@ TEST_P(every_coding, keeps_to_the_ratio_that_it_may_have) {
     const std::size_t ratio = in.size() / out.size();
     EXPECT_EQ(within(in.size(), 0), coding_error::none);
     EXPECT_EQ(within(ratio / 2, 0), coding_error::ratio_exceeded);
+    EXPECT_EQ(within(0, 0), coding_error::none);
     EXPECT_EQ(within(1, in.size()), coding_error::none);
     EXPECT_EQ(within(1, in.size() - 1), coding_error::ratio_exceeded);
 }

@@ -1,7 +1,10 @@
 #include <coracle/net/address.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -90,6 +93,23 @@ TEST(address, survives_the_way_through_the_form_of_the_system) {
     EXPECT_EQ(address::from(longest.to_endpoint()), longest);
     EXPECT_EQ(address::from(endpoint()), address());
     EXPECT_EQ(address().to_endpoint().size, 0u);
+}
+
+TEST(address, of_a_unix_peer_may_fill_its_field) {
+    // Bound by somebody who leaves the NUL away; the system then counts one all the same.
+    sockaddr_un full{};
+    full.sun_family = AF_UNIX;
+    std::memset(full.sun_path, 'a', sizeof full.sun_path);
+    endpoint e;
+    std::memcpy(e.bytes, &full, sizeof full);
+    for (const std::size_t size : {sizeof full, sizeof full + 1}) {
+        e.size = static_cast<decltype(e.size)>(size);
+        const address a = address::from(e);
+        EXPECT_EQ(a.to_string(), "unix:" + std::string(108, 'a'));
+        const endpoint back = a.to_endpoint();
+        EXPECT_EQ(back.size, sizeof full);
+        EXPECT_EQ(std::memcmp(back.bytes, &full, sizeof full), 0);
+    }
 }
 
 TEST(address, says_what_it_is) {
