@@ -11,6 +11,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,17 @@ inline std::vector<file_world> file_worlds() {
     return all;
 }
 
-inline std::string name_of_world(const ::testing::TestParamInfo<file_world>& info) {
+inline std::string to_string(const file_world& w) {
     const char* const kinds[] = {"automatic", "uring", "epoll", "poll"};
-    std::string name = kinds[static_cast<int>(info.param.kind)];
-    if (info.param.threads == 0) name.append("_without_a_pool");
+    std::string name = kinds[static_cast<int>(w.kind)];
+    if (w.threads == 0) name.append("_without_a_pool");
     return name;
+}
+inline std::ostream& operator<<(std::ostream& out, const file_world& w) {
+    return out << to_string(w);
+}
+inline std::string name_of_world(const ::testing::TestParamInfo<file_world>& info) {
+    return to_string(info.param);
 }
 
 inline std::string content_of(const std::filesystem::path& path) {
