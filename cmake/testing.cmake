@@ -47,7 +47,9 @@ function(coracle_run_gtests target kind filter)
             TEST_FILTER "${filter}"
             TEST_PREFIX "${prefix}"
             TEST_LIST ${list}
-            PROPERTIES TIMEOUT 120 LABELS ${kind} ENVIRONMENT "${environment}")
+            PROPERTIES TIMEOUT 120 LABELS ${kind} ENVIRONMENT "${environment}"
+                       ENVIRONMENT_MODIFICATION "CORACLE_STALL_LIMIT=set:${CORACLE_TEST_STALL_LIMIT}"
+                       FAIL_REGULAR_EXPRESSION "is.blocked.in.system.call")
         return()
     endif()
     foreach(shard RANGE 1 ${CORACLE_TEST_SHARDS})

@@ -24,6 +24,14 @@ for preset in release asan tsan; do
             --gtest_throw_on_failure
     done
 done
+echo "== no test blocks a loop in one system call for a millisecond"
+for backend in uring epoll poll; do
+    for program in build/release/bin/coracle_{unit,integration}_tests; do
+        said=$(CORACLE_BACKEND=$backend CORACLE_STALL_LIMIT=1 CORACLE_TEST_SOURCE_DIR=$PWD \
+               CORACLE_TEST_BIN_DIR=$PWD/build/release/bin "$program" --gtest_brief=1 2>&1)
+        if grep 'is blocked in system call' <<<"$said"; then exit 1; fi
+    done
+done
 echo "== the benchmarks compile"
 cmake --build --preset release --target programs
 echo "== clang, optimised"
