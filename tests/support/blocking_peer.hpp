@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,8 @@ public:
         std::size_t size = 0;
         while (size < sizeof received_) {
             const ssize_t n = ::recv(fd_, received_ + size, sizeof received_ - size, 0);
+            // A ring that this thread has had interrupts it once more when it is taken apart.
+            if (n < 0 && errno == EINTR) continue;
             if (n <= 0) return false;
             size += static_cast<std::size_t>(n);
             if (std::string_view(received_, size).ends_with(end)) return true;
