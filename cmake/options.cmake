@@ -11,7 +11,7 @@ option(CORACLE_BUILD_FUZZ "Build the fuzz targets as programs that replay their 
        ${PROJECT_IS_TOP_LEVEL})
 option(CORACLE_FUZZER "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 option(CORACLE_LTO "Link what is measured and installed across files (g++); the installed library holds ordinary objects" OFF)
-set(CORACLE_TEST_STALL_LIMIT 10 CACHE STRING
+set(CORACLE_TEST_STALL_LIMIT 500 CACHE STRING
     "A test fails when a loop is blocked in one system call for so many milliseconds")
 option(CORACLE_PRECOMPILE "Precompile the headers that most files of the library include" OFF)
 set(CORACLE_TEST_SHARDS 0 CACHE STRING
