@@ -1,5 +1,6 @@
 #include "fs/file_text.hpp"
 
+#include <coracle/fs/file_call.hpp>
 #include <coracle/fs/plain_file.hpp>
 
 #include <fcntl.h>
@@ -23,8 +24,7 @@ error last_error() {
 }  // namespace
 
 std::expected<file_text, error> read_file(const std::string& path, std::size_t limit) {
-    // The system would take it for a shorter one.
-    if (path.contains('\0')) return failed({std::errc::invalid_argument, "read_file"}, path);
+    if (detail::holds_nul(path)) return failed({std::errc::invalid_argument, "read_file"}, path);
     const plain_file f(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), {});
     struct stat status{};
     if (!f.open() || ::fstat(f.fd(), &status) != 0) return failed(last_error(), path);

@@ -1,5 +1,7 @@
 #include "fs/file_writer.hpp"
 
+#include "fs/late_failure.hpp"
+
 #include <coracle/fs/plain_file.hpp>
 
 #include <fcntl.h>
@@ -86,17 +88,9 @@ bool file_writer::name_it(const std::string& name, if_exists policy) {
     return true;
 }
 
-// Some file systems tell only when a descriptor is closed that the disk is full. One more
-// descriptor asks without giving up the file.
-int file_writer::last_failure() const noexcept {
-    const int another = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-    if (another < 0) return errno;
-    return ::close(another) == 0 || errno == EINTR ? 0 : errno;
-}
-
 std::expected<void, error> file_writer::commit(const std::string& name, if_exists policy) {
     // Before it has the name: what it replaces then is lost.
-    if (const int number = last_failure(); number != 0) {
+    if (const int number = detail::late_failure(fd_); number != 0) {
         discard();
         return failed(number, name);
     }

@@ -51,7 +51,6 @@ private:
     static std::string name_of(std::uint64_t random);
     bool link_as(const std::string& name) noexcept;
     bool name_it(const std::string& name, if_exists policy);
-    int last_failure() const noexcept;
 
     int directory_fd_ = -1;
     int fd_ = -1;

@@ -1,15 +1,16 @@
 #include "fs/part_file.hpp"
 
+#include "fs/late_failure.hpp"
+#include "fs/replacement.hpp"
+
 #include <coracle/fs/names.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/thread_pool.hpp>
 
-#include <fcntl.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <utility>
 
 namespace coracle::fs::detail {
@@ -19,12 +20,6 @@ using nothing = std::expected<void, error>;
 
 constexpr const char* attribute = "user.coracle.validator";
 constexpr std::size_t longest_validator = 1024;
-
-std::string directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return path.substr(0, slash == 0 ? 1 : slash);
-}
 
 }  // namespace
 
@@ -125,13 +120,9 @@ task<nothing> part_file::write(std::string_view bytes) {
     co_return nothing();
 }
 
-/// Has the system say now what could not be written before, which closing a descriptor does, and
-/// keeps the file open and locked.
+/// Has the system say now what could not be written before; the file stays open and locked.
 task<nothing> part_file::settle() {
-    const auto settle = [fd = file_.fd()] {
-        const int other = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        return other < 0 || ::close(other) != 0 ? errno : 0;
-    };
+    const auto settle = [fd = file_.fd()] { return late_failure(fd); };
     auto settling = offload(settle);
     auto number = co_await as_result(settling);
     if (!number) co_return std::unexpected(std::move(number).error());

@@ -1,5 +1,6 @@
 #include "runtime/backend/statx_status.hpp"
 
+#include <coracle/fs/file_call.hpp>
 #include <coracle/fs/plain_file.hpp>
 
 #include <dirent.h>
@@ -22,11 +23,6 @@ constexpr int reading = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 std::unexpected<error> failed(int number, std::string_view path) {
     error e(std::error_code(number, std::generic_category()), "open");
     return std::unexpected(std::move(e.on(path)));
-}
-
-// The system would take such a path for a shorter one.
-bool holds_nul(std::string_view path) noexcept {
-    return path.contains('\0');
 }
 
 int open_at(int directory_fd, const char* name, int flags) noexcept {
@@ -153,7 +149,7 @@ bool status_of_entry(const directory& root, const std::string& path, DIR* d, con
 }  // namespace
 
 std::expected<plain_file, error> open_file(const std::string& path) {
-    if (holds_nul(path)) return failed(EINVAL, path);
+    if (detail::holds_nul(path)) return failed(EINVAL, path);
     owned_fd fd(open_at(AT_FDCWD, path.c_str(), reading));
     file_status status;
     if (fd.get() < 0 || !read_status(fd.get(), status)) return failed(errno, path);
@@ -197,7 +193,7 @@ std::expected<file_status, error> plain_file::current_status() const {
 }
 
 std::expected<directory, error> directory::open(const std::string& path) {
-    if (holds_nul(path)) return failed(EINVAL, path);
+    if (detail::holds_nul(path)) return failed(EINVAL, path);
     const int fd = open_at(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return failed(errno, path);
     return directory(fd);
@@ -205,7 +201,7 @@ std::expected<directory, error> directory::open(const std::string& path) {
 
 std::expected<plain_file, error> open_beneath(const directory& root, std::string_view path,
                                               beneath_method how, lookup where) {
-    if (holds_nul(path)) return failed(ENOENT, path);
+    if (detail::holds_nul(path)) return failed(ENOENT, path);
     if (leads_out(path)) return failed(EXDEV, path);
     owned_fd fd(where == lookup::cached ? open_cached(root.fd(), path, how)
                                         : open_fd(root.fd(), path, how));

@@ -1,5 +1,7 @@
 #include "fs/watch_tree.hpp"
 
+#include <coracle/fs/file_call.hpp>
+
 #include <dirent.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -90,8 +92,7 @@ error watch_tree::failure(int number, const std::string& path) const {
 }
 
 std::expected<void, error> watch_tree::begin() {
-    // The system would take it for a shorter one.
-    if (path_.contains('\0')) return std::unexpected(failure(EINVAL, path_));
+    if (holds_nul(path_)) return std::unexpected(failure(EINVAL, path_));
     inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     if (!inotify_) return std::unexpected(failure(errno, path_));
     root_ = path_;

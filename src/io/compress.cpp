@@ -19,6 +19,12 @@ error failure_of(coding::coding_error why) {
     return e;
 }
 
+std::unique_ptr<coding::encoder> begun(coding::content_coding coding, std::optional<int> level) {
+    auto encoder = coding::make_encoder(coding, level);
+    encoder->begin(std::nullopt);
+    return encoder;
+}
+
 /// Lets others run once so much has been coded.
 class coding_share {
 public:
@@ -67,8 +73,7 @@ compressing_sink::compressing_sink(sink& to, coding::content_coding coding,
     : to_(&to) {
     if (coding == coding::content_coding::identity) return;
     state_ = std::make_unique<state>();
-    state_->encoder = coding::make_encoder(coding, level);
-    state_->encoder->begin(std::nullopt);
+    state_->encoder = begun(coding, level);
 }
 
 compressing_sink::~compressing_sink() = default;
@@ -130,8 +135,7 @@ compressing_source::compressing_source(source& from, coding::content_coding codi
     : from_(&from) {
     if (coding == coding::content_coding::identity) return;
     state_ = std::make_unique<state>();
-    state_->encoder = coding::make_encoder(coding, level);
-    state_->encoder->begin(std::nullopt);
+    state_->encoder = begun(coding, level);
 }
 
 compressing_source::~compressing_source() = default;

@@ -45,22 +45,23 @@ void descriptor_stream::direction::complete() noexcept {
 
 /// Gives the reader what was read, as far as it has room.
 std::int64_t descriptor_stream::direction::give(receive_operation& op) noexcept {
-    const auto all = static_cast<std::int64_t>(kept_.size());
-    if (!op.into && op.capacity >= kept_.size()) {
-        op.into = std::exchange(kept_, {});
+    buffer& read = reading_.into;
+    const auto all = static_cast<std::int64_t>(read.size());
+    if (!op.into && op.capacity >= read.size()) {
+        op.into = std::exchange(read, {});
         return all;
     }
     if (!op.into) op.into = buffer(op.capacity);
-    const std::size_t n = std::min(op.into.spare_size(), kept_.size());
-    op.into.append(kept_.view().substr(0, n));
-    kept_.consume(n);
+    const std::size_t n = std::min(op.into.spare_size(), read.size());
+    op.into.append(read.view().substr(0, n));
+    read.consume(n);
     return static_cast<std::int64_t>(n);
 }
 
 bool descriptor_stream::direction::run_on_pool(io_operation& op) noexcept {
     if (op.code == opcode::receive) {
         auto& receive = static_cast<receive_operation&>(op);
-        if (!kept_.empty()) {
+        if (!reading_.into.empty()) {
             op.result = give(receive);
             return true;
         }
@@ -89,10 +90,9 @@ void descriptor_stream::direction::execute() noexcept {
 
 void descriptor_stream::direction::settle() noexcept {
     if (waiting_->code != opcode::receive) return;
-    kept_ = std::exchange(reading_.into, {});
     waiting_->result = reading_.result;
     if (reading_.result <= 0) {
-        kept_.release();
+        reading_.into.release();
     } else if (unwanted_) {
         waiting_->result = -ECANCELED;
     } else {

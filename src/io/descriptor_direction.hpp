@@ -40,7 +40,6 @@ private:
     /// A read on the pool has a block of its own: what it brings when nobody wants it any more is
     /// for the next one.
     receive_operation reading_{nullptr};
-    buffer kept_;
     bool unwanted_ = false;
 };
 

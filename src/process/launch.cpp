@@ -202,8 +202,8 @@ std::vector<descriptor_map> descriptor_maps(const plan& p, const standard_stream
     return all;
 }
 
-bool has_zero(const std::string& text) {
-    return text.find('\0') != std::string::npos;
+bool has_zero(const std::string& text) noexcept {
+    return text.contains('\0');
 }
 
 /// What is wrong about where stream `number` is to lead; null: nothing.

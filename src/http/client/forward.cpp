@@ -61,10 +61,9 @@ class forwarder {
 public:
     forwarder(client& c, const url& base, const forward_options& o)
         : client_(&c), options_(o), via_(o.via) {
-        prefix_.append(base.scheme()).append("://").append(base.authority()).append(base.path());
-        if (prefix_.ends_with('/')) prefix_.pop_back();
         path_ = base.path();
         if (path_.ends_with('/')) path_.pop_back();
+        prefix_.append(base.scheme()).append("://").append(base.authority()).append(path_);
     }
 
     task<response> operator()(request& req) const { return forward(this, &req); }

@@ -81,7 +81,7 @@ task<call_result> give_up(hedge* h, call_result failed) {
     co_return std::unexpected(std::move(waited).error());
 }
 
-task<call_result> run_first(call_state* c, hedge* h) {
+task<call_result> run_copy(call_state* c, hedge* h) {
     auto running = run_call(c);
     auto answer = co_await std::move(running);
     if (answer) co_return std::move(answer);
@@ -94,17 +94,14 @@ task<call_result> run_after(call_state* c, hedge* h, duration delay) {
     auto slept = co_await as_result(sleeping);
     if (!slept) co_return std::unexpected(std::move(slept).error());
     h->second_sent = true;
-    auto running = run_call(c);
-    auto answer = co_await std::move(running);
-    if (answer) co_return std::move(answer);
-    auto failing = give_up(h, std::move(answer));
-    co_return co_await std::move(failing);
+    auto running = run_copy(c, h);
+    co_return co_await std::move(running);
 }
 
 /// The first of two answers; an error when neither comes.
 task<call_result> run_hedged(call_state* c, duration delay) {
     hedge h;
-    auto first = when_any(run_first(c, &h), run_after(c, &h, delay));
+    auto first = when_any(run_copy(c, &h), run_after(c, &h, delay));
     auto won = co_await std::move(first);
     co_return std::move(won.value);
 }

@@ -8,14 +8,15 @@
 
 namespace coracle::http::detail {
 
-/// One HTTP/1 connection: reads heads, calls the handler, writes answers in order. While it waits
-/// for a request, and for answers that are there at once, it is a state machine without a coroutine
-/// frame; the answers to one read leave in one write. Whatever has to be waited for is done by a
-/// task, the episode, after which the state machine goes on. Destroys itself when it ends.
+/// What a read of the body or a write of the answer fails with while another is under way.
 inline std::unexpected<error> one_at_a_time(const char* operation) noexcept {
     return std::unexpected(error(std::errc::operation_in_progress, operation));
 }
 
+/// One HTTP/1 connection: reads heads, calls the handler, writes answers in order. While it waits
+/// for a request, and for answers that are there at once, it is a state machine without a coroutine
+/// frame; the answers to one read leave in one write. Whatever has to be waited for is done by a
+/// task, the episode, after which the state machine goes on. Destroys itself when it ends.
 class connection final : public shard_link, deadline, hangup_watch, receive_operation {
 public:
     connection(shard& owner, std::unique_ptr<net::byte_stream> stream,

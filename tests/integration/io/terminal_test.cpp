@@ -77,6 +77,20 @@ owned_fd slave_of(const pseudo_terminal& t) {
     return *std::move(fd);
 }
 
+io::password_options asked_at(const owned_fd& slave,
+                              std::size_t limit = io::password_options().limit) {
+    io::password_options o;
+    o.fd = slave.get();
+    o.limit = limit;
+    return o;
+}
+
+bool shows_typing(const owned_fd& slave) {
+    termios now{};
+    EXPECT_EQ(::tcgetattr(slave.get(), &now), 0);
+    return (now.c_lflag & ECHO) != 0;
+}
+
 }  // namespace
 
 TEST(terminal_mode, puts_back_what_was_before_also_when_modes_nest) {
@@ -247,8 +261,7 @@ TEST_P(terminal, asks_for_a_password_that_is_not_shown) {
     run([]() -> task<> {
         pseudo_terminal t = opened();
         const owned_fd slave = slave_of(t);
-        io::password_options o;
-        o.fd = slave.get();
+        const io::password_options o = asked_at(slave);
         const auto ask = [&]() -> task<std::string> {
             co_return co_await io::read_password("Password: ", o);
         };
@@ -261,9 +274,7 @@ TEST_P(terminal, asks_for_a_password_that_is_not_shown) {
         auto [password, seen] = co_await when_all(ask(), type());
         EXPECT_EQ(password, "secret");
         EXPECT_EQ(seen, "Password: \r\n");
-        termios now{};
-        EXPECT_EQ(::tcgetattr(slave.get(), &now), 0);
-        EXPECT_NE(now.c_lflag & ECHO, 0u);
+        EXPECT_TRUE(shows_typing(slave));
     });
 }
 
@@ -271,9 +282,7 @@ TEST_P(terminal, refuses_a_long_password_and_restores_the_echo_when_it_is_cancel
     run([]() -> task<> {
         pseudo_terminal t = opened();
         const owned_fd slave = slave_of(t);
-        io::password_options o;
-        o.fd = slave.get();
-        o.limit = 3;
+        const io::password_options o = asked_at(slave, 3);
         co_await t.stream().send("four\n");
         auto four = co_await as_result(io::read_password("? ", o));
         EXPECT_TRUE(!four && four.error() == errc::limit_exceeded);
@@ -282,9 +291,7 @@ TEST_P(terminal, refuses_a_long_password_and_restores_the_echo_when_it_is_cancel
         EXPECT_TRUE(three && *three == "thr");
         const auto ask = [&]() -> task<> { co_await io::read_password("? ", o); };
         EXPECT_EQ((co_await when_any(ask(), coracle::yield())).index, 1u);
-        termios now{};
-        EXPECT_EQ(::tcgetattr(slave.get(), &now), 0);
-        EXPECT_NE(now.c_lflag & ECHO, 0u);
+        EXPECT_TRUE(shows_typing(slave));
     });
 }
 
@@ -292,9 +299,7 @@ TEST_P(terminal, leaves_nothing_of_a_password_that_is_not_given_to_the_next_read
     run([]() -> task<> {
         pseudo_terminal t = opened();
         const owned_fd slave = slave_of(t);
-        io::password_options o;
-        o.fd = slave.get();
-        o.limit = 3;
+        const io::password_options o = asked_at(slave, 3);
         co_await t.stream().send("half");
         // The echo tells that the terminal has it.
         EXPECT_EQ(co_await read_until(t.stream(), "half"), "half");
@@ -317,9 +322,7 @@ TEST_P(terminal, gives_a_short_password_in_memory_of_which_there_is_no_copy) {
     run([]() -> task<> {
         pseudo_terminal t = opened();
         const owned_fd slave = slave_of(t);
-        io::password_options o;
-        o.fd = slave.get();
-        o.limit = 3;
+        const io::password_options o = asked_at(slave, 3);
         co_await t.stream().send("abc\n");
         const std::string given = co_await io::read_password("? ", o);
         EXPECT_EQ(given, "abc");
