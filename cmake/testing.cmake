@@ -154,12 +154,12 @@ if(NOT CORACLE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_test(NAME lint.checks_find_faults
              COMMAND Python3::Interpreter "${scripts}/test_checks.py")
     set_tests_properties(lint.layers lint.sources_of_time lint.headers lint.docs lint.awaits lint.limits
-                         lint.operations lint.checks_find_faults PROPERTIES TIMEOUT 300 LABELS lint)
+                         lint.operations lint.checks_find_faults PROPERTIES TIMEOUT 900 LABELS lint)
 
     if(CORACLE_INSTALL)
         add_test(NAME install.consumers
                  COMMAND "${PROJECT_SOURCE_DIR}/tests/install/run.sh" "${PROJECT_BINARY_DIR}"
                          "${CMAKE_CXX_COMPILER}")
-        set_tests_properties(install.consumers PROPERTIES TIMEOUT 300 LABELS install)
+        set_tests_properties(install.consumers PROPERTIES TIMEOUT 900 LABELS install)
     endif()
 endif()
