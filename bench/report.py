@@ -400,7 +400,7 @@ def write(results, directory):
     kind = "quick run" if results["quick"] else "run"
     text = ["# Benchmarks\n",
             f"Written by `make bench` (`bench/run.py`); do not edit. A {kind} of {date}: "
-            f"{results['rounds']} interleaved rounds (up to twice as many where the limits "
+            f"{results['rounds']} interleaved rounds (up to three times as many where the limits "
             f"disagreed), {results['seconds']:.0f} s; the hypervisor took "
             f"{results['stolen']:.1%} of the CPU time that was wanted meanwhile.\n",
             tables(results), "## How to read this\n", READING, "## Pictures\n",

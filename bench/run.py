@@ -99,10 +99,10 @@ class Bench:
             for load, (warm_up, run) in loads.items():
                 for name in measure.in_turn(servers, turn):
                     try:
-                        if not options.quick:
+                        if turn == 0 and not options.quick:
                             with contextlib.suppress(RuntimeError):
                                 warm_up(servers[name])
-                            settle(servers[name])
+                        settle(servers[name])
                         result = run(servers[name])
                         settle(servers[name])
                     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
@@ -114,10 +114,11 @@ class Bench:
             self.say(f"round {turn + 1}: {', '.join(loads)}")
 
     def wrk_load(self, connections, script, path="/"):
-        seconds = 1 if self.options.quick else 3
+        # Many short runs find the quiet moments of a noisy machine, which long ones average away.
+        seconds = 1
         # Opening a thousand connections takes its part of a second, and ten thousand all of it.
-        if connections >= 1000 and (self.options.quick or connections >= 10000):
-            seconds += 1 if connections < 10000 else 2
+        if connections >= 1000:
+            seconds += 1 if connections < 10000 else 3
         # Only what is measured has to wait until the whole crowd has connected.
         first = "report.lua" if script == "crowd.lua" else script
         return (lambda server: measure.wrk(server, connections, 1, first, path),
@@ -145,8 +146,8 @@ class Bench:
         try:
             self.rounds(servers, chosen, done)
             # Where the machine was too noisy for the copies of the limit to agree, more rounds, for
-            # all servers alike: as many again at most, and not beyond the time that a run may take.
-            for turn in range(self.options.rounds, 2 * self.options.rounds):
+            # all servers alike: three times as many at most, and not beyond the time that a run may take.
+            for turn in range(self.options.rounds, 3 * self.options.rounds):
                 noisy = {name: load for name, load in chosen.items()
                          if not report.agree(report.rows_of(done.get(name, {})))}
                 if not noisy or time.monotonic() - begin > self.options.extra_until:
@@ -306,7 +307,7 @@ def write_file(path):
 
 
 def read_arguments():
-    parser = arguments.parser(__doc__, "benchmarks.md and figures/", 4, 2)
+    parser = arguments.parser(__doc__, "benchmarks.md and figures/", 10, 2)
     parser.add_argument("--only", type=arguments.names(SERVERS), metavar="SERVER,...",
                         help=f"servers to run: {', '.join(SERVERS)} (default: all)")
     parser.add_argument("--loads", type=arguments.names(ALL_LOADS), metavar="LOAD,...",
