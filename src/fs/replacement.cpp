@@ -63,17 +63,19 @@ task<replacement::result> replacement::begin(std::string target, unsigned mode) 
         temporary_ = name_beside(target_);
         auto made = co_await as_result(open(temporary_, read_write | create_new, mode));
         if (made) {
-            content_ = std::move(*made);
+            // Errors name what is to be, not what is gone when they are read.
+            content_ = file::adopt(made->release(), target_);
             co_return {};
         }
         if (made.error() == std::errc::file_exists) continue;
-        const error e = std::move(made).error();
+        error e = std::move(made).error();
+        e.on(target_);
         // One that was interrupted may have made it.
         if (coracle::detail::is_cancellation(e)) co_await abandon();
         co_return std::unexpected(e);
     }
     error e(std::errc::file_exists, "open");
-    co_return std::unexpected(std::move(e.on(temporary_)));
+    co_return std::unexpected(std::move(e.on(target_)));
 }
 
 task<replacement::result> replacement::commit(renaming how, bool durable) {
@@ -84,7 +86,8 @@ task<replacement::result> replacement::commit(renaming how, bool durable) {
     auto closed = co_await as_result(content_.close());
     if (!closed) co_return closed;
     auto named = co_await give_name(how);
-    if (!named || !durable) co_return named;
+    if (!named) co_return std::unexpected(std::move(named.error().on(target_)));
+    if (!durable) co_return named;
     co_return co_await as_result(sync_directory(directory_of(target_)));
 }
 

@@ -1,3 +1,5 @@
+#include "http/message/date.hpp"
+
 #include <coracle/http/content_range.hpp>
 
 #include <charconv>
@@ -38,6 +40,16 @@ std::optional<content_range> parse_content_range(std::string_view text) noexcept
     if (part == "*") return r.whole ? std::optional(r) : std::nullopt;
     if (!read_part(part, r) || (r.whole && *r.last >= *r.whole)) return std::nullopt;
     return r;
+}
+
+std::string_view if_range_validator(const fields& answer) noexcept {
+    if (answer.contains(field_id::content_encoding)) return {};
+    const std::string_view tag = answer.get(field_id::etag);
+    if (!tag.empty()) return tag.starts_with("W/") ? std::string_view() : tag;
+    const std::string_view changed = answer.get(field_id::last_modified);
+    const auto then = parse_http_date(changed);
+    const auto sent = parse_http_date(answer.get(field_id::date));
+    return then && sent && *sent > *then ? changed : std::string_view();
 }
 
 }  // namespace coracle::http

@@ -18,6 +18,11 @@ error failure(int number, const char* operation, const std::string& path) {
     return std::move(e.on(path));
 }
 
+bool is_fifo(const std::string& path) noexcept {
+    struct stat s{};
+    return ::stat(path.c_str(), &s) == 0 && S_ISFIFO(s.st_mode);
+}
+
 task<std::expected<std::unique_ptr<descriptor_stream>, error>> opened(std::string path,
                                                                       fifo_end end) {
     constexpr duration longest = std::chrono::milliseconds(20);
@@ -34,7 +39,10 @@ task<std::expected<std::unique_ptr<descriptor_stream>, error>> opened(std::strin
             if (stream && end == fifo_end::read) (*stream)->wait_before_reading();
             co_return std::move(stream);
         }
-        if (number != ENXIO) co_return std::unexpected(failure(number, "open", path));
+        // A socket says for ever what a FIFO says while nobody reads it.
+        if (number != ENXIO || !is_fifo(path)) {
+            co_return std::unexpected(failure(number, "open", path));
+        }
         auto waited = co_await as_result(sleep_for(pause));
         if (!waited) co_return std::unexpected(std::move(waited).error());
         pause = std::min(2 * pause, longest);

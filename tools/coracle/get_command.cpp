@@ -8,6 +8,7 @@
 #include <coracle/base/url.hpp>
 #include <coracle/http/client.hpp>
 #include <coracle/http/cookie_jar.hpp>
+#include <coracle/http/field_id.hpp>
 #include <coracle/mime/disposition.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/signals.hpp>
@@ -19,12 +20,28 @@
 #include <algorithm>
 #include <csignal>
 #include <deque>
+#include <optional>
 
 namespace coracle::tool {
 namespace {
 
-std::string with_scheme(const std::string& url) {
-    return url.find("://") == std::string::npos ? "http://" + url : url;
+std::string with_scheme(const std::string& text) {
+    const std::size_t scheme = text.find("://");
+    const bool has_one = scheme != std::string::npos && scheme < text.find_first_of("/?#");
+    return has_one ? text : "http://" + text;
+}
+
+/// As it may be printed: without user and password.
+std::string without_secrets(const std::string& text) {
+    if (const auto u = url::parse(text)) return u->redacted();
+    const std::size_t from = text.find("://") + 3;
+    const std::size_t at = text.rfind('@');
+    return at == std::string::npos ? text : text.substr(0, from) + text.substr(at + 1);
+}
+
+/// Whether both would be written into one file, be it only for a while.
+bool meet(const std::string& a, const std::string& b) {
+    return a == b || a + ".part" == b || a == b + ".part";
 }
 
 /// A name of a file beneath this directory, which none of `orders` has.
@@ -35,9 +52,12 @@ std::string name_from(const std::string& text, const std::vector<transfer_order>
         const auto segment = percent_decode(path.substr(path.rfind('/') + 1));
         name = mime::safe_filename(segment.value_or(""));
     }
+    // With a number and ".part" it is still a name: 255 bytes. Its end tells what it is.
+    constexpr std::size_t longest = 240;
+    if (name.size() > longest) name = mime::safe_filename(name.substr(name.size() - longest));
     if (name.empty()) name = "index.html";
     const auto taken = [&orders](const std::string& n) {
-        return std::ranges::any_of(orders, [&n](const auto& o) { return o.output == n; });
+        return std::ranges::any_of(orders, [&n](const auto& o) { return meet(o.output, n); });
     };
     std::string unique = name;
     for (unsigned n = 1; taken(unique); ++n) unique = name + '.' + std::to_string(n);
@@ -64,17 +84,16 @@ std::string output_of(const get_settings& s, std::size_t i, const std::string& u
     return to_file && !s.head ? name_from(url, orders) : "-";
 }
 
-std::vector<transfer_order> orders_of(const get_settings& s) {
-    if (s.outputs.size() > s.urls.size()) throw failure("there are more --output than URLs");
-    if (s.checksums.size() > s.urls.size()) throw failure("there are more --sha256 than URLs");
-    std::vector<transfer_order> orders;
-    for (std::size_t i = 0; i != s.urls.size(); ++i) {
-        transfer_order o;
-        o.url = with_scheme(s.urls[i]);
-        o.output = output_of(s, i, o.url, orders);
-        if (i < s.checksums.size()) o.checksum = checksum_of(s.checksums[i]);
-        o.any_bytes = o.output != "-" || i < s.outputs.size() || ::isatty(STDOUT_FILENO) == 0;
-        orders.push_back(std::move(o));
+/// Throws `failure` when they would get in each other's way.
+void check_outputs(const get_settings& s, const std::vector<transfer_order>& orders) {
+    for (auto a = orders.begin(); a != orders.end(); ++a) {
+        const bool is_file = a->output != "-" && !a->output.starts_with("/dev/");
+        const auto other = std::find_if(std::next(a), orders.end(),
+                                        [&a](const auto& b) { return meet(a->output, b.output); });
+        if (is_file && other != orders.end()) {
+            throw failure("two answers would be written to '" + other->output +
+                          "': give each an --output of its own");
+        }
     }
     const auto on_output = std::ranges::count(orders, "-", &transfer_order::output);
     if (on_output > 1 && s.parallel > 1 && !s.head) {
@@ -88,6 +107,26 @@ std::vector<transfer_order> orders_of(const get_settings& s) {
     if (s.resume && s.include_head) {
         throw failure("--continue and --include do not go together");
     }
+    const bool of_a_range = std::ranges::any_of(s.fields, [](const auto& f) {
+        return http::find_field_id(f.first) == http::field_id::range;
+    });
+    if (s.resume && of_a_range) throw failure("--continue and --range do not go together");
+}
+
+std::vector<transfer_order> orders_of(const get_settings& s) {
+    if (s.outputs.size() > s.urls.size()) throw failure("there are more --output than URLs");
+    if (s.checksums.size() > s.urls.size()) throw failure("there are more --sha256 than URLs");
+    std::vector<transfer_order> orders;
+    for (std::size_t i = 0; i != s.urls.size(); ++i) {
+        transfer_order o;
+        o.url = with_scheme(s.urls[i]);
+        o.shown = without_secrets(o.url);
+        o.output = output_of(s, i, o.url, orders);
+        if (i < s.checksums.size()) o.checksum = checksum_of(s.checksums[i]);
+        o.any_bytes = o.output != "-" || !s.outputs.empty() || ::isatty(STDOUT_FILENO) == 0;
+        orders.push_back(std::move(o));
+    }
+    check_outputs(s, orders);
     return orders;
 }
 
@@ -158,18 +197,41 @@ std::int64_t seconds_now() {
     return loop::current()->unix_time();
 }
 
-void load_cookies(http::client& client, const std::string& path) {
-    if (path.empty()) return;
-    const auto loaded = client.cookies().load(path, seconds_now());
-    if (loaded) return;
-    throw failure("cannot read the cookies of '" + path + "': " + loaded.error().code().message());
+bool load_cookies(const transfer_room& room, const std::string& path) {
+    if (path.empty()) return true;
+    const auto loaded = room.client.cookies().load(path, seconds_now());
+    if (loaded) return true;
+    room.complain("cannot read the cookies of '" + path + "': " + loaded.error().code().message());
+    return false;
 }
 
-void save_cookies(http::client& client, const std::string& path) {
-    if (path.empty()) return;
-    const auto saved = client.cookies().save(path, seconds_now());
-    if (saved) return;
-    throw failure("cannot write the cookies to '" + path + "': " + saved.error().code().message());
+bool save_cookies(const transfer_room& room, const std::string& path) {
+    if (path.empty()) return true;
+    const auto saved = room.client.cookies().save(path, seconds_now());
+    if (saved) return true;
+    room.complain("cannot write the cookies to '" + path + "': " + saved.error().code().message());
+    return false;
+}
+
+/// All of it, with cookies read before and written behind.
+task<> do_work(work& w, signal_set& signals) {
+    const get_settings& s = w.room.settings;
+    if (!load_cookies(w.room, s.cookie_file)) {
+        w.code = get_read_error;
+        co_return;
+    }
+    co_await run_all(w, signals);
+    if (!save_cookies(w.room, s.cookie_jar) && w.code == get_ok) w.code = get_write_error;
+}
+
+/// Nothing when a file of it cannot be read.
+std::optional<request_body> body_of(const get_settings& settings, progress_display& display) {
+    try {
+        return request_body(settings);
+    } catch (const failure& e) {
+        complain(settings, display, e.what());
+        return std::nullopt;
+    }
 }
 
 }  // namespace
@@ -184,20 +246,17 @@ int get(const get_settings& settings) {
 
     // A reader of our standard output that goes away must not end us.
     std::signal(SIGPIPE, SIG_IGN);
+    // Before the signals are held back: it may wait for somebody to type.
+    const auto request = body_of(settings, display);
+    if (!request) return get_read_error;
     // Before threads are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
     http::client client(settings.client);
-    transfer_room room{settings, client, display};
+    transfer_room room{settings, *request, client, display};
     work w{room, {std::make_move_iterator(orders.begin()), std::make_move_iterator(orders.end())}};
     runtime_options on;
     on.log = &log;
-    block_on(
-        [&]() -> task<> {
-            load_cookies(client, settings.cookie_file);
-            co_await run_all(w, signals);
-            save_cookies(client, settings.cookie_jar);
-        },
-        on);
+    block_on([&] { return do_work(w, signals); }, on);
     return w.code;
 }
 

@@ -4,6 +4,7 @@
 #include "settings.hpp"
 
 #include <coracle/http/client_settings.hpp>
+#include <coracle/http/field_id.hpp>
 
 #include <chrono>
 
@@ -12,10 +13,6 @@ namespace coracle::tool {
 struct get_options::texts {
     get_settings settings;
     std::vector<std::string> fields;
-    std::vector<std::string> data;
-    std::vector<std::string> raw;
-    std::vector<std::string> binary;
-    std::vector<std::string> json;
     std::string user;
     std::string bearer;
     std::string proxy_user;
@@ -85,7 +82,7 @@ http::credentials credentials_of(const char* option, const std::string& text,
     return {scheme, text.substr(0, at), secret(text.substr(at + 1))};
 }
 
-/// "Name: value", or "Name;" for an empty one.
+/// "Name: value", or "Name;" for an empty one. "Name:" asks for none.
 std::pair<std::string, std::string> field_of(const std::string& text) {
     const std::size_t at = text.find_first_of(":;");
     const bool ends = at + 1 == text.size();
@@ -112,6 +109,26 @@ CLI::Option* text(CLI::App& get, const char* group, const char* names, std::stri
 void list(CLI::App& get, const char* group, const char* names, std::vector<std::string>& into,
           const char* type, const char* what) {
     as_often_as_wanted(get.add_option(names, into, what))->type_name(type)->group(group);
+}
+
+/// In the order in which options of several kinds are given.
+void bodies(CLI::App& get, const char* group, const char* name, std::vector<body_text>& into,
+            body_text::kind how, const char* what) {
+    const auto add = [&into, how](const std::string& text) { into.push_back({how, text}); };
+    as_often_as_wanted(get.add_option_function<std::string>(name, add, what))
+        ->trigger_on_parse()
+        ->type_name("DATA")
+        ->group(group);
+}
+
+/// Of a field that is sent without being asked for: it is not.
+bool leave_out(http::client_options& o, std::string_view name) {
+    const http::field_id id = http::find_field_id(name);
+    const bool agent = id == http::field_id::user_agent;
+    const bool codings = id == http::field_id::accept_encoding;
+    if (agent) o.user_agent.clear();
+    if (codings) o.accept_compression = false;
+    return agent || codings;
 }
 
 void flag(CLI::App& get, const char* group, const char* names, bool& into, const char* what) {
@@ -145,16 +162,17 @@ get_options::get_options(CLI::App& app)
          "The method. Default: GET, POST with a body, HEAD with -I");
     list(get, group, "-H,--header", t.fields, "FIELD",
          "A field, 'Name: value', as often as wanted");
-    list(get, group, "-d,--data", t.data, "DATA",
-         "A body as of a form, or @FILE without its line ends; several\n"
-         "are joined by '&'");
-    list(get, group, "--data-raw", t.raw, "DATA", "The same; an @ means nothing");
-    list(get, group, "--data-binary", t.binary, "DATA", "The same; @FILE is sent as it is");
-    list(get, group, "--json", t.json, "DATA",
-         "A body of JSON, or @FILE; JSON is what is wanted back");
+    using kind = body_text::kind;
+    bodies(get, group, "-d,--data", s.bodies, kind::data,
+           "A body as of a form, or @FILE without its line ends, @- is\n"
+           "standard input; several are joined by '&'");
+    bodies(get, group, "--data-raw", s.bodies, kind::raw, "The same; an @ means nothing");
+    bodies(get, group, "--data-binary", s.bodies, kind::binary, "The same; @FILE is sent as it is");
+    bodies(get, group, "--json", s.bodies, kind::json,
+           "A body of JSON, or @FILE; JSON is what is wanted back");
     list(get, group, "-F,--form", s.parts, "PART",
-         "A part of multipart/form-data: name=value, name=@FILE,\n"
-         "name=@FILE;type=image/png");
+         "A part of multipart/form-data: name=value, name=<FILE,\n"
+         "name=@FILE, behind them ;type=image/png or ;filename=a.png");
     text(get, group, "-A,--user-agent", s.client.user_agent, "NAME",
          "Who we are. Default: coracle");
     text(get, group, "-e,--referer", t.referer, "URL", "The Referer field");
@@ -254,6 +272,9 @@ get_settings get_options::settings() const {
     if (t.location) o.follow = http::follow::standard;
     if (t.location || command_->count("--max-redirs") != 0) o.redirects = t.redirects;
     if (t.no_compressed) o.accept_compression = false;
+    if (command_->count("--proxy") != 0 && o.proxy.empty()) o.proxy_from_environment = false;
+    // Who says how often means it: no share of all requests is held back.
+    if (o.retry.retries != 0) o.retry.budget_percent = 100 * o.retry.retries;
     if (t.ipv4) o.family = net::family::v4;
     if (t.ipv6) o.family = net::family::v6;
     if (t.all_at_once && command_->count("--parallel") == 0) s.parallel = 50;
@@ -270,19 +291,17 @@ get_settings get_options::settings() const {
     }
     if (!t.referer.empty()) s.fields.emplace_back("Referer", t.referer);
     if (!t.range.empty()) s.fields.emplace_back("Range", "bytes=" + t.range);
-    for (const std::string& f : t.fields) s.fields.push_back(field_of(f));
+    for (const std::string& f : t.fields) {
+        auto [name, value] = field_of(f);
+        const bool none = value.empty() && f.back() != ';';
+        if (!none || !leave_out(o, name)) s.fields.emplace_back(std::move(name), std::move(value));
+    }
     if (t.cookies.find('=') != std::string::npos) {
         s.fields.emplace_back("Cookie", t.cookies);
     } else {
         s.cookie_file = t.cookies;
     }
     if (!s.cookie_file.empty() || !s.cookie_jar.empty()) o.cookies = true;
-
-    using kind = body_text::kind;
-    for (const std::string& d : t.data) s.bodies.push_back({kind::data, d});
-    for (const std::string& d : t.raw) s.bodies.push_back({kind::raw, d});
-    for (const std::string& d : t.binary) s.bodies.push_back({kind::binary, d});
-    for (const std::string& d : t.json) s.bodies.push_back({kind::json, d});
     return s;
 }
 

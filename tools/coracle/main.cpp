@@ -253,6 +253,16 @@ void apply(const CLI::App& serve, const serve_texts& texts,
     }
 }
 
+// What cannot be asked for is wrong usage, as what cannot be parsed is.
+int run_get(const coracle::tool::get_options& get) {
+    try {
+        return coracle::tool::get(get.settings());
+    } catch (const coracle::tool::failure& e) {
+        std::fprintf(stderr, "coracle: %s\n", e.what());
+        return coracle::tool::get_usage;
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -290,7 +300,7 @@ int main(int argc, char** argv) {
         return app.exit(e) == 0 ? 0 : 2;
     }
     try {
-        if (get.chosen()) return coracle::tool::get(get.settings());
+        if (get.chosen()) return run_get(get);
         apply(serve, texts, settings);
         if (doctor.parsed())
             coracle::tool::doctor();

@@ -1,5 +1,9 @@
 #include "output_file.hpp"
 
+#include <coracle/io/kernel_pipe.hpp>
+#include <coracle/io/standard_streams.hpp>
+#include <coracle/runtime/loop.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -8,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -16,66 +21,137 @@ namespace {
 
 constexpr const char* validator_attribute = "user.coracle.validator";
 
-bool exists(const std::string& path) noexcept {
+bool is_regular(const std::string& path) noexcept {
     struct stat s{};
     return ::stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode);
 }
 
+/// The file that is written is the one that a symbolic link leads to.
+std::string behind_links(const std::string& path) {
+    std::error_code failed;
+    auto target = std::filesystem::canonical(path, failed);
+    return failed ? path : target.string();
+}
+
+/// Whether `fd` is still what `name` names.
+bool has_its_name(int fd, const std::string& name) noexcept {
+    struct stat ours{};
+    struct stat there{};
+    return ::fstat(fd, &ours) == 0 && ::stat(name.c_str(), &there) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
 }  // namespace
 
-output_file::output_file(std::string path) : path_(std::move(path)), part_(path_ + ".part") {
-    if (is_standard_output()) fd_ = STDOUT_FILENO;
+output_file::output_file(std::string path) : path_(std::move(path)) {
+    struct stat s{};
+    const bool there = !is_standard_output() && ::stat(path_.c_str(), &s) == 0;
+    is_stream_ = is_standard_output() || (there && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode));
+    target_ = there && !is_stream_ ? behind_links(path_) : path_;
+    part_ = target_ + ".part";
 }
 
 output_file::~output_file() {
-    if (is_standard_output() || fd_ < 0) return;
+    if (fd_ < 0) return;
+    // Before its lock goes: then it is somebody else's.
+    if (size_ == 0 && !in_place_) ::unlink(part_.c_str());
     close();
-    if (size_ == 0 && part_ != path_) ::unlink(part_.c_str());
 }
 
-void output_file::fail() const {
-    throw std::system_error(errno, std::generic_category(),
+void output_file::fail(int number) const {
+    throw std::system_error(number, std::generic_category(),
                             is_standard_output() ? "standard output" : path_);
 }
 
 void output_file::close() noexcept {
-    if (!is_standard_output() && fd_ >= 0) ::close(std::exchange(fd_, -1));
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 void output_file::open(const std::string& name, int flags) {
-    fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | flags, 0666);
-    if (fd_ < 0) fail();
+    struct stat s{};
+    if (::stat(target_.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) fail(EISDIR);
+    fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    if (fd_ < 0) fail(errno);
+    lock(name);
+}
+
+/// Against other transfers, of other processes too: also those of `http::download`.
+void output_file::lock(const std::string& name) {
+    struct flock whole{};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    const bool locked = ::fcntl(fd_, F_OFD_SETLK, &whole) == 0;
+    const bool by_another = !locked && (errno == EAGAIN || errno == EACCES);
+    if (!by_another && has_its_name(fd_, name)) return;
+    close();
+    throw std::system_error(EBUSY, std::generic_category(),
+                            name + " is being written by another transfer");
 }
 
 void output_file::open_to_resume() {
-    if (is_standard_output() || fd_ >= 0) return;
-    if (!exists(part_) && exists(path_)) part_ = path_;
-    open(part_, O_CREAT);
+    if (is_stream_ || fd_ >= 0) return;
+    in_place_ = !is_regular(part_) && is_regular(target_);
+    open(part(), in_place_ ? 0 : O_CREAT);
     const off_t end = ::lseek(fd_, 0, SEEK_END);
-    if (end < 0) fail();
+    if (end < 0) fail(errno);
     size_ = static_cast<std::uint64_t>(end);
 }
 
 void output_file::start_anew() {
-    if (is_standard_output()) return;
+    if (is_stream_) return;
+    if (std::exchange(in_place_, false)) close();
     if (fd_ < 0) open(part_, O_CREAT);
-    if (::ftruncate(fd_, 0) != 0 || ::lseek(fd_, 0, SEEK_SET) != 0) fail();
+    if (::ftruncate(fd_, 0) != 0 || ::lseek(fd_, 0, SEEK_SET) != 0) fail(errno);
     ::fremovexattr(fd_, validator_attribute);
     size_ = 0;
 }
 
-void output_file::write(std::string_view bytes) {
+task<> output_file::open_stream() {
+    std::expected<std::unique_ptr<io::descriptor_stream>, error> opened;
+    struct stat s{};
+    if (is_standard_output()) {
+        opened = io::standard_output();
+    } else if (::stat(path_.c_str(), &s) == 0 && S_ISFIFO(s.st_mode)) {
+        auto opening = io::open_fifo(path_, io::fifo_end::write);
+        opened = co_await as_result(opening);
+    } else {
+        owned_fd fd(::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+        if (!fd) fail(errno);
+        opened = io::descriptor_stream::adopt(*loop::current(), std::move(fd), path_);
+    }
+    if (!opened) throw_exception(std::move(opened).error());
+    stream_ = *std::move(opened);
+}
+
+task<> output_file::write_to_stream(std::string_view bytes) {
+    if (stream_ == nullptr) co_await open_stream();
+    auto sending = stream_->send(bytes);
+    const auto sent = co_await as_result(sending);
+    if (sent) co_return;
+    if (sent.error() == std::errc::operation_canceled) throw_exception(sent.error());
+    fail(sent.error().code().value());
+}
+
+void output_file::write_to_file(std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) fail();
+        if (n < 0) fail(errno);
         bytes.remove_prefix(static_cast<std::size_t>(n));
         size_ += static_cast<std::uint64_t>(n);
     }
 }
 
-void output_file::keep_validator(const std::string& text) noexcept {
-    if (!is_standard_output() && !text.empty()) {
+task<> output_file::write(std::string_view bytes) {
+    if (is_stream_) {
+        co_await write_to_stream(bytes);
+    } else {
+        write_to_file(bytes);
+    }
+}
+
+void output_file::keep_validator(std::string_view text) noexcept {
+    if (!is_stream_ && !text.empty()) {
         ::fsetxattr(fd_, validator_attribute, text.data(), text.size(), 0);
     }
 }
@@ -92,7 +168,7 @@ void output_file::read(const std::function<void(std::string_view)>& each) const 
     for (;;) {
         const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), at);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) fail();
+        if (n < 0) fail(errno);
         if (n == 0) return;
         each(std::string_view(bytes.data(), static_cast<std::size_t>(n)));
         at += n;
@@ -100,18 +176,19 @@ void output_file::read(const std::function<void(std::string_view)>& each) const 
 }
 
 void output_file::complete() {
-    if (is_standard_output()) return;
+    if (is_stream_) return;
+    // A disk that is full may say so only when a descriptor is closed.
+    const int another = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+    if (another < 0 || (::close(another) != 0 && errno != EINTR)) fail(errno);
+    if (!in_place_ && std::rename(part_.c_str(), target_.c_str()) != 0) fail(errno);
     ::fremovexattr(fd_, validator_attribute);
-    const int fd = std::exchange(fd_, -1);
-    // A disk that is full may say so only now.
-    if (::close(fd) != 0) fail();
-    if (part_ != path_ && std::rename(part_.c_str(), path_.c_str()) != 0) fail();
+    close();
 }
 
 void output_file::discard() noexcept {
-    if (is_standard_output()) return;
+    if (is_stream_) return;
+    ::unlink(part().c_str());
     close();
-    ::unlink(part_.c_str());
 }
 
 }  // namespace coracle::tool

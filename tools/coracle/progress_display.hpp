@@ -27,6 +27,9 @@ struct transfer_progress {
     double rate = 0;  ///< bytes a second, lately
     std::uint64_t seen = 0;
     time_point seen_at{};
+
+    /// What is there without having come now: it is no part of the rate.
+    void set_there(std::uint64_t bytes) noexcept { there = seen = bytes; }
 };
 
 /// Tells on standard error how transfers go on: on a terminal as a bar for each and one for all,

@@ -3,24 +3,32 @@
 #include "get_command.hpp"
 
 #include <coracle/http/call.hpp>
+#include <coracle/http/fields.hpp>
 
 #include <string>
 #include <string_view>
 
 namespace coracle::tool {
 
-/// The method, the fields and the body of a request, as options name them.
+/// The method, the fields and the body of the requests, as options name them.
 class request_body {
 public:
-    /// `settings` must stay.
-    explicit request_body(const get_settings& settings) noexcept : settings_(settings) {}
+    /// Reads the files of the body; `settings` must stay. Throws `failure` when one cannot be read.
+    explicit request_body(const get_settings& settings);
 
     std::string_view method() const noexcept;
-    /// Throws `failure` when a file of the body cannot be read, or a part or field makes no sense.
+    bool is_plain_get() const noexcept { return method() == "GET" && !has_content(); }
+    bool has_range() const noexcept { return fields_.contains(http::field_id::range); }
+    /// Throws `failure` when a part makes no sense or its file cannot be opened.
     void give_to(http::call& c) const;
 
 private:
+    bool has_content() const noexcept;
+
     const get_settings& settings_;
+    http::fields fields_;
+    std::string text_;
+    bool is_json_ = false;
 };
 
 }  // namespace coracle::tool

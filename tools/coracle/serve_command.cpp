@@ -32,6 +32,12 @@ std::string_view without_scheme(std::string_view text) {
     return has_one ? text.substr(at + 3) : text;
 }
 
+/// Where it listens without --listen.
+std::vector<std::string> addresses_of(const serve_settings& settings, bool with_tls) {
+    if (!settings.listen.empty()) return settings.listen;
+    return {with_tls ? "127.0.0.1:8443" : "127.0.0.1:8080"};
+}
+
 std::string joined(const std::vector<std::string>& addresses) {
     std::string all;
     for (const std::string& text : addresses) {
@@ -140,8 +146,7 @@ std::shared_ptr<tls::server_context> security_of(const serve_settings& settings)
 http::server_options server_options_of(const serve_settings& settings) {
     http::server_options o;
     o.tls = security_of(settings);
-    o.listen = settings.listen.empty() ? (o.tls ? "127.0.0.1:8443" : "127.0.0.1:8080")
-                                       : joined(settings.listen);
+    o.listen = joined(addresses_of(settings, o.tls != nullptr));
     o.loops = settings.threads;
     o.pin = settings.pin;
     o.timeouts.drain =
@@ -152,13 +157,30 @@ http::server_options server_options_of(const serve_settings& settings) {
 http::handler files_of(const serve_settings& settings) {
     try {
         http::router routes;
-        if (settings.https_only) routes.use(http::https_only());
         routes.get("/{*path}", http::serve_files(*settings.directory, settings.files));
         return routes;
     } catch (const exception& e) {
         throw failure("cannot serve '" + *settings.directory + "': " + e.error().code().message() +
                       " (give the path of a directory that can be read)");
     }
+}
+
+/// The port of the first address with TLS, which those who come without are sent to.
+std::uint16_t https_port_of(const serve_settings& settings) {
+    for (const std::string& text : addresses_of(settings, true)) {
+        if (text.starts_with("http://")) continue;
+        const auto at = net::address::parse(without_scheme(text));
+        if (at && at->family() != net::family::unix_path && at->port() != 0) return at->port();
+    }
+    throw failure("--redirect-to-https needs a port to send to: --listen https://ADDRESS:PORT");
+}
+
+http::handler target_of(const serve_settings& settings, live_server& live) {
+    http::handler target = settings.directory ? files_of(settings) : welcome(live);
+    if (!settings.https_only) return target;
+    http::https_only_options o;
+    o.port = https_port_of(settings);
+    return http::https_only(std::move(o))(std::move(target));
 }
 
 std::unique_ptr<http::access_log_file> access_log_of(const serve_settings& settings, logger& log) {
@@ -251,7 +273,7 @@ void serve(const serve_settings& settings) {
     http::server_options options = server_options_of(settings);
     options.log = &log;
     live_server live;
-    http::handler target = settings.directory ? files_of(settings) : welcome(live);
+    http::handler target = target_of(settings, live);
     const auto accesses = access_log_of(settings, log);
     if (accesses) {
         options.log_access = &http::access_log_file::write;
@@ -275,7 +297,7 @@ void serve(const serve_settings& settings) {
     on.log = &log;
     on.stall_limit = std::chrono::milliseconds(100);
     runtime rt(on);
-    check_ports_are_free(rt, settings.listen);
+    check_ports_are_free(rt, addresses_of(settings, security != nullptr));
     http::server s(std::move(target), std::move(options));
     try {
         s.open(rt);

@@ -6,7 +6,7 @@
 
 namespace coracle::tool {
 
-/// A sentence for the user, printed behind "coracle: "; the program ends with 1.
+/// A sentence for the user, printed behind "coracle: "; the program ends with 1, `get` with 2.
 class failure : public std::runtime_error {
 public:
     using runtime_error::runtime_error;

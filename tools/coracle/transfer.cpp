@@ -1,14 +1,12 @@
 #include "transfer.hpp"
 
-#include "request_body.hpp"
 #include "settings.hpp"
 
 #include <coracle/http/content_range.hpp>
 #include <coracle/http/curlev.hpp>
 #include <coracle/runtime/sleep.hpp>
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <cstdio>
 #include <system_error>
 
@@ -59,24 +57,26 @@ int exit_code(const error& e) {
 
 }  // namespace
 
-void transfer_room::complain(const std::string& about) const {
-    if (settings.silent && !settings.show_error) return;
+void complain(const get_settings& s, progress_display& display, const std::string& about) {
+    if (s.silent && !s.show_error) return;
     display.say("coracle: " + printable(about) + '\n');
 }
 
 transfer::transfer(transfer_room& room, transfer_order order)
     : room_(room), order_(std::move(order)), out_(order_.output) {
-    progress_.name = out_.is_standard_output() ? order_.url : out_.path();
+    progress_.name = out_.is_stream() ? order_.shown : out_.path();
+    const duration limit = room_.settings.client.total_timeout;
+    if (limit > duration::zero()) ends_ = loop::current()->now() + limit;
 }
 
 int transfer::fail(int code, const std::string& why) {
-    room_.complain(order_.url + ": " + why);
+    room_.complain(order_.shown + ": " + why);
     return code;
 }
 
 int transfer::fail(const error& e) {
     if (room_.interrupted) {
-        const bool kept = !out_.is_standard_output() && out_.size() != 0;
+        const bool kept = !out_.is_stream() && out_.size() != 0;
         if (kept) {
             room_.complain(out_.part() + " has " + size_text(static_cast<double>(out_.size())) +
                            ": --continue goes on with it");
@@ -87,25 +87,38 @@ int transfer::fail(const error& e) {
 }
 
 http::call transfer::make_call(bool resume) {
-    const get_settings& s = room_.settings;
-    request_body body(s);
-    http::call c = room_.client.request(body.method(), order_.url);
-    body.give_to(c);
+    http::call c = room_.client.request(room_.request.method(), order_.url);
+    room_.request.give_to(c);
+    if (ends_ != time_point::max()) {
+        // The limit is one for all requests of the transfer.
+        const duration least = std::chrono::milliseconds(1);
+        c.timeout(std::max(ends_ - loop::current()->now(), least));
+    }
     if (resume && out_.size() != 0) {
         c.header("Range", "bytes=" + std::to_string(out_.size()) + '-');
+        c.header("Accept-Encoding", "identity");
         const std::string validator = out_.validator();
         if (!validator.empty()) c.header("If-Range", validator);
     }
     return c;
 }
 
-/// A validator that says that bytes are the same (RFC 9110 section 13.1.5).
-std::string transfer::validator_of(const http::response& r) const {
-    const std::string_view tag = r.fields().get("ETag");
-    // That of a compressed answer is not that of what is in the file.
-    const bool as_it_is = !r.fields().contains("Content-Encoding");
-    if (!tag.empty() && !tag.starts_with("W/") && as_it_is) return std::string(tag);
-    return std::string(r.fields().get("Last-Modified"));
+/// Whether a request for the rest may bring what this answer did not.
+bool transfer::may_go_on(const error& e) const {
+    const get_settings& s = room_.settings;
+    const bool gets_whole_files =
+        room_.request.is_plain_get() && !room_.request.has_range() && !s.include_head;
+    return gets_whole_files && !out_.is_stream() && !room_.interrupted &&
+           e.phase() != phase::none && e != errc::limit_exceeded && e != errc::shutting_down;
+}
+
+/// What is in the file already, and counts for its checksum.
+void transfer::count_earlier() {
+    progress_.set_there(out_.size());
+    progress_.earlier = out_.size();
+    if (order_.checksum.empty()) return;
+    digest_.emplace();
+    out_.read([this](std::string_view bytes) { digest_->add(bytes); });
 }
 
 /// Where the answer to a request for the rest goes.
@@ -114,21 +127,14 @@ transfer::next_step transfer::place_rest(const http::response& r, int& code) {
     const auto range =
         http::parse_content_range(r.fields().get("Content-Range")).value_or(http::content_range());
     const std::uint64_t there = out_.size();
-    if (status == 206 && range.first == there) {
-        progress_.there = progress_.earlier = there;
+    const bool coded = r.fields().contains("Content-Encoding");
+    if (status == 206 && range.first == there && !coded) {
+        count_earlier();
         progress_.size = range.whole;
-        if (!order_.checksum.empty()) {
-            digest_.emplace();
-            out_.read([this](std::string_view bytes) { digest_->add(bytes); });
-        }
         return next_step::receive;
     }
     if (status == 416 && range.whole == there) {
-        progress_.there = progress_.earlier = there;
-        if (!order_.checksum.empty()) {
-            digest_.emplace();
-            out_.read([this](std::string_view bytes) { digest_->add(bytes); });
-        }
+        count_earlier();
         return next_step::over;
     }
     if (status == 206 || status == 416) {
@@ -150,29 +156,30 @@ transfer::next_step transfer::place(const http::response& r, int& code) {
             return next_step::failed;
         }
     }
-    const bool asked_for_rest = !out_.is_standard_output() && out_.size() != 0;
+    const bool asked_for_rest = out_.size() != 0;
     if (asked_for_rest && r.status() != http::status::ok) return place_rest(r, code);
     out_.start_anew();
-    out_.keep_validator(validator_of(r));
-    progress_.there = progress_.earlier = 0;
+    out_.keep_validator(http::if_range_validator(r.fields()));
+    progress_.set_there(0);
+    progress_.earlier = 0;
     progress_.size = r.length();
     if (!order_.checksum.empty()) digest_.emplace();
     return next_step::receive;
 }
 
-void transfer::store(std::string_view bytes) {
+task<> transfer::store(std::string_view bytes) {
     const bool first = progress_.there == 0;
     if (first && !order_.any_bytes && bytes.find('\0') != std::string_view::npos) {
         throw std::system_error(
             std::make_error_code(std::errc::operation_not_permitted),
             "the answer is no text: give it a file with -o FILE, or print it with -o -");
     }
-    out_.write(bytes);
+    co_await out_.write(bytes);
     if (digest_) digest_->add(bytes);
     progress_.there += bytes.size();
 }
 
-void transfer::print_head(const http::response& r) {
+task<> transfer::print_head(const http::response& r) {
     std::string head;
     const auto* info = r.info();
     if (info != nullptr) head += std::string(to_string(info->version)) + ' ';
@@ -180,7 +187,8 @@ void transfer::print_head(const http::response& r) {
     for (const http::field& f : r.fields()) {
         head.append(f.name).append(": ").append(f.value).append("\r\n");
     }
-    out_.write(head + "\r\n");
+    head += "\r\n";
+    co_await out_.write(head);
 }
 
 void transfer::print_timing(const http::answer_info& info) {
@@ -195,7 +203,7 @@ void transfer::print_timing(const http::answer_info& info) {
         {"answer began", t.first_byte},
         {"answer ended", t.ended},
     };
-    std::string text = printable(order_.url) + '\n';
+    std::string text = printable(order_.shown) + '\n';
     duration before{};
     for (const auto& [name, at] : rows) {
         if (at == duration::zero()) continue;
@@ -231,7 +239,7 @@ void transfer::remark_connection(const http::answer_info& info) {
 }
 
 void transfer::say_done(const http::response& r) {
-    if (room_.settings.silent || out_.is_standard_output()) return;
+    if (room_.settings.silent || out_.is_stream()) return;
     const duration took = r.info() != nullptr ? r.info()->times.ended : duration::zero();
     const double seconds = std::chrono::duration<double>(took).count();
     const auto came = static_cast<double>(progress_.there - progress_.earlier);
@@ -265,12 +273,19 @@ task<int> transfer::receive(http::response& r) {
         auto reading = r.read();
         const auto piece = co_await as_result(reading);
         if (!piece) {
-            goes_on_ = !out_.is_standard_output() && !room_.interrupted;
+            goes_on_ = may_go_on(piece.error());
             co_return fail(piece.error());
         }
-        if (piece->empty()) co_return get_ok;
-        store(*piece);
+        if (piece->empty()) break;
+        co_await store(*piece);
     }
+    // A part may end before the whole does.
+    if (progress_.earlier == 0 || !progress_.size || *progress_.size == progress_.there) {
+        co_return get_ok;
+    }
+    const error early(errc::unexpected_end, "get", phase::receive);
+    goes_on_ = may_go_on(early);
+    co_return fail(early);
 }
 
 task<int> transfer::ask(bool resume) {
@@ -284,15 +299,26 @@ task<int> transfer::ask(bool resume) {
     if (step == next_step::failed) co_return code;
     if (step == next_step::receive) {
         const get_settings& s = room_.settings;
-        if ((s.include_head || s.head) && progress_.there == 0) print_head(*r);
+        if ((s.include_head || s.head) && progress_.there == 0) co_await print_head(*r);
         code = co_await receive(*r);
         if (code != get_ok) co_return code;
     }
     co_return finish(*r);
 }
 
-task<int> transfer::run() {
+/// False when there is no time for another request.
+task<bool> transfer::wait_for_retry(unsigned tries) {
     const http::retry_options& retry = room_.settings.client.retry;
+    duration delay = retry.delay;
+    for (unsigned i = 0; i != tries && delay < retry.longest_delay; ++i) delay *= 2;
+    delay = std::min(delay, retry.longest_delay);
+    if (delay >= ends_ - loop::current()->now()) co_return false;
+    auto sleeping = sleep_for(delay);
+    const auto slept = co_await as_result(sleeping);
+    co_return slept.has_value();
+}
+
+task<int> transfer::run() {
     room_.display.begin(progress_, loop::current()->now());
     int code = get_ok;
     for (unsigned tries = 0;; ++tries) {
@@ -301,15 +327,12 @@ task<int> transfer::run() {
             code = co_await ask(room_.settings.resume || tries != 0);
         } catch (const exception& e) {
             code = fail(e.error());
-        } catch (const failure& e) {
-            code = fail(get_read_error, e.what());
         } catch (const std::system_error& e) {
             code = fail(get_write_error, e.what());
         }
-        if (!goes_on_ || tries == retry.retries) break;
-        auto sleeping = sleep_for(retry.delay);
-        const auto slept = co_await as_result(sleeping);
-        if (!slept) break;
+        if (!goes_on_ || tries == room_.settings.client.retry.retries) break;
+        const bool again = co_await wait_for_retry(tries);
+        if (!again) break;
     }
     room_.display.end(progress_);
     co_return code;

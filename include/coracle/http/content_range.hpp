@@ -1,5 +1,7 @@
 #pragma once
 
+#include <coracle/http/fields.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -20,5 +22,11 @@ struct content_range {
 /// Reads the value of a Content-Range field, as "bytes 100-199/200", "bytes 0-9/*" or
 /// "bytes */200". Nothing when it is none, names another unit or contradicts itself.
 std::optional<content_range> parse_content_range(std::string_view text) noexcept;
+
+/// What the request for the rest of a content may send as If-Range, of the fields of the answer
+/// that its beginning came with (RFC 9110 section 13.1.5): a strong ETag, or a Last-Modified that
+/// was at least a second old then. Empty when there is neither, and for a coded answer, whose bytes
+/// are not those of the content. It is a view into `answer`.
+std::string_view if_range_validator(const fields& answer) noexcept;
 
 }  // namespace coracle::http

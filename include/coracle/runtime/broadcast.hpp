@@ -112,7 +112,8 @@ private:
 /// happens then.
 ///
 /// This is a handle: copies lead to the same broadcast, which lives as long as one of them or a
-/// reader does. It must outlive what is awaited on it. Moving a `T` must not throw.
+/// reader does. It must outlive what is awaited on it. Moving a `T` must not throw. A `T` is copied
+/// and destroyed under the lock of the broadcast, which it must not use then.
 template <class T>
 class broadcast {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,

@@ -1,5 +1,4 @@
 #include "fs/part_file.hpp"
-#include "http/message/date.hpp"
 
 #include <coracle/http/answer_info.hpp>
 #include <coracle/http/content_range.hpp>
@@ -15,19 +14,6 @@ using nothing = std::expected<void, error>;
 
 /// Bytes that are written at once.
 constexpr std::size_t gathered = 256 * 1024;
-
-/// What If-Range may compare (RFC 9110 section 13.1.5): a strong ETag, or a date that was at least
-/// a second old when it was sent. Empty when the answer has neither.
-std::string strong_validator(const response& r) {
-    // That of a coded answer is not that of the bytes in the file.
-    if (r.fields().contains("Content-Encoding")) return {};
-    const std::string_view tag = r.fields().get("ETag");
-    if (!tag.empty()) return tag.starts_with("W/") ? std::string() : std::string(tag);
-    const std::string_view changed = r.fields().get("Last-Modified");
-    const auto then = parse_http_date(changed);
-    const auto sent = parse_http_date(r.fields().get("Date"));
-    return then && sent && *sent > *then ? std::string(changed) : std::string();
-}
 
 /// Whether the same may go better another time: what went wrong was the network's.
 bool may_pass(const error& e) noexcept {
@@ -99,7 +85,7 @@ private:
             if (!fits) co_return co_await refuse(*r);
             whole_ = range->whole;
         } else if (r->ok()) {
-            auto begun = co_await part_.start_anew(strong_validator(*r));
+            auto begun = co_await part_.start_anew(std::string(if_range_validator(r->fields())));
             if (!begun) co_return begun;
             earlier_ = 0;
             whole_ = r->length();

@@ -12,7 +12,7 @@ public:
     static constexpr std::uint32_t first = 10;
 
     void call_begins(unsigned percent) noexcept {
-        const std::uint32_t most = first * unit;
+        const std::uint32_t most = percent > first * unit ? percent : first * unit;
         saved_ = saved_ + percent < most ? saved_ + percent : most;
     }
     /// False when it is used up.

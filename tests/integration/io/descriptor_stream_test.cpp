@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <string>
@@ -441,5 +442,14 @@ TEST_P(descriptor_stream, names_the_path_that_is_no_fifo) {
         file_with(path, "");
         auto file = co_await as_result(io::open_fifo(path, io::fifo_end::write));
         EXPECT_TRUE(!file && file.error() == std::errc::invalid_argument);
+        // What a FIFO says that nobody reads yet.
+        sockaddr_un name{};
+        name.sun_family = AF_UNIX;
+        const std::string at = directory.path() / "socket";
+        at.copy(name.sun_path, sizeof name.sun_path - 1);
+        const owned_fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        EXPECT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+        auto socket = co_await as_result(io::open_fifo(at, io::fifo_end::write));
+        EXPECT_TRUE(!socket && socket.error() == std::errc::no_such_device_or_address);
     });
 }

@@ -81,9 +81,10 @@ class Peer(http.server.BaseHTTPRequestHandler):
             if first >= len(CONTENT):
                 return self.answer(416, Content_Range=f"bytes */{len(CONTENT)}")
             said = first + 1 if query == "wrong" else first
-            return self.answer(206, CONTENT[first:], ETag=tag,
-                               Content_Range=f"bytes {said}-{len(CONTENT) - 1}/{len(CONTENT)}")
-        if self.server.breaks and query != "whole":
+            end = first + (len(CONTENT) - first + 1) // 2 if query == "short" else len(CONTENT)
+            return self.answer(206, CONTENT[first:end], ETag=tag,
+                               Content_Range=f"bytes {said}-{end - 1}/{len(CONTENT)}")
+        if self.server.breaks:
             self.server.breaks -= 1
             self.answer(200, CONTENT[:150_000], ETag=tag, Content_Length=str(len(CONTENT)))
             self.close_connection = True
@@ -173,6 +174,24 @@ class Requests(WithPeer):
         self.assertEqual(self.last()[2]["Accept"], "application/json")
         self.get("-X", "PUT", "-d", "x", self.url + "/hello")
         self.assertEqual(self.last()[0], "PUT")
+        self.get("-d", "a=1", "--data-raw", "@b", "-d", "c=3", self.url + "/hello")
+        self.assertEqual(self.last()[3], b"a=1&@b&c=3")
+        program = [BIN.resolve() / "coracle", "get", "-d", "@-", self.url + "/hello"]
+        subprocess.run(program, input=b"typed\n", check=True, timeout=20, env=environment(),
+                       stdout=subprocess.DEVNULL)
+        self.assertEqual(self.last()[3], b"typed")
+
+    def test_fields_that_are_always_sent_can_be_left_out(self):
+        self.get("-H", "User-Agent:", "-H", "Accept-Encoding:", "-H", "X-None;", self.url + "/hello")
+        fields = self.last()[2]
+        self.assertNotIn("User-Agent", fields)
+        self.assertNotIn("Accept-Encoding", fields)
+        self.assertEqual(fields["X-None"], "")
+
+    def test_an_address_in_a_query_is_no_scheme(self):
+        here = self.url.removeprefix("http://")
+        self.get(here + "/hello?to=http://elsewhere/", self.url + "/hello", "-o", "-")
+        self.assertEqual(self.peer.seen[0][1], "/hello?to=http://elsewhere/")
 
     def test_forms_have_their_parts(self):
         (self.here / "a.png").write_bytes(b"\0png")
@@ -183,6 +202,19 @@ class Requests(WithPeer):
         self.assertEqual(name.get_payload(), "Ada")
         self.assertEqual((photo.get_filename(), photo.get_content_type(),
                           photo.get_payload(decode=True)), ("a.png", "image/png", b"\0png"))
+
+    def test_forms_have_texts_of_files_and_names_of_their_own(self):
+        (self.here / "bio.txt").write_bytes(b"born in 1815")
+        self.get("-F", "bio=<bio.txt", "-F", "note=a;type=text/x-note",
+                 "-F", "photo=@bio.txt;filename=b.png;type=image/png", self.url + "/hello")
+        _, _, fields, sent = self.last()
+        head = b"Content-Type: " + fields["Content-Type"].encode() + b"\r\n\r\n"
+        bio, note, photo = email.message_from_bytes(head + sent).get_payload()
+        self.assertEqual((bio.get_filename(), bio.get_payload()), (None, "born in 1815"))
+        self.assertEqual((note.get_content_type(), note.get_payload()), ("text/x-note", "a"))
+        self.assertEqual((photo.get_filename(), photo.get_content_type(),
+                          photo.get_payload(decode=True)),
+                         ("b.png", "image/png", b"born in 1815"))
 
     def test_heads_are_printed_when_asked_for(self):
         out = self.get("-I", self.url + "/hello")[0]
@@ -288,6 +320,69 @@ class Files(WithPeer):
         self.assertEqual(self.read("f"), CONTENT)
         self.assertEqual(self.last()[2]["Range"], "bytes=150000-")
 
+    def test_a_part_that_ends_early_is_continued_or_an_error(self):
+        (self.here / "f.part").write_bytes(CONTENT[:100_000])
+        _, err = self.get("--continue", "-o", "f", self.url + "/file?short", code=18)
+        self.assertEqual(self.read("f.part"), CONTENT[:250_000])
+        self.get("--continue", "--retry", "50", "--retry-delay", "0", "-o", "f",
+                 self.url + "/file?short")
+        self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
+
+    def test_what_cannot_be_continued_is_not(self):
+        """Parts that were asked for, answers to POST, and files that begin with a head."""
+        for arguments in (["-r", "0-"], ["-d", "x"], ["-i"]):
+            self.peer.breaks, self.peer.seen = 1, []
+            self.get(*arguments, "--retry", "3", "--retry-delay", "0", "-o", "f",
+                     self.url + "/file?whole", code=18)
+            self.assertEqual(len(self.peer.seen), 1, arguments)
+        self.get("--continue", "-r", "1-2", "-o", "f", self.url + "/file", code=2)
+
+    def test_retries_end_with_the_time_for_all_of_them(self):
+        self.get("-m", "0.2", "--retry", "9", "--retry-delay", "0", "-o", "f", self.url + "/slow",
+                 code=28)
+        self.assertEqual(len(self.peer.seen), 1)
+
+    def test_a_finished_file_stays_until_another_is_whole(self):
+        (self.here / "f").write_bytes(b"finished")
+        self.peer.breaks = 1
+        self.get("--continue", "-o", "f", self.url + "/file?whole", code=18)
+        self.assertEqual((self.names(), self.read("f")), (["f", "f.part"], b"finished"))
+
+    def test_two_answers_never_meet_in_one_file(self):
+        self.get("-Z", self.url + "/file.part", self.url + "/file", self.url + "/" + "x" * 255)
+        self.assertEqual(self.read("file.part"), CONTENT)
+        self.assertEqual(self.read("file.1"), CONTENT)
+        self.assertEqual([n for n in self.names() if "x" in n], ["x" * 240])
+        with open(self.here / "g.part", "wb") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            _, err = self.get("-o", "g", self.url + "/file", code=23)
+            self.assertIn("another transfer", err)
+            self.assertTrue((self.here / "g.part").exists())
+
+    def test_a_link_stays_and_a_fifo_is_written_to(self):
+        (self.here / "real").write_bytes(b"old")
+        (self.here / "link").symlink_to("real")
+        self.get("-o", "link", self.url + "/file")
+        self.assertTrue((self.here / "link").is_symlink())
+        self.assertEqual(self.read("real"), CONTENT)
+        os.mkfifo(self.here / "fifo")
+        p = subprocess.Popen([BIN.resolve() / "coracle", "get", "-o", "fifo", self.url + "/file"],
+                             cwd=self.here, env=environment())
+        self.assertEqual(self.read("fifo"), CONTENT)
+        self.assertEqual(p.wait(20), 0)
+        self.assertEqual(self.names(), ["fifo", "link", "real"])
+
+    def test_a_reader_that_stops_can_be_interrupted(self):
+        p = subprocess.Popen([BIN.resolve() / "coracle", "get", self.url + "/file"],
+                             env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        fcntl.fcntl(p.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        # Something is there: the rest has no room.
+        select.select([p.stdout], [], [], 20)
+        p.send_signal(signal.SIGINT)
+        self.assertEqual(p.wait(20), 130)
+        p.stdout.close()
+        p.stderr.close()
+
     def test_checksums_hold_or_the_file_goes(self):
         right = hashlib.sha256(CONTENT).hexdigest()
         self.get("-o", "f", "--sha256", right.upper(), self.url + "/file")
@@ -336,8 +431,16 @@ class Faults(WithPeer):
         late = self.say("-m", "0.05", "-o", "f", self.url + "/slow", code=28)
         self.assertIn("total_timeout", late)
         self.assertIn("404 Not Found", self.say("-f", self.url + "/none", code=22))
+        secret = self.say("-f", self.url.replace("//", "//ada:secret@") + "/none", code=22)
+        self.assertNotIn("secret", secret)
+        self.assertNotIn("secret", self.say("http://ada:secret@127.0.0.1:1/", code=7))
+        self.assertNotIn("secret", self.say("http://ada:secret@a b/", code=3))
         self.say("http://a b/", code=3)
         self.assertIn("nofile", self.say("-d", "@nofile", self.url + "/hello", code=26))
+        self.assertIn("Is a directory", self.say("-d", "@.", self.url + "/hello", code=26))
+        self.assertIn("nojar", self.say("-b", "nojar", self.url + "/hello", code=26))
+        self.assertIn("no/jar", self.get("-c", "no/jar", self.url + "/hello", code=23)[1])
+        self.assertIn("Is a directory", self.say("-o", ".", self.url + "/hello", code=23))
         with Server("coracle", "--listen", "127.0.0.1:0", "--tls-self-signed",
                     before=("serve",)) as s:
             self.assertIn("--cacert", self.say(s.url + "/hello", code=60))
@@ -356,8 +459,9 @@ class Faults(WithPeer):
         for arguments in (["-u", "ada"], ["-H", "nothing"], ["--sha256", "12"],
                           ["--continue", "-o", "-"], ["--limit-rate", "fast"], ["--options", "nothing=1"],
                           ["-o", "a", "-o", "b"]):
-            self.say(*arguments, self.url + "/hello", code=1)
-        self.say("-Z", "-o", "-", self.url + "/hello", self.url + "/hello", code=1)
+            self.say(*arguments, self.url + "/hello", code=2)
+        for outputs in (["-Z", "-o", "-"], ["-o", "a", "-o", "a"], ["-o", "a", "-o", "a.part"]):
+            self.say(*outputs, self.url + "/hello", self.url + "/hello", code=2)
         self.assertEqual(self.peer.seen, [])
 
 
@@ -393,6 +497,14 @@ class Terminal(WithPeer):
         # What stays is a line for each file.
         shown = text.split("\x1b[J")[-1]
         self.assertRegex(shown, r"^slow  390\.6 KiB in [^\n]+\n$")
+
+    def test_names_are_shown_in_their_letters_and_without_commands(self):
+        self.peer.go_on.set()
+        code, text = self.on_terminal("-s", "-S", "-o", "übung/x", self.url + "/slow")
+        self.assertEqual(code, 23)
+        self.assertIn("übung", text)
+        code, text = self.on_terminal("--no-progress", "-o", "a\x9bb", self.url + "/slow")
+        self.assertNotIn("\x9b", text)
 
     def test_lines_are_enough_when_asked_for(self):
         self.peer.go_on.set()

@@ -387,6 +387,26 @@ class Listening(WithFiles):
                 self.assertEqual(curl(*target)[2], b"0123456789")
 
 
+class Https(WithFiles):
+    def test_who_comes_without_is_sent_to_the_port_that_has_it(self):
+        # An address of this test's own, where each port is free.
+        own = f"127.{os.getpid() >> 16 & 0x7f}.{os.getpid() >> 8 & 0xff}.{os.getpid() & 0xff or 1}"
+        for what in ([], [self.root]):
+            with Server("coracle", *what, "--tls-self-signed", "--redirect-to-https",
+                        "--listen", f"http://{own}:8080", "--listen", f"https://{own}:8443",
+                        before=("serve",)) as s:
+                status, fields, _ = curl(f"http://{own}:8080/a.txt?b")
+                self.assertEqual((status, fields["location"]), (308, f"https://{own}:8443/a.txt?b"))
+                status, fields, _ = curl("-k", f"https://{own}:8443/")
+                self.assertIn("strict-transport-security", fields)
+
+    def test_a_port_to_send_to_is_needed(self):
+        code, _, err = program("serve", "--tls-self-signed", "--redirect-to-https",
+                               "--listen", "https://127.0.0.1:0")
+        self.assertEqual(code, 1)
+        self.assertIn("needs a port", err)
+
+
 class Drain(WithFiles):
     def test_what_is_under_way_is_finished_and_reported(self):
         (self.root / "huge.bin").write_bytes(bytes(20_000_000))

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
 using coracle::http::content_range;
 using coracle::http::parse_content_range;
 
@@ -20,5 +24,32 @@ TEST(content_range, that_contradicts_itself_is_none) {
           "bytes 1-/3", "bytes -1/3", "bytes 1-2/", "bytes 1-2/3/4", "bytes 1-2/x", "bytes 1 -2/3",
           "items 1-2/3", "bytes  1-2/3", "bytes +1-2/3", "bytes 0-18446744073709551616/*"}) {
         EXPECT_EQ(parse_content_range(text), std::nullopt) << text;
+    }
+}
+
+namespace {
+
+struct validator_case {
+    std::vector<std::pair<std::string_view, std::string_view>> fields;
+    std::string_view validator;
+};
+
+constexpr std::string_view then = "Sun, 06 Nov 1994 08:49:37 GMT";
+constexpr std::string_view a_second_later = "Sun, 06 Nov 1994 08:49:38 GMT";
+
+}  // namespace
+
+TEST(if_range_validator, is_strong) {
+    for (const auto& [lines, validator] : std::initializer_list<validator_case>{
+             {{{"ETag", "\"one\""}, {"Last-Modified", then}}, "\"one\""},
+             {{{"ETag", "W/\"one\""}, {"Last-Modified", then}, {"Date", a_second_later}}, ""},
+             {{{"ETag", "\"one\""}, {"Content-Encoding", "gzip"}}, ""},
+             {{{"Last-Modified", then}, {"Date", a_second_later}}, then},
+             {{{"Last-Modified", then}, {"Date", then}}, ""},
+             {{{"Last-Modified", then}}, ""},
+             {{}, ""}}) {
+        coracle::http::fields all;
+        for (const auto& [name, value] : lines) all.add(name, value);
+        EXPECT_EQ(coracle::http::if_range_validator(all), validator);
     }
 }
