@@ -70,19 +70,24 @@ proxy::proxy(proxy_kind kind, std::string host, std::uint16_t port)
     : kind_(kind), port_(port), host_(std::move(host)) {}
 
 std::expected<proxy, error> proxy::parse(std::string_view url) {
-    const auto bad = [](std::string_view what) {
+    // Where it cannot be read nobody knows which part is the password: none of it is told.
+    const auto bad = [](const char* what) {
         return std::unexpected(error(std::errc::invalid_argument, "proxy").on(what));
     };
     auto kind = std::optional(proxy_kind::http);
     if (const auto scheme = take_before(url, url.find("://"), 3)) {
         kind = kind_of(*scheme);
-        if (!kind) return bad(*scheme);
+        if (!kind) return bad("no such kind of proxy");
     }
     std::string_view authority = url.substr(0, url.find_first_of("/?#"));
+    // Else the user would be taken for the host, and be sent what is meant for the proxy.
+    if (url.find('@', authority.size()) != std::string_view::npos) {
+        return bad("'/', '?' or '#' before '@' has to be percent-encoded");
+    }
     const auto user_info = take_before(authority, authority.rfind('@'), 1);
     const std::uint16_t usual = *kind == proxy_kind::https ? default_https_port : default_port;
     const auto where = split_host_port(authority, usual);
-    if (!where || !is_sendable(where->host)) return bad(authority);
+    if (!where || !is_sendable(where->host)) return bad("no host or a bad port");
     proxy p(*kind, std::string(where->host), where->port);
     if (user_info && !read_credentials(*user_info, p)) return bad("user or password");
     return p;

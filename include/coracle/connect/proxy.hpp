@@ -65,9 +65,10 @@ public:
     proxy(proxy_kind kind, std::string host, std::uint16_t port);
 
     /// Reads "http://user:password@host:3128", "socks5h://[::1]:1080", "host:8080" (http). User and
-    /// password are percent-decoded. A path is ignored. The default port is that of curl: 1080 for
-    /// every kind but https, which has 443. Fails with invalid_argument, operation "proxy"; the
-    /// error's subject never holds the password.
+    /// password are percent-decoded; "/", "?" and "#" in them have to be encoded. A path is
+    /// ignored, but must hold no "@". The default port is that of curl: 1080 for every kind but
+    /// https, which has 443. Fails with invalid_argument, operation "proxy"; the error's subject
+    /// says what is wrong and never holds a part of the URL, of which any may be the password.
     static std::expected<proxy, error> parse(std::string_view url);
 
     /// Name and password: Basic towards HTTP proxies (RFC 7617), user/password towards SOCKS5 (RFC

@@ -59,7 +59,11 @@ TEST(proxy, that_makes_no_sense_is_refused_without_telling_its_password) {
     for (const char* url :
          {"", "http://", "http://:80", "ftp://host", "http://host:0", "http://host:65536",
           "http://host:80x", "http://[::1", "http://[::1]x", "http://joe:secret%zz@host",
-          "http://joe:secret@", "http://a b:1", "http://joe:secret@h\r\nost:1"}) {
+          "http://joe:secret@", "http://a b:1", "http://joe:secret@h\r\nost:1",
+          // A password that is not encoded, or without a host.
+          "http://joe:secret#x@host:3128", "http://joe:secret?x@host", "http://joe:12/secret@host",
+          "joe:secret/@host", "joe:secret://x@host", "joe:sec://secret@host", "secret://x@host",
+          "http://joe:x://secret@host", "http://joe:secret", "http://host/secret@host"}) {
         const auto p = proxy::parse(url);
         ASSERT_FALSE(p) << url;
         EXPECT_EQ(p.error(), std::errc::invalid_argument);
