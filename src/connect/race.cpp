@@ -148,10 +148,7 @@ void race::start_next(task_group& group) {
     last_start_ = names_->owner().now();
     at_once_ = false;
     running_.push_back(to);
-    if (++started_ == options_.addresses()) {
-        v6_.clear();
-        v4_.clear();
-    }
+    ++started_;
     group.spawn([this, to] { return attempt(to); }, "connect");
 }
 

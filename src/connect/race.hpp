@@ -44,9 +44,13 @@ private:
     void take(std::vector<net::address> found, net::family of);
 
     bool resolved() const noexcept { return resolving_ == 0 || names_given_up_; }
-    bool has_next() const noexcept { return !v6_.empty() || !v4_.empty(); }
+    /// As many as may be tried have been: also of what a family still brings.
+    bool tried_enough() const noexcept { return started_ >= options_.addresses(); }
+    bool has_next() const noexcept { return !tried_enough() && (!v6_.empty() || !v4_.empty()); }
     /// Nothing will come any more.
-    bool lost() const noexcept { return resolved() && running_.empty() && !has_next(); }
+    bool lost() const noexcept {
+        return (resolved() || tried_enough()) && running_.empty() && !has_next();
+    }
     /// When the next attempt may begin; never, while there is no address.
     time_point next_start() const noexcept;
     error failure() const;

@@ -53,9 +53,9 @@ public:
         only_ = f;
         return *this;
     }
-    /// Addresses that are tried at most. Default 20.
+    /// Addresses that are tried at most, of both families together; at least 1. Default 20.
     options& addresses(unsigned most) noexcept {
-        addresses_ = most;
+        addresses_ = most == 0 ? 1 : most;
         return *this;
     }
     /// For each socket. `fast_open` is left out: with it every attempt succeeds at once, and the

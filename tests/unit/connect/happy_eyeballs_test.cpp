@@ -222,6 +222,50 @@ TEST(happy_eyeballs, tries_only_so_many_addresses) {
     });
 }
 
+TEST(happy_eyeballs, tries_no_more_addresses_when_a_family_answers_late) {
+    run_scripted([](scripted_network& n) -> task<> {
+        for (int i = 1; i != 60; ++i) {
+            n.v4("boats").addresses.push_back("192.0.2." + std::to_string(i));
+            n.host("192.0.2." + std::to_string(i)) = {0ms, -ECONNREFUSED};
+            n.v6("boats").addresses.push_back("2a00::" + std::to_string(i));
+        }
+        // The last one keeps the connect waiting until there are addresses of IPv6.
+        n.host("192.0.2.20").after = scripted_network::never;
+        n.v6("boats").after = 5s;
+        const std::string message = co_await who();
+        EXPECT_EQ(n.log().size(), 22u);
+        EXPECT_NE(message.find("; 12 more)"), std::string::npos) << message;
+        EXPECT_EQ(n.open(), 0);
+    });
+}
+
+TEST(happy_eyeballs, does_not_wait_for_addresses_that_it_would_not_try) {
+    run_scripted([](scripted_network& n) -> task<> {
+        two_and_two(n);
+        n.v6("boats").after = 5s;
+        n.host("192.0.2.1") = n.host("192.0.2.2") = {0ms, -ECONNREFUSED};
+        auto o = connect::options();
+        o.addresses(2);
+        const time_point start = loop::current()->now();
+        const std::string message = co_await who(o);
+        EXPECT_EQ(n.log().size(), 4u);
+        EXPECT_EQ(loop::current()->now() - start, 50ms);
+        EXPECT_NE(message.find("attempt 2"), std::string::npos) << message;
+    });
+}
+
+TEST(happy_eyeballs, tries_one_address_at_least) {
+    run_scripted([](scripted_network& n) -> task<> {
+        two_and_two(n);
+        n.host("[2a00::1]") = {0ms, -ECONNREFUSED};
+        auto o = connect::options();
+        o.addresses(0);
+        const std::string message = co_await who(o);
+        EXPECT_EQ(n.log().size(), 3u);
+        EXPECT_NE(message.find("attempt 1"), std::string::npos) << message;
+    });
+}
+
 TEST(happy_eyeballs, keeps_the_attempt_delay_within_its_bounds) {
     EXPECT_EQ(connect::options().attempt_delay(1ms).attempt_delay(), 10ms);
     EXPECT_EQ(connect::options().attempt_delay(1h).attempt_delay(), 2s);
