@@ -29,7 +29,28 @@ bool is_still_good(X509* client, X509_STORE* authorities) {
     return good;
 }
 
+/// An SSL_CTX holds one certificate of each.
+int kind_of_key(const X509* c) noexcept {
+    return EVP_PKEY_get_base_id(X509_get0_pubkey(c));
+}
+
 }  // namespace
+
+bool shown_certificate::has_room_for(const X509* c,
+                                     const std::vector<std::string>& its_names) const {
+    // Without names nothing tells that two are for the same host.
+    if (names.empty() || names != its_names) return false;
+    const int wanted = kind_of_key(c);
+    return std::none_of(kinds.begin(), kinds.end(), [wanted](const auto& other) {
+        return kind_of_key(other.certificate.get()) == wanted;
+    });
+}
+
+std::expected<void, error> shown_certificate::add(detail::credentials c) {
+    if (auto used = detail::use(context.get(), c); !used) return used;
+    kinds.push_back({std::move(c.certificate), std::move(c.ocsp_response)});
+    return {};
+}
 
 bool shown_certificate::is_for(std::string_view host) const noexcept {
     const std::size_t dot = host.find('.');
@@ -45,6 +66,15 @@ const shown_certificate& detail::certificate_set::for_host(std::string_view host
         if (c.is_for(host)) return c;
     }
     return all.front();
+}
+
+std::string_view detail::certificate_set::response_to(const X509* shown) const noexcept {
+    for (const shown_certificate& one : all) {
+        for (const stapled_certificate& c : one.kinds) {
+            if (c.certificate.get() == shown) return c.ocsp_response;
+        }
+    }
+    return {};
 }
 
 server_context::implementation::implementation(server_options o)
@@ -83,15 +113,16 @@ std::expected<void, error> server_context::implementation::load() {
     for (const certificate_source& source : options_.certificates) {
         auto c = detail::read_credentials(source);
         if (!c) return std::unexpected(std::move(c).error());
-        // A second certificate for the same names is one of another kind of key.
-        const auto names = detail::dns_names(c->certificate.get());
-        const auto same = std::find_if(fresh->all.begin(), fresh->all.end(),
-                                       [&](const auto& other) { return other.names == names; });
+        X509* const its = c->certificate.get();
+        const auto names = detail::dns_names(its);
+        const auto same =
+            std::find_if(fresh->all.begin(), fresh->all.end(),
+                         [&](const auto& other) { return other.has_room_for(its, names); });
         if (same != fresh->all.end()) {
-            if (auto used = detail::use(same->context.get(), *c); !used) return used;
+            if (auto added = same->add(*std::move(c)); !added) return added;
             continue;
         }
-        auto one = prepare(*c);
+        auto one = prepare(*std::move(c));
         if (!one) return std::unexpected(std::move(one).error());
         fresh->all.push_back(std::move(*one));
     }
@@ -102,7 +133,7 @@ std::expected<void, error> server_context::implementation::load() {
 }
 
 std::expected<shown_certificate, error> server_context::implementation::prepare(
-    const detail::credentials& c) {
+    detail::credentials c) {
     shown_certificate shown;
     shown.context.reset(SSL_CTX_new(TLS_server_method()));
     if (shown.context == nullptr) {
@@ -113,11 +144,10 @@ std::expected<shown_certificate, error> server_context::implementation::prepare(
         return std::unexpected(std::move(done).error());
     }
     SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
-    if (auto done = detail::use(context, c); !done) return std::unexpected(done.error());
+    shown.names = detail::dns_names(c.certificate.get());
+    if (auto done = shown.add(std::move(c)); !done) return std::unexpected(done.error());
     if (auto done = ask_for_certificates(context); !done) return std::unexpected(done.error());
     set_callbacks(context);
-    shown.names = detail::dns_names(c.certificate.get());
-    shown.ocsp_response = c.ocsp_response;
     return shown;
 }
 
@@ -225,15 +255,14 @@ SSL_TICKET_RETURN server_context::implementation::look_at_session(SSL* s, SSL_SE
 
 int server_context::implementation::staple(SSL* s, void* self) {
     const set_ptr set = static_cast<implementation*>(self)->current();
-    for (const shown_certificate& c : set->all) {
-        if (c.context.get() != SSL_get_SSL_CTX(s) || c.ocsp_response.empty()) continue;
-        // OpenSSL frees what it is given.
-        auto* const copy = static_cast<unsigned char*>(
-            OPENSSL_memdup(c.ocsp_response.data(), c.ocsp_response.size()));
-        SSL_set_tlsext_status_ocsp_resp(s, copy, static_cast<long>(c.ocsp_response.size()));
-        return SSL_TLSEXT_ERR_OK;
-    }
-    return SSL_TLSEXT_ERR_NOACK;
+    // By now OpenSSL has chosen among the kinds of keys.
+    const std::string_view response = set->response_to(SSL_get_certificate(s));
+    if (response.empty()) return SSL_TLSEXT_ERR_NOACK;
+    // OpenSSL frees what it is given.
+    auto* const copy =
+        static_cast<unsigned char*>(OPENSSL_memdup(response.data(), response.size()));
+    SSL_set_tlsext_status_ocsp_resp(s, copy, static_cast<long>(response.size()));
+    return SSL_TLSEXT_ERR_OK;
 }
 
 void server_context::implementation::log_key(const SSL* s, const char* line) {

@@ -13,12 +13,22 @@ namespace coracle::tls {
 
 namespace detail {
 
-/// One certificate in use: an SSL_CTX, and the names that it is for.
+/// A certificate, and what is stapled to it.
+struct stapled_certificate {
+    x509_ptr certificate;
+    std::string ocsp_response;
+};
+
+/// What is shown for some names: an SSL_CTX with a certificate, or with several that differ in the
+/// kind of key, among which the handshake chooses.
 struct shown_certificate {
     ssl_ctx_ptr context;
     std::vector<std::string> names;
-    std::string ocsp_response;
+    std::vector<stapled_certificate> kinds;
 
+    /// Whether a certificate for the same names, of another kind of key, can stand beside these.
+    bool has_room_for(const X509* c, const std::vector<std::string>& its_names) const;
+    std::expected<void, error> add(credentials c);
     /// Exactly, or with "*" for the first label (RFC 6125 section 6.4.3). `host` is in lower case.
     bool is_for(std::string_view host) const noexcept;
 };
@@ -27,6 +37,8 @@ struct shown_certificate {
 struct certificate_set {
     std::vector<shown_certificate> all;
     const shown_certificate& for_host(std::string_view host) const noexcept;
+    /// The response to staple to this very certificate; empty when there is none.
+    std::string_view response_to(const X509* shown) const noexcept;
 };
 
 }  // namespace detail
@@ -47,7 +59,7 @@ private:
     using set_ptr = std::shared_ptr<const detail::certificate_set>;
 
     void set_protocols(const std::vector<std::string>& protocols);
-    std::expected<detail::shown_certificate, error> prepare(const detail::credentials& c);
+    std::expected<detail::shown_certificate, error> prepare(detail::credentials c);
     std::expected<void, error> ask_for_certificates(SSL_CTX* c);
     void set_callbacks(SSL_CTX* c);
     set_ptr current();

@@ -40,8 +40,10 @@ X509* unsigned_certificate(EVP_PKEY* key, const std::string& name, long since, l
     X509_gmtime_adj(X509_getm_notBefore(x), since);
     X509_gmtime_adj(X509_getm_notAfter(x), until);
     X509_set_pubkey(x, key);
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_UTF8,
-                               reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+    if (!name.empty()) {
+        X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_UTF8,
+                                   reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+    }
     return x;
 }
 
@@ -95,7 +97,8 @@ const std::string& test_ca::pem() const noexcept {
 
 tls::certificate_source test_ca::issue(const certificate_request& r) const {
     EVP_PKEY* const key = r.rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256");
-    X509* const x = unsigned_certificate(key, r.names.front(), r.valid_since, r.valid_for);
+    const std::string subject = r.common_name ? r.names.front() : std::string();
+    X509* const x = unsigned_certificate(key, subject, r.valid_since, r.valid_for);
     X509_set_issuer_name(x, X509_get_subject_name(parts_->certificate));
     std::string names;
     for (const std::string& name : r.names) {

@@ -14,6 +14,7 @@ struct certificate_request {
     long valid_since = -3600;        ///< seconds from now
     long valid_for = 24 * 3600;      ///< seconds from now
     bool rsa = false;                ///< 2048 bits, in place of P-256
+    bool common_name = true;         ///< false: the subject is empty
 };
 
 /// An authority of its own for a test.

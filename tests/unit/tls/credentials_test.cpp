@@ -162,16 +162,14 @@ TEST_F(credentials, of_a_context_must_be_there_and_good) {
     EXPECT_THROW(tls::client_context{c}, exception);
 }
 
-TEST_F(credentials, of_a_server_come_with_a_stapled_response) {
-    tls::server_options so;
-    so.certificates.push_back(made);
-    // What is stapled is the client's to check: any bytes go through.
-    const std::string response(300, '\x30');
-    so.certificates.front().ocsp_response = file("ocsp.der", response);
+/// The response that is stapled for a client of TLS 1.2 that takes these ciphers only.
+std::string stapled(const tls::server_options& so, const char* ciphers) {
     std::string got;
     block_on([&]() -> task<> {
         tls::client_options co;
         co.insecure = true;
+        co.maximum = tls::version::tls_1_2;
+        co.ciphers = ciphers;
         tls::server_context s(so);
         tls::client_context c(co);
         auto both = co_await testing::connected();
@@ -191,7 +189,31 @@ TEST_F(credentials, of_a_server_come_with_a_stapled_response) {
             got.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
         }
     });
-    EXPECT_EQ(got, response);
+    return got;
+}
+
+constexpr const char* ec_only = "ECDHE-ECDSA-AES128-GCM-SHA256";
+constexpr const char* rsa_only = "ECDHE-RSA-AES128-GCM-SHA256";
+
+TEST_F(credentials, of_a_server_come_with_a_stapled_response) {
+    tls::server_options so;
+    so.certificates.push_back(made);
+    // What is stapled is the client's to check: any bytes go through.
+    const std::string response(300, '\x30');
+    so.certificates.front().ocsp_response = file("ocsp.der", response);
+    EXPECT_EQ(stapled(so, ec_only), response);
+}
+
+TEST_F(credentials, of_each_kind_of_key_come_with_their_own_stapled_response) {
+    tls::server_options so;
+    so.certificates = {made, ca.issue({.names = {"a.example", "*.b.example"}, .rsa = true})};
+    so.certificates[0].ocsp_response = file("ec.der", "of EC");
+    so.certificates[1].ocsp_response = file("rsa.der", "of RSA");
+    EXPECT_EQ(stapled(so, ec_only), "of EC");
+    EXPECT_EQ(stapled(so, rsa_only), "of RSA");
+    so.certificates[1].ocsp_response.clear();
+    EXPECT_EQ(stapled(so, ec_only), "of EC");
+    EXPECT_EQ(stapled(so, rsa_only), "");
 }
 
 /// What becomes of a client that trusts a folder.

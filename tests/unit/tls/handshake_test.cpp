@@ -232,10 +232,10 @@ TEST(tls_handshake, refuses_a_client_that_another_authority_vouches_for) {
     });
 }
 
-/// The common name of what a client is shown that asks for `host`.
-std::string shown_for(const tls_world& world, const tls::server_options& so,
-                      const std::string& host) {
-    std::string name;
+/// What a client is shown that asks for `host`.
+tls::certificate shown_for(const tls_world& world, const tls::server_options& so,
+                           const std::string& host) {
+    tls::certificate shown;
     block_on([&]() -> task<> {
         auto co = world.client_options();
         co.insecure = true;
@@ -243,9 +243,9 @@ std::string shown_for(const tls_world& world, const tls::server_options& so,
         tls::client_context c(co);
         tls_pair ends = co_await testing::shake_hands(c, s, host);
         EXPECT_TRUE(ends.client) << ends.client.error();
-        if (ends.client) name = (*ends.client)->peer_certificate().common_name();
+        if (ends.client) shown = (*ends.client)->peer_certificate();
     });
-    return name;
+    return shown;
 }
 
 TEST(tls_handshake, shows_the_certificate_for_the_name_that_was_asked_for) {
@@ -254,12 +254,12 @@ TEST(tls_handshake, shows_the_certificate_for_the_name_that_was_asked_for) {
     so.certificates = {world.ca.issue({.names = {"first.example"}}),
                        world.ca.issue({.names = {"second.example", "2.example"}}),
                        world.ca.issue({.names = {"*.wild.example"}})};
-    EXPECT_EQ(shown_for(world, so, "first.example"), "first.example");
-    EXPECT_EQ(shown_for(world, so, "2.EXAMPLE"), "second.example");
-    EXPECT_EQ(shown_for(world, so, "a.wild.example"), "*.wild.example");
-    EXPECT_EQ(shown_for(world, so, "a.b.wild.example"), "first.example");
-    EXPECT_EQ(shown_for(world, so, "wild.example"), "first.example");
-    EXPECT_EQ(shown_for(world, so, "127.0.0.1"), "first.example");
+    EXPECT_EQ(shown_for(world, so, "first.example").common_name(), "first.example");
+    EXPECT_EQ(shown_for(world, so, "2.EXAMPLE").common_name(), "second.example");
+    EXPECT_EQ(shown_for(world, so, "a.wild.example").common_name(), "*.wild.example");
+    EXPECT_EQ(shown_for(world, so, "a.b.wild.example").common_name(), "first.example");
+    EXPECT_EQ(shown_for(world, so, "wild.example").common_name(), "first.example");
+    EXPECT_EQ(shown_for(world, so, "127.0.0.1").common_name(), "first.example");
 }
 
 TEST(tls_handshake, has_two_kinds_of_keys_for_one_name) {
@@ -273,6 +273,31 @@ TEST(tls_handshake, has_two_kinds_of_keys_for_one_name) {
     EXPECT_EQ(refusal(co, so, "localhost"), std::error_code());
     co.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256";
     EXPECT_EQ(refusal(co, so, "localhost"), std::error_code());
+}
+
+TEST(tls_handshake, shows_the_first_of_two_certificates_of_one_kind_for_one_name) {
+    const tls_world world;
+    tls::server_options so;
+    so.certificates = {world.ca.issue({.names = {"first.example", "localhost"}}),
+                       world.ca.issue({.names = {"second.example", "both.example"}}),
+                       world.ca.issue({.names = {"second.example", "both.example"}})};
+    tls::server_options second;
+    second.certificates = {so.certificates[1]};
+    EXPECT_EQ(shown_for(world, so, "both.example").fingerprint(),
+              shown_for(world, second, "both.example").fingerprint());
+}
+
+TEST(tls_handshake, takes_no_two_certificates_without_names_for_those_of_one_host) {
+    const tls_world world;
+    tls::server_options so;
+    so.certificates = {world.ca.issue({.names = {"127.0.0.1"}, .common_name = false}),
+                       world.ca.issue({.names = {"192.0.2.1"}, .rsa = true, .common_name = false})};
+    auto co = world.client_options();
+    co.maximum = tls::version::tls_1_2;
+    co.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256";
+    EXPECT_EQ(refusal(co, so, "127.0.0.1"), std::error_code());
+    co.ciphers = "ECDHE-RSA-AES128-GCM-SHA256";
+    EXPECT_EQ(refusal(co, so, "127.0.0.1"), tls::errc::alert);
 }
 
 TEST(tls_handshake, gives_up_after_its_time) {
