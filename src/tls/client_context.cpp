@@ -58,14 +58,17 @@ std::expected<void, error> client_context::implementation::trust() {
 std::expected<detail::ssl_ptr, error> client_context::implementation::make(
     const std::string& host) {
     detail::ssl_ptr s(SSL_new(context_.get()));
-    const bool address = detail::is_ip_address(host);
+    // RFC 6066 section 3: names go without the dot at their end, and so they stand in certificates.
+    const bool has_dot = host.size() > 1 && host.back() == '.';
+    const std::string name = host.substr(0, host.size() - (has_dot ? 1 : 0));
+    const bool address = detail::is_ip_address(name);
     X509_VERIFY_PARAM* const check = SSL_get0_param(s.get());
     X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     X509_VERIFY_PARAM_set_time(check, static_cast<time_t>(loop::current()->unix_time()));
-    bool good = address ? X509_VERIFY_PARAM_set1_ip_asc(check, host.c_str()) == 1
-                        : X509_VERIFY_PARAM_set1_host(check, host.c_str(), 0) == 1;
-    // RFC 6066 section 3: no addresses in the name.
-    if (good && !address) good = SSL_set_tlsext_host_name(s.get(), host.c_str()) == 1;
+    bool good = address ? X509_VERIFY_PARAM_set1_ip_asc(check, name.c_str()) == 1
+                        : X509_VERIFY_PARAM_set1_host(check, name.c_str(), 0) == 1;
+    // The same section: no addresses in the name.
+    if (good && !address) good = SSL_set_tlsext_host_name(s.get(), name.c_str()) == 1;
     if (!protocols_.empty()) {
         SSL_set_alpn_protos(s.get(), reinterpret_cast<const unsigned char*>(protocols_.data()),
                             static_cast<unsigned>(protocols_.size()));
@@ -75,7 +78,7 @@ std::expected<detail::ssl_ptr, error> client_context::implementation::make(
         ERR_clear_error();
         return std::unexpected(std::move(e.on(host)));
     }
-    if (const auto earlier = sessions_.take(host)) SSL_set_session(s.get(), earlier.get());
+    if (const auto earlier = sessions_.take(name)) SSL_set_session(s.get(), earlier.get());
     return s;
 }
 

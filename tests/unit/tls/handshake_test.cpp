@@ -300,6 +300,22 @@ TEST(tls_handshake, takes_no_two_certificates_without_names_for_those_of_one_hos
     EXPECT_EQ(refusal(co, so, "127.0.0.1"), tls::errc::alert);
 }
 
+TEST(tls_handshake, asks_for_a_name_without_the_dot_at_its_end) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        tls::server_context s(world.server_options());
+        tls::client_context c(world.client_options());
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost.");
+        EXPECT_TRUE(ends.client) << ends.client.error();
+        EXPECT_TRUE(ends.server) << ends.server.error();
+        if (!ends.client || !ends.server) co_return;
+        EXPECT_TRUE((*ends.client)->verified());
+        EXPECT_EQ((*ends.server)->server_name(), "localhost");
+    });
+    EXPECT_EQ(refusal(world.client_options(), world.server_options(), "example.org."),
+              tls::errc::certificate_for_another_host);
+}
+
 TEST(tls_handshake, gives_up_after_its_time) {
     const tls_world world;
     block_on([&]() -> task<> {
