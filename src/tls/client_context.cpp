@@ -7,6 +7,19 @@
 #include <openssl/x509v3.h>
 
 namespace coracle::tls {
+namespace {
+
+/// What sessions are kept under: the name that is asked for, or the address, as OpenSSL writes it.
+std::string session_key(SSL* s) {
+    if (const char* const name = SSL_get_servername(s, TLSEXT_NAMETYPE_host_name)) return name;
+    char* const ip = X509_VERIFY_PARAM_get1_ip_asc(SSL_get0_param(s));
+    std::string key = ip == nullptr ? "" : ip;
+    OPENSSL_free(ip);
+    return key;
+}
+
+}  // namespace
+
 client_context::implementation::implementation(client_options o)
     : options_(std::move(o)), context_(SSL_CTX_new(TLS_client_method())),
       sessions_(options_.sessions) {
@@ -78,22 +91,16 @@ std::expected<detail::ssl_ptr, error> client_context::implementation::make(
         ERR_clear_error();
         return std::unexpected(std::move(e.on(host)));
     }
-    if (const auto earlier = sessions_.take(name)) SSL_set_session(s.get(), earlier.get());
+    const auto earlier = sessions_.take(session_key(s.get()));
+    if (earlier != nullptr) SSL_set_session(s.get(), earlier.get());
     return s;
 }
 
 int client_context::implementation::remember(SSL* s, SSL_SESSION* session) {
     auto& self = *static_cast<implementation*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(s)));
-    const X509_VERIFY_PARAM* const check = SSL_get0_param(s);
-    const char* const name = SSL_get_servername(s, TLSEXT_NAMETYPE_host_name);
-    if (name != nullptr) {
-        self.sessions_.put(name, detail::ssl_session_ptr(session));
-        return 1;
-    }
-    char* const ip = X509_VERIFY_PARAM_get1_ip_asc(const_cast<X509_VERIFY_PARAM*>(check));
-    if (ip == nullptr) return 0;
-    self.sessions_.put(ip, detail::ssl_session_ptr(session));
-    OPENSSL_free(ip);
+    const std::string key = session_key(s);
+    if (key.empty()) return 0;
+    self.sessions_.put(key, detail::ssl_session_ptr(session));
     return 1;
 }
 

@@ -316,6 +316,42 @@ TEST(tls_handshake, asks_for_a_name_without_the_dot_at_its_end) {
               tls::errc::certificate_for_another_host);
 }
 
+/// Whether the second of two connections takes up the session of the first.
+bool is_taken_up(tls::version most, std::string_view first, std::string_view second) {
+    const tls_world world;
+    bool resumed = false;
+    block_on([&]() -> task<> {
+        tls::server_options so;
+        so.certificates = {world.ca.issue({.names = {"localhost", "127.0.0.1", "::1"}})};
+        auto co = world.client_options();
+        co.maximum = most;
+        tls::server_context s(so);
+        tls::client_context c(co);
+        for (const std::string_view host : {first, second}) {
+            tls_pair ends = co_await testing::shake_hands(c, s, std::string(host));
+            EXPECT_TRUE(ends.client) << ends.client.error();
+            EXPECT_TRUE(ends.server) << ends.server.error();
+            if (!ends.client || !ends.server) co_return;
+            resumed = (*ends.client)->resumed();
+            // The tickets of TLS 1.3 come in front of the first bytes.
+            co_await (*ends.server)->send("x");
+            co_await testing::read_exactly(**ends.client, 1);
+        }
+    });
+    return resumed;
+}
+
+TEST(tls_handshake, takes_up_sessions_with_names_and_addresses_however_they_are_written) {
+    for (const auto most : {tls::version::tls_1_2, tls::version::tls_1_3}) {
+        EXPECT_TRUE(is_taken_up(most, "localhost", "localhost"));
+        EXPECT_TRUE(is_taken_up(most, "localhost", "localhost."));
+        EXPECT_TRUE(is_taken_up(most, "127.0.0.1", "127.0.0.1"));
+        EXPECT_TRUE(is_taken_up(most, "::1", "::1"));
+        EXPECT_TRUE(is_taken_up(most, "::1", "0:0:0:0:0:0:0:1"));
+        EXPECT_FALSE(is_taken_up(most, "::1", "127.0.0.1"));
+    }
+}
+
 TEST(tls_handshake, gives_up_after_its_time) {
     const tls_world world;
     block_on([&]() -> task<> {
