@@ -92,6 +92,7 @@ private:
     bool read_piece(send_file_operation& op) noexcept;
     bool copies_slowly(const char* bytes) const noexcept;
     char* well_placed(char* block) const noexcept;
+    void end_after_cancel(std::int64_t beneath) noexcept;
     bool all_encrypted() const noexcept;
     std::int64_t bytes_sent() const noexcept;
     static void advance(send_operation& op, std::size_t n) noexcept;

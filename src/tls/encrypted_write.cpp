@@ -169,11 +169,19 @@ void encrypted_stream::sent(io_operation& op) noexcept {
         if (op.result < 0) self.write_error_ = op.result;
     }
     if (self.cancelled_) {
+        self.end_after_cancel(op.result);
         self.finish_write(-ECANCELED);
     } else if (!self.advance_write()) {
         return;
     }
     writer.completed(writer);
+}
+
+/// Whoever comes next was not cancelled, and can neither go on in the midst of a record nor in the
+/// midst of the bytes, which the peer would take for whole.
+void encrypted_stream::end_after_cancel(std::int64_t beneath) noexcept {
+    const bool cut = bytes_sent() != 0 && !all_encrypted();
+    if (beneath == -ECANCELED || (cut && write_error_ == 0)) write_error_ = -ECONNABORTED;
 }
 
 bool encrypted_stream::all_encrypted() const noexcept {

@@ -4,6 +4,7 @@
 
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,6 +20,42 @@ namespace {
 using testing::read_exactly;
 using testing::tls_pair;
 using testing::tls_world;
+
+/// A stream of which a test says what becomes of what is sent.
+class valve final : public net::byte_stream {
+public:
+    enum class state : std::uint8_t { open, full, bottomless };
+    state now = state::open;
+
+    explicit valve(std::unique_ptr<net::byte_stream> beneath) noexcept
+        : beneath_(std::move(beneath)) {}
+
+    std::int64_t try_send(std::string_view bytes) noexcept override {
+        if (now == state::full) return -EAGAIN;
+        if (now == state::bottomless) return static_cast<std::int64_t>(bytes.size());
+        return beneath_->try_send(bytes);
+    }
+    bool start(io_operation& op) noexcept override {
+        if (op.code == opcode::receive || now == state::open) return beneath_->start(op);
+        waiting_ = &op;
+        return false;
+    }
+    void cancel(io_operation& op) noexcept override {
+        if (&op != waiting_) return beneath_->cancel(op);
+        op.result = -ECANCELED;
+        owner().complete_later(*std::exchange(waiting_, nullptr));
+    }
+    void shutdown_output() noexcept override { beneath_->shutdown_output(); }
+    void close(bool reset = false) noexcept override { beneath_->close(reset); }
+    bool has_input() noexcept override { return beneath_->has_input(); }
+    bool watch_hangup(hangup_watch* w) noexcept override { return beneath_->watch_hangup(w); }
+    const net::address& peer() const noexcept override { return beneath_->peer(); }
+    loop& owner() const noexcept override { return beneath_->owner(); }
+
+private:
+    std::unique_ptr<net::byte_stream> beneath_;
+    io_operation* waiting_ = nullptr;
+};
 
 /// Both contexts, and the streams between them.
 struct connected_tls {
@@ -36,6 +73,22 @@ struct connected_tls {
         if (!ends.server) throw exception(ends.server.error());
         c = *std::move(ends.client);
         s = *std::move(ends.server);
+    }
+    /// What lies beneath the client's stream.
+    task<valve*> open_with_valve() {
+        testing::connection_pair both = co_await testing::connected();
+        std::unique_ptr<net::byte_stream> beneath = std::make_unique<valve>(std::move(both.client));
+        valve& v = static_cast<valve&>(*beneath);
+        const auto connect = [&]() -> task<> {
+            auto op = tls::connect(client, std::move(beneath), "localhost");
+            c = co_await op;
+        };
+        testing::tls_result accepted;
+        co_await when_all(connect(),
+                          testing::accept_into(server, std::move(both.server), accepted));
+        if (!accepted) throw exception(accepted.error());
+        s = *std::move(accepted);
+        co_return &v;
     }
     SSL* ssl_of(tls::stream& stream) const {
         return static_cast<tls::detail::encrypted_stream&>(stream).native();
@@ -258,6 +311,38 @@ TEST_P(tls_stream, can_be_closed_after_a_send_was_cancelled) {
             co_await as_result(with_timeout(std::chrono::milliseconds(5), t.c->send(much)));
         EXPECT_FALSE(sent);
         t.c->close();
+    });
+}
+
+/// What becomes of a send behind one that was cancelled a turn after it began.
+task<std::error_code> after_cancelled_send(connected_tls& t, std::string_view bytes) {
+    auto cancelled = t.c->send(bytes);
+    auto turn = yield();
+    const auto first = co_await when_any(std::move(cancelled), std::move(turn));
+    EXPECT_EQ(first.index, 1U);
+    const auto next = co_await as_result(t.c->send("next"));
+    co_return next ? std::error_code() : next.error().code();
+}
+
+TEST_P(tls_stream, is_over_after_a_send_was_cancelled_while_it_waited) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        valve& v = *co_await t.open_with_valve();
+        v.now = valve::state::full;
+        const auto next = co_await after_cancelled_send(t, "cut");
+        // Nobody cancelled this one.
+        EXPECT_EQ(next, std::errc::connection_aborted);
+    });
+}
+
+TEST_P(tls_stream, is_over_after_a_send_was_cancelled_while_others_had_their_turn) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        valve& v = *co_await t.open_with_valve();
+        v.now = valve::state::bottomless;
+        const std::string much = pattern(32 * 1024 * 1024);
+        const auto next = co_await after_cancelled_send(t, much);
+        EXPECT_EQ(next, std::errc::connection_aborted);
     });
 }
 
