@@ -12,7 +12,10 @@ namespace coracle::tls {
 /// A byte stream that is encrypted (RFC 8446, RFC 5246) over another one, which it owns. Records
 /// begin small, so that the first bytes can be read early, and grow with what is sent. Of a
 /// connection that waits it holds no buffer. The end of the stream is the peer's close_notify;
-/// without one, receive fails with `tls::errc::truncated`.
+/// without one, receive fails with `tls::errc::truncated`. `close` and `shutdown_output` send ours
+/// without waiting: it is lost where the stream beneath takes nothing just then. After a send that
+/// was cancelled in its midst there is none, and later sends fail with
+/// `std::errc::connection_aborted`.
 class stream : public net::byte_stream {
 public:
     virtual tls::version version() const noexcept = 0;
