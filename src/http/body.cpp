@@ -60,6 +60,23 @@ task<std::expected<void, error>> body_writer::write_file_part(int fd, std::uint6
     co_return std::expected<void, error>();
 }
 
+void body::narrow(std::uint64_t offset, std::uint64_t size) {
+    if (kind_ == kind::file) {
+        file_range& whole = source_->file;
+        const std::uint64_t begin = whole.offset() + offset;
+        whole = file_range(whole.release(), begin, size);
+        return;
+    }
+    const auto first = static_cast<std::size_t>(offset);
+    const auto count = static_cast<std::size_t>(size);
+    if (kind_ != kind::text) {
+        literal_ = literal_.substr(first, count);
+        return;
+    }
+    text_.erase(first + count);
+    text_.erase(0, first);
+}
+
 void body::make_relay() {
     source_ = std::make_unique<source>(file_range(), stream_function(), size(), nullptr);
     source_->stream = [from = relayed_](body_writer& to) -> task<> {

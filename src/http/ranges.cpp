@@ -40,17 +40,6 @@ std::string boundary() {
     return detail::byteranges_boundary(high, l->random());
 }
 
-body part_of(body& whole, const content_range& part) {
-    if (whole.type() == body::kind::file) {
-        file_range& file = whole.file_part();
-        const std::uint64_t offset = file.offset() + part.first;
-        return body::file(file_range(file.release(), offset, part.size()));
-    }
-    const std::string_view bytes = whole.bytes().substr(static_cast<std::size_t>(part.first),
-                                                        static_cast<std::size_t>(part.size()));
-    return whole.type() == body::kind::literal ? body::literal(bytes) : body(std::string(bytes));
-}
-
 /// Several parts of one file, and what stands around them.
 class file_parts {
 public:
@@ -151,8 +140,7 @@ void apply_ranges(response& r, const request& req) {
         return;
     }
     r.set("Content-Range", detail::to_content_range(plan.list[0], size));
-    const std::string_view type = r.default_type();
-    r.set_body(part_of(r.body(), plan.list[0]), type);
+    r.body().narrow(plan.list[0].first, plan.list[0].size());
 }
 
 task<response> apply_later(task<response> pending, const request* req) {

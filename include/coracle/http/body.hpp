@@ -207,6 +207,10 @@ public:
         return kind_ == kind::file ? source_->file.size() : bytes().size();
     }
 
+    /// Keeps only `size` bytes from `offset` on, which must be there, and what owns them. Not for
+    /// kind::stream.
+    void narrow(std::uint64_t offset, std::uint64_t size);
+
     /// Copies a text into the memory that is there.
     void assign(std::string_view text) {
         kind_ = kind::text;

@@ -88,6 +88,22 @@ TEST(a_range, of_a_literal_is_a_206) {
     EXPECT_EQ(get(h, "bytes=3-").body, "3456789");
 }
 
+TEST(a_range, of_shared_bytes_keeps_what_owns_them) {
+    std::string text;
+    const auto h = with_ranges([&](http::request&) {
+        text = "0123456789";
+        // Shows it in the answer when the last owner goes too early.
+        const std::shared_ptr<const std::string> owner(
+            &text, [&](const std::string*) { text.assign(text.size(), '-'); });
+        http::response r;
+        r.set_body(http::body::shared(owner, 1, 8), "text/plain");
+        return r;
+    });
+    EXPECT_EQ(get(h, "bytes=2-4").body, "345");
+    EXPECT_EQ(text, "----------");
+    EXPECT_EQ(get(h, "bytes=2-4").header("Content-Type"), "text/plain");
+}
+
 TEST(a_range, that_does_not_exist_is_a_416) {
     const auto a = get(text(), "bytes=10000-");
     EXPECT_EQ(a.status(), 416);
