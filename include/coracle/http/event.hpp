@@ -67,7 +67,7 @@ public:
     /// Valid until the next call of `parse`.
     const received_event& event() const noexcept { return event_; }
     /// What to send as Last-Event-ID when the stream breaks off.
-    const std::string& last_event_id() const noexcept { return last_id_; }
+    const std::string& last_event_id() const noexcept { return event_.id; }
     /// How long to wait before that, when the stream has said so.
     std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
     /// The name of the limit that was exceeded; empty unless one was.
@@ -82,10 +82,10 @@ private:
     std::string line_;
     std::string type_;
     std::string data_;
-    std::string id_;
-    std::string last_id_;
+    std::string id_;  // of the event that is read, when it has changed
     std::optional<std::chrono::milliseconds> retry_;
     received_event event_;
+    bool id_changed_ = false;
     bool first_line_ = true;
     bool after_cr_ = false;
     std::string_view exceeded_;

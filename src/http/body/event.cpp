@@ -91,7 +91,9 @@ bool event_parser::take_field(std::string_view name, std::string_view value) {
     } else if (name == "event") {
         type_ = value;
     } else if (name == "id") {
-        if (value.find('\0') == std::string_view::npos) id_ = value;
+        if (value.find('\0') != std::string_view::npos) return true;
+        id_ = value;
+        id_changed_ = true;
     } else if (name == "retry") {
         std::uint32_t ms = 0;
         const char* const end = value.data() + value.size();
@@ -102,7 +104,8 @@ bool event_parser::take_field(std::string_view name, std::string_view value) {
 }
 
 bool event_parser::dispatch() {
-    last_id_ = id_;
+    // Few events change it: copied for each of them, a long one would cost much for few bytes.
+    if (std::exchange(id_changed_, false)) event_.id.swap(id_);
     if (data_.empty()) {
         type_.clear();
         return false;
@@ -110,7 +113,6 @@ bool event_parser::dispatch() {
     data_.pop_back();
     event_.event = type_.empty() ? "message" : std::exchange(type_, {});
     event_.data = std::exchange(data_, {});
-    event_.id = last_id_;
     return true;
 }
 

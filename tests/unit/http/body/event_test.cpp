@@ -123,6 +123,24 @@ TEST(event_parser, remembers_the_id_for_reconnecting) {
     EXPECT_EQ(parser.last_event_id(), "5");
 }
 
+// A copy of the id for each line would be terabytes: this would not end.
+TEST(event_parser, copies_a_long_id_once) {
+    constexpr std::size_t size = 4 * 1024 * 1024;
+    event_parser parser({.line = size + 4});
+    parser.parse("id: " + std::string(size, 'x') + "\n");
+    EXPECT_EQ(parser.parse(std::string(1024 * 1024, '\n')).what, parse_status::need_more);
+    EXPECT_EQ(parser.last_event_id().size(), size);
+    std::string events;
+    for (int i = 0; i != 200'000; ++i) events += "data\n\n";
+    std::string_view rest = events;
+    while (!rest.empty()) {
+        const auto r = parser.parse(rest);
+        ASSERT_EQ(r.what, parse_status::event);
+        rest.remove_prefix(r.consumed);
+    }
+    EXPECT_EQ(parser.event().id.size(), size);
+}
+
 TEST(event_parser, holds_its_limits_to_the_byte) {
     const std::string line = "data: " + std::string(94, 'x') + "\n\n";
     const list whole{"message||" + std::string(94, 'x')};
