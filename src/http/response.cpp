@@ -19,8 +19,12 @@ void response::set_upgrade(upgrade_function run) {
 }
 
 response stream(body::stream_function write, std::string_view type) {
+    static constexpr std::string_view bytes = "application/octet-stream";
     response r;
-    r.set_body(body::stream(std::move(write)), type);
+    const bool any = type == bytes;
+    r.set_body(body::stream(std::move(write)), any ? bytes : std::string_view());
+    // The text may be gone before the answer is sent, and may be of a request.
+    if (!any && !type.empty()) r.set("Content-Type", type);
     return r;
 }
 

@@ -189,7 +189,8 @@ private:
 };
 
 /// A response whose body `write(writer)` makes while it is sent: chunked for HTTP/1.1. `write` is
-/// owned by the response; when the client goes away it is cancelled.
+/// owned by the response; when the client goes away it is cancelled. `type` is copied, into a
+/// Content-Type field unless it is the default; throws as `fields::set`.
 response stream(body::stream_function write, std::string_view type = "application/octet-stream");
 
 /// 101: when the answer is out, `run(connection)` takes over the connection, which is closed when

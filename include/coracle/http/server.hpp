@@ -148,6 +148,7 @@ struct server_options {
 /// called from any thread, the rest from the one that made it.
 class server {
 public:
+    /// Throws `exception` (invalid_argument) when `server_name` cannot be the value of a field.
     explicit server(handler h, server_options options = {});
     ~server();
     server(const server&) = delete;

@@ -40,7 +40,7 @@ private:
 /// A response whose body is what is sent into `pieces`, from any loop or thread, until it is closed
 /// there: `send` and `send_blocking` wait while the client takes nothing. When the client goes away
 /// or the response is dropped, the channel is closed from here: then they fail with
-/// `std::errc::broken_pipe`. The head goes out at once.
+/// `std::errc::broken_pipe`. The head goes out at once. `type` is as for `stream`.
 template <class T>
     requires std::convertible_to<const T&, std::string_view>
 response stream_from(channel<T> pieces, std::string_view type = "application/octet-stream") {

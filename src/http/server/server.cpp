@@ -1,4 +1,5 @@
 #include "base/ascii.hpp"
+#include "http/message/token.hpp"
 #include "http/server/shard.hpp"
 
 #include <coracle/http/server.hpp>
@@ -43,6 +44,9 @@ std::vector<endpoint_wanted> parse_addresses(std::string_view list, bool has_tls
 
 struct server::core {
     core(handler h, server_options o) : target(std::move(h)), options(std::move(o)) {
+        if (!is_field_value(options.server_name)) {
+            throw_exception(error(std::errc::invalid_argument, "server_name"));
+        }
         if (options.tls) options.tls->offer({"http/1.1"});
     }
 

@@ -1,9 +1,10 @@
-// Trailers both ways, interim answers, and streams of announced size, through a server in a
-// simulation.
+// Trailers both ways, interim answers, streams of announced size and media types, through a server
+// in a simulation.
 
 #include "support/simulated_answer.hpp"
 
 #include <coracle/http/server.hpp>
+#include <coracle/http/stream_from.hpp>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,10 @@ std::string chunked_request(std::string_view trailers) {
     return "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
            "5\r\nhello\r\n0\r\n" +
            std::string(trailers) + "\r\n";
+}
+
+task<> write_data(http::body_writer& out) {
+    co_await out.write("data");
 }
 
 task<http::response> tell_trailers(http::request& req) {
@@ -162,6 +167,38 @@ TEST(an_interim_answer, is_too_late_in_the_body) {
         });
     };
     EXPECT_EQ(get(h).body, "data");
+}
+
+TEST(a_stream, keeps_the_media_type_that_a_handler_made) {
+    const std::string expected = "text/plain; note=" + std::string(200, 'x');
+    const auto h = [&](http::request&) -> task<http::response> {
+        const std::string type = expected;
+        co_return http::stream(write_data, type);
+    };
+    EXPECT_EQ(get(h).header("Content-Type"), expected);
+    EXPECT_EQ(get(h).body, "data");
+    const auto any = [](http::request&) { return http::stream(write_data); };
+    EXPECT_EQ(get(any).header("Content-Type"), "application/octet-stream");
+    const auto none = [](http::request&) { return http::stream(write_data, ""); };
+    EXPECT_EQ(get(none).header("Content-Type"), "-");
+}
+
+TEST(a_stream, has_no_media_type_that_splits_its_answer) {
+    EXPECT_THROW(http::stream(write_data, "a\r\nX: y"), exception);
+    const channel<std::string> pieces(1);
+    EXPECT_THROW(http::stream_from(pieces, "a\r\nX: y"), exception);
+    const auto h = [](http::request&) { return http::stream(write_data, "a\r\nX: y"); };
+    EXPECT_EQ(get(h).status(), 500);
+    EXPECT_EQ(get(h).header("X"), "-");
+}
+
+TEST(a_server_name, is_sent_when_it_can_be_the_value_of_a_field) {
+    const http::handler h([](http::request&) { return "data"; });
+    http::server_options o;
+    o.server_name = "name/1";
+    EXPECT_EQ(answer_of(h, request_for("GET"), o).header("Server"), "name/1");
+    o.server_name = "name\r\nX: y";
+    EXPECT_THROW(http::server(h, o), exception);
 }
 
 TEST(a_stream_of_announced_size, has_a_length_and_no_chunks) {

@@ -65,7 +65,7 @@ std::string sent(F f, http::event_options options = {}, std::string_view last_id
 TEST(events, have_the_fields_of_a_stream_of_events) {
     http::request req;
     const http::response r = http::events(req, [](http::event_sink&) -> task<> { co_return; });
-    EXPECT_EQ(r.default_type(), "text/event-stream");
+    EXPECT_EQ(r.header("Content-Type"), "text/event-stream");
     EXPECT_EQ(r.fields().get("cache-control"), "no-store");
     EXPECT_EQ(r.fields().get("x-accel-buffering"), "no");
 }
@@ -233,7 +233,7 @@ TEST(stream_from, writes_what_comes_through_a_channel) {
     run_virtually([&]() -> task<> {
         channel<std::string> pieces(2);
         http::response r = http::stream_from(pieces, "text/plain");
-        EXPECT_EQ(r.default_type(), "text/plain");
+        EXPECT_EQ(r.header("Content-Type"), "text/plain");
         const auto producer = [&]() -> task<> {
             for (const char* text : {"a", "b", "c", "d"}) co_await pieces.send(text);
             pieces.close();
