@@ -19,7 +19,7 @@ class body_source {
 public:
     /// The next piece, empty at the end; valid until the next call.
     virtual task<std::expected<std::string_view, error>> read() = 0;
-    /// Its size, when the sender has said it.
+    /// What has not been read of its size, when the sender has said that.
     virtual std::optional<std::uint64_t> length() const noexcept = 0;
     /// The fields behind the body, once it has ended; null when there are none.
     virtual const fields* trailers() const noexcept { return nullptr; }
@@ -42,7 +42,8 @@ public:
 
     /// Whether the message has no body, or it has been read to its end.
     bool ended() const noexcept { return source_ == nullptr || ended_; }
-    /// The size that the sender announced; 0 without a body, nothing for a chunked one.
+    /// The size that the sender announced, as far as it has not been read; 0 without a body,
+    /// nothing for a chunked one.
     std::optional<std::uint64_t> length() const noexcept {
         return ended() ? std::optional<std::uint64_t>(0) : source_->length();
     }
@@ -58,7 +59,7 @@ public:
     operation<std::string_view> read();
 
     /// All that is left, at most `limit` bytes: beyond it fails with status 413, before reading
-    /// when the announced length is larger. Fails as `read` does.
+    /// when more is announced to be left. Fails as `read` does.
     operation<std::string> text(std::size_t limit = default_limit);
 
     /// For what decodes bodies: the rest is not wanted, for this reason. The server counts it and

@@ -11,7 +11,7 @@ void request_body::begin(connection& c, h1::body_framing framing, std::uint64_t 
     connection_ = &c;
     framing_ = framing;
     continue_due_ = expects_continue;
-    length_ = left_ = length;
+    left_ = length;
     received_ = 0;
     lent_ = 0;
     broken_ = false;
@@ -27,7 +27,7 @@ void request_body::begin(connection& c, h1::body_framing framing, std::uint64_t 
 
 std::optional<std::uint64_t> request_body::length() const noexcept {
     if (framing_ == h1::body_framing::chunked) return std::nullopt;
-    return length_;
+    return complete() ? 0 : left_;
 }
 
 bool request_body::too_slow() const noexcept {

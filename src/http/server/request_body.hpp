@@ -58,7 +58,6 @@ private:
     h1::body_framing framing_ = h1::body_framing::none;
     bool continue_due_ = false;
     bool broken_ = false;  ///< what follows cannot be understood, or is not wanted
-    std::uint64_t length_ = 0;
     std::uint64_t left_ = 0;
     std::uint64_t received_ = 0;
     std::size_t lent_ = 0;  ///< bytes of the connection's buffer that the last piece showed

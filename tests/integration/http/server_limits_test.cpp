@@ -327,6 +327,28 @@ TEST(server_limits, have_the_framing_that_each_version_and_method_asks_for) {
     }
 }
 
+TEST(server_limits, let_a_handler_pass_on_what_it_has_not_read) {
+    for (const std::size_t first : {std::size_t{3}, std::size_t{10}}) {
+        for_seeds(8, [first](world& w) -> task<> {
+            const std::string body = "0123456789";
+            peer p = co_await w.connect();
+            co_await p.send(post("/rest", "Content-Length: 10\r\n", body.substr(0, first)));
+            co_await sleep_for(1s);
+            if (first != body.size()) co_await p.send(body.substr(first));
+            const std::string answer = co_await read_answer(p);
+            const std::size_t at = answer.find("X-First: ");
+            EXPECT_NE(at, std::string::npos) << answer;
+            if (at == std::string::npos) co_return;
+            std::string passed = answer.substr(at + 9, answer.find('\r', at) - at - 9);
+            EXPECT_LE(passed.size(), first);
+            passed += answer.substr(answer.find("\r\n\r\n") + 4);
+            EXPECT_EQ(passed, body);
+            co_await p.send(get("/hello"));
+            EXPECT_TRUE((co_await read_answer(p)).ends_with("hello"));
+        });
+    }
+}
+
 TEST(server_limits, leave_an_upgraded_connection_alone) {
     for_seeds(8, [](world& w) -> task<> {
         peer p = co_await w.connect();

@@ -160,6 +160,13 @@ inline http::handler world::router() {
         x.set_status(code);
         return x;
     });
+    r.post("/rest", [](http::request& req) -> task<http::response> {
+        auto reading = req.body().read();
+        const std::string first(co_await reading);
+        http::response rest;
+        rest.set_body(http::body::relay(req.body())).set("X-First", first);
+        co_return rest;
+    });
     r.post("/ignore", [](http::request&) { return http::response("ignored"); });
     r.post("/count", [](http::request& req) -> task<http::response> {
         std::size_t n = 0;
