@@ -24,7 +24,8 @@ public:
         std::size_t consumed = 0;
     };
 
-    explicit line_splitter(std::size_t limit = default_limit) noexcept : limit_(limit) {}
+    explicit line_splitter(std::size_t limit = default_limit) noexcept
+        : limit_(limit != SIZE_MAX ? limit : SIZE_MAX - 1) {}  // a CR counts beyond it
 
     /// Reads up to the end of the next line.
     result parse(std::string_view in);

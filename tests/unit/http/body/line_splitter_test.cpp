@@ -76,6 +76,8 @@ TEST(line_splitter, holds_its_limit_to_the_byte) {
     EXPECT_EQ(split("abcd", 3), list{"limit"});
     EXPECT_EQ(split("\n\r\n", 0), (list{"", ""}));
     EXPECT_EQ(split("a", 0), list{"limit"});
+    EXPECT_EQ(split("ab\ncd", SIZE_MAX), (list{"ab", "cd"}));
+    EXPECT_EQ(split("ab\ncd", SIZE_MAX - 1), (list{"ab", "cd"}));
     const std::string longest(line_splitter::default_limit, 'x');
     EXPECT_EQ(split_by(longest + "\r\n", 1000, line_splitter::default_limit), list{longest});
     EXPECT_EQ(split_by(longest + "x\n", 1000, line_splitter::default_limit), list{"limit"});
