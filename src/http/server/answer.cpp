@@ -31,11 +31,12 @@ bool is_ours(field_id id) noexcept {
     }
 }
 
-/// RFC 9110 section 6.4.1.
+/// RFC 9110 sections 6.4.1 and 15.3.6.
 bool may_have_body(const exchange& e) noexcept {
     const status code = e.res.status();
     return e.req.method() != method::head && code != status::no_content &&
-           code != status::not_modified && static_cast<int>(code) >= 200;
+           code != status::reset_content && code != status::not_modified &&
+           static_cast<int>(code) >= 200;
 }
 
 /// RFC 9110 section 8.6: not in a 1xx or 204; in a 304 only with the length of the 200.
@@ -64,6 +65,12 @@ char* write_start(char* out, status code, const shard::head_start& start) noexce
     out = h1::write_status_line(out, code);
     std::memcpy(out, start.text + start.ok.size(), start.date_line);
     return out + start.date_line;
+}
+
+/// RFC 9110 section 7.8: what has an Upgrade field names it in Connection.
+std::string_view connection_with_upgrade(bool keep_alive, version v) noexcept {
+    if (!keep_alive) return "close, upgrade";
+    return v == version::http_1_0 ? "keep-alive, upgrade" : "upgrade";
 }
 
 /// Whether it may end an exchange: interim ones may not, and no other is known to clients.
@@ -99,6 +106,10 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
         e.body.drop_continue();
         keep_alive_ = false;
     }
+    if (e.res.status() == status::reset_content) {
+        chunked = false;
+        length = 0;
+    }
     if (!output_) shard_->take_output(output_);
     output_.reserve_spare(head_bound(e, o.server_name));
 
@@ -106,9 +117,11 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
     char* out = write_start(begin, e.res.status(), shard_->start_of_head());
     if (!o.server_name.empty()) out = h1::write_field(out, field_id::server, o.server_name);
     bool has_type = false;
+    bool offers_upgrade = false;
     for (const field& f : e.res.fields()) {
         if (is_ours(f.id)) continue;
         has_type = has_type || f.id == field_id::content_type;
+        offers_upgrade = offers_upgrade || f.id == field_id::upgrade;
         out = h1::write_field(out, f.name, f.value);
     }
     if (!has_type && !e.res.default_type().empty()) {
@@ -120,6 +133,9 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
         out = h1::write_content_length(out, *length);
     if (switches)
         out = h1::write_field(out, field_id::connection, "upgrade");
+    else if (offers_upgrade)
+        out = h1::write_field(out, field_id::connection,
+                              connection_with_upgrade(keep_alive_, e.req.version()));
     else if (!keep_alive_)
         out = h1::write_connection(out, false);
     else if (e.req.version() == version::http_1_0)

@@ -203,6 +203,9 @@ inline http::handler world::router() {
     r.get("/none", [](http::request&) { return http::response(http::status::no_content); });
     r.get("/not-modified",
           [](http::request&) { return http::response(http::status::not_modified, "not sent"); });
+    r.get("/offer", [](http::request&) {
+        return http::response(http::status::upgrade_required, "x").set("Upgrade", "echo");
+    });
     r.get("/upgrade", [](http::request&) {
         return http::upgrade("echo", [](http::upgraded_connection& c) -> task<> {
             if (!c.received.empty()) co_await c.stream.send(c.received.view());
