@@ -7,6 +7,7 @@
 #include <coracle/http/request.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace coracle::http::detail {
 namespace {
@@ -39,6 +40,7 @@ private:
         const std::string_view literal = text_.substr(at_, end - at_);
         check_literal(literal);
         at_ = end;
+        if (literal.find('/') != std::string_view::npos) segment_has_parameter_ = false;
         // What follows a parameter in its segment belongs to it.
         const bool behind = !made_.pieces.empty();
         const std::size_t own = behind ? std::min(literal.find('/'), literal.size()) : 0;
@@ -103,11 +105,11 @@ private:
     void take_braces() {
         const std::size_t end = closing_brace();
         const std::string_view inner = text_.substr(at_ + 1, end - at_ - 1);
-        const std::string_view before = text_.substr(0, at_);
-        const std::size_t segment = before.rfind('/');
-        if (before.find('{', segment) != std::string_view::npos) {
+        // Not looked up in the text: an expression may hold slashes too.
+        if (std::exchange(segment_has_parameter_, true)) {
             refuse("a segment holds one parameter at the most");
         }
+        const std::string_view before = text_.substr(0, at_);
         at_ = end + 1;
         if (inner.starts_with('*')) {
             if (!before.ends_with('/') || at_ != text_.size()) {
@@ -165,6 +167,7 @@ private:
 
     std::string_view text_;
     std::size_t at_ = 0;
+    bool segment_has_parameter_ = false;
     pattern made_;
 };
 

@@ -65,8 +65,9 @@ bool is_plain(const pattern_piece& p) noexcept {
     return p.regex == nullptr && p.text.empty();
 }
 
-/// The node behind a parameter, made where there is none.
+/// The node behind a parameter, made where there is none; it may still be shared.
 node_ref& branch(node_ref& n, const pattern_piece& p) {
+    make_own(n);
     if (is_plain(p)) {
         if (!n->parameter) n->parameter = make_node();
         return n->parameter;

@@ -437,6 +437,9 @@ TEST(router, tells_why_it_refuses_a_pattern) {
     const std::pair<std::string, std::string> rows[] = {
         {"/a%20b", "paths are matched decoded"},
         {"/{a}-{b}", "one parameter at the most"},
+        {"/{a:[^/]+}-{b:[^/]+}", "one parameter at the most"},
+        {"/{a:[^/]+}{b}", "one parameter at the most"},
+        {"/{a:x/y}{*b}", "one parameter at the most"},
         {"/{*a}/b", "the last segment"},
         {"/a/../b", "segment"},
         {"/a/.", "segment"},
@@ -457,6 +460,8 @@ TEST(router, tells_why_it_refuses_a_pattern) {
     EXPECT_EQ(get(r, "/" + std::string(256, 'x')), "longest expression " + std::string(256, 'x'));
     r.get("/a%2Fb/100%", say("encoded"));
     EXPECT_EQ(get(r, "/a%2Fb/100%"), "encoded");
+    r.get("/s/{a:[^/]+}-x/{b:[^/]+}", say("slashes"));
+    EXPECT_EQ(get(r, "/s/1-x/2"), "slashes 1 2");
 }
 
 TEST(router, bounds_the_parameters_of_a_pattern) {

@@ -177,3 +177,18 @@ TEST(route_tree, leaves_copies_as_they_were) {
     }
     for (const std::string& p : patterns) EXPECT_EQ(find(full, path(p)), p);
 }
+
+TEST(route_tree, copies_what_it_shares_behind_a_parameter_too) {
+    // The parser lets no such pattern through; the tree does not rely on that.
+    const auto pattern_of = [](const char* name) {
+        pattern p = parse_pattern("/{a}/{b}" + std::string(name));
+        p.pieces.erase(p.pieces.begin() + 2);
+        return p;
+    };
+    route_tree t;
+    t.at(pattern_of("x")).add("GET", std::make_shared<route_record>());
+    const route_tree before = t;
+    t.at(pattern_of("y")).add("GET", std::make_shared<route_record>());
+    EXPECT_EQ(size(before), 1u);
+    EXPECT_EQ(size(t), 2u);
+}
