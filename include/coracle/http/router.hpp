@@ -68,7 +68,10 @@ public:
 
     /// Adds a route for a method, for several ("GET, POST"), or for every method that has no route
     /// of its own ("*"). Throws `exception`: invalid_argument with a sentence when the pattern is
-    /// malformed, file_exists when a route matches the same requests, with both named.
+    /// malformed, file_exists when a route matches the same requests, with both named. A handler
+    /// that asks for a parameter (`path<"id">`) which the pattern does not have gives
+    /// invalid_argument too: here once the router is served, else when a handler is made of it, for
+    /// it may be mounted at a prefix that has the parameter.
     registered_route route(std::string_view methods, std::string_view pattern, handler h);
 
     template <class F>
@@ -155,8 +158,8 @@ public:
     /// Takes over all routes of another router, with `prefix` in front of their patterns and its
     /// middleware around them; "/" answers at the prefix with and without a slash. Its handlers for
     /// unknown paths and the like, and its error pages, hold beneath the prefix; what it has not,
-    /// this router has. A prefix may have parameters. Throws as `route`, or because the other has
-    /// hosts, and then changes nothing.
+    /// this router has. A prefix may have parameters, which its handlers may ask for. Throws as
+    /// `route`, or because the other has hosts, and then changes nothing.
     void mount(std::string_view prefix, router&& other);
 
     /// Answers for a host instead of the routes of this router: "api.example.com", or

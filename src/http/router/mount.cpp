@@ -44,14 +44,14 @@ private:
         const std::string& text = r.record->pattern.text;
         const handler target = from_.state().wrapped(r.record->target);
         const bool is_root = text == "/" && !prefix_.empty();
-        moved_[r.record.get()] = add(r.methods, is_root ? prefix_ : prefix_ + text, target);
-        if (is_root) add(r.methods, prefix_ + text, target);
+        moved_[r.record.get()] = add(r, is_root ? prefix_ : prefix_ + text, target);
+        if (is_root) add(r, prefix_ + text, target);
     }
 
-    detail::record_ref add(const std::vector<std::string>& methods, const std::string& text,
+    detail::record_ref add(const detail::route_table::listed_route& r, const std::string& text,
                            const handler& target) {
-        auto record = to_.state().make_record(text, target);
-        to_.table().add(methods, record);
+        const auto record = to_.state().make_record(text, target, r.record->wanted);
+        to_.table().add(r.methods, record);
         return record;
     }
 

@@ -18,6 +18,8 @@ struct route_record {
     http::detail::pattern pattern;
     std::vector<std::string> names;
     handler target;
+    /// The parameters that the handler cannot do without; middleware around it does not tell.
+    std::vector<std::string> wanted;
     std::uint64_t sequence = 0;  ///< of its registration
     std::size_t scope = 0;       ///< in a tree of scopes: which one
 };

@@ -3,8 +3,6 @@
 #include <coracle/base/error.hpp>
 #include <coracle/http/router.hpp>
 
-#include <algorithm>
-
 namespace coracle::http {
 namespace {
 
@@ -18,16 +16,14 @@ std::vector<std::string> methods_at(const detail::route_table& table, const deta
     return methods;
 }
 
-}  // namespace
-
-void detail::check_path_names(const handler& h, const route_record& record) {
-    for (const std::string_view wanted : h.path_names()) {
-        const auto& has = record.names;
-        if (std::find(has.begin(), has.end(), wanted) != has.end()) continue;
-        refuse_pattern(record.pattern.text, "its handler asks for {" + std::string(wanted) +
-                                                "}, which the pattern does not have");
-    }
+std::shared_ptr<detail::route_record> make_record(detail::router_state& state,
+                                                  std::string_view pattern, handler h) {
+    const auto wanted = h.path_names();
+    std::vector<std::string> names(wanted.begin(), wanted.end());
+    return state.make_record(pattern, std::move(h), std::move(names));
 }
+
+}  // namespace
 
 router::router() : state_(std::make_shared<detail::router_state>()) {}
 router::~router() = default;
@@ -48,8 +44,7 @@ void registered_route::name(std::string_view text) {
 registered_route router::route(std::string_view methods, std::string_view pattern, handler h) {
     const auto names = detail::parse_methods(methods, pattern);
     change c(*state_);
-    const auto record = state_->make_record(pattern, std::move(h));
-    detail::check_path_names(record->target, *record);
+    const auto record = make_record(*state_, pattern, std::move(h));
     c.table().add(names, record);
     c.done();
     return registered_route(state_, record);

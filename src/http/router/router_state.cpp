@@ -1,7 +1,20 @@
 #include "http/router/router_state.hpp"
 
+#include <algorithm>
+
 namespace coracle::http::detail {
 namespace {
+
+/// Refuses a handler that asks for parameters that the pattern does not have: it would fail each
+/// request.
+void check_wanted(const route_record& record) {
+    const auto& names = record.names;
+    for (const std::string& w : record.wanted) {
+        if (std::find(names.begin(), names.end(), w) != names.end()) continue;
+        refuse_pattern(record.pattern.text,
+                       "its handler asks for {" + w + "}, which the pattern does not have");
+    }
+}
 
 /// The innermost handler of a chain of middleware. It finds the table by itself: a chain outlives
 /// the tables that it was made with.
@@ -21,12 +34,15 @@ private:
 
 }  // namespace
 
-record_ref router_state::make_record(std::string_view text, handler h) {
+std::shared_ptr<route_record> router_state::make_record(std::string_view text, handler h,
+                                                        std::vector<std::string> wanted) {
     auto record = std::make_shared<route_record>();
     record->pattern = parse_pattern(text);
     record->names = names_of(record->pattern);
     record->target = std::move(h);
+    record->wanted = std::move(wanted);
     record->sequence = next_sequence_++;
+    if (is_served()) check_wanted(*record);
     return record;
 }
 
@@ -50,6 +66,7 @@ handler router_state::wrapped(handler inner) {
 void router_state::begin_to_serve() {
     const std::scoped_lock held(lock_);
     if (is_served()) return;
+    for (const auto& r : table_.list()) check_wanted(*r.record);
     publish();
     served_.store(true, std::memory_order_release);
 }

@@ -37,10 +37,14 @@ public:
     };
 
     bool is_served() const noexcept { return served_.load(std::memory_order_acquire); }
+    /// Throws as `make_record` for the routes that came before.
     void begin_to_serve();
     live_table& live() noexcept { return live_; }
 
-    record_ref make_record(std::string_view text, handler h);
+    /// Once it is served, throws for a handler that wants what the pattern has not. Before that the
+    /// router may still be mounted at a prefix that has it.
+    std::shared_ptr<route_record> make_record(std::string_view text, handler h,
+                                              std::vector<std::string> wanted);
     void add_middleware(unique_function<handler(handler)> m);
     void drop_middleware_above(std::size_t count);
     std::size_t middleware_count() const noexcept { return middleware_.size(); }
@@ -73,9 +77,5 @@ bool answer_with_pages(const served_table::content& content, request& req, respo
 
 /// The table in columns.
 std::string describe_routes(router_state& state);
-
-/// Refuses a handler that asks for parameters that the pattern does not have: it would fail each
-/// request.
-void check_path_names(const handler& h, const route_record& record);
 
 }  // namespace coracle::http::detail

@@ -315,17 +315,61 @@ TEST(router, awaits_handlers_that_are_coroutines_and_own_their_captures) {
 }
 
 TEST(router, refuses_a_handler_that_asks_for_a_parameter_which_the_pattern_does_not_have) {
+    const auto asks = [](http::path<"id", int> id) { return std::to_string(id); };
     router r;
+    r.get("/boats/{boat}", asks);
     try {
-        r.get("/boats/{boat}", [](http::path<"id", int> id) { return std::to_string(id); });
+        const handler h = r;
         FAIL() << "it was accepted";
     } catch (const exception& e) {
         EXPECT_EQ(e.error(), std::errc::invalid_argument);
         EXPECT_EQ(e.error().subject(),
                   "\"/boats/{boat}\": its handler asks for {id}, which the pattern does not have");
     }
-    r.get("/boats/{id}", [](http::path<"id", int> id) { return std::to_string(id); });
+    EXPECT_TRUE(r.remove("/boats/{boat}"));
+    r.get("/boats/{id}", asks);
     r.get("/files/{*rest}", [](http::path<"rest"> rest) { return std::string(*rest); });
+    const handler h = r;
+    const std::string reason = "its handler asks for {id}";
+    for (const std::string& said :
+         {why_refused([&] { r.get("/ships/{ship}", asks); }),
+          why_refused([&] { r.replace("GET", "/ships/{ship}", asks); }), why_refused([&] {
+              r.group("/ships/{ship}", [&](router& ship) {
+                  ship.use([](handler inner) {
+                      return handler([inner](request& req) { return inner(req); });
+                  });
+                  ship.get("/", asks);
+              });
+          })}) {
+        EXPECT_NE(said.find(reason), std::string::npos) << said;
+    }
+    EXPECT_EQ(get(h, "/boats/7"), "7");
+    EXPECT_EQ(get(h, "/ships/7"), "404");
+}
+
+TEST(router, lets_handlers_ask_for_the_parameters_of_the_prefix_that_they_are_mounted_at) {
+    const auto both = [](http::path<"id", int> id, http::path<"post"> post) {
+        return std::to_string(id) + ' ' + std::string(*post);
+    };
+    const auto fill = [&](router& user) {
+        user.use([](request& req, const handler& next) -> task<response> { return next(req); });
+        user.get("/", [](http::path<"id", int> id) { return std::to_string(id); });
+        user.group("/posts", [&](router& posts) { posts.get("/{post}", both); });
+    };
+    router r;
+    r.group("/users/{id}", fill);
+    const handler h = r;
+    router inner;
+    fill(inner);
+    r.mount("/later/{id}", std::move(inner));
+    EXPECT_EQ(get(h, "/users/7"), "7");
+    EXPECT_EQ(get(h, "/users/7/posts/a"), "7 a");
+    EXPECT_EQ(get(h, "/later/8/posts/b"), "8 b");
+    router without;
+    fill(without);
+    const std::string said = why_refused([&] { r.mount("/no", std::move(without)); });
+    EXPECT_NE(said.find("\"/no\": its handler asks for {id}"), std::string::npos) << said;
+    EXPECT_EQ(get(h, "/no/posts/b"), "404");
 }
 
 TEST(router, takes_several_methods_for_one_route) {
