@@ -113,7 +113,7 @@ public:
     bool remove(std::string_view methods, std::string_view pattern);
     bool remove(std::string_view pattern);
     /// Adds a route in place of those that match the same requests, if any: no request falls
-    /// between. Their names are gone.
+    /// between. It takes their turn among expressions; their names are gone.
     template <class F>
     registered_route replace(std::string_view methods, std::string_view pattern, F&& f) {
         return replace_route(methods, pattern, handler(std::forward<F>(f)));

@@ -22,6 +22,11 @@ std::string_view shown(std::string_view method) noexcept {
     return method.empty() ? std::string_view("*") : method;
 }
 
+bool holds(const route_set& set, const record_ref& r) noexcept {
+    return std::any_of(set.entries.begin(), set.entries.end(),
+                       [&r](const route_set::entry& e) { return e.record == r; });
+}
+
 }  // namespace
 
 route_table::route_table()
@@ -51,6 +56,31 @@ void route_table::add(const std::vector<std::string>& methods, const record_ref&
     }
 }
 
+void route_table::replace(const std::vector<std::string>& methods,
+                          const std::shared_ptr<route_record>& record) {
+    route_set& set = routes_.at(record->pattern);
+    std::vector<record_ref> gone;
+    for (const std::string& m : methods) {
+        if (const auto* const old = set.find_entry(m)) {
+            gone.push_back(old->record);
+            // A router that is mounted hands over its routes in this order.
+            record->sequence = std::min(record->sequence, old->record->sequence);
+            set.remove(m);
+        } else {
+            count(m, true);
+        }
+        set.add(m, record);
+    }
+    forget_names(set, gone);
+}
+
+void route_table::forget_names(const route_set& set, const std::vector<record_ref>& gone) {
+    for (const record_ref& r : gone) {
+        if (names_->name_of(r.get()).empty() || holds(set, r)) continue;
+        own(names_).remove(r.get());
+    }
+}
+
 bool route_table::remove(const std::vector<std::string>& methods, const pattern& p) {
     const route_set* there = routes_.find(p);
     if (there == nullptr) return false;
@@ -66,14 +96,7 @@ bool route_table::remove(const std::vector<std::string>& methods, const pattern&
         set.remove(m);
         count(m, false);
     }
-    const auto is_left = [&set](const record_ref& r) {
-        return std::any_of(set.entries.begin(), set.entries.end(),
-                           [&r](const route_set::entry& e) { return e.record == r; });
-    };
-    for (const record_ref& r : gone) {
-        if (names_->name_of(r.get()).empty() || is_left(r)) continue;
-        own(names_).remove(r.get());
-    }
+    forget_names(set, gone);
     if (set.entries.empty()) routes_.erase(p);
     return true;
 }

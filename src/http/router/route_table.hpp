@@ -48,6 +48,9 @@ public:
     /// Adds one route for several methods, or none of them. Throws `exception` (file_exists) with a
     /// sentence that names both routes.
     void add(const std::vector<std::string>& methods, const record_ref& record);
+    /// The same instead of what is there; the place and its turn among expressions stay.
+    void replace(const std::vector<std::string>& methods,
+                 const std::shared_ptr<route_record>& record);
     /// Those of the methods that have a route there: false when none has.
     bool remove(const std::vector<std::string>& methods, const pattern& p);
     void name(std::string_view name, const record_ref& route);
@@ -89,6 +92,7 @@ private:
     };
 
     void refuse_existing(const std::vector<std::string>& methods, const route_record& r) const;
+    void forget_names(const route_set& set, const std::vector<record_ref>& gone);
     void count(const std::string& method, bool more);
     std::vector<route_scope>& scopes_to_change();
     std::size_t narrowest_scope(std::string_view path) const noexcept;

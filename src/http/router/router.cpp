@@ -69,11 +69,12 @@ bool router::remove(std::string_view pattern) {
 
 registered_route router::replace_route(std::string_view methods, std::string_view pattern,
                                        handler h) {
-    batch both(*this);
-    remove(methods, pattern);
-    registered_route added = route(methods, pattern, std::move(h));
-    both.commit();
-    return added;
+    const auto names = detail::parse_methods(methods, pattern);
+    change c(*state_);
+    const auto record = make_record(*state_, pattern, std::move(h));
+    c.table().replace(names, record);
+    c.done();
+    return registered_route(state_, record);
 }
 
 void router::host(std::string_view name, const router& routes) {

@@ -768,6 +768,24 @@ TEST(router, replaces_routes_and_changes_several_at_once) {
     EXPECT_EQ(r.describe(), "METHOD  PATTERN\nGET     /b\nGET     /c\n");
 }
 
+TEST(router, gives_a_replacement_the_turn_and_the_methods_of_what_it_replaces) {
+    router r;
+    r.get("/{a:[0-9]+}", say("number")).name("it");
+    r.route("GET, POST", "/{a:[a-z0-9]+}", handler(say("word")));
+    r.replace("GET, PUT", "/{b:[0-9]+}", say("new"));
+    EXPECT_EQ(get(r, "/7"), "new 7");
+    EXPECT_EQ(ask(r, "PUT", "/7").body, "new 7");
+    EXPECT_EQ(get(r, "/a"), "word a");
+    EXPECT_THROW(r.url("it"), exception);
+    r.replace("POST", "/{a:[a-z0-9]+}", say("post"));
+    EXPECT_EQ(get(r, "/a"), "word a") << "the other method stays";
+    EXPECT_EQ(ask(r, "POST", "/a").body, "post a");
+    EXPECT_EQ(ask(r, "OPTIONS", "*").allow, "GET, POST, PUT, HEAD, OPTIONS");
+    router outer;
+    outer.mount("/in", std::move(r));
+    EXPECT_EQ(get(outer, "/in/7"), "new 7") << "also where it is mounted";
+}
+
 TEST(router, goes_on_with_its_changes_in_handlers_that_were_made_before) {
     router r;
     const handler h = r;
