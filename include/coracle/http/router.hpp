@@ -24,8 +24,9 @@ struct url_param {
 /// A route that was just added, to be given a name.
 class registered_route {
 public:
-    /// What `router::url` knows it by. Throws `exception` (file_exists) when another route has the
-    /// name, with both.
+    /// What `router::url` knows it by. Throws `exception`: file_exists when another route has the
+    /// name, with both; invalid_argument when it is not in its router any more: removed, replaced,
+    /// or mounted elsewhere with all others.
     void name(std::string_view text);
 
 private:

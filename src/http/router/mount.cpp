@@ -37,6 +37,9 @@ public:
             if (moved != moved_.end()) to_.table().name(n.name, moved->second);
         }
         move_scopes();
+        // Whoever names a route of it from now on hears that it is not there. Handlers that were
+        // made of it go on.
+        if (!from_.state().is_served()) from_.table() = detail::route_table();
     }
 
 private:

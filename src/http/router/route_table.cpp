@@ -102,6 +102,13 @@ bool route_table::remove(const std::vector<std::string>& methods, const pattern&
 }
 
 void route_table::name(std::string_view name, const record_ref& route) {
+    const route_set* const there = routes_.find(route->pattern);
+    // A name that leads nowhere could never be given up again.
+    if (there == nullptr || !holds(*there, route)) {
+        throw_exception(error(std::errc::invalid_argument, "route")
+                            .on(route->pattern.text + " cannot be called \"" + std::string(name) +
+                                "\": it is not there any more"));
+    }
     own(names_).add(name, route);
 }
 

@@ -53,6 +53,8 @@ public:
                  const std::shared_ptr<route_record>& record);
     /// Those of the methods that have a route there: false when none has.
     bool remove(const std::vector<std::string>& methods, const pattern& p);
+    /// Throws `exception`: file_exists when another has the name, invalid_argument when the route
+    /// is not there any more.
     void name(std::string_view name, const record_ref& route);
     void add_host(std::string_view name, handler target, std::shared_ptr<router_state> routes);
 

@@ -708,6 +708,24 @@ TEST(router, refuses_a_name_that_another_route_has) {
     EXPECT_EQ(r.url("it"), "/c");
 }
 
+TEST(router, gives_no_name_to_a_route_that_is_gone) {
+    router r;
+    auto removed = r.get("/a", say("x"));
+    auto replaced = r.get("/b", say("x"));
+    r.remove("/a");
+    r.replace("GET", "/b", say("y"));
+    router inner;
+    auto mounted = inner.get("/c", say("x"));
+    r.mount("/in", std::move(inner));
+    for (auto* route : {&removed, &replaced, &mounted}) {
+        const std::string said = why_refused([&] { route->name("it"); });
+        EXPECT_NE(said.find("it is not there any more"), std::string::npos) << said;
+        EXPECT_NE(said.find("Invalid argument"), std::string::npos) << said;
+    }
+    r.get("/a", say("x")).name("it");
+    EXPECT_EQ(r.url("it"), "/a");
+}
+
 TEST(router, keeps_the_names_of_mounted_routes) {
     router inner;
     inner.get("/", say("x")).name("home");
