@@ -45,6 +45,17 @@ const std::string_view* request::find_param(std::string_view name) const noexcep
     return nullptr;
 }
 
+bool request::put_param(std::string_view name, std::string_view value) noexcept {
+    for (std::size_t i = 0; i != param_count_; ++i) {
+        if (params_[i].name != name) continue;
+        params_[i] = {name, value};
+        return true;
+    }
+    if (param_count_ == most_params) return false;
+    add_param(name, value);
+    return true;
+}
+
 std::string_view request::param(std::string_view name) const noexcept {
     const std::string_view* value = find_param(name);
     return value == nullptr ? std::string_view() : *value;

@@ -173,6 +173,9 @@ public:
     void add_param(std::string_view name, std::string_view value) noexcept {
         if (param_count_ != most_params) params_[param_count_++] = {name, value};
     }
+    /// The same beside those of an outer route, of which one of that name gives way. False where
+    /// there is no room.
+    bool put_param(std::string_view name, std::string_view value) noexcept;
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
     /// Keeps `p` until the request is cleared or destroyed, on the same thread.

@@ -1,5 +1,7 @@
 #include "http/router/router_state.hpp"
 
+#include <coracle/base/error.hpp>
+
 #include <string>
 
 namespace coracle::http::detail {
@@ -62,6 +64,18 @@ bool other_method(const route_table& table, const route_set& found, request& req
     return true;
 }
 
+/// Beside the parameters of a route whose handler this router is. A handler that looks for one that
+/// had no room must not take it for empty.
+void put_params(request& req, const route_record& route, const route_match& found) {
+    for (std::size_t i = 0; i != found.count; ++i) {
+        const std::string_view value(found.values[i].data, found.values[i].size);
+        if (req.put_param(route.names[i], value)) continue;
+        throw_exception(error(std::errc::invalid_argument, "route")
+                            .on(route.pattern.text + " has, with the routes around it, more than " +
+                                std::to_string(request::most_params) + " parameters"));
+    }
+}
+
 inline bool answer_by_routes(const route_table& table, request& req, response& answer,
                              task<response>& pending) {
     if (table.hosts() != nullptr) [[unlikely]] {
@@ -74,8 +88,12 @@ inline bool answer_by_routes(const route_table& table, request& req, response& a
     }
     const route_record* const route = found.found->find(req.method(), req.method_text());
     if (route == nullptr) return other_method(table, *found.found, req, answer, pending);
-    for (std::size_t i = 0; i != found.count; ++i) {
-        req.add_param(route->names[i], {found.values[i].data, found.values[i].size});
+    if (req.param_count() != 0) [[unlikely]] {
+        put_params(req, *route, found);
+    } else {
+        for (std::size_t i = 0; i != found.count; ++i) {
+            req.add_param(route->names[i], {found.values[i].data, found.values[i].size});
+        }
     }
     return route->target.call(req, answer, pending);
 }

@@ -295,6 +295,57 @@ TEST(router, may_be_mounted_in_another) {
     EXPECT_EQ(get(outer, "/api/7/8"), "404");
 }
 
+TEST(router, has_the_parameters_of_an_outer_route_that_its_own_do_not_hide) {
+    router inner;
+    inner.get("/api/{kind}/{id:[0-9]+}", [](request& req) {
+        return std::string(req.param("id")) + ' ' + std::string(req.param("kind")) + ' ' +
+               std::string(req.param("rest"));
+    });
+    router outer;
+    outer.any("/api/{id}/{*rest}", inner);
+    EXPECT_EQ(get(outer, "/api/boats/7"), "7 boats 7");
+}
+
+TEST(router, fails_where_a_parameter_beside_those_of_an_outer_route_has_no_room) {
+    for (const int most : {14, 15}) {
+        std::string pattern;
+        std::string path;
+        for (int i = 0; i != most; ++i) {
+            pattern += "/{p" + std::to_string(i) + '}';
+            path += "/v" + std::to_string(i);
+        }
+        router inner;
+        inner.get("/in" + pattern + "/x", [last = "p" + std::to_string(most - 1)](request& req) {
+            return std::string(req.param("a")) + std::string(req.param(last));
+        });
+        router outer;
+        outer.any("/{a}/{*b}", inner);
+        const handler h = outer;
+        if (most == 14)
+            EXPECT_EQ(get(h, "/in" + path + "/x"), "inv13");
+        else
+            EXPECT_THROW(get(h, "/in" + path + "/x"), exception);
+    }
+}
+
+TEST(router, may_be_asked_twice_by_a_middleware) {
+    std::string pattern;
+    std::string path;
+    for (int i = 0; i != 16; ++i) {
+        pattern += "/{p" + std::to_string(i) + '}';
+        path += "/v" + std::to_string(i);
+    }
+    router r;
+    r.use([](request& req, const handler& next) -> task<response> {
+        const response first = co_await next(req);
+        EXPECT_EQ(first.body().bytes(), "v15");
+        response second = co_await next(req);
+        co_return second;
+    });
+    r.get(pattern, [](request& req) { return std::string(req.param("p15")); });
+    EXPECT_EQ(get(r, path), "v15");
+}
+
 TEST(router, finds_its_way_among_a_thousand_routes) {
     router r;
     for (int i = 0; i != 1000; ++i)
