@@ -197,8 +197,9 @@ public:
     }
 
     /// The path, percent-encoded, of the route called `name`: routes.url("user", {{"id", "7"}}).
-    /// Throws `exception` (invalid_argument) naming a parameter that is missing, unknown, or such
-    /// that the route would not match it; or the name, when no route has it.
+    /// Throws `exception` (invalid_argument) naming a parameter that is missing, unknown, such that
+    /// the route would not match it, or such that the path would begin with "//", which leads to
+    /// another host; or the name, when no route has it.
     std::string url(std::string_view name, std::span<const url_param> values) const;
     std::string url(std::string_view name, std::initializer_list<url_param> values = {}) const {
         return url(name, std::span<const url_param>(values.begin(), values.size()));

@@ -55,27 +55,58 @@ std::string_view value_of(const route_record& route, std::span<const url_param> 
     refuse(route, "the parameter " + std::string(name) + " is missing");
 }
 
-void check_parameter(const route_record& route, const pattern_piece& p, std::string_view value,
-                     bool whole_segment) {
-    const bool fits = !value.empty() && (!whole_segment || !is_dots(value)) &&
-                      value.find('\0') == std::string_view::npos &&
-                      (p.regex == nullptr || p.regex->matches(value));
-    if (fits) return;
+[[noreturn]] void refuse_value(const route_record& route, const pattern_piece& p,
+                               std::string_view value) {
     refuse(route, "the parameter " + p.name + " cannot be \"" + std::string(value) + '"');
 }
 
-void check_rest(const route_record& route, const pattern_piece& p, std::string_view value) {
-    bool fits = value.find('\0') == std::string_view::npos;
-    if (p.policy == rest_policy::segment) fits = fits && value.find('/') == std::string_view::npos;
-    if (p.policy == rest_policy::safe) fits = fits && value.find('\\') == std::string_view::npos;
+/// A value as an expression sees it: its slashes stay encoded when the path is decoded.
+bool matches_encoded(const segment_regex& regex, std::string_view value) {
+    std::string seen;
+    for (;;) {
+        const std::size_t slash = value.find('/');
+        seen += value.substr(0, slash);
+        if (slash == std::string_view::npos) return regex.matches(seen);
+        seen += "%2F";
+        value.remove_prefix(slash + 1);
+    }
+}
+
+/// `path` is what stands in front.
+void check_parameter(const route_record& route, const pattern_piece& p, std::string_view value,
+                     std::string_view path) {
+    std::string segment(path.substr(path.rfind('/') + 1));
+    segment.append(value).append(p.text);
+    const bool fits = !value.empty() && !is_dots(segment) &&
+                      value.find('\0') == std::string_view::npos &&
+                      (p.regex == nullptr || matches_encoded(*p.regex, value));
+    if (!fits) refuse_value(route, p, value);
+}
+
+bool fits_policy(rest_policy policy, std::string_view value) noexcept {
+    switch (policy) {
+        case rest_policy::segment: return value.find('/') == std::string_view::npos;
+        case rest_policy::safe:
+            return value.find('\\') == std::string_view::npos &&
+                   value.find("%2F") == std::string_view::npos;
+        case rest_policy::any: break;
+    }
+    return true;
+}
+
+void check_rest(const route_record& route, const pattern_piece& p, std::string_view value,
+                std::string_view path) {
+    // Behind two slashes at the beginning of a reference stands a host (RFC 3986 section 4.2).
+    const bool names_a_host = path == "/" && value.starts_with('/');
+    bool fits =
+        !names_a_host && value.find('\0') == std::string_view::npos && fits_policy(p.policy, value);
     for (std::string_view left = value; fits;) {
         const std::size_t slash = left.find('/');
         fits = !is_dots(left.substr(0, slash));
         if (slash == std::string_view::npos) break;
         left.remove_prefix(slash + 1);
     }
-    if (fits) return;
-    refuse(route, "the parameter " + p.name + " cannot be \"" + std::string(value) + '"');
+    if (!fits) refuse_value(route, p, value);
 }
 
 }  // namespace
@@ -115,10 +146,10 @@ std::string build_path(const route_record& route, std::span<const url_param> val
         }
         const std::string_view value = value_of(route, values, p.name);
         if (p.what == pattern_piece::kind::rest) {
-            check_rest(route, p, value);
+            check_rest(route, p, value, path);
             path += encode_path(value);
         } else {
-            check_parameter(route, p, value, path.ends_with('/') && p.text.empty());
+            check_parameter(route, p, value, path);
             path += percent_encode(value) + encode_literal(p.text);
         }
     }

@@ -747,6 +747,38 @@ TEST(router, builds_the_paths_of_named_routes) {
     EXPECT_EQ(r.url("user", {{"id", "7"}}), "/users/7") << "also once it is served";
 }
 
+TEST(router, builds_no_path_that_its_route_would_not_match) {
+    router r;
+    r.get("/a/{p:[a-z/]+}", say("x")).name("letters");
+    r.get("/b/{p:[a-z%2F]+}", say("x")).name("encoded");
+    r.get("/c/{*p:safe}", say("x")).name("safe");
+    r.get("/d/{*p:segment}", say("x")).name("segment");
+    r.get("/e/.{p}", say("x")).name("dot before");
+    r.get("/e/{p}.", say("x")).name("dot behind");
+    const std::pair<const char*, const char*> refused[] = {
+        {"letters", "a/b"},  {"safe", "x%2Fy"},   {"segment", "x/y"},
+        {"dot before", "."}, {"dot behind", "."},
+    };
+    for (const auto& [name, value] : refused) {
+        const std::string said = why_refused([&] { r.url(name, {{"p", value}}); });
+        EXPECT_NE(said.find("p cannot be"), std::string::npos) << name << ": " << said;
+    }
+    EXPECT_EQ(r.url("letters", {{"p", "ab"}}), "/a/ab");
+    EXPECT_EQ(r.url("encoded", {{"p", "a/b"}}), "/b/a%2Fb");
+    EXPECT_EQ(r.url("segment", {{"p", "x%2Fy"}}), "/d/x%252Fy");
+    EXPECT_EQ(r.url("dot before", {{"p", "x"}}), "/e/.x");
+}
+
+TEST(router, builds_no_path_that_leads_to_another_host) {
+    router r;
+    r.get("/{*rest}", say("x")).name("all");
+    r.get("/in/{*rest}", say("x")).name("in");
+    const std::string said = why_refused([&] { r.url("all", {{"rest", "/evil.example"}}); });
+    EXPECT_NE(said.find("rest cannot be"), std::string::npos) << said;
+    EXPECT_EQ(r.url("all", {{"rest", "a//b"}}), "/a//b");
+    EXPECT_EQ(r.url("in", {{"rest", "/a"}}), "/in//a");
+}
+
 TEST(router, refuses_a_name_that_another_route_has) {
     router r;
     r.get("/a", say("x")).name("it");
