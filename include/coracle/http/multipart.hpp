@@ -43,8 +43,8 @@ struct saved_file {
 enum class file_naming : std::uint8_t {
     random,   ///< 32 hexadecimal digits of the loop's randomness
     as_sent,  ///< the client's name after `mime::safe_filename`, with "-1" and so on before its
-              ///< extension when that is taken (a random number after a hundred); `random` when
-              ///< nothing is left of it
+              ///< extension (32 bytes at most, else behind all of it) when that is taken (a random
+              ///< number after a hundred); `random` when nothing is left of it
 };
 
 class multipart_reader;

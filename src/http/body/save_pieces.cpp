@@ -24,6 +24,8 @@ namespace {
 constexpr std::size_t gathered = 256 * 1024;
 /// Names that are tried until one is free; then comes a random one.
 constexpr int most_names = 100;
+/// Bytes of an extension behind which no number is put, as `mime::safe_filename` keeps it.
+constexpr std::size_t longest_extension = 32;
 
 /// A file on its way, used by a thread while its owner waits. What it leaves behind is cleared away
 /// on a thread too: to free a large file takes a disk its time.
@@ -85,7 +87,9 @@ private:
 
     // "boat.tar" as "boat-1.tar"; the name stays short enough.
     static std::string numbered(const std::string& name, std::uint64_t i) {
-        const std::size_t dot = std::min(name.rfind('.'), name.size());
+        std::size_t dot = std::min(name.rfind('.'), name.size());
+        // What a client calls its file may be all extension: then there is no room for a number.
+        if (name.size() - dot > longest_extension) dot = name.size();
         const std::string end = "-" + std::to_string(i) + name.substr(dot);
         constexpr std::size_t longest = 255;
         std::string stem = name.substr(0, std::min(dot, longest - end.size()));

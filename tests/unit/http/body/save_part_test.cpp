@@ -215,6 +215,25 @@ TEST(save_in, makes_the_clients_name_harmless_and_its_own) {
     EXPECT_EQ(names_in(outside).size(), 0u);
 }
 
+TEST(save_in, finds_room_for_a_number_in_a_name_that_is_all_extension) {
+    const temporary_directory directory;
+    const std::string name = "a." + std::string(253, 'x');
+    run_virtually([&]() -> task<> {
+        for (int i = 0; i != 2; ++i) co_await save_in(name, directory.path(), file_naming::as_sent);
+        // One byte more than an extension that is kept; the dot counts.
+        const std::string other = "b." + std::string(32, 'x');
+        for (int i = 0; i != 2; ++i) {
+            co_await save_in(other, directory.path(), file_naming::as_sent);
+        }
+        const std::string kept = "c." + std::string(31, 'x');
+        for (int i = 0; i != 2; ++i) co_await save_in(kept, directory.path(), file_naming::as_sent);
+    });
+    const std::string x(31, 'x');
+    EXPECT_EQ(names_in(directory),
+              (std::set<std::string>{name, name.substr(0, 253) + "-1", "b.x" + x, "b.x" + x + "-1",
+                                     "c." + x, "c-1." + x}));
+}
+
 TEST(save_in, takes_a_random_number_when_a_hundred_names_are_taken) {
     const temporary_directory directory;
     directory.write("a.b", "0");
