@@ -72,7 +72,7 @@ multipart_event multipart_parser::fail(multipart_error e, std::size_t consumed) 
 }
 
 multipart_error multipart_parser::finish() const noexcept {
-    if (state_ == state::ended) return multipart_error::none;
+    if (state_ == state::ended || state_ == state::last_padding) return multipart_error::none;
     return state_ == state::failed ? error_ : multipart_error::truncated;
 }
 
@@ -146,30 +146,32 @@ multipart_event multipart_parser::step_delimiter(std::string_view in) noexcept {
         return {kind::part_end};
     }
     for (std::size_t at = 0; at != in.size(); ++at) {
-        const char c = in[at];
-        if (state_ == state::line_feed) {
-            if (c != '\n') break;
-            if (parts_ == limits_.parts) return fail(multipart_error::too_many_parts, at);
-            next_header();
-            return {kind::need_more, at + 1};
-        }
-        if (state_ == state::dash) {
-            if (c != '-') break;
-            state_ = state::ended;
-            return {kind::end, at + 1};
-        }
-        if (c == '\r')
-            state_ = state::line_feed;
-        else if (coracle::detail::is_blank(c))
-            state_ = state::padding;
-        else if (c == '-' && state_ == state::after_token)
-            state_ = state::dash;
-        else
-            break;
-        if (at + 1 == in.size()) return {kind::need_more, in.size()};
+        state_ = behind(in[at]);
+        if (state_ == state::failed) return fail(multipart_error::malformed_delimiter);
+        if (state_ == state::ended) return {kind::end, at + 1};
+        if (state_ != state::header) continue;
+        if (parts_ == limits_.parts) return fail(multipart_error::too_many_parts, at);
+        next_header();
+        return {kind::need_more, at + 1};
     }
-    if (in.empty()) return {kind::need_more};
-    return fail(multipart_error::malformed_delimiter);
+    return {kind::need_more, in.size()};
+}
+
+// Where a byte of a boundary's line leads.
+multipart_parser::state multipart_parser::behind(char c) const noexcept {
+    const bool blank = coracle::detail::is_blank(c);
+    switch (state_) {
+        case state::line_feed: return c == '\n' ? state::header : state::failed;
+        case state::last_line_feed: return c == '\n' ? state::ended : state::failed;
+        case state::dash: return c == '-' ? state::last_padding : state::failed;
+        case state::last_padding:
+            if (c == '\r') return state::last_line_feed;
+            return blank ? state::last_padding : state::failed;
+        default: break;
+    }
+    if (c == '\r') return state::line_feed;
+    if (blank) return state::padding;
+    return c == '-' && state_ == state::after_token ? state::dash : state::failed;
 }
 
 void multipart_parser::next_header() noexcept {

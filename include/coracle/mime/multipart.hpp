@@ -59,7 +59,7 @@ struct multipart_event {
         part_begin,  ///< `fields()` has those of the part
         data,        ///< bytes of the part, at least one
         part_end,
-        end,  ///< the last boundary: what follows it is no part
+        end,  ///< the line of the last boundary: what follows it is no part
         error,
     };
 
@@ -76,7 +76,9 @@ struct multipart_event {
 ///
 /// A preamble, an epilogue, blanks behind a boundary, folded fields and no parts at all are
 /// accepted. Lines end with CRLF. A line that begins with the boundary and is no delimiter makes
-/// the body malformed, so that nobody can read it in another way than we do.
+/// the body malformed, so that nobody can read it in another way than we do. A body may end with
+/// its last boundary: without a line end behind it there is no `end`, and `finish` tells that it
+/// was whole.
 ///
 /// Linear in the size of the input, whatever it is. After `end` and `error` it stays there.
 class multipart_parser {
@@ -104,7 +106,9 @@ private:
         after_token,  // behind a boundary
         dash,         // behind a boundary and "-"
         padding,
-        line_feed,  // behind the CR that ends the delimiter
+        line_feed,     // behind the CR that ends the delimiter
+        last_padding,  // behind the last boundary: the body may end
+        last_line_feed,
         header,
         ended,
         failed,
@@ -114,6 +118,7 @@ private:
     multipart_event step(std::string_view in);
     multipart_event step_body(std::string_view in);
     multipart_event step_delimiter(std::string_view in) noexcept;
+    state behind(char c) const noexcept;
     multipart_event step_header(std::string_view in);
     multipart_event begin_part(std::size_t consumed);
     std::size_t match(std::string_view in) noexcept;

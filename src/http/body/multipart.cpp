@@ -47,7 +47,13 @@ std::unexpected<error> multipart_reader::fail(mime::multipart_error e) {
 }
 
 std::expected<void, error> multipart_reader::take_piece(std::string_view piece) {
-    if (piece.empty()) return fail(parser_.finish());
+    if (piece.empty()) {
+        const mime::multipart_error e = parser_.finish();
+        if (e != mime::multipart_error::none) return fail(e);
+        // Nothing stood behind the last boundary.
+        ended_ = true;
+        return {};
+    }
     body_bytes_ += piece.size();
     if (body_bytes_ > limits_.body) {
         return fail(failure(status::content_too_large, "multipart_limits.body"));

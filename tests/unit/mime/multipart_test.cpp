@@ -9,7 +9,8 @@ using kind = multipart_event::kind;
 
 namespace {
 
-/// What a parser told, as text: "[name: value|...]" begins a part, "]" ends it, "." is the end.
+/// What a parser told, as text: "[name: value|...]" begins a part, "]" ends it, "." is the end of a
+/// whole body.
 struct outcome {
     std::string told;
     multipart_error error = multipart_error::none;
@@ -59,6 +60,7 @@ outcome parse(std::string_view bytes, std::size_t first, std::size_t step,
         at += n;
     }
     out.error = parser.finish();
+    if (more && out.error == multipart_error::none) out.told += '.';
     out.examined = parser.examined();
     return out;
 }
@@ -161,6 +163,20 @@ TEST(multipart_parser, refuses_lines_that_are_no_delimiter) {
     }
 }
 
+TEST(multipart_parser, refuses_what_stands_in_the_line_of_the_last_boundary) {
+    for (const char* behind : {"x", "-", "garbage\r\n", " x", "\t-\r\n", "\n", "\rx", "\r\r\n"}) {
+        EXPECT_EQ(failure("--b--" + std::string(behind)), multipart_error::malformed_delimiter)
+            << behind;
+        EXPECT_EQ(failure("--b\r\n\r\nx\r\n--b--" + std::string(behind)),
+                  multipart_error::malformed_delimiter)
+            << behind;
+    }
+    EXPECT_EQ(failure("--b--\r"), multipart_error::truncated);
+    for (const char* behind : {"", " ", "\t ", "\r\n", " \r\n", "\r\ngarbage", "\r\n--b--x"}) {
+        EXPECT_EQ(told("--b\r\n\r\nx\r\n--b--" + std::string(behind)), "[>x].") << behind;
+    }
+}
+
 TEST(multipart_parser, refuses_malformed_fields) {
     using namespace std::string_literals;
     for (const std::string& line :
@@ -235,7 +251,9 @@ TEST(multipart_parser, holds_the_number_of_parts) {
 TEST(multipart_parser, stays_at_its_end_and_at_its_error) {
     multipart_parser good("b");
     multipart_parser bad("");
-    EXPECT_EQ(good.parse("--b--").what, kind::end);
+    EXPECT_EQ(good.parse("--b--").what, kind::need_more);
+    EXPECT_EQ(good.finish(), multipart_error::none);
+    EXPECT_EQ(good.parse("\r\n").what, kind::end);
     EXPECT_EQ(good.parse("--b\r\n").what, kind::end);
     EXPECT_EQ(bad.parse("x").what, kind::error);
     EXPECT_EQ(bad.parse("").error, multipart_error::invalid_boundary);

@@ -92,6 +92,8 @@ TEST(multipart_reader, refuses_a_malformed_body) {
               "400 Bad Request: the body ends before its last boundary");
     EXPECT_EQ(told_of(""), "400 Bad Request: the body ends before its last boundary");
     EXPECT_EQ(told_of("--bx\r\n"), "400 Bad Request: a boundary's line is malformed");
+    EXPECT_EQ(told_of(part("name=a", "1") + "--b--x"),
+              "400 Bad Request: a boundary's line is malformed");
     EXPECT_EQ(told_of("--b\r\nContent-Disposition: form-data; name=\"a\r\n\r\n1\r\n--b--"),
               "400 Bad Request: a Content-Disposition is malformed");
 }
@@ -132,7 +134,7 @@ TEST(multipart_reader, holds_its_limits_to_the_byte) {
     const std::string whole = "f(x,text/plain)=12345|f(y,text/plain)=6|";
     EXPECT_EQ(told_of(two, {.body = two.size() + 1}), whole);
     EXPECT_EQ(told_of(two, {.body = two.size()}), whole);
-    EXPECT_EQ(told_of(two + "123456", {.body = two.size() + 5}),
+    EXPECT_EQ(told_of(two + "\r\n3456", {.body = two.size() + 5}),
               "413 Content Too Large: multipart_limits.body");
     EXPECT_EQ(told_of(two, {.part = 6}), whole);
     EXPECT_EQ(told_of(two, {.part = 5}), whole);
