@@ -24,9 +24,9 @@ struct https_only_options {
 };
 
 /// A middleware that sends whoever comes without TLS to https (308, so that the method stays), and
-/// adds Strict-Transport-Security to what is answered over TLS. A proxy that is trusted
-/// (`trust_proxies`, before this one) is believed what the client spoke. A request that names no
-/// host gets a 400.
+/// adds Strict-Transport-Security to what is answered over TLS, also where a handler throws. A
+/// proxy that is trusted (`trust_proxies`, before this one) is believed what the client spoke. A
+/// request that names no host gets a 400.
 class https_only {
 public:
     explicit https_only(https_only_options o = {});

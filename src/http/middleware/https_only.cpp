@@ -1,14 +1,16 @@
+#include "http/transport_security.hpp"
+
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/https_only.hpp>
 
 namespace coracle::http {
 namespace {
 
-constexpr const char* field_name = "Strict-Transport-Security";
+using detail::transport_security;
 
 task<response> add_field(task<response> pending, std::string_view value) {
     response r = co_await std::move(pending);
-    r.set(field_name, value);
+    r.set(transport_security::field_name, value);
     co_return r;
 }
 
@@ -33,10 +35,11 @@ public:
             answer = redirect(req);
             return true;
         }
+        if (field_.empty()) return inner_.call(req, answer, pending);
+        req.set_data(transport_security{field_});
         const bool ready = inner_.call(req, answer, pending);
-        if (field_.empty()) return ready;
         if (ready)
-            answer.set(field_name, field_);
+            answer.set(transport_security::field_name, field_);
         else
             pending = add_field(std::move(pending), field_);
         return ready;
@@ -49,16 +52,19 @@ private:
         std::string to = "https://" + std::string(host);
         if (options_.port != 443) to += ':' + std::to_string(options_.port);
         // An absolute target names a host of its own; "*" has no place there.
-        to += req.path() == "*" ? std::string_view("/") : origin_form(req.target());
+        to += req.path() == "*" ? "/" : origin_form(req.target());
         return response(status::permanent_redirect).set("Location", to);
     }
 
-    static std::string_view origin_form(std::string_view target) noexcept {
-        if (target.starts_with('/')) return target;
+    static std::string origin_form(std::string_view target) {
+        if (target.starts_with('/')) return std::string(target);
         const std::size_t authority = target.find("://");
         if (authority == std::string_view::npos) return "/";
-        const std::size_t path = target.find('/', authority + 3);
-        return path == std::string_view::npos ? "/" : target.substr(path);
+        const std::size_t behind = target.find_first_of("/?", authority + 3);
+        if (behind == std::string_view::npos) return "/";
+        // The path may be empty (RFC 9112 section 3.2.2); a slash in the query begins none.
+        std::string form(target.substr(behind));
+        return form.starts_with('?') ? '/' + form : form;
     }
 
     https_only_options options_;

@@ -1,4 +1,5 @@
 #include "http/router/router_state.hpp"
+#include "http/transport_security.hpp"
 
 namespace coracle::http::detail {
 namespace {
@@ -12,6 +13,12 @@ const handler* missing_page(const route_table& table, const request& req, const 
 /// The answer to a `status_error` without a text, when there is a page for it.
 bool becomes_page(const route_table& table, const request& req, const status_error& e) {
     return *e.what() == '\0' && table.page_for(e.code(), req.path()) != nullptr;
+}
+
+response thrown_answer(const request& req, const status_error& e) {
+    response answer(e.code());
+    add_transport_security(req, answer);
+    return answer;
 }
 
 void put_page(response& answer, response page) {
@@ -32,7 +39,7 @@ task<response> with_page(const route_table* table, request* req, task<response> 
         answer = co_await std::move(work);
     } catch (const status_error& e) {
         if (!becomes_page(*table, *req, e)) throw;
-        answer = response(e.code());
+        answer = thrown_answer(*req, e);
     }
     const handler* const page = missing_page(*table, *req, answer);
     if (page == nullptr) co_return answer;
@@ -58,7 +65,7 @@ bool answer_with_pages(const served_table::content& content, request& req, respo
         }
     } catch (const status_error& e) {
         if (!becomes_page(content.table, req, e)) throw;
-        answer = response(e.code());
+        answer = thrown_answer(req, e);
     }
     const handler* const page = missing_page(content.table, req, answer);
     if (page == nullptr) return true;

@@ -4,6 +4,7 @@
 #include "http/server/failure.hpp"
 #include "http/server/guarded_call.hpp"
 #include "http/server/interim_writer.hpp"
+#include "http/transport_security.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 
@@ -374,6 +375,7 @@ void connection::take_failure(exchange& e, std::exception_ptr thrown) {
         log(log_level::error, "a handler failed for " + std::string(e.req.method_text()) + ' ' +
                                   std::string(e.req.target()) + ": " + f.reason);
     }
+    add_transport_security(e.req, f.answer);
     e.res = std::move(f.answer);
 }
 

@@ -283,6 +283,63 @@ TEST_F(https, serves_both_kinds_on_two_ports) {
     });
 }
 
+TEST_F(https, redirects_to_the_whole_target) {
+    http::router routes;
+    routes.use(http::https_only());
+    const local_server server(routes);
+    const auto location = [&](std::string target) {
+        return block_on([&]() -> task<std::string> {
+            testing::peer p = co_await testing::connect_peer(server.addresses().at(0));
+            const std::string asked = "GET " + target + " HTTP/1.1\r\nHost: example.org\r\n\r\n";
+            co_await p.send(asked);
+            const std::string head = co_await p.read_until("\r\n\r\n");
+            const std::size_t at = std::min(head.find("Location: "), head.size());
+            co_return head.substr(at, head.find("\r\n", at) - at);
+        });
+    };
+    EXPECT_EQ(location("/a?b=/c"), "Location: https://example.org/a?b=/c");
+    EXPECT_EQ(location("http://example.org/a?b=/c"), "Location: https://example.org/a?b=/c");
+    EXPECT_EQ(location("http://example.org"), "Location: https://example.org/");
+    EXPECT_EQ(location("http://example.org?next=/home"),
+              "Location: https://example.org/?next=/home");
+}
+
+TEST_F(https, asks_for_https_also_where_a_handler_throws) {
+    http::router routes;
+    routes.use(http::https_only());
+    routes.error_page(http::status::gone, [](http::request&) { return "a page\n"; });
+    routes.get("/now", [](http::request&) -> http::response {
+        throw http::status_error(http::status::forbidden, "no\n");
+    });
+    routes.get("/later", [](http::request&) -> task<http::response> {
+        co_await yield();
+        throw http::status_error(http::status::forbidden, "no\n");
+    });
+    routes.get("/page/now", [](http::request&) -> http::response {
+        throw http::status_error(http::status::gone);
+    });
+    routes.get("/page/later", [](http::request&) -> task<http::response> {
+        co_await yield();
+        throw http::status_error(http::status::gone);
+    });
+    routes.get("/bug", [](http::request&) -> http::response { throw std::runtime_error("a bug"); });
+    const local_server server(routes, listening(certificates()));
+    tls::client_context c(trusting());
+    for (const char* path : {"/now", "/later", "/page/now", "/page/later", "/bug", "/none"}) {
+        const std::string head = block_on([&]() -> task<std::string> {
+            testing::peer p = co_await connect_securely(c, server.port());
+            const std::string asked =
+                "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+            co_await p.send(asked);
+            std::string answered = co_await p.read_until("\r\n\r\n");
+            co_return answered;
+        });
+        EXPECT_NE(head.find("Strict-Transport-Security: max-age="), std::string::npos)
+            << path << '\n'
+            << head;
+    }
+}
+
 TEST_F(https, needs_certificates) {
     http::server_options o;
     o.listen = "https://127.0.0.1:0";
