@@ -67,10 +67,17 @@ bool file_call::attempt() noexcept {
     cancelled = false;
     if (!owner().backend().submit(*this)) return false;
     place_ = place::nowhere;
+    return is_declined() ? attempt_here() : true;
+}
+
+/// Whether the same may be done without the backend. What one of another world says stands: here is
+/// not where its files are.
+bool file_call::is_declined() noexcept {
+    if (!owner().backend().is_of_the_system()) return false;
     const auto r = io_operation::result;
-    // EAGAIN: it has no room at the moment. To a lock it is the answer.
-    if (r == -ENOSYS || (r == -EAGAIN && action != file_action::lock)) return attempt_here();
-    return true;
+    // EAGAIN: it has no room at the moment, or this is a descriptor that cannot be polled and must
+    // not be waited for in the ring. To a lock it is the answer.
+    return r == -ENOSYS || (r == -EAGAIN && action != file_action::lock);
 }
 
 // The same without the backend.
@@ -166,9 +173,7 @@ void file_call::run() noexcept {
 void file_call::done(io_operation& op) noexcept {
     auto& self = static_cast<file_call&>(static_cast<file_operation&>(op));
     self.place_ = place::nowhere;
-    // A descriptor that cannot be polled, and must not be waited for in the ring.
-    if (op.result == -EAGAIN && self.action != file_action::lock && !self.stopping_ &&
-        !self.attempt_here()) {
+    if (op.result == -EAGAIN && !self.stopping_ && self.is_declined() && !self.attempt_here()) {
         return;
     }
     if (self.stopping_ && op.result == -EAGAIN) op.result = -ECANCELED;

@@ -90,6 +90,7 @@ private:
     void execute() noexcept override;
 
     bool attempt() noexcept;
+    bool is_declined() noexcept;
     bool attempt_here() noexcept;
     bool absorb() noexcept;
     void advance() noexcept;

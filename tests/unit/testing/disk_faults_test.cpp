@@ -1,5 +1,6 @@
 // What goes wrong with the files of a simulated world.
 
+#include "support/temporary_directory.hpp"
 #include "unit/testing/raw_file.hpp"
 #include "unit/testing/simulated_files.hpp"
 
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
 
 using namespace simulated;
@@ -126,6 +128,28 @@ TEST(simulated_disk_faults, refuses_a_path_until_it_is_allowed) {
         const std::string key = co_await fs::read_text("/secret/key");
         EXPECT_EQ(key, "k");
     });
+}
+
+TEST(simulated_disk_faults, never_reaches_the_files_of_the_system) {
+    const temporary_directory real;
+    const std::string path = real.write("file", "real");
+    for (const int number : {EAGAIN, ENOSYS}) {
+        for (const std::uint64_t seed : seeds(20)) {
+            simulation sim(seeded(seed));
+            sim.disk().write(path, "simulated");
+            sim.disk().refuse(path, number);
+            sim.run([&]() -> task<> {
+                const auto removed = co_await as_result(fs::remove(path));
+                EXPECT_FALSE(removed);
+                if (!removed) {
+                    EXPECT_EQ(removed.error().code().value(), number);
+                }
+                const auto read = co_await as_result(fs::read_text(path));
+                EXPECT_FALSE(read);
+            });
+            ASSERT_TRUE(std::filesystem::exists(path)) << sim.replay();
+        }
+    }
 }
 
 TEST(simulated_disk_faults, holds_back_who_lacks_permission) {
