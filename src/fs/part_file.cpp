@@ -4,13 +4,15 @@
 #include "fs/replacement.hpp"
 
 #include <coracle/fs/names.hpp>
+#include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
-#include <coracle/runtime/thread_pool.hpp>
+#include <coracle/runtime/spawn.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <utility>
 
 namespace coracle::fs::detail {
@@ -20,18 +22,31 @@ using nothing = std::expected<void, error>;
 
 constexpr const char* attribute = "user.coracle.validator";
 constexpr std::size_t longest_validator = 1024;
+constexpr duration removal_limit = std::chrono::seconds(10);
+
+/// Numbers of files of another world say nothing to the system, or name other files. Those have no
+/// attributes either.
+bool numbers_are_of_the_system() noexcept {
+    return loop::current()->backend().is_of_the_system();
+}
+
+task<> remove_part(std::string name) {
+    const auto removes = [&] { return fs::remove(name); };
+    static_cast<void>(co_await as_result(shielded(removal_limit, removes)));
+}
 
 }  // namespace
 
-part_file::part_file(std::string path, loop& owner)
-    : owner_(&owner), path_(std::move(path)), part_(path_ + ".part") {}
+part_file::part_file(std::string path) : path_(std::move(path)), part_(path_ + ".part") {}
 
 part_file::~part_file() {
-    if (!file_ || (kept_ && size_ != 0)) return;
-    // On a thread, for it takes a disk its time to free a large file. Its lock goes last.
-    auto remove = [file = std::move(file_), name = part_] { ::unlink(name.c_str()); };
-    thread_pool* const pool = owner_->offload_pool();
-    if (pool == nullptr || !pool->try_post(std::move(remove))) ::unlink(part_.c_str());
+    if (!file_ || !is_ours_ || (kept_ && size_ != 0)) return;
+    try {
+        // Its lock goes last.
+        spawn([locked = std::move(file_), name = part_] { return remove_part(name); });
+    } catch (const std::exception&) {
+        return;  // no memory: it stays
+    }
 }
 
 task<nothing> part_file::open(bool keep) {
@@ -51,6 +66,7 @@ task<nothing> part_file::open(bool keep) {
     auto status = co_await as_result(file_.status());
     if (!status) co_return std::unexpected(std::move(status).error());
     size_ = status->size;
+    is_ours_ = true;
     co_return nothing();
 }
 
@@ -77,6 +93,7 @@ task<std::expected<bool, error>> part_file::has_its_name() const {
 }
 
 task<nothing> part_file::read_validator() {
+    if (!numbers_are_of_the_system()) co_return nothing();
     const auto read = [fd = file_.fd()] {
         std::array<char, longest_validator> text;
         const ssize_t n = ::fgetxattr(fd, attribute, text.data(), text.size());
@@ -91,6 +108,7 @@ task<nothing> part_file::read_validator() {
 }
 
 task<nothing> part_file::keep_validator() {
+    if (!numbers_are_of_the_system()) co_return nothing();
     const auto keep = [fd = file_.fd(), text = validator_] {
         if (text.empty() || text.size() > longest_validator) {
             ::fremovexattr(fd, attribute);
@@ -106,6 +124,7 @@ task<nothing> part_file::keep_validator() {
 }
 
 task<nothing> part_file::start_anew(std::string validator) {
+    is_ours_ = true;
     auto cut = co_await as_result(file_.truncate(0));
     if (!cut) co_return cut;
     size_ = 0;
@@ -122,6 +141,7 @@ task<nothing> part_file::write(std::string_view bytes) {
 
 /// Has the system say now what could not be written before; the file stays open and locked.
 task<nothing> part_file::settle() {
+    if (!numbers_are_of_the_system()) co_return nothing();
     const auto settle = [fd = file_.fd()] { return late_failure(fd); };
     auto settling = offload(settle);
     auto number = co_await as_result(settling);
@@ -141,13 +161,19 @@ task<nothing> part_file::complete(bool durable) {
     auto renaming = rename(part_, path_);
     auto renamed = co_await as_result(renaming);
     if (!renamed) co_return renamed;
-    file whole = std::move(file_);
-    const auto forget = [fd = whole.fd()] { ::fremovexattr(fd, attribute); };
-    auto forgetting = offload(forget);
-    auto forgotten = co_await as_result(forgetting);
-    if (!forgotten || !durable) co_return forgotten;
+    const file whole = std::move(file_);
+    co_await forget_validator(whole.fd());
+    if (!durable) co_return nothing();
     auto syncing = sync_directory(directory_of(path_));
     co_return co_await as_result(syncing);
+}
+
+/// The file has its name: when this fails it is whole all the same.
+task<> part_file::forget_validator(int fd) {
+    if (!numbers_are_of_the_system()) co_return;
+    const auto forget = [fd] { ::fremovexattr(fd, attribute); };
+    auto forgetting = offload(forget);
+    static_cast<void>(co_await as_result(forgetting));
 }
 
 }  // namespace coracle::fs::detail

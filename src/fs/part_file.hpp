@@ -1,7 +1,6 @@
 #pragma once
 
 #include <coracle/fs/file.hpp>
-#include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/task.hpp>
 
 #include <cstdint>
@@ -12,11 +11,11 @@
 namespace coracle::fs::detail {
 
 /// PATH.part: what there is of a file so far, and the validator of what it is of, which is kept
-/// with it in an extended attribute. Destroyed before `complete`, it stays when it can be gone on
-/// with, and is removed else.
+/// with it in an extended attribute, where there are such. Destroyed before `complete`, it stays
+/// when it can be gone on with, or when nobody has looked yet whether it can, and is removed else.
 class part_file {
 public:
-    part_file(std::string path, loop& owner);
+    explicit part_file(std::string path);
     part_file(const part_file&) = delete;
     part_file& operator=(const part_file&) = delete;
     ~part_file();
@@ -38,14 +37,15 @@ private:
     task<std::expected<void, error>> read_validator();
     task<std::expected<void, error>> keep_validator();
     task<std::expected<void, error>> settle();
+    static task<> forget_validator(int fd);
 
-    loop* owner_;
     std::string path_;
     std::string part_;
     file file_;
     std::uint64_t size_ = 0;
     std::string validator_;
-    bool kept_ = false;  ///< the validator is with the file
+    bool kept_ = false;     ///< the validator is with the file
+    bool is_ours_ = false;  ///< what it is worth is known
 };
 
 }  // namespace coracle::fs::detail

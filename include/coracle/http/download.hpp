@@ -52,7 +52,7 @@ struct downloaded {
 /// used up, as files do, and with `std::errc::device_or_resource_busy` while another download
 /// writes PATH.part. Failed or cancelled, PATH.part stays for a later download where that can go
 /// on: the server named a strong validator, and the file system has extended attributes to keep it
-/// in; elsewhere it is removed.
+/// in (that of a simulation has none); elsewhere it is removed.
 operation<downloaded> download(client& from, std::string url, std::string path,
                                download_options options = {});
 

@@ -24,8 +24,7 @@ bool may_pass(const error& e) noexcept {
 class downloading {
 public:
     downloading(client& from, std::string url, const std::string& path, download_options options)
-        : client_(&from), url_(std::move(url)), options_(std::move(options)),
-          part_(path, *loop::current()) {}
+        : client_(&from), url_(std::move(url)), options_(std::move(options)), part_(path) {}
 
     task<std::expected<downloaded, error>> run() {
         auto opened = co_await part_.open(options_.resume);

@@ -5,15 +5,20 @@
 #include <coracle/http/download.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/thread_pool.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
+#include <coracle/testing/simulation.hpp>
 
 #include <gmock/gmock.h>
 #include <sys/xattr.h>
 
+#include <atomic>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <semaphore>
 
 namespace coracle::testing {
 namespace {
@@ -51,6 +56,41 @@ script gives_all(std::string_view what) {
     return script().read_head().answer(what).close();
 }
 
+script gives_nothing() {
+    return script().read_head().send(head("404 Not Found", 0, {})).close();
+}
+
+/// Stands in a pool of one thread, and lets one job pass at a time. Outlives the pool.
+class turnstile {
+public:
+    void enter(thread_pool& pool) {
+        pool_ = &pool;
+        stand();
+    }
+    bool somebody_waits() const { return standing_ == stood_ && pool_->queued() != 0; }
+    /// The first of those that wait.
+    void let_one_pass() {
+        stand();
+        go_.release();
+    }
+    void leave() { go_.release(); }
+
+private:
+    void stand() {
+        ++stood_;
+        const bool posted = pool_->try_post([this] {
+            ++standing_;
+            go_.acquire();
+        });
+        EXPECT_TRUE(posted);
+    }
+
+    thread_pool* pool_ = nullptr;
+    std::counting_semaphore<> go_{0};
+    std::atomic<unsigned> standing_ = 0;
+    unsigned stood_ = 0;
+};
+
 class client_downloads : public ::testing::Test {
 protected:
     std::string path() const { return (folder_.path() / "file").string(); }
@@ -78,6 +118,39 @@ protected:
             auto loading = http::download(client_, url, path(), std::move(o));
             co_return co_await as_result(loading);
         });
+    }
+
+    /// A download that is cancelled as it waits for a thread for the `moment`-th time. Nothing when
+    /// it has ended before.
+    std::optional<std::expected<http::downloaded, error>> cancelled_at(unsigned moment,
+                                                                       const std::string& url) {
+        std::expected<http::downloaded, error> r;
+        bool cancelled = false;
+        turnstile pool;
+        const auto main = [&]() -> task<> {
+            bool ended = false;
+            pool.enter(*loop::current()->offload_pool());
+            auto loads = [&]() -> task<> {
+                auto loading = http::download(client_, url, path());
+                r = co_await as_result(loading);
+                ended = true;
+            };
+            auto cancels = [&]() -> task<> {
+                for (unsigned passed = 0;; ++passed) {
+                    while (!ended && !pool.somebody_waits()) co_await yield();
+                    cancelled = !ended && passed == moment;
+                    if (ended || cancelled) co_return;
+                    pool.let_one_pass();
+                }
+            };
+            co_await when_any(loads(), cancels());
+            pool.leave();
+        };
+        runtime_options one_thread;
+        one_thread.offload_threads = 1;
+        block_on(main, one_thread);
+        if (!cancelled) return std::nullopt;
+        return r;
     }
 
     http::client client_;
@@ -228,6 +301,62 @@ TEST_F(client_downloads, leave_the_file_alone_when_the_server_has_none) {
     EXPECT_FALSE(r->ok());
     EXPECT_EQ(saved(), "old");
     EXPECT_FALSE(has_part());
+}
+
+TEST_F(client_downloads, leave_a_part_alone_until_they_know_whether_they_can_go_on_with_it) {
+    if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
+    const scripted_peer server(gives_nothing());
+    const std::string name = folder_.write("file.part", content.substr(0, 400));
+    ASSERT_EQ(::setxattr(name.c_str(), "user.coracle.validator", "\"v1\"", 4, 0), 0);
+    unsigned moments = 0;
+    while (cancelled_at(moments, server.url())) {
+        ASSERT_EQ(part(), content.substr(0, 400)) << moments;
+        ++moments;
+    }
+    EXPECT_GT(moments, 1U);
+}
+
+TEST_F(client_downloads, have_succeeded_once_the_file_has_its_name) {
+    const scripted_peer server(gives_all(content));
+    for (unsigned moment = 0;; ++moment) {
+        std::filesystem::remove(path());
+        std::filesystem::remove(path() + ".part");
+        const auto r = cancelled_at(moment, server.url());
+        if (!r) break;
+        ASSERT_EQ(r->has_value(), std::filesystem::exists(path())) << moment;
+    }
+    EXPECT_EQ(saved(), content);
+}
+
+TEST(client_downloads_in_a_simulation, find_the_files_of_their_world) {
+    const temporary_directory real;
+    const std::string folder = real.path().string();
+    real.write("file.part", "real");
+    http::client_options direct;
+    direct.proxy_from_environment = false;
+    scripted_peer_options at;
+    at.listen = "10.0.0.1:80";
+    for (const std::uint64_t seed : seeds(10)) {
+        simulation world(seed);
+        SCOPED_TRACE(world.replay());
+        world.disk().make_directory(folder);
+        scripted_peer server(world.loop(), {breaks_off(), gives_part(400, 600), gives_nothing()},
+                             at);
+        world.run([&]() -> task<> {
+            http::client client(direct);
+            auto loading = http::download(client, server.url(), folder + "/file");
+            const auto r = co_await as_result(loading);
+            EXPECT_TRUE(r) << r.error();
+            auto again = http::download(client, server.url(), folder + "/file");
+            const auto none = co_await as_result(again);
+            EXPECT_TRUE(none && !none->ok());
+            server.stop();
+        });
+        EXPECT_EQ(world.backend().open_descriptors(), 0U);
+        EXPECT_EQ(world.disk().list(folder), std::vector<std::string>{"file"});
+        EXPECT_EQ(world.disk().read(folder + "/file"), content);
+        ASSERT_TRUE(std::filesystem::exists(folder + "/file.part"));
+    }
 }
 
 TEST_F(client_downloads, keep_others_out_of_the_same_file) {
