@@ -17,6 +17,7 @@ public:
     change_queue(std::string root, duration settle, std::size_t most) noexcept
         : root_(std::move(root)), settle_(settle), most_(most) {}
 
+    std::size_t size() const noexcept { return entries_.size(); }
     void add(change c, time_point now);
     /// Drops all that waits: it is not the whole truth.
     void overflow(time_point now);

@@ -199,6 +199,7 @@ void watch_tree::tell_found(time_point now) {
             queue_.add(std::move(c), now);
         }
     }
+    bound_what_waits(now);
 }
 
 std::expected<bool, error> watch_tree::read_events(time_point now) {
@@ -249,12 +250,12 @@ void watch_tree::handle_self(const inotify_event& e, const std::string& director
 void watch_tree::handle_name(const inotify_event& e, std::string path, time_point now) {
     const bool is_dir = (e.mask & IN_ISDIR) != 0;
     // Another file has that name now, so the one that left it is not coming back to it.
-    depart_from(path, now);
+    if (auto d = departures_.take(path)) depart(*std::move(d), now);
     // Whither is of no account where only one name counts.
     if ((e.mask & IN_MOVED_FROM) != 0 && name_.empty()) {
         const duration wait = std::max(options_.settle, least_wait_for_arrival);
-        departures_.push_back({e.cookie, is_dir, std::move(path), now + wait});
-        return;
+        departures_.add({e.cookie, is_dir, std::move(path), now + wait});
+        return bound_what_waits(now);
     }
     if ((e.mask & IN_MOVED_TO) != 0) return arrived(e, std::move(path), now);
     change_kind kind = change_kind::attributes;
@@ -271,16 +272,14 @@ void watch_tree::handle_name(const inotify_event& e, std::string path, time_poin
 
 void watch_tree::arrived(const inotify_event& e, std::string path, time_point now) {
     const bool is_dir = (e.mask & IN_ISDIR) != 0;
-    const auto left = std::find_if(departures_.begin(), departures_.end(),
-                                   [&e](const departure& d) { return d.cookie == e.cookie; });
-    if (left == departures_.end()) {
+    auto left = departures_.take(e.cookie);
+    if (!left) {
         appeared(path, is_dir);
         tell({change_kind::created, is_dir, std::move(path), {}}, now);
         return;
     }
     std::string from = std::move(left->path);
-    departures_.erase(left);
-    if (is_dir) rename_below(from, path);
+    if (is_dir) rename_below(from, path, now);
     // It, or what is in it, may have been looked for in vain under the name that it had.
     appeared(path, is_dir);
     const bool saw = wants(from, is_dir);
@@ -335,11 +334,16 @@ void watch_tree::forget_below(const std::string& directory) {
     }
 }
 
-void watch_tree::rename_below(const std::string& from, const std::string& to) {
+void watch_tree::rename_below(const std::string& from, const std::string& to, time_point now) {
     // The system tells of an exchange as of two moves, the first onto what the second takes away.
     const bool exchanges = displaced_.name == from && displaced_.by == to &&
                            !displaced_.of.empty() &&
                            directories_.contains(displaced_.of.front().second);
+    if (!exchanges) {
+        // While they can be found: what had the name `to` is about to lose it.
+        while (auto d = departures_.take_below(to)) depart(*std::move(d), now);
+        departures_.rename_below(from, to);
+    }
     watches moved = exchanges ? std::move(displaced_.of) : take_below(from);
     displaced_ = exchanges ? displaced{} : displaced{to, from, take_below(to)};
     for (auto& [name, number] : moved) {
@@ -352,26 +356,14 @@ void watch_tree::rename_below(const std::string& from, const std::string& to) {
 }
 
 /// What left and did not arrive anywhere that is watched is gone.
-void watch_tree::depart(std::size_t i, time_point now) {
-    departure d = std::move(departures_[i]);
-    departures_.erase(departures_.begin() + static_cast<std::ptrdiff_t>(i));
+void watch_tree::depart(departure d, time_point now) {
     if (d.is_directory) forget_below(d.path);
     tell({change_kind::removed, d.is_directory, std::move(d.path), {}}, now);
 }
 
-void watch_tree::depart_from(const std::string& path, time_point now) {
-    for (std::size_t i = 0; i != departures_.size(); ++i) {
-        if (departures_[i].path == path) return depart(i, now);
-    }
-}
-
 void watch_tree::depart_overdue(time_point now) {
-    for (std::size_t i = 0; i != departures_.size();) {
-        if (departures_[i].due > now)
-            ++i;
-        else
-            depart(i, now - options_.settle);  // it has settled while it was waited for
-    }
+    // They have settled while they were waited for.
+    while (departures_.next_due() <= now) depart(*departures_.take_first(), now - options_.settle);
 }
 
 bool watch_tree::wants(const std::string& path, bool is_dir) {
@@ -382,6 +374,16 @@ void watch_tree::tell(change c, time_point now) {
     if ((options_.kinds >> static_cast<unsigned>(c.kind) & 1u) == 0) return;
     if (c.path != path_ && !wants(c.path, c.is_directory)) return;
     queue_.add(std::move(c), now);
+    bound_what_waits(now);
+}
+
+/// `max_pending` is of both: a departure is a change of which it is not known yet which.
+void watch_tree::bound_what_waits(time_point now) {
+    if (queue_.size() + departures_.size() <= options_.max_pending) return;
+    while (auto d = departures_.take_first()) {
+        if (d->is_directory) forget_below(d->path);
+    }
+    queue_.overflow(now);
 }
 
 std::optional<change> watch_tree::take(time_point now) {
@@ -390,9 +392,7 @@ std::optional<change> watch_tree::take(time_point now) {
 }
 
 time_point watch_tree::next_due() const noexcept {
-    time_point due = queue_.next_due();
-    for (const departure& d : departures_) due = std::min(due, d.due);
-    return due;
+    return std::min(queue_.next_due(), departures_.next_due());
 }
 
 }  // namespace coracle::fs::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "fs/change_queue.hpp"
+#include "fs/departures.hpp"
 
 #include <coracle/base/error.hpp>
 #include <coracle/runtime/owned_fd.hpp>
@@ -38,13 +39,6 @@ public:
     int descriptor() const noexcept { return inotify_.get(); }
 
 private:
-    struct departure {
-        std::uint32_t cookie;
-        bool is_directory;
-        std::string path;
-        time_point due;
-    };
-
     enum class found : std::uint8_t {
         nothing,  ///< it is gone, or not to be looked at
         unread,
@@ -66,7 +60,7 @@ private:
     void forget_name(const std::string& directory, int number);
     watches take_below(const std::string& directory);
     void forget_below(const std::string& directory);
-    void rename_below(const std::string& from, const std::string& to);
+    void rename_below(const std::string& from, const std::string& to, time_point now);
 
     void handle(const inotify_event& e, time_point now);
     void handle_self(const inotify_event& e, const std::string& directory, time_point now);
@@ -74,10 +68,10 @@ private:
     void arrived(const inotify_event& e, std::string path, time_point now);
     void lost_events(time_point now);
     void appeared(const std::string& path, bool is_directory);
-    void depart(std::size_t i, time_point now);
-    void depart_from(const std::string& path, time_point now);
+    void depart(departure d, time_point now);
     void depart_overdue(time_point now);
     void tell(change c, time_point now);
+    void bound_what_waits(time_point now);
     bool wants(const std::string& path, bool is_directory);
     error failure(int number, const std::string& path) const;
 
@@ -89,7 +83,7 @@ private:
     change_queue queue_;
     std::map<int, std::string> directories_;  ///< by the number of their watch
     std::map<std::string, int> numbers_;
-    std::vector<departure> departures_;  ///< that may turn out to be moves
+    departures departures_;  ///< that may turn out to be moves
     displaced displaced_;
     std::vector<std::string> unread_;
     std::vector<change> found_;

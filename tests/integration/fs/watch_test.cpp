@@ -6,6 +6,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/fs/watch.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/simulation.hpp>
 
 #include <fcntl.h>
@@ -25,7 +26,9 @@ using namespace coracle::testing;
 using fs::change;
 using fs::change_kind;
 using fs::watch_options;
+using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""us;
 
 namespace {
@@ -340,6 +343,50 @@ TEST_P(watching, tells_a_move_out_as_removed_and_a_move_in_as_created) {
     on.run(f);
 }
 
+TEST_P(watching, forgets_a_directory_that_left_before_its_parent_got_another_name) {
+    const auto f = [&]() -> task<> {
+        const temporary_directory elsewhere;
+        const std::string outside = elsewhere.path().string();
+        std::filesystem::create_directories(s.path("p/c"));
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        std::filesystem::rename(s.path("p/c"), outside + "/c");
+        s.rename("p", "q");
+        texts all = co_await next(s, w, 2);
+        EXPECT_EQ(all, list("moved p>q/", "removed q/c/"));
+        std::ofstream(outside + "/c/unseen") << "x";
+        s.write("q/seen");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created q/seen"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, forgets_a_directory_that_left_before_another_took_the_name_of_its_parent) {
+    const auto f = [&]() -> task<> {
+        const temporary_directory elsewhere;
+        const std::string outside = elsewhere.path().string();
+        std::filesystem::create_directories(s.path("p/c"));
+        s.make_directory("q");
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        o.kinds = ~(1u << static_cast<unsigned>(change_kind::attributes));
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        std::filesystem::rename(s.path("p/c"), outside + "/c");
+        s.rename("q", "p");
+        texts all = co_await next(s, w, 2);
+        EXPECT_EQ(all, list("removed p/c/", "moved q>p/"));
+        std::ofstream(outside + "/c/unseen") << "x";
+        s.write("p/seen");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created p/seen"));
+    };
+    on.run(f);
+}
+
 TEST_P(watching, tells_only_what_is_wanted) {
     const auto f = [&]() -> task<> {
         s.make_directory("skipped");
@@ -516,6 +563,30 @@ TEST_P(watching, has_limits_with_names) {
         }
         EXPECT_EQ(why, errc::limit_exceeded);
         EXPECT_FALSE(co_await w.next());
+    };
+    on.run(f);
+}
+
+TEST_P(watching, counts_what_may_yet_arrive_among_what_waits) {
+    const auto f = [&]() -> task<> {
+        const temporary_directory elsewhere;
+        const std::string outside = elsewhere.path().string();
+        for (int i = 0; i != 5; ++i) s.make_directory("d" + std::to_string(i));
+        watch_options o;
+        o.recursive = true;
+        o.settle = 1h;
+        o.max_pending = 3;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        for (int i = 0; i != 5; ++i) {
+            const std::string d = "d" + std::to_string(i);
+            std::filesystem::rename(s.path(d), outside + "/" + d);
+        }
+        auto asks = [&]() -> task<> {
+            auto c = co_await w.next();
+            EXPECT_EQ(s.tell(*c), "overflow ./");
+        };
+        auto told = co_await as_result(with_timeout(10s, asks));
+        EXPECT_TRUE(told) << told.error();
     };
     on.run(f);
 }
