@@ -18,15 +18,19 @@ public:
     secret(std::string_view text) : text_(text) {}
     secret(const char* text) : text_(text) {}
     /// Takes a copy and overwrites the original.
-    secret(std::string&& text) : text_(text) { wipe(text.data(), text.size()); }
+    secret(std::string&& text) : text_(text) { wipe(text.data(), text.capacity()); }
     secret(const std::string& text) : text_(text) {}
     secret(const secret&) = default;
-    secret(secret&& other) noexcept { swap(other); }
+    secret(secret&& other) noexcept {
+        take(other);
+        other.clear();
+    }
     secret& operator=(secret other) noexcept {
-        swap(other);
+        clear();
+        take(other);
         return *this;
     }
-    ~secret() { wipe(text_.data(), text_.capacity()); }
+    ~secret() { clear(); }
 
     bool empty() const noexcept { return text_.empty(); }
     /// The text itself. Who copies it has to wipe the copy.
@@ -36,7 +40,18 @@ public:
     friend bool operator==(const secret& a, const secret& b) noexcept { return a.text_ == b.text_; }
 
 private:
-    void swap(secret& other) noexcept { text_.swap(other.text_); }
+    void clear() noexcept {
+        wipe(text_.data(), text_.capacity());
+        text_.clear();
+    }
+    /// When it is clear itself. What a string keeps within itself it leaves there when it is moved
+    /// or swapped, and perhaps on the stack: a copy is made of what has room without an allocation.
+    void take(secret& other) noexcept {
+        if (other.text_.size() <= text_.capacity())
+            text_.assign(other.text_);
+        else
+            text_.swap(other.text_);
+    }
     std::string text_;
 };
 
