@@ -25,8 +25,10 @@ enum activity : std::uint32_t { writing, asleep, gathering };
 
 /// Of a pipe, what is written without waiting once poll(2) says that there is room.
 constexpr std::size_t pipe_piece = 4096;
-/// How long a pipe that takes nothing is waited for at the end, in milliseconds.
-constexpr int last_patience = 1000;
+/// How long a pipe that takes nothing is waited for at a time, in milliseconds,
+constexpr int patience = 50;
+/// and how many times in all at the end.
+constexpr int last_times = 20;
 
 // Its address says which thread this is, as long as the thread lives.
 const void* this_thread() noexcept {
@@ -155,12 +157,14 @@ struct line_file::state {
             batch.clear();
             // What a full disk cut off must not run into the next line.
             if (torn) batch += '\n';
+            const std::size_t begin = batch.size();
             r->take(batch);
-            write(batch);
+            write(batch, begin);
         }
     }
 
-    void write(std::string_view text) noexcept {
+    // The lines begin at `begin`.
+    void write(std::string_view text, std::size_t begin) noexcept {
         std::size_t done = 0;
         while (done != text.size()) {
             if (!wait_for_room()) break;
@@ -179,18 +183,20 @@ struct line_file::state {
             healthy = true;
             return;
         }
-        const std::string_view rest = text.substr(done);
+        const std::string_view rest = text.substr(std::max(done, begin));
         lost.fetch_add(static_cast<std::uint64_t>(std::count(rest.begin(), rest.end(), '\n')),
                        std::memory_order_relaxed);
     }
 
     // False when it is the end, and nobody reads.
-    bool wait_for_room() const noexcept {
+    bool wait_for_room() noexcept {
         for (;;) {
+            const bool last = stop.load();
             pollfd p{fd, POLLOUT, 0};
-            const int ready = ::poll(&p, 1, last_patience);
+            const int ready = ::poll(&p, 1, last && times_left == 0 ? 0 : patience);
             if (ready > 0) return true;
-            if (ready == 0 && stop.load()) return false;
+            if (ready < 0 || !last) continue;
+            if (times_left == 0 || --times_left == 0) return false;
         }
     }
 
@@ -240,6 +246,7 @@ struct line_file::state {
     bool regular = true;
     bool torn = false;    ///< the file ends in the midst of a line
     bool healthy = true;  ///< a failure is news
+    int times_left = last_times;
     std::string batch;
     std::atomic<detail::line_ring*> rings{nullptr};
     futex doing{writing};

@@ -2,9 +2,11 @@
 
 #include <coracle/base/error.hpp>
 #include <coracle/fs/line_file.hpp>
+#include <coracle/runtime/backend.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -141,6 +143,49 @@ TEST(line_file, counts_what_a_full_disk_swallows) {
     // It is said once.
     EXPECT_NE(said.find("No space left"), std::string::npos) << said;
     EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+}
+
+TEST(line_file, counts_no_line_that_it_puts_behind_a_torn_one_itself) {
+    const temporary_directory all;
+    rlimit was{};
+    ::getrlimit(RLIMIT_FSIZE, &was);
+    line_file log(all.path() / "log", unhurried());
+    rlimit tight = was;
+    tight.rlim_cur = 10;
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+    log.add("torn in the midst\n");
+    log.flush();
+    log.add("lost\n");
+    log.flush();
+    ::setrlimit(RLIMIT_FSIZE, &was);
+    EXPECT_EQ(log.counters().bytes, 10u);
+    EXPECT_EQ(log.counters().dropped, 2u);
+    log.add("whole\n");
+    log.flush();
+    EXPECT_EQ(text_of(all.path() / "log"), "torn in th\nwhole\n");
+}
+
+TEST(line_file, waits_a_second_in_all_for_a_pipe_that_nobody_reads) {
+    const temporary_directory all;
+    const auto path = all.path() / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int plug = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    const std::string full(65536, '.');
+    ASSERT_EQ(::write(plug, full.data(), full.size()), static_cast<ssize_t>(full.size()));
+    const auto clock = coracle::make_backend(coracle::backend_kind::poll);
+    ASSERT_TRUE(clock);
+    coracle::time_point before;
+    {
+        line_file log(path, unhurried());
+        std::vector<std::thread> writers;
+        for (int i = 0; i != 8; ++i) writers.emplace_back([&log] { log.add("line\n"); });
+        for (auto& w : writers) w.join();
+        before = (*clock)->now();
+    }
+    EXPECT_LT((*clock)->now() - before, std::chrono::seconds(5));
+    ::close(plug);
+    ::close(reader);
 }
 
 TEST(line_file, goes_on_in_a_new_file_when_told_to_reopen) {
