@@ -70,7 +70,10 @@ task<> script_player::play() {
     for (std::size_t i = 0; i != steps.size() && !closed_;) {
         const step& s = steps[i];
         if (s.kind == step_kind::again) {
-            i = rounds[i]++ < s.count ? 0 : i + 1;
+            const bool once_more = rounds[i] != s.count;
+            // Passed, it begins anew: another one behind it may come back to it.
+            rounds[i] = once_more ? rounds[i] + 1 : 0;
+            i = once_more ? 0 : i + 1;
             co_await yield();
             continue;
         }

@@ -118,7 +118,8 @@ public:
 
     // ---- the whole
 
-    /// All steps before it are done once more, `times` times (default: until the other side goes).
+    /// All steps before it are done once more, `times` times (default: until the other side goes);
+    /// those among them that are `again` are done anew too.
     script& again(std::uint64_t times = unlimited);
 
     /// The connection is taken this long after its turn, or when the gate is open; those behind it

@@ -309,6 +309,13 @@ TEST_F(scripted_peer_in_a_simulation, does_its_steps_again) {
     });
 }
 
+TEST_F(scripted_peer_in_a_simulation, does_steps_again_that_were_done_again) {
+    play(script().send("A").again(2).send("B").again(1), [](scripted_peer& p) -> task<> {
+        testing::peer c = co_await call(p);
+        EXPECT_EQ(co_await c.read_to_end(), "AAABAAAB");
+    });
+}
+
 TEST_F(scripted_peer_in_a_simulation, plays_the_scripts_in_order_and_the_last_one_again) {
     play_all({script().send("1"), script().send("2")}, [](scripted_peer& p) -> task<> {
         for (const char* const wanted : {"1", "2", "2"}) {
