@@ -54,7 +54,8 @@ public:
     ~simulated_disk();
 
     // What tests prepare and look at. These throw `exception` with the error of Linux when they
-    // cannot be done, follow symlinks, and take no time. What they change is on the disk at once,
+    // cannot be done, follow symlinks, and take no time: each is dated 1 ns after the last thing
+    // that has happened on the disk, or 1970 on a new one. What they change is on the disk at once,
     // with all that has happened before in the directories on the way.
 
     /// Makes a file with this content, and the directories that are missing, or replaces what it

@@ -41,7 +41,7 @@ public:
         const bool was_privileged = std::exchange(tree_.options.privileged, true);
         file_request r{*op_, numbers_, file, {}};
         r.is_by_hand = true;
-        const std::int64_t result = tree_.perform_uncounted(r);
+        const std::int64_t result = tree_.perform_by_hand(r);
         if (r.opened) file = std::move(r.opened);
         tree_.options.privileged = was_privileged;
         return result;
@@ -110,6 +110,8 @@ void simulated_disk::write(std::string_view path, std::string_view content) {
     inode& n = *call.file->node;
     if (n.content.write(0, content) != content.size()) fail(ENOSPC, "write", path);
     n.content.sync();
+    n.durable = n.now;
+    n.is_dirty = false;
     tree_->sync_names_of(path);
 }
 

@@ -1,5 +1,6 @@
 #include "testing/disk/tree.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -25,10 +26,16 @@ file_tree::result file_tree::perform(file_request& r) {
         return f && f->crashes != crashes_;
     };
     if (is_of_the_past(r.on) || is_of_the_past(r.other)) return -EIO;
-    return perform_uncounted(r);
+    last_ns_ = std::max(last_ns_, r.now_ns);
+    return call(r);
 }
 
-file_tree::result file_tree::perform_uncounted(file_request& r) {
+file_tree::result file_tree::perform_by_hand(file_request& r) {
+    r.now_ns = ++last_ns_;
+    return call(r);
+}
+
+file_tree::result file_tree::call(file_request& r) {
     switch (r.op.action) {
         case file_action::open: return open(r);
         case file_action::close: return 0;

@@ -48,8 +48,8 @@ public:
     /// Does it, at once and whole. Not for `file_action::close`.
     result perform(file_request& r);
 
-    /// As if the power never ended.
-    result perform_uncounted(file_request& r);
+    /// As if the power never ended, and behind all that has happened.
+    result perform_by_hand(file_request& r);
 
     void crash(std::uint64_t seed);
     /// The names on the way of `path` reach the disk.
@@ -150,11 +150,13 @@ private:
     result set_mode(file_request& r);
     result set_times(file_request& r);
 
+    result call(file_request& r);
     void put_in_order(random_source& chance);
     void restore(inode& directory, random_source& chance, std::vector<inode*>& waiting);
 
     name_journal journal_;
     std::uint64_t last_inode_ = 0;
+    std::int64_t last_ns_ = 0;  ///< when the last thing happened
     std::uint64_t crashes_ = 0;
     std::map<std::string, int, std::less<>> refused_;
     inode_ref root_;

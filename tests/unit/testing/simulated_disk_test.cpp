@@ -105,6 +105,26 @@ TEST(simulated_disk, has_times_of_the_simulated_clock) {
     EXPECT_EQ(s.modified_ns / 1'000'000'000, 1005);
 }
 
+TEST(simulated_disk, dates_what_is_done_by_hand_behind_all_else) {
+    simulated_disk disk;
+    const auto changed = [&] { return disk.status("/f")->modified_ns; };
+    disk.write("/f", "one");
+    const std::int64_t first = changed();
+    disk.write("/f", "two");
+    EXPECT_GT(changed(), first);
+    simulation_options o = plain();
+    o.disk = &disk;
+    simulation sim(o);
+    sim.run([&]() -> task<> {
+        co_await fs::write_text("/f", "three");
+        const std::int64_t third = changed();
+        disk.write("/f", "four");
+        EXPECT_GT(changed(), third);
+        disk.crash(1);
+        EXPECT_GT(changed(), third);
+    });
+}
+
 // ---- descriptors --------------------------------------------------------------------------------
 
 TEST(simulated_disk, counts_open_files_with_the_sockets) {
