@@ -11,11 +11,18 @@ namespace {
 
 constexpr std::size_t largest_datagram = 65'507;
 
-bool is_wildcard(const net::address& a) {
-    return a.host() == "0.0.0.0" || a.host() == "::";
-}
-
 }  // namespace
+
+bool world::is_taken(const net::address& a, const datagram_options& o) const {
+    return std::ranges::any_of(sockets_, [&](const auto& of_key) {
+        const datagram_socket& there = *of_key.second;
+        const net::address at = net::address::from(there.at);
+        const bool both_share =
+            (o.reuse_port && there.shares_port) || (o.reuse_address && there.shares_address);
+        // There is one socket for each address here.
+        return a == at || (!both_share && overlap({a, o.v6_only}, {at, there.v6_only}));
+    });
+}
 
 std::expected<int, error> world::open_datagram(endpoint& at, const datagram_options& o) {
     const auto refuse = [](int number, const char* operation) {
@@ -26,13 +33,16 @@ std::expected<int, error> world::open_datagram(endpoint& at, const datagram_opti
     if (mishap(options.faults.no_descriptors)) return refuse(EMFILE, "socket");
     while (has_port(a) && a.port() == 0) {
         const net::address candidate = with_port(a, next_port());
-        if (!sockets_.contains(candidate.to_string())) a = candidate;
+        if (!is_taken(candidate, datagram_options())) a = candidate;
     }
     ref<datagram_socket> s(new datagram_socket);
     s->at = a.to_endpoint();
     s->key = a.to_string();
     s->tells_destination = o.tell_destination;
-    if (sockets_.contains(s->key)) return refuse(EADDRINUSE, "bind");
+    s->shares_port = o.reuse_port;
+    s->shares_address = o.reuse_address;
+    s->v6_only = o.v6_only;
+    if (is_taken(a, o)) return refuse(EADDRINUSE, "bind");
     node n;
     n.socket = s;
     auto fd = new_node(std::move(n));
@@ -48,8 +58,10 @@ ref<datagram_socket> world::who_receives(const endpoint& at) {
     auto found = sockets_.find(a.to_string());
     if (found == sockets_.end() && has_port(a)) {
         const std::string port = std::to_string(a.port());
-        if (a.family() == net::family::v4) found = sockets_.find("0.0.0.0:" + port);
+        const bool is_v4 = a.family() == net::family::v4;
+        if (is_v4) found = sockets_.find("0.0.0.0:" + port);
         if (found == sockets_.end()) found = sockets_.find("[::]:" + port);
+        if (is_v4 && found != sockets_.end() && found->second->v6_only) found = sockets_.end();
     }
     return found == sockets_.end() ? ref<datagram_socket>() : found->second;
 }

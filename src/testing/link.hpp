@@ -68,6 +68,7 @@ struct end {
     bool open = true;        ///< a descriptor's number stands for it
     bool connected = false;  ///< it may send and receive
     bool broken = false;     ///< a reset has arrived
+    bool told = false;       ///< of which the program knows
     bool doomed = false;     ///< a reset is under way to it
 };
 
@@ -102,6 +103,7 @@ struct listening final : subject {
     std::vector<holder> owners;
     unsigned numbers = 0;  ///< descriptors' numbers that stand for it
     bool shared = false;
+    bool v6_only = false;
     bool refused_one = false;  ///< an accept has failed: the next may be for the bin
 };
 
@@ -116,6 +118,9 @@ struct datagram_socket final : subject {
     endpoint peer;    ///< the only one that it hears; size 0: it is not connected
     int failure = 0;  ///< an errno that the next operation tells
     bool tells_destination = false;
+    bool shares_port = false;     ///< SO_REUSEPORT
+    bool shares_address = false;  ///< SO_REUSEADDR
+    bool v6_only = false;
     std::string key;
     std::deque<datagram> queue;
     std::deque<datagram> flying;  ///< in the order in which they arrive

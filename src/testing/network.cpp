@@ -140,7 +140,7 @@ std::int64_t world::try_receive(receive_operation& op) {
     end& e = n->connection->at(n->which);
     const std::string_view readable = e.in.readable();
     if (readable.empty()) {
-        if (e.broken) return -ECONNRESET;
+        if (e.broken) return after_reset(e, 0);
         return e.in.ended ? 0 : -EAGAIN;
     }
     if (!op.into) op.into = buffer(op.capacity);
@@ -158,6 +158,13 @@ std::int64_t world::try_receive(receive_operation& op) {
     return static_cast<std::int64_t>(size);
 }
 
+/// As with Linux, a reset is told once, to whoever sends or receives first, and not at all when the
+/// end of the stream had come before it.
+std::int64_t world::after_reset(end& e, std::int64_t otherwise) noexcept {
+    const bool is_known = e.in.ended || std::exchange(e.told, true);
+    return is_known ? otherwise : -ECONNRESET;
+}
+
 std::size_t world::room_for(const pipe& out) const noexcept {
     return options.send_buffer - std::min(options.send_buffer, out.occupied);
 }
@@ -167,10 +174,10 @@ std::int64_t world::send_some(int fd, std::string_view bytes) {
     if (n == nullptr) return -EBADF;
     if (!n->connection || !n->connection->at(n->which).connected) return -ENOTCONN;
     link& l = *n->connection;
-    const end& e = l.at(n->which);
+    end& e = l.at(n->which);
     pipe& out = l.at(other(n->which)).in;
     if (out.shut) return -EPIPE;
-    if (e.broken) return e.in.ended ? -EPIPE : -ECONNRESET;
+    if (e.broken) return after_reset(e, -EPIPE);
     const std::size_t room = room_for(out);
     if (room == 0) return -EAGAIN;
     std::size_t size = std::min(room, bytes.size());

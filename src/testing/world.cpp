@@ -2,6 +2,7 @@
 
 #include "testing/loop_view.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +27,20 @@ net::address with_port(const net::address& a, unsigned port) {
 
 bool has_port(const net::address& a) noexcept {
     return a.family() == net::family::v4 || a.family() == net::family::v6;
+}
+
+bool is_wildcard(const net::address& a) noexcept {
+    return has_port(a) && std::ranges::all_of(a.bytes(), [](std::uint8_t b) { return b == 0; });
+}
+
+bool overlap(const binding& a, const binding& b) {
+    const auto covers = [](const binding& all, const net::address& one) {
+        if (!is_wildcard(all.at) || !has_port(one)) return all.at == one;
+        const bool hears_family =
+            all.at.family() == one.family() || (all.at.family() == net::family::v6 && !all.v6_only);
+        return hears_family && all.at.port() == one.port();
+    };
+    return covers(a, b.at) || covers(b, a.at);
 }
 
 world::world(const simulation_options& o)
@@ -172,24 +187,30 @@ std::uint16_t world::next_port() noexcept {
     return last_port_;
 }
 
+bool world::is_taken(const net::address& a, const socket_options& o) const {
+    return std::ranges::any_of(listeners_, [&](const auto& of_key) {
+        const listening& there = *of_key.second.front();
+        const bool both_hear =
+            overlap({a, o.v6_only}, {net::address::from(there.at), there.v6_only});
+        return both_hear && !(o.reuse_port && there.shared);
+    });
+}
+
 std::expected<int, error> world::listen(endpoint& at, const socket_options& o) {
     net::address a = net::address::from(at);
     if (a.family() == net::family::none) return std::unexpected(failure(EAFNOSUPPORT, "socket"));
     while (has_port(a) && a.port() == 0) {
         const net::address candidate = with_port(a, next_port());
-        if (!listeners_.contains(candidate.to_string())) a = candidate;
+        if (!is_taken(candidate, socket_options())) a = candidate;
     }
     ref<listening> l(new listening);
     l->at = a.to_endpoint();
     l->key = a.to_string();
     l->backlog = o.backlog < 1 ? 1 : static_cast<std::size_t>(o.backlog);
     l->shared = o.reuse_port;
+    l->v6_only = o.v6_only;
     l->numbers = 1;
-    if (auto there = listeners_.find(l->key); there != listeners_.end()) {
-        if (!l->shared || !there->second.front()->shared) {
-            return std::unexpected(failure(EADDRINUSE, "bind"));
-        }
-    }
+    if (is_taken(a, o)) return std::unexpected(failure(EADDRINUSE, "bind"));
     node n;
     n.listener = l;
     auto fd = new_node(std::move(n));
@@ -213,7 +234,9 @@ listening* world::who_listens(const endpoint& at) {
     if (a.family() == net::family::v4) {
         if (listening* l = listener_at("0.0.0.0:" + port)) return l;
     }
-    return listener_at("[::]:" + port);
+    listening* const l = listener_at("[::]:" + port);
+    const bool is_deaf = l != nullptr && l->v6_only && a.family() == net::family::v4;
+    return is_deaf ? nullptr : l;
 }
 
 void world::close_listener(listening& l, descriptor* d) {

@@ -114,6 +114,8 @@ private:
     node* find(int fd) noexcept;
     std::expected<int, error> new_node(node n);
     std::uint16_t next_port() noexcept;
+    bool is_taken(const net::address& a, const socket_options& o) const;
+    bool is_taken(const net::address& a, const datagram_options& o) const;
     bool mishap(std::uint32_t one_in) { return one_in != 0 && mishaps_.one_in(one_in); }
     duration latency();
     time_point next_due(pipe& p);
@@ -137,6 +139,7 @@ private:
     void finish_arrives(link& l, side towards);
     void reset_arrives(link& l, side towards);
     void send_reset(link& l, side towards);
+    static std::int64_t after_reset(end& e, std::int64_t otherwise) noexcept;
     std::size_t room_for(const pipe& out) const noexcept;
     std::size_t cut(std::size_t n, cutting how);
     cutting choose_cutting();
@@ -202,5 +205,14 @@ private:
 /// Text of this address with another port.
 net::address with_port(const net::address& a, unsigned port);
 bool has_port(const net::address& a) noexcept;
+bool is_wildcard(const net::address& a) noexcept;
+
+/// Where a socket is bound.
+struct binding {
+    net::address at;
+    bool v6_only;
+};
+/// Whether both would hear what is sent to one of them.
+bool overlap(const binding& a, const binding& b);
 
 }  // namespace coracle::testing::detail

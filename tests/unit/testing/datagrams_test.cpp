@@ -204,6 +204,15 @@ TEST(simulated_datagrams, refuse_an_address_that_is_taken) {
     const auto again = sim.backend().open_datagram(e, {});
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error(), std::errc::address_in_use);
+    for (const char* where : {"0.0.0.0:53", "[::]:53"}) {
+        e = at(where).to_endpoint();
+        const auto all = sim.backend().open_datagram(e, {});
+        EXPECT_TRUE(!all && all.error() == std::errc::address_in_use) << where;
+    }
+    e = at("[::]:53").to_endpoint();
+    datagram_options o;
+    o.v6_only = true;
+    EXPECT_TRUE(sim.backend().open_datagram(e, o));
 }
 
 TEST(simulated_datagrams, can_be_waited_for_again_after_a_cancellation) {

@@ -17,7 +17,7 @@ namespace {
 
 struct outcome {
     std::string got;     ///< by the client, of what it sent to an echo
-    error client_error;  ///< of its last operation, if that failed
+    error client_error;  ///< of the first of its operations that failed
     error connect_error;
     fault_set faults;
     duration took{};
@@ -57,11 +57,14 @@ outcome send_through(const simulation_options& o, const std::string& text) {
         const net::address local = (*s)->local().value();
         auto talk = [&]() -> task<> {
             auto write = [&](task_group& g) -> task<> {
-                g.spawn([&]() -> task<> { co_await as_result((*s)->send(text)); });
+                g.spawn([&]() -> task<> {
+                    auto sent = co_await as_result((*s)->send(text));
+                    if (!sent && !out.client_error.code()) out.client_error = sent.error();
+                });
                 while (out.got.size() < text.size()) {
                     auto bytes = co_await as_result((*s)->receive());
                     if (!bytes) {
-                        out.client_error = bytes.error();
+                        if (!out.client_error.code()) out.client_error = bytes.error();
                         break;
                     }
                     out.got += bytes->view();

@@ -256,6 +256,44 @@ TEST(simulation, resets_when_bytes_come_to_a_closed_socket) {
     });
 }
 
+TEST(simulation, tells_of_a_reset_once) {
+    const auto receives_first = [](simulation&, pair& p) -> task<> {
+        p.client.close(true);
+        co_await sleep_for(1s);
+        auto received = co_await as_result(p.server.stream().receive());
+        EXPECT_TRUE(!received && received.error() == std::errc::connection_reset);
+        auto more = co_await as_result(p.server.stream().receive());
+        EXPECT_TRUE(!more && more.error() == errc::end_of_stream);
+        auto sent = co_await as_result(p.server.stream().send("x"));
+        EXPECT_TRUE(!sent && sent.error() == std::errc::broken_pipe);
+    };
+    const auto sends_first = [](simulation&, pair& p) -> task<> {
+        p.client.close(true);
+        co_await sleep_for(1s);
+        EXPECT_EQ(p.server.stream().try_send("x"), -ECONNRESET);
+        EXPECT_EQ(p.server.stream().try_send("x"), -EPIPE);
+        auto received = co_await as_result(p.server.stream().receive());
+        EXPECT_TRUE(!received && received.error() == errc::end_of_stream);
+    };
+    simulation_options o;
+    o.split = false;
+    with_pair(o, receives_first);
+    with_pair(o, sends_first);
+}
+
+TEST(simulation, says_nothing_of_a_reset_behind_the_end) {
+    with_pair(seeded(1), [](simulation&, pair& p) -> task<> {
+        p.server.close();
+        co_await sleep_for(1s);
+        co_await p.client.send("too late");
+        co_await sleep_for(1s);
+        auto received = co_await as_result(p.client.stream().receive());
+        EXPECT_TRUE(!received && received.error() == errc::end_of_stream);
+        auto sent = co_await as_result(p.client.stream().send("x"));
+        EXPECT_TRUE(!sent && sent.error() == std::errc::broken_pipe);
+    });
+}
+
 TEST(simulation, refuses_where_nobody_listens) {
     for (const char* where : {"127.0.0.1:1", "[::1]:1", "unix:/nowhere"}) {
         simulation sim;
@@ -291,6 +329,39 @@ TEST(simulation, listens_on_every_address_of_a_wildcard) {
         peer client = co_await connect_peer(*net::address::parse("192.168.1.1:80"));
         co_await l.accept();
     });
+}
+
+TEST(simulation, lets_nobody_listen_where_another_hears_already) {
+    struct attempt {
+        const char* first;
+        const char* second;
+        bool succeeds;
+    };
+    for (const attempt& a : {attempt{"0.0.0.0:80", "127.0.0.1:80", false},
+                             {"127.0.0.1:80", "0.0.0.0:80", false},
+                             attempt{"[::]:80", "127.0.0.1:80", false},
+                             {"0.0.0.0:80", "[::]:80", false},
+                             attempt{"127.0.0.1:80", "127.0.0.2:80", true},
+                             {"0.0.0.0:80", "127.0.0.1:81", true},
+                             attempt{"0.0.0.0:80", "[::1]:80", true},
+                             {"unix:/80", "0.0.0.0:80", true}}) {
+        simulation sim;
+        const net::listener one = open_listener(sim.loop(), a.first);
+        const auto two = net::listener::open(sim.loop(), *net::address::parse(a.second));
+        EXPECT_EQ(two.has_value(), a.succeeds) << a.first << ' ' << a.second;
+        if (!two) {
+            EXPECT_EQ(two.error(), std::errc::address_in_use);
+        }
+    }
+    simulation sim;
+    socket_options shared;
+    shared.reuse_port = true;
+    const auto at = [](const char* text) { return *net::address::parse(text); };
+    const auto all = net::listener::open(sim.loop(), at("0.0.0.0:80"), shared);
+    EXPECT_TRUE(net::listener::open(sim.loop(), at("127.0.0.1:80"), shared));
+    socket_options v6;
+    v6.v6_only = true;
+    EXPECT_TRUE(net::listener::open(sim.loop(), at("[::]:80"), v6));
 }
 
 TEST(simulation, runs_out_of_descriptors) {
