@@ -4,6 +4,7 @@
 
 #include "testing/world.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -35,7 +36,7 @@ void world::fail_name(std::string_view host, int number, duration after) {
 
 void world::delay_names(duration least, duration most) noexcept {
     name_delay_min_ = least;
-    name_delay_max_ = most;
+    name_delay_max_ = std::max(most, least);
 }
 
 ref<pending> world::ask(resolve_operation& op, loop_view& home) {

@@ -17,6 +17,13 @@ error failure(int number, const char* operation) noexcept {
 
 constexpr std::uint64_t salt_of_mishaps = 0x6d69736861707300;
 
+/// A minimum that was raised alone moves the maximum.
+simulation_options in_order(simulation_options o) {
+    o.latency_max = std::max(o.latency_max, o.latency_min);
+    o.file_delay_max = std::max(o.file_delay_max, o.file_delay_min);
+    return o;
+}
+
 }  // namespace
 
 net::address with_port(const net::address& a, unsigned port) {
@@ -44,10 +51,10 @@ bool overlap(const binding& a, const binding& b) {
 }
 
 world::world(const simulation_options& o)
-    : options(o), now_(std::chrono::hours(1)), start_(now_), ends_(now_ + o.max_time),
+    : options(in_order(o)), now_(std::chrono::hours(1)), start_(now_), ends_(now_ + o.max_time),
       turns_left_(o.max_turns), chance_(o.seed), for_programs_(~o.seed),
-      mishaps_(o.seed ^ salt_of_mishaps), name_delay_min_(o.latency_min),
-      name_delay_max_(o.latency_max) {
+      mishaps_(o.seed ^ salt_of_mishaps), name_delay_min_(options.latency_min),
+      name_delay_max_(options.latency_max) {
     if (options.disk != nullptr) options.disk->tree().begin_run(options.seed);
 }
 

@@ -134,7 +134,8 @@ struct simulation_options {
     bool reorder = true;
     /// How long bytes are under way, at least. Default 10 us.
     duration latency_min = std::chrono::microseconds(10);
-    /// At most; the order within a connection is kept. Default 1 ms.
+    /// At most; the order within a connection is kept. Default 1 ms, or `latency_min` if that is
+    /// more.
     duration latency_max = std::chrono::milliseconds(1);
     /// The files that there are; must outlive the simulation. Default: null, for an empty disk that
     /// lives as long as the simulation.
@@ -142,7 +143,7 @@ struct simulation_options {
     /// How long an operation on a file takes, at least. With `split`, one in four takes no time.
     /// Default 0.
     duration file_delay_min = duration::zero();
-    /// At most. Default 200 us.
+    /// At most. Default 200 us, or `file_delay_min` if that is more.
     duration file_delay_max = std::chrono::microseconds(200);
     /// Bytes that a sender may be ahead of its reader. Default 64 KiB.
     std::size_t send_buffer = 64 * 1024;

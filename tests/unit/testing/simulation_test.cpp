@@ -1,3 +1,4 @@
+#include <coracle/fs/names.hpp>
 #include <coracle/net/listener.hpp>
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -292,6 +293,24 @@ TEST(simulation, says_nothing_of_a_reset_behind_the_end) {
         auto sent = co_await as_result(p.client.stream().send("x"));
         EXPECT_TRUE(!sent && sent.error() == std::errc::broken_pipe);
     });
+}
+
+TEST(simulation, takes_a_minimum_above_the_default_maximum_for_both) {
+    simulation_options o;
+    o.latency_min = 50ms;
+    o.file_delay_min = 70ms;
+    simulation sim(o);
+    sim.run([&]() -> task<> {
+        time_point before = sim.now();
+        net::listener l = open_listener(sim.loop());
+        co_await net::connect(l.local());
+        EXPECT_GE(sim.now() - before, 100ms);
+        EXPECT_LT(sim.now() - before, 101ms);
+        before = sim.now();
+        co_await fs::make_directory("/d");
+        EXPECT_LT(sim.now() - before, 141ms);
+    });
+    EXPECT_LT(sim.elapsed(), 1s);
 }
 
 TEST(simulation, refuses_where_nobody_listens) {
