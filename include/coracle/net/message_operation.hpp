@@ -39,7 +39,10 @@ class message_leaf : public coracle::detail::leaf<Derived, T>, protected message
 public:
     message_leaf(message_leaf&&) noexcept = default;
 
-    void cancel() noexcept override { this->owner().backend().cancel(*this); }
+    void cancel() noexcept override {
+        // One that was refused was never submitted, and completes in its turn.
+        if (on != nullptr) this->owner().backend().cancel(*this);
+    }
 
 protected:
     message_leaf(message_end& e, opcode c) noexcept : messages_operation(c, &done), end_(&e) {}

@@ -129,6 +129,8 @@ io_operation*& readiness_backend::place_of(io_operation& op) noexcept {
 
 bool readiness_backend::withdraw(io_operation& op) noexcept {
     io_operation*& place = place_of(op);
+    // One without a descriptor completed when it was submitted, and only waits for its turn.
+    if (op.on == nullptr) return false;
     if (place != &op) return false;
     place = nullptr;
     op.unlink();

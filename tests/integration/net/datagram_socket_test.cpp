@@ -568,6 +568,19 @@ TEST_P(datagram_socket_on, loses_nothing_when_a_receive_is_cancelled) {
     on.run(f);
 }
 
+TEST_P(datagram_socket_on, lets_a_receive_be_cancelled_that_had_no_room_and_waits_for_its_turn) {
+    const auto f = []() -> task<> {
+        auto s = open("127.0.0.1:0");
+        datagram_batch none(0);
+        const auto receive_none = [&]() -> task<> {
+            for (;;) co_await s.receive_many(none);
+        };
+        const auto first = co_await when_any(receive_none(), yield());
+        EXPECT_EQ(first.index, 1u);
+    };
+    on.run(f);
+}
+
 INSTANTIATE_TEST_SUITE_P(each_backend, datagram_socket_on, ::testing::ValuesIn(each_backend()),
                          [](const auto& case_of) { return case_of.param.name; });
 

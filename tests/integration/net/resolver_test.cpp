@@ -412,6 +412,21 @@ TEST(resolver, gives_up_what_nobody_waits_for_and_can_be_asked_again) {
     });
 }
 
+TEST(resolver, gives_up_a_question_that_waits_for_its_turn) {
+    dns_server server(boats);
+    block_on([&]() -> task<> {
+        net::resolver r(*loop::current(), only({server.at()}));
+        // What the backend answers at once then comes in the next turn only.
+        while (loop::current()->may_complete_inline()) {
+        }
+        const auto at_once = []() -> task<> { co_return; };
+        const auto first = co_await when_any(r.resolve("boats.example", 80), at_once());
+        EXPECT_EQ(first.index, 1u);
+        const auto found = co_await r.resolve("boats.example", 80);
+        EXPECT_EQ(found.size(), 2u);
+    });
+}
+
 TEST(resolver, may_be_destroyed_while_somebody_waits) {
     dns_server server([](const dns_query&) -> replies { return {}; });
     block_on([&]() -> task<> {

@@ -322,3 +322,24 @@ TEST(unix_address, says_how_long_a_path_may_be) {
     EXPECT_NE(r.error().subject().find("108 bytes; the path of a Unix socket has 107 at most"),
               std::string::npos);
 }
+TEST_P(unix_passing, lets_a_send_be_cancelled_that_was_refused_and_waits_for_its_turn) {
+    const auto f = []() -> task<> {
+        auto [a, b] = pair_of(unix_kind::seqpacket);
+        const owned_fd null = open_file();
+        const std::vector<int> too_many(unix_socket::max_descriptors + 1, null.get());
+        const auto until_cancelled = [&](std::string_view bytes,
+                                         std::span<const int> passed) -> task<> {
+            for (;;) {
+                auto refused = co_await as_result(a.send_with_descriptors(bytes, passed));
+                if (refused.error() == std::errc::operation_canceled) co_return;
+            }
+        };
+        const std::span<const int> none;
+        const auto empty = co_await when_any(until_cancelled("", none), yield());
+        EXPECT_EQ(empty.index, 1u);
+        const auto many = co_await when_any(until_cancelled("x", too_many), yield());
+        EXPECT_EQ(many.index, 1u);
+    };
+    on.run(f);
+}
+
