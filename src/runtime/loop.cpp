@@ -16,8 +16,8 @@ struct loop::posted_function final : detail::remote_runnable {
 };
 
 /// Stands for the list of a loop that has ended; never followed.
-detail::remote_runnable* loop::closed() noexcept {
-    return reinterpret_cast<detail::remote_runnable*>(this);
+detail::remote_runnable* loop::closed() const noexcept {
+    return reinterpret_cast<detail::remote_runnable*>(const_cast<loop*>(this));
 }
 
 loop::loop(std::unique_ptr<coracle::backend> b, const logger& log, unsigned index)
@@ -58,9 +58,14 @@ void loop::end_turns() noexcept {
     leave();
 }
 
-void loop::reset() {
-    drop_posted();
+bool loop::has_ended() const noexcept {
+    return posted_.load(std::memory_order_relaxed) == closed();
+}
+
+void loop::reset() noexcept {
+    if (!has_ended()) return;
     root_.revive();
+    posted_.store(nullptr, std::memory_order_relaxed);
 }
 
 void loop::enter() {

@@ -77,6 +77,8 @@ void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, par
     }
     loop& l = *loops_[index];
     bool done = false;
+    // Before any of them runs: one may post to another whose thread has not begun.
+    for (auto& l : loops_) l->reset();
     detail::blocking_child<void> main(done);
     l.post([&] { main.begin(f(l), l, &l.root(), "main").resume(); });
     l.run_until(done);
@@ -112,8 +114,10 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
         stop();
     }
     for (auto& t : threads) t.join();
-    // A stop that came too late for this run must not end the next one.
-    for (auto& l : loops_) l->reset();
+    // One that never came to run refuses what is posted too, and drops the stop.
+    for (auto& l : loops_) {
+        if (!l->has_ended()) l->end_turns();
+    }
     if (all.first != nullptr) std::rethrow_exception(all.first);
 }
 

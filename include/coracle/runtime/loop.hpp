@@ -96,7 +96,7 @@ public:
 
     /// Runs `f` on this loop in a later turn. From any thread. `f` must not throw. What was posted
     /// when the loop ends is destroyed without being run; so is `f`, before the call returns, on a
-    /// loop that has ended and was not reset: then it gives false.
+    /// loop that has ended and does not run again yet: then it gives false.
     bool post(unique_function<void()> f);
     /// The same for `r`, which must live until it has arrived or was dropped. Allocates nothing.
     /// False when the loop has ended; then nothing is called. Until it returns the loop is kept
@@ -112,12 +112,14 @@ public:
     /// What follows the last `run_turn`: residents go, and what is posted from now on is refused.
     void end_turns() noexcept;
 
-    /// Asks every task of this loop to stop. From any thread.
+    /// Asks every task of this loop to stop. From any thread. Nothing on a loop that has ended.
     void stop();
 
-    /// Makes a loop that has ended fit to run again: drops what is posted, `stop` included. Not
-    /// while it runs.
-    void reset();
+    /// Whether it has run and refuses what is posted. From any thread.
+    bool has_ended() const noexcept;
+    /// Makes a loop that has ended fit to run again: from now on it takes what is posted. Nothing
+    /// on any other, which keeps what is posted. Not while it runs.
+    void reset() noexcept;
 
     /// Keeps `r` until it is destroyed, or the loop ends. On its thread.
     void settle(resident& r) noexcept { residents_.push_front(r); }
@@ -202,7 +204,7 @@ private:
     void run_ready() noexcept;
     void run_handed() noexcept;
     void run_posted() noexcept;
-    detail::remote_runnable* closed() noexcept;
+    detail::remote_runnable* closed() const noexcept;
     static void drop(detail::remote_runnable* first) noexcept;
     void drop_posted() noexcept;
     void close_posted() noexcept;

@@ -50,13 +50,15 @@ public:
 
     /// Runs `f(loop)`, which gives a task, once on every loop; the first loop runs on the calling
     /// thread. Returns when all have ended and every other task has been stopped; throws the first
-    /// exception that left one of them. May be called again.
+    /// exception that left one of them. May be called again; between two runs the loops refuse what
+    /// is posted, while what was posted before the first waits for it.
     template <class F>
     void run(F f) {
         run_erased([&f](loop& l) -> task<> { co_await f(l); });
     }
 
-    /// Asks all tasks on all loops to stop, which ends `run`. From any thread.
+    /// Asks all tasks on all loops to stop, which ends `run`; before the first run, that one. After
+    /// a run it does nothing. From any thread.
     void stop();
 
 private:

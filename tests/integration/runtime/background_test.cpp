@@ -240,6 +240,21 @@ TEST(background, takes_calls_from_many_threads_on_several_loops) {
     EXPECT_EQ(sum / 7 + cancelled, 3 * each);
 }
 
+TEST(background, refuses_work_for_a_loop_that_its_work_has_stopped) {
+    background bg({.loops = 2});
+    const auto stops = []() -> task<> {
+        loop::current()->stop();
+        co_await forever();
+    };
+    EXPECT_THROW(bg.wait(stops), exception);
+    EXPECT_EQ(bg.wait(seven), 7) << "the other loop goes on";
+    // The thread of the first may not have left it yet; either way nothing hangs.
+    EXPECT_THROW(bg.wait(seven), exception);
+    EXPECT_THROW(bg.wait(stops), exception);
+    for (int i = 0; i != 4; ++i) EXPECT_THROW(bg.wait(seven), exception);
+    EXPECT_FALSE(bg.stop(10s)) << "nothing is under way";
+}
+
 TEST(background, may_offload) {
     background bg;
     const auto where = [] { return std::this_thread::get_id(); };

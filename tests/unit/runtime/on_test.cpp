@@ -248,6 +248,22 @@ TEST(on, fails_when_the_other_loop_has_ended_before_it_came_to_it) {
     });
 }
 
+TEST(on, fails_when_the_runtime_of_the_other_loop_has_run) {
+    runtime_options options;
+    options.loops = 1;
+    runtime there(options);
+    const auto nothing = [](loop&) -> task<> { co_return; };
+    there.run(nothing);
+    block_on([&]() -> task<> {
+        const auto work = []() -> task<int> { co_return 1; };
+        const bool spawned = spawn_on(there.at(0), work);
+        EXPECT_FALSE(spawned);
+        if (spawned) co_return;  // the other would wait for ever
+        auto r = co_await as_result(on(there.at(0), work));
+        EXPECT_TRUE(r.error() == errc::shutting_down);
+    });
+}
+
 TEST(on, cancelled_and_stopped_at_any_moment_never_hangs) {
     for (int round = 0; round != 200; ++round) {
         std::atomic<int> frames = 0;

@@ -141,6 +141,40 @@ TEST(runtime, stops_what_was_spawned_when_its_main_task_ends) {
         });
         co_return;
     };
+TEST(runtime, refuses_what_is_posted_after_a_run_and_takes_it_in_the_next) {
+    runtime rt(with_loops(2));
+    std::atomic<int> early{0};
+    for (std::size_t i = 0; i != 2; ++i) EXPECT_TRUE(rt.at(i).post([&] { ++early; }));
+    const auto turns = [](loop&) -> task<> { co_await yield(); };
+    rt.run(turns);
+    EXPECT_EQ(early.load(), 2) << "what is posted before the first run waits for it";
+    bool late = false;
+    for (std::size_t i = 0; i != 2; ++i) EXPECT_FALSE(rt.at(i).post([&] { late = true; }));
+    std::atomic<int> posted{0};
+    const auto posts = [&](loop& l) -> task<> {
+        // The thread of the other one may not have begun.
+        if (rt.at(1 - l.index()).post([&] { ++posted; })) ++posted;
+        while (posted.load() != 4) co_await yield();
+    };
+    rt.run(posts);
+    EXPECT_EQ(posted.load(), 4);
+    EXPECT_FALSE(late);
+}
+
+TEST(runtime, is_not_ended_by_a_stop_that_came_after_the_run_before) {
+    runtime rt(with_loops(2));
+    const auto nothing = [](loop&) -> task<> { co_return; };
+    rt.run(nothing);
+    rt.stop();
+    std::atomic<int> finished{0};
+    const auto main = [&](loop&) -> task<> {
+        co_await yield();
+        ++finished;
+    };
+    rt.run(main);
+    EXPECT_EQ(finished.load(), 2);
+}
+
     rt.run(main);
     EXPECT_EQ(unwound.load(), 2);
 }
