@@ -1,39 +1,16 @@
+#include "runtime/core_set.hpp"
 #include "runtime/stall_watch.hpp"
 
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/thread_pool.hpp>
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace coracle {
-namespace {
-
-std::vector<int> usable_cores() {
-    cpu_set_t set;
-    std::vector<int> cores;
-    if (::sched_getaffinity(0, sizeof set, &set) == 0) {
-        for (int i = 0; i != CPU_SETSIZE; ++i) {
-            if (CPU_ISSET(static_cast<unsigned>(i), &set)) cores.push_back(i);
-        }
-    }
-    if (cores.empty()) cores.push_back(0);
-    return cores;
-}
-
-void pin_to(int core) noexcept {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<unsigned>(core), &set);
-    ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
-}
-
-}  // namespace
 
 /// What the threads of one `run` share.
 struct runtime::party {
@@ -49,12 +26,13 @@ struct runtime::party {
 
 runtime::runtime(const runtime_options& options)
     : options_(options), silent_(std::make_unique<logger>()),
-      log_(options.log != nullptr ? options.log : silent_.get()) {
+      log_(options.log != nullptr ? options.log : silent_.get()),
+      cores_(detail::core_set().numbers()) {
     if (options.offload_threads != 0) {
         pool_ = std::make_unique<thread_pool>(
             thread_pool_options{options.offload_threads, options.offload_queue});
     }
-    const std::size_t count = options.loops != 0 ? options.loops : usable_cores().size();
+    const std::size_t count = options.loops != 0 ? options.loops : cores_.size();
     for (std::size_t i = 0; i != count; ++i) {
         auto b = make_backend(options.backend);
         if (!b) throw_exception(std::move(b).error());
@@ -71,14 +49,11 @@ void runtime::stop() {
 
 void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, party& all) {
     if (all.watch != nullptr) all.watch->runs_here(index);
-    if (options_.pin) {
-        const auto cores = usable_cores();
-        pin_to(cores[index % cores.size()]);
-    }
+    // The thread of the first loop is the caller's, and goes on elsewhere.
+    std::optional<detail::core_pin> pin;
+    if (options_.pin) pin.emplace(cores_[index % cores_.size()]);
     loop& l = *loops_[index];
     bool done = false;
-    // Before any of them runs: one may post to another whose thread has not begun.
-    for (auto& l : loops_) l->reset();
     detail::blocking_child<void> main(done);
     l.post([&] { main.begin(f(l), l, &l.root(), "main").resume(); });
     l.run_until(done);
@@ -102,6 +77,8 @@ void runtime::watch_for_stalls(party& all) {
 void runtime::run_erased(unique_function<task<>(loop&)> f) {
     party all;
     watch_for_stalls(all);
+    // Before any of them runs: one may post to another whose thread has not begun.
+    for (auto& l : loops_) l->reset();
     std::vector<std::thread> threads;
     try {
         for (std::size_t i = 1; i < loops_.size(); ++i) {

@@ -1,3 +1,5 @@
+#include "runtime/core_set.hpp"
+
 #include <coracle/runtime/thread_pool.hpp>
 
 #include <condition_variable>
@@ -28,6 +30,7 @@ struct thread_pool::state {
     explicit state(const thread_pool_options& o) noexcept : options(o) {}
 
     const thread_pool_options options;
+    const detail::core_set cores;  ///< of whoever made the pool
     std::mutex guard;
     std::condition_variable changed;
     intrusive_list<detail::pool_job> jobs;
@@ -43,6 +46,8 @@ struct thread_pool::state {
 };
 
 void thread_pool::state::work() noexcept {
+    // Whoever starts a thread may be pinned, and would pin it too.
+    cores.apply();
     std::unique_lock lock(guard);
     for (;;) {
         ++idle;

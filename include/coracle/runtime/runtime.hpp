@@ -12,7 +12,8 @@ struct runtime_options {
     /// Event loops, each on a thread of its own. Default 0: one for each core that this process may
     /// use.
     unsigned loops = 0;
-    /// Pins loop n to the n-th of these cores. Default: not pinned.
+    /// Pins loop n to the n-th of these cores, as they were when the runtime was made, while it
+    /// runs; not the threads of `offload`. Default: not pinned.
     bool pin = false;
     /// Default: the best one that works here.
     backend_kind backend = backend_kind::automatic;
@@ -73,6 +74,7 @@ private:
     std::vector<std::unique_ptr<loop>> loops_;
     tally stalls_;
     std::unique_ptr<thread_pool> pool_;
+    std::vector<int> cores_;
 };
 
 namespace detail {

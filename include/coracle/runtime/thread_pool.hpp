@@ -33,7 +33,8 @@ struct thread_pool_options {
 };
 
 /// Threads for work that blocks. Tasks use it by `offload`, which is its own bound: a task for
-/// which no thread is free waits its turn. May be used from any thread.
+/// which no thread is free waits its turn. Its threads run on the cores of the thread that made it.
+/// May be used from any thread.
 class thread_pool {
 public:
     explicit thread_pool(const thread_pool_options& options = {});

@@ -1,14 +1,17 @@
 #include <coracle/runtime/event.hpp>
+#include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace coracle;
 using namespace std::chrono_literals;
@@ -19,6 +22,17 @@ runtime_options with_loops(unsigned n) {
     runtime_options o;
     o.loops = n;
     return o;
+}
+
+/// Those that the calling thread may run on.
+std::vector<int> cores() {
+    std::vector<int> all;
+    cpu_set_t set;
+    EXPECT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+    for (int i = 0; i != CPU_SETSIZE; ++i) {
+        if (CPU_ISSET(static_cast<unsigned>(i), &set)) all.push_back(i);
+    }
+    return all;
 }
 
 }  // namespace
@@ -127,20 +141,6 @@ TEST(runtime, stopped_before_it_runs_stops_at_the_first_wait) {
     EXPECT_FALSE(went_on);
 }
 
-TEST(runtime, stops_what_was_spawned_when_its_main_task_ends) {
-    runtime rt(with_loops(2));
-    std::atomic<int> unwound{0};
-    struct counter {
-        std::atomic<int>* n;
-        ~counter() { ++*n; }
-    };
-    const auto main = [&](loop&) -> task<> {
-        spawn([&unwound]() -> task<> {
-            const counter c{&unwound};
-            co_await forever();
-        });
-        co_return;
-    };
 TEST(runtime, refuses_what_is_posted_after_a_run_and_takes_it_in_the_next) {
     runtime rt(with_loops(2));
     std::atomic<int> early{0};
@@ -175,25 +175,60 @@ TEST(runtime, is_not_ended_by_a_stop_that_came_after_the_run_before) {
     EXPECT_EQ(finished.load(), 2);
 }
 
+TEST(runtime, stops_what_was_spawned_when_its_main_task_ends) {
+    runtime rt(with_loops(2));
+    std::atomic<int> unwound{0};
+    struct counter {
+        std::atomic<int>* n;
+        ~counter() { ++*n; }
+    };
+    const auto main = [&](loop&) -> task<> {
+        spawn([&unwound]() -> task<> {
+            const counter c{&unwound};
+            co_await forever();
+        });
+        co_return;
+    };
     rt.run(main);
     EXPECT_EQ(unwound.load(), 2);
 }
 
 TEST(runtime, opens_a_loop_for_each_core_by_default_and_pins_when_asked) {
+    const std::vector<int> all = cores();
     runtime_options o;
     o.pin = true;
-    std::thread([&] {  // its own thread, since pinning stays
-        runtime rt(o);
-        EXPECT_GE(rt.loops(), 1u);
-        std::atomic<std::size_t> ran{0};
-        const auto main = [&](loop&) -> task<> {
-            ++ran;
-            co_return;
+    runtime rt(o);
+    ASSERT_EQ(rt.loops(), all.size());
+    std::vector<std::vector<int>> seen(all.size());
+    const auto main = [&](loop& l) -> task<> {
+        seen[l.index()] = cores();
+        co_return;
+    };
+    rt.run(main);
+    for (std::size_t i = 0; i != all.size(); ++i) EXPECT_EQ(seen[i], std::vector<int>{all[i]});
+}
+
+TEST(runtime, pins_its_loops_in_each_run_and_nothing_else) {
+    const std::vector<int> all = cores();
+    if (all.size() < 2) GTEST_SKIP() << "there is one core only";
+    runtime_options o = with_loops(2);
+    o.pin = true;
+    runtime rt(o);
+    for (int round = 0; round != 2; ++round) {
+        std::vector<int> seen[2];
+        std::vector<int> offloaded;
+        const auto main = [&](loop& l) -> task<> {
+            seen[l.index()] = cores();
+            if (l.index() != 0) co_return;
+            const auto where = [] { return cores(); };
+            offloaded = co_await offload(where);
         };
         rt.run(main);
-        EXPECT_EQ(ran.load(), rt.loops());
-    })
-        .join();
+        EXPECT_EQ(seen[0], std::vector<int>{all[0]});
+        EXPECT_EQ(seen[1], std::vector<int>{all[1]});
+        EXPECT_EQ(offloaded, all);
+        EXPECT_EQ(cores(), all) << "the caller's thread is pinned no more";
+    }
 }
 
 TEST(runtime, tells_what_its_loops_do_to_other_threads) {
