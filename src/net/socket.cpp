@@ -39,6 +39,7 @@ std::expected<std::unique_ptr<socket>, error> socket::adopt(loop& owner, int fd,
         owner.backend().discard(fd);
         return std::unexpected(std::move(attached).error());
     }
+    if (peer.family() == family::unix_path) owner.backend().may_read_short(s->descriptor_);
     return s;
 }
 

@@ -282,6 +282,9 @@ public:
     /// Lets go of `d` without closing it, and gives its number, which the caller owns from then on;
     /// -1 where there is no such thing. Nothing may be pending.
     virtual int detach(descriptor&) noexcept { return -1; }
+    /// A receive from `d` may give less than there is room for and leave bytes behind, as that of a
+    /// Unix socket does behind bytes that came with descriptors (unix(7)).
+    virtual void may_read_short(descriptor&) noexcept {}
 
 protected:
     /// Stands around the call that waits.

@@ -39,7 +39,7 @@ private:
     explicit poll_backend(int event) noexcept : event_(event) {}
 
     // `descriptor::flags` holds the place above the flags.
-    static constexpr unsigned place_shift = 4;
+    static constexpr unsigned place_shift = flag_bits;
     static std::size_t place_of_descriptor(const descriptor& d) noexcept {
         return d.flags >> place_shift;
     }

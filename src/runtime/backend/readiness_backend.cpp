@@ -35,7 +35,8 @@ bool readiness_backend::attempt_receive(receive_operation& op) noexcept {
     if ((d.flags & readable) == 0) return false;
     op.result = try_receive(op);
     // A short read has drained the socket, unless the end of the stream is behind it.
-    if (op.result > 0 && op.into.spare_size() != 0 && (d.flags & (peer_closed | broken)) == 0) {
+    constexpr std::uint32_t tells_nothing = peer_closed | broken | reads_short;
+    if (op.result > 0 && op.into.spare_size() != 0 && (d.flags & tells_nothing) == 0) {
         d.flags &= ~std::uint32_t{readable};
     }
     return knows(d, readable, op.result);
@@ -128,9 +129,9 @@ io_operation*& readiness_backend::place_of(io_operation& op) noexcept {
 }
 
 bool readiness_backend::withdraw(io_operation& op) noexcept {
-    io_operation*& place = place_of(op);
     // One without a descriptor completed when it was submitted, and only waits for its turn.
     if (op.on == nullptr) return false;
+    io_operation*& place = place_of(op);
     if (place != &op) return false;
     place = nullptr;
     op.unlink();

@@ -17,9 +17,17 @@ public:
     }
     bool has_input(descriptor& d) noexcept override;
     std::int64_t try_send(descriptor& d, slice bytes) noexcept override;
+    void may_read_short(descriptor& d) noexcept override { d.flags |= reads_short; }
 
 protected:
-    enum flag : std::uint32_t { readable = 1, writable = 2, peer_closed = 4, broken = 8 };
+    enum flag : std::uint32_t {
+        readable = 1,
+        writable = 2,
+        peer_closed = 4,
+        broken = 8,
+        reads_short = 16,  ///< see `may_read_short`
+    };
+    static constexpr unsigned flag_bits = 5;
 
     /// Makes the system call of `op` unless it is known to be in vain; false when `op` has to wait.
     bool attempt(io_operation& op) noexcept;

@@ -20,6 +20,7 @@ using namespace coracle;
 using namespace coracle::testing;
 using net::unix_kind;
 using net::unix_socket;
+using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""us;
 
 namespace {
@@ -271,6 +272,30 @@ TEST_P(unix_passing, makes_pairs_of_byte_streams) {
     on.run(f);
 }
 
+TEST_P(unix_passing, gives_a_byte_stream_what_is_behind_bytes_with_descriptors) {
+    const auto f = []() -> task<> {
+        auto [a, b] = pair_of(unix_kind::stream);
+        owned_fd end = b.release().value();
+        const auto unnamed = net::address::parse("unix:@").value();
+        auto stream = net::socket::adopt(*loop::current(), end.release(), unnamed).value();
+        const owned_fd null = open_file();
+        const int one[] = {null.get()};
+        const std::size_t before = open_descriptors();
+        const auto read = [&]() -> task<std::string> {
+            auto text = co_await read_exactly(*stream, 2);
+            co_return text;
+        };
+        for (int i = 0; i != 3; ++i) {
+            co_await a.send_with_descriptors("a", one);
+            co_await a.send("b");
+            const auto both = co_await as_result(with_timeout(5s, read));
+            EXPECT_EQ(both.value_or("nothing more"), "ab");
+        }
+        EXPECT_EQ(open_descriptors(), before) << "nobody asked for them";
+    };
+    on.run(f);
+}
+
 TEST_P(unix_passing, loses_no_message_and_no_descriptor_to_a_cancelled_receive) {
     const auto f = []() -> task<> {
         auto [a, b] = pair_of(unix_kind::seqpacket);
@@ -299,6 +324,27 @@ TEST_P(unix_passing, loses_no_message_and_no_descriptor_to_a_cancelled_receive) 
     on.run(f);
 }
 
+TEST_P(unix_passing, lets_a_send_be_cancelled_that_was_refused_and_waits_for_its_turn) {
+    const auto f = []() -> task<> {
+        auto [a, b] = pair_of(unix_kind::seqpacket);
+        const owned_fd null = open_file();
+        const std::vector<int> too_many(unix_socket::max_descriptors + 1, null.get());
+        const auto until_cancelled = [&](std::string_view bytes,
+                                         std::span<const int> passed) -> task<> {
+            for (;;) {
+                auto refused = co_await as_result(a.send_with_descriptors(bytes, passed));
+                if (refused.error() == std::errc::operation_canceled) co_return;
+            }
+        };
+        const std::span<const int> none;
+        const auto empty = co_await when_any(until_cancelled("", none), yield());
+        EXPECT_EQ(empty.index, 1u);
+        const auto many = co_await when_any(until_cancelled("x", too_many), yield());
+        EXPECT_EQ(many.index, 1u);
+    };
+    on.run(f);
+}
+
 INSTANTIATE_TEST_SUITE_P(each_backend, unix_passing, ::testing::ValuesIn(each_backend()),
                          [](const auto& case_of) { return case_of.param.name; });
 
@@ -322,24 +368,3 @@ TEST(unix_address, says_how_long_a_path_may_be) {
     EXPECT_NE(r.error().subject().find("108 bytes; the path of a Unix socket has 107 at most"),
               std::string::npos);
 }
-TEST_P(unix_passing, lets_a_send_be_cancelled_that_was_refused_and_waits_for_its_turn) {
-    const auto f = []() -> task<> {
-        auto [a, b] = pair_of(unix_kind::seqpacket);
-        const owned_fd null = open_file();
-        const std::vector<int> too_many(unix_socket::max_descriptors + 1, null.get());
-        const auto until_cancelled = [&](std::string_view bytes,
-                                         std::span<const int> passed) -> task<> {
-            for (;;) {
-                auto refused = co_await as_result(a.send_with_descriptors(bytes, passed));
-                if (refused.error() == std::errc::operation_canceled) co_return;
-            }
-        };
-        const std::span<const int> none;
-        const auto empty = co_await when_any(until_cancelled("", none), yield());
-        EXPECT_EQ(empty.index, 1u);
-        const auto many = co_await when_any(until_cancelled("x", too_many), yield());
-        EXPECT_EQ(many.index, 1u);
-    };
-    on.run(f);
-}
-
