@@ -1,7 +1,9 @@
 #include <coracle/runtime/background.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/thread_event.hpp>
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -23,7 +25,11 @@ public:
     explicit core(const background_options& o)
         : options_(o), callbacks_({o.callback_threads != 0 ? o.callback_threads : 1, 0}),
           runtime_(runtime_of(o)) {
-        thread_ = std::thread([this] { runtime_.run([](loop&) { return forever(); }); });
+        thread_ = std::thread([this] { run(); });
+        begun_.wait();
+        if (failure_ == nullptr) return;
+        thread_.join();
+        std::rethrow_exception(failure_);
     }
 
     const background_options& options() const noexcept { return options_; }
@@ -40,11 +46,16 @@ public:
     std::uint64_t failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
 
 private:
+    void run() noexcept;
+
     const background_options options_;
     // Outlives the loops: what a loop drops when it ends is told to callbacks too.
     thread_pool callbacks_;
     runtime runtime_;
     std::thread thread_;
+    detail::thread_event begun_;  ///< all loops run, or `failure_` says why not
+    std::exception_ptr failure_;
+    std::atomic<std::size_t> running_{0};
 
     std::atomic<std::size_t> active_{0};
     std::atomic<std::size_t> peak_{0};
@@ -57,6 +68,19 @@ private:
     std::condition_variable idle_;
     bool stopped_ = false;
 };
+
+void background::core::run() noexcept {
+    const auto hold = [this](loop&) -> task<> {
+        if (running_.fetch_add(1) + 1 == runtime_.loops()) begun_.set();
+        co_await forever();
+    };
+    try {
+        runtime_.run(hold);
+    } catch (...) {
+        failure_ = std::current_exception();
+        begun_.set();
+    }
+}
 
 loop& background::core::begin() {
     // This and `stop` are sequentially consistent: either the call sees that it is too late, or

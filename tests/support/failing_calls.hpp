@@ -26,6 +26,7 @@ public:
         "epoll_pwait2",
         "poll",
         "ppoll",
+        "pthread_create",
         "io_uring_submit",
         "io_uring_queue_init_params",
         "io_uring_register",

@@ -61,7 +61,8 @@ private:
 /// thread; destroyed by one, when no other is inside a call.
 class background {
 public:
-    /// Starts the threads. Throws `exception` when no backend works.
+    /// Starts the threads, and returns when all loops run. Throws `exception` when no backend
+    /// works, `std::system_error` when a thread cannot be started.
     explicit background(const background_options& options = {});
     /// `stop(options.drain)`. Not in a callback, nor on one of its loops.
     ~background();

@@ -1,3 +1,5 @@
+#include "support/failing_calls.hpp"
+
 #include <coracle/runtime/background.hpp>
 #include <coracle/runtime/launch.hpp>
 #include <coracle/runtime/offload.hpp>
@@ -6,14 +8,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 using namespace coracle;
 using namespace std::chrono_literals;
+using coracle::testing::failing_calls;
 
 namespace {
 
@@ -253,6 +258,19 @@ TEST(background, refuses_work_for_a_loop_that_its_work_has_stopped) {
     EXPECT_THROW(bg.wait(stops), exception);
     for (int i = 0; i != 4; ++i) EXPECT_THROW(bg.wait(seven), exception);
     EXPECT_FALSE(bg.stop(10s)) << "nothing is under way";
+}
+
+TEST(background, throws_when_one_of_its_threads_cannot_be_started) {
+    if (!failing_calls::available()) GTEST_SKIP() << "calls are not replaced in this build";
+    // To open a ring takes threads of its own.
+    const background_options o{.loops = 3, .backend = backend_kind::epoll};
+    for (unsigned at = 1; at != 4; ++at) {
+        const failing_calls fails("pthread_create", EAGAIN, at, true);
+        EXPECT_THROW(background bg(o), std::system_error) << "thread " << at;
+        EXPECT_TRUE(fails.happened());
+    }
+    background bg(o);
+    EXPECT_EQ(bg.wait(seven), 7);
 }
 
 TEST(background, may_offload) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <liburing.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
@@ -61,7 +62,7 @@ bool failing_calls::may_report_interruption(const char* call) noexcept {
     for (const char* const never :
          {"socket", "bind", "listen", "getsockname", "getsockopt", "eventfd", "epoll_create1",
           "epoll_ctl", "io_uring_queue_init_params", "io_uring_register",
-          "io_uring_register_buf_ring", "io_uring_register_ring_fd"}) {
+          "io_uring_register_buf_ring", "io_uring_register_ring_fd", "pthread_create"}) {
         if (std::strcmp(call, never) == 0) return true;
     }
     return false;
@@ -149,6 +150,20 @@ CORACLE_REPLACE_URING(io_uring_submit_and_wait_timeout,
                        sigset_t* e),
                       (a, b, c, d, e))
 CORACLE_REPLACE_URING(io_uring_submit_and_get_events, (io_uring * a), (a))
+
+using start_thread = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+// AddressSanitizer has to hear of every thread: this is its replacement, where there is one.
+extern "C" [[gnu::weak]] start_thread __interceptor_pthread_create;
+
+extern "C" int pthread_create(pthread_t* a, const pthread_attr_t* b, void* (*c)(void*),
+                              void* d) noexcept {
+    static auto* const next = &__interceptor_pthread_create != nullptr
+                                  ? &__interceptor_pthread_create
+                                  : real<start_thread>("pthread_create");
+    // It reports by its result.
+    if (const int number = failing_calls::ask("pthread_create")) return number;
+    return next(a, b, c, d);
+}
 
 #endif
 
