@@ -14,10 +14,11 @@
 
 namespace coracle::detail {
 
-std::expected<std::unique_ptr<backend>, error> uring_backend::open(unsigned allowed) {
+std::expected<std::unique_ptr<backend>, error> uring_backend::open(unsigned allowed,
+                                                                   unsigned buffers) {
     const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (event < 0) return std::unexpected(system_error(errno, "eventfd"));
-    std::unique_ptr<uring_backend> b(new uring_backend(allowed, event));
+    std::unique_ptr<uring_backend> b(new uring_backend(allowed, buffers, event));
     std::expected<unsigned, error> used = 0u;
     // When a ring ends, the kernel interrupts the threads that it knows it from, the one that made
     // it among them: a blocking call of the caller's would then fail with EINTR, out of the blue.

@@ -39,8 +39,9 @@ struct alignas(64) uring_entry : uring_ready_link, uring_change_link {
 /// to poll for. All requests of a turn are submitted by the call that waits.
 class uring_backend final : public readiness_backend {
 public:
+    /// `buffers`: of which bytes are received into, at most.
     static std::expected<std::unique_ptr<backend>, error> open(
-        unsigned allowed = all_uring_features);
+        unsigned allowed = all_uring_features, unsigned buffers = uring_buffers::numbers_at_most);
     ~uring_backend() override;
 
     std::string_view name() const noexcept override { return "uring"; }
@@ -59,7 +60,8 @@ public:
 private:
     enum uring_request : std::uint8_t { receiving = 1, reading = 2, writing = 4, watching = 8 };
 
-    uring_backend(unsigned allowed, int event) noexcept : allowed_(allowed), event_(event) {}
+    uring_backend(unsigned allowed, unsigned buffers, int event) noexcept
+        : allowed_(allowed), event_(event), buffers_(buffers) {}
 
     // The ring, which belongs to one thread at a time (uring_ring.cpp).
     bool settle_on_this_thread() noexcept;

@@ -51,7 +51,7 @@ void uring_buffers::forget_lent() noexcept {
 bool uring_buffers::lend_one(int offset) noexcept {
     try {
         if (free_ == none) {
-            if (slots_.size() == numbers_at_most) return false;
+            if (slots_.size() >= most_) return false;
             slots_.emplace_back();
             give_back(static_cast<number>(slots_.size() - 1));
         }

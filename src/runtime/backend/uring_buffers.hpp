@@ -22,7 +22,8 @@ public:
     static constexpr unsigned lent_at_first = 64;  ///< doubled each time they do not suffice
     static constexpr unsigned numbers_at_most = 32'768;
 
-    uring_buffers() noexcept = default;
+    /// `most` are lent, or filled and not read, at a time.
+    explicit uring_buffers(unsigned most) noexcept : most_(most) {}
     uring_buffers(const uring_buffers&) = delete;
     uring_buffers& operator=(const uring_buffers&) = delete;
     ~uring_buffers();
@@ -94,6 +95,7 @@ private:
     number free_ = none;
     unsigned lent_ = 0;
     unsigned wanted_ = lent_at_first;
+    unsigned most_;
 };
 
 }  // namespace coracle::detail

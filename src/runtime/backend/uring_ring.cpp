@@ -153,7 +153,8 @@ bool uring_backend::apply_input(uring_entry& e) noexcept {
     if (op->code == opcode::receive) {
         const bool bulk = is_bulk(static_cast<const receive_operation&>(*op));
         if (e.has(receiving)) return !bulk || disarm(e, receiving);
-        if (can_multishot() && !bulk) return arm_receive(e);
+        // With nothing lent it would end at once, and be armed again, as fast as the kernel can.
+        if (can_multishot() && !bulk && buffers_.lent() != 0) return arm_receive(e);
     }
     return e.has(reading) || arm_poll(e, reading, POLLIN | POLLRDHUP);
 }

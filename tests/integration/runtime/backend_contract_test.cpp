@@ -596,3 +596,37 @@ TEST_P(backend_contract, it_knows_no_names) {
 
 INSTANTIATE_TEST_SUITE_P(each_backend, backend_contract, ::testing::ValuesIn(each_backend()),
                          [](const auto& case_of) { return case_of.param.name; });
+
+TEST(uring_backend, waits_in_the_kernel_while_it_has_no_buffer_to_lend) {
+    constexpr unsigned buffers = 4;
+    auto b = coracle::detail::uring_backend::open(coracle::detail::all_uring_features, buffers);
+    if (!b) GTEST_SKIP() << "there is no io_uring here";
+    loop_on on(*std::move(b));
+    const auto f = []() -> task<> {
+        const auto read = [](connection_pair& c) -> task<std::string> {
+            const buffer bytes = co_await c.server->receive();
+            co_return std::string(bytes.view());
+        };
+        std::vector<connection_pair> unread(buffers);
+        for (connection_pair& c : unread) {
+            c = co_await connected();
+            co_await c.client->send("first");
+            EXPECT_EQ(co_await read(c), "first");
+            // Its receive is still armed, and takes what nobody reads.
+            co_await c.client->send("unread");
+            co_await turns(5);
+        }
+        auto another = co_await connected();
+        const tally& waits = loop::current()->backend().counters().waits;
+        const std::uint64_t before = waits;
+        const auto none = co_await as_result(with_timeout(10ms, read(another)));
+        EXPECT_FALSE(none);
+        EXPECT_LT(waits - before, 20u);
+        co_await another.client->send("by a poll");
+        EXPECT_EQ(co_await read(another), "by a poll");
+        for (connection_pair& c : unread) EXPECT_EQ(co_await read(c), "unread");
+        co_await another.client->send("by a receive");
+        EXPECT_EQ(co_await read(another), "by a receive");
+    };
+    on.run(f);
+}
