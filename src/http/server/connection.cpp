@@ -12,6 +12,15 @@ namespace coracle::http::detail {
 
 using counters = server_counters;
 
+namespace {
+
+/// Whether code of the user is to be waited for.
+bool may_wait(const exchange& e) noexcept {
+    return e.pending || e.res.body().type() == body::kind::stream;
+}
+
+}  // namespace
+
 /// The part of a connection's life in which something has to be waited for.
 class connection::episode final : public coracle::detail::spawned {
 public:
@@ -408,9 +417,12 @@ task<bool> connection::call_and_answer(exchange& e) {
     phase_ = phase::handler;
     disarm();
     timed_out_ = false;
-    if (e.pending) {
+    if (may_wait(e) && !output_.empty() && !flush_now()) {
         // The answers to earlier requests must not wait for this one.
-        flush_now();
+        const bool flushed = co_await flush();
+        if (!flushed) co_return false;
+    }
+    if (e.pending) {
         const interim_writer interim(*this, e.req);
         guarded_call<response> call(std::move(e.pending), handler_context_);
         // A client that has ended its side before the handler runs did so on purpose (HTTP/1.0, a

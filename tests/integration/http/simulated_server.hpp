@@ -189,6 +189,13 @@ inline http::handler world::router() {
             },
             "text/plain");
     });
+    r.get("/late-stream", [this](http::request&) {
+        return http::stream([this](http::body_writer& w) -> task<> {
+            ++entered;
+            co_await sleep_for(1h);
+            co_await w.write("late");
+        });
+    });
     r.get("/broken-stream", [](http::request&) {
         return http::stream([](http::body_writer& w) -> task<> {
             co_await w.write("begun");
