@@ -51,7 +51,7 @@ struct server::core {
     }
 
     detail::shard& open(loop& on, bool shared) {
-        auto& s = *shards.emplace_back(std::make_unique<detail::shard>(on, target, options));
+        auto& s = *shards.emplace_back(std::make_shared<detail::shard>(on, target, options));
         // The first loop finds the ports, the others join them.
         auto wanted = parse_addresses(options.listen, options.tls != nullptr);
         for (std::size_t i = 0; i != wanted.size(); ++i) {
@@ -75,7 +75,7 @@ struct server::core {
     server_options options;
     std::vector<net::address> addresses;
     std::vector<bool> secure;
-    std::vector<std::unique_ptr<detail::shard>> shards;
+    std::vector<std::shared_ptr<detail::shard>> shards;
 };
 
 server::server(handler h, server_options options)
@@ -116,7 +116,12 @@ operation<void> server::run(loop& on) {
 }
 
 void server::stop() {
-    for (auto& s : core_->shards) s->owner().post([shard = s.get()] { shard->drain(); });
+    for (auto& s : core_->shards) {
+        // The server may be gone before the loop takes its next turn.
+        s->owner().post([shard = std::weak_ptr(s)] {
+            if (const auto there = shard.lock()) there->drain();
+        });
+    }
 }
 
 server_counters server::counters() const noexcept {

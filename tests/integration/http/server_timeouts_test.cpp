@@ -1,6 +1,13 @@
 // What a slow, silent or vanished client can make the server do, in virtual time.
 
 #include "integration/http/simulated_server.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/http/files.hpp>
+#include <coracle/runtime/owned_fd.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <fcntl.h>
 
 using namespace simulated;
 
@@ -309,6 +316,22 @@ TEST(server_timeouts, finishes_what_is_in_flight_when_it_drains) {
         EXPECT_EQ(p.ended(), ending::finished);
         EXPECT_EQ(w.counters().cut_by_drain, 0u);
     });
+}
+
+TEST(server_timeouts, may_be_destroyed_right_after_it_was_told_to_drain) {
+    simulation sim(1);
+    const auto main = [&]() -> task<> {
+        {
+            const auto hello = [](http::request&) { return http::response("hello"); };
+            http::server s(hello, world::with_address({}));
+            s.open(sim.loop());
+            const auto run = [&] { return s.run(sim.loop()); };
+            co_await as_result(with_timeout(1s, run));
+            s.stop();
+        }
+        co_await sleep_for(1s);
+    };
+    sim.run(main);
 }
 
 TEST(server_timeouts, answers_a_head_that_is_under_way_when_it_drains) {
