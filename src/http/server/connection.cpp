@@ -143,12 +143,16 @@ void connection::await_head() noexcept {
         } else {
             partial_ = std::move(into);
         }
+    } else {
+        into.release();
+    }
+    if (parser_.started()) {
         if (phase_ == phase::head) return;
         phase_ = phase::head;
         arm_in(shard_->options().timeouts.head);
         return;
     }
-    into.release();
+    // Empty lines before a request are not the beginning of one.
     phase_ = phase::idle;
     arm_in(shard_->options().timeouts.idle);
 }
@@ -218,7 +222,7 @@ void connection::go_on(step next) noexcept {
 
 void connection::go_on_without_waiting(step next) {
     while (next == step::receive && flush_now()) {
-        if (shard_->draining() && into.empty()) {
+        if (shard_->draining() && !parser_.started()) {
             next = step::close;
             break;
         }
@@ -269,10 +273,7 @@ connection::step connection::process() {
     std::uint32_t handled = 0;
     while (!into.empty()) {
         const auto parsed = parser_.parse(into.view(), shard_->head, shard_->head_limits());
-        if (parsed.status == h1::parse_status::need_more) {
-            // Empty lines before a request are not the beginning of one.
-            return step::receive;
-        }
+        if (parsed.status == h1::parse_status::need_more) return step::receive;
         if (parsed.status == h1::parse_status::error) return refuse(parsed.error);
         const step next = begin_exchange(parsed.consumed);
         if (next != step::receive) return next;

@@ -158,6 +158,49 @@ TEST(server_timeouts, closes_a_connection_after_its_last_request) {
         o);
 }
 
+TEST(server_timeouts, takes_an_empty_line_behind_a_body_for_no_head) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(post("/echo", "Content-Length: 2\r\n", "ab\r\n"));
+        EXPECT_TRUE((co_await read_answer(p)).ends_with("ab"));
+        const time_point began = w.sim.now();
+        co_await p.expect_close();
+        expect_about(w.since(began), 60s, 1s);
+        EXPECT_EQ(w.counters().idle_timeouts, 1u);
+        EXPECT_EQ(w.counters().head_timeouts, 0u);
+    });
+}
+
+TEST(server_timeouts, gives_a_head_its_time_from_the_first_byte_behind_empty_lines) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send("\r\n\r");
+        co_await sleep_for(30s);
+        const time_point began = w.sim.now();
+        co_await p.send("\nG");
+        const std::string answer = co_await p.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
+        expect_about(w.since(began), 10s);
+    });
+}
+
+TEST(server_timeouts, takes_two_empty_lines_and_no_third_however_slowly_they_come) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer good = co_await w.connect();
+        peer bad = co_await w.connect();
+        for (const char* half : {"\r", "\n", "\r", "\n"}) {
+            co_await good.send(half);
+            co_await bad.send(half);
+            co_await sleep_for(10s);
+        }
+        co_await good.send(get("/hello"));
+        EXPECT_TRUE((co_await read_answer(good)).ends_with("hello"));
+        co_await bad.send("\r\n");
+        const std::string answer = co_await bad.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << answer;
+    });
+}
+
 // ---- row 2: slow bodies -------------------------------------------------------------------------
 
 TEST(server_timeouts, refuses_a_body_that_stalls) {
@@ -294,10 +337,15 @@ TEST(server_timeouts, closes_idle_connections_at_once_when_it_drains) {
         peer used = co_await w.connect();
         co_await used.send(get("/hello"));
         EXPECT_TRUE((co_await read_answer(used)).ends_with("hello"));
+        peer after_a_line = co_await w.connect();
+        co_await after_a_line.send(get("/hello") + "\r\n");
+        EXPECT_TRUE((co_await read_answer(after_a_line)).ends_with("hello"));
+        co_await sleep_for(1s);
         const time_point began = w.sim.now();
         w.server.stop();
         co_await fresh.expect_close();
         co_await used.expect_close();
+        co_await after_a_line.expect_close();
         EXPECT_LT(w.since(began), 100ms);
         EXPECT_EQ(w.counters().cut_by_drain, 0u);
         EXPECT_FALSE(co_await as_result(w.connect()));
