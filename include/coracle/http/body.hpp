@@ -87,7 +87,9 @@ public:
     operation<void> flush() { return send_head(); }
     /// The same as `write` for `size` bytes of the open file `fd` from `offset` on, without copying
     /// them through the program where the connection can. `fd` must stay open until then. Fails
-    /// with ENODATA when the file is shorter: end the body then.
+    /// with ENODATA when the file is shorter: end the body then. A server that has announced the
+    /// size by then, of the body or of a chunk, takes nothing more and resets the connection, so
+    /// that its client does not take a part for the whole.
     operation<void> write_file(int fd, std::uint64_t offset, std::uint64_t size) {
         return write_file_part(fd, offset, size);
     }

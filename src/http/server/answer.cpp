@@ -174,7 +174,7 @@ task<bool> connection::flush() {
 
 /// Waits for an operation that moves bytes out, as long as it moves some.
 template <class Op>
-task<bool> connection::finish_write(Op& op) {
+task<std::expected<void, error>> connection::finish_write(Op& op) {
     const phase before = phase_;
     phase_ = phase::write;
     wait_ = &op;
@@ -182,25 +182,26 @@ task<bool> connection::finish_write(Op& op) {
     progress_seen_ = 0;
     stalls_ = 0;
     arm_in(shard_->options().timeouts.write / write_checks);
-    const auto sent = co_await as_result(op);
+    auto sent = co_await as_result(op);
     progress_ = nullptr;
     wait_ = nullptr;
     disarm();
     phase_ = before;
-    if (sent) co_return true;
+    if (sent) co_return std::expected<void, error>();
     keep_alive_ = false;
     reset_ = true;
     if (sent.error() == std::errc::broken_pipe || sent.error() == std::errc::connection_reset) {
         client_gone_ = true;
-        shard_->count(&counters::clients_gone);
+        count_gone();
     }
     log(log_level::debug, sent.error().message());
-    co_return false;
+    co_return std::unexpected(std::move(sent).error());
 }
 
 task<bool> connection::send_all(std::span<slice> pieces) {
     net::send op = stream_->send(pieces);
-    co_return co_await finish_write(op);
+    const auto sent = co_await finish_write(op);
+    co_return sent.has_value();
 }
 
 task<std::expected<void, error>> connection::send_continue() {
@@ -246,13 +247,13 @@ task<bool> connection::write_file(exchange& e) {
     if (!may_have_body(e) || part.size() == 0) co_return co_await flush();
     // The head waits for the first bytes of the file, so that both leave in one segment.
     net::send head = stream_->send(output_.view(), true);
-    bool ok = co_await finish_write(head);
+    auto sent = co_await finish_write(head);
     output_.release();
-    if (!ok) co_return false;
+    if (!sent) co_return false;
     net::send_file file = stream_->send_file(part.fd(), part.offset(), part.size());
-    ok = co_await finish_write(file);
+    sent = co_await finish_write(file);
     e.body_bytes = static_cast<std::uint64_t>(file.progress());
-    co_return ok;
+    co_return sent.has_value();
 }
 
 /// The pieces of a streamed answer: chunks for HTTP/1.1, bytes up to the end for HTTP/1.0.
@@ -269,9 +270,15 @@ public:
         connection_->write_head(*exchange_, left_, chunked_);
     }
     bool begun() const noexcept { return begun_; }
+    /// Whether all that was announced has been written.
+    bool whole() const noexcept { return left_ == std::uint64_t{0}; }
+    /// Whether a write failed for the sake of the connection.
+    bool lost() const noexcept { return failed_ == culprit::connection; }
 
-    /// Ends the body; false when less than was announced has been written.
+    /// Ends the body; false when it cannot be ended: less than was announced has been written, or a
+    /// write has failed.
     bool finish() {
+        if (failed_ != culprit::none) return false;
         begin();
         if (left_) return *left_ == 0;
         if (!chunked_) return true;
@@ -312,6 +319,7 @@ private:
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
         if (piece.empty()) co_return std::expected<void, error>();
         if (connection_->waits()) co_return one_at_a_time("write");
+        if (failed_ != culprit::none) co_return cut("write");
         if (left_ && piece.size() > *left_) {
             co_return std::unexpected(error(std::errc::message_size, "write"));
         }
@@ -330,7 +338,7 @@ private:
         if (chunked_) pieces[n++] = slice("\r\n", 2);
         const bool ok = co_await connection_->send_all({pieces, n});
         head.release();
-        if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write"));
+        if (!ok) co_return lose("write");
         exchange_->body_bytes += piece.size();
         if (left_) *left_ -= piece.size();
         co_return std::expected<void, error>();
@@ -340,23 +348,39 @@ private:
                                                      std::uint64_t size) override {
         if (size == 0) co_return std::expected<void, error>();
         if (connection_->waits()) co_return one_at_a_time("write_file");
+        if (failed_ != culprit::none) co_return cut("write_file");
         if (left_ && size > *left_) {
             co_return std::unexpected(error(std::errc::message_size, "write_file"));
         }
         begin();
         bool ok = co_await write_before_file(size);
-        if (ok) {
-            net::send_file file = connection_->stream_->send_file(fd, offset, size);
-            ok = co_await connection_->finish_write(file);
-            exchange_->body_bytes += static_cast<std::uint64_t>(file.progress());
-        }
-        if (ok && chunked_) {
+        if (!ok) co_return lose("write_file");
+        net::send_file file = connection_->stream_->send_file(fd, offset, size);
+        auto sent = co_await connection_->finish_write(file);
+        exchange_->body_bytes += static_cast<std::uint64_t>(file.progress());
+        if (!sent) co_return fail_file(std::move(sent).error());
+        if (chunked_) {
             slice line_end("\r\n", 2);
             ok = co_await connection_->send_all({&line_end, 1});
+            if (!ok) co_return lose("write_file");
         }
-        if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
         if (left_) *left_ -= size;
         co_return std::expected<void, error>();
+    }
+
+    static std::unexpected<error> cut(const char* operation) noexcept {
+        return std::unexpected(error(std::errc::broken_pipe, operation));
+    }
+    std::unexpected<error> lose(const char* operation) noexcept {
+        failed_ = culprit::connection;
+        return cut(operation);
+    }
+    /// Sending a file fails for the sake of the file, or of the connection.
+    std::unexpected<error> fail_file(error why) noexcept {
+        const bool timed_out = why == std::errc::timed_out || coracle::detail::is_cancellation(why);
+        if (timed_out || connection_->client_gone_) return lose("write_file");
+        failed_ = culprit::file;
+        return std::unexpected(std::move(why));
     }
 
     /// What stands before the bytes of a file waits for the first of them.
@@ -370,18 +394,21 @@ private:
         }
         if (head.empty()) co_return true;
         net::send before = connection_->stream_->send(head.view(), true);
-        const bool ok = co_await connection_->finish_write(before);
+        const auto sent = co_await connection_->finish_write(before);
         head.release();
-        co_return ok;
+        co_return sent.has_value();
     }
 
     task<std::expected<void, error>> send_head() override {
         if (connection_->waits()) co_return one_at_a_time("write");
+        if (failed_ != culprit::none) co_return cut("write");
         begin();
         const bool ok = co_await connection_->flush();
         if (ok) co_return std::expected<void, error>();
-        co_return std::unexpected(error(std::errc::broken_pipe, "write"));
+        co_return lose("write");
     }
+
+    enum class culprit : std::uint8_t { none, connection, file };
 
     connection* connection_;
     exchange* exchange_;
@@ -389,6 +416,7 @@ private:
     std::unique_ptr<fields> trailers_;
     bool chunked_;
     bool begun_ = false;
+    culprit failed_ = culprit::none;  ///< what a write failed for: nothing can follow it
 };
 
 task<bool> connection::write_stream(exchange& e) {
@@ -412,21 +440,19 @@ task<bool> connection::write_stream(exchange& e) {
         take_failure(e, thrown);
         co_return co_await write_bytes(e);
     }
-    if (call.was_stopped() || thrown != nullptr) {
-        // The client must see that the body is not whole.
-        reset_ = true;
-        if (client_gone_)
-            shard_->count(&counters::clients_gone);
-        else if (thrown != nullptr)
-            take_failure(e, thrown);
-        co_return false;
-    }
-    if (!writer.finish()) {
+    // What was cancelled may have ended before its time, and in order.
+    const bool cut = call.own_context().cancelled() && !writer.whole();
+    const bool in_order = !cut && thrown == nullptr && writer.finish();
+    if (in_order) co_return co_await flush();
+    // The client must see that the body is not whole.
+    reset_ = true;
+    if (client_gone_) count_gone();
+    if (client_gone_ || writer.lost()) co_return false;
+    if (thrown != nullptr)
+        take_failure(e, thrown);
+    else if (!cut)
         log(log_level::error, "a streamed answer was shorter than it had announced");
-        reset_ = true;
-        co_return false;
-    }
-    co_return co_await flush();
+    co_return false;
 }
 
 task<bool> connection::write_upgrade(exchange& e) {

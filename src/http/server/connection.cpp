@@ -394,6 +394,11 @@ bool connection::may_continue() noexcept {
     return keep_alive_;
 }
 
+/// Once, however many waits the client has ended.
+void connection::count_gone() noexcept {
+    if (!std::exchange(gone_counted_, true)) shard_->count(&counters::clients_gone);
+}
+
 void connection::release(exchange* e) noexcept {
     if (e == nullptr) return;
     if (e->pending) e->pending.reset();
@@ -431,13 +436,8 @@ task<bool> connection::call_and_answer(exchange& e) {
         stream_->watch_hangup(this);
         co_await call;
         stream_->watch_hangup(nullptr);
-        if (call.was_stopped()) {
-            if (client_gone_) shard_->count(&counters::clients_gone);
-            reset_ = true;
-            co_return false;
-        }
-        if (client_gone_ && call.exception() != nullptr) {
-            shard_->count(&counters::clients_gone);
+        if (call.was_stopped() || (client_gone_ && call.exception() != nullptr)) {
+            if (client_gone_) count_gone();
             reset_ = true;
             co_return false;
         }

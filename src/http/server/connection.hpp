@@ -106,9 +106,10 @@ private:
     void answered(exchange& e);
     void release(exchange* e) noexcept;
     bool may_continue() noexcept;
+    void count_gone() noexcept;
 
     template <class Op>
-    task<bool> finish_write(Op& op);
+    task<std::expected<void, error>> finish_write(Op& op);
     void log(log_level level, std::string_view text) const;
 
     shard* shard_;
@@ -132,6 +133,7 @@ private:
     bool keep_alive_ = true;
     bool timed_out_ = false;
     bool client_gone_ = false;
+    bool gone_counted_ = false;
     bool reset_ = false;
     bool lingers_ = false;
 };

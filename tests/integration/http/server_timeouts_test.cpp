@@ -329,6 +329,114 @@ TEST(server_timeouts, resets_a_streamed_answer_whose_handler_throws) {
     });
 }
 
+TEST(server_timeouts, tells_a_stream_that_its_file_is_too_short) {
+    const temporary_directory all;
+    const owned_fd file(::open(all.write("short", "0123456789").c_str(), O_RDONLY | O_CLOEXEC));
+    for (const auto size : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(100)}) {
+        std::error_code why;
+        std::error_code then;
+        const auto send = [&](http::request&) {
+            const auto write = [&](http::body_writer& to) -> task<> {
+                auto sending = to.write_file(file.get(), 0, 100);
+                const auto sent = co_await as_result(sending);
+                if (!sent) why = sent.error().code();
+                auto writing = to.write("more");
+                const auto written = co_await as_result(writing);
+                if (!written) then = written.error().code();
+            };
+            http::response r;
+            r.set_body(http::body::stream(write, size));
+            return r;
+        };
+        for_seeds(few, http::handler(send), [&](world& w) -> task<> {
+            const error_log log(w.sim.log());
+            peer p = co_await w.connect();
+            co_await p.send(get("/"));
+            const std::string got = co_await p.read_to_end();
+            EXPECT_EQ(p.ended(), ending::reset);
+            EXPECT_EQ(got.find("more"), std::string::npos) << got;
+            EXPECT_EQ(why, std::errc::no_message_available);
+            EXPECT_EQ(then, std::errc::broken_pipe);
+            EXPECT_NE(log.text().find("shorter than it had announced"), std::string::npos);
+            EXPECT_EQ(w.counters().clients_gone, 0u);
+        });
+    }
+}
+
+TEST(server_timeouts, blames_nobody_for_a_client_that_leaves_a_download) {
+    const temporary_directory all;
+    all.write("large", repeated(1'000'000));
+    const http::handler files = http::serve_files(all.path().string());
+    for (const bool reset : {false, true}) {
+        for_seeds(few, files, [reset](world& w) -> task<> {
+            const error_log log(w.sim.log());
+            peer p = co_await w.connect();
+            co_await p.send(get("/large", "Range: bytes=0-399999,600000-999999\r\n"));
+            EXPECT_TRUE((co_await p.read_until("\r\n\r\n")).starts_with("HTTP/1.1 206 "));
+            co_await p.read_exactly(1000);
+            p.close(reset);
+            co_await sleep_for(1s);
+            EXPECT_EQ(log.text(), "");
+            EXPECT_EQ(w.counters().clients_gone, 1u);
+            EXPECT_EQ(w.counters().open, 0u);
+        });
+    }
+}
+
+namespace {
+
+/// Goes on until a write fails, and then throws, or ends as if all were well.
+http::handler endless(bool throws) {
+    const auto send = [throws](http::request&) {
+        return http::stream([throws](http::body_writer& to) -> task<> {
+            const std::string piece = repeated(50'000, 'x');
+            for (;;) {
+                auto writing = to.write(piece);
+                auto written = co_await as_result(writing);
+                if (written) continue;
+                if (throws) throw exception(std::move(written).error());
+                co_return;
+            }
+        });
+    };
+    return http::handler(send);
+}
+
+}  // namespace
+
+TEST(server_timeouts, ends_no_stream_in_order_that_its_client_has_left) {
+    for (const bool throws : {false, true}) {
+        for_seeds(few, endless(throws), [](world& w) -> task<> {
+            const error_log log(w.sim.log());
+            peer p = co_await w.connect();
+            co_await p.send(get("/"));
+            co_await p.read_exactly(100'000);
+            p.shutdown_output();
+            const std::string rest = co_await p.read_to_end();
+            EXPECT_FALSE(rest.ends_with("\r\n0\r\n\r\n"));
+            EXPECT_EQ(p.ended(), ending::reset);
+            EXPECT_EQ(log.text(), "");
+            EXPECT_EQ(w.counters().clients_gone, 1u);
+        });
+    }
+}
+
+TEST(server_timeouts, blames_no_stream_for_a_client_that_never_reads) {
+    for (const bool throws : {false, true}) {
+        for_seeds(few, endless(throws), [](world& w) -> task<> {
+            const error_log log(w.sim.log());
+            peer p = co_await w.connect();
+            const time_point began = w.sim.now();
+            co_await p.send(get("/"));
+            while (w.counters().open != 0 && w.since(began) < 5min) co_await sleep_for(100ms);
+            expect_about(w.since(began), 30s, 8s);
+            EXPECT_EQ(w.counters().write_timeouts, 1u);
+            EXPECT_EQ(w.counters().handler_errors, 0u);
+            EXPECT_EQ(log.text(), "");
+        });
+    }
+}
+
 // ---- drain --------------------------------------------------------------------------------------
 
 TEST(server_timeouts, closes_idle_connections_at_once_when_it_drains) {

@@ -41,10 +41,39 @@ struct tracer {
     ~tracer() { ++*destroyed; }
 };
 
+/// Hears what is logged as an error, for as long as it lives.
+class error_log {
+public:
+    explicit error_log(logger& l) : of_(&l) {
+        l.set_sink(&write, this);
+        l.set_level(log_level::error);
+    }
+    error_log(const error_log&) = delete;
+    error_log& operator=(const error_log&) = delete;
+    ~error_log() {
+        of_->set_level(log_level::off);
+        of_->set_sink(nullptr, nullptr);
+    }
+    const std::string& text() const noexcept { return text_; }
+
+private:
+    static void write(void* user, log_level, log_layer, std::string_view text) {
+        static_cast<error_log*>(user)->text_.append(text).append("\n");
+    }
+    logger* of_;
+    std::string text_;
+};
+
 /// A server in a world of its own, and what its handlers did.
 struct world {
     explicit world(std::uint64_t seed, http::server_options o = {}, simulation_options s = {})
         : sim(with_seed(std::move(s), seed)), server(router(), with_address(std::move(o))) {
+        server.open(sim.loop());
+    }
+    /// With a handler of the test's own.
+    world(std::uint64_t seed, http::handler h, http::server_options o = {},
+          simulation_options s = {})
+        : sim(with_seed(std::move(s), seed)), server(std::move(h), with_address(std::move(o))) {
         server.open(sim.loop());
     }
 
@@ -102,6 +131,16 @@ template <class F>
 void for_seeds(std::uint64_t n, F f, const http::server_options& o = {}) {
     for (const std::uint64_t seed : seeds(n)) {
         world w(seed, o);
+        w.run(f);
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+/// The same with a handler of the test's own.
+template <class F>
+void for_seeds(std::uint64_t n, const http::handler& h, F f) {
+    for (const std::uint64_t seed : seeds(n)) {
+        world w(seed, h);
         w.run(f);
         if (::testing::Test::HasFailure()) return;
     }
