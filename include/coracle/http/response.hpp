@@ -194,7 +194,8 @@ private:
 response stream(body::stream_function write, std::string_view type = "application/octet-stream");
 
 /// 101: when the answer is out, `run(connection)` takes over the connection, which is closed when
-/// it ends.
+/// it ends. What is left of the body of the request is read and dropped before; where that exceeds
+/// `limits.discard` or takes longer than `timeouts.linger`, the answer is 413 or 408 instead.
 response upgrade(std::string_view protocol, response::upgrade_function run);
 
 /// A redirect, 307 unless told otherwise.

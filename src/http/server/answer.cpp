@@ -455,7 +455,27 @@ task<bool> connection::write_stream(exchange& e) {
     co_return false;
 }
 
+/// Instead of a 101 where the body of the request does not end.
+task<bool> connection::refuse_upgrade(exchange& e, const error& why) {
+    keep_alive_ = false;
+    if (client_gone_ || coracle::detail::is_cancellation(why)) {
+        if (client_gone_) count_gone();
+        reset_ = true;
+        co_return false;
+    }
+    const status answer = status_of(why);
+    e.res = response(
+        answer, std::to_string(to_code(answer)) + ' ' + std::string(reason_phrase(answer)) + '\n');
+    lingers_ = true;
+    co_return co_await write_bytes(e);
+}
+
 task<bool> connection::write_upgrade(exchange& e) {
+    // RFC 9110 section 7.8: the request ends before the other protocol begins.
+    if (!e.body.complete()) {
+        const auto dropped = co_await drop_body(e);
+        if (!dropped) co_return co_await refuse_upgrade(e, dropped.error());
+    }
     write_head(e, std::nullopt, false);
     const bool ok = co_await flush();
     if (!ok) co_return false;

@@ -453,21 +453,33 @@ task<bool> connection::call_and_answer(exchange& e) {
 }
 
 task<bool> connection::discard_body(exchange& e) {
-    const server_options& o = shard_->options();
-    const std::uint64_t before = e.body.received();
-    const time_point until = shard_->owner().now() + o.timeouts.linger;
-    while (keep_alive_ && !e.body.continue_is_due()) {
-        e.body.set_patience(until - shard_->owner().now());
-        const auto piece = co_await e.body.read();
-        if (!piece) break;
-        if (e.body.complete()) co_return true;
-        if (e.body.received() - before > o.limits.discard) break;
-        if (shard_->owner().now() >= until) break;
+    if (keep_alive_ && !e.body.continue_is_due()) {
+        const auto dropped = co_await drop_body(e);
+        if (dropped) co_return true;
     }
     // RFC 9112 section 9.3: what is left of the body must not be taken for the next request.
     if (!e.body.complete()) shard_->count(&counters::bodies_not_discarded);
     lingers_ = true;
     co_return false;
+}
+
+/// Reads what is left of a body that nobody wants, within the bounds for that.
+task<std::expected<void, error>> connection::drop_body(exchange& e) {
+    const server_options& o = shard_->options();
+    const std::uint64_t before = e.body.received();
+    const time_point until = shard_->owner().now() + o.timeouts.linger;
+    while (!e.body.complete()) {
+        if (e.body.exceeds(o.limits.discard) || e.body.received() - before > o.limits.discard) {
+            co_return std::unexpected(error(make_error_code(status::content_too_large), "body"));
+        }
+        e.body.set_patience(until - shard_->owner().now());
+        auto piece = co_await e.body.read();
+        if (!piece) co_return std::unexpected(std::move(piece).error());
+        if (shard_->owner().now() >= until && !e.body.complete()) {
+            co_return std::unexpected(error(std::errc::timed_out, "body"));
+        }
+    }
+    co_return std::expected<void, error>();
 }
 
 task<std::expected<void, error>> connection::receive_more_body(request_body& body) {

@@ -88,6 +88,7 @@ private:
     task<bool> finish_exchange();
     task<bool> call_and_answer(exchange& e);
     task<bool> discard_body(exchange& e);
+    task<std::expected<void, error>> drop_body(exchange& e);
     task<> linger();
     error body_failure(error e);
 
@@ -100,6 +101,7 @@ private:
     task<bool> write_file(exchange& e);
     task<bool> write_stream(exchange& e);
     task<bool> write_upgrade(exchange& e);
+    task<bool> refuse_upgrade(exchange& e, const error& why);
     bool flush_now();
     task<bool> flush();
     task<bool> send_all(std::span<slice> pieces);

@@ -37,6 +37,10 @@ public:
     bool ends_within(std::uint64_t bytes) const noexcept {
         return complete() || (framing_ == h1::body_framing::length && left_ <= bytes);
     }
+    /// Whether more than so many bytes are known to be left.
+    bool exceeds(std::uint64_t bytes) const noexcept {
+        return framing_ == h1::body_framing::length && left_ > bytes;
+    }
     /// How long one read waits for bytes.
     duration patience() const noexcept { return patience_; }
     void set_patience(duration d) noexcept { patience_ = d; }

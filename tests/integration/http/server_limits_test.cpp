@@ -380,6 +380,55 @@ TEST(server_limits, leave_an_upgraded_connection_alone) {
     });
 }
 
+TEST(server_limits, end_the_body_of_a_request_before_they_upgrade) {
+    const std::string fields = "Connection: upgrade\r\nUpgrade: echo\r\n";
+    const std::string length = fields + "Content-Length: 5\r\n";
+    for_seeds(8, [&](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(post("/upgrade", length, "12"));
+        co_await sleep_for(100ms);
+        co_await p.send("345early");
+        EXPECT_TRUE((co_await p.read_until("\r\n\r\n")).starts_with("HTTP/1.1 101 "));
+        EXPECT_EQ(co_await p.read_exactly(5), "early");
+
+        peer told = co_await w.connect();
+        co_await told.send(post("/upgrade", length + "Expect: 100-continue\r\n"));
+        EXPECT_EQ(co_await told.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+        co_await told.send("12345early");
+        EXPECT_TRUE((co_await told.read_until("\r\n\r\n")).starts_with("HTTP/1.1 101 "));
+        EXPECT_EQ(co_await told.read_exactly(5), "early");
+
+        peer chunks = co_await w.connect();
+        co_await chunks.send(post("/upgrade", fields + "Transfer-Encoding: chunked\r\n",
+                                  "3\r\nabc\r\n0\r\n\r\nearly"));
+        EXPECT_TRUE((co_await chunks.read_until("\r\n\r\n")).starts_with("HTTP/1.1 101 "));
+        EXPECT_EQ(co_await chunks.read_exactly(5), "early");
+    });
+}
+
+TEST(server_limits, refuse_to_upgrade_where_the_body_does_not_end) {
+    const std::string fields = "Connection: upgrade\r\nUpgrade: echo\r\n";
+    const std::string expects = fields + "Expect: 100-continue\r\n";
+    const std::string chunked_fields = fields + "Transfer-Encoding: chunked\r\n";
+    for_seeds(4, [&](world& w) -> task<> {
+        const std::string most = repeated(64 * 1024);
+        peer p = co_await w.connect();
+        co_await p.send(post("/upgrade", fields + "Content-Length: 65536\r\n", most + "early"));
+        EXPECT_TRUE((co_await p.read_until("\r\n\r\n")).starts_with("HTTP/1.1 101 "));
+        EXPECT_EQ(co_await p.read_exactly(5), "early");
+
+        co_await expect_refused(w, post("/upgrade", expects + "Content-Length: 65537\r\n"), 413);
+        EXPECT_EQ(w.counters().body_too_large, 1u);
+        const std::string chunk = "14000\r\n" + repeated(0x14000);
+        co_await expect_refused(w, post("/upgrade", chunked_fields, chunk), 413);
+        co_await expect_refused(w, post("/upgrade", chunked_fields, "what\r\n"), 400);
+        const time_point began = w.sim.now();
+        co_await expect_refused(w, post("/upgrade", fields + "Content-Length: 9\r\n", "1"), 408);
+        EXPECT_GE(w.since(began), 1s);
+        EXPECT_LE(w.since(began), 1300ms);
+    });
+}
+
 TEST(server_limits, let_half_closing_clients_have_their_answers) {
     for_seeds(20, [](world& w) -> task<> {
         peer p = co_await w.connect();

@@ -252,7 +252,7 @@ inline http::handler world::router() {
     r.get("/offer", [](http::request&) {
         return http::response(http::status::upgrade_required, "x").set("Upgrade", "echo");
     });
-    r.get("/upgrade", [](http::request&) {
+    const auto upgrade = [](http::request&) {
         return http::upgrade("echo", [](http::upgraded_connection& c) -> task<> {
             if (!c.received.empty()) co_await c.stream.send(c.received.view());
             for (;;) {
@@ -261,7 +261,9 @@ inline http::handler world::router() {
                 co_await c.stream.send(bytes->view());
             }
         });
-    });
+    };
+    r.get("/upgrade", upgrade);
+    r.post("/upgrade", upgrade);
     return r;
 }
 
