@@ -79,8 +79,9 @@ task<compressed_cache::content> compressed_cache::get(const key& k, const fs::pl
         const std::shared_ptr<attempt> a = join(k, ready, mine);
         if (ready) co_return *std::move(ready);
         if (!mine) {
-            [[maybe_unused]] const auto waited =
-                co_await as_result(a->done.wait(attempt::under_way));
+            // Without as_result, which would give to one that was cancelled the chance to wait
+            // again.
+            co_await a->done.wait(attempt::under_way);
             if (a->done.word.load(std::memory_order_acquire) == attempt::ended) {
                 co_return a->result;
             }

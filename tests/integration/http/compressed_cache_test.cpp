@@ -1,18 +1,20 @@
 #include "http/files/compressed_cache.hpp"
 
+#include "support/roadblock.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/task_group.hpp>
 #include <coracle/runtime/when_all.hpp>
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
 #include <vector>
 
 using namespace coracle;
+using coracle::testing::roadblock;
 using coracle::testing::temporary_directory;
 using http::content_coding;
 using http::detail::compressed_cache;
@@ -37,16 +39,6 @@ protected:
 
     const temporary_directory all_;
     const fs::directory root_ = *fs::directory::open(all_.path().string());
-};
-
-/// Blocks the one thread of a pool until it is let go.
-struct roadblock {
-    std::atomic<bool> closed{true};
-    void wait() const noexcept { closed.wait(true); }
-    void open() noexcept {
-        closed = false;
-        closed.notify_all();
-    }
 };
 
 }  // namespace
@@ -105,6 +97,44 @@ TEST_F(compressed_cache_test, compresses_no_more_files_at_a_time_than_the_limit)
     for (std::size_t i = 0; i != most; ++i) EXPECT_NE(made[i], nullptr) << i;
     EXPECT_EQ(made[most], nullptr);
     EXPECT_NE(get(cache, files[most]), nullptr);
+}
+
+TEST_F(compressed_cache_test, lets_go_who_is_cancelled_while_another_compresses) {
+    all_.write("a.txt", std::string(100'000, 'a'));
+    compressed_cache cache(1'000'000);
+    const fs::plain_file file = open("a.txt");
+    compressed_cache::content made;
+    bool waited_to_the_end = false;
+    roadblock block;
+    runtime_options options;
+    options.loops = 1;
+    options.offload_threads = 1;
+    runtime rt(options);
+    rt.run([&](loop&) -> task<> {
+        const auto blocks = [&] { block.wait(); };
+        const auto leave = [&](task_group& g) -> task<> {
+            g.spawn([&]() -> task<> {
+                static_cast<void>(co_await cache.get(key_of(file), file));
+                waited_to_the_end = true;
+            });
+            co_await yield();
+            g.cancel();
+        };
+        std::vector<task<>> all;
+        const auto first = [&]() -> task<> { co_await offload(blocks); };
+        const auto compress = [&]() -> task<> { made = co_await cache.get(key_of(file), file); };
+        const auto wait = [&]() -> task<> {
+            co_await with_task_group(leave);
+            block.open();
+        };
+        all.push_back(first());
+        all.push_back(compress());
+        all.push_back(wait());
+        co_await when_all(std::move(all));
+    });
+    EXPECT_FALSE(block.gave_up()) << "the loop was held";
+    EXPECT_FALSE(waited_to_the_end);
+    EXPECT_NE(made, nullptr);
 }
 
 TEST_F(compressed_cache_test, keeps_what_fits_and_nothing_that_is_a_byte_too_large) {
