@@ -9,6 +9,7 @@
 #include <coracle/http/files.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
+#include <coracle/runtime/sleep.hpp>
 
 #include <atomic>
 
@@ -173,12 +174,18 @@ private:
         r.coding = to_string(coding);
     }
 
+    // In a task that was cancelled the next wait never returns: nobody is there for its answer.
+    static task<> end_if_cancelled(const error& e) {
+        if (coracle::detail::is_cancellation(e)) co_await yield();
+    }
+
     static task<response> look_up_and_answer(const file_handler* self, const request* req,
                                              detail::file_query q) {
         const auto search = [self, &q] {
             return detail::find_file(self->root_, self->options_, q, fs::lookup::complete);
         };
         auto searched = co_await as_result(offload(search));
+        if (!searched) co_await end_if_cancelled(searched.error());
         if (!searched) co_return answer_to(searched.error());
         step s{*std::move(searched), {}};
         if (s.found) self->cached_.learn(self->root_, s.found->name, self->options_.how);
@@ -203,7 +210,9 @@ private:
             // What it holds, and whether it can be read, shows when it is read again.
             static_cast<void>(s.content.file.read_at(s.content.cold_at, bytes));
         };
-        [[maybe_unused]] const auto warmed = co_await as_result(offload(warm));
+        const auto warmed = co_await as_result(offload(warm));
+        // Where no thread can be started, the loop itself waits for the disk.
+        if (!warmed) co_await end_if_cancelled(warmed.error());
         answer = detail::respond(*req, s.content, disk::wait);
         co_return *std::move(answer);
     }
@@ -212,6 +221,7 @@ private:
         const bool json = detail::prefers_json(req->fields());
         const auto make = [self, req, json] { return self->make_listing(*req, json); };
         auto made = co_await as_result(offload(make));
+        if (!made) co_await end_if_cancelled(made.error());
         if (!made) co_return answer_to(made.error());
         if (!*made) co_return answer_to(made->error());
         response r;

@@ -1,10 +1,15 @@
 #include "coding/decoder.hpp"
+#include "support/roadblock.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/files.hpp>
+#include <coracle/runtime/offload.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/task_group.hpp>
 #include <coracle/testing/local_server.hpp>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,6 +18,7 @@
 
 using namespace coracle;
 using coracle::testing::local_server;
+using coracle::testing::roadblock;
 using coracle::testing::temporary_directory;
 
 namespace {
@@ -274,4 +280,67 @@ TEST_F(static_files, that_the_system_does_not_remember_are_found_on_another_thre
     EXPECT_EQ(get(s, "/deep/er/never-asked-for-before").status(), 404);
     EXPECT_EQ(get(s, "/deep/er/a.txt").body, "found");
     EXPECT_EQ(get(s, "/deep/er").field("Location"), "./er/");
+}
+
+namespace {
+
+/// Asks the system to forget what a file holds.
+void forget(const std::filesystem::path& path) {
+    const owned_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(::fsync(file.get()), 0);
+    EXPECT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+}
+
+/// A client that asks `h` for /a.bin, and has gone before the one thread that there is has taken up
+/// what that needs; nothing where it needs none. Gives whether it was answered.
+task<std::optional<bool>> ask_and_leave(const http::handler& h, const thread_pool& threads) {
+    bool waits = false;
+    bool answered = false;
+    const auto both = [&](task_group& g) -> task<> {
+        g.spawn([&]() -> task<> {
+            http::request req;
+            http::request::parts parts;
+            parts.path = "/a.bin";
+            req.assign(parts);
+            http::response answer;
+            task<http::response> pending;
+            if (!h.call(req, answer, pending)) answer = co_await std::move(pending);
+            answered = true;
+        });
+        co_await yield();
+        waits = threads.queued() == 1;
+        g.cancel();
+    };
+    co_await with_task_group(both);
+    if (!waits) co_return std::nullopt;
+    co_return answered;
+}
+
+}  // namespace
+
+TEST_F(static_files, are_not_read_on_the_loop_for_a_client_that_has_gone) {
+    const auto path = all_.write("root/a.bin", text(16'000));
+    const http::handler h = files();
+    std::optional<bool> answered;
+    roadblock block;
+    runtime_options options;
+    options.loops = 1;
+    options.offload_threads = 1;
+    runtime rt(options);
+    rt.run([&](loop& l) -> task<> {
+        const auto blocks = [&] { block.wait(); };
+        const auto both = [&](task_group& g) -> task<> {
+            g.spawn([&]() -> task<> { co_await offload(blocks); });
+            while (l.offload_pool()->queued() != 0) co_await yield();
+            // What the system reads ahead may be there before it is asked for again.
+            for (int i = 0; i != 2000 && !answered; ++i) {
+                forget(path);
+                answered = co_await ask_and_leave(h, *l.offload_pool());
+            }
+            block.open();
+        };
+        co_await with_task_group(both);
+    });
+    if (!answered) GTEST_SKIP() << "this system forgets no file";
+    EXPECT_FALSE(*answered) << "the loop has read the file itself";
 }
