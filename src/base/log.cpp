@@ -1,3 +1,5 @@
+#include "base/unprintable.hpp"
+
 #include <coracle/base/log.hpp>
 
 #include <cstdio>
@@ -72,7 +74,7 @@ void log_to_stderr(void*, log_level level, log_layer layer, std::string_view tex
     line += ' ';
     line += to_string(layer);
     line += ": ";
-    line += text;
+    line += detail::escape_unprintable(text);
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), stderr);
 }

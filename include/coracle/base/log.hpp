@@ -54,7 +54,8 @@ private:
     std::atomic<log_level> levels_[log_layers];
 };
 
-/// A sink that writes one line to standard error, with the level and the layer.
+/// A sink that writes one line to standard error, with the level and the layer. A text may hold
+/// bytes of a peer: control characters, and bytes that are no UTF-8, are written as \xhh.
 void log_to_stderr(void*, log_level level, log_layer layer, std::string_view text);
 
 }  // namespace coracle

@@ -1,5 +1,6 @@
 #include "http/server/connection.hpp"
 
+#include "base/unprintable.hpp"
 #include "http/server/canonical_path.hpp"
 #include "http/server/failure.hpp"
 #include "http/server/guarded_call.hpp"
@@ -96,7 +97,9 @@ void connection::end_wait() noexcept {
 void connection::log(log_level level, std::string_view text) const {
     const logger& l = shard_->owner().log();
     if (!l.enabled(log_layer::http, level)) return;
-    l.write(log_layer::http, level, info_.peer().to_string() + ' ' + std::string(text));
+    // What a handler throws may hold bytes of the client, and a sink need not be careful.
+    l.write(log_layer::http, level,
+            info_.peer().to_string() + ' ' + coracle::detail::escape_unprintable(text));
 }
 
 void connection::peer_gone(hangup_watch& w) noexcept {

@@ -329,6 +329,20 @@ TEST(server_timeouts, resets_a_streamed_answer_whose_handler_throws) {
     });
 }
 
+TEST(server_timeouts, logs_nothing_that_could_be_taken_for_another_line) {
+    const auto fail = [](http::request&) -> http::response {
+        throw std::runtime_error("no\nerror http: forged\x1b[2J");
+    };
+    for_seeds(few, http::handler(fail), [](world& w) -> task<> {
+        const error_log log(w.sim.log());
+        peer p = co_await w.connect();
+        co_await p.send(get("/"));
+        co_await read_answer(p);
+        EXPECT_TRUE(log.text().ends_with(" GET /: no\\x0aerror http: forged\\x1b[2J\n"))
+            << log.text();
+    });
+}
+
 TEST(server_timeouts, tells_a_stream_that_its_file_is_too_short) {
     const temporary_directory all;
     const owned_fd file(::open(all.write("short", "0123456789").c_str(), O_RDONLY | O_CLOEXEC));

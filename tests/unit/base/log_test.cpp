@@ -1,3 +1,5 @@
+#include "base/unprintable.hpp"
+
 #include <coracle/base/log.hpp>
 
 #include <gtest/gtest.h>
@@ -77,4 +79,32 @@ TEST(log_to_stderr, writes_one_line) {
     ::testing::internal::CaptureStderr();
     log_to_stderr(nullptr, log_level::info, log_layer::http, "listening");
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "info http: listening\n");
+}
+
+TEST(log_to_stderr, lets_no_text_end_its_line_or_command_a_terminal) {
+    ::testing::internal::CaptureStderr();
+    log_to_stderr(nullptr, log_level::error, log_layer::http,
+                  "x\nerror http: forged\r\x1b[2J\x7f\t");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "error http: x\\x0aerror http: forged\\x0d\\x1b[2J\\x7f\\x09\n");
+}
+
+TEST(escape_unprintable, leaves_text_alone) {
+    using detail::escape_unprintable;
+    for (const std::string_view text : {"", " plain ~", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac",
+                                        "\xf0\x9f\x9b\xb6", "\xc2\xa0", "\\x0a"}) {
+        EXPECT_EQ(escape_unprintable(text), text);
+    }
+}
+
+TEST(escape_unprintable, writes_controls_and_what_is_no_text_in_hex) {
+    using detail::escape_unprintable;
+    EXPECT_EQ(escape_unprintable(std::string_view("\0\x1f", 2)), "\\x00\\x1f");
+    // U+009B, which begins a command like ESC [, as UTF-8 and as Latin-1.
+    EXPECT_EQ(escape_unprintable("\xc2\x9b"), "\\xc2\\x9b");
+    EXPECT_EQ(escape_unprintable("a\x9b"), "a\\x9b");
+    // Cut short, overlong, and a surrogate.
+    EXPECT_EQ(escape_unprintable("\xe2\x82"), "\\xe2\\x82");
+    EXPECT_EQ(escape_unprintable("\xc0\x8a"), "\\xc0\\x8a");
+    EXPECT_EQ(escape_unprintable("\xed\xa0\x80z"), "\\xed\\xa0\\x80z");
 }
