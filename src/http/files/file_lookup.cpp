@@ -32,6 +32,7 @@ public:
         auto found = is_directory_path() ? find_in_directory() : find_by_name();
         if (!found && leads_nowhere(found.error()) && may_fall_back()) {
             found = open_file(options_->fallback);
+            if (found) found->fell_back = true;
         }
         if (!found || found->what != found_file::kind::file) return found;
         return with_sibling(*std::move(found));

@@ -29,6 +29,8 @@ struct found_file {
     std::string name;
     /// The coding of the sibling that `file` is.
     content_coding coding = content_coding::identity;
+    /// Whether it is the fallback, which clients that do not ask for a page do not get.
+    bool fell_back = false;
 };
 
 /// Finds what answers a query: the file or its precompressed sibling, the index, the fallback. With

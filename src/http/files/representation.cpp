@@ -41,6 +41,7 @@ void add_metadata(response& to, const representation& r, const validators& curre
     to.fields().add("ETag", current.tag);
     to.fields().add("Last-Modified", {date, sizeof date});
     if (!r.cache_control.empty()) to.fields().add("Cache-Control", r.cache_control);
+    if (r.varies_by_type) to.fields().add("Vary", "Accept");
     if (r.varies) to.fields().add("Vary", "Accept-Encoding");
 }
 

@@ -28,6 +28,8 @@ struct representation {
     std::string_view coding;
     /// Whether other clients get another coding (RFC 9110 section 12.5.5).
     bool varies = false;
+    /// Whether clients that accept other media types get something else (section 12.5.1).
+    bool varies_by_type = false;
     bool nosniff = true;
     /// Set by `respond`: where the bytes begin that it did not wait for.
     std::uint64_t cold_at = 0;

@@ -129,7 +129,7 @@ private:
     // The answer, unless it must wait: for a listing, for compression, or for the disk.
     std::optional<response> finish(const request& req, const detail::file_query& q, step& s,
                                    disk d) const {
-        if (!s.found) return answer_to(s.found.error());
+        if (!s.found) return refuse(s.found.error());
         if (s.found->what == found_file::kind::slash_missing) return add_slash(req, q.path);
         if (s.found->what == found_file::kind::listing) {
             if (!req.path().ends_with('/')) return add_slash(req, req.path());
@@ -144,6 +144,15 @@ private:
         return detail::respond(req, s.content, d);
     }
 
+    response refuse(const error& e) const {
+        response answer = answer_to(e);
+        // With a fallback, clients that ask for a page would have got one.
+        if (!options_.fallback.empty() && answer.status() == status::not_found) {
+            answer.fields().add("Vary", "Accept");
+        }
+        return answer;
+    }
+
     // The views are of the options and of static memory.
     void describe(step& s) const {
         representation& r = s.content;
@@ -151,6 +160,7 @@ private:
         r.media_type = detail::media_type_for(options_, s.found->name);
         r.cache_control = detail::cache_control_for(options_, s.found->name);
         r.varies = detail::has_variants(options_, r.media_type);
+        r.varies_by_type = s.found->fell_back;
         r.nosniff = options_.nosniff;
         if (s.found->coding != content_coding::identity) r.coding = to_string(s.found->coding);
     }

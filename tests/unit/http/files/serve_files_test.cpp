@@ -448,6 +448,28 @@ TEST_P(serve_files_test, falls_back_for_pages_alone) {
               status::method_not_allowed);
 }
 
+TEST_P(serve_files_test, says_to_caches_that_the_fallback_depends_on_accept) {
+    all_.write("root/index.html", "<p>app");
+    options_.fallback = "index.html";
+    const auto vary = [&](const char* path, lines fields, status expected) {
+        const auto r = get(path, fields);
+        EXPECT_EQ(r.status(), expected) << path;
+        return r.fields().has_token(http::field_id::vary, "accept");
+    };
+    EXPECT_TRUE(vary("/users/7", {{"Accept", "text/html"}}, status::ok));
+    EXPECT_TRUE(vary("/users/7", {{"Accept", "text/html"}, {"Range", "bytes=0-1"}},
+                     status::partial_content));
+    EXPECT_TRUE(
+        vary("/users/7", {{"Accept", "text/html"}, {"If-None-Match", "*"}}, status::not_modified));
+    EXPECT_TRUE(vary("/users/7", {{"Accept", "*/*"}}, status::not_found));
+    EXPECT_FALSE(vary("/index.html", {{"Accept", "text/html"}}, status::ok));
+    EXPECT_FALSE(vary("/site/", {{"Accept", "text/html"}}, status::ok));
+    const auto page = get("/users/7", {{"Accept", "text/html"}});
+    EXPECT_TRUE(page.fields().has_token(http::field_id::vary, "accept-encoding"));
+    options_.fallback.clear();
+    EXPECT_FALSE(vary("/users/7", {{"Accept", "*/*"}}, status::not_found));
+}
+
 TEST_P(serve_files_test, redirects_to_no_other_host) {
     std::filesystem::create_directories(root() / "dir/evil.example");
     for (const char* path : {"//evil.example", "//evil.example/dir", "/\\evil.example/dir",
