@@ -16,6 +16,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 using namespace coracle;
 using coracle::testing::local_server;
 using coracle::testing::roadblock;
@@ -52,7 +54,11 @@ public:
     /// At least one byte.
     std::string some() const {
         char bytes[1024];
-        const ssize_t n = ::recv(fd_, bytes, sizeof bytes, 0);
+        ssize_t n = -1;
+        // A ring that this thread had before may interrupt it while it goes.
+        do {
+            n = ::recv(fd_, bytes, sizeof bytes, 0);
+        } while (n < 0 && errno == EINTR);
         return {bytes, n > 0 ? static_cast<std::size_t>(n) : 0};
     }
     /// Up to the end or a reset.
