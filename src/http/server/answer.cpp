@@ -272,8 +272,8 @@ public:
     bool begun() const noexcept { return begun_; }
     /// Whether all that was announced has been written.
     bool whole() const noexcept { return left_ == std::uint64_t{0}; }
-    /// Whether a write failed for the sake of the connection.
-    bool lost() const noexcept { return failed_ == culprit::connection; }
+    /// Whether a write failed for the sake of its file, not of the connection.
+    bool file_failed() const noexcept { return failed_ == culprit::file; }
 
     /// Ends the body; false when it cannot be ended: less than was announced has been written, or a
     /// write has failed.
@@ -436,18 +436,20 @@ task<bool> connection::write_stream(exchange& e) {
     co_await call;
     stream_->watch_hangup(nullptr);
     const auto thrown = call.exception();
-    if (thrown != nullptr && !client_gone_ && !writer.begun()) {
+    if (thrown != nullptr && !client_gone_ && !reset_ && !writer.begun()) {
         take_failure(e, thrown);
         co_return co_await write_bytes(e);
     }
     // What was cancelled may have ended before its time, and in order.
     const bool cut = call.own_context().cancelled() && !writer.whole();
-    const bool in_order = !cut && thrown == nullptr && writer.finish();
+    // Also by what was sent before the head, such as a 100.
+    const bool lost = reset_ && !writer.file_failed();
+    const bool in_order = !cut && !reset_ && thrown == nullptr && writer.finish();
     if (in_order) co_return co_await flush();
     // The client must see that the body is not whole.
     reset_ = true;
     if (client_gone_) count_gone();
-    if (client_gone_ || writer.lost()) co_return false;
+    if (client_gone_ || lost) co_return false;
     if (thrown != nullptr)
         take_failure(e, thrown);
     else if (!cut)

@@ -439,7 +439,9 @@ task<bool> connection::call_and_answer(exchange& e) {
         stream_->watch_hangup(this);
         co_await call;
         stream_->watch_hangup(nullptr);
-        if (call.was_stopped() || (client_gone_ && call.exception() != nullptr)) {
+        // Behind a write that failed, of a 100 or another interim answer, nothing can be
+        // understood.
+        if (reset_ || call.was_stopped() || (client_gone_ && call.exception() != nullptr)) {
             if (client_gone_) count_gone();
             reset_ = true;
             co_return false;

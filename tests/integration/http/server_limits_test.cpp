@@ -216,6 +216,26 @@ TEST(server_limits, say_continue_when_the_body_is_first_read) {
     });
 }
 
+TEST(server_limits, write_no_answer_behind_half_a_continue) {
+    simulation_options s;
+    s.faults.no_memory = 4;
+    for (const char* path : {"/echo", "/speak-first"}) {
+        for (const std::uint64_t seed : seeds(1000)) {
+            world w(seed, {}, s);
+            w.run([path](world& on) -> task<> {
+                auto p = co_await as_result(on.connect());
+                if (!p) co_return;
+                co_await as_result(
+                    p->send(post(path, "Expect: 100-continue\r\nContent-Length: 5\r\n")));
+                const auto head = co_await as_result(p->read_until("\r\n\r\n"));
+                if (!head) co_return;
+                EXPECT_EQ(head->find("HTTP/", 1), std::string::npos) << *head;
+            });
+            if (HasFailure()) return;
+        }
+    }
+}
+
 TEST(server_limits, never_say_continue_for_a_body_that_is_not_read) {
     for_seeds(8, [](world& w) -> task<> {
         peer p = co_await w.connect();
