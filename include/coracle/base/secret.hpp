@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle {
 
@@ -44,13 +45,13 @@ private:
         wipe(text_.data(), text_.capacity());
         text_.clear();
     }
-    /// When it is clear itself. What a string keeps within itself it leaves there when it is moved
-    /// or swapped, and perhaps on the stack: a copy is made of what has room without an allocation.
+    /// When it is clear itself. What a string keeps within itself it leaves there when it is moved,
+    /// and perhaps on the stack: a copy is made of what has room without an allocation.
     void take(secret& other) noexcept {
         if (other.text_.size() <= text_.capacity())
             text_.assign(other.text_);
         else
-            text_.swap(other.text_);
+            text_ = std::move(other.text_);
     }
     std::string text_;
 };
