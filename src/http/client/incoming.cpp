@@ -10,9 +10,9 @@
 
 namespace coracle::http::detail {
 
-void incoming::holds(std::string_view all, const body_rules& rules) noexcept {
+void incoming::holds(std::string_view all, const body_rules& rules) {
     rules_ = rules;
-    rest_ = all;
+    rest_ = memory_.copy(all);
     there_ = true;
     left_ = all.size();
     body_ = all.empty() ? received_body() : received_body(this);

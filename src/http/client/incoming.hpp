@@ -5,6 +5,7 @@
 #include "http/decoding_source.hpp"
 #include "http/h1/chunked_decoder.hpp"
 
+#include <coracle/base/arena.hpp>
 #include <coracle/http/answer_info.hpp>
 #include <coracle/http/call.hpp>
 #include <coracle/http/response.hpp>
@@ -37,8 +38,8 @@ public:
         coracle::detail::deallocate_block(p, size);
     }
 
-    /// The body is there already, and outlives this.
-    void holds(std::string_view all, const body_rules& rules) noexcept;
+    /// The body is there already, and is copied.
+    void holds(std::string_view all, const body_rules& rules);
     /// The body comes off this connection, which is given back at its end if `reusable`.
     void comes_from(lease from, h1::body_framing framing, std::uint64_t length, bool reusable,
                     const body_rules& rules);
@@ -102,6 +103,8 @@ private:
     time_point started_;
     received_body body_;
     std::vector<std::unique_ptr<decoding_source>> decoders_;
+    /// Not in the memory of the fields, which whoever has the response may free.
+    arena memory_;
     std::string_view rest_;
     bool there_ = false;
     bool receiving_ = false;  ///< or a wait for bytes was given up

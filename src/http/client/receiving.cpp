@@ -7,7 +7,7 @@
 namespace coracle::http::detail {
 namespace {
 
-/// Whole bodies up to this size are copied behind the head, so that the buffer is free again.
+/// Whole bodies up to this size are copied, so that the buffer is free again.
 constexpr std::size_t copied_body = 8 * 1024;
 /// How long a server that is asked before the body has to say so (RFC 9110 section 10.1.1).
 constexpr duration continue_patience = std::chrono::seconds(1);
@@ -125,22 +125,20 @@ response running_call::make_response() {
     const bool whole = none || (head.framing == h1::body_framing::length && copied &&
                                 length <= input.size() - head_size_);
     const auto body_size = static_cast<std::size_t>(whole ? length : 0);
-    arena& memory = r.fields().memory();
-    const std::string_view kept = memory.copy(input.view().substr(0, head_size_ + body_size));
+    const std::string_view kept = r.fields().memory().copy(input.view().substr(0, head_size_));
     h1::rebase(head, input.data(), head_size_, kept.data());
     r.fields().adopt(head.fields.data(), head.fields.size());
     if (options_->cookies) call_.core->jar().receive(to_, r.fields(), shard_->owner().unix_time());
 
     const bool reusable = head.keep_alive && body_whole_ && head.code != 101;
     auto rest = std::make_unique<incoming>(*shard_, take_info(), started_);
+    if (whole) rest->holds(input.view().substr(head_size_, body_size), rules());
     input.consume(head_size_ + body_size);
     if (head.code == 101) {
-        rest->holds({}, rules());
         rest->connection() = std::move(connection_);
     } else if (whole) {
         rest->details().bytes_received += body_size;
         rest->details().times.ended = since_start();
-        rest->holds(kept.substr(head_size_), rules());
         // Bytes that no request asked for are no answer to the next one either.
         if (reusable && input.empty()) {
             connection_.give_back();

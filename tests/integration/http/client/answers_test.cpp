@@ -164,6 +164,24 @@ TEST(client_answers, are_read_in_every_way) {
     });
 }
 
+TEST(client_answers, keep_their_body_when_their_fields_are_replaced) {
+    const std::string text(300, 'b');
+    const local_server server([&](http::request&) { return http::response(text); });
+    http::client client;
+    // What takes the memory of the fields that were there.
+    const std::string other(800, 'x');
+    block_on([&]() -> task<> {
+        auto replaced = co_await client.get(server.url());
+        replaced.fields() = http::fields();
+        replaced.set("X-Other", other);
+        EXPECT_EQ(co_await replaced.text(), text);
+        auto cleared = co_await client.get(server.url());
+        cleared.fields().clear();
+        cleared.set("X-Other", other);
+        EXPECT_EQ(co_await cleared.read(), text);
+    });
+}
+
 TEST(client_answers, are_read_line_by_line) {
     const local_server server([](http::request& req) {
         auto lines = [](http::body_writer& out) -> task<> {
