@@ -1,12 +1,14 @@
 #pragma once
 
 #include <coracle/base/url.hpp>
+#include <coracle/http/coding.hpp>
 #include <coracle/http/version.hpp>
 #include <coracle/net/address.hpp>
 #include <coracle/runtime/clock.hpp>
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace coracle::http {
 
@@ -38,6 +40,9 @@ struct answer_info {
     std::uint64_t bytes_sent = 0;      ///< of the last request, with its head
     std::uint64_t bytes_received = 0;  ///< of its answer, with the head, as it came
     call_timings times;
+    /// Those that its body is decoded from, as Content-Encoding named them: the fields of the
+    /// answer do not. A validator of the answer is that of the coded body.
+    std::vector<content_coding> decoded;
 };
 
 }  // namespace coracle::http

@@ -97,7 +97,8 @@ struct client_options {
     /// Schemes that URLs and redirects may have.
     std::string safe_protocols = "http,https";
 
-    /// Asks for gzip, deflate, brotli and zstd, and decodes them.
+    /// Asks for gzip, deflate, brotli and zstd, and decodes them; `answer_info::decoded` says which
+    /// ones it was, and the fields of the answer no longer do.
     bool accept_compression = true;
     /// How much larger than what was received the decoded body may get. Default 1,000.
     unsigned compression_ratio = 1000;

@@ -30,7 +30,7 @@ void incoming::comes_from(lease from, h1::body_framing framing, std::uint64_t le
     slow_bytes_ = lease_->input.size();
 }
 
-void incoming::decode(const fields& of, const client_options& o) {
+void incoming::decode(fields& of, const client_options& o) {
     std::vector<content_coding> codings;
     constexpr decoding_limits defaults;
     for (const field& f : of) {
@@ -53,6 +53,10 @@ void incoming::decode(const fields& of, const client_options& o) {
         decoders_.push_back(std::make_unique<decoding_source>(body_, *coding, limits, names));
         body_ = received_body(decoders_.back().get());
     }
+    if (codings.empty()) return;
+    of.remove("Content-Encoding");
+    of.remove("Content-Length");
+    info_.decoded = std::move(codings);
 }
 
 std::optional<std::uint64_t> incoming::length() const noexcept {

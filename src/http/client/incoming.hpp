@@ -43,7 +43,9 @@ public:
     /// The body comes off this connection, which is given back at its end if `reusable`.
     void comes_from(lease from, h1::body_framing framing, std::uint64_t length, bool reusable,
                     const body_rules& rules);
-    void decode(const fields& of, const client_options& o);
+    /// Decodes the body, if all of its codings are known, and takes out of `of` what then says
+    /// something else than there is.
+    void decode(fields& of, const client_options& o);
     void tell(unique_function<bool(const progress&)> f, const progress& p) {
         tell_ = std::move(f);
         progress_ = p;

@@ -148,7 +148,9 @@ response running_call::make_response() {
     } else {
         rest->comes_from(std::move(connection_), head.framing, length, reusable, rules());
     }
-    if (options_->accept_compression && !none) rest->decode(r.fields(), *options_);
+    // A part of a coded content cannot be decoded.
+    const bool decodes = options_->accept_compression && !none && head.code != 206;
+    if (decodes) rest->decode(r.fields(), *options_);
     if (received_body* const body = rest->received(); !body->ended()) {
         r.set_body(body::relay(*body));
     }

@@ -18,7 +18,9 @@ namespace coracle::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string content_of(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
@@ -127,6 +129,30 @@ TEST(client_answers, are_decoded) {
         EXPECT_TRUE(client.get(server.url()).options(raw).wait().body == coded) << name;
         EXPECT_EQ(client.statistics().opened, 1U) << name;
     }
+}
+
+TEST(client_answers, that_are_decoded_do_not_say_that_they_are_coded) {
+    using http::content_coding;
+    const std::string coded = encoded(content_coding::gzip, "text");
+    const local_server server([&](http::request& req) {
+        const bool part = req.path() == "/part";
+        return http::response(part ? http::status::partial_content : http::status::ok, coded)
+            .set("Content-Encoding", req.path() == "/unknown" ? "gzip, mine" : "gzip");
+    });
+    http::client client;
+    const auto decoded = client.get(server.url()).wait();
+    EXPECT_EQ(decoded.body, "text");
+    EXPECT_FALSE(decoded.fields.contains("Content-Encoding"));
+    EXPECT_FALSE(decoded.fields.contains("Content-Length"));
+    EXPECT_THAT(decoded.info.decoded, ElementsAre(content_coding::gzip));
+    for (const char* path : {"/part", "/unknown"}) {
+        const auto as_it_came = client.get(server.url(path)).wait();
+        EXPECT_TRUE(as_it_came.body == coded) << path;
+        EXPECT_TRUE(as_it_came.fields.contains("Content-Encoding")) << path;
+        EXPECT_TRUE(as_it_came.fields.contains("Content-Length")) << path;
+        EXPECT_THAT(as_it_came.info.decoded, IsEmpty()) << path;
+    }
+    EXPECT_EQ(client.head(server.url()).wait().header("Content-Encoding"), "gzip");
 }
 
 TEST(client_answers, cut_in_their_coding_are_errors) {

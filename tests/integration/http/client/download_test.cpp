@@ -1,5 +1,6 @@
 // Files that are downloaded, from servers that break off, change their mind and lie.
 
+#include "support/codings.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/download.hpp>
@@ -242,6 +243,20 @@ TEST_F(client_downloads, mix_nothing_when_the_server_does_not_say_what_it_is_of)
     ASSERT_TRUE(download(server.url()));
     EXPECT_THAT(server.record(1).received,
                 HasSubstr("If-Range: Sun, 06 Nov 1994 08:49:36 GMT\r\n"));
+}
+
+TEST_F(client_downloads, mix_nothing_with_what_was_decoded) {
+    const std::string coded = encoded(http::content_coding::gzip, content);
+    const scripted_peer server(
+        {script()
+             .read_head()
+             .send(head("200 OK", coded.size(), "ETag: \"v1\"\r\nContent-Encoding: gzip\r\n") +
+                   coded.substr(0, coded.size() / 2))
+             .close(),
+         gives_all(content)});
+    EXPECT_FALSE(download(server.url()));
+    EXPECT_FALSE(has_part());
+    EXPECT_EQ(server.connections(), 1U);
 }
 
 TEST_F(client_downloads, go_on_with_what_an_earlier_one_has_left) {

@@ -2,6 +2,7 @@
 
 #include "support/blocking_peer.hpp"
 #include "support/client_calls.hpp"
+#include "support/codings.hpp"
 
 #include <coracle/http/forward.hpp>
 #include <coracle/http/forwarded.hpp>
@@ -87,6 +88,22 @@ TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_
     blocking_peer direct(without.port());
     direct.send(spoofed);
     EXPECT_TRUE(direct.receive_until("for:127.0.0.1;by:."));
+}
+
+TEST(answers_of_clients, are_passed_on_as_what_they_are) {
+    const std::string coded = encoded(http::content_coding::gzip, "decoded text");
+    const local_server behind(
+        [&](http::request&) { return http::response(coded).set("Content-Encoding", "gzip"); });
+    http::client client;
+    const local_server front([&](http::request&) -> task<http::response> {
+        auto asking = client.get(behind.url());
+        co_return co_await asking;
+    });
+    http::client_options raw;
+    raw.accept_compression = false;
+    const auto r = http::client(raw).get(front.url()).wait();
+    EXPECT_EQ(r.body, "decoded text");
+    EXPECT_EQ(r.header("Content-Encoding"), "");
 }
 
 TEST_F(forwarding, stays_beneath_the_path_of_its_base) {
