@@ -15,6 +15,14 @@ using nothing = std::expected<void, error>;
 /// Bytes that are written at once.
 constexpr std::size_t gathered = 256 * 1024;
 
+/// Whether a part says of itself that it is of something else than what has this validator: a
+/// server that ignores If-Range may give it (RFC 9110 section 15.3.7.3).
+bool is_of_another(const response& part, std::string_view validator) {
+    const bool by_tag = validator.starts_with('"');
+    const std::string_view own = part.fields().get(by_tag ? "ETag" : "Last-Modified");
+    return !own.empty() && own != validator;
+}
+
 /// Whether the same may go better another time: what went wrong was the network's.
 bool may_pass(const error& e) noexcept {
     return e.phase() != phase::none && e != std::errc::operation_canceled &&
@@ -71,6 +79,7 @@ private:
         result_.status = r->status();
         const auto range = parse_content_range(r->fields().get("Content-Range"));
         const bool for_rest = part_.size() != 0;
+        bool is_part = false;
         if (r->status() == status::partial_content ||
             (for_rest && r->status() == status::range_not_satisfiable)) {
             // All of it is there already.
@@ -80,9 +89,11 @@ private:
                 co_return nothing();
             }
             const bool coded = r->fields().contains("Content-Encoding");
-            const bool fits = range && range->first == part_.size() && for_rest && !coded;
+            const bool fits = range && range->first == part_.size() && for_rest && !coded &&
+                              !is_of_another(*r, part_.validator());
             if (!fits) co_return co_await refuse(*r);
-            whole_ = range->whole;
+            if (range->whole) whole_ = range->whole;
+            is_part = true;
         } else if (r->ok()) {
             auto begun = co_await part_.start_anew(std::string(if_range_validator(r->fields())));
             if (!begun) co_return begun;
@@ -93,7 +104,9 @@ private:
         }
         goes_on_ = !part_.validator().empty();
         auto received = co_await receive(*r);
-        if (!received || !whole_ || *whole_ == part_.size()) co_return received;
+        // Behind a part that does not say what the whole is, only a 416 says that there is no more.
+        const bool over = whole_ ? *whole_ == part_.size() : !is_part;
+        if (!received || over) co_return received;
         co_return broken(errc::unexpected_end, *r);
     }
 

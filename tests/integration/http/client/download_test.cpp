@@ -44,14 +44,19 @@ std::string head(std::string_view status, std::size_t length, std::string_view f
 script breaks_off(std::string_view fields = "ETag: \"v1\"\r\n") {
     return script().read_head().send(head("200 OK", 1000, fields) + content.substr(0, 400)).close();
 }
-script gives_part(std::size_t first, std::size_t size, std::string_view fields = {}) {
+script gives_part(std::size_t first, std::size_t size, std::string_view fields = {},
+                  std::string_view whole = "1000") {
     const std::string range = "Content-Range: bytes " + std::to_string(first) + '-' +
-                              std::to_string(first + size - 1) + "/1000\r\n";
+                              std::to_string(first + size - 1) + '/' + std::string(whole) + "\r\n";
     return script()
         .read_head()
         .send(head("206 Partial Content", size, range + std::string(fields)) +
               content.substr(first, size))
         .close();
+}
+script says_that_there_is_no_more(std::size_t whole) {
+    const std::string range = "Content-Range: bytes */" + std::to_string(whole) + "\r\n";
+    return script().read_head().send(head("416 Range Not Satisfiable", 0, range)).close();
 }
 script gives_all(std::string_view what) {
     return script().read_head().answer(what).close();
@@ -203,6 +208,43 @@ TEST_F(client_downloads, ask_again_for_what_a_part_has_left_out) {
     EXPECT_EQ(saved(), content);
 }
 
+TEST_F(client_downloads, ask_for_more_until_they_know_that_there_is_none) {
+    const script breaks_off_with_chunks =
+        script()
+            .read_head()
+            .send("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: chunked\r\n\r\n190\r\n" +
+                  content.substr(0, 400) + "\r\n")
+            .close();
+    const scripted_peer tells_nothing({breaks_off_with_chunks, gives_part(400, 100, "", "*"),
+                                       gives_part(500, 500, "", "*"),
+                                       says_that_there_is_no_more(1000)});
+    const auto r = download(tells_nothing.url());
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_TRUE(r->ok());
+    EXPECT_EQ(r->requests, 4U);
+    EXPECT_EQ(saved(), content);
+    const scripted_peer told_before({breaks_off(), gives_part(400, 600, "", "*")});
+    const auto two = download(told_before.url());
+    ASSERT_TRUE(two) << two.error();
+    EXPECT_EQ(two->requests, 2U);
+}
+
+TEST_F(client_downloads, mix_no_versions_told_apart_by_their_dates) {
+    const std::string sent = "Date: Sun, 06 Nov 1994 08:49:39 GMT\r\n";
+    const std::string then = "Last-Modified: Sun, 06 Nov 1994 08:49:36 GMT\r\n";
+    const std::string later = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+    const scripted_peer changed(
+        {breaks_off(sent + then), gives_part(400, 600, sent + later), gives_all(content)});
+    const auto anew = download(changed.url());
+    ASSERT_TRUE(anew) << anew.error();
+    EXPECT_EQ(anew->requests, 3U);
+    EXPECT_EQ(saved(), content);
+    const scripted_peer same({breaks_off(sent + then), gives_part(400, 600, sent + then)});
+    const auto rest = download(same.url());
+    ASSERT_TRUE(rest) << rest.error();
+    EXPECT_EQ(rest->requests, 2U);
+}
+
 TEST_F(client_downloads, take_all_anew_when_it_has_changed_meanwhile) {
     const scripted_peer server({breaks_off(), gives_all("shorter")});
     const auto r = download(server.url());
@@ -215,10 +257,8 @@ TEST_F(client_downloads, take_all_anew_when_it_has_changed_meanwhile) {
 TEST_F(client_downloads, begin_again_behind_a_part_that_does_not_fit) {
     for (const script& wrong :
          {gives_part(300, 600), gives_part(400, 600, "Content-Encoding: gzip\r\n"),
-          script()
-              .read_head()
-              .send(head("416 Range Not Satisfiable", 0, "Content-Range: bytes */300\r\n"))
-              .close()}) {
+          gives_part(400, 600, "ETag: \"v2\"\r\n"), gives_part(400, 600, "ETag: W/\"v1\"\r\n"),
+          says_that_there_is_no_more(300)}) {
         const scripted_peer server({breaks_off(), wrong, gives_all(content)});
         const auto r = download(server.url());
         ASSERT_TRUE(r) << r.error();
@@ -280,11 +320,7 @@ TEST_F(client_downloads, go_on_with_what_an_earlier_one_has_left) {
 
 TEST_F(client_downloads, are_over_when_all_is_there_already) {
     if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
-    const scripted_peer server(
-        {script()
-             .read_head()
-             .send(head("416 Range Not Satisfiable", 0, "Content-Range: bytes */1000\r\n"))
-             .close()});
+    const scripted_peer server({says_that_there_is_no_more(1000)});
     const std::string name = folder_.write("file.part", content);
     ASSERT_EQ(::setxattr(name.c_str(), "user.coracle.validator", "\"v1\"", 4, 0), 0);
     const auto r = download(server.url());
