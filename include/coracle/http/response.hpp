@@ -130,7 +130,8 @@ public:
     /// The next piece of the body, decoded, as it comes; empty at the end. Valid until the next
     /// call. Resumes from the loop when it has to wait. Fails with `errc::too_slow` or
     /// `std::errc::timed_out` when the server stalls, with `errc::protocol_error` or
-    /// `errc::end_of_stream` when it breaks the framing or goes away. Cancelling it loses the body.
+    /// `errc::end_of_stream` when it breaks the framing or goes away, with `errc::shutting_down`
+    /// when the loop that the answer came on has ended. Cancelling it loses the body.
     operation<std::string_view> read();
     /// All that is left of the body, at most `client_options::body_limit` bytes, or `limit`: beyond
     /// it fails with `errc::limit_exceeded`. Fails as `read` does.

@@ -245,6 +245,10 @@ std::expected<void, error> incoming::count(std::size_t bytes) {
 
 task<std::expected<std::string_view, error>> incoming::read() {
     if (failure_ != nullptr) co_return std::unexpected(*failure_);
+    // Its loop has ended, and this may be another one.
+    if (lease_ && !lease_->alive()) {
+        co_return std::unexpected(failed(error(errc::shutting_down, "body")));
+    }
     if (there_) co_return take_what_is_there();
     // Bytes that were on their way into a wait that was given up may be gone.
     if (receiving_) {

@@ -320,6 +320,29 @@ TEST(client_answers, outlive_their_client) {
     });
 }
 
+TEST(client_answers, outlive_their_loop_without_what_has_not_come) {
+    const std::string text = long_text();
+    const local_server server([&](http::request& req) {
+        return http::response(req.path() == "/small" ? "small" : text);
+    });
+    http::client client;
+    http::response small;
+    http::response large;
+    block_on([&]() -> task<> {
+        small = co_await client.get(server.url("/small"));
+        large = co_await client.get(server.url());
+    });
+    EXPECT_EQ(block_on([&] { return small.text(); }), "small");
+    const auto read = [&]() -> task<std::error_code> {
+        auto reading = large.text();
+        auto rest = co_await as_result(reading);
+        co_return rest ? std::error_code() : rest.error().code();
+    };
+    EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
+    EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
 TEST(client_answers, have_cookies_that_are_sent_back) {
     const local_server server([](http::request& req) {
         http::response r(std::string(req.header("Cookie")));
