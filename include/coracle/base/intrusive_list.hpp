@@ -53,6 +53,8 @@ public:
 
     T* front() noexcept { return empty() ? nullptr : static_cast<T*>(head_.next_); }
 
+    T* back() noexcept { return empty() ? nullptr : static_cast<T*>(head_.previous_); }
+
     T* pop_front() noexcept {
         T* item = front();
         if (item != nullptr) static_cast<list_hook*>(item)->unlink();
@@ -63,6 +65,18 @@ public:
     T* next(T& item) noexcept {
         list_hook* n = static_cast<list_hook&>(item).next_;
         return n == &head_ ? nullptr : static_cast<T*>(n);
+    }
+
+    /// The item before `item`, or null at the beginning.
+    T* previous(T& item) noexcept {
+        list_hook* p = static_cast<list_hook&>(item).previous_;
+        return p == &head_ ? nullptr : static_cast<T*>(p);
+    }
+
+    /// `place` stands in this list, and is not `item`.
+    void insert_behind(T& place, T& item) noexcept {
+        static_cast<list_hook&>(item).unlink();
+        insert(*static_cast<list_hook&>(place).next_, item);
     }
 
     /// Moves all items of `other` to the end of this list.

@@ -150,14 +150,16 @@ struct client_options {
 struct pool_options {
     /// Per loop and origin, open at a time. Default 100.
     unsigned connections_per_host = 100;
-    /// Per loop, open at a time; idle ones of other origins are closed to make room. Default 1,000.
+    /// Per loop, open at a time; idle ones of other origins are closed to make room, those that
+    /// have waited longest first. Default 1,000.
     unsigned connections = 1000;
     /// An idle connection is closed after this. Default 90 s.
     duration idle_time = std::chrono::seconds(90);
     /// No request is begun on a connection that is older; zero: no limit.
     duration lifetime{};
-    /// Requests that wait for a connection, per loop, first come, first served; beyond it they fail
-    /// with `errc::limit_exceeded`. Default 100,000.
+    /// Requests that wait for a connection, per loop, first come, first served, but for those whose
+    /// origin has all that it may have; beyond it they fail with `errc::limit_exceeded`.
+    /// Default 100,000.
     std::size_t waiting = 100'000;
 };
 

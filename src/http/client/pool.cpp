@@ -108,6 +108,7 @@ bool connection_pool::is_too_old(const client_connection& c) const noexcept {
 
 lease connection_pool::take_idle(origin& o) noexcept {
     while (client_connection* c = take_first(o.idle_)) {
+        static_cast<idle_link&>(*c).unlink();
         --counters_.idle;
         c->end_waiting();
         // Bytes that no request asked for would be taken for the answer to this one.
@@ -124,25 +125,20 @@ lease connection_pool::take_idle(origin& o) noexcept {
     return {};
 }
 
-bool connection_pool::may_open(const origin& o) const noexcept {
-    return o.open_ < options_.connections_per_host && counters_.open < options_.connections;
-}
-
 bool connection_pool::close_an_idle_one() noexcept {
-    for (auto& [name, o] : origins_) {
-        if (client_connection* c = first(o->idle_)) {
-            discard_idle(*c);
-            return true;
-        }
-    }
-    return false;
+    if (idle_.empty()) return false;
+    discard_idle(*static_cast<client_connection*>(idle_.front()));
+    return true;
 }
 
 bool connection_pool::try_open(origin& o) noexcept {
     if (o.open_ >= options_.connections_per_host) return false;
-    if (counters_.open >= options_.connections && !close_an_idle_one()) return false;
+    while (is_full()) {
+        if (!close_an_idle_one()) return false;
+    }
     ++o.open_;
     ++counters_.open;
+    keep_place(o);
     return true;
 }
 
@@ -150,7 +146,10 @@ bool connection_pool::wait(connection_request& r) noexcept {
     if (counters_.waiting >= options_.waiting) return false;
     ++counters_.waiting;
     r.waiting = true;
-    r.at->waiting_.push_back(r);
+    r.turn = ++last_turn_;
+    origin& o = *r.at;
+    o.waiting_.push_back(r);
+    if (o.waiting_.front() == &r) keep_place(o);
     return true;
 }
 
@@ -159,6 +158,23 @@ void connection_pool::withdraw(connection_request& r) noexcept {
     r.waiting = false;
     r.unlink();
     --counters_.waiting;
+    keep_place(*r.at);
+}
+
+/// Looked for from the end: those that come, and those that have just been served, are late.
+void connection_pool::keep_place(origin& o) noexcept {
+    turn_link& link = o;
+    link.unlink();
+    if (o.waiting_.empty() || o.open_ >= options_.connections_per_host) return;
+    turn_link* before = ready_.back();
+    while (before != nullptr && first_turn(origin_of(*before)) > first_turn(o)) {
+        before = ready_.previous(*before);
+    }
+    if (before == nullptr) {
+        ready_.push_front(link);
+    } else {
+        ready_.insert_behind(*before, link);
+    }
 }
 
 lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> stream,
@@ -172,19 +188,23 @@ lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> strea
 
 void connection_pool::grant(origin& o, lease l) noexcept {
     connection_request* const r = o.waiting_.pop_front();
+    keep_place(o);
     r->waiting = false;
     --counters_.waiting;
     r->granted = std::move(l);
     r->served();
 }
 
+bool connection_pool::others_are_first(origin& o) noexcept {
+    if (ready_.empty() || !is_full()) return false;
+    origin& next = origin_of(*ready_.front());
+    return &next != &o && (o.waiting_.empty() || first_turn(next) < first_turn(o));
+}
+
 void connection_pool::give_back(client_connection& c) noexcept {
     origin& o = c.home();
     c.input.release();
-    // Who waits for room for another origin goes before who may come back to this one.
-    const bool wanted =
-        o.waiting_.empty() && counters_.waiting != 0 && counters_.open >= options_.connections;
-    if (retired_ || wanted || is_too_old(c) || !c.alive()) {
+    if (retired_ || others_are_first(o) || is_too_old(c) || !c.alive()) {
         close(c, false);
         return;
     }
@@ -199,6 +219,7 @@ void connection_pool::give_back(client_connection& c) noexcept {
         return;
     }
     o.idle_.push_front(c);
+    idle_.push_back(c);
     ++counters_.idle;
 }
 
@@ -210,6 +231,7 @@ void connection_pool::discard_idle(client_connection& c) noexcept {
     ++counters_.stale;
     --counters_.idle;
     static_cast<pool_link&>(c).unlink();
+    static_cast<idle_link&>(c).unlink();
     c.end_waiting();
     close(c, false);
 }
@@ -231,24 +253,17 @@ void connection_pool::make_room(client_connection& c) noexcept {
 void connection_pool::closed_one(origin& o) noexcept {
     --o.open_;
     --counters_.open;
-    serve_waiting(o);
+    keep_place(o);
+    serve_waiting();
     if (o.users_ == 0 && o.open_ == 0) forget(o);
 }
 
-void connection_pool::serve_waiting(origin& freed) noexcept {
-    if (counters_.waiting == 0) return;
-    origin* next = freed.waiting_.empty() ? nullptr : &freed;
-    if (next == nullptr || !may_open(*next)) {
-        next = nullptr;
-        for (auto& [name, o] : origins_) {
-            if (!o->waiting_.empty() && may_open(*o)) {
-                next = o.get();
-                break;
-            }
-        }
-    }
-    if (next == nullptr || !try_open(*next)) return;
-    grant(*next, lease());
+void connection_pool::serve_waiting() noexcept {
+    if (ready_.empty() || is_full()) return;
+    origin& next = origin_of(*ready_.front());
+    ++next.open_;
+    ++counters_.open;
+    grant(next, lease());
 }
 
 void connection_pool::retire() noexcept {

@@ -22,12 +22,17 @@ namespace coracle::http::detail {
 class connection_pool;
 class origin;
 
-/// Where a connection stands among those of its pool.
+/// Where a connection stands among those of its origin that wait, or among those of its pool that
+/// are used.
 struct pool_link : list_hook {};
+/// Where it stands among all that wait.
+struct idle_link : list_hook {};
+/// Where an origin stands among those that might open a connection if the pool had room.
+struct turn_link : list_hook {};
 
 /// A connection to an origin, or to a proxy on the way to it: carries one exchange at a time, and
 /// waits in the pool between two.
-class client_connection final : public pool_link, deadline, hangup_watch {
+class client_connection final : public pool_link, public idle_link, deadline, hangup_watch {
 public:
     client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
                       const tls::stream* secured);
@@ -116,13 +121,14 @@ public:
     origin* at;
     lease granted;
     bool waiting = false;
+    std::uint64_t turn = 0;  ///< those of who came before are smaller
 
 protected:
     ~connection_request() = default;
 };
 
 /// Scheme, host, port and transport: what connections of one kind have in common.
-class origin {
+class origin : turn_link {
 public:
     origin(connection_pool& pool, std::string name, const url& u,
            std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p);
@@ -213,6 +219,8 @@ private:
     static client_connection* first(intrusive_list<pool_link>& list) noexcept {
         return static_cast<client_connection*>(list.front());
     }
+    static origin& origin_of(turn_link& l) noexcept { return static_cast<origin&>(l); }
+    static std::uint64_t first_turn(origin& o) noexcept { return o.waiting_.front()->turn; }
     static client_connection* take_first(intrusive_list<pool_link>& list) noexcept {
         return static_cast<client_connection*>(list.pop_front());
     }
@@ -225,11 +233,15 @@ private:
 
     std::expected<origin*, error> make(std::string_view name, const url& u,
                                        const std::shared_ptr<const transport>& way);
-    bool may_open(const origin& o) const noexcept;
+    bool is_full() const noexcept { return counters_.open >= options_.connections; }
     bool is_too_old(const client_connection& c) const noexcept;
     bool close_an_idle_one() noexcept;
     void closed_one(origin& o) noexcept;
-    void serve_waiting(origin& freed) noexcept;
+    /// Puts it where its first turn stands in `ready_`: whenever that or `open_` has changed.
+    void keep_place(origin& o) noexcept;
+    /// Whether a connection to `o` that is free now has to make room for one to another origin.
+    bool others_are_first(origin& o) noexcept;
+    void serve_waiting() noexcept;
     void grant(origin& o, lease l) noexcept;
     void forget(origin& o) noexcept;
 
@@ -240,6 +252,11 @@ private:
         origins_;
     origin* last_ = nullptr;  ///< the one asked for last
     intrusive_list<pool_link> used_;
+    intrusive_list<idle_link> idle_;  ///< the one that has waited longest is the first
+    /// Origins that somebody waits for, and that have fewer connections than they may have: the
+    /// longest wait first.
+    intrusive_list<turn_link> ready_;
+    std::uint64_t last_turn_ = 0;
     pool_counters counters_;
     bool retired_ = false;
 };

@@ -39,6 +39,23 @@ TEST(intrusive_list, keeps_the_order_of_insertion) {
     EXPECT_EQ(letters(list), "bc");
 }
 
+TEST(intrusive_list, is_walked_backwards_and_takes_items_in_its_midst) {
+    item a('a'), b('b'), c('c');
+    intrusive_list<item> list;
+    EXPECT_EQ(list.back(), nullptr);
+    list.push_back(a);
+    list.insert_behind(a, c);
+    list.insert_behind(a, b);
+    EXPECT_EQ(letters(list), "abc");
+    std::string backwards;
+    for (item* i = list.back(); i != nullptr; i = list.previous(*i)) backwards += i->letter;
+    EXPECT_EQ(backwards, "cba");
+    list.insert_behind(a, b);
+    EXPECT_EQ(letters(list), "abc") << "there already";
+    list.insert_behind(c, a);
+    EXPECT_EQ(letters(list), "bca");
+}
+
 TEST(intrusive_list, forgets_an_item_that_is_destroyed) {
     intrusive_list<item> list;
     item a('a'), c('c');

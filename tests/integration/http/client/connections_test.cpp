@@ -11,12 +11,14 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace coracle::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 http::response path_of(http::request& req) {
@@ -89,6 +91,115 @@ TEST(client_connections, are_waited_for_by_so_many_only) {
     for (const auto& c : calls) c.wait();
     EXPECT_EQ(client.statistics().waiting, 0U);
     EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+/// Servers that note in which order they answer, and do so to /held when its gate is open.
+class client_turns : public ::testing::Test {
+protected:
+    http::handler noting(const gate& held) {
+        return http::handler([this, held](http::request& req) -> task<http::response> {
+            if (req.path() == "/held") co_await held.passed();
+            const std::lock_guard lock(guard_);
+            order_.emplace_back(req.path());
+            co_return path_of(req);
+        });
+    }
+    void make_client(unsigned connections, unsigned per_host) {
+        http::pool_options p;
+        p.connections = connections;
+        p.connections_per_host = per_host;
+        client_.emplace(http::client_options(), p);
+    }
+    void start(const std::string& url) { calls_.push_back(client_->get(url).start()); }
+    void hold(const local_server& server) {
+        const auto before = client_->statistics().connections;
+        start(server.url("/held"));
+        while (client_->statistics().connections == before) std::this_thread::yield();
+    }
+    void queue(const local_server& server, const char* path) {
+        const auto before = client_->statistics().waiting;
+        start(server.url(path));
+        while (client_->statistics().waiting == before) std::this_thread::yield();
+    }
+    void wait_for_answers(std::size_t n) {
+        for (;; std::this_thread::yield()) {
+            const std::lock_guard lock(guard_);
+            if (order_.size() >= n) return;
+        }
+    }
+    std::vector<std::string> order() {
+        for (const auto& c : calls_) c.wait();
+        const std::lock_guard lock(guard_);
+        return order_;
+    }
+
+    const gate go_;
+    const gate stay_;
+    std::mutex guard_;
+    std::vector<std::string> order_;
+    const local_server one_{noting(go_)};
+    const local_server two_{noting(stay_)};
+    const local_server three_{noting(stay_)};
+    std::optional<http::client> client_;
+    std::vector<background_call> calls_;
+};
+
+TEST_F(client_turns, come_in_order_across_origins) {
+    make_client(1, 100);
+    hold(one_);
+    queue(two_, "/1");
+    queue(one_, "/2");
+    queue(three_, "/3");
+    queue(one_, "/4");
+    queue(one_, "/5");
+    queue(two_, "/6");
+    go_.open();
+    EXPECT_THAT(order(), ElementsAre("/held", "/1", "/2", "/3", "/4", "/5", "/6"));
+    // One connection served two calls in a row.
+    EXPECT_EQ(client_->statistics().reused, 1U);
+}
+
+TEST_F(client_turns, that_a_host_has_no_connection_for_hold_up_nobody) {
+    make_client(2, 1);
+    hold(two_);
+    hold(one_);
+    queue(two_, "/blocked");
+    queue(three_, "/1");
+    queue(one_, "/2");
+    go_.open();
+    wait_for_answers(3);
+    stay_.open();
+    EXPECT_THAT(order(), ElementsAre("/held", "/1", "/2", "/held", "/blocked"));
+}
+
+TEST_F(client_turns, of_calls_that_were_given_up_go_to_those_behind) {
+    make_client(1, 100);
+    hold(one_);
+    queue(two_, "/1");
+    queue(one_, "/2");
+    queue(two_, "/3");
+    calls_[1].cancel();
+    calls_[1].wait();
+    go_.open();
+    EXPECT_THAT(order(), ElementsAre("/held", "/2", "/3"));
+}
+
+TEST(client_connections, that_have_waited_longest_are_closed_first) {
+    std::vector<std::unique_ptr<local_server>> servers;
+    for (int i = 0; i != 6; ++i) servers.push_back(std::make_unique<local_server>(path_of));
+    http::pool_options p;
+    p.connections = 4;
+    http::client client({}, p);
+    const auto reuses = [&](std::size_t i) {
+        return client.get(servers[i]->url()).wait().info.reused;
+    };
+    for (std::size_t i = 0; i != 4; ++i) EXPECT_FALSE(reuses(i));
+    EXPECT_TRUE(reuses(0));
+    EXPECT_FALSE(reuses(4));  // in place of 1
+    EXPECT_FALSE(reuses(5));  // in place of 2
+    for (const std::size_t i : {3U, 0U, 4U, 5U}) EXPECT_TRUE(reuses(i)) << i;
+    EXPECT_FALSE(reuses(1));
+    EXPECT_EQ(client.statistics().idle, 4U);
 }
 
 TEST(client_connections, that_are_idle_make_room_for_other_origins) {
