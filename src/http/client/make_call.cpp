@@ -27,7 +27,8 @@ std::expected<void, error> make_parts(call_state& c, loop& l) {
     return {};
 }
 
-task<call_result> run_call(call_state* c) {
+/// `started`: in place of now.
+task<call_result> run_call(call_state* c, std::optional<time_point> started = std::nullopt) {
     if (c->problem != nullptr) co_return std::unexpected(*c->problem);
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
@@ -36,7 +37,7 @@ task<call_result> run_call(call_state* c) {
         auto made = make_parts(*c, here->owner());
         if (!made) co_return std::unexpected(std::move(made).error());
     }
-    running_call call(*here, *c);
+    running_call call(*here, *c, started.value_or(here->owner().now()));
     auto ready = call.prepare();
     if (!ready) co_return call.complete(std::unexpected(std::move(ready).error()));
     for (;;) {
@@ -66,6 +67,7 @@ duration hedge_delay(const call_state& c) {
 
 /// What the two copies of a request know of each other.
 struct hedge {
+    time_point started{};  ///< by the call: its limits hold for the second copy too
     bool second_sent = false;
     bool one_failed = false;
 };
@@ -82,7 +84,7 @@ task<call_result> give_up(hedge* h, call_result failed) {
 }
 
 task<call_result> run_copy(call_state* c, hedge* h) {
-    auto running = run_call(c);
+    auto running = run_call(c, h->started);
     auto answer = co_await std::move(running);
     if (answer) co_return std::move(answer);
     auto failing = give_up(h, std::move(answer));
@@ -101,6 +103,7 @@ task<call_result> run_after(call_state* c, hedge* h, duration delay) {
 /// The first of two answers; an error when neither comes.
 task<call_result> run_hedged(call_state* c, duration delay) {
     hedge h;
+    h.started = loop::current()->now();
     auto first = when_any(run_copy(c, &h), run_after(c, &h, delay));
     auto won = co_await std::move(first);
     co_return std::move(won.value);

@@ -32,10 +32,9 @@ std::string address_with_query(const call_state& c) {
 
 }  // namespace
 
-running_call::running_call(client_shard& s, call_state& c)
+running_call::running_call(client_shard& s, call_state& c, time_point started)
     : shard_(s), call_(c), client_options_(s.options()), options_(&client_options_->values),
-      way_(client_options_->way), method_(c.method_text()), limit_(s.owner()),
-      started_(s.owner().now()) {
+      way_(client_options_->way), method_(c.method_text()), limit_(s.owner()), started_(started) {
     if (c.own != nullptr) options_ = c.own.get();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;

@@ -13,7 +13,8 @@ using call_result = std::expected<response, error>;
 /// redirects that it follows. Lives in the frame of `run_call`.
 class running_call {
 public:
-    running_call(client_shard& s, call_state& c);
+    /// Its time limits count from `started`.
+    running_call(client_shard& s, call_state& c, time_point started);
     ~running_call();
     running_call(const running_call&) = delete;
     running_call& operator=(const running_call&) = delete;

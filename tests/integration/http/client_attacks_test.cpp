@@ -111,6 +111,24 @@ TEST(client_attacks, the_time_for_the_first_byte_does_not_end_the_wait_for_a_ret
     EXPECT_GT(s.took, 2s);
 }
 
+TEST(client_attacks, a_second_copy_has_no_more_time_than_the_call) {
+    for (const bool by_options : {false, true}) {
+        http::client_options o = plain();
+        o.retry.hedge_after = 900ms;
+        if (by_options) o.total_timeout = 1s;
+        stage s({script().read_head().stall()}, o);
+        s.run([&]() -> task<> {
+            auto call = s.client->get(s.peer->url());
+            if (!by_options) call.timeout(1s);
+            auto res = co_await as_result(call);
+            EXPECT_TRUE(!res && res.error() == std::errc::timed_out);
+        });
+        EXPECT_GE(s.took, 1s);
+        EXPECT_LT(s.took, 1200ms);
+        EXPECT_EQ(s.peer->connections(), 2u);
+    }
+}
+
 TEST(client_attacks, a_body_that_never_ends_ends_with_the_total_timeout) {
     const std::string head = "HTTP/1.1 200 OK\r\n\r\n";
     stage s({script().read_head().send(head).send_endlessly(std::string(4096, 'x'),
