@@ -321,7 +321,11 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
         // Nobody would wait for it: the answer that there is has to do.
         co_return std::unexpected(a ? error() : std::move(a).error());
     }
-    if (a) co_await drop_answer(a);
+    if (a) {
+        co_await drop_answer(a);
+        // What could not be read to its end would keep its connection all the while.
+        a = call_result();
+    }
     if (delay > duration::zero()) {
         auto sleeping = sleep_for(delay);
         auto slept = co_await as_result(sleeping);

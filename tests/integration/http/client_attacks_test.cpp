@@ -129,6 +129,26 @@ TEST(client_attacks, a_second_copy_has_no_more_time_than_the_call) {
     }
 }
 
+TEST(client_attacks, a_retry_that_is_waited_for_keeps_no_connection) {
+    http::client_options o = plain();
+    o.retry.retries = 1;
+    const std::string busy =
+        "HTTP/1.1 503 Busy\r\nRetry-After: 20\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n5\r\nlater\r\n";
+    stage s({script().read_head().send(busy).read_to_end(), script().read_head().answer("at last")},
+            o);
+    s.run([&]() -> task<> {
+        spawn([&]() -> task<> {
+            co_await sleep_for(5s);
+            EXPECT_EQ(s.client->statistics().retries, 1u);
+            EXPECT_EQ(s.client->statistics().connections, 0u);
+        });
+        auto res = co_await s.client->get(s.peer->url());
+        EXPECT_EQ(co_await res.text(), "at last");
+    });
+    EXPECT_GE(s.took, 20s);
+}
+
 TEST(client_attacks, a_body_that_never_ends_ends_with_the_total_timeout) {
     const std::string head = "HTTP/1.1 200 OK\r\n\r\n";
     stage s({script().read_head().send(head).send_endlessly(std::string(4096, 'x'),
