@@ -154,9 +154,13 @@ private:
     std::unique_ptr<answer_info> info_;
 };
 
-/// The body of what came from a server is never in memory: such a one is of an interceptor.
+/// The body of what came from a server is never in memory, unless it has ended: such a one is of an
+/// interceptor, also when it is empty.
 void let_be_read(response& r) {
-    if (!r.body().in_memory() || r.body().bytes().empty()) return;
+    if (!r.body().in_memory()) return;
+    received_body* const came = r.extension() == nullptr ? nullptr : r.extension()->received();
+    const bool goes_on = came != nullptr && !came->ended();
+    if (r.body().bytes().empty() && !goes_on) return;
     r.set_extension(std::make_unique<own_answer>(r.body().bytes(), r.info()));
 }
 

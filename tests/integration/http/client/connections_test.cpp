@@ -407,6 +407,8 @@ task<http::response> cached(http::request& req, const http::handler& next) {
     auto going = next(req);
     http::response r = co_await std::move(going);
     if (req.path() == "/changed") r.set_text("changed");
+    if (req.path() == "/emptied") r.set_text("");
+    if (req.path() == "/dropped") r.set_body(http::body());
     co_return std::move(r);
 }
 
@@ -418,6 +420,11 @@ TEST(client_interceptors, give_bodies_of_their_own) {
     const auto changed = client.get(server.url("/changed")).wait();
     EXPECT_EQ(changed.body, "changed");
     EXPECT_EQ(changed.info.attempts, 1U);
+    for (const char* path : {"/emptied", "/dropped"}) {
+        const auto emptied = client.get(server.url(path)).wait();
+        EXPECT_EQ(emptied.body, "");
+        EXPECT_EQ(emptied.info.attempts, 1U);
+    }
     EXPECT_EQ(client.get(server.url("/other")).wait().body, "/other");
     block_on([&]() -> task<> {
         http::response r = co_await client.get(server.url("/cached"));
