@@ -10,7 +10,9 @@
 #include <coracle/runtime/async_generator.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,9 @@ public:
     virtual void take_rest() noexcept {}
     virtual answer_info* info() noexcept { return nullptr; }
     virtual std::size_t body_limit() const noexcept { return received_body::default_limit; }
+    /// Of an answer to HEAD: the size that it tells of what GET would give, if it does. Null for
+    /// others.
+    virtual const std::optional<std::uint64_t>* head_length() const noexcept { return nullptr; }
 };
 
 }  // namespace detail

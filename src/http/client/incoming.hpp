@@ -43,6 +43,10 @@ public:
     /// The body comes off this connection, which is given back at its end if `reusable`.
     void comes_from(lease from, h1::body_framing framing, std::uint64_t length, bool reusable,
                     const body_rules& rules);
+    void answers_head(const h1::response_head& head) noexcept {
+        to_head_ = true;
+        if (head.has_content_length) head_length_ = head.content_length;
+    }
     /// Decodes the body, if all of its codings are known, and takes out of `of` what then says
     /// something else than there is.
     void decode(fields& of, const client_options& o);
@@ -64,6 +68,9 @@ public:
     answer_info* info() noexcept override { return &info_; }
     answer_info& details() noexcept { return info_; }
     std::size_t body_limit() const noexcept override { return rules_.body_limit; }
+    const std::optional<std::uint64_t>* head_length() const noexcept override {
+        return to_head_ ? &head_length_ : nullptr;
+    }
 
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
@@ -109,8 +116,10 @@ private:
     arena memory_;
     std::string_view rest_;
     bool there_ = false;
+    bool to_head_ = false;
     bool receiving_ = false;  ///< or a wait for bytes was given up
     std::unique_ptr<error> failure_;
+    std::optional<std::uint64_t> head_length_;
 
     lease lease_;
     body_rules rules_;

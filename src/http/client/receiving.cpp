@@ -132,6 +132,7 @@ response running_call::make_response() {
 
     const bool reusable = head.keep_alive && body_whole_ && head.code != 101;
     auto rest = std::make_unique<incoming>(*shard_, take_info(), started_);
+    if (call_method() == method::head) rest->answers_head(head);
     if (whole) rest->holds(input.view().substr(head_size_, body_size), rules());
     input.consume(head_size_ + body_size);
     if (head.code == 101) {

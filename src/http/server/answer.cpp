@@ -45,6 +45,16 @@ bool may_have_length(status code) noexcept {
            static_cast<int>(code) >= 200;
 }
 
+/// What an answer whose body is in memory tells as its length: one to HEAD that another server gave
+/// has no body, and is passed on with the length that it came with (RFC 9110 section 8.6).
+std::optional<std::uint64_t> told_length(exchange& e) noexcept {
+    const std::size_t size = e.res.body().bytes().size();
+    response_extension* const rest = e.res.extension();
+    if (size != 0 || rest == nullptr || e.req.method() != method::head) return size;
+    const auto* const told = rest->head_length();
+    return told == nullptr ? size : *told;
+}
+
 /// What the server itself may write into a head, but for the texts of others.
 constexpr std::size_t own_fields = h1::status_line_size() + h1::date_size +
                                    h1::content_length_size + h1::connection_size +
@@ -146,7 +156,7 @@ void connection::write_head(exchange& e, std::optional<std::uint64_t> length, bo
 
 void connection::write_in_memory(exchange& e) {
     const std::string_view bytes = e.res.body().bytes();
-    write_head(e, bytes.size(), false);
+    write_head(e, told_length(e), false);
     if (!may_have_body(e)) return;
     output_.append(bytes);
     e.body_bytes = bytes.size();

@@ -106,6 +106,27 @@ TEST(answers_of_clients, are_passed_on_as_what_they_are) {
     EXPECT_EQ(r.header("Content-Encoding"), "");
 }
 
+TEST(answers_of_clients, to_head_are_passed_on_with_the_length_that_they_came_with) {
+    const local_server behind([](http::request& req) {
+        if (req.path() == "/text") return http::response("twelve bytes");
+        return http::stream([](http::body_writer& out) -> task<> { co_await out.write("x"); });
+    });
+    http::client client;
+    http::router routes;
+    routes.get("/with-get", [&](http::request&) -> task<http::response> {
+        auto asking = client.head(behind.url("/text"));
+        co_return co_await asking;
+    });
+    routes.any("/{*rest}", http::forward_to(client, behind.url()));
+    const local_server front(std::move(routes));
+    EXPECT_EQ(client.head(front.url("/text")).wait().header("Content-Length"), "12");
+    EXPECT_EQ(client.head(front.url("/with-get")).wait().header("Content-Length"), "12");
+    EXPECT_FALSE(client.head(front.url("/stream")).wait().fields.contains("Content-Length"));
+    EXPECT_EQ(client.get(front.url("/text")).wait().body, "twelve bytes");
+    const auto nothing = client.get(front.url("/with-get")).wait();
+    EXPECT_EQ(nothing.header("Content-Length"), "0");
+}
+
 TEST_F(forwarding, stays_beneath_the_path_of_its_base) {
     serve("/public/");
     EXPECT_TRUE(answers("/a/../b", "behind:/public/b"));
