@@ -1,6 +1,8 @@
 #include "http/message/date.hpp"
 
+#include <coracle/http/answer_info.hpp>
 #include <coracle/http/content_range.hpp>
+#include <coracle/http/response.hpp>
 
 #include <charconv>
 
@@ -42,14 +44,23 @@ std::optional<content_range> parse_content_range(std::string_view text) noexcept
     return r;
 }
 
-std::string_view if_range_validator(const fields& answer) noexcept {
-    if (answer.contains(field_id::content_encoding)) return {};
-    const std::string_view tag = answer.get(field_id::etag);
+std::string_view if_range_validator(const response& answer) noexcept {
+    const fields& all = answer.fields();
+    const bool decoded = answer.info() != nullptr && answer.info()->is_decoded();
+    if (decoded || all.contains(field_id::content_encoding)) return {};
+    const std::string_view tag = all.get(field_id::etag);
     if (!tag.empty()) return tag.starts_with("W/") ? std::string_view() : tag;
-    const std::string_view changed = answer.get(field_id::last_modified);
+    const std::string_view changed = all.get(field_id::last_modified);
     const auto then = parse_http_date(changed);
-    const auto sent = parse_http_date(answer.get(field_id::date));
+    const auto sent = parse_http_date(all.get(field_id::date));
     return then && sent && *sent > *then ? changed : std::string_view();
+}
+
+bool is_of_another(const response& part, std::string_view validator) noexcept {
+    if (validator.empty()) return false;
+    const field_id kind = validator.starts_with('"') ? field_id::etag : field_id::last_modified;
+    const std::string_view own = part.fields().get(kind);
+    return !own.empty() && own != validator;
 }
 
 }  // namespace coracle::http

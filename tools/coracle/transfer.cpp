@@ -127,8 +127,9 @@ transfer::next_step transfer::place_rest(const http::response& r, int& code) {
     const auto range =
         http::parse_content_range(r.fields().get("Content-Range")).value_or(http::content_range());
     const std::uint64_t there = out_.size();
-    const bool coded = r.fields().contains("Content-Encoding");
-    if (status == 206 && range.first == there && !coded) {
+    const bool fits = range.first == there && !r.fields().contains("Content-Encoding") &&
+                      !http::is_of_another(r, out_.validator());
+    if (status == 206 && fits) {
         count_earlier();
         progress_.size = range.whole;
         return next_step::receive;
@@ -159,7 +160,7 @@ transfer::next_step transfer::place(const http::response& r, int& code) {
     const bool asked_for_rest = out_.size() != 0;
     if (asked_for_rest && r.status() != http::status::ok) return place_rest(r, code);
     out_.start_anew();
-    out_.keep_validator(http::if_range_validator(r.fields()));
+    out_.keep_validator(http::if_range_validator(r));
     progress_.set_there(0);
     progress_.earlier = 0;
     progress_.size = r.length();

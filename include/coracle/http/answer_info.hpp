@@ -6,9 +6,9 @@
 #include <coracle/net/address.hpp>
 #include <coracle/runtime/clock.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 namespace coracle::http {
 
@@ -34,15 +34,17 @@ struct answer_info {
     unsigned attempts = 1;   ///< of the last request
     unsigned redirects = 0;  ///< that were followed
     bool reused = false;     ///< the connection had carried requests before
+    /// What the body is decoded from, in the order in which it was coded; identity: nothing, or not
+    /// twice. Content-Encoding is no longer among the fields then. A validator of the answer is
+    /// that of the coded body.
+    std::array<content_coding, 2> decoded{};
+    bool is_decoded() const noexcept { return decoded[0] != content_coding::identity; }
     /// As TLS names them; empty without it. They live as long as the program.
     std::string_view tls_version;
     std::string_view cipher;
     std::uint64_t bytes_sent = 0;      ///< of the last request, with its head
     std::uint64_t bytes_received = 0;  ///< of its answer, with the head, as it came
     call_timings times;
-    /// Those that its body is decoded from, as Content-Encoding named them: the fields of the
-    /// answer do not. A validator of the answer is that of the coded body.
-    std::vector<content_coding> decoded;
 };
 
 }  // namespace coracle::http

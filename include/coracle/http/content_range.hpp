@@ -1,12 +1,12 @@
 #pragma once
 
-#include <coracle/http/fields.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace coracle::http {
+
+class response;
 
 /// What a Content-Range field says (RFC 9110 section 14.4) of bytes.
 struct content_range {
@@ -23,10 +23,15 @@ struct content_range {
 /// "bytes */200". Nothing when it is none, names another unit or contradicts itself.
 std::optional<content_range> parse_content_range(std::string_view text) noexcept;
 
-/// What the request for the rest of a content may send as If-Range, of the fields of the answer
-/// that its beginning came with (RFC 9110 section 13.1.5): a strong ETag, or a Last-Modified that
-/// was at least a second old then. Empty when there is neither, and for a coded answer, whose bytes
-/// are not those of the content. It is a view into `answer`.
-std::string_view if_range_validator(const fields& answer) noexcept;
+/// What the request for the rest of a content may send as If-Range, of the answer that its
+/// beginning came with (RFC 9110 section 13.1.5): a strong ETag, or a Last-Modified that was at
+/// least a second old then. Empty when there is neither, and for an answer that is coded or was
+/// decoded, whose validator is not that of the content. It is a view into `answer`.
+std::string_view if_range_validator(const response& answer) noexcept;
+
+/// Whether a part (206) says of itself that it is of something else than what has this validator,
+/// as that of a server may which does not know If-Range: the two must not be put together (RFC 9110
+/// section 15.3.7.3).
+bool is_of_another(const response& part, std::string_view validator) noexcept;
 
 }  // namespace coracle::http

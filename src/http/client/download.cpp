@@ -15,14 +15,6 @@ using nothing = std::expected<void, error>;
 /// Bytes that are written at once.
 constexpr std::size_t gathered = 256 * 1024;
 
-/// Whether a part says of itself that it is of something else than what has this validator: a
-/// server that ignores If-Range may give it (RFC 9110 section 15.3.7.3).
-bool is_of_another(const response& part, std::string_view validator) {
-    const bool by_tag = validator.starts_with('"');
-    const std::string_view own = part.fields().get(by_tag ? "ETag" : "Last-Modified");
-    return !own.empty() && own != validator;
-}
-
 /// Whether the same may go better another time: what went wrong was the network's.
 bool may_pass(const error& e) noexcept {
     return e.phase() != phase::none && e != std::errc::operation_canceled &&
@@ -95,7 +87,7 @@ private:
             if (range->whole) whole_ = range->whole;
             is_part = true;
         } else if (r->ok()) {
-            auto begun = co_await part_.start_anew(std::string(if_range_validator(r->fields())));
+            auto begun = co_await part_.start_anew(std::string(if_range_validator(*r)));
             if (!begun) co_return begun;
             earlier_ = 0;
             whole_ = r->length();

@@ -7,12 +7,35 @@
 #include <coracle/runtime/sleep.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <tuple>
 
 namespace coracle::http::detail {
 
-void incoming::holds(std::string_view all, const body_rules& rules) {
+namespace {
+
+/// What stands before an object: the size of its block.
+constexpr std::size_t block_head = alignof(std::max_align_t);
+
+}  // namespace
+
+void* incoming::operator new(std::size_t size, room behind) {
+    const std::size_t all = block_head + size + behind.bytes;
+    void* const block = ::new (coracle::detail::allocate_block(all)) std::size_t(all);
+    return static_cast<char*>(block) + block_head;
+}
+
+void incoming::operator delete(void* p) noexcept {
+    void* const block = static_cast<char*>(p) - block_head;
+    coracle::detail::deallocate_block(block, *static_cast<const std::size_t*>(block));
+}
+
+// Not in the memory of the fields, which whoever has the response may free.
+void incoming::holds(std::string_view all, const body_rules& rules) noexcept {
     rules_ = rules;
-    rest_ = memory_.copy(all);
+    char* const copy = reinterpret_cast<char*>(this + 1);
+    if (!all.empty()) std::memcpy(copy, all.data(), all.size());
+    rest_ = {copy, all.size()};
     there_ = true;
     left_ = all.size();
     body_ = all.empty() ? received_body() : received_body(this);
@@ -33,6 +56,7 @@ void incoming::comes_from(lease from, h1::body_framing framing, std::uint64_t le
 void incoming::decode(fields& of, const client_options& o) {
     std::vector<content_coding> codings;
     constexpr decoding_limits defaults;
+    static_assert(defaults.codings <= std::tuple_size_v<decltype(answer_info::decoded)>);
     for (const field& f : of) {
         if (f.id != field_id::content_encoding) continue;
         std::string_view rest = f.value;
@@ -56,7 +80,7 @@ void incoming::decode(fields& of, const client_options& o) {
     if (codings.empty()) return;
     of.remove("Content-Encoding");
     of.remove("Content-Length");
-    info_.decoded = std::move(codings);
+    std::ranges::copy(codings, info_.decoded.begin());
 }
 
 std::optional<std::uint64_t> incoming::length() const noexcept {

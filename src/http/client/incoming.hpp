@@ -5,7 +5,6 @@
 #include "http/decoding_source.hpp"
 #include "http/h1/chunked_decoder.hpp"
 
-#include <coracle/base/arena.hpp>
 #include <coracle/http/answer_info.hpp>
 #include <coracle/http/call.hpp>
 #include <coracle/http/response.hpp>
@@ -33,13 +32,16 @@ class incoming final : public response_extension, public body_source {
 public:
     incoming(client_shard& s, answer_info info, time_point started)
         : shard_(s), info_(std::move(info)), started_(started) {}
-    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept {
-        coracle::detail::deallocate_block(p, size);
-    }
+    /// Bytes behind the object, for a body that it holds.
+    struct room {
+        std::size_t bytes;
+    };
+    static void* operator new(std::size_t size, room behind);
+    static void operator delete(void* p, room) noexcept { operator delete(p); }
+    static void operator delete(void* p) noexcept;
 
-    /// The body is there already, and is copied.
-    void holds(std::string_view all, const body_rules& rules);
+    /// The body is there already, and is copied into the room behind this.
+    void holds(std::string_view all, const body_rules& rules) noexcept;
     /// The body comes off this connection, which is given back at its end if `reusable`.
     void comes_from(lease from, h1::body_framing framing, std::uint64_t length, bool reusable,
                     const body_rules& rules);
@@ -112,8 +114,6 @@ private:
     time_point started_;
     received_body body_;
     std::vector<std::unique_ptr<decoding_source>> decoders_;
-    /// Not in the memory of the fields, which whoever has the response may free.
-    arena memory_;
     std::string_view rest_;
     bool there_ = false;
     bool to_head_ = false;

@@ -131,7 +131,8 @@ response running_call::make_response() {
     if (options_->cookies) call_.core->jar().receive(to_, r.fields(), shard_->owner().unix_time());
 
     const bool reusable = head.keep_alive && body_whole_ && head.code != 101;
-    auto rest = std::make_unique<incoming>(*shard_, take_info(), started_);
+    std::unique_ptr<incoming> rest(new (incoming::room{body_size})
+                                       incoming(*shard_, take_info(), started_));
     if (call_method() == method::head) rest->answers_head(head);
     if (whole) rest->holds(input.view().substr(head_size_, body_size), rules());
     input.consume(head_size_ + body_size);

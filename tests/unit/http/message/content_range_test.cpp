@@ -1,4 +1,5 @@
 #include <coracle/http/content_range.hpp>
+#include <coracle/http/response.hpp>
 
 #include <gtest/gtest.h>
 
@@ -48,8 +49,21 @@ TEST(if_range_validator, is_strong) {
              {{{"Last-Modified", then}, {"Date", then}}, ""},
              {{{"Last-Modified", then}}, ""},
              {{}, ""}}) {
-        coracle::http::fields all;
-        for (const auto& [name, value] : lines) all.add(name, value);
-        EXPECT_EQ(coracle::http::if_range_validator(all), validator);
+        coracle::http::response answer;
+        for (const auto& [name, value] : lines) answer.fields().add(name, value);
+        EXPECT_EQ(coracle::http::if_range_validator(answer), validator);
     }
+}
+
+TEST(is_of_another, compares_what_the_first_part_had) {
+    using coracle::http::is_of_another;
+    coracle::http::response part;
+    EXPECT_FALSE(is_of_another(part, "\"one\""));
+    part.fields().add("ETag", "\"one\"");
+    part.fields().add("Last-Modified", then);
+    EXPECT_FALSE(is_of_another(part, "\"one\""));
+    EXPECT_TRUE(is_of_another(part, "\"two\""));
+    EXPECT_FALSE(is_of_another(part, then));
+    EXPECT_TRUE(is_of_another(part, a_second_later));
+    EXPECT_FALSE(is_of_another(part, ""));
 }
