@@ -33,10 +33,12 @@ bool is_ours(field_id id) noexcept {
 
 /// RFC 9110 sections 6.4.1 and 15.3.6.
 bool may_have_body(const exchange& e) noexcept {
+    if (e.req.method() == method::head) return false;
     const status code = e.res.status();
-    return e.req.method() != method::head && code != status::no_content &&
-           code != status::reset_content && code != status::not_modified &&
-           static_cast<int>(code) >= 200;
+    if (code == status::ok) [[likely]]
+        return true;
+    return code != status::no_content && code != status::reset_content &&
+           code != status::not_modified && static_cast<int>(code) >= 200;
 }
 
 /// RFC 9110 section 8.6: not in a 1xx or 204; in a 304 only with the length of the 200.
