@@ -58,11 +58,15 @@ error running_call::fail(error e, phase where) const {
     if (connection_)
         about.append(" (").append(connection_->stream().peer().to_string()).append(")");
     if (!e.subject().empty()) about.append(": ").append(e.subject());
-    const bool nothing_sent = sent_ == 0 && received_ == 0;
-    const bool may_repeat = received_ == 0 && idempotent() && can_repeat_body();
     error told(e.code(), e.operation().data(), e.phase());
     told.on(about).on_attempt(attempts_).after_bytes(received_);
-    return std::move(told.retry_is_safe(nothing_sent || may_repeat));
+    return std::move(told.retry_is_safe(may_be_sent_again()));
+}
+
+/// Whether nothing can come of it that has not come already.
+bool running_call::may_be_sent_again() const noexcept {
+    if (received_ != 0) return false;
+    return sent_ == 0 || (idempotent() && can_repeat_body());
 }
 
 error running_call::out_of_time(phase where) const {

@@ -43,6 +43,7 @@ private:
     verdict judge_status(const response& r);
     bool may_retry();
     bool idempotent() const noexcept;
+    bool may_be_sent_again() const noexcept;
     bool can_repeat_body() const noexcept;
     duration retry_delay(const call_result& a);
     task<void> drop_answer(call_result& a);

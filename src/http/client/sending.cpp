@@ -296,7 +296,12 @@ task<std::expected<void, error>> running_call::hear_refusal() {
 task<std::expected<void, error>> running_call::send_unless_refused(buffer& out) {
     auto both = when_any(send_head_and_body(out), hear_refusal());
     auto first = co_await std::move(both);
-    if (first.index == 1 && first.value) body_whole_ = false;
+    if (first.index == 0) co_return std::move(first.value);
+    // What the other has sent counts only now.
+    if (first.value)
+        body_whole_ = false;
+    else
+        first.value.error().retry_is_safe(may_be_sent_again());
     co_return std::move(first.value);
 }
 
