@@ -82,6 +82,21 @@ TEST(client_attacks, calls_with_other_credentials_do_not_take_each_others_place)
     EXPECT_NE(s.received(2).find("Basic YWxpY2U6MQ=="), std::string::npos);
 }
 
+TEST(client_attacks, a_post_that_was_begun_is_not_repeated_when_the_peer_ends_meanwhile) {
+    http::client_options o = plain();
+    o.retry.retries = 1;
+    // Nobody reads: the send waits when the end comes, and what of it went out counts.
+    stage s({script().pause(10ms).shutdown_output().stall()}, o);
+    s.run([&]() -> task<> {
+        auto call = s.client->post(s.peer->url());
+        call.body(http::body(std::string(8 * 1024 * 1024, 'x')));
+        const auto r = co_await as_result(call);
+        EXPECT_TRUE(!r && r.error() == errc::end_of_stream);
+        EXPECT_FALSE(!r && r.error().safe_to_retry());
+    });
+    EXPECT_EQ(s.peer->connections(), 1u);
+}
+
 TEST(client_attacks, a_call_that_its_progress_ends_sends_its_body_no_second_time) {
     stage s({script().read_head().read_to_end()});
     unsigned told = 0;
