@@ -196,7 +196,8 @@ struct line_file::state {
             const int ready = ::poll(&p, 1, last && times_left == 0 ? 0 : patience);
             if (ready > 0) return true;
             if (ready < 0 || !last) continue;
-            if (times_left == 0 || --times_left == 0) return false;
+            if (times_left != 0) --times_left;
+            if (times_left == 0) return false;
         }
     }
 

@@ -40,10 +40,11 @@ void route_table::refuse_existing(const std::vector<std::string>& methods,
     for (const std::string& m : methods) {
         const auto* const other = there->find_entry(m);
         if (other == nullptr) continue;
-        const std::string method(shown(m));
-        throw_exception(error(std::errc::file_exists, "route")
-                            .on(method + ' ' + r.pattern.text + " matches the same requests as " +
-                                method + ' ' + other->record->pattern.text));
+        const std::string_view method = shown(m);
+        std::string about(method);
+        about.append(" ").append(r.pattern.text).append(" matches the same requests as ");
+        about.append(method).append(" ").append(other->record->pattern.text);
+        throw_exception(error(std::errc::file_exists, "route").on(about));
     }
 }
 

@@ -74,7 +74,10 @@ void remove_tree(detail::file_tree& tree, const std::string& path) {
     if (removed == 0 || removed == -ENOENT) return;
     if (removed != -EISDIR) fail(static_cast<int>(-removed), "remove", path);
     const detail::entries children = tree.find(path)->children;
-    for (const auto& [name, node] : children) remove_tree(tree, path + '/' + name);
+    for (const auto& [name, node] : children) {
+        std::string beneath = path;
+        remove_tree(tree, beneath.append("/").append(name));
+    }
     call.op(file_action::remove, path).flags = AT_REMOVEDIR;
     if (const auto r = call.perform(); r < 0) fail(static_cast<int>(-r), "remove", path);
 }
