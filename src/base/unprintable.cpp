@@ -1,21 +1,8 @@
 #include "base/unprintable.hpp"
 
-#include "base/utf8.hpp"
+#include <coracle/base/printable.hpp>
 
 namespace coracle::detail {
-namespace {
-
-/// The size of the printable character at the front; 0 when there is none.
-std::size_t printable_character(std::string_view text) noexcept {
-    const auto first = static_cast<unsigned char>(text[0]);
-    if (first < 0x20 || first == 0x7f) return 0;
-    const std::size_t size = utf8_sequence(text);
-    // U+0080 to U+009F: a terminal obeys them like the escapes that they abbreviate.
-    const bool control = first == 0xc2 && size == 2 && static_cast<unsigned char>(text[1]) < 0xa0;
-    return control ? 0 : size;
-}
-
-}  // namespace
 
 std::string escape_unprintable(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";

@@ -1,5 +1,7 @@
 #include "progress_display.hpp"
 
+#include <coracle/base/printable.hpp>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -54,20 +56,6 @@ void measure(transfer_progress& t, time_point now) {
     t.rate += (lately - t.rate) * weight;
     t.seen = t.there;
     t.seen_at = now;
-}
-
-/// The bytes of the character that `text` begins with; 0 when it is none that may be printed: no
-/// UTF-8, or one that a terminal obeys.
-std::size_t character_size(std::string_view text) noexcept {
-    const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    if (byte(0) < 0x80) return byte(0) < ' ' || byte(0) == 0x7f ? 0 : 1;
-    const std::size_t size = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : byte(0) >= 0xc2 ? 2 : 0;
-    if (size == 0 || byte(0) > 0xf4 || size > text.size()) return 0;
-    for (std::size_t i = 1; i != size; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80U) return 0;
-    }
-    // U+0080 to U+009F are controls, too.
-    return byte(0) == 0xc2 && byte(1) < 0xa0 ? 0 : size;
 }
 
 std::string bar(double part, std::size_t width) {
@@ -137,7 +125,7 @@ std::string clock_text(double seconds) {
 std::string printable(std::string_view text, std::size_t width) {
     std::string clean;
     while (!text.empty()) {
-        const std::size_t n = character_size(text);
+        const std::size_t n = printable_character(text);
         clean += n == 0 ? "?" : text.substr(0, n);
         text.remove_prefix(std::max<std::size_t>(n, 1));
     }

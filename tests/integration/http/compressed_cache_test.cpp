@@ -21,6 +21,13 @@ using http::detail::compressed_cache;
 
 namespace {
 
+runtime_options one_thread_for_offload() {
+    runtime_options o;
+    o.loops = 1;
+    o.offload_threads = 1;
+    return o;
+}
+
 class compressed_cache_test : public ::testing::Test {
 protected:
     fs::plain_file open(const char* name) const { return *fs::open_beneath(root_, name); }
@@ -77,10 +84,7 @@ TEST_F(compressed_cache_test, compresses_no_more_files_at_a_time_than_the_limit)
     }
     std::vector<compressed_cache::content> made(most + 1);
     roadblock block;
-    runtime_options options;
-    options.loops = 1;
-    options.offload_threads = 1;
-    runtime rt(options);
+    runtime rt(one_thread_for_offload());
     rt.run([&](loop&) -> task<> {
         const auto blocks = [&] { block.wait(); };
         std::vector<task<>> all;
@@ -106,10 +110,7 @@ TEST_F(compressed_cache_test, lets_go_who_is_cancelled_while_another_compresses)
     compressed_cache::content made;
     bool waited_to_the_end = false;
     roadblock block;
-    runtime_options options;
-    options.loops = 1;
-    options.offload_threads = 1;
-    runtime rt(options);
+    runtime rt(one_thread_for_offload());
     rt.run([&](loop&) -> task<> {
         const auto blocks = [&] { block.wait(); };
         const auto leave = [&](task_group& g) -> task<> {

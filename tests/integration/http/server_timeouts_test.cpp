@@ -572,14 +572,23 @@ TEST(server_timeouts, sends_what_is_answered_before_it_waits_for_a_stream_or_a_h
     }
 }
 
+namespace {
+
+/// A request for it, behind fifteen whose answers do not fit into the socket.
+std::string behind_big_answers(const char* path) {
+    std::string all;
+    for (int i = 0; i != 15; ++i) all += get("/big?n=16384");
+    return all + get(path);
+}
+
+}  // namespace
+
 TEST(server_timeouts, waits_for_no_handler_while_answers_before_it_do_not_fit_into_the_socket) {
     for (const char* path : {"/late-stream", "/sleep"}) {
         for_seeds(few, [path](world& w) -> task<> {
             peer p = co_await w.connect();
             const time_point began = w.sim.now();
-            std::string all;
-            for (int i = 0; i != 15; ++i) all += get("/big?n=16384");
-            co_await p.send(all + get(path));
+            co_await p.send(behind_big_answers(path));
             co_await sleep_for(10s);
             for (int i = 0; i != 15; ++i) {
                 EXPECT_TRUE((co_await read_answer(p)).ends_with(repeated(16'384, 'b')));
@@ -598,9 +607,7 @@ TEST(server_timeouts, cuts_a_peer_that_does_not_read_what_stands_before_a_handle
         for_seeds(few, [path](world& w) -> task<> {
             peer p = co_await w.connect();
             const time_point began = w.sim.now();
-            std::string all;
-            for (int i = 0; i != 15; ++i) all += get("/big?n=16384");
-            co_await p.send(all + get(path));
+            co_await p.send(behind_big_answers(path));
             while (w.counters().open != 0 && w.since(began) < 5min) co_await sleep_for(100ms);
             expect_about(w.since(began), 30s, 8s);
             EXPECT_EQ(w.counters().write_timeouts, 1u);
