@@ -34,7 +34,10 @@ public:
 
     const background_options& options() const noexcept { return options_; }
     loop& begin();
-    void posted() noexcept { starting_.fetch_sub(1); }
+    void begun(bool posted) noexcept {
+        starting_.fetch_sub(1);
+        if (!posted) call_ended();
+    }
     bool stop(duration limit);
 
     bool call_back(detail::pool_job& job) noexcept override { return callbacks_.submit(job); }
@@ -89,8 +92,7 @@ loop& background::core::begin() {
     const std::size_t now = active_.fetch_add(1) + 1;
     const bool late = stopping_.load();
     if (late || now > options_.active) {
-        posted();
-        call_ended();
+        begun(false);
         if (late) throw_exception(error(errc::shutting_down, "background"));
         throw_exception(error(errc::limit_exceeded, "background").on("background_options::active"));
     }
@@ -141,8 +143,8 @@ detail::call_keeper& background::keeper() noexcept {
 loop& background::call_begins() {
     return core_->begin();
 }
-void background::call_posted() noexcept {
-    core_->posted();
+void background::call_begun(bool posted) noexcept {
+    core_->begun(posted);
 }
 
 bool background::stop(duration limit) {

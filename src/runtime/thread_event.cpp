@@ -1,45 +1,56 @@
 #include <coracle/runtime/thread_event.hpp>
 
-#include <condition_variable>
-#include <mutex>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <ctime>
 
 namespace coracle::detail {
+namespace {
 
-struct thread_event::state {
-    mutable std::mutex guard;
-    std::condition_variable changed;
-    bool set = false;
-};
-
-thread_event::thread_event() : state_(std::make_unique<state>()) {}
-thread_event::~thread_event() = default;
-
-void thread_event::set() noexcept {
-    // Notified under the lock: a waiter that destroys the event cannot have left before.
-    const std::lock_guard lock(state_->guard);
-    state_->set = true;
-    state_->changed.notify_all();
+std::uint32_t* word_of(std::atomic<std::uint32_t>& state) noexcept {
+    static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+    return reinterpret_cast<std::uint32_t*>(&state);
 }
 
-bool thread_event::is_set() const noexcept {
-    const std::lock_guard lock(state_->guard);
-    return state_->set;
+/// The time of CLOCK_MONOTONIC after `limit`.
+timespec end_of(duration limit) noexcept {
+    constexpr std::int64_t second = 1'000'000'000;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::int64_t parts = now.tv_nsec + limit.count() % second;
+    now.tv_sec += static_cast<time_t>(limit.count() / second + parts / second);
+    now.tv_nsec = static_cast<long>(parts % second);
+    return now;
 }
 
-void thread_event::wait() noexcept {
-    std::unique_lock lock(state_->guard);
-    state_->changed.wait(lock, [this] { return state_->set; });
+}  // namespace
+
+void thread_event::wake_all() noexcept {
+    // The event may be gone by now: then the kernel finds nobody at its address, or somebody who
+    // looks at his own word again.
+    syscall(SYS_futex, word_of(state_), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-bool thread_event::wait_for(duration limit) noexcept {
+bool thread_event::block(const duration* limit) noexcept {
+    if (limit != nullptr && *limit <= duration::zero()) return is_set();
     // Beyond this the sum with the present would overflow.
     constexpr duration endless = std::chrono::hours(24 * 365 * 100);
-    if (limit >= endless) {
-        wait();
-        return true;
+    if (limit != nullptr && *limit >= endless) limit = nullptr;
+    timespec end{};
+    if (limit != nullptr) end = end_of(*limit);
+    for (;;) {
+        std::uint32_t seen = off;
+        state_.compare_exchange_strong(seen, awaited, std::memory_order_acq_rel);
+        if (seen == is_on) return true;
+        // FUTEX_WAIT_BITSET is the one whose time is absolute.
+        const long r = syscall(SYS_futex, word_of(state_), FUTEX_WAIT_BITSET_PRIVATE, awaited,
+                               limit != nullptr ? &end : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+        if (r != 0 && errno == ETIMEDOUT) return is_set();
     }
-    std::unique_lock lock(state_->guard);
-    return state_->changed.wait_for(lock, limit, [this] { return state_->set; });
 }
 
 }  // namespace coracle::detail

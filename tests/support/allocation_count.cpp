@@ -20,11 +20,16 @@ namespace coracle::testing {
 namespace {
 
 constinit thread_local std::size_t count = 0;
+constinit thread_local std::size_t bytes = 0;
 
 }  // namespace
 
 std::size_t allocations() noexcept {
     return count;
+}
+
+std::size_t allocated_bytes() noexcept {
+    return bytes;
 }
 
 bool counts_allocations() noexcept {
@@ -36,6 +41,7 @@ namespace {
 
 void* counted(std::size_t size, std::size_t alignment) {
     ++count;
+    bytes += size;
     if (size == 0) size = 1;
     // aligned_alloc wants a multiple of the alignment.
     void* p = alignment <= alignof(std::max_align_t)

@@ -9,7 +9,10 @@ namespace coracle::testing {
 /// it does not.
 std::size_t allocations() noexcept;
 
-/// Whether `allocations` counts.
+/// The bytes that they asked for.
+std::size_t allocated_bytes() noexcept;
+
+/// Whether these count.
 bool counts_allocations() noexcept;
 
 }  // namespace coracle::testing

@@ -57,8 +57,9 @@ private:
 ///     bg.start(fetch).wait();                           // hears that it is over, and no more
 ///
 /// Starting never waits for a loop. All three throw `errc::limit_exceeded` beyond
-/// `background_options::active`, and `errc::shutting_down` after `stop`. May be used from any
-/// thread; destroyed by one, when no other is inside a call.
+/// `background_options::active`, and `errc::shutting_down` after `stop`, before they have touched
+/// what they were given. May be used from any thread; destroyed by one, when no other is inside a
+/// call.
 class background {
 public:
     /// Starts the threads, and returns when all loops run. Throws `exception` when no backend
@@ -75,6 +76,7 @@ public:
     auto wait(F&& f) {
         using T = detail::await_result<std::invoke_result_t<std::decay_t<F>&>>;
         assert(loop::current() == nullptr);
+        entrance place(*this);
         struct outcome {
             detail::settled<T> settled;
             detail::thread_event over;
@@ -83,7 +85,7 @@ public:
             result.settled = std::move(s);
             result.over.set();
         };
-        run<T>(std::forward<F>(f), done, callback_on::loop, nullptr);
+        run<T>(place, std::forward<F>(f), done, callback_on::loop, nullptr);
         result.over.wait();
         return result.settled.take();
     }
@@ -101,19 +103,21 @@ public:
     background_call start(F&& f, Callback&& callback,
                           callback_on where = callback_on::callback_thread) {
         using T = detail::await_result<std::invoke_result_t<std::decay_t<F>&>>;
+        entrance place(*this);
         auto call = std::make_shared<detail::call_state>();
         auto done = [callback = std::decay_t<Callback>(std::forward<Callback>(callback))](
                         detail::settled<T>& s) mutable { callback(s.result()); };
-        run<T>(std::forward<F>(f), std::move(done), where, call);
+        run<T>(place, std::forward<F>(f), std::move(done), where, call);
         return background_call(std::move(call));
     }
     /// The same without a callback.
     template <class F>
     background_call start(F&& f) {
         using T = detail::await_result<std::invoke_result_t<std::decay_t<F>&>>;
+        entrance place(*this);
         auto call = std::make_shared<detail::call_state>();
         auto done = [](detail::settled<T>&) {};
-        run<T>(std::forward<F>(f), done, callback_on::loop, call);
+        run<T>(place, std::forward<F>(f), done, callback_on::loop, call);
         return background_call(std::move(call));
     }
 
@@ -128,19 +132,35 @@ public:
     std::uint64_t failed_callbacks() const noexcept;
 
 private:
+    /// The place of one call among those under way; given back unless the call is posted.
+    class entrance {
+    public:
+        /// Throws when no more are taken.
+        explicit entrance(background& b) : background_(&b), home_(&b.call_begins()) {}
+        entrance(const entrance&) = delete;
+        entrance& operator=(const entrance&) = delete;
+        ~entrance() {
+            if (home_ != nullptr) background_->call_begun(false);
+        }
+        loop& enter() noexcept { return *std::exchange(home_, nullptr); }
+
+    private:
+        background* background_;
+        loop* home_;
+    };
+
     template <class T, class F, class Done>
-    void run(F&& f, Done done, callback_on where, std::shared_ptr<detail::call_state> call) {
+    void run(entrance& place, F&& f, Done done, callback_on where,
+             std::shared_ptr<detail::call_state> call) {
         using Work = detail::background_work<T, std::decay_t<F>, Done>;
         auto work = std::make_unique<Work>(keeper(), std::forward<F>(f), std::move(done), where,
                                            std::move(call));
-        loop& home = call_begins();
-        work.release()->post_to(home);
-        call_posted();
+        work.release()->post_to(place.enter());
+        call_begun(true);
     }
     detail::call_keeper& keeper() noexcept;
-    /// Throws when it takes no more; else `call_posted` follows.
     loop& call_begins();
-    void call_posted() noexcept;
+    void call_begun(bool posted) noexcept;
 
     class core;
     std::unique_ptr<core> core_;

@@ -3,6 +3,7 @@
 #include <coracle/runtime/cancel_source.hpp>
 #include <coracle/runtime/thread_pool.hpp>
 
+#include <concepts>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -46,7 +47,7 @@ error error_of(const std::exception_ptr& thrown) noexcept;
 
 /// What a call shares with the handle that `background::start` gives.
 struct call_state {
-    cancel_source source;
+    cancel_state source;
     thread_event over;
 };
 
@@ -63,45 +64,125 @@ protected:
     ~call_keeper() = default;
 };
 
+/// Who is told, on the loop, that work which had to wait may begin. It begins in a later turn.
+class admission {
+public:
+    virtual void admitted() noexcept = 0;
+
+protected:
+    ~admission() = default;
+};
+
+/// A callable that may have to wait for its turn, and takes no coroutine to do so. On the loop it
+/// is asked once, before it is called: true lets it begin; else it has `admitted` called later, or
+/// `withdraw` is called before that. It is destroyed there.
+template <class F>
+concept takes_turns = requires(F& f, admission& a) {
+    { f.admit(a) } noexcept -> std::same_as<bool>;
+    { f.withdraw() } noexcept;
+};
+
 /// One call: owned by itself from when it is posted. `Done` is called with its `settled`, once.
+/// Small until it begins, for as many may wait as there is memory for.
 template <class T, class F, class Done>
-class background_work final : child<T>, remote_runnable, runnable, pool_job {
+class background_work final : remote_runnable, runnable, pool_job, admission {
 public:
     background_work(call_keeper& k, F f, Done done, callback_on where,
                     std::shared_ptr<call_state> state)
         : keeper_(&k), f_(std::move(f)), done_(std::move(done)), where_(where),
-          state_(std::move(state)), make_(&background_work::make) {}
+          state_(std::move(state)), link_(*this), make_(&background_work::make) {}
 
     void post_to(loop& home) noexcept {
         if (!home.post(static_cast<remote_runnable&>(*this))) dropped();
     }
 
 private:
-    task<T> make() { return state_ != nullptr ? run_cancellable() : run_alone(); }
-    task<T> run_alone() { co_return co_await (*f_)(); }
-    task<T> run_cancellable() {
-        const auto call = [this] { return (*f_)(); };
-        co_return co_await with_cancel(state_->source, call);
+    /// Hears that the call is not wanted any more.
+    struct cancellation final : cancel_link {
+        explicit cancellation(background_work& w) noexcept : work(&w) {}
+        using cancel_link::attach;
+        using cancel_link::detach;
+        void cancelled_from_outside() noexcept override { work->cancelled(); }
+        background_work* work;
+    };
+
+    /// What a call has once it has begun.
+    struct begun final : child<T> {
+        explicit begun(background_work& w) noexcept : work(&w) {}
+        static void* operator new(std::size_t size) { return allocate_block(size); }
+        static void operator delete(void* p, std::size_t size) noexcept {
+            deallocate_block(p, size);
+        }
+        std::coroutine_handle<> ended() noexcept override {
+            work->task_ended();
+            return std::noop_coroutine();
+        }
+        background_work* work;
+        settled<T> result;
+    };
+
+    task<T> make() {
+        if constexpr (std::is_nothrow_invocable_v<F&> && is_task<std::invoke_result_t<F&>>) {
+            return (*f_)();
+        } else {
+            return call();
+        }
     }
+    task<T> call() { co_return co_await (*f_)(); }
 
     void arrived() noexcept override {
         home_ = loop::current();
         home_->detached_started();
-        this->begin((this->*make_)(), *home_, &home_->root(), "background").resume();
+        const bool wanted = !home_->root().cancelled() &&
+                            (state_ == nullptr || link_.attach(state_->source, *home_));
+        if (!wanted) {
+            end();
+            return;
+        }
+        if constexpr (takes_turns<F>) {
+            if (!f_->admit(*this)) return;
+        }
+        begin();
     }
-    void dropped() noexcept override {
-        settled_.problem = stopped_error("background");
-        deliver();
-    }
+    void dropped() noexcept override { deliver(); }
+    void admitted() noexcept override { home_->enqueue(static_cast<runnable&>(*this)); }
 
-    std::coroutine_handle<> ended() noexcept override {
+    void begin() noexcept {
+        begun_ = std::make_unique<begun>(*this);
+        begun_->begin((this->*make_)(), *home_, &home_->root(), "background").resume();
+    }
+    void cancelled() noexcept {
+        cancelled_ = true;
+        if (begun_ != nullptr && !over_) {
+            begun_->cancel();
+            return;
+        }
+        if constexpr (takes_turns<F>) {
+            if (!over_) f_->withdraw();
+        }
+        runnable& self = *this;
+        if (!self.linked()) home_->enqueue(self);
+    }
+    /// False when a cancellation is on its way: `cancelled` follows.
+    bool leave_source() noexcept { return state_ == nullptr || link_.detach(); }
+
+    void task_ended() noexcept {
+        over_ = true;
         // The frame stands at its final suspend point and must not be destroyed beneath itself.
-        home_->enqueue(static_cast<runnable&>(*this));
-        return std::noop_coroutine();
+        if (leave_source()) home_->enqueue(static_cast<runnable&>(*this));
     }
     void run() noexcept override {
-        settle();
-        this->destroy();
+        if (over_) {
+            settle();
+            begun_->destroy();
+            end();
+        } else if (!cancelled_ && !home_->root().cancelled()) {
+            begin();
+        } else if (cancelled_ || leave_source()) {
+            end();
+        }
+    }
+    void end() noexcept {
         // Captures may refer to what goes when the callback has been called.
         f_.reset();
         home_->detached_ended();
@@ -109,20 +190,21 @@ private:
     }
 
     void settle() noexcept {
-        if (this->was_stopped()) {
-            settled_.problem = stopped_error("background");
+        settled<T>& result = begun_->result;
+        if (begun_->was_stopped()) {
+            result.problem = stopped_error("background");
             return;
         }
         try {
             if constexpr (std::is_void_v<T>) {
-                this->take();
-                settled_.value.emplace();
+                begun_->take();
+                result.value.emplace();
             } else {
-                settled_.value.emplace(this->take());
+                result.value.emplace(begun_->take());
             }
         } catch (...) {
-            settled_.failure = std::current_exception();
-            settled_.problem = error_of(settled_.failure);
+            result.failure = std::current_exception();
+            result.problem = error_of(result.failure);
         }
     }
 
@@ -134,7 +216,13 @@ private:
         call_keeper& keeper = *keeper_;
         const std::shared_ptr<call_state> state = std::move(state_);
         try {
-            done_(settled_);
+            if (begun_ != nullptr) {
+                done_(begun_->result);
+            } else {
+                settled<T> none;
+                none.problem = stopped_error("background");
+                done_(none);
+            }
         } catch (...) {
             keeper.callback_failed();
         }
@@ -148,12 +236,15 @@ private:
     std::optional<F> f_;
     Done done_;
     callback_on where_;
+    bool cancelled_ = false;
+    bool over_ = false;  ///< its task has ended
     std::shared_ptr<call_state> state_;
+    cancellation link_;
     loop* home_ = nullptr;
     // Named where the user's code is compiled: g++ 12 warns of coroutines of unnamed types that
     // only a virtual function leads to.
     task<T> (background_work::*make_)();
-    settled<T> settled_;
+    std::unique_ptr<begun> begun_;
 };
 
 }  // namespace detail

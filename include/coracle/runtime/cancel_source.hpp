@@ -36,9 +36,9 @@ private:
     void arrived() noexcept final;
     void dropped() noexcept final {}
 
+    bool arrived_ = false;  // the loop's
     cancel_state* source_ = nullptr;
     loop* home_ = nullptr;
-    bool arrived_ = false;  // the loop's
 };
 
 /// What the handles of a `cancel_source` share.

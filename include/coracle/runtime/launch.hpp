@@ -9,6 +9,7 @@ namespace coracle {
 template <class F>
 auto background::launch(F&& f) {
     using T = detail::await_result<std::invoke_result_t<std::decay_t<F>&>>;
+    entrance place(*this);
     std::promise<T> promise;
     std::future<T> future = promise.get_future();
     auto done = [promise = std::move(promise)](detail::settled<T>& s) mutable {
@@ -23,7 +24,7 @@ auto background::launch(F&& f) {
             promise.set_exception(std::current_exception());
         }
     };
-    run<T>(std::forward<F>(f), std::move(done), callback_on::loop, nullptr);
+    run<T>(place, std::forward<F>(f), std::move(done), callback_on::loop, nullptr);
     return future;
 }
 

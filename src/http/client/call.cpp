@@ -1,4 +1,5 @@
 #include "http/client/call_state.hpp"
+#include "http/client/queued_call.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/base/percent.hpp>
@@ -7,14 +8,6 @@
 #include <coracle/http/client_settings.hpp>
 
 namespace coracle::http {
-
-namespace detail {
-
-void call_state_deleter::operator()(call_state* s) const noexcept {
-    delete s;
-}
-
-}  // namespace detail
 
 call::call(detail::owned_call state) noexcept : state_(std::move(state)) {}
 call::call(call&&) noexcept = default;
@@ -38,14 +31,13 @@ operation<full_response> call::full() & {
 }
 
 client_options& call::own_options() {
-    if (state_->own == nullptr) {
-        state_->own = std::make_unique<client_options>(state_->core->defaults());
-    }
-    return *state_->own;
+    auto& own = state_->set_more().own;
+    if (own == nullptr) own = std::make_unique<client_options>(state_->core->defaults());
+    return *own;
 }
 
 call& call::query(std::string_view name, std::string_view value) & {
-    std::string& q = state_->query;
+    std::string& q = state_->set_more().query;
     if (!q.empty()) q += '&';
     q += percent_encode(name) + '=' + percent_encode(value);
     return *this;
@@ -75,7 +67,7 @@ call& call::fields(http::fields all) & {
 }
 
 call& call::multipart(form_body parts) & {
-    state_->parts = std::make_unique<form_body>(std::move(parts));
+    state_->set_more().parts = std::make_unique<form_body>(std::move(parts));
     state_->has_body = true;
     state_->is_form = false;
     return *this;
@@ -84,10 +76,10 @@ call& call::multipart(form_body parts) & {
 call& call::body(http::body content, std::string_view type) & {
     if (!is_field_value(type)) state_->refuse(error(std::errc::invalid_argument, "body").on(type));
     state_->body = std::move(content);
-    state_->type = type;
+    state_->set_more().type = type;
     state_->has_body = true;
     state_->is_form = false;
-    state_->parts.reset();
+    state_->set_more().parts.reset();
     return *this;
 }
 
@@ -150,7 +142,7 @@ call& call::options(std::string_view text) & {
     return *this;
 }
 call& call::on_progress(unique_function<bool(const progress&)> tell) & {
-    state_->tell = std::move(tell);
+    state_->set_more().tell = std::move(tell);
     return *this;
 }
 
@@ -165,12 +157,15 @@ full_response call::wait() && {
 
 background_call call::start(unique_function<void(std::expected<full_response, error>)> callback,
                             callback_on where) && {
-    auto shared = std::make_shared<decltype(callback)>(std::move(callback));
-    const auto tell = [shared](std::expected<full_response, error> r) { (*shared)(std::move(r)); };
+    using answer = std::expected<full_response, error>;
+    auto tell = [callback = std::move(callback)](std::expected<answer, error> r) mutable {
+        callback(r ? *std::move(r) : answer(std::unexpected(std::move(r).error())));
+    };
     try {
         const auto own = own_loop();
-        return own->start([c = std::move(*this)]() mutable { return c.full(); }, tell, where);
+        return own->start(detail::queued_call(std::move(state_)), std::move(tell), where);
     } catch (const exception& e) {
+        // What was refused is as it was.
         tell(std::unexpected(e.error()));
     }
     auto over = std::make_shared<coracle::detail::call_state>();

@@ -22,7 +22,7 @@ call client::request(std::string_view method, std::string_view url) {
     state->address = url;
     if (state->method == method::other || state->method == method::connect) {
         state->method = method::other;
-        state->other_method = method;
+        state->set_more().other_method = method;
         if (!is_token(method) || method == "CONNECT") {
             state->refuse(error(std::errc::invalid_argument, "method").on(method));
         }

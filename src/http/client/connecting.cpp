@@ -13,39 +13,18 @@ class turn_wait final : public coracle::detail::leaf<turn_wait, void>, public co
 public:
     static constexpr const char* name = "connection";
     explicit turn_wait(origin& o) noexcept : connection_request(o) {}
-    turn_wait(const turn_wait&) = delete;
-    turn_wait& operator=(const turn_wait&) = delete;
-    ~turn_wait() {
-        at->pool().withdraw(*this);
-        if (!served_) return;
-        if (granted) {
-            granted.give_back();
-        } else if (!taken_) {
-            at->pool().not_opened(*at);
-        }
-    }
 
-    bool start() noexcept { return served_; }
+    bool start() noexcept { return is_served(); }
     void cancel() noexcept override {
-        if (!waiting) return;
-        at->pool().withdraw(*this);
+        if (!is_waiting()) return;
+        withdraw();
         mark_cancelled();
         owner().enqueue(*this);
     }
     std::expected<void, error> result() const noexcept { return {}; }
-    void served() noexcept override {
-        served_ = true;
-        owner().enqueue(*this);
-    }
-    /// Gives the connection, or nothing: then one may be opened.
-    lease take() noexcept {
-        taken_ = true;
-        return std::move(granted);
-    }
 
 private:
-    bool served_ = false;
-    bool taken_ = false;
+    void served() noexcept override { owner().enqueue(*this); }
 };
 
 /// A connection that counts as open while it is being made.
@@ -68,18 +47,27 @@ private:
 
 }  // namespace
 
+/// What the call got by waiting before it began, if that is for where it goes now.
+bool running_call::take_turn(lease& granted) noexcept {
+    connection_request* const turn = std::exchange(call_.turn, nullptr);
+    if (turn == nullptr || !turn->is_served() || &turn->at() != origin_) return false;
+    granted = turn->take();
+    return true;
+}
+
 task<std::expected<lease, error>> running_call::get_connection() {
+    if (now() >= whole_) co_return std::unexpected(out_of_time(phase::connect));
+    lease granted;
     if (fresh_) shard_->pool().close_idle(*origin_);
-    if (!shard_->pool().try_open(*origin_)) {
-        lease granted;
+    if (!take_turn(granted) && !shard_->pool().try_open(*origin_)) {
         auto turn = co_await wait_for_room(granted);
         if (!turn) co_return std::unexpected(std::move(turn).error());
-        if (granted) {
-            auto fit = co_await is_fit(granted);
-            if (!fit) co_return std::unexpected(std::move(fit).error());
-            if (*fit) co_return std::move(granted);
-            granted.make_room();
-        }
+    }
+    if (granted) {
+        auto fit = co_await is_fit(granted);
+        if (!fit) co_return std::unexpected(std::move(fit).error());
+        if (*fit) co_return std::move(granted);
+        granted.make_room();
     }
     times_.queued = since_start();
     co_return co_await open_connection();

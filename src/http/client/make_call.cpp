@@ -13,13 +13,13 @@ namespace {
 
 std::expected<void, error> make_parts(call_state& c, loop& l) {
     try {
-        auto made = c.parts->make({l.random(), l.random()});
+        auto made = c.more().parts->make({l.random(), l.random()});
         if (!is_field_value(made.type)) {
             error e(std::errc::invalid_argument, "multipart");
             return std::unexpected(std::move(e.on(made.type)));
         }
         c.body = std::move(made.content);
-        c.type = std::move(made.type);
+        c.set_more().type = std::move(made.type);
         c.repeatable = made.again;
     } catch (const exception& e) {
         return std::unexpected(e.error());
@@ -29,11 +29,11 @@ std::expected<void, error> make_parts(call_state& c, loop& l) {
 
 /// `started`: in place of now.
 task<call_result> run_call(call_state* c, std::optional<time_point> started = std::nullopt) {
-    if (c->problem != nullptr) co_return std::unexpected(*c->problem);
+    if (c->problem() != nullptr) co_return std::unexpected(*c->problem());
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
     ++here->counts.calls;
-    if (c->parts != nullptr) {
+    if (c->more().parts != nullptr) {
         auto made = make_parts(*c, here->owner());
         if (!made) co_return std::unexpected(std::move(made).error());
     }
@@ -56,13 +56,6 @@ task<call_result> run_call(call_state* c, std::optional<time_point> started = st
 bool may_hedge(const call_state& c) noexcept {
     return !c.has_body &&
            (c.method == method::get || c.method == method::head || c.method == method::options);
-}
-
-duration hedge_delay(const call_state& c) {
-    client_shard* const here = c.core->here();
-    if (here == nullptr) return duration::zero();
-    const client_options& o = c.own != nullptr ? *c.own : here->options()->values;
-    return o.retry.hedge_after;
 }
 
 /// What the two copies of a request know of each other.
@@ -110,10 +103,10 @@ task<call_result> run_hedged(call_state* c, duration delay) {
 }
 
 task<call_result> send_call(call_state* c) {
-    if (may_hedge(*c)) {
-        const duration delay = hedge_delay(*c);
-        if (delay > duration::zero()) return run_hedged(c, delay);
-    }
+    client_shard* const here = c->core->here();
+    const duration delay = here != nullptr ? hedge_delay(*c, *here) : duration::zero();
+    if (delay > duration::zero()) return run_hedged(c, delay);
+    if (c->turn != nullptr) return run_call(c, c->turn->since());
     return run_call(c);
 }
 
@@ -165,7 +158,7 @@ void let_be_read(response& r) {
 }
 
 task<call_result> through_interceptors(call_state* c) {
-    if (c->problem != nullptr) co_return std::unexpected(*c->problem);
+    if (c->problem() != nullptr) co_return std::unexpected(*c->problem());
     auto where = url::parse(c->address);
     if (!where) co_return std::unexpected(std::move(where).error());
     request req;
@@ -197,6 +190,11 @@ full_response without_body(response& r) {
 }
 
 }  // namespace
+
+duration hedge_delay(const call_state& c, client_shard& here) {
+    if (!may_hedge(c)) return duration::zero();
+    return (c.own() != nullptr ? *c.own() : here.options()->values).retry.hedge_after;
+}
 
 handler innermost_handler() {
     return [](request& req) -> task<response> { return send_intercepted(req); };

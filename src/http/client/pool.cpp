@@ -36,6 +36,16 @@ void client_connection::peer_gone(hangup_watch& w) noexcept {
     self.home_->pool().discard_idle(self);
 }
 
+connection_request::~connection_request() {
+    withdraw();
+    if (granted_) {
+        granted_.give_back();
+    } else if (is_served()) {
+        at_->pool().not_opened(*at_);
+    }
+    at_->pool().drop(*at_);
+}
+
 origin::origin(connection_pool& pool, std::string name, const url& u,
                std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p)
     : pool_(&pool), name_(std::move(name)), host_(u.host()), port_(u.port()),
@@ -145,20 +155,19 @@ bool connection_pool::try_open(origin& o) noexcept {
 bool connection_pool::wait(connection_request& r) noexcept {
     if (counters_.waiting >= options_.waiting) return false;
     ++counters_.waiting;
-    r.waiting = true;
-    r.turn = ++last_turn_;
-    origin& o = *r.at;
+    r.begin_waiting(++last_turn_, owner_->now());
+    origin& o = r.at();
     o.waiting_.push_back(r);
     if (o.waiting_.front() == &r) keep_place(o);
     return true;
 }
 
 void connection_pool::withdraw(connection_request& r) noexcept {
-    if (!r.waiting) return;
-    r.waiting = false;
+    if (!r.is_waiting()) return;
+    r.end_waiting();
     r.unlink();
     --counters_.waiting;
-    keep_place(*r.at);
+    keep_place(r.at());
 }
 
 /// Looked for from the end: those that come, and those that have just been served, are late.
@@ -189,10 +198,8 @@ lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> strea
 void connection_pool::grant(origin& o, lease l) noexcept {
     connection_request* const r = o.waiting_.pop_front();
     keep_place(o);
-    r->waiting = false;
     --counters_.waiting;
-    r->granted = std::move(l);
-    r->served();
+    r->serve(std::move(l));
 }
 
 bool connection_pool::others_are_first(origin& o) noexcept {

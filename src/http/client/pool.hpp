@@ -111,20 +111,55 @@ private:
     client_connection* connection_ = nullptr;
 };
 
-/// Somebody who waits until a connection to an origin is free, or may be opened.
+/// Somebody who waits until a connection to an origin is free, or may be opened. What his turn
+/// brings, and he does not take, goes to the next.
 class connection_request : public list_hook {
 public:
-    explicit connection_request(origin& o) noexcept : at(&o) {}
-    /// Has `granted`, or may open a connection of its own, for which it counts already. Once.
-    virtual void served() noexcept = 0;
+    explicit connection_request(origin& o) noexcept;
+    connection_request(const connection_request&) = delete;
+    connection_request& operator=(const connection_request&) = delete;
 
-    origin* at;
-    lease granted;
-    bool waiting = false;
-    std::uint64_t turn = 0;  ///< those of who came before are smaller
+    origin& at() const noexcept { return *at_; }
+    bool is_waiting() const noexcept { return turn_ != 0; }
+    /// When it began to.
+    time_point since() const noexcept { return since_; }
+    /// Whether it has what may be taken.
+    bool is_served() const noexcept { return served_ && !taken_; }
+    /// Gives the connection, or nothing: then one may be opened, and counts already.
+    lease take() noexcept {
+        taken_ = true;
+        return std::move(granted_);
+    }
+    /// Waits no longer.
+    void withdraw() noexcept;
+
+    // For the pool.
+    std::uint64_t turn() const noexcept { return turn_; }
+    void begin_waiting(std::uint64_t turn, time_point now) noexcept {
+        turn_ = turn;
+        since_ = now;
+    }
+    void end_waiting() noexcept { turn_ = 0; }
+    void serve(lease l) noexcept {
+        end_waiting();
+        granted_ = std::move(l);
+        served_ = true;
+        served();
+    }
 
 protected:
-    ~connection_request() = default;
+    ~connection_request();
+
+private:
+    /// Its turn has come. Once.
+    virtual void served() noexcept = 0;
+
+    origin* at_;
+    lease granted_;
+    time_point since_{};
+    std::uint64_t turn_ = 0;  ///< those of who came before are smaller; 0: waits for none
+    bool served_ = false;
+    bool taken_ = false;
 };
 
 /// Scheme, host, port and transport: what connections of one kind have in common.
@@ -195,6 +230,11 @@ public:
     lease take_idle(origin& o) noexcept;
     /// Whether one more may be opened now; then it counts.
     bool try_open(origin& o) noexcept;
+    /// Whether somebody who came now would have to wait.
+    bool has_room(origin& o) noexcept {
+        if (!o.idle_.empty()) return true;
+        return o.open_ < options_.connections_per_host && !(is_full() && idle_.empty());
+    }
     /// Waits its turn; false when too many wait.
     bool wait(connection_request& r) noexcept;
     void withdraw(connection_request& r) noexcept;
@@ -220,7 +260,7 @@ private:
         return static_cast<client_connection*>(list.front());
     }
     static origin& origin_of(turn_link& l) noexcept { return static_cast<origin&>(l); }
-    static std::uint64_t first_turn(origin& o) noexcept { return o.waiting_.front()->turn; }
+    static std::uint64_t first_turn(origin& o) noexcept { return o.waiting_.front()->turn(); }
     static client_connection* take_first(intrusive_list<pool_link>& list) noexcept {
         return static_cast<client_connection*>(list.pop_front());
     }
@@ -260,6 +300,14 @@ private:
     pool_counters counters_;
     bool retired_ = false;
 };
+
+inline connection_request::connection_request(origin& o) noexcept : at_(&o) {
+    o.pool().hold(o);
+}
+
+inline void connection_request::withdraw() noexcept {
+    at_->pool().withdraw(*this);
+}
 
 inline void lease::give_back() noexcept {
     if (connection_ != nullptr) {

@@ -120,7 +120,7 @@ response running_call::make_response() {
     const bool none = head.framing == h1::body_framing::none;
     const std::uint64_t length = none ? 0 : head.content_length;
     // What is counted or told of comes piece by piece.
-    const bool copied = length <= copied_body && !call_.tell &&
+    const bool copied = length <= copied_body && !call_.tells() &&
                         (options_->response_limit == 0 || length <= options_->response_limit);
     const bool whole = none || (head.framing == h1::body_framing::length && copied &&
                                 length <= input.size() - head_size_);
@@ -171,7 +171,8 @@ task<call_result> running_call::attempt() {
     if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
         whole_ = std::min(whole_, coracle::detail::later(now(), one));
     }
-    connection_ = fresh_ ? lease() : shard_->pool().take_idle(*origin_);
+    const bool waits = fresh_ || call_.turn != nullptr;
+    connection_ = waits ? lease() : shard_->pool().take_idle(*origin_);
     if (!connection_) {
         auto got = co_await get_connection();
         if (!got) co_return std::unexpected(std::move(got).error());

@@ -57,7 +57,7 @@ std::size_t bound(std::string_view method, const url& to, const call_state& c,
     // Names of the fields that are added here, and their line ends.
     std::size_t size = 512 + method.size() + to.text().size() * 2 + o.user_agent.size() +
                        extras.cookies.size() + extras.authorization.size() +
-                       extras.proxy_authorization.size() + c.type.size();
+                       extras.proxy_authorization.size() + c.more().type.size();
     for (const field& f : c.fields) size += h1::field_size(f.name, f.value);
     return size;
 }
@@ -81,7 +81,7 @@ void write_request_head(buffer& out, std::string_view method, const url& to, con
     bool agent = !o.user_agent.empty();
     bool accept = true;
     bool encoding = o.accept_compression;
-    bool type = has_body && !c.type.empty();
+    bool type = has_body && !c.more().type.empty();
     bool authorization = !extras.authorization.empty();
     for (const field& f : c.fields) {
         if (is_left_out(f, extras) || (f.id == field_id::host && !own_host)) continue;
@@ -100,7 +100,7 @@ void write_request_head(buffer& out, std::string_view method, const url& to, con
         pen.field(field_id::proxy_authorization, extras.proxy_authorization);
     }
     if (!extras.cookies.empty()) pen.field(field_id::cookie, extras.cookies);
-    if (type) pen.field(field_id::content_type, c.type);
+    if (type) pen.field(field_id::content_type, c.more().type);
     if (has_body && !length) {
         pen.chunked();
     } else if (has_body || sends_length(method)) {

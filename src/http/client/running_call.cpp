@@ -22,20 +22,12 @@ bool is_idempotent(std::string_view method) noexcept {
            method == "OPTIONS" || method == "TRACE";
 }
 
-std::string address_with_query(const call_state& c) {
-    const std::size_t fragment = std::min(c.address.find('#'), c.address.size());
-    std::string all = c.address.substr(0, fragment);
-    all += all.find('?') == std::string::npos ? '?' : '&';
-    all += c.query;
-    return all.append(c.address, fragment);
-}
-
 }  // namespace
 
 running_call::running_call(client_shard& s, call_state& c, time_point started)
     : shard_(s), call_(c), client_options_(s.options()), options_(&client_options_->values),
       way_(client_options_->way), method_(c.method_text()), limit_(s.owner()), started_(started) {
-    if (c.own != nullptr) options_ = c.own.get();
+    if (c.own() != nullptr) options_ = c.own();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
     if (total > duration::zero()) call_whole_ = coracle::detail::later(started_, total);
@@ -99,8 +91,8 @@ std::expected<void, error> running_call::go_to(url where) {
 }
 
 std::expected<void, error> running_call::prepare() {
-    if (call_.own != nullptr) {
-        auto way = call_.core->way_for(*call_.own);
+    if (call_.own() != nullptr) {
+        auto way = call_.core->way_for(*call_.own());
         if (!way) return std::unexpected(std::move(way).error());
         way_ = *std::move(way);
     } else if (client_options_->problem) {
@@ -110,8 +102,7 @@ std::expected<void, error> running_call::prepare() {
         error e(std::errc::invalid_argument, "request");
         return std::unexpected(std::move(e.on("client_options.user_agent")));
     }
-    auto where = call_.query.empty() ? shard_->read_url(call_.address)
-                                     : url::parse(address_with_query(call_));
+    auto where = address_of(call_, *shard_);
     if (!where) return std::unexpected(std::move(where).error());
     if (!where->has_user()) {
         auto went = go_to(*std::move(where));
@@ -345,12 +336,12 @@ call_result running_call::complete(call_result a) {
     }
     auto& rest = static_cast<incoming&>(*a->extension());
     rest.details().url = std::move(to_);
-    if (call_.tell) {
+    if (call_.tells()) {
         progress p;
         p.sent = body_bytes_;
         p.to_send = has_body() ? call_.body.size() : 0;
         p.to_receive = rest.length();
-        rest.tell(std::move(call_.tell), p);
+        rest.tell(std::move(call_.extras->tell), p);
     }
     return a;
 }

@@ -51,6 +51,7 @@ private:
     bool may_have_answered(const error& e) const noexcept;
 
     // connecting.cpp
+    bool take_turn(lease& granted) noexcept;
     task<std::expected<lease, error>> get_connection();
     task<std::expected<void, error>> wait_for_room(lease& granted);
     task<std::expected<bool, error>> is_fit(lease& granted);

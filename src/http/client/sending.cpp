@@ -83,11 +83,11 @@ private:
 
 bool running_call::tell_sent(std::uint64_t bytes) {
     body_bytes_ += bytes;
-    if (!call_.tell) return true;
+    if (!call_.tells()) return true;
     progress p;
     p.sent = body_bytes_;
     p.to_send = call_.body.size();
-    return call_.tell(p);
+    return call_.extras->tell(p);
 }
 
 std::expected<void, error> running_call::compose(buffer& out) {
@@ -248,7 +248,8 @@ bool running_call::asks_before_body() const noexcept {
 
 /// Most requests are small and fit into the socket: that takes no coroutine.
 bool running_call::send_at_once(buffer& out) {
-    if (options_->rate_limit != 0 || asks_before_body() || (call_.tell && has_body())) return false;
+    if (options_->rate_limit != 0 || asks_before_body() || (call_.tells() && has_body()))
+        return false;
     if (has_body()) {
         if (!call_.body.in_memory() || call_.body.bytes().size() > copied_body) return false;
         out.append(call_.body.bytes());

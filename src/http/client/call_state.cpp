@@ -1,0 +1,37 @@
+#include "http/client/call_state.hpp"
+
+#include "http/client/shard.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace coracle::http::detail {
+namespace {
+
+std::string address_with_query(const call_state& c) {
+    const std::string& query = c.more().query;
+    const std::size_t fragment = std::min(c.address.find('#'), c.address.size());
+    std::string all = c.address.substr(0, fragment);
+    all += all.find('?') == std::string::npos ? '?' : '&';
+    all += query;
+    return all.append(c.address, fragment);
+}
+
+}  // namespace
+
+const call_extras call_state::none{};
+
+void call_state_deleter::operator()(call_state* s) const noexcept {
+    if (!s->goes_elsewhere) {
+        delete s;
+        return;
+    }
+    s->~call_state();
+    ::operator delete(s);
+}
+
+std::expected<url, error> address_of(const call_state& c, client_shard& here) {
+    return c.more().query.empty() ? here.read_url(c.address) : url::parse(address_with_query(c));
+}
+
+}  // namespace coracle::http::detail

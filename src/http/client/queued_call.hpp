@@ -1,0 +1,77 @@
+#pragma once
+
+#include "http/client/call_state.hpp"
+#include "http/client/pool.hpp"
+#include "http/client/shard.hpp"
+
+#include <coracle/runtime/background_work.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace coracle::http::detail {
+
+/// A call for a client's own loop. While it waits for its turn at the connections of its origin it
+/// is no more than what was asked for, and a place among those that wait.
+class queued_call {
+public:
+    explicit queued_call(owned_call c) noexcept : call_(std::move(c)) {
+        call_->goes_elsewhere = true;
+    }
+    queued_call(queued_call&& other) noexcept
+        : call_(std::move(other.call_)) {}  ///< before `admit`
+
+    bool admit(coracle::detail::admission& to) noexcept;
+    void withdraw() noexcept { place_.reset(); }
+    task<std::expected<full_response, error>> operator()() noexcept {
+        return make_full_call(call_.get());
+    }
+
+private:
+    /// Where it waits.
+    class place final : public connection_request {
+    public:
+        place(origin& o, coracle::detail::admission& to) noexcept
+            : connection_request(o), to_(to) {}
+        /// It begins then all the same, to find that its time is over.
+        void end_at(time_point due) {
+            limit_ = std::make_unique<time_limit>(*this);
+            limit_->arm(due);
+        }
+
+    private:
+        class time_limit final : public deadline {
+        public:
+            explicit time_limit(place& p) noexcept : deadline(p.at().pool().owner()), place_(p) {}
+            static void* operator new(std::size_t size) {
+                return coracle::detail::allocate_block(size);
+            }
+            static void operator delete(void* p, std::size_t size) noexcept {
+                coracle::detail::deallocate_block(p, size);
+            }
+
+        private:
+            void expired() noexcept override {
+                place_.withdraw();
+                place_.to_.admitted();
+            }
+            place& place_;
+        };
+
+        void served() noexcept override {
+            limit_.reset();
+            to_.admitted();
+        }
+
+        coracle::detail::admission& to_;
+        std::unique_ptr<time_limit> limit_;
+    };
+
+    bool has_to_wait(client_shard& here, coracle::detail::admission& to);
+
+    owned_call call_;
+    std::optional<shard_use> shard_;
+    std::optional<place> place_;
+};
+
+}  // namespace coracle::http::detail
