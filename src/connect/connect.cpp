@@ -1,4 +1,4 @@
-#include "connect/race.hpp"
+#include "connect/reach.hpp"
 #include "connect/through_proxy.hpp"
 
 #include <coracle/net/network.hpp>
@@ -59,13 +59,6 @@ task<result> connect_through(net::resolver& names, const std::string& host, std:
     co_return s;
 }
 
-task<result> connect_directly(net::resolver& names, const std::string& host, std::uint16_t port,
-                              const options& o) {
-    race r(names, host, port, o, names.owner().now());
-    auto s = co_await r.run();
-    co_return s;
-}
-
 task<result> reach_proxy(net::resolver& names, const options& o) {
     through_proxy p(names, o);
     auto s = co_await p.connect_to_proxy();
@@ -83,7 +76,7 @@ task<result> connect_by_name(net::resolver* names, std::string host, std::uint16
     if (o.has_bad_interface()) co_return std::unexpected(bad_interface());
     task<result> work = !o.unix_socket().empty() ? connect_to_path(names->owner().now(), o)
                         : o.proxy() != nullptr   ? connect_through(*names, host, port, o)
-                                                 : connect_directly(*names, host, port, o);
+                                               : reach(*names, host, port, o, names->owner().now());
     auto s = co_await std::move(work);
     if (s && o.record() != nullptr) o.record()->peer = (*s)->peer();
     co_return s;

@@ -2,6 +2,7 @@
 
 #include "connect/destination_order.hpp"
 #include "connect/names.hpp"
+#include "connect/reach.hpp"
 #include "connect/tunnel_stream.hpp"
 
 #include <coracle/net/network.hpp>
@@ -132,8 +133,8 @@ task<through_proxy::result> through_proxy::open(const std::string& host, std::ui
 
 /// The connection to the proxy, encrypted where its kind asks for that.
 task<through_proxy::result> through_proxy::reach() {
-    race r(*names_, proxy_.host(), proxy_.port(), options_, start_);
-    auto s = co_await r.run();
+    task<result> reaching = connect::reach(*names_, proxy_.host(), proxy_.port(), options_, start_);
+    auto s = co_await std::move(reaching);
     if (!s) co_return std::unexpected(about_proxy(s.error()));
     if (proxy_.kind() != proxy_kind::https) co_return s;
     task<result> handshake = encrypt(*std::move(s));

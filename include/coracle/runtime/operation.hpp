@@ -5,7 +5,9 @@
 #include <coracle/runtime/task.hpp>
 
 #include <expected>
+#include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace coracle {
@@ -105,10 +107,10 @@ public:
 
     operation(task<result_type> work) noexcept : work_(std::move(work)) {}
     /// One that has completed already.
-    operation(result_type ready) : ready_(std::move(ready)) {}
+    operation(result_type ready) : ready_(keep(std::move(ready))) {}
     operation(operation&&) noexcept = default;
 
-    bool await_ready() const noexcept { return ready_.has_value(); }
+    bool await_ready() const noexcept { return static_cast<bool>(ready_); }
 
     template <detail::task_promise P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
@@ -129,11 +131,24 @@ public:
     void give_errors() noexcept { gives_errors_ = true; }
 
     result_type outcome() {
-        if (ready_.has_value()) return *std::move(ready_);
+        if (ready_) return std::move(*ready_);
+        if (!work_) return std::unexpected(detail::stopped_error("operation"));
         return work_.handle().promise().take();
     }
 
 private:
+    // What few operations have makes the frames of all that wait for one larger.
+    static constexpr bool is_large = sizeof(result_type) > 128;
+    using kept =
+        std::conditional_t<is_large, std::unique_ptr<result_type>, std::optional<result_type>>;
+    static kept keep(result_type&& r) {
+        if constexpr (is_large) {
+            return std::make_unique<result_type>(std::move(r));
+        } else {
+            return std::move(r);
+        }
+    }
+
     bool was_stopped() const noexcept {
         auto& child = work_.handle().promise();
         return frame_->context->cancelled() && !gives_errors_ && child.exception() == nullptr &&
@@ -153,7 +168,6 @@ private:
             return;
         }
         work_.reset();
-        ready_.emplace(std::unexpected(detail::stopped_error("operation")));
         handle_.resume();
     }
 
@@ -161,8 +175,8 @@ private:
 
     time_point time_limit() const noexcept override { return detail::time_limit_of(*frame_); }
 
-    task<result_type> work_;
-    std::optional<result_type> ready_;
+    task<result_type> work_;  ///< empty, and nothing ready: it was stopped
+    kept ready_;
     detail::promise_base* frame_ = nullptr;
     std::coroutine_handle<> handle_;
     bool gives_errors_ = false;

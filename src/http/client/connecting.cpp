@@ -105,17 +105,20 @@ task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
     co_return std::expected<void, error>();
 }
 
-task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::connect_to_peer(
-    const tls::stream** secured) {
-    connect::timings parts;
-    const duration before = since_start();
+operation<std::unique_ptr<net::byte_stream>> running_call::reach_origin(connect::timings& parts) {
     connect::options how = origin_->way().connecting();
     how.record(&parts);
     if (options_->resolve_timeout > duration::zero()) how.resolve_limit(options_->resolve_timeout);
     if (origin_->proxy() != nullptr) how.proxy(origin_->proxy());
-    auto connecting = origin_->forwards()
-                          ? connect::to_proxy(shard_->names(), how)
-                          : connect::to(shard_->names(), origin_->host(), origin_->port(), how);
+    if (origin_->forwards()) return connect::to_proxy(shard_->names(), how);
+    return connect::to(shard_->names(), origin_->host(), origin_->port(), how);
+}
+
+task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::connect_to_peer(
+    const tls::stream** secured) {
+    connect::timings parts;
+    const duration before = since_start();
+    auto connecting = reach_origin(parts);
     auto stream = co_await as_result(connecting);
     if (parts.resolve > duration::zero()) times_.resolved = before + parts.resolve;
     if (parts.connect > duration::zero()) times_.connected = before + parts.connect;

@@ -182,10 +182,15 @@ task<call_result> through_interceptors(call_state* c) {
     co_return *std::move(done);
 }
 
-full_response without_body(response& r) {
+full_response whole_of(response& r, std::string&& body) {
     full_response whole;
     whole.status = r.status();
     whole.fields = std::move(r.fields());
+    whole.body = std::move(body);
+    whole.trailers = r.trailers();
+    if (response_extension* const rest = r.extension()) {
+        if (answer_info* const info = rest->info()) whole.info = std::move(*info);
+    }
     return whole;
 }
 
@@ -211,13 +216,7 @@ task<std::expected<full_response, error>> make_full_call(call_state* c) {
     auto reading = r->text();
     auto text = co_await as_result(reading);
     if (!text) co_return std::unexpected(std::move(text).error());
-    full_response whole = without_body(*r);
-    whole.body = *std::move(text);
-    whole.trailers = r->trailers();
-    if (detail::response_extension* const rest = r->extension()) {
-        if (answer_info* const info = rest->info()) whole.info = std::move(*info);
-    }
-    co_return whole;
+    co_return whole_of(*r, *std::move(text));
 }
 
 }  // namespace coracle::http::detail

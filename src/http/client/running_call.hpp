@@ -56,6 +56,7 @@ private:
     task<std::expected<void, error>> wait_for_room(lease& granted);
     task<std::expected<bool, error>> is_fit(lease& granted);
     task<std::expected<lease, error>> open_connection();
+    operation<std::unique_ptr<net::byte_stream>> reach_origin(connect::timings& parts);
     task<std::expected<std::unique_ptr<net::byte_stream>, error>> connect_to_peer(
         const tls::stream** secured);
 

@@ -1,0 +1,56 @@
+#include "connect/reach.hpp"
+
+#include <coracle/net/network.hpp>
+
+#include <string_view>
+
+namespace coracle::connect {
+namespace {
+
+using result = race::result;
+
+/// The address that the host is, if that is all there is to try, and the caller keeps the time.
+std::optional<net::address> only_address(std::string_view host, std::uint16_t port,
+                                         const options& o) {
+    if (o.limit() != duration::max() || o.only() != net::family::none) return {};
+    if (o.socket().local.size != 0 || o.socket().fast_open) return {};
+    auto address = net::parse_ip(host, port);
+    if (address && known_addresses(o, host, port)) return {};
+    return address;
+}
+
+task<result> connect_to_address(net::address to, const std::string* host, const options* o,
+                                time_point start) {
+    auto attempt = net::connect(to, o->socket());
+    auto s = co_await as_result(attempt);
+    if (!s && coracle::detail::is_cancellation(s.error())) {
+        co_return std::unexpected(std::move(s).error());
+    }
+    if (!s) {
+        std::string text = *host + ':' + std::to_string(to.port()) + " (" + to.to_string() + ' ';
+        text.append(s.error().code().message()).append(")");
+        error e(s.error().code(), "connect", phase::connect);
+        co_return std::unexpected(e.on(text).on_attempt(1).retry_is_safe(true));
+    }
+    if (o->record() != nullptr) o->record()->connect = loop::current()->now() - start;
+    co_return *std::move(s);
+}
+
+task<result> run_race(net::resolver* names, const std::string* host, std::uint16_t port,
+                      const options* o, time_point start) {
+    race r(*names, *host, port, *o, start);
+    auto s = co_await r.run();
+    co_return s;
+}
+
+}  // namespace
+
+task<result> reach(net::resolver& names, const std::string& host, std::uint16_t port,
+                   const options& o, time_point start) {
+    if (const auto to = only_address(host, port, o)) {
+        return connect_to_address(*to, &host, &o, start);
+    }
+    return run_race(&names, &host, port, &o, start);
+}
+
+}  // namespace coracle::connect
