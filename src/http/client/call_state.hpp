@@ -27,7 +27,8 @@ struct call_extras {
 
 /// A request as it is to be made. Small, for as many may wait as there is memory for.
 struct call_state {
-    explicit call_state(std::shared_ptr<client_core> c) noexcept : core(std::move(c)) {}
+    call_state(std::shared_ptr<client_core> c, std::string_view url)
+        : core(std::move(c)), address(url) {}
     call_state(const call_state&) = delete;
     call_state& operator=(const call_state&) = delete;
     static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }

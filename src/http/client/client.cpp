@@ -17,9 +17,8 @@ client::~client() {
 }
 
 call client::request(std::string_view method, std::string_view url) {
-    detail::owned_call state(new detail::call_state(core_));
+    detail::owned_call state(new detail::call_state(core_, url));
     state->method = parse_method(method);
-    state->address = url;
     if (state->method == method::other || state->method == method::connect) {
         state->method = method::other;
         state->set_more().other_method = method;

@@ -1,7 +1,9 @@
 #include "http/client/core.hpp"
 
+#include "base/ascii.hpp"
 #include "http/client/call_state.hpp"
 #include "http/client/shard.hpp"
+#include "http/message/token.hpp"
 
 #include <algorithm>
 
@@ -17,6 +19,19 @@ background_options with_room_for(background_options b, const pool_options& p) no
 }
 
 }  // namespace
+
+bool lists_protocol(std::string_view list, std::string_view scheme) noexcept {
+    while (!list.empty()) {
+        if (trim_ows(coracle::detail::take_item(list)) == scheme) return true;
+    }
+    return false;
+}
+
+std::optional<error> problem_of(const client_options& o) {
+    if (is_field_value(o.user_agent)) return {};
+    error e(std::errc::invalid_argument, "request");
+    return std::move(e.on("client_options.user_agent"));
+}
 
 client_core::client_core(client_options o, pool_options p, background_options b)
     : pool_(p), background_options_(with_room_for(b, p)),
@@ -35,9 +50,12 @@ void client_core::set_defaults(client_options o) {
     auto way = way_for(o);
     if (way) {
         next->way = *std::move(way);
+        next->problem = problem_of(o);
     } else {
         next->problem = std::move(way).error();
     }
+    next->http_is_safe = lists_protocol(o.safe_protocols, "http");
+    next->https_is_safe = lists_protocol(o.safe_protocols, "https");
     next->values = std::move(o);
     const std::lock_guard lock(guard_);
     prepared_ = std::move(next);

@@ -9,11 +9,18 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace coracle::http::detail {
 
 class client_shard;
+
+/// Whether a list as that of `client_options::safe_protocols` has `scheme`.
+bool lists_protocol(std::string_view list, std::string_view scheme) noexcept;
+/// What is wrong with options that nothing else looks at before they go into a head.
+std::optional<error> problem_of(const client_options& o);
 
 /// What the loops that use a client have in common. Thread-safe.
 class client_core final : public std::enable_shared_from_this<client_core> {

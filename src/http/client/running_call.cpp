@@ -1,9 +1,7 @@
 #include "http/client/running_call.hpp"
 
-#include "base/ascii.hpp"
 #include "http/client/netrc.hpp"
 #include "http/message/date.hpp"
-#include "http/message/token.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 
@@ -39,7 +37,7 @@ running_call::~running_call() {
 }
 
 http::method running_call::call_method() const noexcept {
-    return method_ == call_.method_text() ? call_.method : method::get;
+    return redirected_to_get_ ? method::get : call_.method;
 }
 
 error running_call::fail(error e, phase where) const {
@@ -67,11 +65,8 @@ error running_call::out_of_time(phase where) const {
 }
 
 bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
-    std::string_view list = options_->safe_protocols;
-    while (!list.empty()) {
-        if (trim_ows(coracle::detail::take_item(list)) == scheme) return true;
-    }
-    return false;
+    if (call_.own() != nullptr) return lists_protocol(options_->safe_protocols, scheme);
+    return scheme == "http" ? client_options_->http_is_safe : client_options_->https_is_safe;
 }
 
 std::expected<void, error> running_call::go_to(url where) {
@@ -92,15 +87,12 @@ std::expected<void, error> running_call::go_to(url where) {
 
 std::expected<void, error> running_call::prepare() {
     if (call_.own() != nullptr) {
+        if (auto bad = problem_of(*call_.own())) return std::unexpected(*std::move(bad));
         auto way = call_.core->way_for(*call_.own());
         if (!way) return std::unexpected(std::move(way).error());
         way_ = *std::move(way);
     } else if (client_options_->problem) {
         return std::unexpected(*client_options_->problem);
-    }
-    if (!is_field_value(options_->user_agent)) {
-        error e(std::errc::invalid_argument, "request");
-        return std::unexpected(std::move(e.on("client_options.user_agent")));
     }
     auto where = address_of(call_, *shard_);
     if (!where) return std::unexpected(std::move(where).error());
@@ -232,6 +224,7 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
         options_->follow == follow::first_only || (!keeps && (code == 303 || method_ == "POST"));
     if (to_get && method_ != "HEAD") {
         method_ = "GET";
+        redirected_to_get_ = true;
         body_dropped_ = true;
     }
     if (!to_.same_origin(*next)) {

@@ -113,7 +113,8 @@ private:
     phase reached_ = phase::none;           ///< by what connects
 
     lease connection_;
-    bool fresh_ = false;          ///< no connection that was used before
+    bool fresh_ = false;  ///< no connection that was used before
+    bool redirected_to_get_ = false;
     bool body_dropped_ = false;   ///< a redirect made it a GET
     bool body_sent_ = false;      ///< one that cannot be repeated was begun
     bool left_origin_ = false;    ///< a redirect led to another one

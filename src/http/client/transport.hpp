@@ -52,7 +52,9 @@ private:
 struct prepared_options {
     client_options values;
     std::shared_ptr<const transport> way;
-    std::optional<error> problem;  ///< why there is no `way`
+    bool http_is_safe = false;     ///< stands in `safe_protocols`
+    bool https_is_safe = false;    ///< likewise
+    std::optional<error> problem;  ///< why no call can be made
 };
 
 }  // namespace coracle::http::detail
