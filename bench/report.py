@@ -13,6 +13,7 @@ import plots
 
 LIMITS = ("limit A", "limit B")
 URING_LIMITS = ("uring limit A", "uring limit B")
+FILE_CONTROLS = ("nginx A", "nginx B")
 AGREE = 0.05
 
 # What the project promises of `hello`: µs of user space per request, and times the limit in all.
@@ -137,13 +138,30 @@ def file_figures(results):
     return out
 
 
+def file_limit(figures):
+    """What the better copy of nginx sends in a second of its CPU."""
+    return max((figures[name][0] for name in FILE_CONTROLS if name in figures), default=None)
+
+
+def file_disagreement(results):
+    """How far the copies of nginx are apart; None without two of them."""
+    figures = file_figures(results)
+    found = [figures[name][0] for name in FILE_CONTROLS if name in figures]
+    return max(found) / min(found) - 1 if len(found) == 2 else None
+
+
 def file_table(results):
     figures = file_figures(results)
-    nginx = figures.get("nginx")
+    nginx = file_limit(figures)
     rows = [[name, f"{per_cpu / 1e9:.2f} ({median / 1e9:.2f})",
-             f"{per_cpu / nginx[0]:.2f}" if nginx else "-", f"{per_second / 1e6:,.0f}"]
+             f"{per_cpu / nginx:.2f}" if nginx else "-", f"{per_second / 1e6:,.0f}"]
             for name, (per_cpu, per_second, median) in figures.items()]
-    return table(["server", "GB per CPU second, best (median)", "× nginx", "MB/s, best"], rows)
+    out = table(["server", "GB per CPU second, best (median)", "× nginx", "MB/s, best"], rows)
+    apart = file_disagreement(results)
+    if apart is None:
+        return out
+    verdict = "valid" if apart <= AGREE else "**not valid**"
+    return f"{out}\nThe two copies of nginx differ by {apart:.1%}: {verdict}.\n"
 
 
 def twin_table(rows):
@@ -200,8 +218,8 @@ def targets(results):
         size = results["idle"]["hello"][1]
         add("user memory of an idle connection", "≤ 768 B", f"{size:,.0f} B", size <= 768)
     files = file_figures(results)
-    if "coracle" in files and "nginx" in files:
-        ratio = files["coracle"][0] / files["nginx"][0]
+    if "coracle" in files and file_limit(files):
+        ratio = files["coracle"][0] / file_limit(files)
         add("file: bytes per CPU second against nginx", "≥ 0.95 ×", f"{ratio:.2f} ×",
             ratio >= 0.95)
     if results["compile"]:
