@@ -197,10 +197,12 @@ class Bench:
                 return measure.download(server, sink, "/file.bin", 8)
 
             load = {"file": (run, run)}
+            begin = time.monotonic()
             self.rounds(servers, load, self.results)
             for turn in range(self.options.rounds, 3 * self.options.rounds):
                 apart = report.file_disagreement(self.results)
-                if apart is None or apart <= report.AGREE:
+                if apart is None or apart <= report.AGREE or \
+                        time.monotonic() - begin > self.options.extra_until:
                     break
                 self.rounds(servers, load, self.results, turn, 1)
         finally:

@@ -114,6 +114,7 @@ void race::take(std::vector<net::address> found, net::family of) {
     sort_destinations(found);
     auto& all = of == net::family::v6 ? v6_ : v4_;
     if (v6_.empty() && v4_.empty() && started_ == 0) note(&timings::resolve);
+    if (options_.record() != nullptr) options_.record()->reached = phase::connect;
     all.assign(found.begin(), found.end());
     if (of == net::family::v4) v4_since_ = names_->owner().now();
 }

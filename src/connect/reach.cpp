@@ -21,6 +21,7 @@ std::optional<net::address> only_address(std::string_view host, std::uint16_t po
 
 task<result> connect_to_address(net::address to, const std::string* host, const options* o,
                                 time_point start) {
+    if (o->record() != nullptr) o->record()->reached = phase::connect;
     auto attempt = net::connect(to, o->socket());
     auto s = co_await as_result(attempt);
     if (!s && coracle::detail::is_cancellation(s.error())) {

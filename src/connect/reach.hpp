@@ -5,7 +5,7 @@
 namespace coracle::connect {
 
 /// Connects to a host, by a race of its addresses where there may be several. What it is given must
-/// live until then; limits and timings count from `start`.
+/// live until the task has ended; limits and timings count from `start`.
 task<race::result> reach(net::resolver& names, const std::string& host, std::uint16_t port,
                          const options& o, time_point start);
 

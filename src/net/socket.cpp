@@ -1,4 +1,5 @@
 #include <coracle/net/socket.hpp>
+#include <coracle/runtime/sleep.hpp>
 
 namespace coracle::net {
 namespace {
@@ -10,7 +11,12 @@ public:
         : address_operation(opcode::connect, &done), socket_(&s) {
         peer = to;
     }
-    bool start() noexcept { return socket_->start(*this); }
+    bool start() noexcept {
+        if (!socket_->start(*this)) return false;
+        if (owner().may_complete_inline()) return true;
+        owner().complete_later(*this);
+        return false;
+    }
     void cancel() noexcept override { socket_->cancel(*this); }
     std::expected<void, error> result() const {
         if (io_operation::result >= 0) return {};
@@ -53,7 +59,12 @@ task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socke
     loop& l = *loop::current();
     const endpoint target = to.to_endpoint();
     auto fd = l.backend().open_stream(target, options);
-    if (!fd) co_return std::unexpected(fd.error().in(phase::connect).on(to.to_string()));
+    if (!fd) {
+        // Whoever tries again and again must not hold the loop.
+        auto turn = yield();
+        static_cast<void>(co_await as_result(turn));
+        co_return std::unexpected(fd.error().in(phase::connect).on(to.to_string()));
+    }
     auto s = socket::adopt(l, *fd, to);
     if (!s) co_return std::unexpected(std::move(s).error());
     auto connected = co_await as_result(connecting(**s, target));

@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace coracle {
 namespace {
@@ -24,7 +25,7 @@ class background::core final : public detail::call_keeper {
 public:
     explicit core(const background_options& o)
         : options_(o), callbacks_({o.callback_threads != 0 ? o.callback_threads : 1, 0}),
-          runtime_(runtime_of(o)) {
+          runtime_(runtime_of(o)), waiting_(runtime_.loops()) {
         thread_ = std::thread([this] { run(); });
         begun_.wait();
         if (failure_ == nullptr) return;
@@ -40,6 +41,9 @@ public:
     }
     bool stop(duration limit);
 
+    void waits(detail::runnable& r, loop& home) noexcept override {
+        waiting_[home.index()].push_back(r);
+    }
     bool call_back(detail::pool_job& job) noexcept override { return callbacks_.submit(job); }
     void callback_failed() noexcept override;
     void call_ended() noexcept override;
@@ -55,6 +59,7 @@ private:
     // Outlives the loops: what a loop drops when it ends is told to callbacks too.
     thread_pool callbacks_;
     runtime runtime_;
+    std::vector<intrusive_list<detail::runnable>> waiting_;  ///< by loop
     std::thread thread_;
     detail::thread_event begun_;  ///< all loops run, or `failure_` says why not
     std::exception_ptr failure_;
@@ -73,9 +78,11 @@ private:
 };
 
 void background::core::run() noexcept {
-    const auto hold = [this](loop&) -> task<> {
+    const auto hold = [this](loop& l) -> task<> {
         if (running_.fetch_add(1) + 1 == runtime_.loops()) begun_.set();
-        co_await forever();
+        auto stopped = forever();
+        static_cast<void>(co_await as_result(stopped));
+        while (detail::runnable* r = waiting_[l.index()].pop_front()) l.enqueue(*r);
     };
     try {
         runtime_.run(hold);

@@ -228,17 +228,6 @@ void transfer::print_timing(const http::answer_info& info) {
     room_.display.say(text);
 }
 
-/// What the lines of the log do not say.
-void transfer::remark_connection(const http::answer_info& info) {
-    std::string line = "* " + info.peer.to_string() + " answered";
-    if (!info.tls_version.empty()) {
-        line.append(" over ").append(info.tls_version).append(", ").append(info.cipher);
-    }
-    if (info.reused) line += ", on a connection used before";
-    if (info.redirects != 0) line += ", after redirects to " + info.url.redacted();
-    room_.display.say(printable(line) + '\n');
-}
-
 void transfer::say_done(const http::response& r) {
     if (room_.settings.silent || out_.is_stream()) return;
     const duration took = r.info() != nullptr ? r.info()->times.ended : duration::zero();
@@ -294,7 +283,6 @@ task<int> transfer::ask(bool resume) {
     http::call c = make_call(resume);
     auto r = co_await as_result(c);
     if (!r) co_return fail(r.error());
-    if (room_.settings.client.verbose && r->info() != nullptr) remark_connection(*r->info());
     int code = get_ok;
     const next_step step = place(*r, code);
     if (step == next_step::failed) co_return code;

@@ -62,7 +62,6 @@ private:
     int fail(int code, const std::string& why);
     task<> print_head(const http::response& r);
     void print_timing(const http::answer_info& info);
-    void remark_connection(const http::answer_info& info);
     void say_done(const http::response& r);
 
     transfer_room& room_;

@@ -16,11 +16,12 @@ namespace coracle::connect {
 /// When the parts of a connect were done, since it began; zero: there was no such part, or it was
 /// not reached. With a proxy, `resolve` and `connect` are about the proxy.
 struct timings {
-    duration resolve{};       ///< the first address was there
-    duration connect{};       ///< TCP, or the Unix socket
-    duration tls_to_proxy{};  ///< the handshake with a proxy of kind https
-    duration proxy{};         ///< the proxy has connected to the target
-    net::address peer;        ///< who was connected to: the target, or the proxy
+    duration resolve{};              ///< the first address was there
+    duration connect{};              ///< TCP, or the Unix socket
+    duration tls_to_proxy{};         ///< the handshake with a proxy of kind https
+    duration proxy{};                ///< the proxy has connected to the target
+    net::address peer;               ///< who was connected to: the target, or the proxy
+    phase reached = phase::resolve;  ///< what it was about when it ended
 };
 
 /// How to connect. Each setter gives the object itself.

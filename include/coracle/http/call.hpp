@@ -151,12 +151,14 @@ public:
     operation<full_response> full() && { return full(); }
 
     // Without coroutines, on the loop of the client's own. From any thread; starting never waits.
-    // Once the client has been stopped or is gone they throw `exception` (errc::shutting_down).
+    // Once the client has been stopped or is gone `wait` and `launch` throw `exception`
+    // (errc::shutting_down).
 
     /// Blocks until it has completed, and gives the answer or throws `exception`. Not on the thread
     /// of a loop.
     full_response wait() &&;
-    /// The future has what `wait` gives or throws. Defined in coracle/http/launch.hpp, which keeps
+    /// The future has what `wait` gives or throws; what is no `exception` of ours comes as one,
+    /// with `std::errc::state_not_recoverable`. Defined in coracle/http/launch.hpp, which keeps
     /// <future> out of here.
     template <class Future = std::future<full_response>>
     Future launch() &&;

@@ -56,7 +56,8 @@ public:
     /// Any method, as it is spelled.
     call request(std::string_view method, std::string_view url);
 
-    /// What calls from now on begin with. From any thread at any time.
+    /// What calls that begin from now on begin with: also those that were started before, and wait
+    /// for their turn. From any thread at any time.
     client_options defaults() const;
     void set_defaults(client_options o);
     /// Changes them as text, as `read_options` reads it. Throws `exception`.

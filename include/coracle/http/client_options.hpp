@@ -85,6 +85,9 @@ struct client_options {
     std::size_t body_limit = 16 * 1024 * 1024;
     /// What any answer may have, decoded; 0: no limit. Default 0.
     std::uint64_t response_limit = 0;
+    /// The largest block that a body is received into, in bytes: while what comes fills its blocks,
+    /// they grow from 16 KiB to this, 256 KiB at most. An answer that nobody reads on may hold one.
+    std::uint64_t receive_block = 256 * 1024;
     /// Of an answer's head, in bytes. Default 64 KiB.
     std::uint32_t head_limit = 64 * 1024;
     /// Interim answers (1xx) before the final one. Default 16.
@@ -140,7 +143,7 @@ struct client_options {
     /// Asks before it sends a body ("Expect: 100-continue") that is larger than this; 0: never.
     std::uint64_t expect_continue_above = 0;
     std::string user_agent = "coracle";
-    /// Logs what is sent and received, secrets masked, at level info.
+    /// Logs connections and the heads of what is sent and received, secrets masked, at level info.
     bool verbose = false;
 
     retry_options retry = {};

@@ -27,6 +27,8 @@ protected:
     /// What `start` gives for an operation that is done: it resumes its task at once, or in the
     /// next turn when that has had its share of this one.
     bool completes_now() noexcept;
+    /// The same where so many bytes were copied, which takes time too.
+    bool completes_now(std::int64_t bytes) noexcept;
 
     explicit stream_operation(byte_stream& s) noexcept : Op(&done), stream_(&s) {}
     ~stream_operation() = default;
@@ -52,6 +54,7 @@ public:
         into = std::move(partial);
         capacity = wanted;
     }
+    bool start() noexcept;
     std::expected<buffer, error> result();
     /// For callers that only ask whether bytes came: they, or an empty buffer.
     buffer& received() noexcept { return into; }
@@ -178,6 +181,19 @@ bool detail::stream_operation<Derived, Op, T>::completes_now() noexcept {
     if (this->owner().may_complete_inline()) return true;
     this->owner().complete_later(*this);
     return false;
+}
+
+template <class Derived, class Op, class T>
+bool detail::stream_operation<Derived, Op, T>::completes_now(std::int64_t bytes) noexcept {
+    constexpr std::int64_t share = buffer::default_capacity;
+    for (std::int64_t left = bytes; left > share; left -= share) {
+        if (!this->owner().may_complete_inline()) break;
+    }
+    return completes_now();
+}
+
+inline bool receive::start() noexcept {
+    return stream_->start(*this) && completes_now(io_operation::result);
 }
 
 template <class Derived, class Op, class T>

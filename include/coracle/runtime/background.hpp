@@ -82,7 +82,11 @@ public:
             detail::thread_event over;
         } result;
         auto done = [&result](detail::settled<T>& s) {
-            result.settled = std::move(s);
+            try {
+                result.settled = std::move(s);
+            } catch (...) {
+                result.settled.failure = std::current_exception();
+            }
             result.over.set();
         };
         run<T>(place, std::forward<F>(f), done, callback_on::loop, nullptr);

@@ -54,6 +54,8 @@ struct call_state {
 /// What the `background` does for its calls, on any thread.
 class call_keeper {
 public:
+    /// On the loop: `r` waits, and is enqueued there when the loop stops, unless it leaves before.
+    virtual void waits(runnable& r, loop& home) noexcept = 0;
     /// True when `job` will be executed on a callback thread.
     virtual bool call_back(pool_job& job) noexcept = 0;
     virtual void callback_failed() noexcept = 0;
@@ -74,8 +76,9 @@ protected:
 };
 
 /// A callable that may have to wait for its turn, and takes no coroutine to do so. On the loop it
-/// is asked once, before it is called: true lets it begin; else it has `admitted` called later, or
-/// `withdraw` is called before that. It is destroyed there.
+/// is asked once, before it is called: true lets it begin; else it has `admitted` called later.
+/// `withdraw`, or its destruction there, says that it is not wanted any more: before that, or after
+/// it and before it is called.
 template <class F>
 concept takes_turns = requires(F& f, admission& a) {
     { f.admit(a) } noexcept -> std::same_as<bool>;
@@ -140,12 +143,25 @@ private:
             return;
         }
         if constexpr (takes_turns<F>) {
-            if (!f_->admit(*this)) return;
+            if (!f_->admit(*this)) {
+                keeper_->waits(*this, *home_);
+                return;
+            }
         }
         begin();
     }
-    void dropped() noexcept override { deliver(); }
-    void admitted() noexcept override { home_->enqueue(static_cast<runnable&>(*this)); }
+    void dropped() noexcept override {
+        f_.reset();
+        deliver();
+    }
+    void admitted() noexcept override { goes_on(); }
+
+    /// It stands in the list of those that wait, in that of the loop, or in none.
+    void goes_on() noexcept {
+        runnable& self = *this;
+        self.unlink();
+        home_->enqueue(self);
+    }
 
     void begin() noexcept {
         begun_ = std::make_unique<begun>(*this);
@@ -160,8 +176,7 @@ private:
         if constexpr (takes_turns<F>) {
             if (!over_) f_->withdraw();
         }
-        runnable& self = *this;
-        if (!self.linked()) home_->enqueue(self);
+        goes_on();
     }
     /// False when a cancellation is on its way: `cancelled` follows.
     bool leave_source() noexcept { return state_ == nullptr || link_.detach(); }
@@ -169,7 +184,7 @@ private:
     void task_ended() noexcept {
         over_ = true;
         // The frame stands at its final suspend point and must not be destroyed beneath itself.
-        if (leave_source()) home_->enqueue(static_cast<runnable&>(*this));
+        if (leave_source()) goes_on();
     }
     void run() noexcept override {
         if (over_) {

@@ -26,7 +26,7 @@ protected:
 
     /// False when the source has been cancelled already.
     bool attach(cancel_state& source, loop& home) noexcept;
-    /// False when a cancellation is under way: `cancelled_late` follows.
+    /// False when a cancellation is under way: `cancelled_from_outside` follows.
     bool detach() noexcept;
 
     /// Called on the loop.

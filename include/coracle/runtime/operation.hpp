@@ -4,6 +4,7 @@
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/task.hpp>
 
+#include <cassert>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -114,6 +115,7 @@ public:
 
     template <detail::task_promise P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+        assert(work_ && "an operation is awaited once");
         frame_ = &h.promise();
         handle_ = h;
         auto& child = work_.handle().promise();

@@ -3,7 +3,6 @@
 #include "http/client/shard.hpp"
 
 #include <algorithm>
-#include <new>
 
 namespace coracle::http::detail {
 namespace {
@@ -22,12 +21,11 @@ std::string address_with_query(const call_state& c) {
 const call_extras call_state::none{};
 
 void call_state_deleter::operator()(call_state* s) const noexcept {
-    if (!s->goes_elsewhere) {
-        delete s;
-        return;
-    }
-    s->~call_state();
-    ::operator delete(s);
+    // What another thread has allocated would pile up in the pool of this one.
+    block_pool* const here = coracle::detail::current_pool;
+    if (s->goes_elsewhere) coracle::detail::current_pool = nullptr;
+    delete s;
+    coracle::detail::current_pool = here;
 }
 
 std::expected<url, error> address_of(const call_state& c, client_shard& here) {

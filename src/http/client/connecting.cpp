@@ -47,19 +47,22 @@ private:
 
 }  // namespace
 
-/// What the call got by waiting before it began, if that is for where it goes now.
-bool running_call::take_turn(lease& granted) noexcept {
-    connection_request* const turn = std::exchange(call_.turn, nullptr);
-    if (turn == nullptr || !turn->is_served() || &turn->at() != origin_) return false;
-    granted = turn->take();
-    return true;
+/// Whether the call got something by waiting before it began. What is for elsewhere than it goes
+/// now is left to the next.
+bool running_call::has_turn() noexcept {
+    if (call_.turn == nullptr) return false;
+    if (call_.turn->is_served() && &call_.turn->at() == origin_) return true;
+    std::exchange(call_.turn, nullptr)->leave();
+    return false;
 }
 
 task<std::expected<lease, error>> running_call::get_connection() {
     if (now() >= whole_) co_return std::unexpected(out_of_time(phase::connect));
     lease granted;
     if (fresh_) shard_->pool().close_idle(*origin_);
-    if (!take_turn(granted) && !shard_->pool().try_open(*origin_)) {
+    if (has_turn()) {
+        granted = std::exchange(call_.turn, nullptr)->take();
+    } else if (!shard_->pool().try_open(*origin_)) {
         auto turn = co_await wait_for_room(granted);
         if (!turn) co_return std::unexpected(std::move(turn).error());
     }
@@ -123,8 +126,7 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     if (parts.resolve > duration::zero()) times_.resolved = before + parts.resolve;
     if (parts.connect > duration::zero()) times_.connected = before + parts.connect;
     if (parts.proxy > duration::zero()) times_.tunnelled = before + parts.proxy;
-    const bool resolved = parts.resolve > duration::zero() || parts.connect > duration::zero();
-    reached_ = resolved ? phase::connect : phase::resolve;
+    reached_ = parts.reached;
     if (!stream) co_return std::unexpected(fail(std::move(stream).error(), phase::connect));
     if (!origin_->secure()) co_return *std::move(stream);
     reached_ = phase::tls;

@@ -119,6 +119,8 @@ private:
         o.cookies = false;
         o.accept_compression = false;
         o.user_agent.clear();
+        // A client that stops reading holds one.
+        o.receive_block = 0;
         c.options(std::move(o));
         if (options_.timeout > duration::zero()) c.timeout(options_.timeout);
         if (!req.body().ended()) c.body(body::relay(req.body()), "");

@@ -204,6 +204,15 @@ error incoming::stalled() {
     return failed(std::move(e));
 }
 
+std::uint32_t incoming::largest_block() const noexcept {
+    // What keeps to a rate takes small steps.
+    std::uint64_t most = rules_.rate == 0 ? rules_.block : 0;
+    if (framing_ == h1::body_framing::length) most = std::min(most, left_);
+    constexpr std::uint64_t least = buffer::default_capacity;
+    constexpr std::uint64_t largest = client_connection::largest_block;
+    return static_cast<std::uint32_t>(std::clamp(most, least, largest));
+}
+
 task<std::expected<void, error>> incoming::receive_more() {
     loop& l = shard_->owner();
     auto& who = co_await coracle::detail::current_context();
@@ -213,7 +222,7 @@ task<std::expected<void, error>> incoming::receive_more() {
     const time_point since = l.now();
     limit.begin(who, by_speed ? speed_patience() : rules_.idle, rules_.whole);
     receiving_ = true;
-    net::receive receiving = lease_->receive_more();
+    net::receive receiving = lease_->receive_more(largest_block());
     auto got = co_await as_result(receiving);
     limit.end();
     slow_time_ += l.now() - since;

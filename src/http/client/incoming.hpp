@@ -24,6 +24,7 @@ struct body_rules {
     std::uint64_t rate = 0;
     std::uint64_t most = 0;  ///< bytes, decoded; 0: no limit
     std::size_t body_limit = 0;
+    std::uint64_t block = 0;  ///< that it is received into, at most
 };
 
 /// The rest of an answer: its body as it comes off the connection (RFC 9112 sections 6 and 7),
@@ -97,6 +98,7 @@ private:
         return rules_.most != 0 && bytes > rules_.most;
     }
     std::expected<std::string_view, error> take_what_is_there();
+    std::uint32_t largest_block() const noexcept;
     task<std::expected<void, error>> receive_more();
     task<std::expected<void, error>> keep_to_rate();
     bool watches_speed() const noexcept {

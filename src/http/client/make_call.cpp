@@ -96,7 +96,7 @@ task<call_result> run_after(call_state* c, hedge* h, duration delay) {
 /// The first of two answers; an error when neither comes.
 task<call_result> run_hedged(call_state* c, duration delay) {
     hedge h;
-    h.started = loop::current()->now();
+    h.started = c->turn != nullptr ? c->turn->since() : loop::current()->now();
     auto first = when_any(run_copy(c, &h), run_after(c, &h, delay));
     auto won = co_await std::move(first);
     co_return std::move(won.value);

@@ -92,6 +92,8 @@ constexpr option options[] = {
                                           "what a body that is taken as a whole may have"),
     of_client<size_value, &c::response_limit>(
         "response_limit", "what the body of any answer may have, decoded; 0: no limit"),
+    of_client<size_value, &c::receive_block>(
+        "receive_block", "largest block that a body which comes fast is received into"),
     of_client<size_value, &c::head_limit>("head_limit", "what the head of an answer may have"),
     of_client<count_value, &c::interim_limit>("interim_limit",
                                               "interim answers (1xx) before the final one"),
@@ -172,8 +174,8 @@ constexpr option options[] = {
     of_client<size_value, &c::expect_continue_above>("expect_continue_above",
                                                      "ask before sending a larger body; 0: never"),
     of_client<text_value, &c::user_agent>("user_agent", "the field User-Agent"),
-    of_client<boolean_value, &c::verbose>("verbose",
-                                          "log what is sent and received, secrets masked"),
+    of_client<boolean_value, &c::verbose>(
+        "verbose", "log connections, and what is sent and received, secrets masked"),
 
     of_client<count_value, &c::retry, &r::retries>(
         "retry_retries", "how often at most, besides the first attempt", "retries"),

@@ -1,5 +1,7 @@
 #include "http/client/pool.hpp"
 
+#include <algorithm>
+
 namespace coracle::http::detail {
 
 client_connection::client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
@@ -9,9 +11,18 @@ client_connection::client_connection(origin& home, std::unique_ptr<net::byte_str
 
 client_connection::~client_connection() = default;
 
-net::receive client_connection::receive_more() {
-    if (input.empty()) input.release();
-    if (!input) return stream_->receive();
+net::receive client_connection::receive_more(std::uint32_t most) {
+    if (input && input.empty()) {
+        const std::size_t filled = input.capacity() - input.spare_size();
+        if (filled == input.capacity()) {
+            room_ *= 4;
+        } else if (filled < input.capacity() / 4) {
+            room_ = buffer::default_capacity;
+        }
+        input.release();
+    }
+    room_ = std::min(room_, most);
+    if (!input) return stream_->receive(room_);
     if (input.spare_size() == 0) input.reserve_spare(input.capacity());
     return stream_->receive_into(std::move(input));
 }
@@ -36,13 +47,18 @@ void client_connection::peer_gone(hangup_watch& w) noexcept {
     self.home_->pool().discard_idle(self);
 }
 
-connection_request::~connection_request() {
+void connection_request::leave() noexcept {
     withdraw();
+    if (!is_served()) return;
+    taken_ = true;
     if (granted_) {
         granted_.give_back();
-    } else if (is_served()) {
+    } else {
         at_->pool().not_opened(*at_);
     }
+}
+
+void connection_request::release_origin() noexcept {
     at_->pool().drop(*at_);
 }
 
@@ -79,8 +95,7 @@ connection_pool::~connection_pool() {
     retire();
 }
 
-std::expected<origin*, error> connection_pool::find(const url& u,
-                                                    const std::shared_ptr<const transport>& way) {
+origin* connection_pool::look_up(const url& u, const std::shared_ptr<const transport>& way) {
     std::string composed;
     const std::string_view name = name_of(u, composed);
     if (last_ != nullptr && last_->name_ == name && last_->way_ == way) return last_;
@@ -88,7 +103,14 @@ std::expected<origin*, error> connection_pool::find(const url& u,
     for (auto at = first; at != end; ++at) {
         if (at->second->way_ == way) return last_ = at->second.get();
     }
-    return make(name, u, way);
+    return nullptr;
+}
+
+std::expected<origin*, error> connection_pool::find(const url& u,
+                                                    const std::shared_ptr<const transport>& way) {
+    if (origin* const known = look_up(u, way)) return known;
+    std::string composed;
+    return make(name_of(u, composed), u, way);
 }
 
 std::expected<origin*, error> connection_pool::make(std::string_view name, const url& u,

@@ -51,8 +51,11 @@ public:
     buffer input;
     h1::response_parser parser;
 
-    /// Receives more of `input`, into the block that is there if there is room: give it back.
-    net::receive receive_more();
+    /// Receives more of `input`, into the block that is there if there is room: give it back. While
+    /// what comes fills its block, the next one is larger, up to `most`.
+    net::receive receive_more(std::uint32_t most = buffer::default_capacity);
+    /// Beyond this a system call costs nothing against the copy that it makes.
+    static constexpr std::uint32_t largest_block = 256 * 1024;
 
     /// Whether its loop still runs.
     bool alive() const noexcept { return stream_ != nullptr; }
@@ -63,7 +66,10 @@ public:
     }
     bool reused() const noexcept { return uses_ > 1; }
     time_point born() const noexcept { return born_; }
-    void begins_exchange() noexcept { ++uses_; }
+    void begins_exchange() noexcept {
+        ++uses_;
+        room_ = buffer::default_capacity;
+    }
     /// Watches it while it waits. False when the peer has closed it already.
     bool begin_waiting(time_point until) noexcept;
     void end_waiting() noexcept;
@@ -80,6 +86,7 @@ private:
     const tls::stream* secured_;
     time_point born_;
     std::uint32_t uses_ = 0;
+    std::uint32_t room_ = buffer::default_capacity;  ///< of the next block
 };
 
 /// A connection for one exchange. Unless it is given back whole, it is closed when this is
@@ -132,6 +139,8 @@ public:
     }
     /// Waits no longer.
     void withdraw() noexcept;
+    /// The same, and leaves to the next what has come and was not taken.
+    void leave() noexcept;
 
     // For the pool.
     std::uint64_t turn() const noexcept { return turn_; }
@@ -148,9 +157,13 @@ public:
     }
 
 protected:
-    ~connection_request();
+    ~connection_request() {
+        leave();
+        release_origin();
+    }
 
 private:
+    void release_origin() noexcept;
     /// Its turn has come. Once.
     virtual void served() noexcept = 0;
 
@@ -219,7 +232,9 @@ public:
 
     loop& owner() noexcept { return *owner_; }
 
-    /// The origin of this URL on this way. It stays as long as it is held.
+    /// The origin of this URL on this way, or null when it has not been made yet.
+    origin* look_up(const url& u, const std::shared_ptr<const transport>& way);
+    /// The same, made if need be. It stays as long as it is held.
     std::expected<origin*, error> find(const url& u, const std::shared_ptr<const transport>& way);
     void hold(origin& o) noexcept { ++o.users_; }
     void drop(origin& o) noexcept {
@@ -230,10 +245,11 @@ public:
     lease take_idle(origin& o) noexcept;
     /// Whether one more may be opened now; then it counts.
     bool try_open(origin& o) noexcept;
-    /// Whether somebody who came now would have to wait.
-    bool has_room(origin& o) noexcept {
-        if (!o.idle_.empty()) return true;
-        return o.open_ < options_.connections_per_host && !(is_full() && idle_.empty());
+    /// Whether somebody who came now would not have to wait. Null: an origin that there is not yet.
+    bool has_room(const origin* o) noexcept {
+        if (o != nullptr && !o->idle_.empty()) return true;
+        const unsigned open = o != nullptr ? o->open_ : 0;
+        return open < options_.connections_per_host && !(is_full() && idle_.empty());
     }
     /// Waits its turn; false when too many wait.
     bool wait(connection_request& r) noexcept;

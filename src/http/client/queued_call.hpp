@@ -33,8 +33,9 @@ private:
     public:
         place(origin& o, coracle::detail::admission& to) noexcept
             : connection_request(o), to_(to) {}
-        /// It begins then all the same, to find that its time is over.
+        /// It begins then all the same, and says that its time is over.
         void end_at(time_point due) {
+            if (due == time_point::max()) return;
             limit_ = std::make_unique<time_limit>(*this);
             limit_->arm(due);
         }
@@ -67,6 +68,7 @@ private:
         std::unique_ptr<time_limit> limit_;
     };
 
+    time_point waits_until(const client_options& o, time_point now) const noexcept;
     bool has_to_wait(client_shard& here, coracle::detail::admission& to);
 
     owned_call call_;

@@ -93,6 +93,7 @@ body_rules running_call::rules() const noexcept {
     r.rate = options_->rate_limit;
     r.most = options_->response_limit;
     r.body_limit = options_->body_limit;
+    r.block = options_->receive_block;
     return r;
 }
 
@@ -167,12 +168,15 @@ task<call_result> running_call::attempt() {
     sent_ = received_ = 0;
     body_whole_ = true;
     rest_has_body_ = false;
+    times_ = {};
     whole_ = call_whole_;
     if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
-        whole_ = std::min(whole_, coracle::detail::later(now(), one));
+        // The wait for a turn is a part of the first.
+        const time_point since = attempts_ == 1 ? started_ : now();
+        whole_ = std::min(whole_, coracle::detail::later(since, one));
     }
-    const bool waits = fresh_ || call_.turn != nullptr;
-    connection_ = waits ? lease() : shard_->pool().take_idle(*origin_);
+    const bool idle_will_do = !fresh_ && !has_turn();
+    connection_ = idle_will_do ? shard_->pool().take_idle(*origin_) : lease();
     if (!connection_) {
         auto got = co_await get_connection();
         if (!got) co_return std::unexpected(std::move(got).error());
@@ -182,7 +186,10 @@ task<call_result> running_call::attempt() {
         buffer out;
         auto composed = compose(out);
         if (!composed) co_return std::unexpected(std::move(composed).error());
-        if (options_->verbose) log_head('>', out.view());
+        if (options_->verbose) {
+            log_connection();
+            log_head('>', out.view());
+        }
         if (!send_at_once(out)) {
             auto sent = co_await send_request(std::move(out));
             // A server that does not want the body says why before it closes.

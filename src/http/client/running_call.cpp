@@ -240,7 +240,6 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     fresh_ = false;
     attempts_ = 0;
     challenges_ = 0;
-    times_ = {};
     return go_to(*std::move(next));
 }
 

@@ -51,7 +51,7 @@ private:
     bool may_have_answered(const error& e) const noexcept;
 
     // connecting.cpp
-    bool take_turn(lease& granted) noexcept;
+    bool has_turn() noexcept;
     task<std::expected<lease, error>> get_connection();
     task<std::expected<void, error>> wait_for_room(lease& granted);
     task<std::expected<bool, error>> is_fit(lease& granted);
@@ -90,6 +90,7 @@ private:
     answer_info take_info();
 
     /// What goes over the wire, secrets masked, where the options want to see it.
+    void log_connection() const;
     void log_head(char direction, std::string_view head) const;
     error fail(error e, phase where) const;
     error out_of_time(phase where) const;

@@ -5,6 +5,10 @@
 
 #include <coracle/http/field_id.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
 namespace coracle::http::detail {
 namespace {
 
@@ -19,6 +23,27 @@ bool is_secret(std::string_view line) noexcept {
 }
 
 }  // namespace
+
+void running_call::log_connection() const {
+    std::string text;
+    const std::string peer = connection_->stream().peer().to_string();
+    if (connection_->reused()) {
+        text.append("* uses the connection to ").append(peer).append(" again");
+    } else {
+        const duration done = std::max(times_.connected, times_.secured);
+        const std::chrono::duration<double, std::milli> took =
+            std::max(done - times_.queued, duration::zero());
+        char time[32];
+        std::snprintf(time, sizeof time, " in %.1f ms", took.count());
+        text.append("* connected to ").append(peer).append(time);
+    }
+    if (const tls::stream* const secured = connection_->secured()) {
+        const bool newest = secured->version() == tls::version::tls_1_3;
+        text.append(newest ? ", TLSv1.3, " : ", TLSv1.2, ").append(secured->cipher());
+        if (secured->resumed()) text += ", resumed";
+    }
+    shard_->owner().log().write(log_layer::http, log_level::info, text);
+}
 
 void running_call::log_head(char direction, std::string_view head) const {
     const logger& log = shard_->owner().log();

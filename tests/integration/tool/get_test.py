@@ -249,7 +249,7 @@ class Requests(WithPeer):
         self.assertEqual(out, b"hello\n")
         for line in ("> GET /hello HTTP/1.1", "< HTTP/1.1 200 OK", "< Content-Length: 6"):
             self.assertIn(line + "\n", err)
-        self.assertIn(f"* 127.0.0.1:{self.peer.server_port} answered", err)
+        self.assertRegex(err, rf"\* connected to 127\.0\.0\.1:{self.peer.server_port} in [\d.]+ ms\n> ")
         self.assertNotIn("YWRh", err)
 
     def test_times_are_shown(self):

@@ -1,6 +1,7 @@
 #include <coracle/connect/connect.hpp>
 #include <coracle/net/listener.hpp>
 #include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -47,6 +48,40 @@ TEST(simulated_connect, does_not_wait_for_an_address_that_never_answers) {
         EXPECT_EQ(who(s), "192.0.2.1:80") << s.replay();
         EXPECT_GE(s.elapsed(), 250ms) << s.replay();
         EXPECT_LT(s.elapsed(), 400ms) << s.replay();
+        EXPECT_EQ(s.backend().open_descriptors(), 0u) << s.replay();
+    }
+}
+
+/// Where the caller keeps the time, an address needs no race.
+TEST(simulated_connect, reaches_what_is_an_address_already) {
+    for (const std::uint64_t seed : coracle::testing::seeds(50)) {
+        simulation s(seed);
+        s.backend().black_hole(v6(0));
+        s.run([]() -> task<> {
+            loop& l = *loop::current();
+            auto listener = net::listener::open(l, v4(80));
+            net::resolver names(l);
+            auto o = connect::options();
+            connect::timings times;
+            o.limit(duration::max()).record(&times);
+            auto stream = co_await connect::to(names, "192.0.2.1", 80, o);
+            EXPECT_EQ(stream->peer().to_string(), "192.0.2.1:80");
+            EXPECT_EQ(times.peer.to_string(), "192.0.2.1:80");
+            auto nobody = co_await as_result(connect::to(names, "192.0.2.1", 81, o));
+            EXPECT_EQ(nobody.error(), std::errc::connection_refused);
+            EXPECT_EQ(nobody.error().phase(), phase::connect);
+            EXPECT_EQ(nobody.error().subject(), "192.0.2.1:81 (192.0.2.1:81 Connection refused)");
+            EXPECT_TRUE(nobody.error().safe_to_retry());
+            // One family only, and the address is of the other.
+            o.only(net::family::v6);
+            auto other = co_await as_result(connect::to(names, "192.0.2.1", 80, o));
+            EXPECT_EQ(other.error().phase(), phase::resolve);
+            o.only(net::family::none);
+            auto never =
+                co_await as_result(with_timeout(1s, connect::to(names, "2001:db8::1", 80, o)));
+            EXPECT_EQ(never.error(), std::errc::timed_out);
+            EXPECT_EQ(times.reached, phase::connect);
+        });
         EXPECT_EQ(s.backend().open_descriptors(), 0u) << s.replay();
     }
 }

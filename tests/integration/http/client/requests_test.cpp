@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #if __has_include(<nlohmann/json.hpp>)
@@ -251,6 +252,19 @@ TEST_F(client_requests, make_themselves_known) {
                 HasSubstr("Authorization: Basic dXNlcjpwYXNz\n"));
     EXPECT_THAT(told(client_.get(server_.url()).digest("user", secret("pass"))),
                 Not(HasSubstr("Authorization")));
+}
+
+TEST_F(client_requests, have_the_credentials_of_the_users_netrc_where_that_is_asked_for) {
+    const temporary_directory folder;
+    const auto path = folder.write("netrc", "machine 127.0.0.1 login user password pass");
+    ::setenv("NETRC", path.c_str(), 1);
+    const std::string_view basic = "Authorization: Basic dXNlcjpwYXNz\n";
+    EXPECT_THAT(told(client_.get(server_.url())), Not(HasSubstr("Authorization")));
+    EXPECT_THAT(told(client_.get(server_.url()).options("netrc=1")), HasSubstr(basic));
+    // What the caller says himself comes first.
+    EXPECT_THAT(told(client_.get(server_.url()).bearer(secret("abc")).options("netrc=1")),
+                HasSubstr("Authorization: Bearer abc\n"));
+    ::unsetenv("NETRC");
 }
 
 TEST_F(client_requests, of_two_users_at_once_do_not_mix_their_credentials) {

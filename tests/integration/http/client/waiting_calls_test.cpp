@@ -229,22 +229,87 @@ TEST_F(client_waiting, leaves_its_turn_to_the_next_when_it_is_cancelled_with_it)
     hold_->wait();
 }
 
-TEST_F(client_waiting, goes_by_the_way_that_the_options_have_when_its_turn_comes) {
+TEST_F(client_waiting, ends_when_its_attempt_takes_too_long) {
+    http::client_options o;
+    o.retry.attempt_timeout = 20ms;
     result got;
-    const local_server server(path_of);
-    const auto call = client_.get(peer_.url("/moved")).start([&](auto r) { got = std::move(r); });
-    wait_until(1);
-    http::client_options o = client_.defaults();
-    o.resolve = {"127.0.0.1:" + std::to_string(peer_.port()) + ":127.0.0.1"};
-    o.insecure = true;
-    o.total_timeout = 20ms;
-    client_.set_defaults(o);
-    hold_->cancel();
-    call.wait();
-    // It met the same peer, which answers nobody, on a connection of the new kind.
+    client_.get(peer_.url()).options(o).start([&](auto r) { got = std::move(r); }).wait();
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error(), std::errc::timed_out);
-    EXPECT_EQ(client_.statistics().waiting, 0U);
+    hold_->cancel();
+    hold_->wait();
+}
+
+TEST(client_waiting_calls, end_when_the_client_stops_though_their_turn_never_comes) {
+    http::pool_options p;
+    p.connections_per_host = 0;
+    std::atomic<int> cancelled = 0;
+    const auto count = [&](const auto& r) {
+        cancelled += !r && r.error() == std::errc::operation_canceled ? 1 : 0;
+    };
+    {
+        background_options b;
+        b.loops = 2;
+        http::client client({}, p, b);
+        for (int i = 0; i != 10; ++i) client.get("http://127.0.0.1:1/").start(count);
+        EXPECT_TRUE(client.stop(10ms));
+    }
+    EXPECT_EQ(cancelled, 10);
+}
+
+/// What is to be met elsewhere now: the first call stalls, the second is answered.
+class client_moved : public ::testing::TestWithParam<bool> {};
+
+TEST_P(client_moved, calls_leave_turns_at_the_old_place_to_others) {
+    const scripted_peer peer({script().read_head().stall(),
+                              script().read_head().answer("new", "Connection: close\r\n")});
+    http::pool_options p;
+    p.connections_per_host = 1;
+    // With one connection in all, a call that kept its turn would wait for itself.
+    if (GetParam()) p.connections = 1;
+    http::client client({}, p);
+    const auto hold = client.get(peer.url("/held")).start();
+    ASSERT_TRUE(peer.wait_for_stall());
+    std::expected<http::full_response, error> got;
+    const auto call = client.get(peer.url("/moved")).start([&](auto r) { got = std::move(r); });
+    while (client.statistics().waiting != 1) std::this_thread::yield();
+    http::client_options o = client.defaults();
+    o.insecure = true;  // which makes another kind of connection
+    client.set_defaults(o);
+    hold.cancel();
+    ASSERT_TRUE(call.wait_for(10s));
+    ASSERT_TRUE(got) << got.error();
+    EXPECT_EQ(got->body, "new");
+    EXPECT_EQ(client.statistics().waiting, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(in_pools, client_moved, ::testing::Bool(),
+                         [](const auto& with) { return with.param ? "of_one" : "of_many"; });
+
+TEST(client_waiting_calls, take_idle_connections_at_the_new_place) {
+    const gate go;
+    const local_server server([go](http::request& req) -> task<http::response> {
+        if (req.path() == "/held") co_await go.passed();
+        co_return path_of(req);
+    });
+    http::pool_options p;
+    p.connections_per_host = 1;
+    http::client client({}, p);
+    const auto hold = client.get(server.url("/held")).start();
+    while (server.counters().in_flight != 1) std::this_thread::yield();
+    std::expected<http::full_response, error> got;
+    const auto call = client.get(server.url("/moved")).start([&](auto r) { got = std::move(r); });
+    while (client.statistics().waiting != 1) std::this_thread::yield();
+    http::client_options o = client.defaults();
+    o.insecure = true;
+    client.set_defaults(o);
+    // Its connection is idle then, and the only one that there may be.
+    EXPECT_EQ(client.get(server.url("/first")).wait().body, "/first");
+    go.open();
+    ASSERT_TRUE(call.wait_for(10s));
+    ASSERT_TRUE(got) << got.error();
+    EXPECT_TRUE(got->info.reused);
+    hold.wait();
 }
 
 TEST_F(client_waiting, costs_little) {
