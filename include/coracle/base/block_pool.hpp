@@ -27,7 +27,7 @@ public:
     static constexpr std::size_t granule = 64;
     static constexpr std::size_t small_limit = 4096;
     static constexpr std::size_t largest = 256 * 1024;
-    /// Bytes of blocks above 4 KiB that are kept for reuse; of those above 64 KiB one of a size.
+    /// Bytes of blocks above 4 KiB that are kept for reuse.
     static constexpr std::size_t large_kept = 1024 * 1024;
 
     block_pool() noexcept = default;
@@ -49,9 +49,7 @@ public:
     void deallocate(void* p, std::size_t size) noexcept {
         const std::size_t bin = bin_of(size);
         if (bin >= small_bins) {
-            // Few of the largest, which would leave no room for receive buffers.
-            const bool enough = size_of(bin) > 64 * 1024 && counts_[bin] != 0;
-            if (large_bytes_ >= large_kept || enough) {
+            if (large_bytes_ >= large_kept) {
                 ::operator delete(p);
                 return;
             }

@@ -193,7 +193,11 @@ bool detail::stream_operation<Derived, Op, T>::completes_now(std::int64_t bytes)
 }
 
 inline bool receive::start() noexcept {
-    return stream_->start(*this) && completes_now(io_operation::result);
+    if (!stream_->start(*this)) return false;
+    if (io_operation::result > static_cast<std::int64_t>(buffer::default_capacity)) [[unlikely]] {
+        return completes_now(io_operation::result);
+    }
+    return completes_now();
 }
 
 template <class Derived, class Op, class T>

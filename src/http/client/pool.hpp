@@ -54,7 +54,7 @@ public:
     /// Receives more of `input`, into the block that is there if there is room: give it back. While
     /// what comes fills its block, the next one is larger, up to `most`.
     net::receive receive_more(std::uint32_t most = buffer::default_capacity);
-    /// Beyond this a system call costs nothing against the copy that it makes.
+    /// Whatever the options say.
     static constexpr std::uint32_t largest_block = 256 * 1024;
 
     /// Whether its loop still runs.
