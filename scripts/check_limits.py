@@ -42,6 +42,7 @@ EXTRA = {
     "tls::client_options::sessions": ("include/coracle/tls/options.hpp", "sessions"),
     "socket_options::backlog": ("include/coracle/runtime/backend.hpp", "backlog"),
     "buffer::default_capacity": ("include/coracle/base/buffer.hpp", "default_capacity"),
+    "client_options::receive_block": ("include/coracle/http/client_options.hpp", "receive_block"),
     "reader_options::block": ("include/coracle/io/reader.hpp", "block"),
     "reader_options::longest_line": ("include/coracle/io/reader.hpp", "longest_line"),
     "reader_options::most_held": ("include/coracle/io/reader.hpp", "most_held"),
