@@ -22,6 +22,11 @@ inline error failure_of(http::call c) {
     return {};
 }
 
+/// Answers with the path that was asked for.
+inline http::response path_of(http::request& req) {
+    return http::response(std::string(req.path()));
+}
+
 /// Answers with what came: "METHOD target", the fields a line each, an empty line, and the body.
 inline task<http::response> tell_request(http::request& req) {
     std::string text(req.method_text());

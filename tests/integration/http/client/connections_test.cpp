@@ -21,10 +21,6 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-http::response path_of(http::request& req) {
-    return http::response(std::string(req.path()));
-}
-
 TEST(client_connections, are_used_again_and_counted) {
     const local_server server(path_of);
     http::client client;

@@ -21,10 +21,6 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-http::response path_of(http::request& req) {
-    return http::response(std::string(req.path()));
-}
-
 TEST(client_connections, are_waited_for_by_so_many_only) {
     const scripted_peer peer(script().read_head().stall());
     http::pool_options p;
