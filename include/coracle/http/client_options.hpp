@@ -87,8 +87,8 @@ struct client_options {
     std::uint64_t response_limit = 0;
     /// The largest block that a body is received into, in bytes: while what comes fills its blocks,
     /// they grow from 16 KiB to this, 256 KiB at most. An answer that nobody reads on may hold one.
-    /// Default 64 KiB.
-    std::uint64_t receive_block = 64 * 1024;
+    /// Default 256 KiB.
+    std::uint64_t receive_block = 256 * 1024;
     /// Of an answer's head, in bytes. Default 64 KiB.
     std::uint32_t head_limit = 64 * 1024;
     /// Interim answers (1xx) before the final one. Default 16.
