@@ -70,13 +70,19 @@ error bad_interface() {
     return e.on("interface");
 }
 
+task<result> way_to(net::resolver& names, const std::string& host, std::uint16_t port,
+                    const options& o) {
+    const time_point now = names.owner().now();
+    if (!o.unix_socket().empty()) return connect_to_path(now, o);
+    if (o.proxy() != nullptr) return connect_through(names, host, port, o);
+    return reach(names, host, port, o, now);
+}
+
 task<result> connect_by_name(net::resolver* names, std::string host, std::uint16_t port,
                              options o) {
     if (o.record() != nullptr) *o.record() = {};
     if (o.has_bad_interface()) co_return std::unexpected(bad_interface());
-    task<result> work = !o.unix_socket().empty() ? connect_to_path(names->owner().now(), o)
-                        : o.proxy() != nullptr   ? connect_through(*names, host, port, o)
-                                               : reach(*names, host, port, o, names->owner().now());
+    task<result> work = way_to(*names, host, port, o);
     auto s = co_await std::move(work);
     if (s && o.record() != nullptr) o.record()->peer = (*s)->peer();
     co_return s;

@@ -97,6 +97,12 @@ body_rules running_call::rules() const noexcept {
     return r;
 }
 
+std::string_view running_call::tls_version() const noexcept {
+    const tls::stream* const secured = connection_->secured();
+    if (secured == nullptr) return {};
+    return secured->version() == tls::version::tls_1_3 ? "TLSv1.3" : "TLSv1.2";
+}
+
 answer_info running_call::take_info() {
     answer_info info;
     info.peer = connection_->stream().peer();
@@ -105,7 +111,7 @@ answer_info running_call::take_info() {
     info.redirects = redirects_;
     info.reused = connection_->reused();
     if (const tls::stream* secured = connection_->secured()) {
-        info.tls_version = secured->version() == tls::version::tls_1_3 ? "TLSv1.3" : "TLSv1.2";
+        info.tls_version = tls_version();
         info.cipher = secured->cipher();
     }
     info.bytes_sent = sent_;

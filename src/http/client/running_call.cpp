@@ -37,7 +37,7 @@ running_call::~running_call() {
 }
 
 http::method running_call::call_method() const noexcept {
-    return redirected_to_get_ ? method::get : call_.method;
+    return body_dropped_ ? method::get : call_.method;
 }
 
 error running_call::fail(error e, phase where) const {
@@ -224,7 +224,6 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
         options_->follow == follow::first_only || (!keeps && (code == 303 || method_ == "POST"));
     if (to_get && method_ != "HEAD") {
         method_ = "GET";
-        redirected_to_get_ = true;
         body_dropped_ = true;
     }
     if (!to_.same_origin(*next)) {

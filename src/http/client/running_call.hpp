@@ -88,6 +88,8 @@ private:
     response make_response();
     body_rules rules() const noexcept;
     answer_info take_info();
+    /// As TLS names it; empty without it.
+    std::string_view tls_version() const noexcept;
 
     /// What goes over the wire, secrets masked, where the options want to see it.
     void log_connection() const;
@@ -114,8 +116,7 @@ private:
     phase reached_ = phase::none;           ///< by what connects
 
     lease connection_;
-    bool fresh_ = false;  ///< no connection that was used before
-    bool redirected_to_get_ = false;
+    bool fresh_ = false;          ///< no connection that was used before
     bool body_dropped_ = false;   ///< a redirect made it a GET
     bool body_sent_ = false;      ///< one that cannot be repeated was begun
     bool left_origin_ = false;    ///< a redirect led to another one

@@ -38,8 +38,7 @@ void running_call::log_connection() const {
         text.append("* connected to ").append(peer).append(time);
     }
     if (const tls::stream* const secured = connection_->secured()) {
-        const bool newest = secured->version() == tls::version::tls_1_3;
-        text.append(newest ? ", TLSv1.3, " : ", TLSv1.2, ").append(secured->cipher());
+        text.append(", ").append(tls_version()).append(", ").append(secured->cipher());
         if (secured->resumed()) text += ", resumed";
     }
     shard_->owner().log().write(log_layer::http, log_level::info, text);
