@@ -193,11 +193,7 @@ bool detail::stream_operation<Derived, Op, T>::completes_now(std::int64_t bytes)
 }
 
 inline bool receive::start() noexcept {
-    if (!stream_->start(*this)) return false;
-    if (io_operation::result > static_cast<std::int64_t>(buffer::default_capacity)) [[unlikely]] {
-        return completes_now(io_operation::result);
-    }
-    return completes_now();
+    return stream_->start(*this) && completes_now(io_operation::result);
 }
 
 template <class Derived, class Op, class T>
