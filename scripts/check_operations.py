@@ -63,7 +63,7 @@ def own_text(text):
 
 def awaitable_types(texts):
     """The names of classes that can be awaited, found by their members or their bases."""
-    classes, aliases, names = [], [], {"leaf", "operation", "task"}
+    classes, aliases, names = [], [], {"leaf", "operation", "task", "unstarted"}
     for text in texts:
         for _, head, body, end in scopes(text):
             found = CLASS.search(head)

@@ -26,7 +26,7 @@ buffer block_with_room(std::size_t most) {
 }  // namespace
 
 task<std::expected<std::size_t, error>> stream_source::read_some(std::span<char> into) {
-    auto receiving = stream_->receive_into(block_with_room(into.size()));
+    net::receive receiving = stream_->receive_into(block_with_room(into.size()));
     auto got = co_await as_result(receiving);
     if (!got) co_return end_or(std::move(got).error());
     std::memcpy(into.data(), got->data(), got->size());
@@ -36,7 +36,7 @@ task<std::expected<std::size_t, error>> stream_source::read_some(std::span<char>
 task<std::expected<std::size_t, error>> stream_source::fill(buffer& into, std::size_t capacity) {
     const std::size_t held = into.size();
     if (held == 0) into.release();
-    auto receiving =
+    net::receive receiving =
         held == 0 ? stream_->receive(capacity) : stream_->receive_into(std::move(into));
     auto got = co_await as_result(receiving);
     if (!got) {

@@ -19,17 +19,7 @@ public:
     static constexpr std::size_t default_capacity = 16 * 1024;
 
     buffer() noexcept = default;
-    explicit buffer(std::size_t capacity) {
-        // With the usual size spelled out, the compiler knows the list that it comes from.
-        if (capacity == default_capacity) {
-            own_.block = static_cast<char*>(detail::allocate_block(default_capacity));
-            own_.capacity = default_capacity;
-        } else {
-            const std::size_t size = block_pool::rounded(capacity);
-            own_.block = static_cast<char*>(detail::allocate_block(size));
-            own_.capacity = static_cast<std::uint32_t>(size);
-        }
-    }
+    explicit buffer(std::size_t capacity) { obtain(capacity); }
     /// Takes over a block of `default_capacity` bytes from `detail::allocate_block`, of which the
     /// bytes from `begin` to `end` are filled.
     static buffer adopt(char* block, std::size_t begin, std::size_t end) noexcept {
@@ -46,7 +36,9 @@ public:
         }
         return *this;
     }
-    ~buffer() { release(); }
+    ~buffer() {
+        if (own_.block != nullptr) give_back();
+    }
 
     explicit operator bool() const noexcept { return own_.block != nullptr; }
     bool empty() const noexcept { return own_.begin == own_.end; }
@@ -75,6 +67,19 @@ public:
         commit(bytes.size());
     }
 
+    /// Takes a block of at least `capacity` bytes; there must be none yet.
+    void obtain(std::size_t capacity) {
+        // With the usual size spelled out, the compiler knows the list that it comes from.
+        if (capacity == default_capacity) {
+            own_.block = static_cast<char*>(detail::allocate_block(default_capacity));
+            own_.capacity = default_capacity;
+        } else {
+            const std::size_t size = block_pool::rounded(capacity);
+            own_.block = static_cast<char*>(detail::allocate_block(size));
+            own_.capacity = static_cast<std::uint32_t>(size);
+        }
+    }
+
     void swap(buffer& other) noexcept { std::swap(own_, other.own_); }
 
     /// Drops all bytes and keeps the block.
@@ -83,15 +88,18 @@ public:
     /// Gives the block back at once; the buffer is then empty.
     void release() noexcept {
         if (own_.block == nullptr) return;
+        give_back();
+        own_ = {};
+    }
+
+private:
+    void give_back() noexcept {
         if (own_.capacity == default_capacity) {
             detail::deallocate_block(own_.block, default_capacity);
         } else {
             detail::deallocate_block(own_.block, own_.capacity);
         }
-        own_ = {};
     }
-
-private:
     void make_room(std::size_t n);
 
     /// Moved as one: a third of the instructions that its members cost apart.

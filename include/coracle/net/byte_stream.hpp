@@ -30,13 +30,15 @@ protected:
     /// The same where so many bytes were copied, which takes time too.
     bool completes_now(std::int64_t bytes) noexcept;
 
-    explicit stream_operation(byte_stream& s) noexcept : Op(&done), stream_(&s) {}
+    template <class... A>
+    explicit stream_operation(byte_stream& s, A&&... more) noexcept
+        : Op(&done, std::forward<A>(more)...), stream_(&s) {}
     ~stream_operation() = default;
 
     byte_stream* stream_;
 
 private:
-    static void done(io_operation& op) noexcept {
+    static void done(io_operation& op) {
         auto& self = static_cast<stream_operation&>(static_cast<Op&>(op));
         if (op.result == -ECANCELED) self.mark_cancelled();
         self.complete();
@@ -50,10 +52,14 @@ class [[nodiscard]] receive final
     : public detail::stream_operation<receive, receive_operation, buffer> {
 public:
     static constexpr const char* name = "receive";
-    receive(byte_stream& s, buffer partial, std::size_t wanted) noexcept : stream_operation(s) {
-        into = std::move(partial);
-        capacity = wanted;
-    }
+    struct asked {
+        byte_stream* from;
+        std::size_t capacity;
+    };
+    explicit receive(const asked& a) noexcept
+        : stream_operation(*a.from, buffer(), a.capacity) {}
+    receive(byte_stream& from, buffer partial) noexcept
+        : stream_operation(from, std::move(partial), std::size_t{0}) {}
     bool start() noexcept;
     std::expected<buffer, error> result();
     /// For callers that only ask whether bytes came: they, or an empty buffer.
@@ -65,17 +71,22 @@ class [[nodiscard]] send final
     : public detail::stream_operation<send, send_operation, std::size_t> {
 public:
     static constexpr const char* name = "send";
-    send(byte_stream& s, std::span<slice> pieces, bool more_follows) noexcept
-        : stream_operation(s), pieces_(pieces) {
-        more = more_follows;
-    }
-    send(byte_stream& s, std::string_view bytes, bool more_follows) noexcept
-        : stream_operation(s), single_(bytes) {
-        more = more_follows;
+    /// Bytes or pieces. Words, each copied by itself: pairs that are copied as one have to wait
+    /// until the words that were just written have reached the cache.
+    struct asked {
+        byte_stream* to;
+        const char* data;
+        std::size_t size;
+        slice* pieces;
+        std::size_t count;
+        bool more;
+    };
+    explicit send(const asked& a) noexcept : stream_operation(*a.to), single_(a.data, a.size) {
+        slices = {a.pieces, a.count};
+        more = a.more;
     }
     bool start() noexcept {
-        slices =
-            pieces_.empty() ? std::span<slice>(&single_, single_.size == 0 ? 0u : 1u) : pieces_;
+        if (single_.size != 0) slices = {&single_, 1};
         if (slices.size() == 1 && !more && sent_at_once()) return completes_now();
         return stream_operation::start();
     }
@@ -86,8 +97,7 @@ public:
 private:
     bool sent_at_once() noexcept;
 
-    std::span<slice> pieces_;
-    slice single_;
+    slice single_;  ///< where there are no pieces
 };
 
 /// What `byte_stream::send_file` gives.
@@ -95,11 +105,16 @@ class [[nodiscard]] send_file final
     : public detail::stream_operation<send_file, send_file_operation, std::size_t> {
 public:
     static constexpr const char* name = "send_file";
-    send_file(byte_stream& s, int fd, std::uint64_t offset, std::uint64_t size) noexcept
-        : stream_operation(s) {
-        file = fd;
-        file_offset = static_cast<std::int64_t>(offset);
-        file_size = static_cast<std::int64_t>(size);
+    struct asked {
+        byte_stream* to;
+        int fd;
+        std::uint64_t offset;
+        std::uint64_t size;
+    };
+    explicit send_file(const asked& a) noexcept : stream_operation(*a.to) {
+        file = a.fd;
+        file_offset = static_cast<std::int64_t>(a.offset);
+        file_size = static_cast<std::int64_t>(a.size);
     }
     std::expected<std::size_t, error> result();
     const std::int64_t& progress() const noexcept { return sent; }
@@ -118,27 +133,28 @@ public:
     /// Completes when at least one byte has come, with the bytes in a pooled buffer that the caller
     /// owns; no block is held while it waits. Throws `errc::end_of_stream` at the end. Cancelling
     /// it loses nothing: bytes that came stay in the stream.
-    net::receive receive(std::size_t capacity = buffer::default_capacity) noexcept {
-        return {*this, buffer(), capacity};
+    unstarted<net::receive> receive(std::size_t capacity = buffer::default_capacity) noexcept {
+        return unstarted<net::receive>({this, capacity});
     }
     /// The same, into the spare room of `partial`, of which there must be some.
-    net::receive receive_into(buffer partial) noexcept { return {*this, std::move(partial), 0}; }
+    net::receive receive_into(buffer partial) noexcept { return {*this, std::move(partial)}; }
 
     /// Completes when all bytes have been handed to the system, which it tries at once. The memory,
     /// and the array of slices, which is used up, must live until then. With `more`, bytes follow
     /// at once and a partial segment may be held back. Cancelling it leaves the stream in the midst
     /// of the bytes: close it.
-    net::send send(std::span<slice> pieces, bool more = false) noexcept {
-        return {*this, pieces, more};
+    unstarted<net::send> send(std::span<slice> pieces, bool more = false) noexcept {
+        return unstarted<net::send>({this, nullptr, 0, pieces.data(), pieces.size(), more});
     }
-    net::send send(std::string_view bytes, bool more = false) noexcept {
-        return {*this, bytes, more};
+    unstarted<net::send> send(std::string_view bytes, bool more = false) noexcept {
+        return unstarted<net::send>({this, bytes.data(), bytes.size(), nullptr, 0, more});
     }
 
     /// Sends `size` bytes of the open file `fd`, without copying them through the program where it
     /// can. Fails with ENODATA when the file is shorter.
-    net::send_file send_file(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
-        return {*this, fd, offset, size};
+    unstarted<net::send_file> send_file(int fd, std::uint64_t offset,
+                                        std::uint64_t size) noexcept {
+        return unstarted<net::send_file>({this, fd, offset, size});
     }
 
     /// Sends the end of our side; the other side stays open.
@@ -193,6 +209,7 @@ bool detail::stream_operation<Derived, Op, T>::completes_now(std::int64_t bytes)
 }
 
 inline bool receive::start() noexcept {
+    far = this->far_part();
     return stream_->start(*this) && completes_now(io_operation::result);
 }
 

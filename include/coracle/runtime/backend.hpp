@@ -80,13 +80,15 @@ enum class opcode : std::uint8_t {
 /// One asynchronous operation, embedded in its awaiter. The backend owns it between `submit`
 /// and completion. `result` is a count, or a negated errno; a cancelled one has -ECANCELED.
 struct io_operation : list_hook {
-    using callback = void (*)(io_operation&) noexcept;
+    /// Throws nothing. That is not said, for then it could not end with a jump into its task.
+    using callback = void (*)(io_operation&);
 
     opcode code{};
     bool cancelled = false;
     descriptor* on = nullptr;
     std::int64_t result = 0;
     callback completed = nullptr;
+    const void* far = nullptr;  ///< what `completed` will touch first that is not near this; a hint
 
     io_operation(opcode c, callback done) noexcept : code(c), completed(done) {}
     /// Before it is submitted.
@@ -95,9 +97,11 @@ struct io_operation : list_hook {
 };
 
 struct receive_operation : io_operation {
-    explicit receive_operation(callback done) noexcept : io_operation(opcode::receive, done) {}
+    explicit receive_operation(callback done, buffer partial = {},
+                               std::size_t wanted = buffer::default_capacity) noexcept
+        : io_operation(opcode::receive, done), into(std::move(partial)), capacity(wanted) {}
     buffer into;
-    std::size_t capacity = buffer::default_capacity;
+    std::size_t capacity;
 };
 
 struct send_operation : io_operation {

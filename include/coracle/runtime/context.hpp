@@ -26,11 +26,21 @@ protected:
     ~waiter() = default;
 };
 
+/// What each wait of a context touches, in one line of the cache.
+struct context_of_wait {
+    loop* owner_;
+    waiter* waiting_ = nullptr;
+    const char* name = "";
+    time_point since_{};
+    bool cancelled_ = false;
+    bool isolated_ = false;
+};
+
 /// A line of execution: a chain of frames of which one waits. Contexts form the tree along which
 /// cancellation travels. Belongs to one loop.
-class context : public list_hook {
+class context : context_of_wait, public list_hook {
 public:
-    context(loop& owner, context* parent) noexcept : owner_(&owner) {
+    context(loop& owner, context* parent) noexcept : context_of_wait(&owner) {
         if (parent != nullptr) attach(*parent);
     }
     ~context() = default;
@@ -73,15 +83,10 @@ public:
     time_point waiting_since() const noexcept { return since_; }
     intrusive_list<context>& children() noexcept { return children_; }
 
-    const char* name = "";
+    using context_of_wait::name;
 
 private:
-    loop* owner_;
-    waiter* waiting_ = nullptr;
-    time_point since_{};
     intrusive_list<context> children_;
-    bool cancelled_ = false;
-    bool isolated_ = false;
 };
 
 /// Whoever started the first frame of a chain, and learns how the chain ends.

@@ -73,9 +73,12 @@ public:
 protected:
     ~leaf() = default;
     loop& owner() const noexcept { return frame_->context->owner(); }
+    /// What a wait and its end touch besides the frame.
+    const void* far_part() const noexcept { return frame_->context; }
 
-    /// The wait is over, with -ECANCELED or its like if `mark_cancelled` was called.
-    void complete() noexcept {
+    /// The wait is over, with -ECANCELED or its like if `mark_cancelled` was called. Throws nothing;
+    /// see `io_operation::callback`.
+    void complete() {
         context& c = *frame_->context;
         c.done_waiting();
         c.owner().runs(c.name);
@@ -184,6 +187,24 @@ private:
     bool gives_errors_ = false;
 };
 
+/// An operation that was asked for and not begun: what `Op` has to know, an `Op::asked`, in a few
+/// words that travel in registers. The operation itself is made in the place where it is awaited,
+/// or where it gets a name (`net::receive next = peer.receive();`), and is never moved.
+template <class Op>
+class [[nodiscard]] unstarted {
+public:
+    explicit unstarted(const typename Op::asked& what) noexcept : what_(what) {}
+
+    operator Op() const noexcept { return Op(what_); }
+    const typename Op::asked& asked() const noexcept { return what_; }
+
+    Op operator co_await() const noexcept { return Op(what_); }
+
+private:
+    static_assert(std::is_trivially_copyable_v<typename Op::asked>);
+    typename Op::asked what_;
+};
+
 namespace detail {
 
 template <class Op>
@@ -196,7 +217,10 @@ concept operation_like = requires(Op& op) {
 template <class Op>
 class [[nodiscard]] result_awaiter {
 public:
-    explicit result_awaiter(Op&& op) noexcept : op_(std::move(op)) { op_.give_errors(); }
+    template <class From>
+    explicit result_awaiter(From&& from) noexcept : op_(std::forward<From>(from)) {
+        op_.give_errors();
+    }
     bool await_ready() noexcept(noexcept(op_.await_ready())) { return op_.await_ready(); }
     template <task_promise P>
     auto await_suspend(std::coroutine_handle<P> h) noexcept(noexcept(op_.await_suspend(h))) {
@@ -290,6 +314,11 @@ template <detail::operation_like Op>
     requires(!std::is_reference_v<Op>)
 detail::result_awaiter<Op> as_result(Op&& op) noexcept {
     return detail::result_awaiter<Op>(std::forward<Op>(op));
+}
+
+template <class Op>
+detail::result_awaiter<Op> as_result(const unstarted<Op>& what) noexcept {
+    return detail::result_awaiter<Op>(what.asked());
 }
 
 /// The same for an operation that has a name: it is awaited in place, once.

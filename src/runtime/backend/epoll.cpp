@@ -1,5 +1,7 @@
 #include "runtime/backend/epoll.hpp"
 
+#include "runtime/backend/prefetch.hpp"
+
 #include <coracle/runtime/loop.hpp>
 
 #include <sys/eventfd.h>
@@ -107,6 +109,10 @@ bool epoll_backend::submit(io_operation& op) noexcept {
         op.on->input = &op;
         return false;
     }
+    return submit_other(op);
+}
+
+[[gnu::noinline]] bool epoll_backend::submit_other(io_operation& op) noexcept {
     if (op.code == opcode::readable || op.code == opcode::writable) {
         return submit_foreign(static_cast<foreign_operation&>(op));
     }
@@ -184,11 +190,31 @@ int epoll_backend::wait_for_events(time_point until) noexcept {
                         static_cast<int>(milliseconds < 3'600'000 ? milliseconds : 3'600'000));
 }
 
+/// The descriptor of the event at `index` if it is one of ours; null behind the last event.
+inline descriptor* epoll_backend::descriptor_of(int index) const noexcept {
+    void* const source = events_[index].data.ptr;
+    const bool of_others = (reinterpret_cast<std::uintptr_t>(source) & foreign_tag) != 0;
+    return of_others ? nullptr : static_cast<descriptor*>(source);
+}
+
+/// In three steps, for each has to have come before the next can be asked for.
+[[gnu::always_inline]] inline void epoll_backend::prefetch_behind(int index) noexcept {
+    const descriptor* const next = descriptor_of(index + 1);
+    if (next != nullptr && next->input != nullptr) prefetch_far_part(*next->input);
+    const descriptor* const second = descriptor_of(index + 2);
+    if (second != nullptr && second->input != nullptr) prefetch_operation(*second->input);
+    if (const descriptor* third = descriptor_of(index + 3)) prefetch_descriptor(third);
+}
+
 void epoll_backend::wait(time_point until) noexcept {
     const int n = wait_for_events(has_unfinished() ? time_point::min() : until);
     received_ = n < 0 ? 0 : n;
     counters_.events += static_cast<std::uint64_t>(received_);
-    for (int i = 0; i < received_; ++i) dispatch(i);
+    for (int i = 0; i != looked_ahead; ++i) events_[received_ + i].data.ptr = nullptr;
+    for (int i = 0; i < received_; ++i) {
+        prefetch_behind(i);
+        dispatch(i);
+    }
     current_ = received_ = 0;
     if (has_unfinished()) continue_unfinished();
 }

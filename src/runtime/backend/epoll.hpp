@@ -35,16 +35,20 @@ private:
         foreign_operation* output = nullptr;
     };
     static constexpr int batch = 256;
+    static constexpr int looked_ahead = 3;
 
     epoll_backend(int epoll, int event) noexcept : epoll_(epoll), event_(event) {}
 
     /// The registration tells of it by itself.
     void waits_for_room(descriptor&) noexcept override {}
 
+    bool submit_other(io_operation& op) noexcept;
     bool submit_foreign(foreign_operation& op) noexcept;
     bool rearm(foreign& f) noexcept;
     void drop_if_unused(foreign& f) noexcept;
     int wait_for_events(time_point until) noexcept;
+    descriptor* descriptor_of(int index) const noexcept;
+    void prefetch_behind(int index) noexcept;
     void dispatch(int index) noexcept;
     void dispatch_foreign(foreign& f, std::uint32_t events) noexcept;
     void forget_events(void* source) noexcept;
@@ -55,7 +59,7 @@ private:
     int received_ = 0;
     bool has_pwait2_ = true;
     std::vector<std::unique_ptr<foreign>> foreigners_;
-    epoll_event events_[batch];
+    epoll_event events_[batch + looked_ahead];
 };
 
 }  // namespace coracle::detail

@@ -1,5 +1,7 @@
 #include "runtime/backend/readiness_backend.hpp"
 
+#include "runtime/backend/plain_calls.hpp"
+
 #include <coracle/runtime/datagram_operation.hpp>
 #include <coracle/runtime/loop.hpp>
 
@@ -15,12 +17,23 @@ bool readiness_backend::has_input(descriptor& d) noexcept {
 
 std::int64_t readiness_backend::try_send(descriptor& d, slice bytes) noexcept {
     if ((d.flags & writable) == 0) return -EAGAIN;
-    const std::int64_t n = send_once(d.fd, bytes);
+    ++counters_.system_calls;
+    const ssize_t n = plain_send(d.fd, bytes.data, bytes.size, MSG_NOSIGNAL);
+    return n == static_cast<ssize_t>(bytes.size) ? n : sent_less(d, bytes, n);
+}
+
+[[gnu::noinline]] std::int64_t readiness_backend::sent_less(descriptor& d, slice bytes,
+                                                            std::int64_t result) noexcept {
+    while (result < 0 && errno == EINTR) {
+        ++counters_.system_calls;
+        result = plain_send(d.fd, bytes.data, bytes.size, MSG_NOSIGNAL);
+    }
+    const int number = errno;
     // A short count means that the socket is full.
-    if (n == -EAGAIN || (n >= 0 && static_cast<std::size_t>(n) < bytes.size)) {
+    if (result < 0 ? number == EAGAIN : static_cast<std::size_t>(result) < bytes.size) {
         d.flags &= ~std::uint32_t{writable};
     }
-    return n;
+    return result < 0 ? -number : result;
 }
 
 /// Keeps in mind that a call would have waited; true when it has not.

@@ -54,6 +54,7 @@ protected:
 private:
     std::atomic<time_point> asked_at_{};  ///< when somebody last asked the time
 
+    std::int64_t sent_less(descriptor& d, slice bytes, std::int64_t result) noexcept;
     static bool take_readiness(io_operation& op, flag f) noexcept;
     bool knows(descriptor& d, flag f, std::int64_t result) const noexcept;
 

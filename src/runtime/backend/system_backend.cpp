@@ -1,5 +1,7 @@
 #include "runtime/backend/system_backend.hpp"
 
+#include "runtime/backend/plain_calls.hpp"
+
 #include "runtime/backend/socket_options.hpp"
 #include "runtime/backend/unix_path.hpp"
 #include "runtime/without_sigpipe.hpp"
@@ -166,20 +168,28 @@ std::int64_t system_backend::try_connect(address_operation& op) noexcept {
 
 std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
     const bool borrowed = !op.into;
-    if (borrowed) op.into = buffer(op.capacity);
-    const std::size_t room = op.into.spare_size();
-    ssize_t n = 0;
-    do {
+    if (borrowed) op.into.obtain(op.capacity);
+    ++counters_.system_calls;
+    const ssize_t n = plain_recv(op.on->fd, op.into.spare(), op.into.spare_size(), 0);
+    if (n <= 0) return received_nothing(op, n, borrowed);
+    op.into.commit(static_cast<std::size_t>(n));
+    return n;
+}
+
+[[gnu::noinline]] std::int64_t system_backend::received_nothing(receive_operation& op,
+                                                                std::int64_t result,
+                                                                bool borrowed) noexcept {
+    while (result < 0 && errno == EINTR) {
         ++counters_.system_calls;
-        n = ::recv(op.on->fd, op.into.spare(), room, 0);
-    } while (n < 0 && errno == EINTR);
-    const int number = errno;
-    if (n > 0) {
-        op.into.commit(static_cast<std::size_t>(n));
-        return n;
+        result = plain_recv(op.on->fd, op.into.spare(), op.into.spare_size(), 0);
     }
-    if (borrowed) op.into.release();
-    return n < 0 ? -number : 0;
+    const int number = errno;
+    if (result > 0) {
+        op.into.commit(static_cast<std::size_t>(result));
+    } else if (borrowed) {
+        op.into.release();
+    }
+    return result < 0 ? -number : result;
 }
 
 bool system_backend::peek(int fd) noexcept {
@@ -192,15 +202,6 @@ bool system_backend::peek(int fd) noexcept {
     return n >= 0 || errno != EAGAIN;
 }
 
-std::int64_t system_backend::send_once(int fd, slice bytes) noexcept {
-    for (;;) {
-        ++counters_.system_calls;
-        const ssize_t n = ::send(fd, bytes.data, bytes.size, MSG_NOSIGNAL);
-        if (n >= 0) return n;
-        if (errno != EINTR) return -errno;
-    }
-}
-
 std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
     while (!op.slices.empty()) {
         msghdr message{};
@@ -211,7 +212,7 @@ std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
         const int flags = MSG_NOSIGNAL | (op.more ? MSG_MORE : 0);
         ++counters_.system_calls;
         const ssize_t n = message.msg_iovlen == 1
-                              ? ::send(op.on->fd, op.slices[0].data, op.slices[0].size, flags)
+                              ? plain_send(op.on->fd, op.slices[0].data, op.slices[0].size, flags)
                               : ::sendmsg(op.on->fd, &message, flags);
         if (n < 0) {
             if (errno == EINTR) continue;

@@ -55,13 +55,14 @@ protected:
     std::int64_t try_receive_many(messages_operation& op) noexcept;
     std::int64_t try_send_many(messages_operation& op) noexcept;
 
-    std::int64_t send_once(int fd, slice bytes) noexcept;
     /// Asks the system whether something waits to be received.
     bool peek(int fd) noexcept;
     void close_number(int fd, bool reset) noexcept;
     static int socket_error(int fd) noexcept;
 
 private:
+    std::int64_t received_nothing(receive_operation& op, std::int64_t result,
+                                  bool borrowed) noexcept;
     std::int64_t receive_single(messages_operation& op) noexcept;
     std::int64_t send_some(messages_operation& op) noexcept;
     std::int64_t send_segments(messages_operation& op) noexcept;

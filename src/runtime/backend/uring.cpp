@@ -1,5 +1,7 @@
 #include "runtime/backend/uring.hpp"
 
+#include "runtime/backend/prefetch.hpp"
+
 #include <coracle/runtime/loop.hpp>
 
 #include <poll.h>
@@ -171,16 +173,24 @@ bool uring_backend::receive_now(uring_entry& e, receive_operation& op) noexcept 
 }
 
 bool uring_backend::submit(io_operation& op) noexcept {
-    if (op.code == opcode::receive) {
-        uring_entry& e = entry_of(*op.on);
-        auto& receive = static_cast<receive_operation&>(op);
-        const bool idle = e.first == uring_buffers::none && !e.ended && e.stays(receiving);
-        if (!idle && receive_now(e, receive)) return true;
-        op.on->input = &op;
-        // The commonest by far: a connection that has answered, and whose receive is still armed.
-        if (!idle || is_bulk(receive)) change(e);
-        return false;
-    }
+    if (op.code != opcode::receive) return submit_other(op);
+    // The commonest by far: a connection that has answered, and whose receive is still armed.
+    uring_entry& e = entry_of(*op.on);
+    auto& receive = static_cast<receive_operation&>(op);
+    if (is_bulk(receive) || !waits_for_bytes(e)) return submit_receive(e, receive);
+    op.on->input = &op;
+    return false;
+}
+
+[[gnu::noinline]] bool uring_backend::submit_receive(uring_entry& e,
+                                                     receive_operation& op) noexcept {
+    if (!waits_for_bytes(e) && receive_now(e, op)) return true;
+    op.on->input = &op;
+    change(e);
+    return false;
+}
+
+[[gnu::noinline]] bool uring_backend::submit_other(io_operation& op) noexcept {
     if (op.code == opcode::readable || op.code == opcode::writable) {
         return submit_foreign(static_cast<foreign_operation&>(op));
     }
@@ -372,6 +382,23 @@ void uring_backend::dispatch(uring_entry& e) noexcept {
     if (!idle || d.output != nullptr) change(e);
 }
 
+/// In three steps, for each has to have come before the next can be asked for.
+[[gnu::always_inline]] inline void uring_backend::prefetch_ready() noexcept {
+    const auto owner_of = [](uring_ready_link& link) {
+        return static_cast<uring_entry&>(link).owner;
+    };
+    uring_ready_link* const next = ready_.front();
+    if (next == nullptr) return;
+    const descriptor* const d = owner_of(*next);
+    if (d != nullptr && d->input != nullptr) prefetch_far_part(*d->input);
+    uring_ready_link* const second = ready_.next(*next);
+    if (second == nullptr) return;
+    const descriptor* const e = owner_of(*second);
+    if (e != nullptr && e->input != nullptr) prefetch_operation(*e->input);
+    uring_ready_link* const third = ready_.next(*second);
+    if (third != nullptr) prefetch_descriptor(owner_of(*third));
+}
+
 void uring_backend::wait(time_point until) noexcept {
     if (!settle_on_this_thread()) {
         // There was a ring, and now there can be none: wait for better times.
@@ -382,7 +409,10 @@ void uring_backend::wait(time_point until) noexcept {
     apply_changes();
     enter(has_unfinished() ? time_point::min() : until);
     absorb();
-    while (uring_ready_link* link = ready_.pop_front()) dispatch(static_cast<uring_entry&>(*link));
+    while (uring_ready_link* link = ready_.pop_front()) {
+        prefetch_ready();
+        dispatch(static_cast<uring_entry&>(*link));
+    }
     files_.complete();
     if (has_unfinished()) continue_unfinished();
 }

@@ -92,9 +92,12 @@ private:
     void absorb(const io_uring_cqe& c) noexcept;
     void absorb_received(uring_entry& e, const io_uring_cqe& c) noexcept;
     void absorb_polled(uring_entry& e, unsigned which, std::int32_t result) noexcept;
+    void prefetch_ready() noexcept;
     void dispatch(uring_entry& e) noexcept;
     void complete_foreign(uring_entry& e) noexcept;
 
+    bool submit_receive(uring_entry& e, receive_operation& op) noexcept;
+    bool submit_other(io_operation& op) noexcept;
     bool receive_now(uring_entry& e, receive_operation& op) noexcept;
     std::int64_t take_received(uring_entry& e, receive_operation& op) noexcept;
     bool submit_foreign(foreign_operation& op) noexcept;
@@ -108,6 +111,10 @@ private:
     /// Whether the lent blocks do not suit it.
     static bool is_bulk(const receive_operation& op) noexcept {
         return op.into || op.capacity > buffer::default_capacity;
+    }
+    /// Whether nothing has come, and a receive of the kernel's will tell of what comes.
+    static bool waits_for_bytes(const uring_entry& e) noexcept {
+        return e.first == uring_buffers::none && !e.ended && e.stays(receiving);
     }
     static bool gone(const uring_entry& e) noexcept {
         return e.ended || (e.owner->flags & (peer_closed | broken)) != 0;

@@ -9,9 +9,12 @@
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstring>
 
 #if defined(__SANITIZE_THREAD__)
@@ -124,6 +127,25 @@ CORACLE_REPLACE(int, getsockopt, (int a, int b, int c, void* d, socklen_t* e) no
                 (a, b, c, d, e))
 CORACLE_REPLACE(ssize_t, recv, (int a, void* b, size_t c, int d), (a, b, c, d))
 CORACLE_REPLACE(ssize_t, send, (int a, const void* b, size_t c, int d), (a, b, c, d))
+// Without sanitizers recv and send are made past the C library.
+extern "C" long syscall(long number, ...) noexcept {
+    using call = long(long, long, long, long, long, long, long);
+    // Without a guard: whoever waits at one does so through this.
+    static constinit std::atomic<call*> found = nullptr;
+    call* next = found.load(std::memory_order_relaxed);
+    if (next == nullptr) found.store(next = real<call>("syscall"), std::memory_order_relaxed);
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (long& each : a) each = va_arg(list, long);
+    va_end(list);
+    const char* const name = number == SYS_recvfrom ? "recv" : number == SYS_sendto ? "send" : "";
+    if (const int failure = failing_calls::ask(name)) {
+        errno = failure;
+        return -1;
+    }
+    return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
 CORACLE_REPLACE(ssize_t, sendmsg, (int a, const msghdr* b, int c), (a, b, c))
 CORACLE_REPLACE(ssize_t, sendfile, (int a, int b, off_t* c, size_t d) noexcept, (a, b, c, d))
 CORACLE_REPLACE(int, eventfd, (unsigned a, int b) noexcept, (a, b))
