@@ -56,8 +56,7 @@ public:
         byte_stream* from;
         std::size_t capacity;
     };
-    explicit receive(const asked& a) noexcept
-        : stream_operation(*a.from, buffer(), a.capacity) {}
+    explicit receive(const asked& a) noexcept : stream_operation(*a.from, buffer(), a.capacity) {}
     receive(byte_stream& from, buffer partial) noexcept
         : stream_operation(from, std::move(partial), std::size_t{0}) {}
     bool start() noexcept;
@@ -152,8 +151,7 @@ public:
 
     /// Sends `size` bytes of the open file `fd`, without copying them through the program where it
     /// can. Fails with ENODATA when the file is shorter.
-    unstarted<net::send_file> send_file(int fd, std::uint64_t offset,
-                                        std::uint64_t size) noexcept {
+    unstarted<net::send_file> send_file(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
         return unstarted<net::send_file>({this, fd, offset, size});
     }
 

@@ -76,8 +76,8 @@ protected:
     /// What a wait and its end touch besides the frame.
     const void* far_part() const noexcept { return frame_->context; }
 
-    /// The wait is over, with -ECANCELED or its like if `mark_cancelled` was called. Throws nothing;
-    /// see `io_operation::callback`.
+    /// The wait is over, with -ECANCELED or its like if `mark_cancelled` was called. Throws
+    /// nothing; see `io_operation::callback`.
     void complete() {
         context& c = *frame_->context;
         c.done_waiting();

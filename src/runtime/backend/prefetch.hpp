@@ -1,5 +1,6 @@
-// Begins to load what is about to be touched. With a thousand connections and more all of it is cold
-// each time, and the system calls for one connection take long enough for that of the next to come.
+// Begins to load what is about to be touched. With a thousand connections and more all of it is
+// cold each time, and the system calls for one connection take long enough for that of the next to
+// come.
 
 #pragma once
 

@@ -1,7 +1,6 @@
 #include "runtime/backend/system_backend.hpp"
 
 #include "runtime/backend/plain_calls.hpp"
-
 #include "runtime/backend/socket_options.hpp"
 #include "runtime/backend/unix_path.hpp"
 #include "runtime/without_sigpipe.hpp"
