@@ -86,8 +86,8 @@ struct client_options {
     /// What any answer may have, decoded; 0: no limit. Default 0.
     std::uint64_t response_limit = 0;
     /// The largest block that a body is received into, in bytes: while what comes fills its blocks,
-    /// they grow from 16 KiB to this, 256 KiB at most. An answer that nobody reads on may hold one.
-    /// Default 256 KiB.
+    /// they grow from 16 KiB to this, 256 KiB at most; at 256 KiB it then waits for whole blocks, a
+    /// millisecond at most. An answer that nobody reads on may hold one. Default 256 KiB.
     std::uint64_t receive_block = 256 * 1024;
     /// Of an answer's head, in bytes. Default 64 KiB.
     std::uint32_t head_limit = 64 * 1024;

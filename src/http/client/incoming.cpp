@@ -222,9 +222,11 @@ task<std::expected<void, error>> incoming::receive_more() {
     const time_point since = l.now();
     limit.begin(who, by_speed ? speed_patience() : rules_.idle, rules_.whole);
     receiving_ = true;
-    net::receive receiving = lease_->receive_more(largest_block());
+    const bool knows_rest = framing_ == h1::body_framing::length;
+    net::receive receiving = lease_->receive_body(largest_block(), knows_rest ? left_ : ~0ull);
     auto got = co_await as_result(receiving);
     limit.end();
+    lease_->was_received();
     slow_time_ += l.now() - since;
     // What always has more waits for nothing, and has to end in time too.
     if (l.now() >= rules_.whole) co_return std::unexpected(stalled());

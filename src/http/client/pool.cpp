@@ -16,7 +16,7 @@ net::receive client_connection::receive_more(std::uint32_t most) {
         const std::size_t filled = input.capacity() - input.spare_size();
         if (filled == input.capacity()) {
             room_ *= 4;
-        } else if (filled < input.capacity() / 4) {
+        } else if (filled < input.capacity() / 4 && !comes_fast()) {
             room_ = buffer::default_capacity;
         }
         input.release();
@@ -25,6 +25,23 @@ net::receive client_connection::receive_more(std::uint32_t most) {
     if (!input) return stream_->receive(room_);
     if (input.spare_size() == 0) input.reserve_spare(input.capacity());
     return stream_->receive_into(std::move(input));
+}
+
+bool client_connection::comes_fast() const noexcept {
+    return fast_ != nullptr && fast_->is_on();
+}
+
+net::receive client_connection::receive_body(std::uint32_t most, std::uint64_t left) {
+    const bool is_full = input && input.empty() && input.spare_size() == 0;
+    const bool is_fast = comes_fast() || (is_full && input.capacity() == largest_block);
+    net::receive next = receive_more(most);
+    if (is_fast && room_ == largest_block && left >= room_) {
+        if (fast_ == nullptr) fast_ = std::make_unique<fast_body>(*stream_);
+        fast_->wait_for(room_);
+    } else {
+        ends_body();
+    }
+    return next;
 }
 
 bool client_connection::begin_waiting(time_point until) noexcept {
@@ -233,6 +250,7 @@ bool connection_pool::others_are_first(origin& o) noexcept {
 void connection_pool::give_back(client_connection& c) noexcept {
     origin& o = c.home();
     c.input.release();
+    c.ends_body();
     if (retired_ || others_are_first(o) || is_too_old(c) || !c.alive()) {
         close(c, false);
         return;

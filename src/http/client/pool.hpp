@@ -1,6 +1,7 @@
 #pragma once
 
 #include "http/client/auth/authenticator.hpp"
+#include "http/client/fast_body.hpp"
 #include "http/client/transport.hpp"
 #include "http/h1/head_parser.hpp"
 
@@ -54,6 +55,12 @@ public:
     /// Receives more of `input`, into the block that is there if there is room: give it back. While
     /// what comes fills its block, the next one is larger, up to `most`.
     net::receive receive_more(std::uint32_t most = buffer::default_capacity);
+    /// The same for a body of which so many bytes are still to come, as far as is known. Once it
+    /// comes fast the receive waits for a whole block; `was_received` ends that wait.
+    net::receive receive_body(std::uint32_t most, std::uint64_t left);
+    void was_received() noexcept {
+        if (fast_ != nullptr) fast_->came();
+    }
     /// Whatever the options say.
     static constexpr std::uint32_t largest_block = 256 * 1024;
 
@@ -61,6 +68,7 @@ public:
     bool alive() const noexcept { return stream_ != nullptr; }
     /// Closes it for good: its loop ends.
     void abandon() noexcept {
+        fast_.reset();
         stream_->close(true);
         stream_.reset();
     }
@@ -69,6 +77,10 @@ public:
     void begins_exchange() noexcept {
         ++uses_;
         room_ = buffer::default_capacity;
+    }
+    /// The next bytes are not of the body that came.
+    void ends_body() noexcept {
+        if (fast_ != nullptr) fast_->stop();
     }
     /// Watches it while it waits. False when the peer has closed it already.
     bool begin_waiting(time_point until) noexcept;
@@ -81,8 +93,11 @@ private:
     void expired() noexcept override;
     static void peer_gone(hangup_watch& w) noexcept;
 
+    bool comes_fast() const noexcept;
+
     origin* home_;
     std::unique_ptr<net::byte_stream> stream_;
+    std::unique_ptr<fast_body> fast_;  ///< once a body came fast
     const tls::stream* secured_;
     time_point born_;
     std::uint32_t uses_ = 0;

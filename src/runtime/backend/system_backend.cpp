@@ -13,7 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <ctime>
 
 namespace coracle::detail {
@@ -189,6 +191,13 @@ std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
         op.into.release();
     }
     return result < 0 ? -number : result;
+}
+
+void system_backend::prefer_input(descriptor& d, std::size_t bytes) noexcept {
+    if (!d.open()) return;
+    const int mark = static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
+    ++counters_.system_calls;
+    static_cast<void>(::setsockopt(d.fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark));
 }
 
 bool system_backend::peek(int fd) noexcept {

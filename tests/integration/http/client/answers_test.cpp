@@ -5,6 +5,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/compress.hpp>
+#include <coracle/runtime/channel.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
@@ -341,6 +342,44 @@ TEST(client_answers, outlive_their_loop_without_what_has_not_come) {
     EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
     EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
     EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST(client_answers, that_came_fast_and_stall_are_given_as_far_as_they_are_there) {
+    constexpr std::size_t fast = 16 * 1024 * 1024;
+    constexpr std::size_t few = 1000;
+    channel<bool> goes_on(1);
+    const auto body = [&goes_on](http::body_writer& out) -> task<> {
+        for (const std::size_t part : {fast, few, fast}) {
+            co_await out.write(std::string(part, 'x'));
+            static_cast<void>(co_await goes_on.receive());
+        }
+    };
+    const local_server server([&](http::request& req) {
+        if (req.path() == "/small") return http::response("small");
+        const bool known = req.path() == "/known";
+        const auto size = known ? std::optional<std::uint64_t>(2 * fast + few) : std::nullopt;
+        http::response r;
+        r.set_body(http::body::stream(body, size));
+        return r;
+    });
+    http::client client;
+    for (const char* const path : {"/known", "/chunked"}) {
+        block_on([&]() -> task<> {
+            auto answer = co_await client.get(server.url(path)).timeout(20s);
+            std::size_t size = 0;
+            for (const std::size_t until : {fast, fast + few, 2 * fast + few}) {
+                while (size < until) size += (co_await answer.read()).size();
+                EXPECT_EQ(size, until) << path;
+                co_await goes_on.send(true);
+            }
+            const auto end = co_await answer.read();
+            EXPECT_TRUE(end.empty());
+            // The connection waits for single bytes again.
+            const auto next = co_await client.get(server.url("/small")).timeout(20s).full();
+            EXPECT_EQ(next.body, "small");
+            EXPECT_TRUE(next.info.reused);
+        });
+    }
 }
 
 TEST(client_answers, have_cookies_that_are_sent_back) {
