@@ -6,28 +6,32 @@
 
 #include <coracle/runtime/backend.hpp>
 
+#include <cstdint>
+
 namespace coracle::detail {
 
 // GCC 12 takes a function that only prefetches for one without effect, and drops calls of it; hence
 // always_inline.
 
-/// The lines of memory from `first` on.
+/// Lines of memory, from so many bytes before `object` on. What stands there may be anything, and
+/// `object` null: hence a number.
 template <int Lines>
-[[gnu::always_inline]] inline void prefetch(const void* first) noexcept {
-    constexpr int line = 64;
-    for (int i = 0; i != Lines; ++i) {
-        __builtin_prefetch(static_cast<const char*>(first) + i * line, 1);
+[[gnu::always_inline]] inline void prefetch(const void* object, std::uintptr_t before) noexcept {
+    constexpr std::uintptr_t line = 64;
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(object) - before;
+    for (std::uintptr_t i = 0; i != Lines; ++i) {
+        __builtin_prefetch(reinterpret_cast<const void*>(first + i * line), 1);
     }
 }
 
 /// The descriptor, and what it stands in.
 [[gnu::always_inline]] inline void prefetch_descriptor(const descriptor* d) noexcept {
-    prefetch<2>(reinterpret_cast<const char*>(d) - 16);
+    prefetch<2>(d, 16);
 }
 
 /// The operation, which begins with its awaiter, and what is around it in the frame of its task.
 [[gnu::always_inline]] inline void prefetch_operation(const io_operation& op) noexcept {
-    prefetch<9>(reinterpret_cast<const char*>(&op) - 320);
+    prefetch<9>(&op, 320);
 }
 
 /// What else its completion touches: of an operation that is here already.
