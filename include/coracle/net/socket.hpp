@@ -18,8 +18,8 @@ public:
         return owner_->backend().try_send(descriptor_, bytes);
     }
     bool has_input() noexcept override { return owner_->backend().has_input(descriptor_); }
-    void prefer_input(std::size_t bytes) noexcept override {
-        owner_->backend().prefer_input(descriptor_, bytes);
+    bool prefer_input(std::size_t bytes) noexcept override {
+        return owner_->backend().prefer_input(descriptor_, bytes);
     }
     bool watch_hangup(hangup_watch* w) noexcept override {
         return owner_->backend().watch_hangup(descriptor_, w);

@@ -289,8 +289,8 @@ public:
     /// A receive from `d` may give less than there is room for and leave bytes behind, as that of a
     /// Unix socket does behind bytes that came with descriptors (unix(7)).
     virtual void may_read_short(descriptor&) noexcept {}
-    /// A receive from `d` that waits may wait until so many bytes are there.
-    virtual void prefer_input(descriptor&, std::size_t /*bytes*/) noexcept {}
+    /// A receive from `d` that waits may wait until so many bytes are there. False: it will not.
+    virtual bool prefer_input(descriptor&, std::size_t /*bytes*/) noexcept { return false; }
 
 protected:
     /// Stands around the call that waits.

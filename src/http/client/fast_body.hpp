@@ -21,7 +21,7 @@ public:
     bool is_on() const noexcept { return mark_ != 1; }
     /// For a receive that is about to begin: at least `bytes` more will come, if all goes well.
     void wait_for(std::size_t bytes) noexcept {
-        set(bytes);
+        if (!set(bytes)) return;
         from_->owner().arm(*this, coracle::detail::later(from_->owner().now(), patience));
     }
     /// That receive has completed.
@@ -36,10 +36,11 @@ private:
     static constexpr duration patience = std::chrono::milliseconds(1);
 
     void expired() noexcept override { set(1); }
-    void set(std::size_t bytes) noexcept {
-        if (mark_ == bytes) return;
+    bool set(std::size_t bytes) noexcept {
+        if (mark_ == bytes) return true;
+        if (!from_->prefer_input(bytes)) return false;
         mark_ = bytes;
-        from_->prefer_input(bytes);
+        return true;
     }
 
     net::byte_stream* from_;

@@ -193,11 +193,11 @@ std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
     return result < 0 ? -number : result;
 }
 
-void system_backend::prefer_input(descriptor& d, std::size_t bytes) noexcept {
-    if (!d.open()) return;
+bool system_backend::prefer_input(descriptor& d, std::size_t bytes) noexcept {
+    if (!d.open()) return false;
     const int mark = static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
     ++counters_.system_calls;
-    static_cast<void>(::setsockopt(d.fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark));
+    return ::setsockopt(d.fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark) == 0;
 }
 
 bool system_backend::peek(int fd) noexcept {

@@ -35,7 +35,7 @@ public:
     std::expected<int, error> duplicate(const descriptor& d) noexcept override;
     void shutdown_output(descriptor& d) noexcept override;
     void turn_away(descriptor& d) noexcept override;
-    void prefer_input(descriptor& d, std::size_t bytes) noexcept override;
+    bool prefer_input(descriptor& d, std::size_t bytes) noexcept override;
     void discard(int fd) noexcept override;
 
 protected:
