@@ -217,8 +217,10 @@ concept operation_like = requires(Op& op) {
 template <class Op>
 class [[nodiscard]] result_awaiter {
 public:
-    template <class From>
-    explicit result_awaiter(From&& from) noexcept : op_(std::forward<From>(from)) {
+    explicit result_awaiter(Op&& op) noexcept : op_(std::move(op)) { op_.give_errors(); }
+    template <class What>
+        requires std::is_same_v<What, unstarted<Op>>
+    explicit result_awaiter(const What& what) noexcept : op_(what.asked()) {
         op_.give_errors();
     }
     bool await_ready() noexcept(noexcept(op_.await_ready())) { return op_.await_ready(); }
@@ -318,7 +320,7 @@ detail::result_awaiter<Op> as_result(Op&& op) noexcept {
 
 template <class Op>
 detail::result_awaiter<Op> as_result(const unstarted<Op>& what) noexcept {
-    return detail::result_awaiter<Op>(what.asked());
+    return detail::result_awaiter<Op>(what);
 }
 
 /// The same for an operation that has a name: it is awaited in place, once.
