@@ -167,8 +167,8 @@ public:
     /// waiting. Only while no receive is pending.
     virtual bool has_input() noexcept = 0;
     /// From now on a receive that has to wait need not complete before so many bytes are there
-    /// (SO_RCVLOWAT, socket(7)); 1, as at first: one. What is there already a receive gives, and the
-    /// end completes it, even so. False where there is no such thing, as for all but sockets.
+    /// (SO_RCVLOWAT, socket(7)); 1, as at first: one. What is there already a receive gives, and
+    /// the end completes it, even so. False where there is no such thing, as for all but sockets.
     virtual bool prefer_input(std::size_t /*bytes*/) noexcept { return false; }
     /// Tells `w` when the peer has closed or reset; null ends that at once. False when it has
     /// already.
