@@ -197,22 +197,13 @@ inline descriptor* epoll_backend::descriptor_of(int index) const noexcept {
     return of_others ? nullptr : static_cast<descriptor*>(source);
 }
 
-/// In three steps, for each has to have come before the next can be asked for.
-[[gnu::always_inline]] inline void epoll_backend::prefetch_behind(int index) noexcept {
-    const descriptor* const next = descriptor_of(index + 1);
-    if (next != nullptr && next->input != nullptr) prefetch_far_part(*next->input);
-    const descriptor* const second = descriptor_of(index + 2);
-    if (second != nullptr && second->input != nullptr) prefetch_operation(*second->input);
-    if (const descriptor* third = descriptor_of(index + 3)) prefetch_descriptor(third);
-}
-
 void epoll_backend::wait(time_point until) noexcept {
     const int n = wait_for_events(has_unfinished() ? time_point::min() : until);
     received_ = n < 0 ? 0 : n;
     counters_.events += static_cast<std::uint64_t>(received_);
     for (int i = 0; i != looked_ahead; ++i) events_[received_ + i].data.ptr = nullptr;
     for (int i = 0; i < received_; ++i) {
-        prefetch_behind(i);
+        prefetch_events(descriptor_of(i + 1), descriptor_of(i + 2), descriptor_of(i + 3));
         dispatch(i);
     }
     current_ = received_ = 0;

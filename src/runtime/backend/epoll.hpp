@@ -48,7 +48,6 @@ private:
     void drop_if_unused(foreign& f) noexcept;
     int wait_for_events(time_point until) noexcept;
     descriptor* descriptor_of(int index) const noexcept;
-    void prefetch_behind(int index) noexcept;
     void dispatch(int index) noexcept;
     void dispatch_foreign(foreign& f, std::uint32_t events) noexcept;
     void forget_events(void* source) noexcept;

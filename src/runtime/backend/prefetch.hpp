@@ -39,4 +39,14 @@ template <int Lines>
     __builtin_prefetch(op.far, 1);
 }
 
+/// What the next three events will touch, before one is dispatched; null: there is none, or it is
+/// of no descriptor of ours. In three steps, for each has to have come before the next can be asked
+/// for.
+[[gnu::always_inline]] inline void prefetch_events(const descriptor* next, const descriptor* second,
+                                                   const descriptor* third) noexcept {
+    if (next != nullptr && next->input != nullptr) prefetch_far_part(*next->input);
+    if (second != nullptr && second->input != nullptr) prefetch_operation(*second->input);
+    prefetch_descriptor(third);
+}
+
 }  // namespace coracle::detail

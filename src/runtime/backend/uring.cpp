@@ -382,21 +382,16 @@ void uring_backend::dispatch(uring_entry& e) noexcept {
     if (!idle || d.output != nullptr) change(e);
 }
 
-/// In three steps, for each has to have come before the next can be asked for.
 [[gnu::always_inline]] inline void uring_backend::prefetch_ready() noexcept {
-    const auto owner_of = [](uring_ready_link& link) {
-        return static_cast<uring_entry&>(link).owner;
+    const auto behind = [this](uring_ready_link* link) {
+        return link != nullptr ? ready_.next(*link) : nullptr;
+    };
+    const auto owner_of = [](uring_ready_link* link) {
+        return link != nullptr ? static_cast<uring_entry*>(link)->owner : nullptr;
     };
     uring_ready_link* const next = ready_.front();
-    if (next == nullptr) return;
-    const descriptor* const d = owner_of(*next);
-    if (d != nullptr && d->input != nullptr) prefetch_far_part(*d->input);
-    uring_ready_link* const second = ready_.next(*next);
-    if (second == nullptr) return;
-    const descriptor* const e = owner_of(*second);
-    if (e != nullptr && e->input != nullptr) prefetch_operation(*e->input);
-    uring_ready_link* const third = ready_.next(*second);
-    if (third != nullptr) prefetch_descriptor(owner_of(*third));
+    uring_ready_link* const second = behind(next);
+    prefetch_events(owner_of(next), owner_of(second), owner_of(behind(second)));
 }
 
 void uring_backend::wait(time_point until) noexcept {

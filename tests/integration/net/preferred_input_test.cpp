@@ -18,19 +18,28 @@ task<> some_turns() {
     for (int i = 0; i != 50; ++i) co_await yield();
 }
 
+/// How much a receive that prefers 100 bytes gives when 10 come, some turns pass, and then `more()`
+/// is done.
+template <class F>
+task<std::size_t> received(connection_pair& both, const F& more) {
+    both.server->prefer_input(100);
+    const auto send = [&]() -> task<> {
+        co_await both.client->send(std::string(10, 'a'));
+        co_await some_turns();
+        co_await more();
+    };
+    auto [got, sent] = co_await when_all(both.server->receive(room), send());
+    co_return got.size();
+}
+
 }  // namespace
 
 TEST(preferred_input, is_waited_for) {
     const auto f = []() -> task<> {
         auto both = co_await connected();
-        both.server->prefer_input(100);
-        const auto send = [&]() -> task<> {
-            co_await both.client->send(std::string(10, 'a'));
-            co_await some_turns();
-            co_await both.client->send(std::string(90, 'b'));
-        };
-        auto [got, sent] = co_await when_all(both.server->receive(room), send());
-        EXPECT_EQ(got.size(), 100u);
+        const auto more = [&]() -> task<> { co_await both.client->send(std::string(90, 'b')); };
+        const std::size_t size = co_await received(both, more);
+        EXPECT_EQ(size, 100u);
     };
     block_on(f);
 }
@@ -38,14 +47,12 @@ TEST(preferred_input, is_waited_for) {
 TEST(preferred_input, taken_back_gives_what_is_there) {
     const auto f = []() -> task<> {
         auto both = co_await connected();
-        both.server->prefer_input(100);
-        const auto send = [&]() -> task<> {
-            co_await both.client->send(std::string(10, 'a'));
-            co_await some_turns();
+        const auto more = [&]() -> task<> {
             both.server->prefer_input(1);
+            co_return;
         };
-        auto [got, sent] = co_await when_all(both.server->receive(room), send());
-        EXPECT_EQ(got.size(), 10u);
+        const std::size_t size = co_await received(both, more);
+        EXPECT_EQ(size, 10u);
     };
     block_on(f);
 }
@@ -53,14 +60,12 @@ TEST(preferred_input, taken_back_gives_what_is_there) {
 TEST(preferred_input, does_not_hold_back_the_end) {
     const auto f = []() -> task<> {
         auto both = co_await connected();
-        both.server->prefer_input(100);
-        const auto send = [&]() -> task<> {
-            co_await both.client->send(std::string(10, 'a'));
-            co_await some_turns();
+        const auto more = [&]() -> task<> {
             both.client->shutdown_output();
+            co_return;
         };
-        auto [got, sent] = co_await when_all(both.server->receive(room), send());
-        EXPECT_EQ(got.size(), 10u);
+        const std::size_t size = co_await received(both, more);
+        EXPECT_EQ(size, 10u);
         const auto end = co_await as_result(both.server->receive(room));
         EXPECT_FALSE(end);
     };
