@@ -264,19 +264,28 @@ class Bench:
         self.progress.say(f"{LOADS[load]}: {', '.join(self.results[load]) or 'nothing'}")
 
     def grown_memory(self):
-        """What our client's process grows by with its calls, plain and over TLS."""
-        path = self.program("client_calls")
-        if path is None:
-            return
+        """What processes grow by with their calls, plain and over TLS."""
+        own, multi, least = (self.program(name)
+                             for name in ("client_calls", "curl_multi", "tls_load"))
         read = read_number(r"grew (\d+)")
-        for load, more in (("memory", []), ("memory_tls", [self.certificate])):
+        for load in ("memory", "memory_tls"):
             server, url = self.server(load)
-            try:
-                with server:
-                    text = measure.run_client([path, url, "5000", str(CONNECTIONS), *more], 60)
-                self.memory[load] = read(text)["units"]
-            except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
-                self.progress.skip("growth of memory", error)
+            trust = [self.certificate] if load == "memory_tls" else []
+            calls = [url, "5000", str(CONNECTIONS)]
+            commands = {"coracle": own and [own, *calls, *trust],
+                        "libcurl multi": multi and [multi, *calls, "epoll", *trust]}
+            if trust:
+                commands["the least on OpenSSL"] = least and [least, "memory", server.address,
+                                                              str(CONNECTIONS), *trust]
+            with server:
+                for label, command in commands.items():
+                    if command is None:
+                        continue
+                    try:
+                        text = measure.run_client(command, 60)
+                        self.memory[load, label] = read(text)["units"]
+                    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+                        self.progress.skip(f"growth of memory, {label}", error)
 
     def run(self):
         self.make_file()

@@ -2,8 +2,8 @@
 //
 //   client_calls URL COUNT CONCURRENCY [CAFILE]
 //
-// Prints "grew R anonymous A", in bytes: from the constructed client and its running loop to the
-// most that was resident, and to what of its own it has while its connections are open.
+// Prints what it grew by, from the constructed client and its running loop to the end of the calls,
+// while their connections are open.
 
 #include "../support/spent.hpp"
 
@@ -37,8 +37,7 @@ task<> ask(http::client& client, const char* url, call_counts& counts) {
 }
 
 task<> ask_together(http::client& client, const bench::calls_wanted& wanted, call_counts& counts) {
-    const long resident = bench::memory_kib("VmRSS");
-    const long anonymous = bench::memory_kib("RssAnon");
+    const bench::growth since_now;
     const auto block = [&](task_group& group) -> task<> {
         for (std::size_t i = 0; i < std::min(wanted.count, wanted.concurrency); ++i) {
             group.spawn([&] { return ask(client, wanted.url, counts); });
@@ -46,8 +45,7 @@ task<> ask_together(http::client& client, const bench::calls_wanted& wanted, cal
         co_return;
     };
     co_await with_task_group(block);
-    std::printf("grew %ld anonymous %ld\n", (bench::memory_kib("VmHWM") - resident) * 1024,
-                (bench::memory_kib("RssAnon") - anonymous) * 1024);
+    since_now.print();
 }
 
 }  // namespace

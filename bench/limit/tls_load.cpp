@@ -4,10 +4,13 @@
 //   tls_load download ADDRESS TARGET COUNT   GETs of TARGET over one connection
 //   tls_load idle ADDRESS COUNT       opens connections, answers one request each, and holds them
 //                                     until its input closes
+//   tls_load memory ADDRESS COUNT CAFILE   the same, verified, each but the first taking up a
+//                                     session; then says what it grew by: the least for OpenSSL
 // Writes "begin" and "end" to standard error around what counts, and what it did to standard
 // output.
 
 #include "../support/sockets.hpp"
+#include "../support/spent.hpp"
 
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -138,12 +141,26 @@ void hold(SSL_CTX* c, const char* address, long count) {
     }
 }
 
+void grow(SSL_CTX* c, const char* address, long count, const char* authorities) {
+    if (SSL_CTX_load_verify_locations(c, authorities, nullptr) != 1) fail("reading CAFILE");
+    SSL_CTX_set_verify(c, SSL_VERIFY_PEER, nullptr);
+    std::vector<ssl_ptr> all;
+    const bench::growth since_now;
+    for (long i = 0; i != count; ++i) {
+        all.push_back(connect_to(c, address, true));
+        get(all.back().get(), "/");
+        SSL_free_buffers(all.back().get());
+    }
+    since_now.print();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc < 4) {
         std::fprintf(stderr,
                      "usage: tls_load full|resumed|idle ADDRESS COUNT\n"
+                     "       tls_load memory ADDRESS COUNT CAFILE\n"
                      "       tls_load download ADDRESS TARGET COUNT\n");
         return 2;
     }
@@ -153,6 +170,8 @@ int main(int argc, char** argv) {
         download(c, argv[2], argv[3], argc > 4 ? std::atol(argv[4]) : 1);
     else if (mode == "idle")
         hold(c, argv[2], std::atol(argv[3]));
+    else if (mode == "memory" && argc > 4)
+        grow(c, argv[2], std::atol(argv[3]), argv[4]);
     else
         shake_hands(c, argv[2], std::atol(argv[3]), mode == "resumed");
     SSL_SESSION_free(newest);

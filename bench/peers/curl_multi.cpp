@@ -3,6 +3,8 @@
 // poll (curl_multi_perform), which is the cheaper one for few connections.
 //
 //   curl_multi URL COUNT CONCURRENCY [epoll|poll [CAFILE]]
+//
+// Prints what it grew by with the calls.
 
 #include "../support/sockets.hpp"
 #include "../support/spent.hpp"
@@ -184,7 +186,9 @@ int main(int argc, char** argv) {
     std::size_t errors = 0;
     {
         client calls{wanted};
+        const bench::growth since_now;
         calls.run();
+        since_now.print();
         ok = calls.ok();
         errors = calls.errors();
     }

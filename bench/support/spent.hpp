@@ -51,6 +51,21 @@ inline long memory_kib(std::string_view field) {
     return found;
 }
 
+// What this process has grown by since this was made.
+class growth {
+public:
+    // Prints "grew R anonymous A", in bytes: to the most that was resident, and to what of its own
+    // it has now.
+    void print() const {
+        std::printf("grew %ld anonymous %ld\n", (memory_kib("VmHWM") - resident_) * 1024,
+                    (memory_kib("RssAnon") - anonymous_) * 1024);
+    }
+
+private:
+    long resident_ = memory_kib("VmRSS");
+    long anonymous_ = memory_kib("RssAnon");
+};
+
 // Prints how the calls ended and what each cost this process; gives the exit code.
 inline int report_calls(std::size_t count, std::size_t ok, std::size_t otherwise) {
     rusage used{};

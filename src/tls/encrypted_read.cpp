@@ -35,8 +35,16 @@ bool encrypted_stream::advance_read() noexcept {
         if (!beneath_->start(lower_receive_)) return false;
         take_received();
     }
+    if (in_.empty()) keep_nothing();
     reader_ = nullptr;
     return true;
+}
+
+/// All that came has been read: who waits for his next read, or in a pool, holds no blocks.
+void encrypted_stream::keep_nothing() noexcept {
+    in_.release();
+    // OpenSSL itself would find out that its own is empty when it is asked for more.
+    SSL_free_buffers(ssl_.get());
 }
 
 /// What came from beneath, or why nothing more does.

@@ -79,6 +79,7 @@ private:
     bool decrypt() noexcept;
     std::int64_t read_failure() noexcept;
     void take_received() noexcept;
+    void keep_nothing() noexcept;
     static void received(io_operation& op) noexcept;
 
     // Writing.

@@ -7,8 +7,18 @@ namespace coracle::tls::detail {
 void session_cache::put(std::string_view key, ssl_session_ptr session) {
     if (most_ == 0) return;
     const std::lock_guard hold(lock_);
-    if (entries_.size() >= most_) entries_.pop_back();
     entries_.push_front({std::string(key), std::move(session)});
+    forget_surplus(key);
+    if (entries_.size() > most_) entries_.pop_back();
+}
+
+void session_cache::forget_surplus(std::string_view key) {
+    std::size_t count = 0;
+    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+        if (at->key != key || ++count <= most_of_one_key) continue;
+        entries_.erase(at);
+        return;
+    }
 }
 
 ssl_session_ptr session_cache::take(std::string_view key) {

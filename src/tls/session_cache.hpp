@@ -13,6 +13,9 @@ namespace coracle::tls::detail {
 /// 8446 appendix C.4). Thread-safe.
 class session_cache {
 public:
+    /// Each connection brings two: those to one host would soon be all there are.
+    static constexpr std::size_t most_of_one_key = 16;
+
     explicit session_cache(std::size_t most) noexcept : most_(most) {}
 
     /// `key` names the host, and whatever else must be equal.
@@ -25,6 +28,8 @@ private:
         std::string key;
         ssl_session_ptr session;
     };
+    void forget_surplus(std::string_view key);
+
     std::mutex lock_;
     std::size_t most_;
     std::list<entry> entries_;

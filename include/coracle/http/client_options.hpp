@@ -165,6 +165,11 @@ struct pool_options {
     /// origin has all that it may have; beyond it they fail with `errc::limit_exceeded`.
     /// Default 100,000.
     std::size_t waiting = 100'000;
+    /// TLS handshakes under way at a time with an origin that is near: TCP connects within 5 ms.
+    /// There the processors take the time and not the network, so that more at once would end no
+    /// sooner, and those that come later can take up a session of those before. One waits for its
+    /// turn for at most 50 ms. Per loop. Default 8; 0: no limit.
+    unsigned handshakes = 8;
 };
 
 }  // namespace coracle::http

@@ -158,6 +158,10 @@ public:
     semaphore_acquire acquire(std::size_t n = 1) noexcept { return {permits_, n}; }
     /// The same; gives an object that holds the permits until it is destroyed.
     semaphore_hold hold(std::size_t n = 1) noexcept { return {permits_, n}; }
+    /// Holds `n` permits if that needs no waiting, else none.
+    semaphore_permit try_hold(std::size_t n = 1) noexcept {
+        return permits_.try_take(n) ? semaphore_permit(permits_, n) : semaphore_permit();
+    }
     /// Takes `n` permits if that needs no waiting.
     bool try_acquire(std::size_t n = 1) noexcept { return permits_.try_take(n); }
     /// Gives `n` permits, which need not have been acquired.

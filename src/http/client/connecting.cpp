@@ -45,6 +45,15 @@ private:
     origin* origin_;
 };
 
+/// Whether a handshake with this peer is a matter of computing rather than of travelling.
+bool is_near(const connect::timings& parts) noexcept {
+    constexpr duration limit = std::chrono::milliseconds(5);
+    return std::max(parts.connect, parts.proxy) - parts.resolve < limit;
+}
+
+/// How long one waits for its turn, for a peer whose handshakes stand still.
+constexpr duration handshake_patience = std::chrono::milliseconds(50);
+
 }  // namespace
 
 /// Whether the call got something by waiting before it began. What is for elsewhere than it goes
@@ -132,6 +141,17 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     reached_ = phase::tls;
     auto context = origin_->way().tls();
     if (!context) co_return std::unexpected(fail(std::move(context).error(), phase::tls));
+    semaphore_permit turn = origin_->handshakes().try_hold();
+    if (!turn && is_near(parts)) {
+        const auto wait = [this] { return origin_->handshakes().hold(); };
+        auto waiting = with_timeout(handshake_patience, wait);
+        auto granted = co_await as_result(waiting);
+        if (granted) {
+            turn = *std::move(granted);
+        } else if (granted.error() != std::errc::timed_out) {
+            co_return std::unexpected(fail(std::move(granted).error(), phase::tls));
+        }
+    }
     auto handshake = tls::connect(**context, *std::move(stream), origin_->host());
     auto secure = co_await as_result(handshake);
     if (!secure) co_return std::unexpected(fail(std::move(secure).error(), phase::tls));

@@ -199,6 +199,8 @@ constexpr option options[] = {
                                       "no request is begun on an older connection; 0: no limit"),
     of_pool<count_value, &p::waiting>("pool_waiting",
                                       "requests that wait for a connection, per loop"),
+    of_pool<count_value, &p::handshakes>(
+        "pool_handshakes", "TLS handshakes at a time with an origin that is near; 0: no limit"),
 };
 
 bool has_name(const option& o, std::string_view key) noexcept {

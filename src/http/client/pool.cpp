@@ -80,9 +80,11 @@ void connection_request::release_origin() noexcept {
 }
 
 origin::origin(connection_pool& pool, std::string name, const url& u,
-               std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p)
+               std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p,
+               std::size_t handshakes)
     : pool_(&pool), name_(std::move(name)), host_(u.host()), port_(u.port()),
-      secure_(u.scheme() == "https"), way_(std::move(t)), proxy_(std::move(p)) {}
+      secure_(u.scheme() == "https"), way_(std::move(t)), proxy_(std::move(p)),
+      handshakes_(handshakes) {}
 
 std::shared_ptr<authenticator> origin::authentication(const credentials& who) {
     const auto same = [&who](const credentials& c) {
@@ -134,7 +136,9 @@ std::expected<origin*, error> connection_pool::make(std::string_view name, const
                                                     const std::shared_ptr<const transport>& way) {
     auto proxy = way->proxy_for(u.scheme(), u.host(), u.port());
     if (!proxy) return std::unexpected(std::move(proxy).error());
-    auto made = std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy));
+    const std::size_t handshakes = options_.handshakes == 0 ? SIZE_MAX : options_.handshakes;
+    auto made =
+        std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy), handshakes);
     last_ = made.get();
     origins_.emplace(std::string(name), std::move(made));
     return last_;

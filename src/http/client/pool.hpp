@@ -10,6 +10,7 @@
 #include <coracle/base/url.hpp>
 #include <coracle/net/byte_stream.hpp>
 #include <coracle/runtime/operation.hpp>
+#include <coracle/runtime/semaphore.hpp>
 #include <coracle/runtime/timer.hpp>
 #include <coracle/tls/stream.hpp>
 
@@ -194,7 +195,8 @@ private:
 class origin : turn_link {
 public:
     origin(connection_pool& pool, std::string name, const url& u,
-           std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p);
+           std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p,
+           std::size_t handshakes);
     origin(const origin&) = delete;
     origin& operator=(const origin&) = delete;
 
@@ -205,6 +207,8 @@ public:
     std::uint16_t port() const noexcept { return port_; }
     bool secure() const noexcept { return secure_; }
     const std::shared_ptr<const connect::proxy>& proxy() const noexcept { return proxy_; }
+    /// Held for a TLS handshake.
+    semaphore& handshakes() noexcept { return handshakes_; }
     /// What is known of how these credentials are taken here; those used last are remembered.
     std::shared_ptr<authenticator> authentication(const credentials& who);
     /// Whether requests go to an HTTP proxy as they are, with the whole URL.
@@ -222,6 +226,7 @@ private:
     std::shared_ptr<const connect::proxy> proxy_;
     intrusive_list<pool_link> idle_;  ///< the one used last is the first
     intrusive_list<connection_request> waiting_;
+    semaphore handshakes_;
     std::shared_ptr<authenticator> authenticator_;  ///< calls of other users hold theirs
     unsigned open_ = 0;                             ///< connections that exist or are being made
     std::uint32_t users_ = 0;

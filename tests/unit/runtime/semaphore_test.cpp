@@ -104,3 +104,23 @@ TEST(semaphore, gives_permits_back_with_the_object_that_holds_them) {
         EXPECT_EQ(s.available(), 4U);
     });
 }
+
+TEST(semaphore, holds_without_waiting_what_is_free_and_nobody_waits_for) {
+    run_virtually([]() -> task<> {
+        semaphore s(2);
+        const auto greedy = [&]() -> task<> { co_await s.acquire(3); };
+        const auto modest = [&]() -> task<> {
+            EXPECT_FALSE(s.try_hold(1)) << "nobody overtakes it";
+            s.release(2);
+            EXPECT_FALSE(s.try_hold(2));
+            {
+                const semaphore_permit one = s.try_hold();
+                EXPECT_TRUE(one);
+                EXPECT_EQ(s.available(), 0U);
+            }
+            EXPECT_EQ(s.available(), 1U);
+            co_return;
+        };
+        co_await when_all(greedy(), modest());
+    });
+}
