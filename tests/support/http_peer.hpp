@@ -4,16 +4,20 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle::testing {
 
 /// One of the HTTP servers of tests/support/http_peers ("nginx", "apache", "httpbin", "aiohttp"),
-/// or "toxiproxy", as a process of its own that ends with this object.
+/// or "toxiproxy", as a process of its own that ends with this object; or one of this process.
 class http_peer {
 public:
     /// Null when what it needs is not installed: skip the test then. Throws `std::runtime_error`
     /// when it does not start, or is missing where all peers must be there.
     static std::unique_ptr<http_peer> start(const std::string& name);
+    /// A server of this process, which outlives it, with the URL of each behaviour and "base".
+    http_peer(std::string name, std::map<std::string, std::string> urls)
+        : name_(std::move(name)), urls_(std::move(urls)) {}
     ~http_peer();
     http_peer(const http_peer&) = delete;
     http_peer& operator=(const http_peer&) = delete;

@@ -58,6 +58,17 @@ def check_deflate(url):
     check_gzip(url, b"deflate")
 
 
+def check_br(url, coding=b"br"):
+    """curl may have been built without these, so that it does not decode them."""
+    answer = curl(url, "-H", "Accept-Encoding: " + coding.decode())
+    check(re.search(rb"(?i)\ncontent-encoding: " + coding, answer), answer[:300])
+    check(len(body(answer)) < len(TEXT) / 2, answer[:300])
+
+
+def check_zstd(url):
+    check_br(url, b"zstd")
+
+
 def check_file(url):
     whole = body(curl(url))
     answer = curl(url, "-H", "Range: bytes=1000-1999")
@@ -68,6 +79,11 @@ def check_file(url):
 
 def check_cookies(url):
     check(re.search(rb"(?i)\nset-cookie: flavour=oat", curl(url)), curl(url))
+
+
+def check_cookie_wanted(url):
+    check(status(curl(url)) == 403, url)
+    check(status(curl(url, "-b", "flavour=oat")) == 200, url)
 
 
 def check_basic(url):

@@ -51,6 +51,12 @@ async def cookies(_):
     return answer
 
 
+@routes.get("/cookie-wanted")
+async def cookie_wanted(request):
+    wanted = request.cookies.get("flavour") == "oat"
+    return web.Response(body=HELLO) if wanted else web.Response(status=403)
+
+
 @routes.get("/basic")
 async def basic(request):
     wanted = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()

@@ -28,6 +28,7 @@ class Aiohttp(Peer):
         "deflate": "/deflate",
         "file": "/file",
         "cookies": "/cookies",
+        "cookie_wanted": "/cookie-wanted",
         "basic": "/basic",
         "drip": "/drip",
         "delay": "/delay",

@@ -6,7 +6,8 @@ from .process import PASSWORD, USER, ConfiguredPeer, find, is_root
 
 REALM = "a realm"
 MODULES = ["mpm_event", "authz_core", "authz_user", "authn_core", "authn_file", "auth_basic",
-           "auth_digest", "alias", "mime", "deflate", "filter", "headers", "env", "setenvif", "ratelimit"]
+           "auth_digest", "alias", "mime", "deflate", "brotli", "filter", "headers", "env",
+           "setenvif", "ratelimit"]
 CONFIG = """
 ServerRoot {directory}
 ServerName localhost
@@ -31,7 +32,9 @@ Redirect 302 /loop /loop
 Alias /basic {directory}/www/hello
 Alias /digest {directory}/www/hello
 Alias /drip {directory}/www/text.txt
+Alias /br {directory}/www/text.txt
 Alias /cookies {directory}/www/hello
+Alias /cookie-wanted {directory}/www/hello
 Alias /http10 {directory}/www/hello
 Alias /no-keep-alive {directory}/www/hello
 <Directory {directory}/www>
@@ -40,8 +43,14 @@ Alias /no-keep-alive {directory}/www/hello
 <Location /text.txt>
     SetOutputFilter DEFLATE
 </Location>
+<Location /br>
+    SetOutputFilter BROTLI_COMPRESS
+</Location>
 <Location /cookies>
     Header always set Set-Cookie "flavour=oat; Path=/"
+</Location>
+<Location /cookie-wanted>
+    Require expr %{{HTTP_COOKIE}} == 'flavour=oat'
 </Location>
 <Location /basic>
     AuthType Basic
@@ -81,8 +90,10 @@ class Apache(ConfiguredPeer):
         **{f"redirect_{s}": f"/redirect{s}" for s in (301, 302, 303, 307, 308)},
         "redirect_loop": "/loop",
         "gzip": "/text.txt",
+        "br": "/br",
         "file": "/file.bin",
         "cookies": "/cookies",
+        "cookie_wanted": "/cookie-wanted",
         "basic": "/basic",
         "digest": "/digest",
         "drip": "/drip",

@@ -37,6 +37,7 @@ class HttpBin(Peer):
         "hello": "/robots.txt",
         **{f"redirect_{s}": f"/redirect-to?url=/anything&status_code={s}"
            for s in (301, 302, 303, 307, 308)},
+        "redirect_loop": "/redirect/10",
         "gzip": "/gzip",
         "deflate": "/deflate",
         "file": "/range/26000",
@@ -48,6 +49,7 @@ class HttpBin(Peer):
         "delay": "/delay/1",
         "trailers": "/trailers?X-Sum=abc",
         "echo": "/post",
+        "no_keep_alive": "/response-headers?Connection=close",
     }
 
     def __init__(self):

@@ -1,6 +1,10 @@
 """nginx, with one worker."""
 
-from .process import ConfiguredPeer, find, is_root
+import shutil
+import subprocess
+import zlib
+
+from .process import TEXT, ConfiguredPeer, find, is_root
 
 REDIRECTS = "\n".join(f"location = /redirect/{s} {{ return {s} /hello; }}"
                       for s in (301, 302, 303, 307, 308))
@@ -18,7 +22,13 @@ http {{
         {redirects}
         location = /loop {{ return 302 /loop; }}
         location = /text.txt {{ gzip on; gzip_min_length 1; gzip_types text/plain; }}
+        location = /text.zz {{ default_type text/plain; add_header Content-Encoding deflate; }}
+        location = /text.zst {{ default_type text/plain; add_header Content-Encoding zstd; }}
         location = /cookies {{ add_header Set-Cookie "flavour=oat; Path=/"; return 200 "set"; }}
+        location = /cookie-wanted {{
+            if ($cookie_flavour != oat) {{ return 403; }}
+            alias {directory}/www/hello;
+        }}
         location = /basic {{
             auth_basic "a realm"; auth_basic_user_file {directory}/users; alias {directory}/www/hello;
         }}
@@ -37,8 +47,10 @@ class Nginx(ConfiguredPeer):
         **{f"redirect_{s}": f"/redirect/{s}" for s in (301, 302, 303, 307, 308)},
         "redirect_loop": "/loop",
         "gzip": "/text.txt",
+        "deflate": "/text.zz",
         "file": "/file.bin",
         "cookies": "/cookies",
+        "cookie_wanted": "/cookie-wanted",
         "basic": "/basic",
         "drip": "/drip",
         "trailers": "/trailers",
@@ -48,9 +60,17 @@ class Nginx(ConfiguredPeer):
 
     def __init__(self):
         program = find("nginx", "nginx-light")
+        zstd = shutil.which("zstd")
+        if zstd is not None:
+            self.PATHS = {**self.PATHS, "zstd": "/text.zst"}
 
         def command(directory, port):
             (directory / "users").write_text("user:{PLAIN}secret\n")
+            # As sites store it that do not compress for each request.
+            (directory / "www" / "text.zz").write_bytes(zlib.compress(TEXT))
+            if zstd is not None:
+                compressed = subprocess.check_output([zstd, "-c"], input=TEXT)
+                (directory / "www" / "text.zst").write_bytes(compressed)
             (directory / "nginx.conf").write_text(CONFIG.format(
                 user="user www-data;" if is_root() else "", directory=directory, port=port,
                 redirects=REDIRECTS))

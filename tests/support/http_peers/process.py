@@ -4,10 +4,12 @@ The behaviours, and what the answer is:
 
 hello           200 and HELLO (of httpbin: another text)
 redirect_NNN    the status 301, 302, 303, 307 or 308, to `hello` or to what shows the request
-redirect_loop   a redirect to itself
-gzip, deflate   TEXT with that Content-Encoding, to whoever accepts it (of httpbin: another text)
+redirect_loop   a redirect to itself (of httpbin: more of them than clients follow)
+gzip, deflate, br, zstd
+                TEXT with that Content-Encoding, to whoever accepts it (of httpbin: another text)
 file            FILE, with an ETag and ranges
-cookies         sets the cookie flavour=oat
+cookies         sets the cookie flavour=oat (of httpbin: redirects to what shows those it is sent)
+cookie_wanted   403 but for who sends that cookie
 basic, digest   401 but for USER with PASSWORD; digest_sha256 with that algorithm
 drip            a body that takes a second and comes bit by bit
 delay           an answer that takes a second
