@@ -30,6 +30,20 @@ void append_detail(std::string& text, std::string_view name, std::uint64_t value
     text += std::to_string(value);
 }
 
+void append_escaped(std::string& text, std::string_view subject) {
+    constexpr char digits[] = "0123456789abcdef";
+    for (const char c : subject) {
+        const auto u = static_cast<unsigned char>(c);
+        if (u >= 0x20 && u != 0x7f) {
+            text += c;
+        } else {
+            text += "\\x";
+            text += digits[u >> 4];
+            text += digits[u & 15];
+        }
+    }
+}
+
 }  // namespace
 
 const std::error_category& coracle_category() noexcept {
@@ -77,15 +91,21 @@ std::string_view advice(const std::error_code& code) noexcept {
 }
 
 error& error::on(std::string_view subject) {
-    subject_ = std::make_shared<const std::string>(subject);
+    auto more = facts_ ? facts_->more : nullptr;
+    facts_ = std::make_shared<const facts>(facts{std::string(subject), std::move(more)});
+    return *this;
+}
+
+error& error::with(std::shared_ptr<const error_details> more) {
+    facts_ = std::make_shared<const facts>(facts{std::string(subject()), std::move(more)});
     return *this;
 }
 
 std::string error::message() const {
     std::string text(operation_);
-    if (subject_) {
+    if (facts_ && !facts_->subject.empty()) {
         if (!text.empty()) text += ' ';
-        text += *subject_;
+        append_escaped(text, facts_->subject);
     }
     if (!text.empty()) text += ": ";
     text += code_.message();
@@ -94,7 +114,11 @@ std::string error::message() const {
         text += to_string(phase_);
     }
     if (attempt_ != 0) append_detail(text, "attempt", attempt_);
-    if (bytes_ != 0) append_detail(text, "bytes", bytes_);
+    if (details() != nullptr) {
+        details()->describe(text);
+    } else if (bytes_ != 0) {
+        append_detail(text, "bytes", bytes_);
+    }
     if (safe_to_retry_) text += ", safe to retry";
     if (const std::string_view what = advice(code_); !what.empty()) {
         text += "; ";

@@ -86,18 +86,21 @@ bool bypasses_proxy(std::string_view no_proxy, std::string_view host, std::uint1
 
 proxy_environment::proxy_environment(std::string_view http, std::string_view https,
                                      std::string_view all, std::string no_proxy)
-    : http_(read_entry(http)), https_(read_entry(https)), all_(read_entry(all)),
-      no_proxy_(std::move(no_proxy)) {}
+    : http_(read_entry("http_proxy", http)), https_(read_entry("https_proxy", https)),
+      all_(read_entry("all_proxy", all)), no_proxy_(std::move(no_proxy)) {}
 
 proxy_environment proxy_environment::read() {
     return {variable("http_proxy"), variable("https_proxy", "HTTPS_PROXY"),
             variable("all_proxy", "ALL_PROXY"), variable("no_proxy", "NO_PROXY")};
 }
 
-proxy_environment::entry proxy_environment::read_entry(std::string_view url) {
+proxy_environment::entry proxy_environment::read_entry(const char* variable, std::string_view url) {
     if (url.empty()) return nullptr;
     auto p = proxy::parse(url);
-    if (!p) return std::unexpected(std::move(p).error());
+    if (!p) {
+        const std::string why(p.error().subject());
+        return std::unexpected(std::move(p).error().on(std::string(variable) + ": " + why));
+    }
     return std::make_shared<const proxy>(*std::move(p));
 }
 

@@ -181,16 +181,22 @@ error race::failure() const {
         if (left == 0) return;
         --left;
         text += std::exchange(separator, "; ");
-        text += a.to_string() + ' ' + why;
+        text += a.to_string() + (why.empty() ? "" : ' ' + why);
     };
-    for (const failed_attempt& f : failed_) add(f.to, f.why.code().message());
-    for (const net::address& a : running_) add(a, "did not answer");
-    const std::size_t all = failed_.size() + running_.size();
-    if (all > most_reported) text += "; " + std::to_string(all - most_reported) + " more";
-    if (all != 0) text += ')';
     const std::error_code code = out_of_time_ || failed_.empty()
                                      ? std::make_error_code(std::errc::timed_out)
                                      : failed_.front().why.code();
+    // What became of all of them stands at the end of the message.
+    const bool alike = running_.empty() && std::ranges::all_of(failed_, [&](const auto& f) {
+                           return f.why.code() == code;
+                       });
+    const bool said = alike && failed_.size() == 1 && failed_.front().to.to_string() == text;
+    if (said) left = 0;
+    for (const failed_attempt& f : failed_) add(f.to, alike ? "" : f.why.code().message());
+    for (const net::address& a : running_) add(a, "did not answer");
+    const std::size_t all = failed_.size() + running_.size();
+    if (all > most_reported) text += "; " + std::to_string(all - most_reported) + " more";
+    if (all != 0 && !said) text += ')';
     error e(code, "connect", started_ == 0 ? phase::resolve : phase::connect);
     e.on(text).on_attempt(started_).retry_is_safe(true);
     return e;

@@ -19,8 +19,7 @@ std::optional<net::address> only_address(std::string_view host, std::uint16_t po
     return address;
 }
 
-task<result> connect_to_address(net::address to, const std::string* host, const options* o,
-                                time_point start) {
+task<result> connect_to_address(net::address to, const options* o, time_point start) {
     if (o->record() != nullptr) o->record()->reached = phase::connect;
     auto attempt = net::connect(to, o->socket());
     auto s = co_await as_result(attempt);
@@ -28,10 +27,8 @@ task<result> connect_to_address(net::address to, const std::string* host, const 
         co_return std::unexpected(std::move(s).error());
     }
     if (!s) {
-        std::string text = *host + ':' + std::to_string(to.port()) + " (" + to.to_string() + ' ';
-        text.append(s.error().code().message()).append(")");
         error e(s.error().code(), "connect", phase::connect);
-        co_return std::unexpected(e.on(text).on_attempt(1).retry_is_safe(true));
+        co_return std::unexpected(e.on(to.to_string()).on_attempt(1).retry_is_safe(true));
     }
     if (o->record() != nullptr) o->record()->connect = loop::current()->now() - start;
     co_return *std::move(s);
@@ -49,7 +46,7 @@ task<result> run_race(net::resolver* names, const std::string* host, std::uint16
 task<result> reach(net::resolver& names, const std::string& host, std::uint16_t port,
                    const options& o, time_point start) {
     if (const auto to = only_address(host, port, o)) {
-        return connect_to_address(*to, &host, &o, start);
+        return connect_to_address(*to, &o, start);
     }
     return run_race(&names, &host, port, &o, start);
 }

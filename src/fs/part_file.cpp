@@ -50,6 +50,10 @@ part_file::~part_file() {
 }
 
 task<nothing> part_file::open(bool keep) {
+    auto target = co_await replaceable(path_);
+    if (!target) co_return std::unexpected(std::move(target).error());
+    path_ = *std::move(target);
+    part_ = path_ + ".part";
     auto opening = fs::open(part_, read_write | create | open_flags::no_follow);
     auto opened = co_await as_result(opening);
     if (!opened) co_return std::unexpected(std::move(opened).error());

@@ -56,6 +56,21 @@ task<std::expected<std::string, error>> follow_links(std::string path) {
     co_return std::unexpected(std::move(e.on(path)));
 }
 
+task<std::expected<std::string, error>> replaceable(std::string path) {
+    auto target = co_await follow_links(std::move(path));
+    if (!target) co_return target;
+    auto asking = link_status(*target);
+    auto there = co_await as_result(asking);
+    if (!there && there.error() != std::errc::no_such_file_or_directory) {
+        co_return std::unexpected(std::move(there).error());
+    }
+    if (!there || there->kind == file_kind::regular) co_return target;
+    error e(there->kind == file_kind::directory ? std::errc::is_a_directory
+                                                : std::errc::operation_not_supported,
+            "replace");
+    co_return std::unexpected(std::move(e.on(*target + ", which is no file")));
+}
+
 task<replacement::result> replacement::begin(std::string target, unsigned mode) {
     constexpr int most_tries = 8;
     target_ = std::move(target);

@@ -33,6 +33,10 @@ private:
 /// Where a chain of symbolic links leads in the end, whether there is anything or not.
 task<std::expected<std::string, error>> follow_links(std::string path);
 
+/// The same for a path whose file is to be replaced. Fails with `operation_not_supported` where
+/// that would put a file in the place of a device, a FIFO, a socket or a directory.
+task<std::expected<std::string, error>> replaceable(std::string path);
+
 /// The directory in which a path is a name.
 std::string directory_of(const std::string& path);
 

@@ -39,8 +39,8 @@ task<std::expected<std::vector<std::byte>, error>> read_bytes(response* from) {
 
 task<std::expected<std::uint64_t, error>> save_answer(response* from, std::string path) {
     const auto read = [from] { return from->read(); };
-    auto to = detail::destination::at(path, fs::if_exists::replace);
-    auto saved = co_await detail::save_pieces(read, std::move(to));
+    auto saving = detail::save_pieces_at(read, std::move(path));
+    auto saved = co_await std::move(saving);
     if (!saved) co_return std::unexpected(std::move(saved).error());
     co_return saved->size;
 }

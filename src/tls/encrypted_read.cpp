@@ -40,11 +40,13 @@ bool encrypted_stream::advance_read() noexcept {
     return true;
 }
 
-/// All that came has been read: who waits for his next read, or in a pool, holds no blocks.
+/// All that came is OpenSSL's: who waits for his next read, or in a pool, holds no blocks.
 void encrypted_stream::keep_nothing() noexcept {
     in_.release();
-    // OpenSSL itself would find out that its own is empty when it is asked for more.
-    SSL_free_buffers(ssl_.get());
+    // OpenSSL before 3.0.14 frees a record of which a part is still to be read, or to come
+    // (CVE-2024-4741): only between two records, where it waits for the head of the next.
+    const bool between_records = std::string_view(SSL_rstate_string(ssl_.get())) == "RH";
+    if (between_records && SSL_pending(ssl_.get()) == 0) SSL_free_buffers(ssl_.get());
 }
 
 /// What came from beneath, or why nothing more does.
@@ -118,6 +120,7 @@ std::int64_t encrypted_stream::read_failure() noexcept {
     }
     if (write_error_ < 0) return write_error_;
     const error e = take_failure(errc::bad_record, "receive");
+    refusal_ = e.subject();
     write_error_ = result_of(static_cast<errc>(e.code().value()));
     return write_error_;
 }

@@ -26,6 +26,11 @@ encrypted_stream::encrypted_stream(ssl_ptr s, std::unique_ptr<net::byte_stream> 
     SSL_set_bio(ssl_.get(), b, b);
 }
 
+std::string encrypted_stream::subject() const {
+    std::string text = beneath_->subject();
+    return refusal_.empty() ? text : text + ": " + refusal_;
+}
+
 std::error_code encrypted_stream::code_of(std::int64_t result) const noexcept {
     if (result < first_tls_result) {
         return make_error_code(static_cast<errc>(first_tls_result - result));

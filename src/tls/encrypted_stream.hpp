@@ -44,6 +44,8 @@ public:
     bool start(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
     std::error_code code_of(std::int64_t result) const noexcept override;
+    /// The peer, and what OpenSSL or the peer's alert says.
+    std::string subject() const override;
 
     tls::version version() const noexcept override;
     std::string_view cipher() const noexcept override;
@@ -115,7 +117,7 @@ private:
     slice lower_slice_;
     receive_operation* reader_ = nullptr;
     io_operation* writer_ = nullptr;
-    std::string refusal_;
+    std::string refusal_;           ///< why it came to nothing, as far as the code does not say so
     std::int64_t read_end_ = 1;     ///< not above 0: what every read from now on gives
     std::int64_t write_error_ = 0;  ///< negative: what every write from now on gives
     std::size_t owed_ = 0;          ///< bytes of the next send that are in `out_` already

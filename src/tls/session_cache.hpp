@@ -14,7 +14,7 @@ namespace coracle::tls::detail {
 class session_cache {
 public:
     /// Each connection brings two: those to one host would soon be all there are.
-    static constexpr std::size_t most_of_one_key = 16;
+    static constexpr std::size_t most_of_one_key = 32;
 
     explicit session_cache(std::size_t most) noexcept : most_(most) {}
 

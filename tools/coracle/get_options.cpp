@@ -15,6 +15,7 @@ struct get_options::texts {
     std::vector<std::string> fields;
     std::string user;
     std::string bearer;
+    std::string proxy;
     std::string proxy_user;
     std::string cookies;
     std::string referer;
@@ -193,7 +194,7 @@ get_options::get_options(CLI::App& app)
          "Write the cookies to FILE at the end");
 
     group = "Connection";
-    text(get, group, "-x,--proxy", s.client.proxy, "URL",
+    text(get, group, "-x,--proxy", t.proxy, "URL",
          "http://, https://, socks4://, socks4a://, socks5:// or\n"
          "socks5h://. Default: http_proxy and its like");
     text(get, group, "--proxy-user", t.proxy_user, "USER:PASSWORD", "For the proxy");
@@ -272,7 +273,10 @@ get_settings get_options::settings() const {
     if (t.location) o.follow = http::follow::standard;
     if (t.location || command_->count("--max-redirs") != 0) o.redirects = t.redirects;
     if (t.no_compressed) o.accept_compression = false;
-    if (command_->count("--proxy") != 0 && o.proxy.empty()) o.proxy_from_environment = false;
+    if (command_->count("--proxy") != 0) {
+        o.proxy = secret(t.proxy);
+        if (o.proxy.empty()) o.proxy_from_environment = false;
+    }
     // Who says how often means it: no share of all requests is held back.
     if (o.retry.retries != 0) o.retry.budget_percent = 100 * o.retry.retries;
     if (t.ipv4) o.family = net::family::v4;

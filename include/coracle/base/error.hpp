@@ -42,6 +42,17 @@ std::string_view to_string(phase p) noexcept;
 /// file system, or write elsewhere" for ENOSPC. Empty for others. `error::message` ends with it.
 std::string_view advice(const std::error_code& code) noexcept;
 
+/// What a layer knows of a failure besides what every error has. Immutable.
+class error_details {
+public:
+    error_details() = default;
+    error_details(const error_details&) = delete;
+    error_details& operator=(const error_details&) = delete;
+    virtual ~error_details() = default;
+    /// Appends its part to the line of `error::message`: ", sent 93, received 5".
+    virtual void describe(std::string& line) const = 0;
+};
+
 /// What went wrong, as one small value: the code, the operation, the phase, the subject (a peer or
 /// a path) and, where they apply, the attempt, the bytes moved and whether a retry is safe.
 /// Copying it never throws. Safe to read from several threads.
@@ -63,8 +74,10 @@ public:
     std::string_view operation() const noexcept { return operation_; }
     coracle::phase phase() const noexcept { return phase_; }
     std::string_view subject() const noexcept {
-        return subject_ ? std::string_view(*subject_) : std::string_view();
+        return facts_ ? std::string_view(facts_->subject) : std::string_view();
     }
+    /// Null where there are none.
+    const error_details* details() const noexcept { return facts_ ? facts_->more.get() : nullptr; }
     unsigned attempt() const noexcept { return attempt_; }
     std::uint64_t bytes() const noexcept { return bytes_; }
     bool safe_to_retry() const noexcept { return safe_to_retry_; }
@@ -75,6 +88,7 @@ public:
     }
     /// The peer's address, a path, a name of a limit: what the operation was applied to.
     error& on(std::string_view subject);
+    error& with(std::shared_ptr<const error_details> more);
     error& on_attempt(unsigned n) noexcept {
         attempt_ = static_cast<std::uint16_t>(n);
         return *this;
@@ -88,7 +102,7 @@ public:
         return *this;
     }
 
-    /// All of it, in one line.
+    /// All of it, in one line: control characters of the subject are escaped.
     std::string message() const;
 
     friend bool operator==(const error& a, const std::error_code& b) noexcept {
@@ -100,9 +114,15 @@ public:
     }
 
 private:
+    /// What takes memory, in one piece, so that the common error stays small.
+    struct facts {
+        std::string subject;
+        std::shared_ptr<const error_details> more;
+    };
+
     std::error_code code_;
     const char* operation_ = "";
-    std::shared_ptr<const std::string> subject_;
+    std::shared_ptr<const facts> facts_;
     std::uint64_t bytes_ = 0;
     std::uint16_t attempt_ = 0;
     coracle::phase phase_ = coracle::phase::none;

@@ -43,7 +43,7 @@ public:
 
 private:
     using entry = std::expected<std::shared_ptr<const proxy>, error>;
-    static entry read_entry(std::string_view url);
+    static entry read_entry(const char* variable, std::string_view url);
 
     entry http_;
     entry https_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <coracle/base/error.hpp>
 #include <coracle/base/url.hpp>
 #include <coracle/http/coding.hpp>
 #include <coracle/http/version.hpp>
@@ -19,7 +20,7 @@ struct call_timings {
     duration resolved{};    ///< the first address of the host was there
     duration connected{};   ///< TCP
     duration tunnelled{};   ///< the proxy had connected to the host
-    duration secured{};     ///< TLS
+    duration secured{};     ///< TLS, with the wait for handshakes before it
     duration sent{};        ///< the request, its body included, was handed to the system
     duration first_byte{};  ///< the head of the answer was there
     duration ended{};       ///< the last byte of the body was there
@@ -44,7 +45,12 @@ struct answer_info {
     std::string_view cipher;
     std::uint64_t bytes_sent = 0;      ///< of the last request, with its head
     std::uint64_t bytes_received = 0;  ///< of its answer, with the head, as it came
-    call_timings times;
+    call_timings times;                ///< of a call that failed `ended` is when it did
 };
+
+/// What a client knew of a call when it failed with this error: whom it had reached, the bytes in
+/// both directions, the timings so far. Null for errors of others. Lives as long as the error, or a
+/// copy of it.
+const answer_info* info_of(const error& e) noexcept;
 
 }  // namespace coracle::http

@@ -6,12 +6,16 @@
 #include <coracle/http/json.hpp>
 #include <coracle/http/response.hpp>
 #include <coracle/runtime/background.hpp>
+#include <coracle/runtime/child.hpp>
 
+#include <concepts>
 #include <expected>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace std {
 template <class T>
@@ -98,13 +102,17 @@ public:
     call& multipart(form_body parts) &;
     call&& multipart(form_body parts) && { return std::move(multipart(std::move(parts))); }
     /// A body of JSON, by `json_codec`.
-    template <encodes_json T>
-    call& json(const T& value) & {
-        return body(http::body(std::string(json_codec<T>::encode(value))), "application/json");
+    template <class T>
+        requires encodes_json<std::remove_cvref_t<T>>
+    call& json(T&& value) & {
+        CORACLE_REQUIRE_SAFE_VALUE_IN_AWAIT(T);
+        using codec = json_codec<std::remove_cvref_t<T>>;
+        return body(http::body(std::string(codec::encode(value))), "application/json");
     }
-    template <encodes_json T>
-    call&& json(const T& value) && {
-        return std::move(json(value));
+    template <class T>
+        requires encodes_json<std::remove_cvref_t<T>>
+    call&& json(T&& value) && {
+        return std::move(json(std::forward<T>(value)));
     }
 
     /// Authentication for this request (RFC 6750, RFC 7617, RFC 7616).
@@ -131,19 +139,38 @@ public:
         return std::move(retry(retries, delay));
     }
     /// All options, in place of those of the client; to change some, begin with
-    /// `client::options()`.
-    call& options(client_options all) &;
-    call&& options(client_options all) && { return std::move(options(std::move(all))); }
+    /// `client::defaults()`.
+    template <class O>
+        requires std::same_as<std::remove_cvref_t<O>, client_options>
+    call& options(O&& all) & {
+        return set_options(std::forward<O>(all));
+    }
+    template <class O>
+        requires std::same_as<std::remove_cvref_t<O>, client_options>
+    call&& options(O&& all) && {
+        CORACLE_REQUIRE_SAFE_VALUE_IN_AWAIT(O);
+        return std::move(set_options(std::forward<O>(all)));
+    }
     /// Changes options as text, as `read_options` reads it: "follow_location=1, timeout=5000".
     call& options(std::string_view text) &;
     call&& options(std::string_view text) && { return std::move(options(text)); }
 
     /// Calls `tell` as bytes move, on the loop; when it gives false the call ends with
     /// `std::errc::operation_canceled`.
-    call& on_progress(unique_function<bool(const progress&)> tell) &;
-    call&& on_progress(unique_function<bool(const progress&)> tell) && {
-        return std::move(on_progress(std::move(tell)));
+    template <class F>
+    call& on_progress(F&& tell) & {
+        CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
+        return set_progress(unique_function<bool(const progress&)>(std::forward<F>(tell)));
     }
+    template <class F>
+    call&& on_progress(F&& tell) && {
+        return std::move(on_progress(std::forward<F>(tell)));
+    }
+
+    /// The same request once more, to be sent later or besides this one. A body that a function
+    /// writes cannot be had twice: then the copy fails, with `std::errc::operation_not_supported`.
+    /// What `on_progress` was given stays with this one.
+    call copy() const;
 
     /// Reads the body too, and gives all of it at once. The call must live until it has completed:
     /// `co_await client.get(url).full()`.
@@ -158,8 +185,8 @@ public:
     /// of a loop.
     full_response wait() &&;
     /// The future has what `wait` gives or throws; what is no `exception` of ours comes as one,
-    /// with `std::errc::state_not_recoverable`. Defined in coracle/http/launch.hpp, which keeps
-    /// <future> out of here.
+    /// with `std::errc::state_not_recoverable`. Defined in coracle/http/launch.hpp, which has to be
+    /// included, and keeps <future> out of here.
     template <class Future = std::future<full_response>>
     Future launch() &&;
     /// Calls `callback` with what came of it, once; on this thread, before it returns, when more
@@ -189,6 +216,8 @@ public:
 private:
     operation<response>& begin();
     client_options& own_options();
+    call& set_options(client_options all);
+    call& set_progress(unique_function<bool(const progress&)> tell);
 
     detail::owned_call state_;
     std::optional<operation<response>> running_;

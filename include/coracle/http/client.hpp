@@ -35,7 +35,7 @@ struct client_statistics {
 ///
 ///     http::client client;
 ///     auto res = co_await client.get("https://example.com/");
-///     std::cout << res.status() << ' ' << co_await res.text();
+///     std::cout << co_await res.text();
 ///
 /// Destroying it closes what is idle; calls under way on loops end of themselves, those on the
 /// client's own loop as `stop` says.
@@ -53,7 +53,11 @@ public:
     call patch(std::string_view url) { return request("PATCH", url); }
     call del(std::string_view url) { return request("DELETE", url); }
     call options(std::string_view url) { return request("OPTIONS", url); }
-    /// Any method, as it is spelled.
+    /// CONNECT (RFC 9110 section 9.3.6): asks the server at `url` for a tunnel to `target`,
+    /// "host:port". Behind a 2xx the tunnel is `response::detach`. (To reach an origin through a
+    /// proxy, set `client_options::proxy` instead.)
+    call connect(std::string_view url, std::string_view target);
+    /// Any other method, as it is spelled.
     call request(std::string_view method, std::string_view url);
 
     /// What calls that begin from now on begin with: also those that were started before, and wait

@@ -80,11 +80,11 @@ struct client_options {
     std::uint64_t low_speed_limit = 0;
     duration low_speed_time = std::chrono::seconds(30);
 
-    /// What `text`, `bytes` and `json` take, in bytes. Pieces and files have no such limit.
-    /// Default 16 MiB.
+    /// What `text`, `bytes` and `json` take, in bytes. Default 16 MiB.
     std::size_t body_limit = 16 * 1024 * 1024;
-    /// What any answer may have, decoded; 0: no limit. Default 0.
-    std::uint64_t response_limit = 0;
+    /// What any answer may have, decoded, also one that is read in pieces or saved to a file; 0: no
+    /// limit. Default 64 GiB.
+    std::uint64_t response_limit = std::uint64_t{64} << 30;
     /// The largest block that a body is received into, in bytes: while what comes fills its blocks,
     /// they grow from 16 KiB to this, 256 KiB at most; at 256 KiB it then waits for whole blocks, a
     /// millisecond at most. An answer that nobody reads on may hold one. Default 256 KiB.
@@ -115,7 +115,7 @@ struct client_options {
 
     /// http://, https://, socks4://, socks4a://, socks5:// (names resolved here) or socks5h:// (by
     /// the proxy), with user and password.
-    std::string proxy = {};
+    secret proxy = {};
     /// Hosts that are reached without it: "localhost,.example.com,10.0.0.0/8", "*" for all.
     std::string no_proxy = {};
     /// Takes http_proxy, https_proxy, all_proxy and no_proxy where `proxy` is empty. Default yes.
@@ -165,10 +165,11 @@ struct pool_options {
     /// origin has all that it may have; beyond it they fail with `errc::limit_exceeded`.
     /// Default 100,000.
     std::size_t waiting = 100'000;
-    /// TLS handshakes under way at a time with an origin that is near: TCP connects within 5 ms.
-    /// There the processors take the time and not the network, so that more at once would end no
-    /// sooner, and those that come later can take up a session of those before. One waits for its
-    /// turn for at most 50 ms. Per loop. Default 8; 0: no limit.
+    /// TLS handshakes under way at a time with an origin that is near: TCP connects within 2 ms.
+    /// There the processors take the time rather than the network, so that more at once would
+    /// hardly end sooner, and those that come later can take up a session of those before. One
+    /// waits for its turn for at most 50 ms, and for none where the server itself takes that long.
+    /// Per loop. Default 8; 0: no limit.
     unsigned handshakes = 8;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/base/error.hpp>
+#include <coracle/http/client_options.hpp>
 #include <coracle/http/status.hpp>
 
 // For programs that come from curlev, and know the numbers of its get_code().
@@ -11,6 +12,10 @@ namespace coracle::http {
 /// libcurl has no number for have that of what it would have failed with in their place. Safe from
 /// any thread.
 int curlev_code(const error& e) noexcept;
+
+/// The options that curlev begins with, where ours differ: 30 s for the whole, 2,000,000 bytes for
+/// any answer, and no pause but 100 ms between retries.
+client_options curlev_defaults();
 
 /// For an answer: its status.
 constexpr int curlev_code(status s) noexcept {

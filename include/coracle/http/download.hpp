@@ -45,7 +45,8 @@ struct downloaded {
 /// Gets `url` and makes it the file `path`, which appears when all of it is there. Until then the
 /// bytes are in PATH.part; when the answer breaks off, the rest is asked for (Range and If-Range,
 /// RFC 9110 sections 13.1.5 and 14.2), so that bytes of two versions never get mixed. It asks for
-/// no content coding. The client must live until it has completed.
+/// no content coding. A symbolic link stays, and what it leads to is replaced; a device, a FIFO or
+/// a socket is refused with `operation_not_supported`. The client must live until it has completed.
 ///
 /// Resumes from the loop. An answer of another status than success is no error: it is in the
 /// result, and the old file stays. Fails as a call and `response::read` do once the retries are

@@ -57,6 +57,8 @@ public:
         bool again = true;
     };
     made make(mime::boundary_seed seed);
+    /// Whether `made::again` will be true.
+    bool can_be_made_again() const noexcept;
 
 private:
     struct part;

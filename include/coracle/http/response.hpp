@@ -28,6 +28,12 @@ struct upgraded_connection {
     buffer received;
 };
 
+/// The same, for who owns it.
+struct detached_connection {
+    std::unique_ptr<net::byte_stream> stream;
+    buffer received;
+};
+
 namespace detail {
 
 /// What only some responses have: what takes over the connection, or what is left of an answer
@@ -36,6 +42,7 @@ class response_extension {
 public:
     virtual ~response_extension() = default;
     virtual unique_function<task<>(upgraded_connection&)>* upgrade() noexcept { return nullptr; }
+    virtual std::optional<detached_connection> detach() noexcept { return std::nullopt; }
     virtual received_body* received() noexcept { return nullptr; }
     /// The rest of the body in memory, where it is there already; else null.
     virtual const std::string_view* rest() noexcept { return nullptr; }
@@ -158,10 +165,18 @@ public:
     /// the limit. What stands behind the last empty line is no event. As for `lines`.
     async_generator<received_event> events(const event_limits& limits = {});
     /// Writes what is left of the body to a file that is replaced at once when all of it is there:
-    /// a reader sees the old content or the new one. Gives its size. Fails as `read` does, and as
-    /// files do; the old file then stays. What blocks is done by `offload`. What can be gone on
+    /// a reader sees the old content or the new one. A symbolic link stays, and what it leads to is
+    /// replaced. Gives its size. Fails as `read` does, as files do, and with
+    /// `operation_not_supported` at a device, a FIFO or a socket; what was there then stays. What
+    /// blocks is done by `offload`. What can be gone on
     /// with when it breaks off is `download` (coracle/http/download.hpp).
     operation<std::uint64_t> save_to(std::string path);
+    /// The connection behind a 101, or behind a 2xx to CONNECT, which left HTTP: the caller's from
+    /// now on. Nothing where there is none, or it has been taken. Not taken, it is closed with the
+    /// response.
+    std::optional<detached_connection> detach() noexcept {
+        return extension_ == nullptr ? std::nullopt : extension_->detach();
+    }
     /// The size that the server announced, as far as it has not been read; nothing when it did not,
     /// or the body is decoded while it is read.
     std::optional<std::uint64_t> length() const noexcept;

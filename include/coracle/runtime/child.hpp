@@ -54,6 +54,17 @@ concept safe_in_await =
                   "GCC before 13 destroys the captures of a lambda that is written inside a " \
                   "co_await expression twice: give the lambda a name before, and pass the name")
 
+/// The same of structs that own something.
+template <class T>
+concept safe_value_in_await = !destroys_awaited_closures_twice || std::is_lvalue_reference_v<T> ||
+                              !std::is_aggregate_v<std::remove_reference_t<T>> ||
+                              std::is_trivially_destructible_v<std::remove_reference_t<T>>;
+
+#define CORACLE_REQUIRE_SAFE_VALUE_IN_AWAIT(T)                                         \
+    static_assert(::coracle::detail::safe_value_in_await<T>,                           \
+                  "GCC before 13 destroys a struct that is written inside a co_await " \
+                  "expression twice: give it a name before, and pass that without std::move")
+
 template <class A>
 task<await_result<A>> wrap_in_task(A a) {
     co_return co_await std::move(a);

@@ -94,7 +94,7 @@ struct client_options : common_options {
     /// Takes any certificate for any name: whoever sits in between reads and writes at will. Says
     /// so in the log at each connection. Default: no.
     bool insecure = false;
-    /// Sessions kept for later connections (RFC 8446 section 2.2), in all; of one host at most 16.
+    /// Sessions kept for later connections (RFC 8446 section 2.2), in all; of one host at most 32.
     /// Default 256; 0: none.
     unsigned sessions = 256;
 };

@@ -19,7 +19,7 @@ std::string random_name(loop& l) {
 
 operation<saved_file> multipart_part::save(std::string_view path) {
     const auto read = [this] { return this->read(); };
-    return detail::save_pieces(read, detail::destination::at(path, fs::if_exists::replace));
+    return detail::save_pieces_at(read, std::string(path));
 }
 
 operation<saved_file> multipart_part::save_in(std::string_view directory, file_naming naming) {

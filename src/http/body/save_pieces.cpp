@@ -1,5 +1,7 @@
 #include "http/body/save_pieces.hpp"
 
+#include "fs/replacement.hpp"
+
 #include <coracle/runtime/offload.hpp>
 
 #include <algorithm>
@@ -133,6 +135,13 @@ task<std::expected<saved_file, error>> save_pieces(piece_source read, destinatio
             if (last) co_return file.result();
         }
     }
+}
+
+task<std::expected<saved_file, error>> save_pieces_at(piece_source read, std::string path) {
+    auto target = co_await fs::detail::replaceable(std::move(path));
+    if (!target) co_return std::unexpected(std::move(target).error());
+    auto saving = save_pieces(std::move(read), destination::at(*target, fs::if_exists::replace));
+    co_return co_await std::move(saving);
 }
 
 }  // namespace coracle::http::detail

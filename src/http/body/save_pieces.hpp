@@ -26,4 +26,8 @@ using piece_source = unique_function<operation<std::string_view>()>;
 /// tried.
 task<std::expected<saved_file, error>> save_pieces(piece_source read, destination to);
 
+/// The same to a path, of which a file is replaced: what a symbolic link leads to. Fails with
+/// `operation_not_supported` where there is a device, a FIFO or a socket.
+task<std::expected<saved_file, error>> save_pieces_at(piece_source read, std::string path);
+
 }  // namespace coracle::http::detail

@@ -36,6 +36,10 @@ client_options& call::own_options() {
     return *own;
 }
 
+call call::copy() const {
+    return call(detail::owned_call(new detail::call_state(*state_)));
+}
+
 call& call::query(std::string_view name, std::string_view value) & {
     std::string& q = state_->set_more().query;
     if (!q.empty()) q += '&';
@@ -67,7 +71,7 @@ call& call::fields(http::fields all) & {
 }
 
 call& call::multipart(form_body parts) & {
-    state_->set_more().parts = std::make_unique<form_body>(std::move(parts));
+    state_->set_more().parts = std::make_shared<form_body>(std::move(parts));
     state_->has_body = true;
     state_->is_form = false;
     return *this;
@@ -132,7 +136,7 @@ call& call::retry(unsigned retries, duration delay) & {
     own_options().retry.delay = delay;
     return *this;
 }
-call& call::options(client_options all) & {
+call& call::set_options(client_options all) {
     own_options() = std::move(all);
     return *this;
 }
@@ -141,7 +145,7 @@ call& call::options(std::string_view text) & {
     if (!read) state_->refuse(std::move(read).error());
     return *this;
 }
-call& call::on_progress(unique_function<bool(const progress&)> tell) & {
+call& call::set_progress(unique_function<bool(const progress&)> tell) {
     state_->set_more().tell = std::move(tell);
     return *this;
 }

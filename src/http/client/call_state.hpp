@@ -18,19 +18,30 @@ class connection_request;
 struct call_extras {
     std::string other_method;             ///< the text of one that has no name here
     std::string query;                    ///< pairs to append, encoded
+    std::string tunnel;                   ///< where a CONNECT leads to
     std::string type;                     ///< of the body
-    std::unique_ptr<form_body> parts;     ///< of which the body is made when it is sent
+    std::shared_ptr<form_body> parts;     ///< of which the body is made when it is sent
     std::unique_ptr<client_options> own;  ///< in place of the client's options
     unique_function<bool(const progress&)> tell;
     std::unique_ptr<error> problem;  ///< the first thing that a setter could not do
+
+    call_extras() = default;
+    /// But for `tell`.
+    call_extras(const call_extras& other);
+    call_extras& operator=(const call_extras&) = delete;
 };
 
 /// A request as it is to be made. Small, for as many may wait as there is memory for.
 struct call_state {
     call_state(std::shared_ptr<client_core> c, std::string_view url)
         : core(std::move(c)), address(url) {}
-    call_state(const call_state&) = delete;
+    /// The same request, not begun.
+    call_state(const call_state& other);
     call_state& operator=(const call_state&) = delete;
+    ~call_state() {
+        // It may have a password.
+        if (address.find('@') != std::string::npos) wipe(address.data(), address.size());
+    }
     static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
     static void operator delete(void* p, std::size_t size) noexcept {
         coracle::detail::deallocate_block(p, size);

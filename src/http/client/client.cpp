@@ -1,9 +1,9 @@
+#include "connect/names.hpp"
 #include "http/client/call_state.hpp"
 #include "http/client/core.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/client.hpp>
-#include <coracle/http/client_settings.hpp>
 
 namespace coracle::http {
 
@@ -19,12 +19,26 @@ client::~client() {
 call client::request(std::string_view method, std::string_view url) {
     detail::owned_call state(new detail::call_state(core_, url));
     state->method = parse_method(method);
-    if (state->method == method::other || state->method == method::connect) {
-        state->method = method::other;
+    if (state->method == method::other) {
         state->set_more().other_method = method;
-        if (!is_token(method) || method == "CONNECT") {
+        if (!is_token(method)) {
             state->refuse(error(std::errc::invalid_argument, "method").on(method));
         }
+    } else if (state->method == method::connect) {
+        // It names two places.
+        state->refuse(error(std::errc::invalid_argument, "method").on("CONNECT: client::connect"));
+    }
+    return call(std::move(state));
+}
+
+call client::connect(std::string_view url, std::string_view target) {
+    detail::owned_call state(new detail::call_state(core_, url));
+    state->method = method::connect;
+    state->set_more().tunnel = target;
+    const auto parts = coracle::connect::split_host_port(target, 0);
+    if (!parts || parts->host.empty() || parts->port == 0 || !is_field_value(target) ||
+        target.find_first_of("/?#@ ") != std::string_view::npos) {
+        state->refuse(error(std::errc::invalid_argument, "connect").on(target));
     }
     return call(std::move(state));
 }
@@ -36,10 +50,8 @@ void client::set_defaults(client_options o) {
     core_->set_defaults(std::move(o));
 }
 void client::set_defaults(std::string_view text) {
-    client_options o = defaults();
-    auto read = read_options(o, text);
-    if (!read) throw_exception(std::move(read).error());
-    set_defaults(std::move(o));
+    auto changed = core_->change_defaults(text);
+    if (!changed) throw_exception(std::move(changed).error());
 }
 client_statistics client::statistics() const {
     return core_->statistics();

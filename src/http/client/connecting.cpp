@@ -45,15 +45,6 @@ private:
     origin* origin_;
 };
 
-/// Whether a handshake with this peer is a matter of computing rather than of travelling.
-bool is_near(const connect::timings& parts) noexcept {
-    constexpr duration limit = std::chrono::milliseconds(5);
-    return std::max(parts.connect, parts.proxy) - parts.resolve < limit;
-}
-
-/// How long one waits for its turn, for a peer whose handshakes stand still.
-constexpr duration handshake_patience = std::chrono::milliseconds(50);
-
 }  // namespace
 
 /// Whether the call got something by waiting before it began. What is for elsewhere than it goes
@@ -66,7 +57,7 @@ bool running_call::has_turn() noexcept {
 }
 
 task<std::expected<lease, error>> running_call::get_connection() {
-    if (now() >= whole_) co_return std::unexpected(out_of_time(phase::connect));
+    if (now() >= whole_) co_return std::unexpected(out_of_time(phase::connect, "connect_timeout"));
     lease granted;
     if (fresh_) shard_->pool().close_idle(*origin_);
     if (has_turn()) {
@@ -103,14 +94,15 @@ task<std::expected<bool, error>> running_call::is_fit(lease& granted) {
 task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
     turn_wait turn(*origin_);
     if (!shard_->pool().wait(turn)) {
-        error e = fail(error(errc::limit_exceeded, "request"), phase::connect);
-        co_return std::unexpected(std::move(e.on("pool_options.waiting")));
+        error e(errc::limit_exceeded, "request");
+        co_return std::unexpected(fail(e.on("pool_options.waiting"), phase::connect));
     }
     limit_.begin(*who_, duration::zero(), whole_);
     auto served = co_await as_result(turn);
     limit_.end();
     if (!served) {
-        if (limit_.passed()) co_return std::unexpected(out_of_time(phase::connect));
+        if (limit_.passed())
+            co_return std::unexpected(out_of_time(phase::connect, "connect_timeout"));
         co_return std::unexpected(std::move(served).error());
     }
     granted = turn.take();
@@ -141,20 +133,26 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     reached_ = phase::tls;
     auto context = origin_->way().tls();
     if (!context) co_return std::unexpected(fail(std::move(context).error(), phase::tls));
-    semaphore_permit turn = origin_->handshakes().try_hold();
-    if (!turn && is_near(parts)) {
-        const auto wait = [this] { return origin_->handshakes().hold(); };
-        auto waiting = with_timeout(handshake_patience, wait);
+    handshake_turns& turns = origin_->handshakes();
+    turns.connected(std::max(parts.connect, parts.proxy) - parts.resolve);
+    semaphore_permit turn = turns.try_hold();
+    if (!turn && turns.worth_waiting()) {
+        const auto wait = [&turns] { return turns.hold(); };
+        auto waiting = with_timeout(handshake_turns::patience, wait);
         auto granted = co_await as_result(waiting);
         if (granted) {
             turn = *std::move(granted);
-        } else if (granted.error() != std::errc::timed_out) {
+        } else if (granted.error() == std::errc::timed_out) {
+            turns.waited_in_vain();
+        } else {
             co_return std::unexpected(fail(std::move(granted).error(), phase::tls));
         }
     }
+    const time_point begun = now();
     auto handshake = tls::connect(**context, *std::move(stream), origin_->host());
     auto secure = co_await as_result(handshake);
     if (!secure) co_return std::unexpected(fail(std::move(secure).error(), phase::tls));
+    turns.ended(now() - begun);
     times_.secured = since_start();
     *secured = secure->get();
     co_return *std::move(secure);
@@ -172,7 +170,7 @@ task<std::expected<lease, error>> running_call::open_connection() {
     auto connecting = with_deadline(due, connect_to_peer(&secured));
     auto got = co_await as_result(connecting);
     if (got && *got) co_return counted.done(**std::move(got), secured);
-    if (now() >= due) co_return std::unexpected(out_of_time(reached_));
+    if (now() >= due) co_return std::unexpected(out_of_time(reached_, "connect_timeout"));
     co_return std::unexpected(got ? std::move(*got).error() : std::move(got).error());
 }
 

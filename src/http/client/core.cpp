@@ -5,6 +5,8 @@
 #include "http/client/shard.hpp"
 #include "http/message/token.hpp"
 
+#include <coracle/http/client_settings.hpp>
+
 #include <algorithm>
 
 namespace coracle::http::detail {
@@ -46,6 +48,19 @@ client_options client_core::defaults() const {
 }
 
 void client_core::set_defaults(client_options o) {
+    const std::lock_guard lock(changing_);
+    prepare(std::move(o));
+}
+
+std::expected<void, error> client_core::change_defaults(std::string_view text) {
+    const std::lock_guard lock(changing_);
+    client_options o = defaults();
+    auto read = read_options(o, text);
+    if (read) prepare(std::move(o));
+    return read;
+}
+
+void client_core::prepare(client_options o) {
     auto next = std::make_shared<prepared_options>();
     auto way = way_for(o);
     if (way) {

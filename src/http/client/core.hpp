@@ -32,6 +32,8 @@ public:
 
     client_options defaults() const;
     void set_defaults(client_options o);
+    /// As text. Whoever changes other keys at the same time loses none.
+    std::expected<void, error> change_defaults(std::string_view text);
     /// The options that calls begin with, and their number, which changes with them.
     std::shared_ptr<const prepared_options> prepared() const;
     std::uint64_t generation() const noexcept {
@@ -62,6 +64,8 @@ public:
     client_statistics statistics();
 
 private:
+    void prepare(client_options o);
+
     struct place {
         loop* on;
         client_shard* shard;
@@ -71,6 +75,7 @@ private:
     const background_options background_options_;
     const connect::proxy_environment environment_;
 
+    std::mutex changing_;  ///< taken before `guard_`
     mutable std::mutex guard_;
     std::shared_ptr<const prepared_options> prepared_;
     std::atomic<std::uint64_t> generation_{1};

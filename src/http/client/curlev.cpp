@@ -58,6 +58,7 @@ enum own_code : int {
     bad_method = -31,
     bad_headers = -32,
     bad_body = -33,
+    mime_error = -34,
 };
 
 bool is_certificate_key(std::string_view key) noexcept {
@@ -88,6 +89,7 @@ int code_of_request(const error& e) noexcept {
     if (part == "method") return bad_method;
     if (part == "header") return bad_headers;
     if (part == "body") return bad_body;
+    if (part.starts_with("multipart") || part == "form_body") return mime_error;
     if (part == "proxy") return couldnt_resolve_proxy;
     return bad_function_argument;
 }
@@ -108,6 +110,7 @@ int code_of_tls(const error& e) noexcept {
         case tls::errc::key_mismatch:
         case tls::errc::wrong_password: return ssl_certproblem;
         case tls::errc::bad_option: return ssl_cipher;
+        case tls::errc::provider_unavailable: return ssl_engine_notfound;
         default: break;
     }
     // The rest may come after the handshake too.
@@ -119,7 +122,11 @@ int code_of_tls(const error& e) noexcept {
     }
 }
 
-int code_of_limit(std::string_view limit) noexcept {
+// A subject says whom it was about, and ends with the name of the limit.
+int code_of_limit(std::string_view subject) noexcept {
+    const std::size_t colon = subject.rfind(' ');
+    const std::string_view limit =
+        colon == std::string_view::npos ? subject : subject.substr(colon + 1);
     if (limit == "client_options.redirects") return too_many_redirects;
     // curlev's maximal_response_size, announced or received.
     if (limit == "client_options.response_limit") return write_error;
@@ -172,6 +179,15 @@ int code_of_proxy(const error& e) noexcept {
     return is_about_us ? auth_error : proxy_error;
 }
 
+// What `save_to` and `download` fail with when it is the disk's fault.
+bool is_of_writing(const error& e) noexcept {
+    if (e.phase() != phase::none) return false;
+    for (const std::string_view one : {"save", "replace", "write", "rename", "sync"}) {
+        if (e.operation() == one) return true;
+    }
+    return e.operation() == "open" && e.subject().ends_with(".part");
+}
+
 // A file of ours that is a body, or that a body goes to.
 bool is_of_file(const error& e) noexcept {
     return e == std::errc::no_such_file_or_directory || e == std::errc::is_a_directory ||
@@ -197,6 +213,11 @@ int curlev_code(const error& e) noexcept {
     if (e == std::errc::protocol_not_supported) return unsupported_protocol;
     if (e == std::errc::not_enough_memory) return out_of_memory;
     if (e == std::errc::invalid_argument) return code_of_request(e);
+    const std::string_view part = e.operation();
+    if (is_of_writing(e)) return write_error;
+    // What a body is read from is opened before anything is sent.
+    if (part == "open" && e.phase() == phase::none) return read_error;
+    if (part == "certificate" || part == "key") return ssl_certproblem;
     if (e == std::errc::no_such_device) return interface_failed;
     if (e.phase() == phase::tls && is_of_file(e)) return ssl_cacert_badfile;
     if (e.phase() == phase::send && is_of_file(e)) return read_error;
@@ -204,6 +225,16 @@ int curlev_code(const error& e) noexcept {
     // "Connection refused" is of the proxy's own socket, too.
     if (e == std::errc::connection_refused) return couldnt_connect;
     return code_of_phase(e);
+}
+
+client_options curlev_defaults() {
+    client_options o;
+    o.total_timeout = std::chrono::seconds(30);
+    o.response_limit = o.body_limit = 2'000'000;
+    // Each retry after the same time.
+    o.retry.longest_delay = o.retry.delay;
+    o.retry.budget_percent = 100 * 100;
+    return o;
 }
 
 }  // namespace coracle::http

@@ -124,7 +124,7 @@ void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, 
     mime::multipart_writer writer(seed);
     type = writer.content_type(subtype_);
     for (part& p : parts_) {
-        std::vector<segment> within;
+        std::vector<segment> within(1);
         std::string inner_type;
         std::vector<mime::part_field> lines;
         lines.reserve(p.lines.size() + 1);
@@ -142,6 +142,7 @@ void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, 
             out.back().known = p.size.has_value();
             out.emplace_back();
         }
+        if (p.inner == nullptr) continue;
         for (segment& s : within) {
             out.back().bytes += s.bytes;
             if (s.file == nullptr && s.write == nullptr) continue;
@@ -151,6 +152,12 @@ void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, 
         }
     }
     out.back().bytes += writer.close();
+}
+
+bool form_body::can_be_made_again() const noexcept {
+    return std::ranges::none_of(parts_, [](const part& p) {
+        return p.write || (p.inner != nullptr && !p.inner->can_be_made_again());
+    });
 }
 
 form_body::made form_body::make(mime::boundary_seed seed) {

@@ -1,6 +1,7 @@
 #include "http/client/incoming.hpp"
 
 #include "base/ascii.hpp"
+#include "http/client/call_failure.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/coding.hpp>
@@ -94,12 +95,23 @@ error incoming::failed(error e) {
     lease_.close(true);
     framing_ = h1::body_framing::none;
     rest_ = {};
-    std::string about(info_.url.redacted());
+    std::string about;
+    if (method_ != method::other) about.append(to_string(method_)).append(" ");
+    about.append(info_.url.redacted());
     about.append(" (").append(info_.peer.to_string()).append(")");
     if (!e.subject().empty()) about.append(": ").append(e.subject());
-    e.in(phase::receive).on(about).after_bytes(received_);
+    e.in(phase::receive).on(about).on_attempt(info_.attempts).after_bytes(received_);
+    answer_info so_far = info_;
+    so_far.times.ended = shard_->owner().now() - started_;
+    e.with(std::make_shared<const call_failure>(std::move(so_far)));
     failure_ = std::make_unique<error>(e);
     return e;
+}
+
+std::optional<detached_connection> incoming::detach() noexcept {
+    if (!left_http_ || !lease_ || !lease_->alive()) return std::nullopt;
+    buffer received = std::move(lease_->input);
+    return detached_connection{lease_.detach(), std::move(received)};
 }
 
 void incoming::refused(std::error_code why) noexcept {

@@ -31,8 +31,8 @@ struct body_rules {
 /// which it holds until the body has ended.
 class incoming final : public response_extension, public body_source {
 public:
-    incoming(client_shard& s, answer_info info, time_point started)
-        : shard_(s), info_(std::move(info)), started_(started) {}
+    incoming(client_shard& s, http::method asked, answer_info info, time_point started)
+        : shard_(s), method_(asked), info_(std::move(info)), started_(started) {}
     /// Bytes behind the object, for a body that it holds.
     struct room {
         std::size_t bytes;
@@ -84,8 +84,12 @@ public:
     bool ends_within(std::uint64_t bytes) const noexcept {
         return there_ || (framing_ == h1::body_framing::length && left_ <= bytes);
     }
-    /// The connection, for who takes it over behind a 101 or a CONNECT.
-    lease& connection() noexcept { return lease_; }
+    /// What left HTTP: a connection for who takes it over.
+    void gives_up(lease from) noexcept {
+        lease_ = std::move(from);
+        left_http_ = true;
+    }
+    std::optional<detached_connection> detach() noexcept override;
 
 private:
     std::expected<std::string_view, error> next_piece();
@@ -112,6 +116,7 @@ private:
     error stalled();
 
     shard_use shard_;
+    http::method method_;
     answer_info info_;
     time_point started_;
     received_body body_;
@@ -119,6 +124,7 @@ private:
     std::string_view rest_;
     bool there_ = false;
     bool to_head_ = false;
+    bool left_http_ = false;
     bool receiving_ = false;  ///< or a wait for bytes was given up
     std::unique_ptr<error> failure_;
     std::optional<std::uint64_t> head_length_;

@@ -102,7 +102,9 @@ bool read_size(std::string_view text, std::uint64_t& bytes) noexcept {
 std::string write_size(std::uint64_t bytes) {
     if (bytes == 0 || bytes % kib != 0) return std::to_string(bytes);
     if (bytes % (kib * kib) != 0) return std::to_string(bytes / kib) + "KiB";
-    return std::to_string(bytes / (kib * kib)) + "MiB";
+    constexpr std::uint64_t mib = kib * kib;
+    if (bytes % (kib * mib) == 0) return std::to_string(bytes / (kib * mib)) + "GiB";
+    return std::to_string(bytes / mib) + "MiB";
 }
 
 bool time_value::read(std::string_view text, duration& value) noexcept {
@@ -146,13 +148,13 @@ bool secret_value::read(std::string_view text, secret& value) {
     return true;
 }
 
-bool proxy_value::read(std::string_view text, std::string& value) {
+bool proxy_value::read(std::string_view text, secret& value) {
     if (!text.empty() && !connect::proxy::parse(text)) return false;
-    return text_value::read(text, value);
+    return secret_value::read(text, value);
 }
 
-std::string proxy_value::write(const std::string& value) {
-    const auto proxy = connect::proxy::parse(value);
+std::string proxy_value::write(const secret& value) {
+    const auto proxy = connect::proxy::parse(value.reveal());
     return proxy ? proxy->to_string() : std::string();
 }
 

@@ -103,8 +103,8 @@ struct secret_value : text_value {
 struct proxy_value : text_value {
     static constexpr std::string_view wanted =
         "[http|https|socks4|socks4a|socks5|socks5h://][user:password@]host[:port]";
-    static bool read(std::string_view text, std::string& value);
-    static std::string write(const std::string& value);
+    static bool read(std::string_view text, secret& value);
+    static std::string write(const secret& value);
 };
 
 struct schemes_value : text_value {

@@ -136,9 +136,8 @@ std::expected<origin*, error> connection_pool::make(std::string_view name, const
                                                     const std::shared_ptr<const transport>& way) {
     auto proxy = way->proxy_for(u.scheme(), u.host(), u.port());
     if (!proxy) return std::unexpected(std::move(proxy).error());
-    const std::size_t handshakes = options_.handshakes == 0 ? SIZE_MAX : options_.handshakes;
-    auto made =
-        std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy), handshakes);
+    auto made = std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy),
+                                         options_.handshakes);
     last_ = made.get();
     origins_.emplace(std::string(name), std::move(made));
     return last_;
@@ -292,6 +291,14 @@ void connection_pool::close(client_connection& c, bool reset) noexcept {
     c.close(reset);
     delete &c;
     closed_one(o);
+}
+
+std::unique_ptr<net::byte_stream> connection_pool::detach(client_connection& c) noexcept {
+    origin& o = c.home();
+    auto stream = c.release_stream();
+    delete &c;
+    closed_one(o);
+    return stream;
 }
 
 void connection_pool::make_room(client_connection& c) noexcept {

@@ -2,6 +2,7 @@
 
 #include "http/client/auth/authenticator.hpp"
 #include "http/client/fast_body.hpp"
+#include "http/client/handshake_turns.hpp"
 #include "http/client/transport.hpp"
 #include "http/h1/head_parser.hpp"
 
@@ -10,7 +11,6 @@
 #include <coracle/base/url.hpp>
 #include <coracle/net/byte_stream.hpp>
 #include <coracle/runtime/operation.hpp>
-#include <coracle/runtime/semaphore.hpp>
 #include <coracle/runtime/timer.hpp>
 #include <coracle/tls/stream.hpp>
 
@@ -73,6 +73,10 @@ public:
         stream_->close(true);
         stream_.reset();
     }
+    std::unique_ptr<net::byte_stream> release_stream() noexcept {
+        fast_.reset();
+        return std::move(stream_);
+    }
     bool reused() const noexcept { return uses_ > 1; }
     time_point born() const noexcept { return born_; }
     void begins_exchange() noexcept {
@@ -127,6 +131,8 @@ public:
     /// The exchange is over, and the connection fit for another.
     void give_back() noexcept;
     void close(bool reset) noexcept;
+    /// It is no HTTP any more, and whoever gets the stream owns it.
+    std::unique_ptr<net::byte_stream> detach() noexcept;
     /// Closes one that was handed over, for a new one that is opened now: it counts already.
     void make_room() noexcept;
 
@@ -207,8 +213,7 @@ public:
     std::uint16_t port() const noexcept { return port_; }
     bool secure() const noexcept { return secure_; }
     const std::shared_ptr<const connect::proxy>& proxy() const noexcept { return proxy_; }
-    /// Held for a TLS handshake.
-    semaphore& handshakes() noexcept { return handshakes_; }
+    handshake_turns& handshakes() noexcept { return handshakes_; }
     /// What is known of how these credentials are taken here; those used last are remembered.
     std::shared_ptr<authenticator> authentication(const credentials& who);
     /// Whether requests go to an HTTP proxy as they are, with the whole URL.
@@ -226,7 +231,7 @@ private:
     std::shared_ptr<const connect::proxy> proxy_;
     intrusive_list<pool_link> idle_;  ///< the one used last is the first
     intrusive_list<connection_request> waiting_;
-    semaphore handshakes_;
+    handshake_turns handshakes_;
     std::shared_ptr<authenticator> authenticator_;  ///< calls of other users hold theirs
     unsigned open_ = 0;                             ///< connections that exist or are being made
     std::uint32_t users_ = 0;
@@ -281,6 +286,7 @@ public:
 
     void give_back(client_connection& c) noexcept;
     void close(client_connection& c, bool reset) noexcept;
+    std::unique_ptr<net::byte_stream> detach(client_connection& c) noexcept;
     void make_room(client_connection& c) noexcept;
     void close_idle(origin& o) noexcept;
     /// One that waited, and is of no more use.
@@ -357,6 +363,11 @@ inline void lease::close(bool reset) noexcept {
         client_connection& c = *std::exchange(connection_, nullptr);
         c.home().pool().close(c, reset);
     }
+}
+
+inline std::unique_ptr<net::byte_stream> lease::detach() noexcept {
+    client_connection& c = *std::exchange(connection_, nullptr);
+    return c.home().pool().detach(c);
 }
 
 inline void lease::make_room() noexcept {

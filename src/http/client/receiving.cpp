@@ -12,17 +12,28 @@ constexpr std::size_t copied_body = 8 * 1024;
 /// How long a server that is asked before the body has to say so (RFC 9110 section 10.1.1).
 constexpr duration continue_patience = std::chrono::seconds(1);
 
+/// The head of a request. Credentials in it are overwritten before its block goes to others.
+struct request_head_buffer : buffer {
+    bool has_secrets = false;
+
+    ~request_head_buffer() {
+        if (!has_secrets || !*this) return;
+        const std::size_t filled = capacity() - spare_size();
+        wipe(spare() - filled, filled);
+    }
+};
+
 }  // namespace
 
 error running_call::head_failure(error e) {
-    if (limit_.passed()) return out_of_time(phase::first_byte);
+    if (limit_.passed()) return out_of_time(phase::first_byte, "first_byte_timeout");
     if (coracle::detail::is_cancellation(e)) return e;
     return fail(std::move(e), received_ == 0 ? phase::first_byte : phase::receive);
 }
 
 error running_call::beyond(const char* limit) const {
-    error e = fail(error(errc::limit_exceeded, "answer"), phase::receive);
-    return std::move(e.on(limit));
+    error e(errc::limit_exceeded, "answer");
+    return fail(e.on(limit), phase::receive);
 }
 
 std::expected<running_call::head_state, error> running_call::look_at_head() {
@@ -41,9 +52,12 @@ std::expected<running_call::head_state, error> running_call::look_at_head() {
         case h1::parse_status::complete: break;
     }
     head_size_ = r.consumed;
-    if (options_->verbose) log_head('<', input.view().substr(0, head_size_));
     const bool switches = head.code == 101 && call_.fields.contains(field_id::upgrade);
-    if (head.code >= 200 || switches) return head_state::final;
+    const bool is_final = head.code >= 200 || switches;
+    // One that came while the body was sent is looked at again.
+    if (options_->verbose && !head_logged_) log_head('<', input.view().substr(0, head_size_));
+    head_logged_ = is_final;
+    if (is_final) return head_state::final;
     input.consume(r.consumed);
     if (++interim_ > options_->interim_limit) {
         return std::unexpected(beyond("client_options.interim_limit"));
@@ -137,14 +151,16 @@ response running_call::make_response() {
     r.fields().adopt(head.fields.data(), head.fields.size());
     if (options_->cookies) call_.core->jar().receive(to_, r.fields(), shard_->owner().unix_time());
 
-    const bool reusable = head.keep_alive && body_whole_ && head.code != 101;
+    const bool leaves_http =
+        head.code == 101 || (call_method() == method::connect && head.code / 100 == 2);
+    const bool reusable = head.keep_alive && body_whole_;
     std::unique_ptr<incoming> rest(new (incoming::room{body_size})
-                                       incoming(*shard_, take_info(), started_));
+                                       incoming(*shard_, call_method(), take_info(), started_));
     if (call_method() == method::head) rest->answers_head(head);
     if (whole) rest->holds(input.view().substr(head_size_, body_size), rules());
     input.consume(head_size_ + body_size);
-    if (head.code == 101) {
-        rest->connection() = std::move(connection_);
+    if (leaves_http) {
+        rest->gives_up(std::move(connection_));
     } else if (whole) {
         rest->details().bytes_received += body_size;
         rest->details().times.ended = since_start();
@@ -174,6 +190,7 @@ task<call_result> running_call::attempt() {
     sent_ = received_ = 0;
     body_whole_ = true;
     rest_has_body_ = false;
+    head_logged_ = false;
     times_ = {};
     whole_ = call_whole_;
     if (const duration one = options_->retry.attempt_timeout; one > duration::zero()) {
@@ -189,15 +206,17 @@ task<call_result> running_call::attempt() {
         connection_ = *std::move(got);
     }
     {
-        buffer out;
+        request_head_buffer out;
         auto composed = compose(out);
         if (!composed) co_return std::unexpected(std::move(composed).error());
+        out.has_secrets = auth_ != nullptr || origin_->forwards() ||
+                          call_.fields.contains(field_id::authorization);
         if (options_->verbose) {
             log_connection();
             log_head('>', out.view());
         }
         if (!send_at_once(out)) {
-            auto sent = co_await send_request(std::move(out));
+            auto sent = co_await send_request(out);
             // A server that does not want the body says why before it closes.
             if (!sent && !may_have_answered(sent.error())) {
                 co_return std::unexpected(std::move(sent).error());

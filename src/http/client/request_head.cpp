@@ -57,7 +57,8 @@ std::size_t bound(std::string_view method, const url& to, const call_state& c,
     // Names of the fields that are added here, and their line ends.
     std::size_t size = 512 + method.size() + to.text().size() * 2 + o.user_agent.size() +
                        extras.cookies.size() + extras.authorization.size() +
-                       extras.proxy_authorization.size() + c.more().type.size();
+                       extras.proxy_authorization.size() + c.more().type.size() +
+                       c.more().tunnel.size() * 2;
     for (const field& f : c.fields) size += h1::field_size(f.name, f.value);
     return size;
 }
@@ -69,7 +70,10 @@ void write_request_head(buffer& out, std::string_view method, const url& to, con
                         std::optional<std::uint64_t> length) {
     out.reserve_spare(bound(method, to, c, o, extras));
     head_pen pen(out);
-    if (extras.whole_url) {
+    const std::string& tunnel = c.more().tunnel;
+    if (!tunnel.empty()) {
+        pen.start(method, tunnel);
+    } else if (extras.whole_url) {
         std::string whole;
         whole.append(to.scheme()).append("://").append(to.authority()).append(to.target());
         pen.start(method, whole);
@@ -77,10 +81,10 @@ void write_request_head(buffer& out, std::string_view method, const url& to, con
         pen.start(method, to.target());
     }
     const bool own_host = c.fields.contains(field_id::host) && !extras.without_credentials;
-    if (!own_host) pen.field(field_id::host, to.authority());
+    if (!own_host) pen.field(field_id::host, tunnel.empty() ? to.authority() : tunnel);
     bool agent = !o.user_agent.empty();
     bool accept = true;
-    bool encoding = o.accept_compression;
+    bool encoding = o.accept_compression && tunnel.empty();
     bool type = has_body && !c.more().type.empty();
     bool authorization = !extras.authorization.empty();
     for (const field& f : c.fields) {

@@ -21,6 +21,8 @@ public:
         saved_ -= unit;
         return true;
     }
+    /// What was taken is not used.
+    void give_back() noexcept { saved_ += unit; }
 
 private:
     static constexpr std::uint32_t unit = 100;

@@ -1,5 +1,6 @@
 #include "http/client/running_call.hpp"
 
+#include "http/client/call_failure.hpp"
 #include "http/client/netrc.hpp"
 #include "http/message/date.hpp"
 
@@ -50,7 +51,27 @@ error running_call::fail(error e, phase where) const {
     if (!e.subject().empty()) about.append(": ").append(e.subject());
     error told(e.code(), e.operation().data(), e.phase());
     told.on(about).on_attempt(attempts_).after_bytes(received_);
+    told.with(std::make_shared<const call_failure>(info_so_far()));
     return std::move(told.retry_is_safe(may_be_sent_again()));
+}
+
+answer_info running_call::info_so_far() const {
+    answer_info info;
+    info.url = to_;
+    info.attempts = attempts_;
+    info.redirects = redirects_;
+    info.bytes_sent = sent_;
+    info.bytes_received = received_;
+    info.times = times_;
+    info.times.ended = since_start();
+    if (!connection_) return info;
+    info.peer = connection_->stream().peer();
+    info.reused = connection_->reused();
+    if (const tls::stream* secured = connection_->secured()) {
+        info.tls_version = tls_version();
+        info.cipher = secured->cipher();
+    }
+    return info;
 }
 
 /// Whether nothing can come of it that has not come already.
@@ -59,9 +80,13 @@ bool running_call::may_be_sent_again() const noexcept {
     return sent_ == 0 || (idempotent() && can_repeat_body());
 }
 
-error running_call::out_of_time(phase where) const {
-    const bool over = now() >= call_whole_;
-    return fail(error(std::errc::timed_out, over ? "total_timeout" : "request", where), where);
+error running_call::out_of_time(phase where, const char* limit) const {
+    if (now() >= call_whole_) {
+        limit = "total_timeout";
+    } else if (now() >= whole_) {
+        limit = "retry_attempt_timeout";
+    }
+    return fail(error(std::errc::timed_out, limit, where), where);
 }
 
 bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
@@ -78,6 +103,10 @@ std::expected<void, error> running_call::go_to(url where) {
     }
     auto found = shard_->pool().find(where, way_);
     if (!found) return std::unexpected(std::move(found).error());
+    if (call_.method == method::connect && (*found)->forwards()) {
+        error e(std::errc::operation_not_supported, "connect");
+        return std::unexpected(std::move(e.on("CONNECT to a server behind a proxy")));
+    }
     shard_->pool().hold(**found);
     if (origin_ != nullptr) shard_->pool().drop(*origin_);
     origin_ = *found;
@@ -197,7 +226,7 @@ running_call::verdict running_call::judge(const call_result& a) {
 }
 
 bool running_call::wants_redirect(const response& r) const {
-    if (options_->follow == follow::none) return false;
+    if (options_->follow == follow::none || call_.method == method::connect) return false;
     switch (static_cast<unsigned>(r.status())) {
         case 301:
         case 302:
@@ -212,8 +241,8 @@ bool running_call::wants_redirect(const response& r) const {
 /// RFC 9110 section 15.4.
 std::expected<void, error> running_call::follow_redirect(const response& r) {
     if (redirects_ == options_->redirects) {
-        error e = fail(error(errc::limit_exceeded, "redirect"), phase::receive);
-        return std::unexpected(std::move(e.on("client_options.redirects")));
+        error e(errc::limit_exceeded, "redirect");
+        return std::unexpected(fail(e.on("client_options.redirects"), phase::receive));
     }
     auto next = to_.resolve(r.fields().get(field_id::location));
     if (!next) return std::unexpected(fail(std::move(next).error(), phase::receive));
@@ -231,8 +260,8 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
         auth_ = nullptr;
     }
     if (!can_repeat_body()) {
-        return std::unexpected(
-            fail(error(std::errc::operation_not_permitted, "redirect"), phase::send));
+        error e(std::errc::operation_not_supported, "redirect");
+        return std::unexpected(fail(e.on("the body cannot be sent again"), phase::send));
     }
     ++redirects_;
     ++shard_->counts.redirects;
@@ -300,13 +329,15 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
         co_return std::expected<void, error>();
     }
     ++retries_;
-    ++shard_->counts.retries;
     const duration delay = retry_delay(a);
     if (delay > options_->retry.longest_delay ||
         coracle::detail::later(now(), delay) >= call_whole_) {
         // Nobody would wait for it: the answer that there is has to do.
+        shard_->budget().give_back();
         co_return std::unexpected(a ? error() : std::move(a).error());
     }
+    ++shard_->counts.retries;
+    if (options_->verbose) log_retry(a, delay);
     if (a) {
         co_await drop_answer(a);
         // What could not be read to its end would keep its connection all the while.

@@ -64,17 +64,21 @@ private:
     bool has_body() const noexcept;
     bool asks_before_body() const noexcept;
     bool send_at_once(buffer& out);
-    task<std::expected<void, error>> send_request(buffer out);
+    task<std::expected<void, error>> send_request(buffer& out);
     task<std::expected<void, error>> send_head_and_body(buffer& out);
     task<std::expected<void, error>> hear_refusal();
     task<std::expected<void, error>> send_unless_refused(buffer& out);
     task<std::expected<void, error>> keep_to_rate(coracle::detail::context& who,
                                                   std::uint64_t bytes);
+    std::uint64_t largest_step() const noexcept;
     task<std::expected<void, error>> send_pieces(std::span<slice> pieces, bool more);
+    task<std::expected<void, error>> send_now(std::span<slice> pieces, bool more);
+    task<std::expected<void, error>> send_slowly(std::span<slice> pieces, bool more);
     task<std::expected<void, error>> send_bytes(std::string_view head, std::string_view bytes);
     task<std::expected<void, error>> send_file_body();
     std::expected<void, error> compose(buffer& out);
     bool tell_sent(std::uint64_t bytes);
+    error announced_otherwise(std::uint64_t size, const char* written) const;
     friend class request_body_writer;
 
     // receiving.cpp
@@ -94,8 +98,11 @@ private:
     /// What goes over the wire, secrets masked, where the options want to see it.
     void log_connection() const;
     void log_head(char direction, std::string_view head) const;
+    void log_retry(const call_result& a, duration delay) const;
     error fail(error e, phase where) const;
-    error out_of_time(phase where) const;
+    /// `limit`: the option that ended it, unless that was one of the whole.
+    error out_of_time(phase where, const char* limit) const;
+    answer_info info_so_far() const;
     time_point now() const noexcept { return shard_->owner().now(); }
     duration since_start() const noexcept { return now() - started_; }
 
@@ -122,6 +129,7 @@ private:
     bool left_origin_ = false;    ///< a redirect led to another one
     bool body_whole_ = true;      ///< the request was sent to its end
     bool rest_has_body_ = false;  ///< what is left to send is head and body
+    bool head_logged_ = false;    ///< that of the answer
     unsigned attempts_ = 0;
     unsigned retries_ = 0;
     unsigned redirects_ = 0;

@@ -45,8 +45,7 @@ protected:
         if (piece.empty()) co_return std::expected<void, error>();
         // What is behind the announced length would be the next request to the server.
         if (size_ && piece.size() > *size_ - written_) {
-            problem_ = std::make_unique<error>(
-                call_.fail(error(std::errc::invalid_argument, "body"), phase::send));
+            problem_ = std::make_unique<error>(call_.announced_otherwise(*size_, "more"));
             co_return std::unexpected(*problem_);
         }
         char size[h1::chunk_header_size];
@@ -80,6 +79,14 @@ private:
     std::uint64_t written_ = 0;
     std::unique_ptr<error> problem_;
 };
+
+/// The function that makes the body is at fault.
+error running_call::announced_otherwise(std::uint64_t size, const char* written) const {
+    error e(std::errc::invalid_argument, "body");
+    e.on(std::string("it has ") + written + " bytes than the " + std::to_string(size) +
+         " that were announced");
+    return fail(std::move(e), phase::send);
+}
 
 bool running_call::tell_sent(std::uint64_t bytes) {
     body_bytes_ += bytes;
@@ -131,19 +138,42 @@ task<std::expected<void, error>> running_call::keep_to_rate(coracle::detail::con
     auto slept = co_await as_result(sleeping);
     limit_.end();
     if (slept) co_return std::expected<void, error>();
-    if (limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
+    if (limit_.passed()) co_return std::unexpected(out_of_time(phase::send, "idle_timeout"));
     co_return std::unexpected(std::move(slept).error());
 }
 
+/// Bytes that are handed over at once: what keeps to a rate takes small steps.
+std::uint64_t running_call::largest_step() const noexcept {
+    const std::uint64_t rate = options_->rate_limit;
+    return rate == 0 ? body_step : std::clamp<std::uint64_t>(rate / 8, 1, body_step);
+}
+
 task<std::expected<void, error>> running_call::send_pieces(std::span<slice> pieces, bool more) {
+    return options_->rate_limit == 0 ? send_now(pieces, more) : send_slowly(pieces, more);
+}
+
+task<std::expected<void, error>> running_call::send_slowly(std::span<slice> pieces, bool more) {
+    auto& who = co_await coracle::detail::current_context();
+    std::uint64_t left = 0;
+    for (const slice& s : pieces) left += s.size;
+    for (const slice& s : pieces) {
+        std::string_view rest(s.data, s.size);
+        while (!rest.empty()) {
+            slice step[] = {rest.substr(0, largest_step())};
+            rest.remove_prefix(step[0].size);
+            left -= step[0].size;
+            auto due = co_await keep_to_rate(who, step[0].size);
+            if (!due) co_return due;
+            auto sent = co_await send_now(step, more || left != 0);
+            if (!sent) co_return sent;
+        }
+    }
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> running_call::send_now(std::span<slice> pieces, bool more) {
     // Not that of the call where a function that makes the body has others beneath it.
     auto& who = co_await coracle::detail::current_context();
-    std::uint64_t all = 0;
-    for (const slice& s : pieces) all += s.size;
-    if (options_->rate_limit != 0) {
-        auto due = co_await keep_to_rate(who, all);
-        if (!due) co_return due;
-    }
     limit_.begin(who, options_->idle_timeout, whole_);
     net::send sending = connection_->stream().send(pieces, more);
     auto sent = co_await as_result(sending);
@@ -151,14 +181,14 @@ task<std::expected<void, error>> running_call::send_pieces(std::span<slice> piec
     sent_ += static_cast<std::uint64_t>(sending.progress());
     limit_.end();
     if (sent) co_return std::expected<void, error>();
-    if (late) co_return std::unexpected(out_of_time(phase::send));
+    if (late) co_return std::unexpected(out_of_time(phase::send, "idle_timeout"));
     co_return std::unexpected(fail(std::move(sent).error(), phase::send));
 }
 
 task<std::expected<void, error>> running_call::send_bytes(std::string_view head,
                                                           std::string_view bytes) {
     do {
-        const std::string_view step = bytes.substr(0, body_step);
+        const std::string_view step = bytes.substr(0, largest_step());
         bytes.remove_prefix(step.size());
         slice pieces[] = {head, step};
         head = {};
@@ -176,10 +206,8 @@ task<std::expected<void, error>> running_call::send_file_body() {
     auto& who = co_await coracle::detail::current_context();
     std::uint64_t at = 0;
     while (at != file.size()) {
-        std::uint64_t step = std::min<std::uint64_t>(file.size() - at, body_step);
+        const std::uint64_t step = std::min(file.size() - at, largest_step());
         if (options_->rate_limit != 0) {
-            step =
-                std::min<std::uint64_t>(step, std::max<std::uint64_t>(options_->rate_limit / 8, 1));
             auto due = co_await keep_to_rate(who, step);
             if (!due) co_return due;
         }
@@ -190,7 +218,8 @@ task<std::expected<void, error>> running_call::send_file_body() {
         limit_.end();
         sent_ += static_cast<std::uint64_t>(sending.progress());
         if (!sent) {
-            if (limit_.passed()) co_return std::unexpected(out_of_time(phase::send));
+            if (limit_.passed())
+                co_return std::unexpected(out_of_time(phase::send, "idle_timeout"));
             co_return std::unexpected(fail(std::move(sent).error(), phase::send));
         }
         at += step;
@@ -224,14 +253,14 @@ task<std::expected<void, error>> running_call::send_head_and_body(buffer& out) {
     auto work = with_deadline(whole_, call_.body.stream_part()(writer));
     auto written = co_await as_result(work);
     const bool failed = !written || writer.problem() != nullptr;
-    if (failed && now() >= whole_) co_return std::unexpected(out_of_time(phase::send));
+    if (failed && now() >= whole_)
+        co_return std::unexpected(out_of_time(phase::send, "idle_timeout"));
     // What became of the connection says more than what the function made of it; and behind a
     // piece that did not go out whole nothing may follow, even if the function thinks so.
     if (writer.problem() != nullptr) co_return std::unexpected(*writer.problem());
     if (!written) co_return std::unexpected(std::move(written).error());
     if (size && writer.written() != *size) {
-        error e = fail(error(std::errc::invalid_argument, "body"), phase::send);
-        co_return std::unexpected(std::move(e));
+        co_return std::unexpected(announced_otherwise(*size, "fewer"));
     }
     co_return co_await writer.finish();
 }
@@ -306,7 +335,7 @@ task<std::expected<void, error>> running_call::send_unless_refused(buffer& out) 
     co_return std::move(first.value);
 }
 
-task<std::expected<void, error>> running_call::send_request(buffer out) {
+task<std::expected<void, error>> running_call::send_request(buffer& out) {
     if (rest_has_body_) {
         slice rest(out.view());
         co_return co_await send_pieces({&rest, 1}, false);

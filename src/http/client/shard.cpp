@@ -22,7 +22,8 @@ const std::shared_ptr<const prepared_options>& client_shard::options() {
 std::expected<url, error> client_shard::read_url(const std::string& address) {
     if (last_address_ != address || last_url_.empty()) {
         auto read = url::parse(address);
-        if (!read) return read;
+        // A password is not kept.
+        if (!read || read->has_user()) return read;
         last_address_ = address;
         last_url_ = *std::move(read);
     }

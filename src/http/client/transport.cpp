@@ -69,30 +69,20 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
     if (!known.empty()) t->connecting_.resolve(std::move(known));
     t->connecting_.only(o.family).unix_socket(o.unix_socket).interface_name(o.interface_name);
     t->connecting_.limit(duration::max());
-    if (!o.proxy.empty()) {
-        auto p = connect::proxy::parse(o.proxy);
-        if (!p) return std::unexpected(std::move(p).error());
-        if (!may_be_sent_unasked(o.proxy_authentication.scheme)) {
-            error e(std::errc::invalid_argument, "proxy");
-            return std::unexpected(std::move(e.on("proxy_authentication: a proxy is given Basic")));
-        }
-        if (!o.proxy_authentication.user.empty()) {
-            p->credentials(o.proxy_authentication.user, o.proxy_authentication.password);
-        }
-        try {
-            // What `insecure` is said of is the origin: the proxy gets the credentials.
-            if (p->kind() == connect::proxy_kind::https) {
-                p->tls(make_tls(o, o.proxy_certificates, false));
-            }
-        } catch (const exception& e) {
-            return std::unexpected(e.error());
-        }
-        t->proxy_ = std::make_shared<const connect::proxy>(*std::move(p));
-    } else if (o.proxy_from_environment) {
-        t->environment_ = &environment;
-    }
     // What was given is looked at now; the authorities of the system take their time.
     const certificate_options none;
+    if (!o.proxy.empty()) {
+        auto p = connect::proxy::parse(o.proxy.reveal());
+        auto introduced = p ? t->introduce(*std::move(p)) : std::unexpected(std::move(p).error());
+        if (!introduced) return std::unexpected(std::move(introduced).error());
+        t->proxy_ = *std::move(introduced);
+    } else if (o.proxy_from_environment) {
+        t->environment_ = &environment;
+        if (!same_files(o.proxy_certificates, none)) {
+            auto made = t->tls_to_proxy();
+            if (!made) return std::unexpected(std::move(made).error());
+        }
+    }
     if (!o.engine.empty() || !same_files(o.certificates, none)) {
         auto made = t->tls();
         if (!made) return std::unexpected(std::move(made).error());
@@ -110,13 +100,43 @@ std::expected<tls::client_context*, error> transport::tls() const {
     return tls_.get();
 }
 
+std::expected<std::shared_ptr<tls::client_context>, error> transport::tls_to_proxy() const {
+    const std::lock_guard lock(tls_guard_);
+    try {
+        // What `insecure` is said of is the origin: the proxy gets the credentials.
+        if (proxy_tls_ == nullptr) {
+            proxy_tls_ = make_tls(options_, options_.proxy_certificates, false);
+        }
+    } catch (const exception& e) {
+        return std::unexpected(e.error());
+    }
+    return proxy_tls_;
+}
+
+std::expected<std::shared_ptr<const connect::proxy>, error> transport::introduce(
+    connect::proxy p) const {
+    const credentials& who = options_.proxy_authentication;
+    if (!may_be_sent_unasked(who.scheme)) {
+        error e(std::errc::invalid_argument, "proxy");
+        return std::unexpected(std::move(e.on("proxy_authentication: a proxy is given Basic")));
+    }
+    if (!who.user.empty()) p.credentials(who.user, who.password);
+    if (p.kind() == connect::proxy_kind::https) {
+        auto context = tls_to_proxy();
+        if (!context) return std::unexpected(std::move(context).error());
+        p.tls(*std::move(context));
+    }
+    return std::make_shared<const connect::proxy>(std::move(p));
+}
+
 std::expected<std::shared_ptr<const connect::proxy>, error> transport::proxy_for(
     std::string_view scheme, std::string_view host, std::uint16_t port) const {
     if (!options_.unix_socket.empty() || connect::bypasses_proxy(options_.no_proxy, host, port)) {
         return nullptr;
     }
-    if (environment_ != nullptr) return environment_->find(scheme, host, port);
-    return proxy_;
+    if (environment_ == nullptr) return proxy_;
+    auto found = environment_->find(scheme, host, port);
+    return found && *found != nullptr ? introduce(**found) : found;
 }
 
 }  // namespace coracle::http::detail

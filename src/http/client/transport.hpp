@@ -40,12 +40,17 @@ public:
 private:
     transport() = default;
 
+    /// The proxy as it is to be spoken to: who we are, and whom we trust.
+    std::expected<std::shared_ptr<const connect::proxy>, error> introduce(connect::proxy p) const;
+    std::expected<std::shared_ptr<tls::client_context>, error> tls_to_proxy() const;
+
     client_options options_;
     connect::options connecting_;
     std::shared_ptr<const connect::proxy> proxy_;
     const connect::proxy_environment* environment_ = nullptr;  ///< the client's; null: not asked
     mutable std::mutex tls_guard_;
     mutable std::unique_ptr<tls::client_context> tls_;
+    mutable std::shared_ptr<tls::client_context> proxy_tls_;
 };
 
 /// Options with the transport that they come to.

@@ -2,8 +2,8 @@
 
 #include "base/ascii.hpp"
 #include "http/client/running_call.hpp"
-
-#include <coracle/http/field_id.hpp>
+#include "http/masking.hpp"
+#include "http/message/token.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,14 +12,13 @@
 namespace coracle::http::detail {
 namespace {
 
-bool is_secret(std::string_view line) noexcept {
-    switch (find_field_id(line.substr(0, line.find(':')))) {
-        case field_id::authorization:
-        case field_id::proxy_authorization:
-        case field_id::cookie:
-        case field_id::set_cookie: return true;
-        default: return false;
-    }
+/// The line as it may be seen.
+std::string masked(std::string_view line) {
+    const std::size_t colon = line.find(':');
+    const bool is_field = colon != std::string_view::npos && line.find(' ') > colon;
+    if (!is_field) return std::string(line);
+    const std::string_view name = line.substr(0, colon);
+    return std::string(name) + ": " + masked_field(name, trim_ows(line.substr(colon + 1)));
 }
 
 }  // namespace
@@ -51,13 +50,19 @@ void running_call::log_head(char direction, std::string_view head) const {
         std::string_view line = coracle::detail::take_item(head, '\n');
         if (line.ends_with('\r')) line.remove_suffix(1);
         text.assign(1, direction).append(" ");
-        if (is_secret(line)) {
-            text.append(line.substr(0, line.find(':'))).append(": ***");
-        } else {
-            text.append(line);
-        }
+        text += masked(line);
         log.write(log_layer::http, log_level::info, text);
     }
+}
+
+void running_call::log_retry(const call_result& a, duration delay) const {
+    std::string text = "* ";
+    text += a ? std::to_string(static_cast<unsigned>(a->status())) : a.error().code().message();
+    const std::chrono::duration<double> wait = delay;
+    char when[64];
+    std::snprintf(when, sizeof when, ", again in %.1f s (%u of %u)", wait.count(), retries_,
+                  options_->retry.retries);
+    shard_->owner().log().write(log_layer::http, log_level::info, text + when);
 }
 
 }  // namespace coracle::http::detail

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <memory>
 #include <sstream>
 #include <type_traits>
 
@@ -26,6 +27,23 @@ TEST(error, leaves_out_what_it_does_not_know) {
     EXPECT_EQ(error(errc::end_of_stream).message(), "the peer closed the connection");
     EXPECT_EQ(error(errc::too_slow, "receive").message(), "receive: the peer is too slow");
     EXPECT_EQ(error(errc::unknown_option).on("listen").message(), "listen: unknown option");
+}
+
+TEST(error, says_what_a_layer_knows_besides) {
+    struct known final : error_details {
+        void describe(std::string& line) const override { line += ", sent 7"; }
+    };
+    error e = error(errc::too_slow, "call", phase::send).on("a").with(std::make_shared<known>());
+    EXPECT_EQ(e.after_bytes(3).message(), "call a: the peer is too slow, phase send, sent 7");
+    const error copy = error(e).on("b");
+    EXPECT_EQ(copy.message(), "call b: the peer is too slow, phase send, sent 7");
+    EXPECT_NE(dynamic_cast<const known*>(copy.details()), nullptr);
+    EXPECT_EQ(error(errc::too_slow).details(), nullptr);
+}
+
+TEST(error, stays_in_one_line_whatever_it_is_about) {
+    EXPECT_EQ(error(std::errc::invalid_argument, "header").on("X\r\n\x7f\x1bY: 1").message(),
+              "header X\\x0d\\x0a\\x7f\\x1bY: 1: Invalid argument");
 }
 
 TEST(error, compares_with_codes_of_every_kind) {

@@ -70,7 +70,7 @@ TEST(simulated_connect, reaches_what_is_an_address_already) {
             auto nobody = co_await as_result(connect::to(names, "192.0.2.1", 81, o));
             EXPECT_EQ(nobody.error(), std::errc::connection_refused);
             EXPECT_EQ(nobody.error().phase(), phase::connect);
-            EXPECT_EQ(nobody.error().subject(), "192.0.2.1:81 (192.0.2.1:81 Connection refused)");
+            EXPECT_EQ(nobody.error().subject(), "192.0.2.1:81");
             EXPECT_TRUE(nobody.error().safe_to_retry());
             // One family only, and the address is of the other.
             o.only(net::family::v6);

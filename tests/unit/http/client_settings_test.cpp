@@ -77,7 +77,7 @@ TEST(read_options, takes_strings_of_curlev) {
         " accept_compression=0,insecure = 1,verbose=1,connect_timeout=1");
     EXPECT_EQ(o.follow, follow::same_method);
     EXPECT_EQ(o.total_timeout, 5s);
-    EXPECT_EQ(o.proxy, "http://a,b@c");
+    EXPECT_EQ(o.proxy.reveal(), "http://a,b@c");
     EXPECT_EQ(o.redirects, 7u);
     EXPECT_TRUE(o.cookies && o.insecure && o.verbose && !o.accept_compression);
     EXPECT_EQ(o.connect_timeout, 1ms);

@@ -39,7 +39,7 @@ TEST_F(client_requests, tell_a_proxy_no_password_that_was_to_be_a_digest) {
         o.proxy = "http://" + proxy.address().to_string();
         o.proxy_authentication = {scheme, "boat", coracle::secret("paddle")};
         block_on([&]() -> task<> {
-            auto calling = client.get("http://origin.test/").options(std::move(o));
+            auto calling = client.get("http://origin.test/").options(o);
             auto r = co_await as_result(calling);
             EXPECT_TRUE(!r && r.error() == std::errc::invalid_argument);
         });

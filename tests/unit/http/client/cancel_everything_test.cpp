@@ -82,7 +82,7 @@ struct asking_row : client_row {
     auto make() {
         http::client_options o = client->defaults();
         o.expect_continue_above = 1;
-        return client->post(url).options(std::move(o)).body(http::body("asks first"));
+        return client->post(url).options(o).body(http::body("asks first"));
     }
 };
 

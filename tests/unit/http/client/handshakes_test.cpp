@@ -76,7 +76,8 @@ std::vector<unsigned> hellos_at(duration distance, unsigned handshakes,
         const auto call = [&]() -> task<> {
             const time_point began = sim.now();
             const auto answer = co_await as_result(client.get(server.url()).timeout(total));
-            EXPECT_FALSE(answer);
+            EXPECT_TRUE(!answer && answer.error() == std::errc::timed_out);
+            EXPECT_TRUE(!answer && answer.error().phase() == phase::tls);
             // Timers fire up to 1/16 of their time late.
             EXPECT_LE(sim.now() - began, total + total / 8);
         };
@@ -99,6 +100,27 @@ std::vector<unsigned> hellos_at(duration distance, unsigned handshakes,
 
 TEST(client_handshakes, are_few_at_a_time_where_the_peer_is_near_and_wait_only_so_long) {
     EXPECT_EQ(hellos_at(100us, limit, {40ms, 70ms}), (std::vector{limit, calls}));
+}
+
+TEST(client_handshakes, wait_for_no_server_that_is_silent_more_than_once) {
+    simulation sim(peer_at(100us));
+    sim.run([&]() -> task<> {
+        silent_server server;
+        http::client client = make_client(limit);
+        const auto block = [&](task_group& group) -> task<> {
+            group.spawn([&] { return server.serve(group); });
+            const auto call = [&]() -> task<> {
+                static_cast<void>(co_await as_result(client.get(server.url()).timeout(1s)));
+            };
+            for (unsigned i = 0; i != calls - 1; ++i) group.spawn(call);
+            co_await sleep_for(100ms);
+            EXPECT_EQ(server.hellos(), calls - 1);
+            group.spawn(call);
+            co_await sleep_for(5ms);
+            EXPECT_EQ(server.hellos(), calls);
+        };
+        co_await with_task_group(block);
+    });
 }
 
 TEST(client_handshakes, do_not_wait_for_each_other_where_the_peer_is_far) {

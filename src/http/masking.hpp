@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace coracle::http::detail {
+
+/// Whether a field, or a part of a query, is called like something that nobody else may see.
+bool names_a_secret(std::string_view name) noexcept;
+
+/// A URL as it may be seen: without user and password, and without the secrets of its query.
+std::string masked_url(std::string_view text);
+
+/// The value of a field as it may be seen.
+std::string masked_field(std::string_view name, std::string_view value);
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,150 @@
+// What client_options::verbose writes to the log, and what it does not.
+
+#include "support/client_calls.hpp"
+
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class client_log : public ::testing::Test {
+protected:
+    client_log() {
+        logger_.set_sink(&client_log::hear, this);
+        logger_.set_level(log_level::trace);
+    }
+    static void hear(void* self, log_level level, log_layer layer, std::string_view text) {
+        auto& log = *static_cast<client_log*>(self);
+        const std::lock_guard lock(log.guard_);
+        log.all_.append(text).append("\n");
+        if (layer != log_layer::http) return;
+        log.lines_.emplace_back(text);
+        EXPECT_EQ(level, log_level::info) << text;
+    }
+    background_options logging() {
+        background_options b;
+        b.log = &logger_;
+        return b;
+    }
+    static http::client_options verbose() {
+        http::client_options o;
+        o.verbose = true;
+        o.cookies = true;
+        return o;
+    }
+    std::vector<std::string> lines() {
+        const std::lock_guard lock(guard_);
+        return std::exchange(lines_, {});
+    }
+    /// Whatever any layer said.
+    std::string all() {
+        const std::lock_guard lock(guard_);
+        return all_;
+    }
+
+    std::mutex guard_;
+    std::vector<std::string> lines_;
+    std::string all_;
+    logger logger_;
+    http::client client_{verbose(), {}, logging()};
+};
+
+TEST_F(client_log, has_what_is_sent_and_received_line_by_line) {
+    const local_server server([](http::request& req) { return path_of(req).set("X-A", "1"); });
+    const std::string peer = server.addresses().front().to_string();
+    client_.get(server.url("/a")).wait();
+    const auto first = lines();
+    EXPECT_THAT(first.at(0), AllOf(StartsWith("* connected to " + peer + " in "), HasSubstr("ms")));
+    EXPECT_EQ(first.at(1), "> GET /a HTTP/1.1");
+    EXPECT_THAT(first, Contains("> Host: " + peer));
+    EXPECT_THAT(first, Contains("> "));
+    EXPECT_THAT(first, Contains("< HTTP/1.1 200 OK"));
+    EXPECT_THAT(first, Contains("< X-A: 1"));
+    client_.get(server.url("/b")).wait();
+    EXPECT_EQ(lines().at(0), "* uses the connection to " + peer + " again");
+}
+
+TEST_F(client_log, is_empty_unless_it_is_asked_for) {
+    const local_server server(path_of);
+    client_.get(server.url()).options("verbose=0").wait();
+    EXPECT_THAT(lines(), IsEmpty());
+}
+
+TEST_F(client_log, masks_cookies_both_ways) {
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .answer("body of the answer",
+                                         "Set-Cookie: id=hidden-cookie; Path=/\r\n"
+                                         "sEt-cOOkie: other=hidden-too\r\n")
+                                 .again());
+    client_.get(peer.url()).wait();
+    const auto first = lines();
+    EXPECT_THAT(first, Contains("< Set-Cookie: ***"));
+    EXPECT_THAT(first, Contains("< sEt-cOOkie: ***"));
+    client_.get(peer.url()).wait();
+    EXPECT_THAT(lines(), Contains("> Cookie: ***"));
+    client_.get(peer.url()).header("Cookie", "mine=hidden").wait();
+    EXPECT_THAT(lines(), Contains("> Cookie: ***"));
+    // They went all the same.
+    EXPECT_THAT(peer.record().received,
+                HasSubstr("Cookie: id=hidden-cookie; other=hidden-too\r\n"));
+    EXPECT_THAT(peer.record().received, HasSubstr("Cookie: mine=hidden\r\n"));
+    EXPECT_THAT(all(), Not(HasSubstr("hidden")));
+}
+
+TEST_F(client_log, masks_credentials_however_they_are_given) {
+    const local_server server(path_of);
+    const std::string authority = server.addresses().front().to_string();
+    client_.get(server.url()).bearer(secret("hidden-token")).wait();
+    client_.get(server.url()).basic("hidden", secret("hidden")).wait();
+    client_.get(server.url()).header("Authorization", "Mine hidden").wait();
+    client_.get("http://hidden:hidden@" + authority + "/").wait();
+    EXPECT_THAT(lines(), Contains("> Authorization: ***").Times(4));
+    EXPECT_THAT(all(), Not(HasSubstr("hidden")));
+    // "hidden:hidden" in base64.
+    EXPECT_THAT(all(), Not(HasSubstr("aGlkZGVu")));
+}
+
+TEST_F(client_log, masks_credentials_for_a_proxy) {
+    const local_server proxy(tell_request);
+    const std::string options =
+        "proxy=\"http://hidden:hidden@" + proxy.addresses().front().to_string() + '"';
+    const auto r = client_.get("http://target.test/x").options(options).options("verbose=1").wait();
+    EXPECT_THAT(r.body, HasSubstr("Proxy-Authorization: Basic aGlkZGVuOmhpZGRlbg==\n"));
+    const auto told = lines();
+    EXPECT_THAT(told, Contains("> GET http://target.test/x HTTP/1.1"));
+    EXPECT_THAT(told, Contains("> Proxy-Authorization: ***"));
+    EXPECT_THAT(all(), Not(HasSubstr("hidden")));
+    EXPECT_THAT(all(), Not(HasSubstr("aGlkZGVu")));
+}
+
+TEST_F(client_log, has_the_head_of_an_answer_that_comes_before_the_body_was_sent_once) {
+    const scripted_peer peer(
+        script()
+            .read_head()
+            .send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig")
+            .stall());
+    const std::string body(20'000'000, 'b');
+    client_.post(peer.url()).body(body).wait();
+    const auto told = lines();
+    EXPECT_EQ(std::ranges::count(told, "< HTTP/1.1 413 Content Too Large"), 1);
+    EXPECT_THAT(all(), Not(HasSubstr("bbb")));
+}
+
+}  // namespace
+}  // namespace coracle::testing
