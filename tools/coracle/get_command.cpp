@@ -228,7 +228,7 @@ task<> do_work(work& w, signal_set& signals) {
 std::optional<request_body> body_of(const get_settings& settings, progress_display& display) {
     try {
         return request_body(settings);
-    } catch (const failure& e) {
+    } catch (const unreadable& e) {
         complain(settings, display, e.what());
         return std::nullopt;
     }

@@ -49,14 +49,18 @@ curl has too mean what they mean there.
 
 constexpr const char* footer = R"(Exit codes, as those of curl:
   0  all went well                     28  a time limit passed
-  2  wrong usage                       33  the server cannot go on where the file ends
-  3  no URL                            35  TLS failed
-  6  the host has no address           47  too many redirects
-  7  no connection                     52  no answer
- 18  the answer ended early            56  receiving failed
- 22  a status of 400 or above (-f)     60  the certificate is not trusted
- 23  a file cannot be written         100  the checksum is another; the file is removed
- 26  a file to send cannot be read    130  interrupted
+  1  a scheme that is none of ours     33  the server cannot go on where the file ends
+  2  wrong usage                       35  TLS failed
+  3  no URL                            47  too many redirects
+  5  the proxy's address is none       52  no answer
+  6  the host has no address           56  receiving failed
+  7  no connection                     58  our certificate or key cannot be read
+ 18  the answer ended early            60  the certificate is not trusted
+ 22  a status of 400 or above (-f)     77  the authorities cannot be read
+ 23  a file cannot be written          94  the proxy wants other credentials
+ 26  a file to send cannot be read     97  the proxy refused
+ 43  an argument that makes no sense  100  the checksum is another; the file is removed
+                                      130  interrupted
 Of several failures the first one tells.
 
 Examples:

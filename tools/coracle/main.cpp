@@ -294,6 +294,12 @@ int main(int argc, char** argv) {
         std::fputs(app.help().c_str(), stderr);
         return 2;
     }
+    const auto is_meant = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+    if (argv[1][0] != '-' && app.get_subcommands(is_meant).empty()) {
+        std::fprintf(stderr, "coracle: there is no '%s': there are serve, get and doctor\n",
+                     argv[1]);
+        return 2;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

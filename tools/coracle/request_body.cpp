@@ -32,7 +32,7 @@ std::string content_of(const std::string& path) {
         if (n == 0 && std::ferror(file.get()) == 0) return all;
         if (n == 0) break;
     }
-    throw failure("cannot read '" + path + "': " + std::strerror(errno));
+    throw unreadable("cannot read '" + path + "': " + std::strerror(errno));
 }
 
 std::string text_of(const body_text& b) {
@@ -109,7 +109,9 @@ http::form_body form_of(const std::vector<std::string>& parts) {
         try {
             add_part(form, p);
         } catch (const exception& e) {
-            throw failure("cannot send --form '" + p + "': " + e.error().code().message());
+            const std::string why = "cannot send --form '" + p + "': " + e.error().code().message();
+            if (e.error().operation() == "open") throw unreadable(why);
+            throw failure(why);
         }
     }
     return form;
@@ -124,6 +126,13 @@ request_body::request_body(const get_settings& settings) : settings_(settings) {
     for (const body_text& b : settings.bodies) {
         if (&b != &settings.bodies.front() && !is_json_) text_ += '&';
         text_ += text_of(b);
+    }
+    // What is wrong with them is said before anything is asked for. Standard input is read once.
+    const auto is_of_input = [](const std::string& p) {
+        return p.find("=@-") != std::string::npos || p.find("=<-") != std::string::npos;
+    };
+    if (std::ranges::none_of(settings.parts, is_of_input)) {
+        static_cast<void>(form_of(settings.parts));
     }
     for (const auto& [name, value] : settings.fields) fields_.add(name, value);
     if (is_json_ && !fields_.contains("Accept")) fields_.add("Accept", "application/json");

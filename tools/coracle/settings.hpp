@@ -12,6 +12,12 @@ public:
     using runtime_error::runtime_error;
 };
 
+/// The same of a file that is to be sent: `get` ends with 26.
+class unreadable : public failure {
+public:
+    using failure::failure;
+};
+
 /// Levels and sink of `log` from the environment variable CORACLE_LOG; without it, warnings and
 /// errors are shown. Throws `failure` when it cannot be read.
 void configure_log(logger& log);

@@ -39,8 +39,12 @@ std::string explanation(const error& e) {
         text += "a time limit passed (" + std::string(e.operation()) + ')';
         return text;
     }
+    if (e.subject().ends_with("client_options.redirects")) return "too many redirects";
     text += e.code().message();
-    const bool by_subject = e == errc::limit_exceeded || e == errc::unknown_option ||
+    // The library names the file, the key or the option.
+    const bool of_a_file =
+        e.phase() == phase::tls && e.code().category() == std::generic_category();
+    const bool by_subject = of_a_file || e == errc::limit_exceeded || e == errc::unknown_option ||
                             e.code() == std::make_error_code(std::errc::invalid_argument);
     if (by_subject && !e.subject().empty()) text += ": " + std::string(e.subject());
     constexpr int not_trusted = 60;

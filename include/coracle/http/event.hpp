@@ -39,6 +39,8 @@ struct received_event {
     std::string event;  ///< its type, "message" unless it has one
     std::string data;
     std::string id;  ///< the last one that the stream has set
+    /// How long to wait before the stream is asked for again, when it has said so so far.
+    std::optional<std::chrono::milliseconds> retry = {};
 
     friend bool operator==(const received_event&, const received_event&) = default;
 };

@@ -113,6 +113,7 @@ bool event_parser::dispatch() {
     data_.pop_back();
     event_.event = type_.empty() ? "message" : std::exchange(type_, {});
     event_.data = std::exchange(data_, {});
+    event_.retry = retry_;
     return true;
 }
 

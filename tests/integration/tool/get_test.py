@@ -446,6 +446,12 @@ class Faults(WithPeer):
         self.say("http://a b/", code=3)
         self.assertIn("nofile", self.say("-d", "@nofile", self.url + "/hello", code=26))
         self.assertIn("Is a directory", self.say("-d", "@.", self.url + "/hello", code=26))
+        self.assertIn("nofile", self.say("-F", "f=@nofile", self.url + "/hello", code=26))
+        self.assertIn("nofile", self.say("-F", "f=<nofile", self.url + "/hello", code=26))
+        self.say("-F", "nothing", self.url + "/hello", code=2)
+        secure = self.url.replace("http", "https") + "/hello"
+        self.assertIn("/no/cert", self.say("--cert", "/no/cert", secure, code=58))
+        self.assertIn("/no/ca", self.say("--cacert", "/no/ca", secure, code=77))
         self.assertIn("nojar", self.say("-b", "nojar", self.url + "/hello", code=26))
         self.assertIn("no/jar", self.get("-c", "no/jar", self.url + "/hello", code=23)[1])
         self.assertIn("Is a directory", self.say("-o", ".", self.url + "/hello", code=23))
