@@ -19,6 +19,9 @@ refusal unsayable(std::string what) {
 /// What the protocol has no way to say; empty: nothing.
 std::string unsayable_credentials(const proxy& p) {
     const std::string& user = p.user();
+    if (p.authenticator() != nullptr) {
+        return p.is_http() ? "" : "a proxy of SOCKS is given a user and a password";
+    }
     if (p.is_http()) {
         // RFC 7617 section 2.
         return user.find(':') != std::string::npos ? "a colon in the proxy's user" : "";
@@ -53,13 +56,14 @@ void dialogue::malformed(std::string_view what) {
 
 std::expected<std::unique_ptr<dialogue>, refusal> make_dialogue(const proxy& p,
                                                                 std::string_view host,
-                                                                std::uint16_t port) {
+                                                                std::uint16_t port,
+                                                                unsigned answered) {
     if (host.size() > most_name_bytes) return std::unexpected(unsayable("a name over 255 bytes"));
     if (!is_sendable(host)) return std::unexpected(unsayable("this is no host name"));
     if (std::string what = unsayable_credentials(p); !what.empty()) {
         return std::unexpected(unsayable(std::move(what)));
     }
-    if (p.is_http()) return std::make_unique<http_dialogue>(p, host, port);
+    if (p.is_http()) return http_dialogue::make(p, host, port, answered);
     if (p.kind() == proxy_kind::socks5 || p.kind() == proxy_kind::socks5h) {
         return std::make_unique<socks5_dialogue>(p, host, port);
     }

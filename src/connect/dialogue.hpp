@@ -23,7 +23,8 @@ struct refusal {
 /// `output`, tell so with `sent`, give what comes to `take`, until it is open or refused.
 class dialogue {
 public:
-    enum class status : std::uint8_t { talks, open, refused };
+    /// `again`: on a new connection, with what the proxy has asked for.
+    enum class status : std::uint8_t { talks, open, refused, again };
 
     virtual ~dialogue() = default;
     dialogue(const dialogue&) = delete;
@@ -48,6 +49,7 @@ protected:
     /// Makes room for `size` bytes, so that none is left behind elsewhere, and gives it.
     std::string& begin_output(std::size_t size);
     void open() noexcept { status_ = status::open; }
+    void ask_again() noexcept { status_ = status::again; }
     void refuse(std::error_code code, std::string detail = {});
     void malformed(std::string_view what);
 
@@ -58,9 +60,11 @@ private:
 };
 
 /// What to say to this proxy, so that it connects to `host`: a name, or an IP address without
-/// brackets. Refuses at once what its protocol cannot say.
+/// brackets. Refuses at once what its protocol cannot say. `answered` is how many of its challenges
+/// were.
 std::expected<std::unique_ptr<dialogue>, refusal> make_dialogue(const proxy& p,
                                                                 std::string_view host,
-                                                                std::uint16_t port);
+                                                                std::uint16_t port,
+                                                                unsigned answered = 0);
 
 }  // namespace coracle::connect

@@ -61,10 +61,27 @@ void add_schemes(std::string& to, std::string_view challenges) {
 
 }  // namespace
 
-http_dialogue::http_dialogue(const proxy& p, std::string_view host, std::uint16_t port)
-    : has_credentials_(p.has_credentials()) {
+std::expected<std::unique_ptr<dialogue>, refusal> http_dialogue::make(const proxy& p,
+                                                                      std::string_view host,
+                                                                      std::uint16_t port,
+                                                                      unsigned answered) {
     const std::string target = host_and_port(host, port);
-    const secret authorization = p.basic_authorization();
+    std::unique_ptr<http_dialogue> d(new http_dialogue(p, answered));
+    secret authorization = p.basic_authorization();
+    if (p.authenticator() != nullptr) {
+        auto given = p.authenticator()->authorize("CONNECT", target);
+        if (!given) {
+            const error& e = given.error();
+            return std::unexpected(refusal{e.code(), std::string(e.subject())});
+        }
+        authorization = *std::move(given);
+    }
+    d->ask(target, authorization);
+    return d;
+}
+
+void http_dialogue::ask(const std::string& target, const secret& authorization) {
+    has_credentials_ = !authorization.empty();
     std::string& out = begin_output(100 + 2 * target.size() + authorization.reveal().size());
     out += "CONNECT ";
     out += target;
@@ -143,7 +160,9 @@ void http_dialogue::field_line_came() {
         return malformed("a line without a field in the head");
     }
     if (same_name(line.substr(0, colon), "proxy-authenticate")) {
-        add_schemes(schemes_, line.substr(colon + 1));
+        const std::string_view value = trim_blanks(line.substr(colon + 1));
+        add_schemes(schemes_, value);
+        if (authenticator_ != nullptr) challenges_.emplace_back(value);
     }
 }
 
@@ -165,6 +184,9 @@ void http_dialogue::refused() {
     // tinyproxy answers a wrong password with 401.
     if (status_code_ != 407 && status_code_ != 401) {
         return refuse(proxy_errc::refused, std::move(detail));
+    }
+    if (authenticator_ != nullptr && authenticator_->challenged(challenges_, answered_)) {
+        return ask_again();
     }
     if (!schemes_.empty()) detail += "; it takes " + schemes_;
     refuse(has_credentials_ ? proxy_errc::credentials_refused : proxy_errc::credentials_wanted,

@@ -100,6 +100,11 @@ proxy& proxy::credentials(std::string user, secret password) {
     return *this;
 }
 
+proxy& proxy::authenticator(std::shared_ptr<proxy_authenticator> a) noexcept {
+    authenticator_ = std::move(a);
+    return *this;
+}
+
 proxy& proxy::tls(std::shared_ptr<tls::client_context> context) noexcept {
     tls_ = std::move(context);
     return *this;

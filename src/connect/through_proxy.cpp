@@ -20,6 +20,8 @@ using coracle::detail::is_cancellation;
 
 /// Of an answer there is little.
 constexpr std::size_t read_bytes = 4096;
+/// Challenges of a proxy that are answered for one tunnel.
+constexpr unsigned most_answered = 4;
 
 std::expected<std::shared_ptr<tls::client_context>, error> usual_context() {
     try {
@@ -122,13 +124,16 @@ task<std::expected<through_proxy::addresses, error>> through_proxy::resolve(cons
 
 /// A tunnel to one name or address.
 task<through_proxy::result> through_proxy::open(const std::string& host, std::uint16_t port) {
-    auto d = make_dialogue(proxy_, host, port);
-    if (!d) co_return std::unexpected(refused(d.error()));
-    auto s = co_await reach();
-    if (!s) co_return s;
-    task<result> talking = talk(*std::move(s), **d);
-    auto done = co_await within_limit(std::move(talking), {"proxy", phase::proxy});
-    co_return done;
+    for (unsigned answered = 0;; ++answered) {
+        auto d = make_dialogue(proxy_, host, port, answered);
+        if (!d) co_return std::unexpected(refused(d.error()));
+        auto s = co_await reach();
+        if (!s) co_return s;
+        task<result> talking = talk(*std::move(s), **d);
+        auto done = co_await within_limit(std::move(talking), {"proxy", phase::proxy});
+        const bool again = (*d)->state() == dialogue::status::again && answered < most_answered;
+        if (!again) co_return done;
+    }
 }
 
 /// The connection to the proxy, encrypted where its kind asks for that.
@@ -172,6 +177,9 @@ task<through_proxy::result> through_proxy::talk(std::unique_ptr<net::byte_stream
             received = *std::move(more);
         }
         received.consume(d.take(received.view()));
+    }
+    if (d.state() == dialogue::status::again) {
+        co_return std::unexpected(refused({proxy_errc::credentials_refused, {}}));
     }
     if (d.state() == dialogue::status::refused) co_return std::unexpected(refused(d.why()));
     note(&timings::proxy);

@@ -2,21 +2,26 @@
 
 #include "http/body/save_pieces.hpp"
 
+#include <coracle/http/answer_info.hpp>
 #include <coracle/http/response.hpp>
 
 namespace coracle::http {
 namespace {
 
-error too_large(received_body& body) {
+error too_large(response& r, std::size_t limit) {
     error e(errc::limit_exceeded, "body", phase::receive);
-    body.refuse(e.code());
-    return std::move(e.on("client_options.body_limit"));
+    detail::response_extension& rest = *r.extension();
+    rest.received()->refuse(e.code());
+    const bool by_default = limit == rest.body_limit();
+    return std::move(
+        e.on(detail::about(r, by_default ? "client_options.body_limit" : "text(limit)")));
 }
 
-task<std::expected<std::string, error>> read_all(received_body* from, std::size_t limit) {
+task<std::expected<std::string, error>> read_all(response* r, std::size_t limit) {
+    received_body* const from = r->extension()->received();
     std::string all;
     if (const auto size = from->length()) {
-        if (*size > limit) co_return std::unexpected(too_large(*from));
+        if (*size > limit) co_return std::unexpected(too_large(*r, limit));
         all.reserve(*size);
     }
     for (;;) {
@@ -24,7 +29,7 @@ task<std::expected<std::string, error>> read_all(received_body* from, std::size_
         auto piece = co_await as_result(reading);
         if (!piece) co_return std::unexpected(std::move(piece).error());
         if (piece->empty()) co_return std::move(all);
-        if (piece->size() > limit - all.size()) co_return std::unexpected(too_large(*from));
+        if (piece->size() > limit - all.size()) co_return std::unexpected(too_large(*r, limit));
         all += *piece;
     }
 }
@@ -85,6 +90,12 @@ async_generator<received_event> events_of(response* from, event_limits limits) {
 
 }  // namespace
 
+std::string detail::about(const response& r, std::string_view what) {
+    const answer_info* const info = r.info();
+    if (info == nullptr) return std::string(what);
+    return info->url.redacted().append(": ").append(what);
+}
+
 operation<std::string_view> response::read() {
     received_body* const from = extension_ == nullptr ? nullptr : extension_->received();
     if (from == nullptr) return std::expected<std::string_view, error>(std::string_view());
@@ -95,7 +106,7 @@ operation<std::string> response::text(std::size_t limit) {
     received_body* const from = extension_ == nullptr ? nullptr : extension_->received();
     if (from == nullptr || from->ended()) return std::expected<std::string, error>(std::string());
     const std::string_view* const rest = extension_->rest();
-    if (rest == nullptr || rest->size() > limit) return read_all(from, limit);
+    if (rest == nullptr || rest->size() > limit) return read_all(this, limit);
     std::expected<std::string, error> all(std::in_place, *rest);
     // It has been read: the body is over.
     extension_->take_rest();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::tls {
 class client_context;
@@ -49,6 +50,19 @@ enum class proxy_errc {
 const std::error_category& proxy_category() noexcept;
 std::error_code make_error_code(proxy_errc e) noexcept;
 
+/// Answers for us what a proxy that speaks HTTP asks for (RFC 9110 section 11), where that is more
+/// than a user and a password. One for each proxy; thread-safe, and used on loops.
+class proxy_authenticator {
+public:
+    virtual ~proxy_authenticator() = default;
+    /// The value of Proxy-Authorization for this request; empty: there is nothing to say yet.
+    virtual std::expected<secret, error> authorize(std::string_view method,
+                                                   std::string_view target) = 0;
+    /// Takes the values of Proxy-Authenticate that came with a 407. True when the same request
+    /// should be sent once more; `answered` is how often that was done for it.
+    virtual bool challenged(const std::vector<std::string>& challenges, unsigned answered) = 0;
+};
+
 /// Who passes connections on to their target: where it is, how it is spoken to and who we are. A
 /// regular value type.
 class proxy {
@@ -74,6 +88,8 @@ public:
     /// Name and password: Basic towards HTTP proxies (RFC 7617), user/password towards SOCKS5 (RFC
     /// 1929); SOCKS4 takes the name only.
     proxy& credentials(std::string user, secret password);
+    /// Asked in place of name and password, by proxies that speak HTTP.
+    proxy& authenticator(std::shared_ptr<proxy_authenticator> a) noexcept;
     /// What the connection to a proxy of kind https is made with; null: one with the defaults,
     /// which all share. Others do not look at it.
     proxy& tls(std::shared_ptr<tls::client_context> context) noexcept;
@@ -88,6 +104,9 @@ public:
     bool has_credentials() const noexcept { return has_credentials_; }
     const std::string& user() const noexcept { return user_; }
     const secret& password() const noexcept { return password_; }
+    const std::shared_ptr<proxy_authenticator>& authenticator() const noexcept {
+        return authenticator_;
+    }
     const std::shared_ptr<tls::client_context>& tls() const noexcept { return tls_; }
 
     /// The value of Proxy-Authorization: "Basic ..."; empty without credentials.
@@ -105,6 +124,7 @@ private:
     std::string host_;
     std::string user_;
     secret password_;
+    std::shared_ptr<proxy_authenticator> authenticator_;
     std::shared_ptr<tls::client_context> tls_;
 };
 

@@ -120,8 +120,8 @@ struct client_options {
     std::string no_proxy = {};
     /// Takes http_proxy, https_proxy, all_proxy and no_proxy where `proxy` is empty. Default yes.
     bool proxy_from_environment = true;
-    /// Sent to the proxy with the first request, as Basic; a call that asks for Digest or Bearer
-    /// here fails with `std::errc::invalid_argument` and sends nothing.
+    /// Sent to the proxy with the first request as Basic or Bearer, or as Digest once it asks; a
+    /// proxy of SOCKS is given user and password, and nothing else.
     credentials proxy_authentication = {};
 
     /// Takes any certificate for any name, of origins; an https proxy is verified all the same.

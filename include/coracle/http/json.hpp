@@ -98,7 +98,7 @@ task<std::expected<T, error>> read_json_answer(response* r, json_limits limits) 
     auto decoded = json_codec<T>::decode(*text, limits);
     if (!decoded) {
         error e(std::errc::bad_message, "json", phase::receive);
-        co_return std::unexpected(std::move(e.on(decoded.error().detail)));
+        co_return std::unexpected(std::move(e.on(about(*r, decoded.error().detail))));
     }
     co_return *std::move(decoded);
 }

@@ -209,6 +209,11 @@ private:
     std::unique_ptr<detail::response_extension> extension_;
 };
 
+namespace detail {
+/// The subject of an error: where the answer came from, and what was wrong with it.
+std::string about(const response& r, std::string_view what);
+}  // namespace detail
+
 /// A response whose body `write(writer)` makes while it is sent: chunked for HTTP/1.1. `write` is
 /// owned by the response; when the client goes away it is cancelled. `type` is copied, into a
 /// Content-Type field unless it is the default; throws as `fields::set`.

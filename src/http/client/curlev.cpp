@@ -130,7 +130,7 @@ int code_of_limit(std::string_view subject) noexcept {
     if (limit == "client_options.redirects") return too_many_redirects;
     // curlev's maximal_response_size, announced or received.
     if (limit == "client_options.response_limit") return write_error;
-    if (limit == "client_options.body_limit") return write_error;
+    if (limit == "client_options.body_limit" || limit == "text(limit)") return write_error;
     if (limit == "client_options.compression_ratio") return bad_content_encoding;
     if (limit == "client_options.interim_limit") return weird_server_reply;
     if (limit == "pool_options.waiting") return no_connection_available;

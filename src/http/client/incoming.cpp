@@ -102,7 +102,8 @@ error incoming::failed(error e) {
     if (!e.subject().empty()) about.append(": ").append(e.subject());
     e.in(phase::receive).on(about).on_attempt(info_.attempts).after_bytes(received_);
     answer_info so_far = info_;
-    so_far.times.ended = shard_->owner().now() - started_;
+    // Its own loop may have ended.
+    if (const loop* const here = loop::current()) so_far.times.ended = here->now() - started_;
     e.with(std::make_shared<const call_failure>(std::move(so_far)));
     failure_ = std::make_unique<error>(e);
     return e;

@@ -1,5 +1,6 @@
 #include "http/client/running_call.hpp"
 
+#include "base/ascii.hpp"
 #include "http/client/call_failure.hpp"
 #include "http/client/netrc.hpp"
 #include "http/message/date.hpp"
@@ -170,6 +171,26 @@ std::expected<secret, error> running_call::authorization() {
     return auth_->authorize(r, random);
 }
 
+/// What a proxy that forwards is told of us.
+std::expected<secret, error> running_call::proxy_authorization() {
+    const connect::proxy& p = *origin_->proxy();
+    if (p.authenticator() == nullptr) return p.basic_authorization();
+    std::string whole;
+    whole.append(to_.scheme()).append("://").append(to_.authority()).append(to_.target());
+    return p.authenticator()->authorize(method_, whole);
+}
+
+/// Whether a 407 can be answered.
+bool running_call::challenged_by_proxy(const fields& answer) {
+    if (!origin_->forwards() || origin_->proxy()->authenticator() == nullptr) return false;
+    const std::string name = coracle::detail::lower(challenge_field(auth_side::proxy));
+    std::vector<std::string> challenges;
+    for (const field& f : answer) {
+        if (coracle::detail::lower(f.name) == name) challenges.emplace_back(f.value);
+    }
+    return origin_->proxy()->authenticator()->challenged(challenges, proxy_challenges_);
+}
+
 bool running_call::idempotent() const noexcept {
     return is_idempotent(method_) || options_->retry.not_idempotent ||
            call_.fields.contains("Idempotency-Key");
@@ -214,6 +235,10 @@ running_call::verdict running_call::judge_status(const response& r) {
     if (code == 401 && auth_ != nullptr && can_repeat_body() &&
         auth_->challenged(r.fields(), challenges_)) {
         ++challenges_;
+        return verdict::authenticate;
+    }
+    if (code == 407 && can_repeat_body() && challenged_by_proxy(r.fields())) {
+        ++proxy_challenges_;
         return verdict::authenticate;
     }
     if (wants_redirect(r)) return verdict::redirect;
@@ -268,6 +293,7 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     fresh_ = false;
     attempts_ = 0;
     challenges_ = 0;
+    proxy_challenges_ = 0;
     return go_to(*std::move(next));
 }
 

@@ -36,6 +36,8 @@ private:
     std::expected<void, error> go_to(url where);
     std::expected<void, error> choose_credentials(const url& where);
     std::expected<secret, error> authorization();
+    std::expected<secret, error> proxy_authorization();
+    bool challenged_by_proxy(const fields& answer);
     bool is_safe_protocol(std::string_view scheme) const noexcept;
     std::expected<void, error> follow_redirect(const response& r);
     bool wants_redirect(const response& r) const;
@@ -141,6 +143,7 @@ private:
     std::size_t head_size_ = 0;
     std::shared_ptr<authenticator> auth_;  ///< of the origin; null: nothing to say
     unsigned challenges_ = 0;              ///< answered
+    unsigned proxy_challenges_ = 0;        ///< likewise
     call_timings times_;
 };
 

@@ -112,8 +112,10 @@ std::expected<void, error> running_call::compose(buffer& out) {
         extras.cookies = cookies;
     }
     secret proxy;
-    if (extras.whole_url && origin_->proxy()->has_credentials()) {
-        proxy = origin_->proxy()->basic_authorization();
+    if (extras.whole_url) {
+        auto given = proxy_authorization();
+        if (!given) return std::unexpected(fail(std::move(given).error(), phase::send));
+        proxy = *std::move(given);
         extras.proxy_authorization = proxy.reveal();
     }
     const auto size = has_body() ? call_.body.size() : std::optional<std::uint64_t>(0);

@@ -1,5 +1,7 @@
 #include "http/client/transport.hpp"
 
+#include "http/client/auth/proxy_login.hpp"
+
 #include <utility>
 
 namespace coracle::http::detail {
@@ -35,12 +37,6 @@ std::unique_ptr<tls::client_context> make_tls(const client_options& o,
     t.authorities = files.authorities;
     t.system_authorities = files.authorities.empty() && files.authority_folder.empty();
     return std::make_unique<tls::client_context>(std::move(t));
-}
-
-/// A proxy is given its credentials with the first request, as Basic: who has asked for more must
-/// not find his password sent like that.
-bool may_be_sent_unasked(auth_scheme s) noexcept {
-    return s == auth_scheme::none || s == auth_scheme::basic;
 }
 
 }  // namespace
@@ -113,14 +109,33 @@ std::expected<std::shared_ptr<tls::client_context>, error> transport::tls_to_pro
     return proxy_tls_;
 }
 
+std::shared_ptr<connect::proxy_authenticator> transport::login_for(const connect::proxy& p) const {
+    const std::lock_guard lock(tls_guard_);
+    auto& login = logins_[p.to_string()];
+    if (login == nullptr) {
+        credentials who = options_.proxy_authentication;
+        if (who.user.empty() && who.scheme == auth_scheme::digest) {
+            who.user = p.user();
+            who.password = p.password();
+        }
+        login = std::make_shared<proxy_login>(std::move(who));
+    }
+    return login;
+}
+
 std::expected<std::shared_ptr<const connect::proxy>, error> transport::introduce(
     connect::proxy p) const {
     const credentials& who = options_.proxy_authentication;
-    if (!may_be_sent_unasked(who.scheme)) {
-        error e(std::errc::invalid_argument, "proxy");
-        return std::unexpected(std::move(e.on("proxy_authentication: a proxy is given Basic")));
-    }
     if (!who.user.empty()) p.credentials(who.user, who.password);
+    // Of these the proxy must not find the password sent as Basic has it.
+    if (who.scheme == auth_scheme::digest || who.scheme == auth_scheme::bearer) {
+        if (!p.is_http()) {
+            error e(std::errc::invalid_argument, "proxy");
+            e.on("proxy_authentication: a proxy of SOCKS is given a user and a password");
+            return std::unexpected(std::move(e));
+        }
+        p.authenticator(login_for(p));
+    }
     if (p.kind() == connect::proxy_kind::https) {
         auto context = tls_to_proxy();
         if (!context) return std::unexpected(std::move(context).error());

@@ -5,6 +5,7 @@
 #include <coracle/http/client_options.hpp>
 #include <coracle/tls/context.hpp>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,6 +44,7 @@ private:
     /// The proxy as it is to be spoken to: who we are, and whom we trust.
     std::expected<std::shared_ptr<const connect::proxy>, error> introduce(connect::proxy p) const;
     std::expected<std::shared_ptr<tls::client_context>, error> tls_to_proxy() const;
+    std::shared_ptr<connect::proxy_authenticator> login_for(const connect::proxy& p) const;
 
     client_options options_;
     connect::options connecting_;
@@ -51,6 +53,8 @@ private:
     mutable std::mutex tls_guard_;
     mutable std::unique_ptr<tls::client_context> tls_;
     mutable std::shared_ptr<tls::client_context> proxy_tls_;
+    /// By the names of the proxies; the environment may have several.
+    mutable std::map<std::string, std::shared_ptr<connect::proxy_authenticator>> logins_;
 };
 
 /// Options with the transport that they come to.

@@ -31,22 +31,6 @@ protected:
     http::client client_;
 };
 
-TEST_F(client_requests, tell_a_proxy_no_password_that_was_to_be_a_digest) {
-    const scripted_peer proxy(script().read_head().answer("reached").close());
-    http::client client;
-    for (const auto scheme : {http::auth_scheme::digest, http::auth_scheme::bearer}) {
-        http::client_options o;
-        o.proxy = "http://" + proxy.address().to_string();
-        o.proxy_authentication = {scheme, "boat", coracle::secret("paddle")};
-        block_on([&]() -> task<> {
-            auto calling = client.get("http://origin.test/").options(o);
-            auto r = co_await as_result(calling);
-            EXPECT_TRUE(!r && r.error() == std::errc::invalid_argument);
-        });
-    }
-    EXPECT_EQ(proxy.connections(), 0U);
-}
-
 TEST_F(client_requests, have_the_method_that_was_asked_for) {
     const std::string url = server_.url("/a");
     EXPECT_THAT(told(client_.get(url)), StartsWith("GET /a\n"));

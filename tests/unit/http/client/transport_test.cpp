@@ -41,11 +41,17 @@ TEST(transport, speaks_to_an_https_proxy_of_the_environment_as_it_is_told) {
     EXPECT_FALSE(transport::make(o, environment));
 }
 
-TEST(transport, gives_no_proxy_a_password_that_is_meant_for_a_digest) {
+TEST(transport, has_one_login_for_each_proxy_that_wants_a_digest) {
     client_options o;
     o.proxy_authentication = {auth_scheme::digest, "Ada", secret("geheim")};
-    EXPECT_EQ(make(o)->proxy_for("http", "boats.test", 80).error(), std::errc::invalid_argument);
-    EXPECT_EQ(make(o)->proxy_for("http", "direct.test", 80).value(), nullptr);
+    const auto way = make(o);
+    const auto plain = way->proxy_for("http", "boats.test", 80).value();
+    const auto again = way->proxy_for("http", "ships.test", 80).value();
+    const auto secure = way->proxy_for("https", "boats.test", 443).value();
+    EXPECT_NE(plain->authenticator(), nullptr);
+    EXPECT_EQ(plain->authenticator(), again->authenticator());
+    EXPECT_NE(plain->authenticator(), secure->authenticator());
+    EXPECT_EQ(way->proxy_for("http", "direct.test", 80).value(), nullptr);
 }
 
 TEST(transport, names_the_variable_that_makes_no_sense) {

@@ -1,0 +1,22 @@
+#include "http/client/auth/proxy_login.hpp"
+
+#include <coracle/runtime/loop.hpp>
+
+namespace coracle::http::detail {
+
+std::expected<secret, error> proxy_login::authorize(std::string_view method,
+                                                    std::string_view target) {
+    loop& here = *loop::current();
+    const std::array<std::uint64_t, 2> random{here.random(), here.random()};
+    const std::lock_guard lock(guard_);
+    return who_.authorize({method, target}, random);
+}
+
+bool proxy_login::challenged(const std::vector<std::string>& challenges, unsigned answered) {
+    fields answer;
+    for (const std::string& c : challenges) answer.add(challenge_field(auth_side::proxy), c);
+    const std::lock_guard lock(guard_);
+    return who_.challenged(answer, answered);
+}
+
+}  // namespace coracle::http::detail
