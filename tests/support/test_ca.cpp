@@ -8,6 +8,8 @@
 #include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
+#include <cstdio>
+
 namespace coracle::testing {
 namespace {
 
@@ -152,6 +154,16 @@ std::string encrypted_key(const tls::certificate_source& s, const std::string& p
     });
     EVP_PKEY_free(key);
     return pem;
+}
+
+std::string hashed_name(const std::string& pem) {
+    BIO* const memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+    X509* const x = PEM_read_bio_X509(memory, nullptr, nullptr, nullptr);
+    char name[32];
+    std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(x));
+    X509_free(x);
+    BIO_free(memory);
+    return name;
 }
 
 }  // namespace coracle::testing

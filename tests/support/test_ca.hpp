@@ -34,6 +34,8 @@ private:
     std::unique_ptr<parts> parts_;
 };
 
+/// What "openssl rehash" calls a certificate that is given as PEM.
+std::string hashed_name(const std::string& pem);
 /// The same certificate and key as one encrypted PKCS#12 container, DER.
 std::string to_pkcs12(const tls::certificate_source& s, const std::string& password);
 /// The certificate as DER.

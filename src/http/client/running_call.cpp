@@ -104,11 +104,12 @@ std::expected<void, error> running_call::go_to(url where) {
     }
     auto found = shard_->pool().find(where, way_);
     if (!found) return std::unexpected(std::move(found).error());
+    shard_->pool().hold(**found);
     if (call_.method == method::connect && (*found)->forwards()) {
+        shard_->pool().drop(**found);
         error e(std::errc::operation_not_supported, "connect");
         return std::unexpected(std::move(e.on("CONNECT to a server behind a proxy")));
     }
-    shard_->pool().hold(**found);
     if (origin_ != nullptr) shard_->pool().drop(*origin_);
     origin_ = *found;
     to_ = std::move(where);

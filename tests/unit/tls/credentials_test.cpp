@@ -9,9 +9,7 @@
 #include <coracle/tls/context.hpp>
 
 #include <gtest/gtest.h>
-#include <openssl/pem.h>
 
-#include <cstdio>
 #include <fstream>
 
 namespace coracle {
@@ -236,11 +234,7 @@ std::error_code trusting(const std::string& folder, const certificate_source& sh
 TEST_F(credentials, are_trusted_for_an_authority_in_a_folder_of_hashed_names) {
     const std::string folder = directory.path().string();
     EXPECT_EQ(trusting(folder, made), tls::errc::certificate_untrusted);
-    const tls::detail::bio_ptr pem = tls::detail::reading(ca.pem());
-    const tls::detail::x509_ptr authority(PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr));
-    char name[16];
-    std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(authority.get()));
-    file(name, ca.pem());
+    file(testing::hashed_name(ca.pem()), ca.pem());
     EXPECT_EQ(trusting(folder, made), std::error_code());
     EXPECT_EQ(trusting(folder, testing::test_ca("Other").issue({.names = {"a.example"}})),
               tls::errc::certificate_untrusted);

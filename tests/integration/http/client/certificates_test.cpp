@@ -10,10 +10,8 @@
 #include <coracle/tls/stream.hpp>
 
 #include <gmock/gmock.h>
-#include <openssl/pem.h>
 #include <openssl/provider.h>
 
-#include <cstdio>
 #include <map>
 
 namespace coracle::testing {
@@ -25,17 +23,6 @@ using ::testing::Not;
 http::response name_of_caller(http::request& req) {
     const tls::certificate shown = req.tls()->peer_certificate();
     return http::response(shown.common_name() + " asks for " + std::string(req.target()));
-}
-
-/// What "openssl rehash" calls it.
-std::string hashed_name(const std::string& pem) {
-    BIO* const memory = BIO_new_mem_buf(pem.data(), -1);
-    X509* const x = PEM_read_bio_X509(memory, nullptr, nullptr, nullptr);
-    char name[16];
-    std::snprintf(name, sizeof name, "%08lx.0", X509_subject_name_hash(x));
-    X509_free(x);
-    BIO_free(memory);
-    return name;
 }
 
 enum class demanding : std::uint8_t { server, proxy };

@@ -1,14 +1,12 @@
 // The interceptor that logs.
 
 #include "support/client_calls.hpp"
+#include "support/heard_log.hpp"
 
 #include <coracle/http/log_calls.hpp>
 #include <coracle/testing/local_server.hpp>
 
 #include <gmock/gmock.h>
-
-#include <mutex>
-#include <vector>
 
 namespace coracle::testing {
 namespace {
@@ -20,25 +18,8 @@ using ::testing::Not;
 
 class client_log_calls : public ::testing::Test {
 protected:
-    client_log_calls() {
-        logger_.set_sink(&client_log_calls::hear, this);
-        logger_.set_level(log_level::info);
-    }
-    static void hear(void* self, log_level, log_layer layer, std::string_view text) {
-        auto& log = *static_cast<client_log_calls*>(self);
-        const std::lock_guard lock(log.guard_);
-        if (layer == log_layer::http) log.lines_.emplace_back(text);
-    }
-    background_options logging() {
-        background_options b;
-        b.log = &logger_;
-        return b;
-    }
-
-    std::mutex guard_;
-    std::vector<std::string> lines_;
-    logger logger_;
-    http::client client_{{}, {}, logging()};
+    heard_log log_{log_level::info};
+    http::client client_{{}, {}, log_.options()};
 };
 
 TEST_F(client_log_calls, has_a_line_for_each_call) {
@@ -49,7 +30,7 @@ TEST_F(client_log_calls, has_a_line_for_each_call) {
     client_.use(http::log_calls());
     client_.get(server.url("/a")).wait();
     client_.get(server.url("/first")).follow(http::follow::standard).wait();
-    EXPECT_THAT(lines_,
+    EXPECT_THAT(log_.lines(),
                 ElementsAre(ContainsRegex("^GET http://127.0.0.1:[0-9]+/a 404, [0-9.]+ ms$"),
                             ContainsRegex("/first 404, [0-9.]+ ms, redirects 1$")));
 }
@@ -62,19 +43,20 @@ TEST_F(client_log_calls, tells_no_secret) {
     std::string url = server.url("/a?api_key=geheim&q=boats");
     url.insert(7, "ada:geheim@");
     client_.get(url).header("Authorization", "Bearer geheim").header("X-A", "seen").wait();
-    ASSERT_EQ(lines_.size(), 1U);
-    EXPECT_THAT(lines_[0], Not(HasSubstr("geheim")));
-    EXPECT_THAT(lines_[0], HasSubstr("/a?api_key=***&q=boats 200, "));
-    EXPECT_THAT(lines_[0], HasSubstr(" > X-A: seen"));
-    EXPECT_THAT(lines_[0], HasSubstr(" < Set-Cookie: ***"));
-    EXPECT_THAT(lines_[0], HasSubstr(" < Location: /?token=***"));
+    const auto lines = log_.lines();
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_THAT(lines[0], Not(HasSubstr("geheim")));
+    EXPECT_THAT(lines[0], HasSubstr("/a?api_key=***&q=boats 200, "));
+    EXPECT_THAT(lines[0], HasSubstr(" > X-A: seen"));
+    EXPECT_THAT(lines[0], HasSubstr(" < Set-Cookie: ***"));
+    EXPECT_THAT(lines[0], HasSubstr(" < Location: /?token=***"));
 }
 
 TEST_F(client_log_calls, says_how_a_call_failed) {
     client_.use(http::log_calls());
     EXPECT_EQ(failure_of(client_.get("http://ada:geheim@127.0.0.1:1/?token=geheim")),
               std::errc::connection_refused);
-    EXPECT_THAT(lines_,
+    EXPECT_THAT(log_.lines(),
                 ElementsAre(ContainsRegex("^GET http://127.0.0.1:1/\\?token=\\*\\*\\* failed: "
                                           "Connection refused, [0-9.]+ ms, phase connect$")));
 }
@@ -86,7 +68,7 @@ TEST_F(client_log_calls, lets_what_others_throw_pass) {
         co_return http::response();
     });
     EXPECT_THROW(client_.get("http://127.0.0.1:1/").wait(), std::runtime_error);
-    EXPECT_THAT(lines_, ElementsAre(HasSubstr("/ failed: ")));
+    EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("/ failed: ")));
 }
 
 }  // namespace

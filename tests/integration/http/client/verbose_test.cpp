@@ -1,6 +1,7 @@
 // What client_options::verbose writes to the log, and what it does not.
 
 #include "support/client_calls.hpp"
+#include "support/heard_log.hpp"
 
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
@@ -8,8 +9,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <mutex>
-#include <utility>
 #include <vector>
 
 namespace coracle::testing {
@@ -24,44 +23,18 @@ using ::testing::StartsWith;
 
 class client_log : public ::testing::Test {
 protected:
-    client_log() {
-        logger_.set_sink(&client_log::hear, this);
-        logger_.set_level(log_level::trace);
-    }
-    static void hear(void* self, log_level level, log_layer layer, std::string_view text) {
-        auto& log = *static_cast<client_log*>(self);
-        const std::lock_guard lock(log.guard_);
-        log.all_.append(text).append("\n");
-        if (layer != log_layer::http) return;
-        log.lines_.emplace_back(text);
-        EXPECT_EQ(level, log_level::info) << text;
-    }
-    background_options logging() {
-        background_options b;
-        b.log = &logger_;
-        return b;
-    }
     static http::client_options verbose() {
         http::client_options o;
         o.verbose = true;
         o.cookies = true;
         return o;
     }
-    std::vector<std::string> lines() {
-        const std::lock_guard lock(guard_);
-        return std::exchange(lines_, {});
-    }
+    std::vector<std::string> lines() { return log_.lines(); }
     /// Whatever any layer said.
-    std::string all() {
-        const std::lock_guard lock(guard_);
-        return all_;
-    }
+    std::string all() { return log_.all(); }
 
-    std::mutex guard_;
-    std::vector<std::string> lines_;
-    std::string all_;
-    logger logger_;
-    http::client client_{verbose(), {}, logging()};
+    heard_log log_{log_level::trace};
+    http::client client_{verbose(), {}, log_.options()};
 };
 
 TEST_F(client_log, has_what_is_sent_and_received_line_by_line) {
