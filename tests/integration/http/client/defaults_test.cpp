@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <string>
+#include <thread>
 
 namespace coracle::testing {
 namespace {
@@ -98,6 +100,22 @@ TEST(client_cookies, may_be_shared) {
     http::client later(o);
     later.share_cookies(jar);
     EXPECT_EQ(later.get(server.url()).wait().body, "size=small");
+}
+
+TEST(client_defaults, changed_by_several_threads_lose_no_key) {
+    http::client client;
+    constexpr unsigned rounds = 500;
+    const auto change = [&client](const char* key) {
+        for (unsigned i = 1; i <= rounds; ++i) {
+            client.set_defaults(std::string(key) + "=" + std::to_string(i));
+        }
+    };
+    std::thread one(change, "redirects");
+    std::thread other(change, "interim_limit");
+    one.join();
+    other.join();
+    EXPECT_EQ(client.defaults().redirects, rounds);
+    EXPECT_EQ(client.defaults().interim_limit, rounds);
 }
 
 }  // namespace

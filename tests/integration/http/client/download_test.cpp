@@ -13,9 +13,11 @@
 #include <coracle/testing/simulation.hpp>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -431,6 +433,35 @@ TEST_F(client_downloads, keep_others_out_of_the_same_file) {
         co_await when_any(first(), second());
     });
     EXPECT_FALSE(has_part());
+}
+
+TEST(downloads_and_answers, replace_what_a_link_leads_to_and_no_device) {
+    const local_server server([](http::request&) { return http::response("new"); });
+    const temporary_directory folder;
+    const std::string real = folder.write("real", "before");
+    const std::string link = (folder.path() / "link").string();
+    const std::string fifo = (folder.path() / "fifo").string();
+    std::filesystem::create_symlink("real", link);
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    http::client client;
+    block_on([&]() -> task<> {
+        auto getting = http::download(client, server.url(), link);
+        const http::downloaded got = co_await getting;
+        EXPECT_TRUE(got.ok());
+        auto refused = http::download(client, server.url(), fifo);
+        const auto failed = co_await as_result(refused);
+        EXPECT_TRUE(!failed && failed.error() == std::errc::operation_not_supported);
+        for (const std::string& path : {link, fifo}) {
+            auto answer = co_await client.get(server.url());
+            auto saving = answer.save_to(path);
+            const auto saved = co_await as_result(saving);
+            EXPECT_EQ(saved.has_value(), path == link);
+        }
+    });
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+    EXPECT_EQ(std::filesystem::file_size(real), 3U);
+    EXPECT_FALSE(std::filesystem::exists(fifo + ".part"));
 }
 
 }  // namespace coracle::testing
