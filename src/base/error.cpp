@@ -1,3 +1,5 @@
+#include "base/unprintable.hpp"
+
 #include <coracle/base/error.hpp>
 
 #include <cerrno>
@@ -28,20 +30,6 @@ void append_detail(std::string& text, std::string_view name, std::uint64_t value
     text += name;
     text += ' ';
     text += std::to_string(value);
-}
-
-void append_escaped(std::string& text, std::string_view subject) {
-    constexpr char digits[] = "0123456789abcdef";
-    for (const char c : subject) {
-        const auto u = static_cast<unsigned char>(c);
-        if (u >= 0x20 && u != 0x7f) {
-            text += c;
-        } else {
-            text += "\\x";
-            text += digits[u >> 4];
-            text += digits[u & 15];
-        }
-    }
 }
 
 }  // namespace
@@ -105,7 +93,7 @@ std::string error::message() const {
     std::string text(operation_);
     if (facts_ && !facts_->subject.empty()) {
         if (!text.empty()) text += ' ';
-        append_escaped(text, facts_->subject);
+        text += detail::escape_unprintable(facts_->subject);
     }
     if (!text.empty()) text += ": ";
     text += code_.message();

@@ -175,13 +175,13 @@ void race::note(duration timings::* when) const noexcept {
 error race::failure() const {
     if (failed_.empty() && !out_of_time_ && no_addresses_) return *no_addresses_;
     std::string text = *host_ + ':' + std::to_string(port_);
+    std::string tried;
     std::size_t left = most_reported;
-    const char* separator = " (";
     const auto add = [&](const net::address& a, const std::string& why) {
         if (left == 0) return;
         --left;
-        text += std::exchange(separator, "; ");
-        text += a.to_string() + (why.empty() ? "" : ' ' + why);
+        if (!tried.empty()) tried += "; ";
+        tried += a.to_string() + (why.empty() ? "" : ' ' + why);
     };
     const std::error_code code = out_of_time_ || failed_.empty()
                                      ? std::make_error_code(std::errc::timed_out)
@@ -190,13 +190,12 @@ error race::failure() const {
     const bool alike = running_.empty() && std::ranges::all_of(failed_, [&](const auto& f) {
                            return f.why.code() == code;
                        });
-    const bool said = alike && failed_.size() == 1 && failed_.front().to.to_string() == text;
-    if (said) left = 0;
     for (const failed_attempt& f : failed_) add(f.to, alike ? "" : f.why.code().message());
     for (const net::address& a : running_) add(a, "did not answer");
     const std::size_t all = failed_.size() + running_.size();
-    if (all > most_reported) text += "; " + std::to_string(all - most_reported) + " more";
-    if (all != 0 && !said) text += ')';
+    if (all > most_reported) tried += "; " + std::to_string(all - most_reported) + " more";
+    // An address that was given need not be said twice.
+    if (!tried.empty() && tried != text) text += " (" + tried + ')';
     error e(code, "connect", started_ == 0 ? phase::resolve : phase::connect);
     e.on(text).on_attempt(started_).retry_is_safe(true);
     return e;

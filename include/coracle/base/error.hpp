@@ -102,7 +102,7 @@ public:
         return *this;
     }
 
-    /// All of it, in one line: control characters of the subject are escaped.
+    /// All of it, in one line: what cannot be printed of the subject is written as \xhh.
     std::string message() const;
 
     friend bool operator==(const error& a, const std::error_code& b) noexcept {

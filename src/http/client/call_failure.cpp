@@ -1,17 +1,9 @@
 #include "http/client/call_failure.hpp"
 
-#include <chrono>
-#include <cstdio>
+#include "http/milliseconds.hpp"
 
 namespace coracle::http {
 namespace {
-
-void append_milliseconds(std::string& line, duration d) {
-    char text[32];
-    const std::chrono::duration<double, std::milli> ms = d;
-    std::snprintf(text, sizeof text, "%.1f", ms.count());
-    line += text;
-}
 
 struct part {
     const char* name;

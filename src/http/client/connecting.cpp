@@ -137,16 +137,9 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     turns.connected(std::max(parts.connect, parts.proxy) - parts.resolve);
     semaphore_permit turn = turns.try_hold();
     if (!turn && turns.worth_waiting()) {
-        const auto wait = [&turns] { return turns.hold(); };
-        auto waiting = with_timeout(handshake_turns::patience, wait);
-        auto granted = co_await as_result(waiting);
-        if (granted) {
-            turn = *std::move(granted);
-        } else if (granted.error() == std::errc::timed_out) {
-            turns.waited_in_vain();
-        } else {
-            co_return std::unexpected(fail(std::move(granted).error(), phase::tls));
-        }
+        auto granted = co_await turns.wait();
+        if (!granted) co_return std::unexpected(fail(std::move(granted).error(), phase::tls));
+        turn = *std::move(granted);
     }
     const time_point begun = now();
     auto handshake = tls::connect(**context, *std::move(stream), origin_->host());

@@ -124,9 +124,7 @@ int code_of_tls(const error& e) noexcept {
 
 // A subject says whom it was about, and ends with the name of the limit.
 int code_of_limit(std::string_view subject) noexcept {
-    const std::size_t colon = subject.rfind(' ');
-    const std::string_view limit =
-        colon == std::string_view::npos ? subject : subject.substr(colon + 1);
+    const std::string_view limit = subject.substr(subject.rfind(' ') + 1);
     if (limit == "client_options.redirects") return too_many_redirects;
     // curlev's maximal_response_size, announced or received.
     if (limit == "client_options.response_limit") return write_error;

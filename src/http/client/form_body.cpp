@@ -124,7 +124,7 @@ void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, 
     mime::multipart_writer writer(seed);
     type = writer.content_type(subtype_);
     for (part& p : parts_) {
-        std::vector<segment> within(1);
+        std::vector<segment> within(p.inner != nullptr ? 1 : 0);
         std::string inner_type;
         std::vector<mime::part_field> lines;
         lines.reserve(p.lines.size() + 1);
@@ -142,7 +142,6 @@ void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, 
             out.back().known = p.size.has_value();
             out.emplace_back();
         }
-        if (p.inner == nullptr) continue;
         for (segment& s : within) {
             out.back().bytes += s.bytes;
             if (s.file == nullptr && s.write == nullptr) continue;

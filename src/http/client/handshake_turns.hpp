@@ -2,10 +2,13 @@
 
 #include <coracle/runtime/clock.hpp>
 #include <coracle/runtime/semaphore.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <expected>
+#include <utility>
 
 namespace coracle::http::detail {
 
@@ -14,9 +17,6 @@ namespace coracle::http::detail {
 /// travelling.
 class handshake_turns {
 public:
-    /// How long one waits for its turn.
-    static constexpr duration patience = std::chrono::milliseconds(50);
-
     /// 0: as many as there are.
     explicit handshake_turns(std::size_t limit) noexcept
         : permits_(limit != 0 ? limit : ~std::size_t{0}) {}
@@ -27,12 +27,20 @@ public:
 
     semaphore_permit try_hold() noexcept { return permits_.try_hold(); }
     bool worth_waiting() const noexcept { return nearest_ < near && !stands_still_; }
-    semaphore_hold hold() noexcept { return permits_.hold(); }
-    /// Nobody's handshake ended meanwhile.
-    void waited_in_vain() noexcept { stands_still_ = true; }
+    /// Gives a permit, or none when that takes too long. Fails when it is cancelled.
+    task<std::expected<semaphore_permit, error>> wait() {
+        const auto hold = [this] { return permits_.hold(); };
+        auto waiting = with_timeout(patience, hold);
+        auto granted = co_await as_result(waiting);
+        if (granted || granted.error() != std::errc::timed_out) co_return std::move(granted);
+        stands_still_ = true;
+        co_return semaphore_permit();
+    }
     void ended(duration took) noexcept { stands_still_ = took >= patience; }
 
 private:
+    /// How long one waits for its turn.
+    static constexpr duration patience = std::chrono::milliseconds(50);
     static constexpr duration near = std::chrono::milliseconds(2);
 
     semaphore permits_;

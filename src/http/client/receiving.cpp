@@ -117,20 +117,10 @@ std::string_view running_call::tls_version() const noexcept {
     return secured->version() == tls::version::tls_1_3 ? "TLSv1.3" : "TLSv1.2";
 }
 
-answer_info running_call::take_info() {
-    answer_info info;
-    info.peer = connection_->stream().peer();
+answer_info running_call::info_of_answer() const {
+    answer_info info = info_of_attempt();
     info.version = shard_->head.version;
-    info.attempts = attempts_;
-    info.redirects = redirects_;
-    info.reused = connection_->reused();
-    if (const tls::stream* secured = connection_->secured()) {
-        info.tls_version = tls_version();
-        info.cipher = secured->cipher();
-    }
-    info.bytes_sent = sent_;
     info.bytes_received = head_size_;
-    info.times = times_;
     return info;
 }
 
@@ -154,8 +144,8 @@ response running_call::make_response() {
     const bool leaves_http =
         head.code == 101 || (call_method() == method::connect && head.code / 100 == 2);
     const bool reusable = head.keep_alive && body_whole_;
-    std::unique_ptr<incoming> rest(new (incoming::room{body_size})
-                                       incoming(*shard_, call_method(), take_info(), started_));
+    std::unique_ptr<incoming> rest(new (incoming::room{body_size}) incoming(
+        *shard_, call_method(), info_of_answer(), started_));
     if (call_method() == method::head) rest->answers_head(head);
     if (whole) rest->holds(input.view().substr(head_size_, body_size), rules());
     input.consume(head_size_ + body_size);

@@ -65,6 +65,12 @@ std::size_t bound(std::string_view method, const url& to, const call_state& c,
 
 }  // namespace
 
+std::string absolute_form(const url& to) {
+    std::string whole;
+    whole.append(to.scheme()).append("://").append(to.authority()).append(to.target());
+    return whole;
+}
+
 void write_request_head(buffer& out, std::string_view method, const url& to, const call_state& c,
                         const client_options& o, const head_extras& extras, bool has_body,
                         std::optional<std::uint64_t> length) {
@@ -74,9 +80,7 @@ void write_request_head(buffer& out, std::string_view method, const url& to, con
     if (!tunnel.empty()) {
         pen.start(method, tunnel);
     } else if (extras.whole_url) {
-        std::string whole;
-        whole.append(to.scheme()).append("://").append(to.authority()).append(to.target());
-        pen.start(method, whole);
+        pen.start(method, absolute_form(to));
     } else {
         pen.start(method, to.target());
     }

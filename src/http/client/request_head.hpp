@@ -22,6 +22,9 @@ struct head_extras {
     bool upgrades = false;
 };
 
+/// The target of a request to a proxy that forwards (RFC 9112 section 3.2.2).
+std::string absolute_form(const url& to);
+
 /// Appends the head of the request (RFC 9112 section 3) to `out`. `length` is that of the body;
 /// nothing for a chunked one.
 void write_request_head(buffer& out, std::string_view method, const url& to, const call_state& c,

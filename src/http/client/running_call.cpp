@@ -1,9 +1,9 @@
 #include "http/client/running_call.hpp"
 
-#include "base/ascii.hpp"
 #include "http/client/call_failure.hpp"
 #include "http/client/netrc.hpp"
 #include "http/message/date.hpp"
+#include "http/message/token.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 
@@ -57,14 +57,19 @@ error running_call::fail(error e, phase where) const {
 }
 
 answer_info running_call::info_so_far() const {
-    answer_info info;
+    answer_info info = info_of_attempt();
     info.url = to_;
+    info.bytes_received = received_;
+    info.times.ended = since_start();
+    return info;
+}
+
+answer_info running_call::info_of_attempt() const {
+    answer_info info;
     info.attempts = attempts_;
     info.redirects = redirects_;
     info.bytes_sent = sent_;
-    info.bytes_received = received_;
     info.times = times_;
-    info.times.ended = since_start();
     if (!connection_) return info;
     info.peer = connection_->stream().peer();
     info.reused = connection_->reused();
@@ -176,18 +181,17 @@ std::expected<secret, error> running_call::authorization() {
 std::expected<secret, error> running_call::proxy_authorization() {
     const connect::proxy& p = *origin_->proxy();
     if (p.authenticator() == nullptr) return p.basic_authorization();
-    std::string whole;
-    whole.append(to_.scheme()).append("://").append(to_.authority()).append(to_.target());
-    return p.authenticator()->authorize(method_, whole);
+    return p.authenticator()->authorize(method_, absolute_form(to_));
 }
 
 /// Whether a 407 can be answered.
 bool running_call::challenged_by_proxy(const fields& answer) {
     if (!origin_->forwards() || origin_->proxy()->authenticator() == nullptr) return false;
-    const std::string name = coracle::detail::lower(challenge_field(auth_side::proxy));
     std::vector<std::string> challenges;
     for (const field& f : answer) {
-        if (coracle::detail::lower(f.name) == name) challenges.emplace_back(f.value);
+        if (equal_ignoring_case(f.name, challenge_field(auth_side::proxy))) {
+            challenges.emplace_back(f.value);
+        }
     }
     return origin_->proxy()->authenticator()->challenged(challenges, proxy_challenges_);
 }

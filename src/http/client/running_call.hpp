@@ -93,7 +93,7 @@ private:
     error beyond(const char* limit) const;
     response make_response();
     body_rules rules() const noexcept;
-    answer_info take_info();
+    answer_info info_of_answer() const;
     /// As TLS names it; empty without it.
     std::string_view tls_version() const noexcept;
 
@@ -104,6 +104,7 @@ private:
     error fail(error e, phase where) const;
     /// `limit`: the option that ended it, unless that was one of the whole.
     error out_of_time(phase where, const char* limit) const;
+    answer_info info_of_attempt() const;
     answer_info info_so_far() const;
     time_point now() const noexcept { return shard_->owner().now(); }
     duration since_start() const noexcept { return now() - started_; }

@@ -4,6 +4,7 @@
 #include "http/client/running_call.hpp"
 #include "http/masking.hpp"
 #include "http/message/token.hpp"
+#include "http/milliseconds.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -30,11 +31,9 @@ void running_call::log_connection() const {
         text.append("* uses the connection to ").append(peer).append(" again");
     } else {
         const duration done = std::max(times_.connected, times_.secured);
-        const std::chrono::duration<double, std::milli> took =
-            std::max(done - times_.queued, duration::zero());
-        char time[32];
-        std::snprintf(time, sizeof time, " in %.1f ms", took.count());
-        text.append("* connected to ").append(peer).append(time);
+        text.append("* connected to ").append(peer).append(" in ");
+        append_milliseconds(text, std::max(done - times_.queued, duration::zero()));
+        text += " ms";
     }
     if (const tls::stream* const secured = connection_->secured()) {
         text.append(", ").append(tls_version()).append(", ").append(secured->cipher());

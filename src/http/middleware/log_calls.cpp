@@ -1,4 +1,5 @@
 #include "http/masking.hpp"
+#include "http/milliseconds.hpp"
 
 #include <coracle/http/answer_info.hpp>
 #include <coracle/http/log_calls.hpp>
@@ -6,8 +7,6 @@
 #include <coracle/http/response.hpp>
 #include <coracle/runtime/loop.hpp>
 
-#include <chrono>
-#include <cstdio>
 #include <string>
 
 namespace coracle::http {
@@ -21,10 +20,9 @@ void append_fields(std::string& text, std::string_view mark, const fields& all) 
 }
 
 void append_time(std::string& text, duration d) {
-    char time[32];
-    const std::chrono::duration<double, std::milli> ms = d;
-    std::snprintf(time, sizeof time, ", %.1f ms", ms.count());
-    text += time;
+    text += ", ";
+    detail::append_milliseconds(text, d);
+    text += " ms";
 }
 
 /// What is written of one request.
