@@ -33,11 +33,7 @@ if(PROJECT_IS_TOP_LEVEL)
     # An installed program finds an installed shared library beside it, wherever the tree is put.
     set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
-    find_program(CORACLE_CCACHE ccache)
-    mark_as_advanced(CORACLE_CCACHE)
-    if(CORACLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-        set(CMAKE_CXX_COMPILER_LAUNCHER "${CORACLE_CCACHE}")
-    endif()
+    include(compiler_cache)
 endif()
 
 if(CORACLE_SANITIZE)

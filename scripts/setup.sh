@@ -26,6 +26,7 @@ libidn2-dev
 libpsl-dev
 '
 test_packages='
+ccache ccache
 libgtest-dev
 libgmock-dev
 python3 python3
@@ -57,6 +58,7 @@ clang-tidy-19 clang-tidy-19
 clang-format-19 clang-format-19
 lld-19 ld.lld-19
 libclang-rt-19-dev
+llvm-19 llvm-symbolizer-19
 '
 
 group=${1:-all}
@@ -93,17 +95,7 @@ unavailable_list=build/.setup-unavailable
 if [ -n "$(find "$unavailable_list" -mmin -1440 2>/dev/null)" ] && [ ${#missing[@]} -gt 0 ]; then
     mapfile -t missing < <(printf '%s\n' "${missing[@]}" | grep -vxFf "$unavailable_list")
 fi
-[ ${#missing[@]} -gt 0 ] || exit 0
-
-say "missing: ${missing[*]}"
 as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    if ! command -v sudo >/dev/null; then
-        say "there is no sudo: as root, run  apt-get install ${missing[*]}"
-        exit 1
-    fi
-    as_root=(sudo)
-fi
 apt_get() {
     say "${as_root[*]}${as_root:+ }apt-get $*"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
@@ -114,39 +106,67 @@ has_candidate() {
     policy=$(apt-cache policy "$1" 2>/dev/null)
     [[ $policy =~ Candidate:\ [^\(] ]]
 }
-
-apt_get update || say "some package lists could not be fetched; going on with the others"
-available=()
-unavailable=()
-for package in "${missing[@]}"; do
-    if has_candidate "$package"; then available+=("$package"); else unavailable+=("$package"); fi
-done
-
-if [ ${#available[@]} -gt 0 ]; then
-    log=$(mktemp)
-    trap 'rm -f "$log"' EXIT
-    say "installing, which can take some minutes"
-    if ! apt_get install -y --no-install-recommends "${available[@]}" >"$log" 2>&1; then
-        cat "$log"
-        exit 1
+install_missing() {
+    say "missing: ${missing[*]}"
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            say "there is no sudo: as root, run  apt-get install ${missing[*]}"
+            exit 1
+        fi
+        as_root=(sudo)
     fi
-    # Benchmarks start their own nginx; the service that the package brings would take port 80.
-    if [[ " ${available[*]} " == *" nginx-light "* ]] && [ -d /run/systemd/system ]; then
-        say "switching off the nginx service, which nothing here uses"
-        "${as_root[@]}" systemctl disable --now nginx >/dev/null 2>&1 || true
-    fi
-    say "installed: ${available[*]}"
-fi
+    apt_get update || say "some package lists could not be fetched; going on with the others"
+    available=()
+    unavailable=()
+    for package in "${missing[@]}"; do
+        if has_candidate "$package"; then available+=("$package"); else unavailable+=("$package"); fi
+    done
 
-for package in "${unavailable[@]}"; do
-    say "not in this system's packages: $package"
-    if grep -qE "^${package//+/.}( |\$)" <<<"$build_packages"; then
-        say "without it nothing can be built"
-        exit 1
+    if [ ${#available[@]} -gt 0 ]; then
+        log=$(mktemp)
+        trap 'rm -f "$log"' EXIT
+        say "installing, which can take some minutes"
+        if ! apt_get install -y --no-install-recommends "${available[@]}" >"$log" 2>&1; then
+            cat "$log"
+            exit 1
+        fi
+        # Benchmarks start their own nginx; the service that the package brings would take port 80.
+        if [[ " ${available[*]} " == *" nginx-light "* ]] && [ -d /run/systemd/system ]; then
+            say "switching off the nginx service, which nothing here uses"
+            "${as_root[@]}" systemctl disable --now nginx >/dev/null 2>&1 || true
+        fi
+        say "installed: ${available[*]}"
     fi
-done
-if [ ${#unavailable[@]} -gt 0 ]; then
-    mkdir -p build
-    printf '%s\n' "${unavailable[@]}" >>"$unavailable_list"
-    say "the checks that need them are left out or fail by name; all else works"
-fi
+
+    for package in "${unavailable[@]}"; do
+        say "not in this system's packages: $package"
+        if grep -qE "^${package//+/.}( |\$)" <<<"$build_packages"; then
+            say "without it nothing can be built"
+            exit 1
+        fi
+    done
+    if [ ${#unavailable[@]} -gt 0 ]; then
+        mkdir -p build
+        printf '%s\n' "${unavailable[@]}" >>"$unavailable_list"
+        say "the checks that need them are left out or fail by name; all else works"
+    fi
+}
+
+# The peers that are Go modules: fetched and compiled into the user's cache, as a test downloads nothing.
+fetch_go_peers() {
+    local module=tests/support/http_peers/go cache=${XDG_CACHE_HOME:-$HOME/.cache}/coracle try stamp
+    stamp=$cache/go_peers.$(cat $module/go.mod $module/go.sum | sha256sum | cut -c1-16)
+    [ -e "$stamp" ] && return
+    say "fetching and compiling go-httpbin and toxiproxy"
+    for try in 1 2 3; do
+        if (cd $module && GOFLAGS=-mod=readonly GO111MODULE=on CGO_ENABLED=0 go build ./...); then
+            mkdir -p "$cache" && touch "$stamp"
+            return
+        fi
+        sleep $((try * 5))
+    done
+    say "they cannot be had: the tests that need them are left out or fail by name"
+}
+
+if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
+if [ "$group" = all ] && command -v go >/dev/null; then fetch_go_peers; fi

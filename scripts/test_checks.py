@@ -5,6 +5,8 @@ A check that finds nothing is only good news if it can find something: each is g
 with one fault, and the same tree without it.
 """
 
+import contextlib
+import io
 import pathlib
 import tempfile
 import unittest
@@ -13,6 +15,7 @@ import check_docs
 import check_layers
 import check_operations
 import check_sources_of_time
+import report_run
 import source_tree
 
 LAYERS = """
@@ -172,6 +175,79 @@ class DocumentsTest(Tree):
         self.write("README.md", "```cpp\nint main() {}\n```\n```cpp snippet\nint main() {}\n```\n"
                                 "```cpp\nf();\n```\n")
         self.assertEqual(len(list(check_docs.programs(pathlib.Path("README.md")))), 1)
+
+
+def attempt(name, output, result):
+    return (f'"{name}" start time: Nov 25 18:05 UTC\nOutput:\n-----\n{output}<end of output>\n'
+            f'Test time =   0.01 sec\n-----\nTest {result}.\n"{name}" end time: Nov 25 18:05 UTC\n')
+
+
+class ReportTest(unittest.TestCase):
+    """What the last lines of a run say."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.steps = []
+
+    def step(self, name, code, log=""):
+        self.steps.append(f"{name}\t{code}\t61\tthe step {name}\trun {name}\n")
+        (self.folder / f"{name}.log").write_text(log, encoding="utf-8")
+
+    def ctest(self, name, cases, attempts):
+        """`cases`: pairs of name and status; `attempts`: triples of name, output and result."""
+        rows = "".join(f'<testcase name="{n}" status="{s}"><system-out>\x1b&#x1b;</system-out></testcase>'
+                       for n, s in cases)
+        (self.folder / f"{name}.xml").write_text(f"<testsuite>{rows}</testsuite>", encoding="utf-8")
+        (self.folder / f"{name}.tests").write_text("".join(attempt(*a) for a in attempts),
+                                                   encoding="utf-8")
+
+    def report(self):
+        (self.folder / "steps.tsv").write_text("".join(self.steps), encoding="utf-8")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = report_run.report(self.folder)
+        return code, said.getvalue()
+
+    def test_a_green_run_is_counted(self):
+        self.step("build", 0)
+        self.step("asan-tests", 0)
+        self.ctest("asan-tests", [("a", "run"), ("b", "notrun")], [("a", "", "Passed")])
+        code, text = self.report()
+        self.assertEqual(code, 0)
+        self.assertTrue(text.endswith("\n2 passed, 0 failed, 1 skipped\n"), text)
+        self.assertNotIn("flaky", text)
+
+    def test_a_test_that_needed_a_second_attempt_is_named_and_passes(self):
+        self.step("asan-tests", 0)
+        self.ctest("asan-tests", [("shard", "run")],
+                   [("shard", "x\nf.cpp:3: Failure\nwhy\n[  FAILED  ] suite.name (1 ms)\n", "Failed"),
+                    ("shard", "", "Passed")])
+        code, text = self.report()
+        self.assertEqual(code, 0)
+        self.assertIn("flaky: shard of asan-tests (passed at attempt 2): suite.name\n"
+                      "    f.cpp:3: Failure\n    why\n", text)
+
+    def test_a_failing_test_is_shown_with_its_name_reason_and_command(self):
+        self.step("tsan-tests", 8)
+        report = "noise\nWARNING: ThreadSanitizer: data race\n  #0 f x.cpp:7\ndied in suite.name\n"
+        self.ctest("tsan-tests", [("unit.shard_1_of_8", "fail")],
+                   [("unit.shard_1_of_8", report, "Failed")] * 3)
+        code, text = self.report()
+        self.assertEqual(code, 1)
+        self.assertIn("unit.shard_1_of_8: suite.name\n    WARNING: ThreadSanitizer: data race\n"
+                      "      #0 f x.cpp:7\n", text)
+        self.assertIn("again: ctest --preset tsan -R '^unit\\.shard_1_of_8$'", text)
+        self.assertTrue(text.endswith("\n0 passed, 1 failed, 0 skipped\n"), text)
+
+    def test_a_step_without_tests_is_shown_by_its_first_error_and_what_needs_it_is_skipped(self):
+        self.step("release", 1, "[1/2] fine\nx.cpp:1:2: error: no such thing\n more\n")
+        self.step("release-tests", "not run")
+        code, text = self.report()
+        self.assertEqual(code, 1)
+        self.assertIn("    x.cpp:1:2: error: no such thing\n     more\n  again: run release\n", text)
+        self.assertTrue(text.endswith("\n0 passed, 1 failed, 1 skipped\n"), text)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <span>
@@ -21,30 +22,86 @@ error last_error() {
     return {std::error_code(errno, std::generic_category()), "read_file"};
 }
 
-}  // namespace
+/// Bytes that are overwritten when they are freed.
+class wiped_bytes {
+public:
+    explicit wiped_bytes(std::size_t size) : bytes_(size, '\0') {}
+    wiped_bytes(const wiped_bytes&) = delete;
+    wiped_bytes& operator=(const wiped_bytes&) = delete;
+    ~wiped_bytes() { wipe(bytes_.data(), bytes_.size()); }
 
-std::expected<file_text, error> read_file(const std::string& path, std::size_t limit) {
+    std::span<char> from(std::size_t at) noexcept { return std::span(bytes_).subspan(at); }
+    void grow() {
+        wiped_bytes larger(2 * bytes_.size());
+        bytes_.copy(larger.bytes_.data(), bytes_.size());
+        bytes_.swap(larger.bytes_);
+    }
+    secret take(std::size_t size) {
+        wipe(bytes_.data() + size, bytes_.size() - size);
+        bytes_.resize(size);
+        return secret(std::move(bytes_));
+    }
+
+private:
+    std::string bytes_;
+};
+
+using text_or_error = std::expected<secret, error>;
+
+text_or_error read_regular(const plain_file& f, std::size_t size, std::size_t limit) {
+    const error too_large(errc::limit_exceeded, "read_file");
+    if (size > limit) return std::unexpected(too_large);
+    // One more byte shows if the file has grown since.
+    wiped_bytes bytes(size + 1);
+    const auto read = f.read_at(0, bytes.from(0));
+    if (!read) return std::unexpected(read.error());
+    if (*read > limit) return std::unexpected(too_large);
+    return bytes.take(*read);
+}
+
+text_or_error read_to_end(int fd, std::size_t limit) {
+    // From here on reading waits for writers.
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
+        return std::unexpected(last_error());
+    wiped_bytes bytes(4096);
+    for (std::size_t size = 0; size <= limit;) {
+        if (bytes.from(size).empty()) bytes.grow();
+        const std::span<char> room = bytes.from(size);
+        const ssize_t n = ::read(fd, room.data(), room.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return std::unexpected(last_error());
+        if (n == 0) return bytes.take(size);
+        size += static_cast<std::size_t>(n);
+    }
+    return std::unexpected(error(errc::limit_exceeded, "read_file"));
+}
+
+std::expected<file_text, error> read(const std::string& path, std::size_t limit, bool any_kind) {
     if (detail::holds_nul(path)) return failed({std::errc::invalid_argument, "read_file"}, path);
     const plain_file f(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), {});
     struct stat status{};
     if (!f.open() || ::fstat(f.fd(), &status) != 0) return failed(last_error(), path);
-    if (!S_ISREG(status.st_mode)) return failed({std::errc::invalid_argument, "read_file"}, path);
-    const error too_large(errc::limit_exceeded, "read_file");
-    if (std::cmp_greater(status.st_size, limit)) return failed(too_large, path);
-    // One byte more tells whether it has grown since.
-    std::string bytes(static_cast<std::size_t>(status.st_size) + 1, '\0');
-    const auto size = f.read_at(0, bytes);
-    if (!size) {
-        wipe(bytes.data(), bytes.size());
-        return failed(size.error(), path);
-    }
-    wipe(bytes.data() + *size, bytes.size() - *size);
-    bytes.resize(*size);
+    const bool regular = S_ISREG(status.st_mode);
+    if (!regular && (!any_kind || S_ISDIR(status.st_mode)))
+        return failed({std::errc::invalid_argument, "read_file"}, path);
+    auto text = regular ? read_regular(f, static_cast<std::size_t>(status.st_size), limit)
+                        : read_to_end(f.fd(), limit);
+    if (!text) return failed(std::move(text).error(), path);
     file_text out;
-    out.text = secret(std::move(bytes));
+    out.text = *std::move(text);
     out.others_may_read = (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
-    if (*size > limit) return failed(too_large, path);
     return out;
+}
+
+}  // namespace
+
+std::expected<file_text, error> read_file(const std::string& path, std::size_t limit) {
+    return read(path, limit, false);
+}
+
+std::expected<file_text, error> read_file_or_pipe(const std::string& path, std::size_t limit) {
+    return read(path, limit, true);
 }
 
 }  // namespace coracle::fs

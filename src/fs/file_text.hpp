@@ -9,10 +9,10 @@
 
 namespace coracle::fs {
 
-/// A small file that was read whole. What it holds may be a secret.
+/// A small file that was read completely. Its content may be secret.
 struct file_text {
     secret text;
-    /// Others than its owner may read it.
+    /// True if others than its owner may read it.
     bool others_may_read = false;
 };
 
@@ -20,5 +20,9 @@ struct file_text {
 /// what is no regular file with `std::errc::invalid_argument`, and else as open(2) and read(2) do,
 /// each with the path as subject. Blocks for as long as the disk takes, but never on a FIFO.
 std::expected<file_text, error> read_file(const std::string& path, std::size_t limit);
+
+/// Reads a file as `read_file` does, and pipes and devices to their end, however long that takes; a
+/// FIFO without a writer ends at once.
+std::expected<file_text, error> read_file_or_pipe(const std::string& path, std::size_t limit);
 
 }  // namespace coracle::fs

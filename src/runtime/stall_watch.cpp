@@ -60,6 +60,7 @@ void stall_watch::look(sample& s) {
     if (turn != s.turn || turn == 0 || s.of->is_waiting()) {
         s.turn = turn;
         s.seen = 0;
+        s.next_report = 1;
         s.idle = true;
         return;
     }
@@ -67,13 +68,16 @@ void stall_watch::look(sample& s) {
     s.idle = s.idle && call;
     s.call = call.value_or(0);
     // The first look may have come at any moment of the turn.
-    if (++s.seen == looks + 1) report(s);
+    if (++s.seen != s.next_report * looks + 1) return;
+    if (s.next_report == 1) ++stalls_;
+    report(s);
+    s.next_report *= 2;
+    s.idle = true;
 }
 
 void stall_watch::report(const sample& s) {
-    ++stalls_;
     std::string text = "loop " + std::to_string(s.of->index()) + " has been held for over " +
-                       in_milliseconds(limit_) + " by '" + s.of->running() + "'";
+                       in_milliseconds(s.next_report * limit_) + " by '" + s.of->running() + "'";
     if (s.idle && s.call == SYS_futex) {
         text += ", which waits for another thread";
     } else if (s.idle && s.call >= 0) {

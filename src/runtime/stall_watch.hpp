@@ -13,7 +13,9 @@
 namespace coracle::detail {
 
 /// A thread that looks at loops several times in each `limit`, and reports one that has been in the
-/// same turn for longer, with the task that runs, and whether it computes or waits in the kernel.
+/// same turn for longer, with the task that runs, and whether it computes or waits in the kernel. A
+/// stall that goes on is reported again after 2, 4, 8 ... times `limit`, with what it does since
+/// the last report, and counted once.
 class stall_watch {
 public:
     /// Reports go to `log`, or to standard error when nobody listens there and `say_aloud`.
@@ -33,8 +35,10 @@ private:
         std::atomic<int> thread{0};
         std::uint64_t turn = 0;
         unsigned seen = 0;  ///< looks in a row that found the loop in this turn, and not waiting
-        bool idle = false;  ///< each of them but the first found its thread waiting in the kernel
-        int call = 0;       ///< the system call that it waits in
+        unsigned next_report = 1;  ///< in multiples of `limit`
+        bool idle =
+            false;     ///< each look since the last report found its thread waiting in the kernel
+        int call = 0;  ///< the system call that it waits in
     };
     static constexpr unsigned looks = 8;
 

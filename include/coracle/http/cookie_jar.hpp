@@ -106,12 +106,14 @@ public:
     /// are passed over.
     std::size_t read(std::string_view text, std::int64_t now);
 
-    /// Writes `text` to a file that only its owner may read, in place of one that is there; at
-    /// every moment it is there whole. Blocks. Fails as open(2), write(2) and rename(2) do.
+    /// Writes `text` to a file that only its owner may read, and replaces an older one atomically.
+    /// Symbolic links are followed and stay; a device or a FIFO is written to, never replaced.
+    /// Blocks. Fails as open(2), write(2) and rename(2) do, and with
+    /// `std::errc::no_such_device_or_address` for a FIFO without a reader.
     std::expected<void, error> save(const std::string& path, std::int64_t now,
                                     session_cookies which = session_cookies::keep) const;
-    /// Reads a file, and gives how many cookies were added. Blocks. Fails as open(2) and read(2)
-    /// do, and with `errc::limit_exceeded` above `limits.file`.
+    /// Reads a file, a pipe or a device to its end, and gives how many cookies were added. Blocks.
+    /// Fails as open(2) and read(2) do, and with `errc::limit_exceeded` above `limits.file`.
     std::expected<std::size_t, error> load(const std::string& path, std::int64_t now);
 
 private:

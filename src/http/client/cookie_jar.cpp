@@ -2,7 +2,7 @@
 
 #include "base/ascii.hpp"
 #include "fs/file_text.hpp"
-#include "fs/file_writer.hpp"
+#include "fs/save_whole.hpp"
 #include "http/client/cookie_file.hpp"
 #include "http/client/cookie_match.hpp"
 #include "http/client/public_suffix.hpp"
@@ -394,22 +394,15 @@ std::size_t cookie_jar::read(std::string_view text, std::int64_t now) {
 
 std::expected<void, error> cookie_jar::save(const std::string& path, std::int64_t now,
                                             session_cookies which) const {
-    // Names of files that are being written: two jars, or one on two threads, never share one.
+    // A unique name for the temporary file, so that two jars, or two threads, never share one.
     static std::atomic<std::uint64_t> saves = 0;
     const std::uint64_t unique =
         reinterpret_cast<std::uintptr_t>(this) + (++saves << 48U) + static_cast<std::uint64_t>(now);
-    const std::size_t slash = path.rfind('/');
-    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    auto file = fs::file_writer::create(directory, unique, 0600);
-    if (!file) return std::unexpected(file.error());
-    if (auto written = file->write(text(now, which)); !written) {
-        return std::unexpected(written.error().on(path));
-    }
-    return file->commit(path.substr(slash + 1), fs::if_exists::replace);
+    return fs::save_whole(path, text(now, which), unique, 0600);
 }
 
 std::expected<std::size_t, error> cookie_jar::load(const std::string& path, std::int64_t now) {
-    auto file = fs::read_file(path, state_->limits.file);
+    auto file = fs::read_file_or_pipe(path, state_->limits.file);
     if (!file) return std::unexpected(file.error());
     return read(file->text.reveal(), now);
 }

@@ -1,3 +1,4 @@
+#include "support/eventually.hpp"
 #include "support/on_each_backend.hpp"
 
 #include <coracle/process/command.hpp>
@@ -14,6 +15,7 @@
 using namespace coracle;
 using namespace std::chrono_literals;
 using coracle::testing::backend_name;
+using coracle::testing::eventually;
 using coracle::testing::has_children;
 using coracle::testing::on_each_backend;
 using process::redirect;
@@ -22,7 +24,9 @@ namespace {
 
 class capture : public on_each_backend {
 protected:
-    void TearDown() override { EXPECT_FALSE(has_children()); }
+    void TearDown() override {
+        EXPECT_TRUE(eventually([] { return !has_children(); }));
+    }
 };
 
 INSTANTIATE_TEST_SUITE_P(each_backend, capture, coracle::testing::system_backends(), backend_name);

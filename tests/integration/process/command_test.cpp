@@ -1,3 +1,4 @@
+#include "support/eventually.hpp"
 #include "support/on_each_backend.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -31,6 +32,7 @@
 using namespace coracle;
 using namespace std::chrono_literals;
 using coracle::testing::backend_name;
+using coracle::testing::eventually;
 using coracle::testing::has_children;
 using coracle::testing::on_each_backend;
 using coracle::testing::open_descriptors;
@@ -46,8 +48,11 @@ protected:
         descriptors_ = open_descriptors();
     }
     void TearDown() override {
-        EXPECT_FALSE(has_children());
-        EXPECT_EQ(open_descriptors(), descriptors_);
+        // A process that was killed is reaped by a thread of the pool.
+        EXPECT_TRUE(eventually([&] {
+            return !has_children() && open_descriptors() == descriptors_;
+        })) << open_descriptors()
+            << " descriptors, before " << descriptors_;
     }
 
 private:

@@ -26,9 +26,10 @@ public:
         log_.set_level(log_level::warning);
     }
     logger& log() noexcept { return log_; }
-    void wait_for(std::string_view words) {
+    /// False when nobody has said the words within 30 s.
+    bool wait_for(std::string_view words) {
         std::unique_lock lock(guard_);
-        more_.wait(lock, [&] { return text_.find(words) != std::string::npos; });
+        return more_.wait_for(lock, 30s, [&] { return text_.find(words) != std::string::npos; });
     }
     bool knows(std::string_view words) {
         const std::lock_guard lock(guard_);
@@ -81,7 +82,7 @@ TEST(stall_watch, tells_a_task_that_is_blocked_from_one_that_computes) {
     const owned_fd writer(ends[1]);
     memory_log log;
     std::thread rescuer([&] {
-        log.wait_for("blocked in system call " + std::to_string(SYS_read));
+        EXPECT_TRUE(log.wait_for("blocked in system call " + std::to_string(SYS_read)));
         static_cast<void>(::write(writer.get(), "x", 1));
     });
     runtime_options o;
@@ -97,6 +98,36 @@ TEST(stall_watch, tells_a_task_that_is_blocked_from_one_that_computes) {
     });
     rescuer.join();
     EXPECT_TRUE(log.knows("by 'reader', which is blocked")) << log.text();
+}
+
+TEST(stall_watch, tells_anew_of_a_stall_that_goes_on) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const owned_fd reader(ends[0]);
+    const owned_fd writer(ends[1]);
+    memory_log log;
+    std::thread rescuer([&] {
+        EXPECT_TRUE(log.wait_for("which is blocked"));
+        static_cast<void>(::write(writer.get(), "x", 1));
+    });
+    runtime_options o;
+    o.loops = 1;
+    o.stall_limit = 5ms;
+    o.log = &log.log();
+    runtime rt(o);
+    rt.run([&](loop&) -> task<> {
+        co_await this_task::set_name("two-faced");
+        co_await yield();
+        // First it computes; once that is known, it blocks, all in one turn.
+        while (!log.knows("has been held for over 5 ms by 'two-faced'\n")) {
+        }
+        char byte = 0;
+        EXPECT_EQ(::read(reader.get(), &byte, 1), 1);
+    });
+    rescuer.join();
+    EXPECT_TRUE(log.knows("by 'two-faced', which is blocked in system call")) << log.text();
+    EXPECT_FALSE(log.knows("5 ms by 'two-faced', which")) << log.text();
+    EXPECT_EQ(rt.stalls(), 1u);
 }
 
 TEST(stall_watch, is_asked_for_by_the_environment_and_then_heard_on_standard_error) {

@@ -20,7 +20,9 @@ def build(name):
     folder = (BIN.parent / "http_peers").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / f"{name}.{os.getpid()}"
-    environment = dict(os.environ, GOFLAGS="-mod=readonly", GO111MODULE="on", CGO_ENABLED="0")
+    # `make setup` has fetched the modules.
+    environment = dict(os.environ, GOFLAGS="-mod=readonly", GOPROXY="off", GO111MODULE="on",
+                       CGO_ENABLED="0")
     done = subprocess.run([go, "build", "-o", made, "./" + name], cwd=MODULE, env=environment,
                           capture_output=True, text=True, timeout=280)
     if done.returncode != 0:

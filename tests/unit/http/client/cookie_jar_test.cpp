@@ -1,9 +1,13 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/cookie_jar.hpp>
+#include <coracle/runtime/owned_fd.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -491,6 +495,84 @@ TEST(cookie_jar, saves_and_loads_a_file) {
     EXPECT_EQ(other.load(path, now + 60).value(), 1u);
     // Nothing else was left in the folder.
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(cookie_jar, saves_behind_links_which_stay) {
+    const coracle::testing::temporary_directory folder;
+    const auto link = folder.path() / "link";
+    const auto second = folder.path() / "second";
+    std::filesystem::create_directory(folder.path() / "below");
+    std::filesystem::create_symlink("second", link);
+    std::filesystem::create_symlink("below/cookies.txt", second);
+    cookie_jar jar;
+    jar.receive(at("https://a.org/"), "s=1", now);
+    // At first it leads to nothing.
+    for (int i = 0; i != 2; ++i) ASSERT_TRUE(jar.save(link.string(), now).has_value());
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_TRUE(std::filesystem::is_symlink(second));
+    EXPECT_EQ(contents((folder.path() / "below/cookies.txt").string()), jar.text(now));
+    std::filesystem::create_symlink("circle", folder.path() / "circle");
+    EXPECT_EQ(jar.save((folder.path() / "circle").string(), now).error(),
+              std::errc::too_many_symbolic_link_levels);
+    EXPECT_EQ(jar.save(folder.path().string(), now).error(), std::errc::is_a_directory);
+}
+
+// As root it once made a file of /dev/null.
+TEST(cookie_jar, writes_to_what_is_no_file_and_never_replaces_it) {
+    const coracle::testing::temporary_directory folder;
+    const std::string fifo = (folder.path() / "fifo").string();
+    const std::string link = (folder.path() / "link").string();
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    std::filesystem::create_symlink("fifo", link);
+    cookie_jar jar;
+    jar.receive(at("https://a.org/"), "s=1", now);
+    EXPECT_EQ(jar.save(fifo, now).error(), std::errc::no_such_device_or_address);
+    for (const std::string& path : {fifo, link}) {
+        const owned_fd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        ASSERT_TRUE(jar.save(path, now).has_value());
+        std::string text(1000, '\0');
+        const ssize_t n = ::read(reader.get(), text.data(), text.size());
+        ASSERT_GT(n, 0);
+        EXPECT_EQ(text.substr(0, static_cast<std::size_t>(n)), jar.text(now));
+        EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+    }
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    const std::string device = (folder.path() / "null").string();
+    if (::mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) return;  // not root
+    // Some containers forbid to use a device; all the same it stays one.
+    static_cast<void>(jar.save(device, now));
+    EXPECT_TRUE(std::filesystem::is_character_file(device));
+}
+
+TEST(cookie_jar, is_read_from_pipes_and_devices_too) {
+    const coracle::testing::temporary_directory folder;
+    const std::string fifo = (folder.path() / "fifo").string();
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    cookie_jar full;
+    for (int i = 0; i != 170; ++i)
+        full.receive(at("https://a.org/"), "c" + std::to_string(i) + "=1; Max-Age=60", now);
+    const std::string text = full.text(now);
+    ASSERT_GT(text.size(), 4096U);
+    for (const std::size_t limit : {text.size() - 1, text.size()}) {
+        cookie_jar jar({.file = limit});
+        // Nobody writes: it is empty.
+        EXPECT_EQ(jar.load(fifo, now).value(), 0U);
+        const owned_fd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        {
+            const owned_fd writer(::open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
+            ASSERT_EQ(::write(writer.get(), text.data(), text.size()),
+                      static_cast<ssize_t>(text.size()));
+        }
+        const auto loaded = jar.load(fifo, now);
+        if (limit == text.size()) {
+            EXPECT_EQ(loaded.value(), 170U);
+        } else {
+            EXPECT_EQ(loaded.error(), errc::limit_exceeded);
+        }
+    }
+    cookie_jar jar;
+    EXPECT_EQ(jar.load("/dev/null", now).value(), 0U);
+    EXPECT_EQ(jar.load("/dev/zero", now).error(), errc::limit_exceeded);
 }
 
 TEST(cookie_jar, says_what_is_wrong_with_a_file) {
