@@ -8,10 +8,7 @@ function(coracle_add_program target name)
     add_dependencies(programs ${target})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
     coracle_set_warnings(${target})
-    # What is measured, and what is installed; linking each of the others anew would take minutes.
-    set(measured coracle hello https coro_twin coracle_echo coracle_udp_echo parallel_get parallel_get_callback
-        client_calls download)
-    if(CORACLE_LTO AND name IN_LIST measured)
+    if(CORACLE_LTO AND name IN_LIST CORACLE_LTO_PROGRAMS)
         target_compile_options(${target} PRIVATE -flto=auto)
         target_link_options(${target} PRIVATE -flto=auto)
     else()

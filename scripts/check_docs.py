@@ -2,7 +2,8 @@
 """usage: check_docs.py [--compiler g++] [--jobs 2]
 
 Checks README.md and docs/: each link to a file leads to one, each link to a heading too, and each
-```cpp block with a main compiles. A block marked ```cpp snippet is a piece and is not compiled.
+```cpp block with a main compiles. A block marked ```cpp snippet is a piece and is not compiled. A block
+that compiled before, with the same bytes in it and in the headers that it includes, is not compiled again.
 """
 
 import argparse
@@ -63,10 +64,8 @@ def programs(path):
                 yield text.count("\n", 0, match.start()) + 1, match.group(3)
 
 
-def compile_program(compiler, path, line, code):
-    result = source_tree.run(
-        [compiler, "-std=c++23", "-Wall", "-Wextra", "-fsyntax-only", "-I", "include",
-         "-x", "c++", "-"], cwd=source_tree.ROOT, input=f'#line {line + 1} "{path}"\n{code}')
+def compile_program(command, path, line, code):
+    result = source_tree.run(command, cwd=source_tree.ROOT, input=f'#line {line + 1} "{path}"\n{code}')
     return None if result.returncode == 0 else f"{path}:{line}: does not compile\n{result.stdout}"
 
 
@@ -78,11 +77,15 @@ def main():
     documents = source_tree.markdown_files()
     faults = [fault for path in documents for fault in check_links(path)]
     blocks = [(path, line, code) for path in documents for line, code in programs(path)]
+    command = [options.compiler, "-std=c++23", "-Wall", "-Wextra", "-fsyntax-only", "-I", "include",
+               "-x", "c++", "-"]
+    memory = source_tree.Memory("docs", command)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         faults += filter(None, pool.map(
-            lambda block: compile_program(options.compiler, *block), blocks))
+            lambda block: memory.once(block[2], lambda: compile_program(command, *block)), blocks))
     return source_tree.report(
-        faults, f"documents: {len(documents)} read, {len(blocks)} programs in them compile")
+        faults, f"documents: {len(documents)} read, {len(blocks)} programs in them compile, "
+                f"{memory.remembered} of them as they did before")
 
 
 if __name__ == "__main__":

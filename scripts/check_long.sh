@@ -32,6 +32,9 @@ for backend in uring epoll poll; do
         if grep 'is blocked in system call' <<<"$said"; then exit 1; fi
     done
 done
+echo "== every header, and every program in the documents"
+CORACLE_CHECK_AGAIN=1 scripts/check_headers.py
+CORACLE_CHECK_AGAIN=1 scripts/check_docs.py
 echo "== the benchmarks compile"
 cmake --build --preset release --target programs
 echo "== clang, optimised"

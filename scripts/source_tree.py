@@ -1,5 +1,7 @@
 """What the checks share: which files are ours, and their text without comments and strings."""
 
+import hashlib
+import os
 import pathlib
 import re
 import subprocess
@@ -54,6 +56,47 @@ def run(command, **options):
     """subprocess.run with output caught as text."""
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **options)
+
+
+def own_headers(text, root=ROOT):
+    """The public headers that a text includes, directly or through each other."""
+    found, open_texts = {}, [text]
+    while open_texts:
+        for _, _, name in includes(open_texts.pop()):
+            path = root / "include" / name
+            if name not in found and path.is_file():
+                found[name] = path.read_text(encoding="utf-8")
+                open_texts.append(found[name])
+    return found
+
+
+class Memory:
+    """Remembers, in the cache of the user, what passed a check that compiles: the same text with the same
+    headers of ours and the same command passes again. CORACLE_CHECK_AGAIN=1 makes it forget."""
+
+    def __init__(self, name, command, root=ROOT):
+        cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        self.folder = pathlib.Path(cache) / "coracle" / "checks" / name
+        self.root = root
+        version = run([command[0], "--version"]).stdout
+        self.salt = "\0".join([version, *command])
+        self.forgets = os.environ.get("CORACLE_CHECK_AGAIN") == "1"
+        self.remembered = 0
+
+    def once(self, text, check):
+        """`check()`, a fault or None, unless it gave None before for this text."""
+        digest = hashlib.sha256(self.salt.encode())
+        for name, content in [("", text), *sorted(own_headers(text, self.root).items())]:
+            digest.update(f"\0{name}\0{content}".encode())
+        mark = self.folder / digest.hexdigest()[:32]
+        if mark.exists() and not self.forgets:
+            self.remembered += 1
+            return None
+        fault = check()
+        if fault is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+        return fault
 
 
 def report(faults, good):

@@ -7,6 +7,7 @@ with one fault, and the same tree without it.
 
 import contextlib
 import io
+import os
 import pathlib
 import tempfile
 import unittest
@@ -175,6 +176,56 @@ class DocumentsTest(Tree):
         self.write("README.md", "```cpp\nint main() {}\n```\n```cpp snippet\nint main() {}\n```\n"
                                 "```cpp\nf();\n```\n")
         self.assertEqual(len(list(check_docs.programs(pathlib.Path("README.md")))), 1)
+
+
+class MemoryTest(Tree):
+    """What is not compiled again."""
+
+    def setUp(self):
+        super().setUp()
+        before = os.environ.get("XDG_CACHE_HOME")
+        os.environ["XDG_CACHE_HOME"] = str(self.root / "cache")
+        self.addCleanup(lambda: os.environ.pop("XDG_CACHE_HOME") if before is None
+                        else os.environ.update(XDG_CACHE_HOME=before))
+        self.write("include/coracle/base/outer.hpp", "#include <coracle/base/error.hpp>\n")
+        self.checked = 0
+
+    def check(self, fault=None, text="#include <coracle/base/outer.hpp>\n", command=("true",)):
+        """Whether the check was made."""
+        def count():
+            self.checked += 1
+            return fault
+        before = self.checked
+        self.assertEqual(source_tree.Memory("x", list(command), self.root).once(text, count),
+                         fault if self.checked > before else None)
+        return self.checked > before
+
+    def test_what_passed_is_not_checked_again_until_something_changes(self):
+        self.assertTrue(self.check())
+        self.assertFalse(self.check())
+        self.assertTrue(self.check(text="int i;\n"))
+        self.assertTrue(self.check(command=("true", "-Wall")))
+        self.write("include/coracle/base/error.hpp", "#pragma once\nint changed;\n")
+        self.assertTrue(self.check())
+
+    def test_a_fault_is_found_each_time(self):
+        self.assertTrue(self.check(fault="wrong"))
+        self.assertTrue(self.check(fault="wrong"))
+
+
+class MachineTest(unittest.TestCase):
+    def test_a_file_in_place_of_a_device_is_named_with_its_remedy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "null").write_text("", encoding="utf-8")
+            done = source_tree.run([source_tree.ROOT / "scripts/check_machine.sh"],
+                                   env=dict(os.environ, CORACLE_DEVICES=folder))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"machine: {folder}/null is not the device: "
+                          f"rm -f {folder}/null && mknod -m 666 {folder}/null c 1 3\n", done.stdout)
+
+    def test_this_machine_passes(self):
+        done = source_tree.run([source_tree.ROOT / "scripts/check_machine.sh"])
+        self.assertEqual(done.returncode, 0, done.stdout)
 
 
 def attempt(name, output, result):
