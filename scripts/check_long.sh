@@ -62,4 +62,4 @@ FUZZ_SECONDS=$seconds scripts/run_fuzz.sh
 
 echo "== static analyzer"
 TIDY_CHECKS='clang-analyzer-core.*,clang-analyzer-cplusplus.*,-clang-analyzer-cplusplus.NewDeleteLeaks' \
-    scripts/run_tidy.sh
+    scripts/run_tidy.py

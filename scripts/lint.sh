@@ -19,7 +19,7 @@ check scripts/check_format.sh
 check scripts/check_headers.py
 check scripts/check_limits.py
 check scripts/check_docs.py
-check scripts/run_tidy.sh "$@"
+check scripts/run_tidy.py "$@"
 if [ ${#failed[@]} -gt 0 ]; then
     printf 'lint: failed: %s\n' "${failed[*]}"
     exit 1

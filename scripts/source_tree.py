@@ -1,5 +1,6 @@
 """What the checks share: which files are ours, and their text without comments and strings."""
 
+import functools
 import hashlib
 import os
 import pathlib
@@ -58,15 +59,22 @@ def run(command, **options):
                           check=False, **options)
 
 
-def own_headers(text, root=ROOT):
-    """The public headers that a text includes, directly or through each other."""
-    found, open_texts = {}, [text]
-    while open_texts:
-        for _, _, name in includes(open_texts.pop()):
-            path = root / "include" / name
-            if name not in found and path.is_file():
-                found[name] = path.read_text(encoding="utf-8")
-                open_texts.append(found[name])
+@functools.lru_cache(maxsize=None)
+def _header(path, _changed):
+    """The text of a header, and the names that it includes."""
+    text = path.read_text(encoding="utf-8")
+    return text, [name for _, _, name in includes(text)]
+
+
+def own_headers(text, root=ROOT, folders=("include",)):
+    """The headers below `folders` that a text includes, directly or through each other."""
+    found, names = {}, [name for _, _, name in includes(text)]
+    while names:
+        name = names.pop()
+        path = next((root / f / name for f in folders if (root / f / name).is_file()), None)
+        if name not in found and path:
+            found[name], more = _header(path, path.stat().st_mtime_ns)
+            names += more
     return found
 
 
@@ -74,10 +82,10 @@ class Memory:
     """Remembers, in the cache of the user, what passed a check that compiles: the same text with the same
     headers of ours and the same command passes again. CORACLE_CHECK_AGAIN=1 makes it forget."""
 
-    def __init__(self, name, command, root=ROOT):
+    def __init__(self, name, command, root=ROOT, folders=("include",)):
         cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
         self.folder = pathlib.Path(cache) / "coracle" / "checks" / name
-        self.root = root
+        self.headers = lambda text: own_headers(text, root, folders)
         version = run([command[0], "--version"]).stdout
         self.salt = "\0".join([version, *command])
         self.forgets = os.environ.get("CORACLE_CHECK_AGAIN") == "1"
@@ -86,7 +94,7 @@ class Memory:
     def once(self, text, check):
         """`check()`, a fault or None, unless it gave None before for this text."""
         digest = hashlib.sha256(self.salt.encode())
-        for name, content in [("", text), *sorted(own_headers(text, self.root).items())]:
+        for name, content in [("", text), *sorted(self.headers(text).items())]:
             digest.update(f"\0{name}\0{content}".encode())
         mark = self.folder / digest.hexdigest()[:32]
         if mark.exists() and not self.forgets:
