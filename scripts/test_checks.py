@@ -6,12 +6,14 @@ with one fault, and the same tree without it.
 """
 
 import contextlib
+import copy
 import io
 import os
 import pathlib
 import tempfile
 import unittest
 
+import check_cost
 import check_docs
 import check_layers
 import check_operations
@@ -153,6 +155,41 @@ class OperationsTest(unittest.TestCase):
     def test_rows_are_named_like_functions(self):
         self.assertEqual(check_operations.normal("net::connect(address)"), "connect")
         self.assertEqual(check_operations.normal("mutex<T>::lock()"), "mutex::lock")
+
+
+class CostTest(unittest.TestCase):
+    BASELINE = {"compiler": "g++ 12",
+                "keep_alive": {"instructions": 1000.0, "system_calls": {"recvfrom": 1.0}}}
+
+    def faults(self, change=None):
+        cost = copy.deepcopy(self.BASELINE)
+        if change is not None:
+            change(cost)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return check_cost.faults_of(cost, self.BASELINE)
+
+    def test_what_costs_as_much_or_a_little_more_passes(self):
+        self.assertEqual(self.faults(), [])
+        self.assertEqual(self.faults(lambda c: c["keep_alive"].update(instructions=1029)), [])
+
+    def test_what_costs_more_is_found(self):
+        self.assertTrue(self.faults(lambda c: c["keep_alive"].update(instructions=1031)))
+        self.assertTrue(self.faults(lambda c: c["keep_alive"]["system_calls"].update(recvfrom=2)))
+        self.assertTrue(self.faults(lambda c: c["keep_alive"]["system_calls"].update(write=1)))
+
+    def test_what_was_not_measured_and_what_is_new_are_found(self):
+        self.assertTrue(self.faults(lambda c: c.pop("keep_alive")))
+        self.assertTrue(self.faults(lambda c: c.update(more=c["keep_alive"])))
+
+    def test_the_figures_of_another_compiler_are_a_warning(self):
+        for compiler, code in (("g++ 12", 1), ("g++ 13", 0)):
+            cost = copy.deepcopy(self.BASELINE)
+            cost["compiler"] = compiler
+            cost["keep_alive"]["instructions"] = 1031
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                self.assertEqual(check_cost.judge(cost, self.BASELINE), code)
+            self.assertRegex(said.getvalue(), "instructions per request rose from 1000.0 to 1031")
 
 
 class DocumentsTest(Tree):
