@@ -71,11 +71,6 @@ void on_abort(int number) noexcept {
     ::raise(number);
 }
 
-#if CORACLE_TEST_SANITIZED
-void say_stack() noexcept {
-    __sanitizer_print_stack_trace();
-}
-#else
 /// Prints lines of the program itself by name, with addr2line.
 void say_lines(const std::array<std::uintptr_t, 48>& offsets, std::size_t n) noexcept {
     std::array<std::array<char, 20>, 48> texts;
@@ -98,6 +93,8 @@ void say_lines(const std::array<std::uintptr_t, 48>& offsets, std::size_t n) noe
     if (child > 0) ::waitpid(child, &status, 0);
 }
 
+// Not by __sanitizer_print_stack_trace: it allocates, which ThreadSanitizer forbids signal
+// handlers.
 void say_stack() noexcept {
     std::array<void*, 48> frames;
     const int n = ::backtrace(frames.data(), frames.size());
@@ -114,7 +111,6 @@ void say_stack() noexcept {
     }
     say_lines(offsets, count);
 }
-#endif
 
 void on_stack_wanted(int) noexcept {
     say("-- thread ");
