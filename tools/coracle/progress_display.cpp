@@ -166,7 +166,8 @@ std::string progress_display::total_line(std::size_t width) const {
         if (t->size && *t->size > t->there) left += *t->size - t->there;
     }
     const std::string name = std::to_string(done_) + " of " + std::to_string(files_) + " done";
-    const auto size = known ? std::optional(there + left) : std::nullopt;
+    std::optional<std::uint64_t> size;
+    if (known) size = there + left;
     return progress_line(name, there, size, rate, width);
 }
 
