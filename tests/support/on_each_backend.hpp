@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -41,10 +43,21 @@ inline auto system_backends() {
     return ::testing::Values(backend_kind::uring, backend_kind::epoll, backend_kind::poll);
 }
 
-/// Neither running nor dead and not reaped.
+/// Returns true if this process has a child, running or not yet reaped; the symbolizer that a
+/// sanitizer starts for its reports is none of ours.
 inline bool has_children() {
     siginfo_t info{};
-    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
+        return false;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream children(thread.path() / "children");
+        for (int pid = 0; children >> pid;) {
+            std::string name;
+            std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
+            if (!name.starts_with("llvm-symbolizer")) return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace coracle::testing
