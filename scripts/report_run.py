@@ -73,10 +73,14 @@ def preset_of(step):
     return step.name.removesuffix("-tests")
 
 
-def show(title, output, again):
-    print(title)
+def show_excerpt(output):
     for line in excerpt(output) or ["(it said nothing)"]:
         print("    " + line[:WIDTH])
+
+
+def show(title, output, again):
+    print(title)
+    show_excerpt(output)
     print("  again: " + again)
 
 
@@ -110,8 +114,7 @@ def report(folder):
     for step, name, outputs in flaky:
         inner = ", ".join(inner_names("".join(outputs[:-1])))
         print(f"flaky: {name} of {step.name} (passed at attempt {len(outputs)}){': ' + inner if inner else ''}")
-        for line in excerpt(outputs[0]):
-            print("    " + line[:WIDTH])
+        show_excerpt(outputs[0])
     named = {step.name for step, _, _ in failed}
     for step in steps:
         if step.code in ("0", "not run"):

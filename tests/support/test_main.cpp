@@ -74,10 +74,9 @@ void on_abort(int number) noexcept {
 /// Prints lines of the program itself by name, with addr2line.
 void say_lines(const std::array<std::uintptr_t, 48>& offsets, std::size_t n) noexcept {
     std::array<std::array<char, 20>, 48> texts;
-    std::array<const char*, 56> arguments{"addr2line", "-Cfpe", "/proc/self/exe"};
     std::array<char, 32> program{};
     std::snprintf(program.data(), program.size(), "/proc/%d/exe", static_cast<int>(::getpid()));
-    arguments[2] = program.data();
+    std::array<const char*, 56> arguments{"addr2line", "-Cfpe", program.data()};
     for (std::size_t i = 0; i != n; ++i) {
         std::snprintf(texts[i].data(), texts[i].size(), "0x%lx",
                       static_cast<unsigned long>(offsets[i]));

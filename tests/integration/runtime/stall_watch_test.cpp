@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 using namespace coracle;
 using namespace std::chrono_literals;
@@ -54,15 +55,46 @@ private:
     std::string text_;
 };
 
+runtime_options watched(memory_log& log, duration limit) {
+    runtime_options o;
+    o.loops = 1;
+    o.stall_limit = limit;
+    o.log = &log.log();
+    return o;
+}
+
+/// A read that blocks its thread until the log holds `words`.
+class slow_read {
+public:
+    slow_read(memory_log& log, std::string words) {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        reader_.reset(ends[0]);
+        writer_.reset(ends[1]);
+        rescuer_ = std::thread([this, &log, words = std::move(words)] {
+            EXPECT_TRUE(log.wait_for(words));
+            static_cast<void>(::write(writer_.get(), "x", 1));
+        });
+    }
+    slow_read(const slow_read&) = delete;
+    slow_read& operator=(const slow_read&) = delete;
+    ~slow_read() { rescuer_.join(); }
+    void read() {
+        char byte = 0;
+        EXPECT_EQ(::read(reader_.get(), &byte, 1), 1);
+    }
+
+private:
+    owned_fd reader_;
+    owned_fd writer_;
+    std::thread rescuer_;
+};
+
 }  // namespace
 
 TEST(stall_watch, names_the_task_that_holds_its_loop) {
     memory_log log;
-    runtime_options o;
-    o.loops = 1;
-    o.stall_limit = 20ms;
-    o.log = &log.log();
-    runtime rt(o);
+    runtime rt(watched(log, 20ms));
     rt.run([&](loop&) -> task<> {
         co_await this_task::set_name("greedy");
         co_await yield();
@@ -76,55 +108,29 @@ TEST(stall_watch, names_the_task_that_holds_its_loop) {
 }
 
 TEST(stall_watch, tells_a_task_that_is_blocked_from_one_that_computes) {
-    int ends[2];
-    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    const owned_fd reader(ends[0]);
-    const owned_fd writer(ends[1]);
     memory_log log;
-    std::thread rescuer([&] {
-        EXPECT_TRUE(log.wait_for("blocked in system call " + std::to_string(SYS_read)));
-        static_cast<void>(::write(writer.get(), "x", 1));
-    });
-    runtime_options o;
-    o.loops = 1;
-    o.stall_limit = 5ms;
-    o.log = &log.log();
-    runtime rt(o);
+    slow_read slow(log, "blocked in system call " + std::to_string(SYS_read));
+    runtime rt(watched(log, 5ms));
     rt.run([&](loop&) -> task<> {
         co_await this_task::set_name("reader");
         co_await yield();
-        char byte = 0;
-        EXPECT_EQ(::read(reader.get(), &byte, 1), 1);
+        slow.read();
     });
-    rescuer.join();
     EXPECT_TRUE(log.knows("by 'reader', which is blocked")) << log.text();
 }
 
 TEST(stall_watch, tells_anew_of_a_stall_that_goes_on) {
-    int ends[2];
-    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    const owned_fd reader(ends[0]);
-    const owned_fd writer(ends[1]);
     memory_log log;
-    std::thread rescuer([&] {
-        EXPECT_TRUE(log.wait_for("which is blocked"));
-        static_cast<void>(::write(writer.get(), "x", 1));
-    });
-    runtime_options o;
-    o.loops = 1;
-    o.stall_limit = 5ms;
-    o.log = &log.log();
-    runtime rt(o);
+    slow_read slow(log, "which is blocked");
+    runtime rt(watched(log, 5ms));
     rt.run([&](loop&) -> task<> {
         co_await this_task::set_name("two-faced");
         co_await yield();
         // First it computes; once that is known, it blocks, all in one turn.
         while (!log.knows("has been held for over 5 ms by 'two-faced'\n")) {
         }
-        char byte = 0;
-        EXPECT_EQ(::read(reader.get(), &byte, 1), 1);
+        slow.read();
     });
-    rescuer.join();
     EXPECT_TRUE(log.knows("by 'two-faced', which is blocked in system call")) << log.text();
     EXPECT_FALSE(log.knows("5 ms by 'two-faced', which")) << log.text();
     EXPECT_EQ(rt.stalls(), 1u);
@@ -154,11 +160,7 @@ TEST(stall_watch, is_asked_for_by_the_environment_and_then_heard_on_standard_err
 
 TEST(stall_watch, says_nothing_of_a_loop_that_waits) {
     memory_log log;
-    runtime_options o;
-    o.loops = 1;
-    o.stall_limit = 8ms;
-    o.log = &log.log();
-    runtime rt(o);
+    runtime rt(watched(log, 8ms));
     rt.run([](loop&) -> task<> { co_await sleep_for(100ms); });
     EXPECT_EQ(log.text(), "");
     EXPECT_EQ(rt.stalls(), 0u);
