@@ -34,7 +34,7 @@ ENDED = re.compile(r"(\d+) of \d+ ended with 200(?:, (\d+) otherwise)?")
 
 
 def read_calls(count):
-    """What a client says of its calls that end in an answer or an error."""
+    """What a client says of its calls that end in a response or an error."""
 
     def read(text):
         found = ENDED.search(text)

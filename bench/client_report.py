@@ -138,7 +138,7 @@ def goals(bench):
             "{:.2f} ×", True)
     for load, (count, _) in COUNTS.items():
         # Within the bound an error is a failure; beyond it, only silence is.
-        bad, words = (("errors", "lost"), "without an answer") if count <= MAY_WAIT else \
+        bad, words = (("errors", "lost"), "without a response") if count <= MAY_WAIT else \
                      (("lost",), "that never ended")
         for label in ("coracle", "coracle, callbacks"):
             what = f"calls {words}, {LOADS[load]}, {label}"

@@ -358,7 +358,7 @@ def wrk(server, connections, seconds, script="report.lua", path="/"):
     requests = int(float(values.get("requests", 0)))
     spent = float(values.get("duration", 0)) / 1e6
     if crowd:
-        # wrk counts answers; those before the mark are about one for each connection.
+        # wrk counts responses; those before the mark are about one for each connection.
         requests, spent = requests - connections, marks.seconds
     if requests <= 0 or (crowd and not marks.begin_marked):
         raise RuntimeError(f"too slow: {connections} connections did not get through in "

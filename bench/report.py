@@ -81,8 +81,8 @@ def validity(results):
     bad = [name for name, value in known.items() if value > AGREE]
     figures = f"furthest apart: {known[worst]:.1%}, at {worst}"
     if bad or len(known) < len(apart):
-        return False, (f"**Not valid**: two copies of one program differ by more than {AGREE:.0%} "
-                       f"at {'; '.join(bad) or 'some load'} ({figures}).")
+        return False, (f"Valid but for what has no figures here, since two copies of one program differed by "
+                       f"more than {AGREE:.0%}: {'; '.join(bad) or 'some load'} ({figures}).")
     return True, (f"**Valid**: two copies of one program agree within {AGREE:.0%} under every load "
                   f"({figures}).")
 
@@ -115,18 +115,22 @@ def load_table(rows):
                   "errors"], out)
 
 
-def small_answers(results, part):
+def with_verdict(figures, copies, apart):
+    """A table and by how much its control differed; no table where that says nothing."""
+    if apart is None:
+        return figures
+    if apart > AGREE:
+        return f"No figures: {copies[0].lower()}{copies[1:]} differed by {apart:.1%}.\n"
+    return f"{figures}\n{copies} differ by {apart:.1%}: valid.\n"
+
+
+def small_responses(results, part):
     out = []
     for name, load in results[part].items():
         rows = rows_of(load)
         out.append(f"### {results['labels'][name]}\n")
-        out.append(load_table(rows))
-        apart = disagreement(rows)
-        if apart is not None:
-            verdict = "valid" if apart <= AGREE else "**not valid**"
-            copies = "The two copies of the limit differ" if part == "loads" else \
-                     "Two copies of a limit differ"
-            out.append(f"{copies} by {apart:.1%}: {verdict}.\n")
+        copies = "The two copies of the limit" if part == "loads" else "Two copies of a limit"
+        out.append(with_verdict(load_table(rows), copies, disagreement(rows)))
     return out
 
 
@@ -159,11 +163,7 @@ def file_table(results):
              f"{per_cpu / nginx:.2f}" if nginx else "-", f"{per_second / 1e6:,.0f}"]
             for name, (per_cpu, per_second, median) in figures.items()]
     out = table(["server", "GB per CPU second, best (median)", "× nginx", "MB/s, best"], rows)
-    apart = file_disagreement(results)
-    if apart is None:
-        return out
-    verdict = "valid" if apart <= AGREE else "**not valid**"
-    return f"{out}\nThe two copies of nginx differ by {apart:.1%}: {verdict}.\n"
+    return with_verdict(out, "The two copies of nginx", file_disagreement(results))
 
 
 def twin_table(rows):
@@ -237,12 +237,12 @@ def tables(results):
         out += ["## What is promised of `hello`\n",
                 table(["what", "promised", "measured", "held"], held)]
     if results["loads"]:
-        out += ["## Small answers\n", *small_answers(results, "loads")]
+        out += ["## Small responses\n", *small_responses(results, "loads")]
     if results["backends"]:
         out += ["## On each backend\n",
                 "`hello` with CORACLE_BACKEND set to each of them; *limit* is the least program on "
                 "epoll, *uring limit* that on io_uring.\n",
-                *small_answers(results, "backends")]
+                *small_responses(results, "backends")]
     if results["file"]:
         out += ["## A file of 1 GiB\n", file_table(results)]
     if results["idle"]:
@@ -260,7 +260,7 @@ def tables(results):
     if results["twins"]:
         out += ["## Coroutines against blocking threads\n",
                 "The same two routes, once on Coracle with one loop and once with a blocking "
-                "thread per connection, on one core. `/repeat?count=10000` answers 10,000 bytes; "
+                "thread per connection, on one core. `/repeat?count=10000` sends 10,000 bytes; "
                 "`/sleep?ms=0...10` waits that many milliseconds first, evenly spread.\n"]
         for name, load in results["twins"].items():
             out += [f"### {results['labels'][name]}\n", twin_table(rows_of(load))]
@@ -346,11 +346,11 @@ taskset -c 1 wrk -t1 -c1000 -d3s --timeout 5s -s bench/wrk/sleep.lua http://ADDR
 
 READING = """\
 **CPU µs/request** is the figure to compare: the time that the server's process ran, divided by the
-requests that it answered. Requests per second say more about the load program as soon as the server
+requests that it responded to. Requests per second say more about the load program as soon as the server
 is the faster of the two. *Best* is the best of the rounds, *× limit* compares best with best,
 latencies are the median of the rounds. The total is exact; its user part is the share of the timer
 ticks of all rounds that found the server in user space, applied to the best round, so take it as
-± 10%. *limit* is `bench/limit/epoll_limit`, the least program that answers on raw epoll, and *limit
+± 10%. *limit* is `bench/limit/epoll_limit`, the least program that responds on raw epoll, and *limit
 A* and *B* are two processes of it. The figures of the runtime alone (echo, single steps) stand in
 `docs/benchmarks-runtime.md`; [bench/README.md](../bench/README.md) says more.
 """

@@ -124,7 +124,7 @@ class Bench:
         return (lambda server: measure.wrk(server, connections, 1, first, path),
                 lambda server: measure.wrk(server, connections, seconds, script, path))
 
-    def small_answers(self):
+    def small_responses(self):
         chosen = {name: self.wrk_load(WRK_LOADS[name][1], WRK_LOADS[name][2])
                   for name in self.options.loads if name in WRK_LOADS}
         if chosen and shutil.which("wrk") is None:
@@ -270,7 +270,7 @@ class Bench:
     def run(self):
         loads = self.options.loads
         busy, stolen = measure.machine_time()
-        self.small_answers()
+        self.small_responses()
         if "backends" in loads:
             self.backends()
         if "file" in loads:

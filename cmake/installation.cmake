@@ -7,6 +7,9 @@ install(TARGETS coracle EXPORT coracleTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET coracle_static)
+    install(TARGETS coracle_static EXPORT coracleTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 if(CORACLE_LTO AND NOT BUILD_SHARED_LIBS)
     # What would make every link of a program that uses the library one across files, unasked.
     install(CODE "execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard -R .gnu.lto_* -R .gnu.debuglto_*
@@ -14,6 +17,16 @@ if(CORACLE_LTO AND NOT BUILD_SHARED_LIBS)
 endif()
 if(TARGET coracle_tool)
     install(TARGETS coracle_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    if(TARGET coracle_texts)
+        install(FILES "${coracle_texts}/coracle"
+                DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+        install(FILES "${coracle_texts}/_coracle"
+                DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions")
+        install(FILES "${coracle_texts}/coracle.fish"
+                DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+        install(DIRECTORY "${coracle_texts}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+                FILES_MATCHING PATTERN "*.1")
+    endif()
 endif()
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/coracle")
@@ -21,6 +34,15 @@ set(coracle_find_dependencies "")
 foreach(package IN LISTS coracle_requires)
     string(APPEND coracle_find_dependencies "find_dependency(${package})\n")
 endforeach()
+# "library:package" of each library that a link against the static library names.
+set(coracle_link_libraries "")
+if(NOT BUILD_SHARED_LIBS)
+    foreach(dependency package IN ZIP_LISTS coracle_dependencies coracle_packages)
+        foreach(library IN LISTS ${dependency}_LIBRARIES)
+            list(APPEND coracle_link_libraries "${library}:${package}")
+        endforeach()
+    endforeach()
+endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/coracleConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/coracleConfig.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake"
@@ -28,6 +50,10 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/coracleConfigVersion.cma
 install(EXPORT coracleTargets NAMESPACE coracle:: DESTINATION "${package_dir}")
 install(FILES "${PROJECT_BINARY_DIR}/coracleConfig.cmake"
               "${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# The check of awaits, for the targets of whoever uses the library.
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/coracle_check_awaits.cmake" DESTINATION "${package_dir}")
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/check_awaits.py" DESTINATION "${package_dir}")
 
 set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}"

@@ -1,6 +1,7 @@
 # What can be chosen, and the settings that hold for the whole build.
 
 option(BUILD_SHARED_LIBS "Build the library as a shared object" OFF)
+option(CORACLE_STATIC_TOO "Beside the shared library, make and install a static one of the same objects" OFF)
 option(CORACLE_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(CORACLE_INSTALL "Generate the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(CORACLE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})

@@ -14,15 +14,25 @@ if(NOT TARGET GTest::gmock OR NOT Python3_FOUND)
 endif()
 include(GoogleTest)
 
-set(test_definitions
-    CORACLE_TEST_BIN_DIR="${PROJECT_BINARY_DIR}/bin"
-    CORACLE_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 set(test_environment
     "CORACLE_TEST_BIN_DIR=${PROJECT_BINARY_DIR}/bin"
     "CORACLE_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
 
 # Code that several test programs share.
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+
+# Defines the two directories for those sources that name them: the others are the same in every clone,
+# so that ccache finds them again.
+function(coracle_define_test_directories)
+    foreach(source IN LISTS ARGN)
+        file(STRINGS "${source}" names REGEX "CORACLE_TEST_(BIN|SOURCE)_DIR" LIMIT_COUNT 1)
+        if(names)
+            set_source_files_properties("${source}" PROPERTIES COMPILE_DEFINITIONS
+                "CORACLE_TEST_BIN_DIR=\"${PROJECT_BINARY_DIR}/bin\";CORACLE_TEST_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+        endif()
+    endforeach()
+endfunction()
+coracle_define_test_directories(${support_sources})
 
 # What touches the system runs once for each backend that this machine has; a program without a choice
 # of its own takes CORACLE_BACKEND.
@@ -62,9 +72,26 @@ function(coracle_run_gtests target kind filter)
     endforeach()
 endfunction()
 
+# Leaves those of the sources in which there is a second thread, and what they call: ThreadSanitizer sees
+# nothing in others.
+function(coracle_keep_sources_with_threads list)
+    set(kept "")
+    foreach(source IN LISTS ${list})
+        file(STRINGS "${source}" threads LIMIT_COUNT 1 REGEX
+             "failing_calls|std::j?thread|offload|background|launch\\(|blocking_|[^_a-z]post\\(|loops = |local_server|scripted_peer|own_thread|thread_pool|\\.wait\\(\\)")
+        if(threads)
+            list(APPEND kept "${source}")
+        endif()
+    endforeach()
+    set(${list} "${kept}" PARENT_SCOPE)
+endfunction()
+
 foreach(kind unit wire integration hostile conformance)
     set(folder "${PROJECT_SOURCE_DIR}/tests/${kind}")
     file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${folder}/*_test.cpp")
+    if(CORACLE_SANITIZE STREQUAL "thread")
+        coracle_keep_sources_with_threads(test_sources)
+    endif()
     if(test_sources)
         set(target coracle_${kind}_tests)
         add_executable(${target} ${test_sources} ${support_sources})
@@ -72,18 +99,28 @@ foreach(kind unit wire integration hostile conformance)
         coracle_link_plainly(${target})
         target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                      "${PROJECT_SOURCE_DIR}/tests")
-        target_compile_definitions(${target} PRIVATE ${test_definitions})
+        if(kind STREQUAL "unit")
+            # The parts of the program that have tests of their own.
+            file(GLOB tool_parts CONFIGURE_DEPENDS
+                 "${PROJECT_SOURCE_DIR}/tools/coracle/bench/figures/*.cpp")
+            foreach(part bench/lane bench/worker bench/target bench/response_reader explanation)
+                list(APPEND tool_parts "${PROJECT_SOURCE_DIR}/tools/coracle/${part}.cpp")
+            endforeach()
+            # clang-tidy takes them as they are compiled here, and has no precompiled headers.
+            set_source_files_properties(${tool_parts} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+            target_sources(${target} PRIVATE ${tool_parts})
+            target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tools/coracle")
+        endif()
+        coracle_define_test_directories(${test_sources})
         target_link_libraries(${target} PRIVATE coracle::coracle GTest::gmock)
         coracle_forgive_array_bounds(${target})
         if(nlohmann_json_FOUND)
             target_link_libraries(${target} PRIVATE nlohmann_json::nlohmann_json)
         endif()
-        # The tests' own code is what takes the compiler longest, and nothing measures it. (Without
-        # -O1, g++ leaves the awaits of a loop on the stack.)
-        if(CORACLE_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        # The tests' own code is what takes the compiler longest, and nothing measures it.
+        if((CORACLE_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang") OR
+           (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CORACLE_SANITIZE))
             target_compile_options(${target} PRIVATE -O0)
-        elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CORACLE_SANITIZE)
-            target_compile_options(${target} PRIVATE -O1 -foptimize-sibling-calls)
         endif()
         # Saves 3 s of CPU for each source of a test, twice that under the sanitizers.
         target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <coracle/http/server.hpp>
@@ -113,6 +150,14 @@ foreach(kind unit wire integration hostile conformance)
     file(GLOB_RECURSE script_tests CONFIGURE_DEPENDS "${folder}/*_test.py")
     foreach(script IN LISTS script_tests)
         cmake_path(GET script STEM name)
+        # One that says so in its first lines runs nothing of ours.
+        file(STRINGS "${script}" none_of_ours REGEX "^# backends: none" LIMIT_COUNT 1)
+        if(none_of_ours)
+            add_test(NAME "${kind}.${name}" COMMAND Python3::Interpreter "${script}")
+            set_tests_properties("${kind}.${name}" PROPERTIES
+                TIMEOUT 300 LABELS ${kind} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment}")
+            continue()
+        endif()
         foreach(backend IN LISTS coracle_test_backends)
             set(test "${kind}.${backend}.${name}")
             add_test(NAME "${test}" COMMAND Python3::Interpreter "${script}")
@@ -122,6 +167,26 @@ foreach(kind unit wire integration hostile conformance)
         endforeach()
     endforeach()
 endforeach()
+
+# What tests/soak drives; scripts/check_long.sh runs that.
+add_executable(soak_relay "${PROJECT_SOURCE_DIR}/tests/soak/relay.cpp")
+coracle_set_warnings(soak_relay)
+coracle_link_plainly(soak_relay)
+target_link_libraries(soak_relay PRIVATE coracle::coracle)
+
+# The server of tests/conformance and tests/integration/peers that speaks HTTP/2.
+add_executable(h2_target "${PROJECT_SOURCE_DIR}/tests/conformance/h2_target.cpp")
+coracle_set_warnings(h2_target)
+coracle_link_plainly(h2_target)
+target_link_libraries(h2_target PRIVATE coracle::coracle)
+
+# What scripts/check_cost.py counts, beside hello and parallel_get.
+add_executable(cost_routing "${PROJECT_SOURCE_DIR}/tests/cost/routing.cpp")
+coracle_set_warnings(cost_routing)
+coracle_link_plainly(cost_routing)
+target_include_directories(cost_routing PRIVATE "${PROJECT_SOURCE_DIR}/src"
+                                                "${PROJECT_SOURCE_DIR}/bench")
+target_link_libraries(cost_routing PRIVATE coracle::coracle)
 
 # tests/compile_fail: code that the compiler must refuse, with the words that it must say.
 file(GLOB compile_fail_cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/compile_fail/*.cpp")
@@ -148,18 +213,27 @@ if(NOT CORACLE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                                        --compiler "${CORACLE_HEADER_COMPILER}")
     add_test(NAME lint.awaits COMMAND Python3::Interpreter "${scripts}/check_awaits.py")
     add_test(NAME lint.operations COMMAND Python3::Interpreter "${scripts}/check_operations.py")
+    add_test(NAME lint.words COMMAND Python3::Interpreter "${scripts}/check_words.py")
+    add_test(NAME lint.umbrellas COMMAND Python3::Interpreter "${scripts}/check_umbrellas.py")
     add_test(NAME lint.limits COMMAND Python3::Interpreter "${scripts}/check_limits.py")
     add_test(NAME lint.docs COMMAND Python3::Interpreter "${scripts}/check_docs.py"
                                     --compiler "${CMAKE_CXX_COMPILER}")
     add_test(NAME lint.checks_find_faults
              COMMAND Python3::Interpreter "${scripts}/test_checks.py")
     set_tests_properties(lint.layers lint.sources_of_time lint.headers lint.docs lint.awaits lint.limits
-                         lint.operations lint.checks_find_faults PROPERTIES TIMEOUT 900 LABELS lint)
+                         lint.operations lint.umbrellas lint.words lint.checks_find_faults PROPERTIES TIMEOUT 900 LABELS lint)
 
     if(CORACLE_INSTALL)
         add_test(NAME install.consumers
                  COMMAND "${PROJECT_SOURCE_DIR}/tests/install/run.sh" "${PROJECT_BINARY_DIR}"
                          "${CMAKE_CXX_COMPILER}")
         set_tests_properties(install.consumers PROPERTIES TIMEOUT 900 LABELS install)
+        # What a sanitizer needs is not said by coracle.pc.
+        if(NOT CORACLE_SANITIZE)
+            add_test(NAME install.levels
+                     COMMAND "${PROJECT_SOURCE_DIR}/tests/install/levels.sh" "${PROJECT_BINARY_DIR}"
+                             "${CMAKE_CXX_COMPILER}")
+            set_tests_properties(install.levels PROPERTIES TIMEOUT 900 LABELS install)
+        endif()
     endif()
 endif()

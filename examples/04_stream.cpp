@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
         return http::stream(count, "text/plain");
     });
 
-    // The request lives until its answer has been written, so the answer may read from it.
+    // The request lives until its response has been written, so the response may read from it.
     auto echo = [](http::request& req) {
         auto copy = [&req](http::body_writer& out) -> task<> {
             for (;;) {

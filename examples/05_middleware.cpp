@@ -1,4 +1,4 @@
-// What is done around every request: middleware [ADDRESS] [LOOPS]
+// Code around every request: middleware [ADDRESS] [LOOPS]
 //
 //   curl -i http://127.0.0.1:8080/
 //   curl -i -H 'Authorization: Bearer paddle' http://127.0.0.1:8080/private/map
@@ -12,15 +12,15 @@ using namespace coracle;
 
 namespace {
 
-/// Says how long the answer took to make.
+/// Logs how long the response took to make.
 task<http::response> timing(http::request& req, const http::handler& next) {
     const time_point before = loop::current()->backend().now();
-    http::response answer = co_await next(req);
+    http::response response = co_await next(req);
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
         loop::current()->backend().now() - before);
-    answer.set("Server-Timing", "handler;dur=" + std::to_string(took.count() / 1000) + '.' +
-                                    std::to_string(took.count() % 1000 + 1000).substr(1));
-    co_return answer;
+    response.set("Server-Timing", "handler;dur=" + std::to_string(took.count() / 1000) + '.' +
+                                      std::to_string(took.count() % 1000 + 1000).substr(1));
+    co_return response;
 }
 
 /// Lets only those in who know the word.

@@ -1,4 +1,4 @@
-// Compressed answers, and requests that come compressed: compression [ADDRESS] [LOOPS]
+// Compressed responses, and requests that come compressed: compression [ADDRESS] [LOOPS]
 //
 //   curl --compressed -i 'http://127.0.0.1:8080/numbers?to=100000'
 //   curl --compressed -N 'http://127.0.0.1:8080/events?pause=500'

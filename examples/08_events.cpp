@@ -65,6 +65,5 @@ int main(int argc, char** argv) {
     http::server_options options;
     if (argc > 1) options.listen = argv[1];
     if (argc > 2) options.loops = static_cast<unsigned>(std::atoi(argv[2]));
-    options.timeouts.drain = std::chrono::seconds(1);  // streams of events have no end
     http::serve(routes, options);
 }

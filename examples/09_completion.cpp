@@ -1,4 +1,4 @@
-// A streaming answer in the style of OpenAI's API: completion [ADDRESS] [LOOPS]
+// A streaming response in the style of OpenAI's API: completion [ADDRESS] [LOOPS]
 //
 //   curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream": true, "messages": []}'
 

@@ -19,7 +19,7 @@ struct order {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(order, boat, days)
 
-// What is wrong comes back as 422, all of it at once.
+// The faults come back as 422, all at once.
 static void validate(const order& o, http::faults& found) {
     found.require(!o.boat.empty(), "boat", "must not be empty");
     found.require(o.days >= 1 && o.days <= 14, "days", "must be between 1 and 14");

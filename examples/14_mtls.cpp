@@ -1,10 +1,10 @@
 // Clients that show a certificate:
 //   mtls ADDRESS LOOPS CERTIFICATE KEY AUTHORITIES
-// Who shows none, or one that AUTHORITIES do not vouch for, is a stranger; /private is not for
-// strangers.
+// A client without a certificate, or with one that AUTHORITIES do not vouch for, is a stranger;
+// /private is not for strangers.
 
 #include <coracle/http/server.hpp>
-#include <coracle/tls/stream.hpp>
+#include <coracle/tls/session_info.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 using namespace coracle;
 
 std::string client_of(const http::request& req) {
-    const tls::stream* tls = req.tls();
+    const tls::session_info* tls = req.tls();
     return tls->verified() ? tls->peer_certificate().common_name() : "stranger";
 }
 

@@ -1,4 +1,5 @@
-// What is known of a connection from one request to the next: connection_data [ADDRESS] [LOOPS]
+// Data that is kept for a connection from one request to the next: connection_data [ADDRESS]
+// [LOOPS]
 
 #include <coracle/http/server.hpp>
 

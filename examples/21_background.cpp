@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-task<int> answer(duration after) {  // stands for a call to elsewhere
+task<int> remote_value(duration after) {  // stands for a call to elsewhere
     co_await sleep_for(after);
     co_return 42;
 }
@@ -21,9 +21,9 @@ task<int> answer(duration after) {  // stands for a call to elsewhere
 int main() {
     background bg;
 
-    std::cout << "waited: " << bg.wait([] { return answer(10ms); }) << '\n';
+    std::cout << "waited: " << bg.wait([] { return remote_value(10ms); }) << '\n';
 
-    auto future = bg.launch([] { return answer(10ms); });
+    auto future = bg.launch([] { return remote_value(10ms); });
     std::cout << "from the future: " << future.get() << '\n';
 
     // On a thread for callbacks; the call goes on when its handle is gone.
@@ -33,9 +33,9 @@ int main() {
         else
             std::cout << "called back: " << r.error() << '\n';
     };
-    bg.start([] { return answer(20ms); }, print);
+    bg.start([] { return remote_value(20ms); }, print);
 
-    const auto slow = bg.start([] { return answer(1h); }, print);
+    const auto slow = bg.start([] { return remote_value(1h); }, print);
     slow.cancel();
     slow.wait();
 

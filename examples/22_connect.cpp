@@ -1,4 +1,4 @@
-// Connects to a host by name and says who answered first: connect HOST [PORT]
+// Connects to a host by name and prints which address connected first: connect HOST [PORT]
 //
 //   connect example.com 443
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
             std::cerr << stream.error() << '\n';
             co_return 1;
         }
-        std::cout << (*stream)->peer().to_string() << " answered first\n";
+        std::cout << (*stream)->peer().to_string() << " connected first\n";
         co_return 0;
     });
 }

@@ -24,10 +24,10 @@ task<> ask(http::client& client, const char* url, call_counts& counts) {
     while (counts.to_start != 0) {
         --counts.to_start;
         auto request = client.get(url);
-        const auto answer = co_await as_result(request.full());
-        const bool ok = answer && answer->status == http::status::ok;
+        const auto response = co_await as_result(request.full());
+        const bool ok = response && response->status == http::status::ok;
         ++(ok ? counts.ok : counts.otherwise);
-        if (!answer && counts.otherwise == 1) std::cerr << answer.error() << '\n';
+        if (!response && counts.otherwise == 1) std::cerr << response.error() << '\n';
     }
 }
 

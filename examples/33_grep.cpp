@@ -1,6 +1,7 @@
-// Looks for a text in all files beneath a folder, many files at a time: grep TEXT FOLDER
+// Looks for a text in all files below a folder, many files at a time: grep TEXT FOLDER
 //
-// The walk and the reading never block the loop; what cannot be read is told and passed over.
+// The walk and the reading never block the loop; files that cannot be read are reported and passed
+// over.
 
 #include <coracle/fs/walk.hpp>
 #include <coracle/fs/whole_file.hpp>
@@ -34,7 +35,7 @@ void print_matches(search& s, std::string_view path, std::string_view content) {
     if (content.substr(0, 1024).find('\0') != std::string_view::npos) return;  // no text
     std::size_t number = 1;
     std::size_t counted = 0;
-    // An empty text is found behind the last line, too.
+    // An empty text is found after the last line, too.
     for (auto at = content.find(s.text); at < content.size();) {
         number += static_cast<std::size_t>(
             std::count(content.begin() + static_cast<std::ptrdiff_t>(counted),

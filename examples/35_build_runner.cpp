@@ -3,7 +3,7 @@
 //
 //   build_runner 4 'cc -c a.c' 'cc -c b.c' 'cc -c c.c'
 //
-// What a command writes is shown when it fails; Ctrl-C ends them all.
+// The output of a command is shown when it fails; Ctrl-C ends them all.
 
 #include <coracle/process/command.hpp>
 #include <coracle/runtime/runtime.hpp>

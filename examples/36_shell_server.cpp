@@ -2,14 +2,13 @@
 //
 //   stty raw -echo; nc 127.0.0.1 2323; stty sane
 //
-// WARNING: whoever can connect can do all that you can. There is no password and no encryption, and
-// every user of this machine can connect; it listens on the loopback, and there it has to stay.
+// WARNING: anyone who can connect can do all that you can. There is no password and no encryption,
+// and every user of this machine can connect; it listens on the loopback, and there it has to stay.
 
-#include <coracle/net/listener.hpp>
+#include <coracle/net/serve.hpp>
 #include <coracle/process/command.hpp>
 #include <coracle/process/pseudo_terminal.hpp>
 #include <coracle/runtime/runtime.hpp>
-#include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/when_any.hpp>
 
 #include <cstdlib>
@@ -26,22 +25,16 @@ task<> copy(net::byte_stream& from, net::byte_stream& to) {
     }
 }
 
-task<> serve(net::byte_stream& peer) {
+task<> run_shell(std::unique_ptr<net::socket> peer) {
     auto terminal = process::pseudo_terminal::open();
     if (!terminal) throw_exception(terminal.error());
     process::command sh("/bin/sh");
     sh.arg("-i").env("TERM", "dumb").pty(*terminal);
     process::child shell = co_await sh.start();
-    co_await when_any(copy(peer, terminal->stream()), copy(terminal->stream(), peer));
+    co_await when_any(copy(*peer, terminal->stream()), copy(terminal->stream(), *peer));
     terminal->stream().close();  // hangs up
     std::cout << "a shell " << (co_await shell.terminate()).to_string() << std::endl;
 }
-
-/// A connection, which the task of its shell owns.
-struct session {
-    std::unique_ptr<net::socket> peer;
-    task<> operator()() { return serve(*peer); }
-};
 
 }  // namespace
 
@@ -52,10 +45,6 @@ int main(int argc, char** argv) {
             net::listener::open(*loop::current(), net::address::v4({127, 0, 0, 1}, port));
         if (!listener) throw_exception(listener.error());
         std::cout << "a shell for everybody at " << listener->local().to_string() << std::endl;
-        for (;;) {
-            session s;
-            s.peer = co_await listener->accept();
-            spawn(std::move(s));
-        }
+        co_await net::serve(*listener, run_shell);
     });
 }

@@ -1,6 +1,6 @@
 // UDP echo, up to 64 datagrams in each system call: udp_echo [ADDRESS]
 //
-//   udp_echo 0.0.0.0:7777        each answer leaves from the address that was asked
+//   udp_echo 0.0.0.0:7777        each reply leaves from the address that was called
 //   udp_echo                     asks itself, and prints what came back
 
 #include <coracle/net/datagram_socket.hpp>
@@ -28,7 +28,7 @@ task<> echo(net::datagram_socket& socket) {
     net::datagram_batch batch;  // all the memory that this will ever need
     for (;;) {
         co_await socket.receive_many(batch);
-        // What is sent as it was received goes back to where it came from. Whoever is not to be
+        // A batch that is sent as it was received goes back to the senders. One that cannot be
         // reached does not hold up the others.
         co_await as_result(socket.send_many(batch));
     }
@@ -46,8 +46,8 @@ task<> ask(net::address server) {
     for (int i = 1; i <= 3; ++i) {
         const std::string text = "datagram " + std::to_string(i);
         co_await socket.send(text);
-        const net::datagram answer = co_await with_timeout(1s, socket.receive());
-        std::cout << answer.view() << " from " << answer.from.to_string() << '\n';
+        const net::datagram reply = co_await with_timeout(1s, socket.receive());
+        std::cout << reply.view() << " from " << reply.from.to_string() << '\n';
     }
 }
 

@@ -30,7 +30,8 @@ public:
         if (fd_) offset_ = ::lseek(fd_.get(), 0, SEEK_END);
     }
 
-    /// What was written since the last time, a piece of it; empty when there is no more.
+    /// Reads a piece of the bytes that were appended since the last time; empty when there are no
+    /// more.
     std::string read_on() {
         for (;;) {
             std::string piece = read_piece();

@@ -1,5 +1,5 @@
-// The challenges of a server, and what Digest answers. Checked: the limits hold, and what is said
-// is one line that reads back, with what the server said in it.
+// The challenges of a server, and the responses of Digest. Checked: the limits hold, and what is
+// said is one line that reads back, with what the server said in it.
 #include "http/client/auth/authenticator.hpp"
 #include "http/message/token.hpp"
 
@@ -31,8 +31,8 @@ void check_limits(std::string_view line) {
     }
 }
 
-/// What was answered, as a server reads it.
-void check_answer(const digest_challenge& asked, std::string_view value) {
+/// Checks the response as a server reads it.
+void check_response(const digest_challenge& asked, std::string_view value) {
     require(is_field_value(value));
     std::vector<challenge> said;
     read_challenges(value, said, {.bytes = 1'000'000, .parameters = 100});
@@ -54,13 +54,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_limits(line);
     info_parameter(line, "nextnonce");
     if (!is_field_value(line)) return 0;
-    fields answer;
-    answer.add("WWW-Authenticate", line);
+    fields res;
+    res.add("WWW-Authenticate", line);
     authenticator who({auth_scheme::digest, "us\"er", "secret"});
-    const auto asked = strongest(challenges_in(answer, "WWW-Authenticate"));
-    require(who.challenged(answer, 0) == asked.has_value());
+    const auto asked = strongest(challenges_in(res, "WWW-Authenticate"));
+    require(who.challenged(res, 0) == asked.has_value());
     const auto value = who.authorize({.method = "GET", .target = "/a\"b", .body = ""}, {1, 2});
     require(value && value->empty() != asked.has_value());
-    if (asked) check_answer(*asked, value->reveal());
+    if (asked) check_response(*asked, value->reveal());
     return 0;
 }

@@ -1,7 +1,7 @@
 // A chunked body. The first byte of the input says how to cut the rest. Checked: any cut gives the
 // same data, trailers and verdict, and a body that is written again decodes to the same.
-#include "http/h1/chunked_decoder.hpp"
-#include "http/h1/head_writer.hpp"
+#include <coracle/http/h1/chunked_decoder.hpp>
+#include <coracle/http/h1/head_writer.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -22,7 +22,7 @@ using reader = std::expected<void, error> (*)(client_options&, pool_options&, st
 void read(reader read_from, std::string_view text) {
     client_options options;
     pool_options pool;
-    // What no text sets twice to the same.
+    // Values that no text sets.
     options.redirects = 4'000'000'000;
     options.user_agent = "as it was";
     pool.waiting = 4'000'000'001;

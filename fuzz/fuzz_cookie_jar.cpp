@@ -81,7 +81,7 @@ void check_receiving(cookie_jar& jar, const url& home, std::string_view line) {
     }
 }
 
-/// What a place gets is exactly what belongs there.
+/// The cookies that a place gets are exactly those that belong there.
 void check_sending(cookie_jar& jar) {
     const auto all = jar.list(now);
     for (std::size_t n = 0; n != places; ++n) {

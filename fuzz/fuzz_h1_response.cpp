@@ -1,9 +1,10 @@
 // The head of a response. The first byte of the input says what was asked and how to cut the rest.
 // Checked: any cut and the scalar code give the verdict of the whole, and a head that is written
 // again means the same.
-#include "http/h1/head_parser.hpp"
-#include "http/h1/head_writer.hpp"
 #include "http/message/token.hpp"
+
+#include <coracle/http/h1/head_parser.hpp>
+#include <coracle/http/h1/head_writer.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -87,7 +87,7 @@ outcome parse(std::string_view bytes, std::size_t step, std::string_view boundar
     return out;
 }
 
-// Of the input itself: a fixed one is soon found by the fuzzer and put into the parts.
+// Made of the input: a fixed seed is soon found by the fuzzer and put into the parts.
 boundary_seed seed_of(std::string_view bytes) {
     std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
     for (const char c : bytes) {

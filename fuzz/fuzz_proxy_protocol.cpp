@@ -1,5 +1,5 @@
 // A PROXY header, both versions. Checked: a header that is cut needs more at every cut before it is
-// complete and is the same with anything behind it, and nothing beyond the limits is accepted.
+// complete and is the same with anything after it, and nothing beyond the limits is accepted.
 #include "net/proxy_protocol.hpp"
 
 #include <cstddef>
@@ -20,7 +20,7 @@ void require(bool condition) {
 }
 
 proxy_result parse(std::string_view bytes, proxy_header& out) {
-    // Exactly as long as what is given, so that a read behind it is found.
+    // Exactly as long as the input, so that a read beyond it is found.
     const std::unique_ptr<char[]> exact(new char[bytes.size() + 1]);
     if (!bytes.empty()) std::memcpy(exact.get() + 1, bytes.data(), bytes.size());
     return parse_proxy_header({exact.get() + 1, bytes.size()}, out, limits);

@@ -40,7 +40,7 @@ private:
 
 using piece = std::expected<std::optional<std::string_view>, error>;
 
-// What is not consumed, and what the reader is to make of it.
+// The bytes that are not consumed, and the expected results of the reader.
 class model {
 public:
     model(std::string_view content, const io::reader_options& options)

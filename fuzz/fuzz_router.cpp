@@ -33,10 +33,10 @@ struct route {
     std::size_t number = 0;
 };
 
-struct answer {
+struct outcome {
     std::size_t number = 0;
     std::vector<std::string> values;
-    friend bool operator==(const answer&, const answer&) = default;
+    friend bool operator==(const outcome&, const outcome&) = default;
 };
 
 bool rest_fits(rest_policy policy, std::string_view rest) {
@@ -47,6 +47,33 @@ bool rest_fits(rest_policy policy, std::string_view rest) {
            rest.find("%2F") == std::string_view::npos && framed.find("/../") == std::string::npos;
 }
 
+/// The one named group that the expressions here have: a first "a".
+void add_group(const segment_regex* regex, std::string_view value, std::vector<std::string>& out) {
+    if (regex != nullptr && !regex->groups().empty()) out.emplace_back(value.substr(0, 1));
+}
+
+/// The values of the parts from `i` on, which take all of `text`: plain ones as little as they can,
+/// expressions as much.
+bool match_parts(const pattern_piece& p, std::size_t i, std::string_view text,
+                 std::vector<std::string>& values) {
+    const pattern_piece::part& one = p.parts[i];
+    const bool last = i + 1 == p.parts.size();
+    const std::size_t count = values.size();
+    for (std::size_t n = 0; n <= text.size(); ++n) {
+        const std::size_t size = last || one.regex ? text.size() - n : n;
+        const std::string_view value = text.substr(0, size);
+        const std::string_view rest = text.substr(size);
+        if (last && !rest.empty()) return false;
+        if (one.regex ? !one.regex->matches(value) : value.empty()) continue;
+        if (!rest.starts_with(one.text)) continue;
+        values.emplace_back(value);
+        add_group(one.regex.get(), value, values);
+        if (last || match_parts(p, i + 1, rest.substr(one.text.size()), values)) return true;
+        values.resize(count);
+    }
+    return false;
+}
+
 /// The values that a pattern gives to a path, piece by piece.
 std::optional<std::vector<std::string>> match_alone(const pattern& p, std::string_view path) {
     std::vector<std::string> values;
@@ -55,8 +82,11 @@ std::optional<std::vector<std::string>> match_alone(const pattern& p, std::strin
             if (!path.starts_with(piece.text)) return std::nullopt;
             path.remove_prefix(piece.text.size());
         } else if (piece.what == kind::rest) {
-            if (!rest_fits(piece.policy, path)) return std::nullopt;
+            const bool fits =
+                piece.regex ? piece.regex->matches(path) : rest_fits(piece.policy, path);
+            if (!fits) return std::nullopt;
             values.emplace_back(path);
+            add_group(piece.regex.get(), path, values);
             return values;
         } else {
             const std::string_view segment = path.substr(0, std::min(path.find('/'), path.size()));
@@ -64,15 +94,21 @@ std::optional<std::vector<std::string>> match_alone(const pattern& p, std::strin
                 return std::nullopt;
             }
             const auto value = segment.substr(0, segment.size() - piece.text.size());
+            if (!piece.parts.empty()) {
+                if (!match_parts(piece, 0, value, values)) return std::nullopt;
+                path.remove_prefix(segment.size());
+                continue;
+            }
             if (piece.regex && !piece.regex->matches(value)) return std::nullopt;
             values.emplace_back(value);
+            add_group(piece.regex.get(), value, values);
             path.remove_prefix(segment.size());
         }
     }
     return path.empty() ? std::optional(values) : std::nullopt;
 }
 
-/// Where an expression may stand: the pieces in front of it.
+/// Returns the place of an expression: the pieces in front of it.
 std::string place_of(const pattern& p, std::size_t piece) {
     std::string place;
     for (std::size_t i = 0; i != piece; ++i) {
@@ -111,31 +147,32 @@ public:
 
 private:
     static std::string key(const pattern& p, std::size_t i) {
-        return place_of(p, i) + '\n' + std::string(p.pieces[i].regex->text()) + '\n' +
-               p.pieces[i].text;
+        const bool is_rest = p.pieces[i].what == kind::rest;
+        return place_of(p, i) + (is_rest ? "\n*" : "\n") + std::string(p.pieces[i].regex->text()) +
+               '\n' + p.pieces[i].text;
     }
     std::vector<std::string> list_;
 };
 
-/// Literals, expressions, parameters, rests.
+/// Literals, expressions, parameters, rests with an expression, other rests.
 int rank(const pattern_piece& p) {
-    if (p.what == kind::rest) return 3 + static_cast<int>(p.policy);
+    if (p.what == kind::rest) return p.regex ? 3 : 4 + static_cast<int>(p.policy);
     if (p.what == kind::parameter) return p.regex ? 1 : 2;
     return 0;
 }
 
-/// Which of two branches of one place is tried first; 0 when they are the same.
+/// Compares which of two branches of one place is tried first; 0 when they are the same.
 int compare(const pattern& a, std::size_t i, const pattern& b, std::size_t j,
             const arrivals& known) {
     const int ranks = rank(a.pieces[i]) - rank(b.pieces[j]);
     if (ranks != 0) return ranks;
-    if (rank(a.pieces[i]) == 1) {
+    if (a.pieces[i].regex) {
         return static_cast<int>(known.age(a, i)) - static_cast<int>(known.age(b, j));
     }
     return static_cast<int>(b.pieces[j].text.size()) - static_cast<int>(a.pieces[i].text.size());
 }
 
-/// Whether `a` is tried before `b`; both match the same path.
+/// Returns true if `a` is tried before `b`; both match the same path.
 bool is_before(const pattern& a, const pattern& b, const arrivals& known) {
     std::size_t i = 0;
     std::size_t j = 0;
@@ -162,18 +199,18 @@ bool is_before(const pattern& a, const pattern& b, const arrivals& known) {
     }
 }
 
-std::optional<answer> find_alone(const std::vector<route>& routes, const arrivals& known,
-                                 std::string_view path) {
+std::optional<outcome> find_alone(const std::vector<route>& routes, const arrivals& known,
+                                  std::string_view path) {
     const route* best = nullptr;
     for (const route& r : routes) {
         if (!match_alone(r.p, path)) continue;
         if (best == nullptr || is_before(r.p, best->p, known)) best = &r;
     }
     if (best == nullptr) return std::nullopt;
-    return answer{best->number, *match_alone(best->p, path)};
+    return outcome{best->number, *match_alone(best->p, path)};
 }
 
-std::optional<answer> find_in(const route_tree& tree, std::string_view path, std::size_t bound) {
+std::optional<outcome> find_in(const route_tree& tree, std::string_view path, std::size_t bound) {
     const std::unique_ptr<char[]> exact(new char[path.size()]);
     std::copy(path.begin(), path.end(), exact.get());
     const std::string_view text(exact.get(), path.size());
@@ -181,7 +218,7 @@ std::optional<answer> find_in(const route_tree& tree, std::string_view path, std
     const bool hit = tree.match(text, found);
     require(found.visited <= bound);
     if (!hit) return std::nullopt;
-    answer a{found.found->entries.front().record->sequence, {}};
+    outcome a{found.found->entries.front().record->sequence, {}};
     for (std::size_t i = 0; i != found.count; ++i) {
         const auto& v = found.values[i];
         require(v.data >= text.data() && v.data + v.size <= text.data() + text.size());
@@ -207,20 +244,18 @@ constexpr std::string_view pattern_parts[] = {
     "{p:a+}",
     "{q:[ab]*}",
     "{q:.}",
+    "{s:(?P<g>a)b*}",
+    "-",
+    "{t}",
+    "{*r:(a|b|/)*}",
+    "{*r:(?P<h>a).*}",
     "{*r}",
     "{*r:segment}",
     "{*r:safe}",
 };
 constexpr std::string_view path_parts[] = {
-    "/",   "/",
-    "/",   "a",
-    "b",   "ab",
-    "a",   "longliteralofmorethanonenode",
-    ".x",  "%2F",
-    "aa",  "..",
-    "\\",  "abab",
-    "/..", "x",
-    "",    "longliteralofmore",
+    "-",  "-",   "/",  "/",  "/",  "a",    "b",   "ab", "a", "longliteralofmorethanonenode",
+    ".x", "%2F", "aa", "..", "\\", "abab", "/..", "x",  "",  "longliteralofmore",
 };
 
 template <std::size_t N>
@@ -264,7 +299,7 @@ public:
         routes_.erase(at);
         known_.keep(routes_);
     }
-    std::optional<answer> check(std::string_view path) const {
+    std::optional<outcome> check(std::string_view path) const {
         auto expected = find_alone(routes_, known_, path);
         require(find_in(tree_, path, bound_) == expected);
         return expected;

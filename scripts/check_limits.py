@@ -15,6 +15,7 @@ import sys
 import source_tree
 
 SERVER = "include/coracle/http/server.hpp"
+H2_LIMITS = "include/coracle/http/h2_limits.hpp"
 DOCUMENT = "docs/limits.md"
 EXTRA = {
     "url::max_size": ("include/coracle/base/url.hpp", "max_size"),
@@ -40,15 +41,33 @@ EXTRA = {
     "tls::common_options::key_updates": ("include/coracle/tls/options.hpp", "key_updates"),
     "tls::server_options::ticket_lifetime": ("include/coracle/tls/options.hpp", "ticket_lifetime"),
     "tls::client_options::sessions": ("include/coracle/tls/options.hpp", "sessions"),
+    "rate_limit_options::store_timeout": ("include/coracle/http/middleware/rate_limit.hpp", "store_timeout"),
+    "serve_options::connections": ("include/coracle/net/serve.hpp", "connections"),
+    "serve_options::first_pause": ("include/coracle/net/serve.hpp", "first_pause"),
+    "serve_options::longest_pause": ("include/coracle/net/serve.hpp", "longest_pause"),
+    "serve_options::drain": ("include/coracle/net/serve.hpp", "drain"),
     "socket_options::backlog": ("include/coracle/runtime/backend.hpp", "backlog"),
     "buffer::default_capacity": ("include/coracle/base/buffer.hpp", "default_capacity"),
+    "client_h2_options::ping_timeout": ("include/coracle/http/client_options.hpp", "ping_timeout"),
     "client_options::receive_block": ("include/coracle/http/client_options.hpp", "receive_block"),
+    "forward_options::upgraded_idle": ("include/coracle/http/forward.hpp", "upgraded_idle"),
+    "upstream_options::tries": ("include/coracle/http/upstreams.hpp", "tries"),
+    "upstream_options::eject_after": ("include/coracle/http/upstreams.hpp", "eject_after"),
+    "upstream_options::eject_for": ("include/coracle/http/upstreams.hpp", "eject_for"),
+    "upstream_options::health_timeout": ("include/coracle/http/upstreams.hpp", "health_timeout"),
+    "in_flight_limit_options::shed_after":
+        ("include/coracle/http/middleware/in_flight_limit.hpp", "shed_after"),
+    "service_options::handover_patience": ("include/coracle/http/service.hpp", "handover_patience"),
+    "takeover::default_patience": ("include/coracle/net/handover.hpp", "default_patience"),
+    "retry_options::budget_percent": ("include/coracle/http/client_options.hpp", "budget_percent"),
+    "client_options::field_limit": ("include/coracle/http/client_options.hpp", "field_limit"),
     "reader_options::block": ("include/coracle/io/reader.hpp", "block"),
     "reader_options::longest_line": ("include/coracle/io/reader.hpp", "longest_line"),
     "reader_options::most_held": ("include/coracle/io/reader.hpp", "most_held"),
     "writer_options::block": ("include/coracle/io/writer.hpp", "block"),
     "copy_options::block": ("include/coracle/io/copy.hpp", "block"),
     "runtime_options::offload_threads": ("include/coracle/runtime/runtime.hpp", "offload_threads"),
+    "runtime_options::file_threads": ("include/coracle/runtime/runtime.hpp", "file_threads"),
     "runtime_options::offload_queue": ("include/coracle/runtime/runtime.hpp", "offload_queue"),
     "thread_pool_options::threads": ("include/coracle/runtime/thread_pool.hpp", "threads"),
     "thread_pool_options::queue": ("include/coracle/runtime/thread_pool.hpp", "queue"),
@@ -66,6 +85,9 @@ EXTRA = {
     "decoding_limits::decoded": ("include/coracle/coding/content_coding.hpp", "decoded"),
     "decoding_limits::ratio": ("include/coracle/coding/content_coding.hpp", "ratio"),
     "decoding_limits::ratio_from": ("include/coracle/coding/content_coding.hpp", "ratio_from"),
+    "decoding_limits::window": ("include/coracle/coding/content_coding.hpp", "window"),
+    "decompress_options::window": ("include/coracle/http/compress.hpp", "window"),
+    "decompress_options::memory": ("include/coracle/http/compress.hpp", "memory"),
     "decoding_limits::codings": ("include/coracle/coding/content_coding.hpp", "codings"),
     "compress_options::least": ("include/coracle/http/compress.hpp", "least"),
     "file_options::compress_least": ("include/coracle/http/files.hpp", "compress_least"),
@@ -100,6 +122,17 @@ EXTRA = {
     "connect::proxy::most_head_bytes": ("include/coracle/connect/proxy.hpp", "most_head_bytes"),
     "connect::proxy::most_head_lines": ("include/coracle/connect/proxy.hpp", "most_head_lines"),
     "connect::proxy::most_interim": ("include/coracle/connect/proxy.hpp", "most_interim"),
+    "session_options::longest": ("include/coracle/http/middleware/sessions.hpp", "longest"),
+    "memory_session_store_options::sessions": ("include/coracle/http/middleware/session_store.hpp", "sessions"),
+    "memory_session_store_options::bytes": ("include/coracle/http/middleware/session_store.hpp", "bytes"),
+    "digest_options::nonces": ("include/coracle/http/middleware/digest_authentication.hpp", "nonces"),
+    "etag_options::longest": ("include/coracle/http/middleware/etag.hpp", "longest"),
+    "jwt_key_set_options::bytes": ("include/coracle/http/middleware/jwt_key_set.hpp", "bytes"),
+    "otlp_options::queue": ("include/coracle/http/middleware/otlp_exporter.hpp", "queue"),
+    "otlp_options::batch": ("include/coracle/http/middleware/otlp_exporter.hpp", "batch"),
+    "dashboard_options::routes": ("include/coracle/http/dashboard.hpp", "routes"),
+    "dashboard_options::messages": ("include/coracle/http/dashboard.hpp", "messages"),
+    "dashboard_options::viewers": ("include/coracle/http/dashboard.hpp", "viewers"),
     "default_grace": ("include/coracle/process/child.hpp", "default_grace"),
     "capture_limits::output": ("include/coracle/process/command.hpp", "output"),
     "capture_limits::error": ("include/coracle/process/command.hpp", "error"),
@@ -170,6 +203,8 @@ def check(root):
     defaults = {f"limits.{n}": code for n, code in members(root, "server_limits").items()}
     defaults |= {f"timeouts.{n}": code for n, code in members(root, "server_timeouts").items()}
     defaults |= {name: constant(root, *place) for name, place in EXTRA.items()}
+    defaults |= {f"h2_limits::{name}": constant(root, H2_LIMITS, name)
+                 for name in re.findall(r"std::uint32_t (\w+) =", (root / H2_LIMITS).read_text())}
     counters = set(members(root, "server_counters"))
     seen = set()
     for number, cells in rows(root):

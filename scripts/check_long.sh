@@ -2,8 +2,8 @@
 # usage: [LONG_FUZZ_SECONDS=600] [REPEAT=20] [CORACLE_SEEDS=100000] scripts/check_long.sh
 #
 # What takes too long for every change: each fuzz target for LONG_FUZZ_SECONDS, each test program REPEAT
-# times in random order under each sanitizer, CORACLE_SEEDS seeds of the simulated network, the soak scripts
-# in tests/soak, and the static analyzer.
+# times in random order under each sanitizer, CORACLE_SEEDS seeds of the simulated network, tests/soak (ten
+# minutes of mixed traffic, or SOAK_SECONDS; uploads of 1 GiB; testssl.sh), and the static analyzer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 repeat=${REPEAT:-20}
@@ -12,6 +12,15 @@ seconds=${LONG_FUZZ_SECONDS:-600}
 # For the last of the runs alone: every other one has the number that its test asks for.
 seeds=${CORACLE_SEEDS:-100000}
 unset CORACLE_SEEDS
+
+echo "== the README on a bare machine"
+scripts/check_fresh.sh
+echo "== the Debian packages on a bare machine"
+scripts/check_packages.sh
+echo "== the packages of Conan and vcpkg, where these tools are"
+scripts/check_ports.py --build
+echo "== the site"
+scripts/check_site.py
 
 for preset in release asan tsan; do
     cmake --preset "$preset" >/dev/null
@@ -49,8 +58,11 @@ ctest --preset gcc-asan -L '^(unit|wire|integration)$'
 for script in tests/soak/*; do
     [ -x "$script" ] || continue
     echo "== $script"
-    CORACLE_TEST_BIN_DIR=$PWD/build/release/bin "$script"
+    CORACLE_REQUIRE_PEERS=1 CORACLE_TEST_BIN_DIR=$PWD/build/release/bin "$script"
 done
+echo "== uploads of 1 GiB over HTTP/2"
+H2_UPLOAD_MIB=1024 CORACLE_REQUIRE_PEERS=1 CORACLE_TEST_BIN_DIR=$PWD/build/release/bin \
+    python3 tests/integration/peers/h2_clients_test.py
 for preset in release asan; do
     # A sanitizer takes some twenty times as long.
     [ "$preset" = asan ] && count=$((seeds / 20)) || count=$seeds

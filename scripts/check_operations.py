@@ -15,11 +15,15 @@ EXEMPT = {
     "as_result": "has a row of its own, and a mode of every other row",
     "body_source::read": "what users implement",
     "interim_sender::send_interim": "what a protocol implements",
+    "session_store::load": "what users implement",
+    "session_store::save": "what users implement",
+    "session_store::remove": "what users implement",
     "task_stop_source::here": "never suspends",
     "this_task::stopped": "never suspends",
     "this_task::deadline": "never suspends",
     "this_task::name": "never suspends",
     "this_task::set_name": "never suspends",
+    "rate_limit_store::take": "what users implement",
 }
 # Layers whose operations must stand in the table of the tests too.
 TESTED = ("base", "runtime", "fs", "io", "net", "tls", "process", "connect")
@@ -63,7 +67,7 @@ def own_text(text):
 
 def awaitable_types(texts):
     """The names of classes that can be awaited, found by their members or their bases."""
-    classes, aliases, names = [], [], {"leaf", "operation", "task", "unstarted"}
+    classes, aliases, names = [], [], {"leaf", "operation", "task", "deferred_operation"}
     for text in texts:
         for _, head, body, end in scopes(text):
             found = CLASS.search(head)

@@ -14,7 +14,10 @@ check scripts/check_layers.py
 check scripts/check_sources_of_time.py
 check scripts/check_awaits.py
 check scripts/check_operations.py
+check scripts/check_words.py
+check scripts/check_umbrellas.py
 check scripts/test_checks.py
+check scripts/check_ports.py
 check scripts/check_format.sh
 check scripts/check_headers.py
 check scripts/check_limits.py

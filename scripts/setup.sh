@@ -15,9 +15,11 @@ cmake cmake
 ninja-build ninja
 pkg-config pkg-config
 libcli11-dev
+libtomlplusplus-dev
 liburing-dev
 libc-ares-dev
 libssl-dev
+libnghttp2-dev
 zlib1g-dev
 libbrotli-dev
 libzstd-dev
@@ -37,12 +39,30 @@ valgrind valgrind
 apache2-utils ab
 wrk wrk
 nginx-light nginx
+haproxy haproxy
 apache2-bin apache2
 python3-aiohttp
+python3-httpx
+python3-h2
+nghttp2-client nghttp
+nghttp2-server nghttpd
+nghttp2-proxy nghttpx
+python3-hypercorn
+h2o h2o
 chromium chromium
+prometheus prometheus
 libbenchmark-dev
 libasio-dev
 libuv1-dev
+libpq-dev
+postgresql
+libunistring-dev
+debhelper dh
+lintian lintian
+dpkg-dev dpkg-buildpackage
+fish fish
+zsh zsh
+man-db man
 libcurl4-openssl-dev
 nlohmann-json3-dev
 openssl openssl
@@ -50,6 +70,8 @@ testssl.sh testssl
 tinyproxy tinyproxy
 microsocks microsocks
 dante-server danted
+mmdebstrap mmdebstrap
+haproxy haproxy
 '
 # Their absence costs some checks only (another compiler, sanitizers, fuzzing, formatting).
 llvm_packages='
@@ -130,11 +152,13 @@ install_missing() {
             cat "$log"
             exit 1
         fi
-        # Benchmarks start their own nginx; the service that the package brings would take port 80.
-        if [[ " ${available[*]} " == *" nginx-light "* ]] && [ -d /run/systemd/system ]; then
-            say "switching off the nginx service, which nothing here uses"
-            "${as_root[@]}" systemctl disable --now nginx >/dev/null 2>&1 || true
-        fi
+        # Benchmarks start their own; the services that the packages bring would take their ports.
+        for pair in nginx:nginx h2o:h2o haproxy:haproxy postgresql:postgresql; do
+            service=${pair#*:}
+            [[ " ${available[*]} " == *" ${pair%:*}"* ]] && [ -d /run/systemd/system ] || continue
+            say "switching off the $service service, which nothing here uses"
+            "${as_root[@]}" systemctl disable --now "$service" >/dev/null 2>&1 || true
+        done
         say "installed: ${available[*]}"
     fi
 
@@ -146,27 +170,57 @@ install_missing() {
         fi
     done
     if [ ${#unavailable[@]} -gt 0 ]; then
-        mkdir -p build
-        printf '%s\n' "${unavailable[@]}" >>"$unavailable_list"
+        mark_unavailable "${unavailable[@]}"
         say "the checks that need them are left out or fail by name; all else works"
     fi
 }
+mark_unavailable() {
+    mkdir -p build
+    printf '%s\n' "$@" >>"$unavailable_list"
+}
+is_unavailable() {
+    [ -n "$(find "$unavailable_list" -mmin -1440 -exec grep -x "$1" {} + 2>/dev/null)" ]
+}
 
-# The peers that are Go modules: fetched and compiled into the user's cache, as a test downloads nothing.
-fetch_go_peers() {
-    local module=tests/support/http_peers/go cache=${XDG_CACHE_HOME:-$HOME/.cache}/coracle try stamp
-    stamp=$cache/go_peers.$(cat $module/go.mod $module/go.sum | sha256sum | cut -c1-16)
-    [ -e "$stamp" ] && return
-    say "fetching and compiling go-httpbin and toxiproxy"
+# What tests need besides packages is fetched here, into the user's cache: a test downloads nothing. Where
+# it cannot be had its tests are skipped, or fail by name where all must be there.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/coracle
+three_times() {
+    local try
     for try in 1 2 3; do
-        if (cd $module && GOFLAGS=-mod=readonly GO111MODULE=on CGO_ENABLED=0 go build ./...); then
-            mkdir -p "$cache" && touch "$stamp"
-            return
-        fi
+        "$@" && return
         sleep $((try * 5))
     done
-    say "they cannot be had: the tests that need them are left out or fail by name"
+    return 1
+}
+# fetch_once NAME FILES COMMAND...: unless it succeeded before for the same FILES.
+fetch_once() {
+    local name=$1 stamp
+    # shellcheck disable=SC2086
+    stamp=$cache/$name.$(cat $2 | sha256sum | cut -c1-16)
+    shift 2
+    [ -e "$stamp" ] && return
+    is_unavailable "$name" && return
+    say "fetching $name"
+    if three_times "$@"; then
+        mkdir -p "$cache" && touch "$stamp"
+    else
+        say "$name cannot be had: the tests that need it are left out or fail by name"
+        mark_unavailable "$name"
+    fi
+}
+compile_go_peers() {
+    (cd tests/support/http_peers/go && GOFLAGS=-mod=readonly GO111MODULE=on CGO_ENABLED=0 go build ./...)
+}
+install_h2spec() {
+    PATH=$PATH:$HOME/go/bin command -v h2spec >/dev/null ||
+        go install github.com/summerwind/h2spec/cmd/h2spec@latest >/dev/null 2>&1
 }
 
 if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
-if [ "$group" = all ] && command -v go >/dev/null; then fetch_go_peers; fi
+if [ "$group" = all ]; then
+    if command -v go >/dev/null; then
+        fetch_once go_peers "tests/support/http_peers/go/go.mod tests/support/http_peers/go/go.sum" compile_go_peers
+        fetch_once h2spec /dev/null install_h2spec
+    fi
+fi

@@ -18,6 +18,9 @@ import check_docs
 import check_layers
 import check_operations
 import check_sources_of_time
+import check_umbrellas
+import check_words
+import header_reference
 import report_run
 import source_tree
 
@@ -26,9 +29,9 @@ layer base 0
 layer runtime 1
 layer net 2
 layer http 5
-layer smtp 6
+layer process 6
 layer tools 8
-never smtp http
+never process http
 part h1 src/http/h1/* : base message
 part message src/http/message/*
     include/coracle/http/method.hpp : base
@@ -67,7 +70,7 @@ class LayersTest(Tree):
         self.assertTrue(self.layer_faults("src/net/a.cpp", "#include <coracle/http/server.hpp>\n"))
 
     def test_a_number_does_not_overrule_never(self):
-        self.assertTrue(self.layer_faults("src/smtp/a.cpp", "#include <coracle/http/server.hpp>\n"))
+        self.assertTrue(self.layer_faults("src/process/a.cpp", "#include <coracle/http/server.hpp>\n"))
 
     def test_a_part_includes_what_it_names(self):
         self.assertFalse(self.layer_faults("src/http/h1/a.cpp",
@@ -175,7 +178,10 @@ class CostTest(unittest.TestCase):
     def test_what_costs_more_is_found(self):
         self.assertTrue(self.faults(lambda c: c["keep_alive"].update(instructions=1031)))
         self.assertTrue(self.faults(lambda c: c["keep_alive"]["system_calls"].update(recvfrom=2)))
-        self.assertTrue(self.faults(lambda c: c["keep_alive"]["system_calls"].update(write=1)))
+        self.assertTrue(self.faults(lambda c: c["keep_alive"]["system_calls"].update(write=0.0625)))
+
+    def test_what_is_called_by_the_clock_passes(self):
+        self.assertEqual(self.faults(lambda c: c["keep_alive"]["system_calls"].update(read=0.04)), [])
 
     def test_what_was_not_measured_and_what_is_new_are_found(self):
         self.assertTrue(self.faults(lambda c: c.pop("keep_alive")))
@@ -190,6 +196,140 @@ class CostTest(unittest.TestCase):
             with contextlib.redirect_stdout(said):
                 self.assertEqual(check_cost.judge(cost, self.BASELINE), code)
             self.assertRegex(said.getvalue(), "instructions per request rose from 1000.0 to 1031")
+
+
+class WordsTest(Tree):
+    def faults(self, text):
+        self.write("src/base/x.hpp", text)
+        return list(check_words.check_file(self.root, pathlib.Path("src/base/x.hpp")))
+
+    def test_a_comment_that_opens_with_a_headless_clause_is_found(self):
+        for opening in ("What `f` gives.", "Whether it is open.", "The same for writing.", "Of a key."):
+            self.assertTrue(self.faults(f"/// {opening}\nint f();\n"), opening)
+            self.assertTrue(self.faults(f"int f() {{\n    // {opening}\n    return 1;\n}}\n"), opening)
+            self.assertTrue(self.faults(f"int a;  ///< {opening}\n"), opening)
+
+    def test_each_paragraph_of_a_comment_is_read(self):
+        for between in ("// ", "///"):
+            fault, = self.faults(f"/// Sends it.\n{between}\n/// What follows waits.\nint f();\n")
+            self.assertRegex(fault, "x.hpp:3: ")
+        fault, = self.faults("// Sends it.\n//\n// What follows waits.\nint f();\n")
+        self.assertRegex(fault, "x.hpp:3: ")
+
+    def test_each_line_of_documentation_is_read(self):
+        fault, = self.faults("/// Sends it, and waits.\n/// Whether it came is seen later.\nint f();\n")
+        self.assertRegex(fault, "x.hpp:2: ")
+
+    def test_a_comment_that_opens_with_a_verb_or_a_noun_is_not(self):
+        self.assertFalse(self.faults("// Returns true if it is open.\n// Of two, the first.\nbool f();\n"))
+        self.assertFalse(self.faults("/// Sends it. What follows waits.\nint f();\n"))
+        self.assertFalse(self.faults("/// Offers, whatever the peer says.\nint f();\n"))
+        self.assertFalse(self.faults('const char* f() { return "/// What"; }\n'))
+
+    def words(self, name, text):
+        self.write(name, text)
+        path = pathlib.Path(name)
+        check = check_words.check_document if path.suffix == ".md" else check_words.check_file
+        return list(check(self.root, path))
+
+    def test_a_response_is_not_called_an_answer(self):
+        for code in ("// Sends the answer.\n", "int a;  ///< unanswered\n", 'fail("no answer");\n',
+                     'auto t = R"(an Answer)";\n', "/// Answers a ping.\n"):
+            fault, = self.words("src/http/x.cpp", "int b;\n" + code)
+            self.assertRegex(fault, "x.cpp:2: ")
+            for folder in ("tools/coracle", "tests/unit", "bench", "fuzz"):
+                self.assertTrue(self.words(f"{folder}/x.cpp", code), code)
+
+    def test_a_response_is_not_called_an_answer_in_documents(self):
+        for name in ("README.md", "docs/guide.md"):
+            fault, = self.words(name, "# A\n\nThe server answers.\n")
+            self.assertRegex(fault, ":3: ")
+        self.assertFalse(self.words("docs/style.md", "| response | answer |\n"))
+
+    def test_names_are_words(self):
+        fault, = self.words("src/http/x.cpp", "int b;\nint read_answer();\n")
+        self.assertRegex(fault, "x.cpp:2: \"read_answer\"")
+        for name in ("tests/a/x_test.py", "tests/a/main.go", "bench/x.py"):
+            self.write(name, "answers = 1\n")
+        self.write("src/http/y.py", "answers = 1\n")
+        self.assertEqual([str(p) for p in check_words.others(self.root)],
+                         ["bench/x.py", "tests/a/main.go", "tests/a/x_test.py"])
+
+    def test_code_in_documents_is_left_alone(self):
+        self.assertFalse(self.words("README.md", "`answer(body)`\n```cpp\nscript().respond();\n```\nReply.\n"))
+
+
+class UmbrellasTest(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("include/coracle/base.hpp", "#include <coracle/base/error.hpp>\n")
+        self.write("include/coracle/http.hpp", "#include <coracle/http/server.hpp>\n")
+        self.write("include/coracle/coracle.hpp",
+                   "#include <coracle/base.hpp>\n#include <coracle/http.hpp>\n")
+
+    def faults(self):
+        return list(check_umbrellas.faults(self.root))
+
+    def test_umbrellas_that_have_all_headers_pass(self):
+        self.write("include/coracle/http/detail/parts.hpp", "#pragma once\n")
+        self.assertFalse(self.faults())
+
+    def test_a_header_that_is_left_out_is_found(self):
+        self.write("include/coracle/http/client.hpp", "#pragma once\n")
+        self.assertRegex(*self.faults(), "does not include coracle/http/client.hpp")
+
+    def test_a_header_of_another_layer_and_a_wrong_order_are_found(self):
+        self.write("include/coracle/http.hpp",
+                   "#include <coracle/http/server.hpp>\n#include <coracle/base/error.hpp>\n")
+        self.assertRegex("\n".join(self.faults()), "base/error.hpp does not belong there\n.*order")
+
+    def test_a_layer_without_an_umbrella_is_found(self):
+        self.write("include/coracle/net/socket.hpp", "#pragma once\n")
+        self.assertRegex("\n".join(self.faults()), "layer net has no umbrella header")
+
+
+class HeaderReferenceTest(unittest.TestCase):
+    def names(self, text):
+        return [name for name, _, _ in header_reference.parse(text)]
+
+    def test_what_is_documented_and_public_has_an_entry(self):
+        self.assertEqual(self.names("""namespace coracle {
+/// A lock.
+class [[nodiscard]] lock final : public base {
+public:
+    /// Takes it.
+    task<> acquire(std::size_t n = 1) noexcept;
+    void undocumented();
+private:
+    /// Hidden.
+    void hidden();
+};
+namespace detail {
+/// Hidden too.
+void inner();
+}  // namespace detail
+/// Sleeps.
+template <class T>
+    requires(sizeof(T) != 0)
+inline T sleep_for(T d) {
+    return d;
+}
+}  // namespace coracle
+"""), ["lock", "lock::acquire", "sleep_for"])
+
+    def test_overloads_without_a_blank_line_share_a_comment_and_options_are_whole(self):
+        (name, code, comment), (_, whole, _) = header_reference.parse("""/// Sets it.
+call& query(int a) &;
+call&& query(int a) && { return std::move(query(a)); }
+
+/// Options.
+struct options {
+    /// Seconds. Default 3.
+    duration wait = std::chrono::seconds(3);
+};
+""")
+        self.assertEqual((name, code.count("query("), comment), ("query", 2, ["Sets it."]))
+        self.assertIn("std::chrono::seconds(3);\n}", whole)
 
 
 class DocumentsTest(Tree):
@@ -208,6 +348,36 @@ class DocumentsTest(Tree):
         self.assertTrue(self.links("[a](docs/gone.md)\n"))
         self.assertTrue(self.links("# One\n[a](#two)\n"))
         self.assertTrue(self.links('<img src="gone.svg">\n'))
+
+    def contents(self, text):
+        self.write("README.md", text)
+        return list(check_docs.check_contents(pathlib.Path("README.md")))
+
+    def test_a_table_of_contents_has_all_headings_in_their_order(self):
+        chapters = "## One\n### Below\n## Two\n```sh\n## no heading\n```\n"
+        self.assertFalse(self.contents("# A\n- [One](#one)\n- [2](#two)\n" + chapters))
+        fault, = self.contents("# A\n- [One](#one)\n" + chapters)
+        self.assertRegex(fault, "lacks #two")
+        self.assertTrue(self.contents("# A\n- [Two](#two)\n- [One](#one)\n" + chapters))
+        self.assertTrue(self.contents("# A\n- [1](#one)\n- [B](#below)\n- [2](#two)\n" + chapters))
+
+    def test_only_a_long_document_needs_a_table_of_contents(self):
+        self.assertFalse(self.contents("# A\n## One\n## Two\n"))
+        self.assertTrue(self.contents("# A\n" + "".join(f"## Number {i}\n" for i in range(20))))
+
+    def rooms(self, text):
+        self.write("HACKING.md", text)
+        self.write("scripts/layers.txt", "# layer of\nlayer base 0\nlayer http 5\n")
+        return list(check_docs.check_rooms())
+
+    def test_each_folder_and_each_layer_is_named_in_hacking(self):
+        layers = "| 0 | `base` | x |\n| 5 | `net`, `http` | x |\n"
+        rooms = "| `src/http/` | x |\n| `src/http/message/` | x |\n"
+        self.assertFalse(self.rooms(layers + rooms))
+        fault, = self.rooms(layers + "| `src/http/` | x |\n")
+        self.assertRegex(fault, "src/http/message/")
+        fault, = self.rooms("| 0 | `base` | x |\n| 6 | `http` | x |\n" + rooms)
+        self.assertRegex(fault, "`http` .* 5")
 
     def test_programs_are_found_and_snippets_are_not(self):
         self.write("README.md", "```cpp\nint main() {}\n```\n```cpp snippet\nint main() {}\n```\n"

@@ -1,7 +1,7 @@
 // The blocking twin of coro_twin: a thread per connection on plain sockets, with keep-alive.
 //
-//   GET /repeat?count=N    answers N bytes 'x'
-//   GET /sleep?ms=N        sleeps N milliseconds, then answers "slept N ms\n"
+//   GET /repeat?count=N    responds with N bytes 'x'
+//   GET /sleep?ms=N        sleeps N milliseconds, then responds "slept N ms\n"
 //
 //   blocking_twin 127.0.0.1:PORT             port 0: the system picks one
 
@@ -45,7 +45,7 @@ std::string date_now() {
     return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
-std::string answer(std::string_view status, std::string_view body) {
+std::string response(std::string_view status, std::string_view body) {
     std::string out = "HTTP/1.1 ";
     out += status;
     out += "\r\nDate: " + date_now();
@@ -59,16 +59,16 @@ std::string handle(std::string_view target) {
     const std::string_view path = target.substr(0, target.find('?'));
     if (path == "/repeat") {
         const int count = query_number(target, "count");
-        if (count < 0 || count > most_bytes) return answer("400 Bad Request", "count is wrong\n");
-        return answer("200 OK", std::string(static_cast<std::size_t>(count), 'x'));
+        if (count < 0 || count > most_bytes) return response("400 Bad Request", "count is wrong\n");
+        return response("200 OK", std::string(static_cast<std::size_t>(count), 'x'));
     }
     if (path == "/sleep") {
         const int ms = query_number(target, "ms");
-        if (ms < 0 || ms > most_milliseconds) return answer("400 Bad Request", "ms is wrong\n");
+        if (ms < 0 || ms > most_milliseconds) return response("400 Bad Request", "ms is wrong\n");
         std::this_thread::sleep_for(std::chrono::milliseconds{ms});
-        return answer("200 OK", "slept " + std::to_string(ms) + " ms\n");
+        return response("200 OK", "slept " + std::to_string(ms) + " ms\n");
     }
-    return answer("404 Not Found", "not found\n");
+    return response("404 Not Found", "not found\n");
 }
 
 // Serves one connection until its peer ends it. Requests have no body: only GET is understood.

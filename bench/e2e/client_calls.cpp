@@ -1,6 +1,9 @@
 // The calls of examples/*_parallel_get.cpp, over TLS too, and what the process grows by with them:
 //
-//   client_calls URL COUNT CONCURRENCY [CAFILE]
+//   client_calls URL COUNT CONCURRENCY [CAFILE [http2]]
+//
+// CAFILE is empty for the authorities of the system. `http2`: over HTTP/2 alone, in clear with
+// prior knowledge.
 //
 // Prints what it grew by, from the constructed client and its running loop to the end of the calls,
 // while their connections are open.
@@ -28,11 +31,11 @@ task<> ask(http::client& client, const char* url, call_counts& counts) {
     while (counts.to_start != 0) {
         --counts.to_start;
         auto request = client.get(url);
-        const auto answer = co_await as_result(request.full());
-        const bool ok = answer && answer->status == http::status::ok;
+        const auto response = co_await as_result(request.full());
+        const bool ok = response && response->status == http::status::ok;
         ++(ok ? counts.ok : counts.otherwise);
-        if (!answer && counts.otherwise == 1)
-            std::fprintf(stderr, "%s\n", answer.error().message().c_str());
+        if (!response && counts.otherwise == 1)
+            std::fprintf(stderr, "%s\n", response.error().message().c_str());
     }
 }
 
@@ -51,9 +54,10 @@ task<> ask_together(http::client& client, const bench::calls_wanted& wanted, cal
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bench::calls_wanted wanted = bench::read_calls_wanted(argc, argv, " [CAFILE]");
+    const bench::calls_wanted wanted = bench::read_calls_wanted(argc, argv, " [CAFILE [http2]]");
     http::client_options options;
     if (argc > 4) options.certificates.authorities = argv[4];
+    if (argc > 5) options.http_version = http::version_choice::http_2;
     call_counts counts{.to_start = wanted.count};
     http::client client(options);
     block_on([&] { return ask_together(client, wanted, counts); });

@@ -14,10 +14,10 @@ namespace {
 
 task<std::uint64_t> download(http::client& client, const char* url) {
     const int out = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    auto answer = co_await client.get(url);
+    auto response = co_await client.get(url);
     std::uint64_t size = 0;
     for (;;) {
-        const std::string_view piece = co_await answer.read();
+        const std::string_view piece = co_await response.read();
         if (piece.empty()) break;
         if (::write(out, piece.data(), piece.size()) < 0) break;
         size += piece.size();

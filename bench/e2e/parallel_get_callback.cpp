@@ -41,8 +41,8 @@ int main(int argc, char** argv) {
         for (std::size_t i = 0; i != wanted.count; ++i) {
             client.get(wanted.url)
                 .start(
-                    [&counts](const std::expected<http::full_response, error>& answer) {
-                        const bool ok = answer && answer->status == http::status::ok;
+                    [&counts](const std::expected<http::full_response, error>& response) {
+                        const bool ok = response && response->status == http::status::ok;
                         ++(ok ? counts.ok : counts.otherwise);
                     },
                     callback_on::loop);

@@ -3,7 +3,7 @@
 //
 //   download_sink ADDR PATH TIMES            prints "bytes N seconds S"
 
-#include "../support/answer.hpp"
+#include "../support/response_head.hpp"
 #include "../support/sockets.hpp"
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 namespace {
 
 // Reads the head byte-exactly (by a peek first), so that the body starts at the next receive.
-bench::answer_head receive_head(int fd) {
+bench::response_head receive_head(int fd) {
     char buffer[16384];
     for (;;) {
         const ssize_t seen = recv(fd, buffer, sizeof buffer, MSG_PEEK);
         if (seen <= 0) return {};
-        const auto head = bench::read_answer_head({buffer, static_cast<std::size_t>(seen)});
+        const auto head = bench::read_response_head({buffer, static_cast<std::size_t>(seen)});
         if (head.status == 0) {
             if (static_cast<std::size_t>(seen) == sizeof buffer) return {};
             usleep(100);  // the rest of the head is on its way
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
     std::uint64_t bytes = 0;
     for (unsigned long times = std::strtoul(argv[3], nullptr, 10); times != 0; --times) {
         if (!bench::send_all(fd, request)) bench::fail("send");
-        const bench::answer_head head = receive_head(fd);
+        const bench::response_head head = receive_head(fd);
         if (head.status != 200 || !discard(fd, head.body_size)) {
             std::fprintf(stderr, "the download failed (status %d)\n", head.status);
             return 1;

@@ -1,10 +1,11 @@
 // The least program that makes calls: GETs of one URL over keep-alive connections on raw epoll, the
 // lower bound that every figure of the clients is given against. One send and one recv per request,
-// one epoll_ctl per connection ever; of an answer it understands the status and the Content-Length.
+// one epoll_ctl per connection ever; of a response it understands the status and the
+// Content-Length.
 //
 //   epoll_client http://127.0.0.1:PORT/PATH COUNT CONCURRENCY
 
-#include "../support/answer.hpp"
+#include "../support/response_head.hpp"
 #include "../support/sockets.hpp"
 #include "../support/spent.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 struct connection {
     int fd = -1;
-    std::string held;  // the begin of an answer that came in pieces
+    std::string held;  // the begin of a response that came in pieces
 };
 
 class client {
@@ -73,7 +74,7 @@ private:
         if (size <= 0) bench::fail("the server ended a connection");
         std::string_view bytes{buffer_, static_cast<std::size_t>(size)};
         if (!each.held.empty()) bytes = each.held += bytes;
-        const bench::answer_head head = bench::read_answer_head(bytes);
+        const bench::response_head head = bench::read_response_head(bytes);
         if (head.status == 0 || bytes.size() < head.head_size + head.body_size) {
             if (each.held.empty()) each.held = bytes;
             return;

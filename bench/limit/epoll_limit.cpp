@@ -1,12 +1,12 @@
-// The least program that answers an HTTP request on raw epoll: the lower bound that every figure of
-// the servers is given against. One recv and one send per event, one epoll_ctl per connection ever;
-// it understands nothing of HTTP but the blank line that ends a request without a body. The answer
-// has the length of the one that examples/hello gives.
+// The least program that responds to an HTTP request on raw epoll: the lower bound that every
+// figure of the servers is given against. One recv and one send per event, one epoll_ctl per
+// connection ever; it understands nothing of HTTP but the blank line that ends a request without a
+// body. The response has the length of the one that examples/hello gives.
 //
 //   epoll_limit 127.0.0.1:PORT [1]      port 0: the system picks one
 
 #include "../support/epoll_server.hpp"
-#include "../support/limit_answers.hpp"
+#include "../support/limit_responses.hpp"
 
 #include <cerrno>
 
@@ -28,7 +28,7 @@ public:
             const auto bytes = static_cast<std::size_t>(size);
             const std::size_t requests = peer.take({buffer_, bytes});
             if (requests != 0) {
-                peer.owed = requests * bench::limit_answers::size_for(peer);
+                peer.owed = requests * bench::limit_responses::size_for(peer);
                 if (!flush(fd, peer)) return;
             }
             // A short read has emptied the socket; the edge comes back with the next bytes.
@@ -40,7 +40,7 @@ private:
     // Sends what is owed. False when the connection has to wait for room, or is gone.
     bool flush(int fd, bench::limit_peer& peer) {
         while (peer.owed != 0) {
-            const std::string_view bytes = answers_.next_for(peer);
+            const std::string_view bytes = responses_.next_for(peer);
             const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
             if (sent < 0) {
                 if (errno != EAGAIN) close(fd);
@@ -51,7 +51,7 @@ private:
         return true;
     }
 
-    bench::limit_answers answers_;
+    bench::limit_responses responses_;
     char buffer_[65536];
 };
 

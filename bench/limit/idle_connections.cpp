@@ -3,7 +3,7 @@
 //
 //   idle_connections ADDR CONNECTIONS        prints "ready" when all of them idle
 
-#include "../support/answer.hpp"
+#include "../support/response_head.hpp"
 #include "../support/sockets.hpp"
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// One request and its whole answer; false when the server did anything else than answer with 2xx.
+// One request and its whole response; false when the server did anything but respond with 2xx.
 bool exchange(int fd) {
     if (!bench::send_all(fd, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")) return false;
     std::string bytes;
@@ -20,7 +20,7 @@ bool exchange(int fd) {
         const ssize_t size = recv(fd, buffer, sizeof buffer, 0);
         if (size <= 0) return false;
         bytes.append(buffer, static_cast<std::size_t>(size));
-        const bench::answer_head head = bench::read_answer_head(bytes);
+        const bench::response_head head = bench::read_response_head(bytes);
         if (head.status == 0) continue;
         if (head.status / 100 != 2 || head.closes) return false;
         if (bytes.size() >= head.head_size + head.body_size) return true;
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
         const timeval patience{10, 0};
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         if (!exchange(fd)) {
-            std::fprintf(stderr, "no answer on connection %zu\n", connections.size() + 1);
+            std::fprintf(stderr, "no response on connection %zu\n", connections.size() + 1);
             return 1;
         }
         connections.push_back(fd);

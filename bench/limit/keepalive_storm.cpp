@@ -1,12 +1,12 @@
 // Runs keep-alive requests over many connections, all of them open and busy at the same time, and
-// counts what went wrong: an answer that is not 2xx, a connection that ends or says nothing.
+// counts what went wrong: a response that is not 2xx, a connection that ends or says nothing.
 //
 //   keepalive_storm ADDR CONNECTIONS REQUESTS
 //
-// Prints "requests R errors E connections C seconds S"; ends with 0 when all requests were
-// answered.
+// Prints "requests R errors E connections C seconds S"; ends with 0 when each request
+// has a response.
 
-#include "../support/answer.hpp"
+#include "../support/response_head.hpp"
 #include "../support/sockets.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ constexpr std::chrono::seconds patience{60};  // for the whole storm
 
 struct connection {
     int fd = -1;
-    std::size_t left = 0;  // requests that are not answered yet, with the one on its way
+    std::size_t left = 0;  // requests that are have no response yet, with the one on its way
     std::string received;
 };
 
@@ -72,12 +72,12 @@ public:
             for (int i = 0; i < count; ++i) receive(connections_[events[i].data.u64]);
         }
         for (connection& each : connections_) {
-            errors_ += each.left;  // what the deadline left without an answer
+            errors_ += each.left;  // what the deadline left without a response
             if (each.fd >= 0) close(each.fd);
         }
     }
 
-    std::size_t answered() const { return answered_; }
+    std::size_t done() const { return done_; }
     std::size_t errors() const { return errors_; }
     std::size_t opened() const { return opened_; }
 
@@ -89,15 +89,16 @@ private:
         if (size < 0 && errno == EAGAIN) return;
         if (size <= 0) return fail_connection(each);
         each.received.append(buffer, static_cast<std::size_t>(size));
-        const bench::answer_head head = bench::read_answer_head(each.received);
+        const bench::response_head head = bench::read_response_head(each.received);
         if (head.status == 0) return;
         const std::size_t whole = head.head_size + head.body_size;
         if (each.received.size() < whole) return;
-        // One request is out at a time: more bytes than its answer, or any without one, are wrong.
+        // One request is out at a time: more bytes than its response, or any without one, are
+        // wrong.
         if (head.status / 100 != 2 || each.left == 0 || each.received.size() > whole) {
             return fail_connection(each);
         }
-        ++answered_;
+        ++done_;
         each.received.clear();
         if (--each.left == 0) {
             --busy_;
@@ -120,7 +121,7 @@ private:
     std::vector<connection> connections_;
     std::size_t busy_ = 0;
     std::size_t opened_ = 0;
-    std::size_t answered_ = 0;
+    std::size_t done_ = 0;
     std::size_t errors_ = 0;
 };
 
@@ -139,7 +140,7 @@ int main(int argc, char** argv) {
     load.connect_all(bench::parse_address(argv[1]));
     load.run();
     const std::chrono::duration<double> spent = steady_clock::now() - begin;
-    std::printf("requests %zu errors %zu connections %zu seconds %.3f\n", load.answered(),
+    std::printf("requests %zu errors %zu connections %zu seconds %.3f\n", load.done(),
                 load.errors(), load.opened(), spent.count());
-    return load.errors() == 0 && load.answered() == requests ? 0 : 1;
+    return load.errors() == 0 && load.done() == requests ? 0 : 1;
 }

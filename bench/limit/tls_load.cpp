@@ -2,7 +2,7 @@
 //   tls_load full ADDRESS COUNT       handshakes, each with one request
 //   tls_load resumed ADDRESS COUNT    the same, each taking up the session of the one before
 //   tls_load download ADDRESS TARGET COUNT   GETs of TARGET over one connection
-//   tls_load idle ADDRESS COUNT       opens connections, answers one request each, and holds them
+//   tls_load idle ADDRESS COUNT       opens connections, sends one response on each, and holds them
 //                                     until its input closes
 //   tls_load memory ADDRESS COUNT CAFILE   the same, verified, each but the first taking up a
 //                                     session; then says what it grew by: the least for OpenSSL

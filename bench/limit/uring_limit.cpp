@@ -1,14 +1,14 @@
-// The least program that answers an HTTP request on raw io_uring, as epoll_limit does on epoll: one
-// multishot accept, one multishot receive for each connection with buffers that the ring provides,
-// one send for each read, one system call for each turn. It understands nothing of HTTP but the
-// blank line that ends a request without a body. The answer has the length of the one that
-// examples/hello gives.
+// The least program that responds to an HTTP request on raw io_uring, as epoll_limit does on epoll:
+// one multishot accept, one multishot receive for each connection with buffers that the ring
+// provides, one send for each read, one system call for each turn. It understands nothing of HTTP
+// but the blank line that ends a request without a body. The response has the length of the one
+// that examples/hello gives.
 //
 //   uring_limit 127.0.0.1:PORT [direct]      port 0: the system picks one
 //
-// With `direct` an answer leaves by send(2) at once instead of through the ring.
+// With `direct` a response leaves by send(2) at once instead of through the ring.
 
-#include "../support/limit_answers.hpp"
+#include "../support/limit_responses.hpp"
 #include "../support/ring_server.hpp"
 
 #include <cerrno>
@@ -48,23 +48,23 @@ private:
     void serve(int fd, connection& peer, std::string_view bytes) {
         const std::size_t requests = peer.take(bytes);
         if (requests == 0) return;
-        peer.owed += requests * bench::limit_answers::size_for(peer);
+        peer.owed += requests * bench::limit_responses::size_for(peer);
         if (!peer.sends) flush(fd, peer);
     }
 
     void flush(int fd, connection& peer) {
         if (direct_) {
-            const std::string_view bytes = answers_.next_for(peer);
+            const std::string_view bytes = responses_.next_for(peer);
             const ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n > 0) peer.owed -= static_cast<std::size_t>(n);
             if (n == static_cast<ssize_t>(bytes.size()) || (n < 0 && errno != EAGAIN)) return;
         }
         peer.sends = true;
-        send_later(fd, answers_.next_for(peer));
+        send_later(fd, responses_.next_for(peer));
     }
 
     bool direct_;
-    bench::limit_answers answers_;
+    bench::limit_responses responses_;
 };
 
 }  // namespace

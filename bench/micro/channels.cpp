@@ -1,4 +1,4 @@
-// What it costs to hand something over: by channels within a loop and across two, by posting to a
+// The cost of handing something over: by channels within a loop and across two, by posting to a
 // loop from a thread, and to a thread pool and back.
 
 #include "../support/micro.hpp"
@@ -39,7 +39,7 @@ task<> within_loop(benchmark::State& state) {
     while (co_await values.receive()) continue;
 }
 
-// What is sent there comes back, through two channels.
+// Sends values back, through two channels.
 task<> send_back(channel<int> from, channel<int> to) {
     while (auto value = co_await from.receive()) co_await to.send(*value);
 }

@@ -109,9 +109,9 @@ public:
         }
         asked_.notify_one();
     }
-    Job& answered() {
-        std::unique_lock lock(answer_guard_);
-        answered_.wait(lock, [this] { return !done_.empty(); });
+    Job& next_done() {
+        std::unique_lock lock(done_guard_);
+        done_added_.wait(lock, [this] { return !done_.empty(); });
         Job& job = *done_.front();
         done_.pop_front();
         return job;
@@ -127,9 +127,9 @@ private:
             queue_.pop_front();
             lock.unlock();
             work_(*job);
-            const std::lock_guard answer(answer_guard_);
+            const std::lock_guard done_lock(done_guard_);
             done_.push_back(job);
-            answered_.notify_one();
+            done_added_.notify_one();
         }
     }
 
@@ -138,8 +138,8 @@ private:
     std::condition_variable asked_;
     std::deque<Job*> queue_;
     bool over_ = false;
-    std::mutex answer_guard_;
-    std::condition_variable answered_;
+    std::mutex done_guard_;
+    std::condition_variable done_added_;
     std::deque<Job*> done_;
     std::vector<std::thread> threads_;
 };
@@ -167,7 +167,7 @@ std::uint64_t by_pool(const random_reads& r, unsigned at_a_time) {
     };
     for (pread_job& j : jobs) begin(j);
     for (unsigned ended = 0; ended != r.count; ++ended) {
-        pread_job& j = threads.answered();
+        pread_job& j = threads.next_done();
         sum += sum_of(j.room);
         if (begun != r.count) begin(j);
     }
@@ -241,7 +241,7 @@ std::uint64_t files_by_pool(const std::string& folder, unsigned count) {
     };
     for (file_job& j : jobs) begin(j);
     for (unsigned ended = 0; ended != count; ++ended) {
-        file_job& j = threads.answered();
+        file_job& j = threads.next_done();
         bytes += j.bytes;
         if (begun != count) begin(j);
     }

@@ -46,7 +46,7 @@ task<> write_log(const std::string& path, std::uint64_t size) {
     co_await out.flush();
 }
 
-/// What every way must find.
+/// The result that every way must find.
 struct found {
     std::uint64_t lines = 0;
     std::uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// What a router costs, in a table of 1,000 routes in the shape of a large public REST API: a path
+// The cost of a router, in a table of 1,000 routes in the shape of a large public REST API: a path
 // is made canonical, matched, and its handler called with the parameters. Against the same table as
 // a linear scan, as a tree of std::map, and (bench/peers/servemux) as Go's ServeMux.
 //
@@ -6,6 +6,7 @@
 //   bench_router --table            the routes and paths, for the peer to read
 #include "../support/micro.hpp"
 #include "../support/rest_api.hpp"
+#include "../support/route_asker.hpp"
 #include "http/router/route_tree.hpp"
 #include "http/server/canonical_path.hpp"
 
@@ -25,26 +26,7 @@ namespace {
 
 using bench::rest_api;
 
-/// The part of a connection that stands in front of a router.
-class asker {
-public:
-    /// Gives what the handler answered: the length of its parameters, so that these are read.
-    std::size_t ask(const http::handler& h, std::string_view path) {
-        req_.clear();
-        http::request::parts p;
-        p.method_text = "GET";
-        p.target = path;
-        p.path = *http::detail::canonical_path(path, req_.memory());
-        req_.assign(p);
-        if (!h.call(req_, answer_, pending_)) std::abort();
-        return static_cast<std::size_t>(answer_.status());
-    }
-
-private:
-    http::request req_;
-    http::response answer_;
-    task<http::response> pending_;
-};
+using bench::route_asker;
 
 http::handler routed(const rest_api& api) {
     http::router r;
@@ -56,7 +38,7 @@ http::handler routed(const rest_api& api) {
 
 void look_up(benchmark::State& state, const rest_api& api, const std::vector<std::string>& paths) {
     const http::handler h = routed(api);
-    asker a;
+    route_asker a;
     for (const std::string& p : paths) {
         if (a.ask(h, p) != 200) std::abort();
     }
@@ -93,7 +75,7 @@ void only_root(benchmark::State& state) {
     http::router r;
     r.get("/", [](http::request&) { return http::status::ok; });
     const http::handler h = r;
-    asker a;
+    route_asker a;
     for (auto _ : state) benchmark::DoNotOptimize(a.ask(h, "/"));
 }
 
@@ -101,7 +83,7 @@ void with_an_expression(benchmark::State& state) {
     http::router r;
     r.get("/users/{id:[0-9]+}/boats", [](http::request&) { return http::status::ok; });
     const http::handler h = r;
-    asker a;
+    route_asker a;
     for (auto _ : state) benchmark::DoNotOptimize(a.ask(h, "/users/123456/boats"));
 }
 

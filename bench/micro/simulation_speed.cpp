@@ -1,4 +1,4 @@
-// How many HTTP exchanges a second the simulated world makes, without faults and with all of them:
+// The number of HTTP exchanges a second in a simulated world, without faults and with all of them:
 // bench_simulation_speed [SECONDS]
 
 #include <coracle/http/server.hpp>
@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t clients = 16;
 constexpr std::size_t exchanges_each = 25;
 
-/// Keeps one connection busy until its requests are answered or it breaks.
-task<> ask(net::address to, std::uint64_t& answered) {
+/// Keeps one connection busy until its requests have their responses or it breaks.
+task<> ask(net::address to, std::uint64_t& responses) {
     peer p = co_await connect_peer(to);
     const std::string request = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n";
     const std::string end_of_head = "\r\n\r\n";
@@ -29,7 +29,7 @@ task<> ask(net::address to, std::uint64_t& answered) {
         co_await p.send(request);
         co_await p.read_until(end_of_head);
         co_await p.read_exactly(5);
-        ++answered;
+        ++responses;
     }
 }
 
@@ -45,7 +45,7 @@ std::uint64_t run_world(std::uint64_t seed, bool faulty) {
     options.listen = "127.0.0.1:80";
     http::server server(routes, options);
     server.open(world.loop());
-    std::uint64_t answered = 0;
+    std::uint64_t responses = 0;
     std::size_t gone = 0;
     auto main = [&]() -> task<> {
         bool serving = true;
@@ -55,7 +55,7 @@ std::uint64_t run_world(std::uint64_t seed, bool faulty) {
         });
         for (std::size_t i = 0; i != clients; ++i) {
             spawn([&]() -> task<> {
-                auto one = [&]() { return ask(server.addresses().front(), answered); };
+                auto one = [&]() { return ask(server.addresses().front(), responses); };
                 co_await as_result(with_timeout(5min, one));
                 ++gone;
             });
@@ -65,20 +65,20 @@ std::uint64_t run_world(std::uint64_t seed, bool faulty) {
         while (serving) co_await sleep_for(100ms);
     };
     world.run(main);
-    return answered;
+    return responses;
 }
 
 void measure(const char* what, double seconds, bool faulty) {
     using clock = std::chrono::steady_clock;
     const auto began = clock::now();
-    std::uint64_t answered = 0;
+    std::uint64_t responses = 0;
     std::uint64_t seed = 0;
     double took = 0;
     while (took < seconds) {
-        answered += run_world(++seed, faulty);
+        responses += run_world(++seed, faulty);
         took = std::chrono::duration<double>(clock::now() - began).count();
     }
-    std::printf("%s %.0f exchanges/s (%llu worlds)\n", what, static_cast<double>(answered) / took,
+    std::printf("%s %.0f exchanges/s (%llu worlds)\n", what, static_cast<double>(responses) / took,
                 static_cast<unsigned long long>(seed));
 }
 

@@ -1,4 +1,4 @@
-// What tasks cost: making, awaiting, switching, starting, joining and failing.
+// The cost of tasks: making, awaiting, switching, starting, joining and failing.
 
 #include "../support/micro.hpp"
 

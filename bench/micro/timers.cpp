@@ -1,5 +1,6 @@
-// What timers cost while a million others are armed: the exact ones, which stand in a heap, and the
-// deadlines of connections, which stand in a wheel. On a simulated loop, whose clock stands still.
+// The cost of timers while a million others are armed: the exact ones, which stand in a heap, and
+// the deadlines of connections, which stand in a wheel. On a simulated loop, whose clock stands
+// still.
 
 #include "../support/micro.hpp"
 
@@ -160,7 +161,7 @@ task<> wheel_fire(benchmark::State& state) {
     co_return;
 }
 
-// What users call, with a million others pending.
+// The call that users make, with a million others pending.
 task<> call_after_cancel(benchmark::State& state) {
     const auto after = delays();
     const auto nothing = [] {};

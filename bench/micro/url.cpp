@@ -1,4 +1,4 @@
-// What a client pays for the URL of a request: reading it, and a redirect.
+// The cost of the URL of a request to a client: reading it, and a redirect.
 #include "../support/micro.hpp"
 
 #include <coracle/base/url.hpp>

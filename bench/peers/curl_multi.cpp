@@ -108,7 +108,7 @@ private:
 
     void turn_of_poll() {
         curl_multi_perform(multi_, &running_);
-        // What has just ended leaves room for more, which is not to wait.
+        // A transfer that has just ended makes room for the next, which is not to wait.
         if (static_cast<std::size_t>(running_) == in_flight()) {
             curl_multi_poll(multi_, nullptr, 0, 1000, nullptr);
         }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the programs of bench/micro have in common. Link allocations.cpp with them.
+// The common part of the programs of bench/micro. Link allocations.cpp with them.
 //
 // A benchmark is named `what:who`; bench/micro.py makes a row of each, and holds whose name it
 // knows against what is promised of it.

@@ -10,11 +10,11 @@
 
 namespace bench {
 
-/// The same for the same size, everywhere: no randomness of the machine in it.
+/// Makes equal APIs for equal sizes, everywhere: no randomness of the machine is in it.
 class rest_api {
 public:
     explicit rest_api(std::size_t routes) {
-        // What stands in front, and how much of a real API is beneath it.
+        // The beginnings of the paths, with the share of a real API below each.
         static constexpr std::string_view roots[] = {
             "/repos/{owner}/{repo}",
             "/repos/{owner}/{repo}",

@@ -58,7 +58,7 @@ protected:
                               returned_++);
     }
 
-    // `bytes` must stay until `sent` is told of them.
+    // `bytes` must stay until `sent` is called for them.
     void send_later(int fd, std::string_view bytes) {
         io_uring_sqe* sqe = entry();
         io_uring_prep_send(sqe, fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -96,7 +96,7 @@ private:
         return io_uring_get_sqe(&ring_);
     }
 
-    // The io_uring_prep_ functions clear user_data, so it is set behind them.
+    // The io_uring_prep_ functions clear user_data, so it is set after them.
     static void mark(io_uring_sqe* sqe, int fd, operation kind) {
         sqe->user_data = static_cast<std::uint64_t>(fd) << 2 | kind;
     }

@@ -40,7 +40,7 @@ inline sockaddr_in parse_address(std::string_view text) {
     return address;
 }
 
-// As many descriptors as the hard limit lets us have: 10,000 connections need 10,000.
+// Raises the soft limit of descriptors to the hard limit: 10,000 connections need 10,000.
 inline void raise_descriptor_limit() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -68,7 +68,7 @@ inline int listen_and_announce(std::string_view text, int flags, const char* sch
     return fd;
 }
 
-// The same for datagrams.
+// Binds a datagram socket, and announces its port.
 inline int bind_and_announce(std::string_view text, int flags) {
     sockaddr_in address = parse_address(text);
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | flags, 0);

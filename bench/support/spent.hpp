@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// What a client is told on its command line: URL COUNT CONCURRENCY.
+// The command line of a client: URL COUNT CONCURRENCY.
 struct calls_wanted {
     const char* url = nullptr;
     std::size_t count = 0;
@@ -34,8 +34,9 @@ inline calls_wanted read_calls_wanted(int argc, char** argv, const char* more = 
 // Connections that calls which are all started at once may use together: what a pool allows.
 inline constexpr std::size_t pool_connections = 100;
 
-// Of this process, in KiB: VmRSS (resident now), VmHWM (the most that was), RssAnon. That of
-// getrusage(2) would count the memory of the program that executed this one, where it was larger.
+// Returns a figure of this process, in KiB: VmRSS (resident now), VmHWM (the most that was),
+// RssAnon. That of getrusage(2) would count the memory of the program that executed this one, where
+// it was larger.
 inline long memory_kib(std::string_view field) {
     std::FILE* const status = std::fopen("/proc/self/status", "r");
     if (status == nullptr) return 0;
@@ -51,7 +52,7 @@ inline long memory_kib(std::string_view field) {
     return found;
 }
 
-// What this process has grown by since this was made.
+// Measures how much this process has grown since this was made.
 class growth {
 public:
     // Prints "grew R anonymous A", in bytes: to the most that was resident, and to what of its own

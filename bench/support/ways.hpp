@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-/// What benchmarks have in common that do one thing in several ways, one of them a blocking
+/// The common part of benchmarks that do one thing in several ways, one of them a blocking
 /// program's, and count the CPU time of the whole process: its threads, and the kernel's for it.
 namespace bench {
 

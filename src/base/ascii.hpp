@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-// What texts of protocols are made of, whatever the locale.
+// Classes of ASCII characters, and case, whatever the locale.
 namespace coracle::detail {
 
 constexpr char lower(char c) noexcept {
@@ -26,7 +26,7 @@ constexpr bool is_letter(char c) noexcept {
     return small >= 'a' && small <= 'z';
 }
 
-/// What no URL has to encode (RFC 3986 section 2.3).
+/// Unreserved characters, which no URL has to encode (RFC 3986 section 2.3).
 constexpr bool is_unreserved(char c) noexcept {
     return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
@@ -39,14 +39,14 @@ constexpr bool is_blank(char c) noexcept {
     return c == ' ' || c == '\t';
 }
 
-/// Without blanks at its ends.
+/// Returns the text without blanks at its ends.
 constexpr std::string_view trim_blanks(std::string_view text) noexcept {
     while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
     while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
     return text;
 }
 
-/// The value of a hexadecimal digit, or -1.
+/// Returns the value of a hexadecimal digit, or -1.
 constexpr int hex_value(char c) noexcept {
     if (is_digit(c)) return c - '0';
     const char small = lower(c);
@@ -58,8 +58,8 @@ inline void append_hex(std::string& out, std::uint64_t bits) {
     for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[bits >> shift & 15U];
 }
 
-/// Takes the first item off a list, with the separator behind it. One that is empty at the end of
-/// the list is none.
+/// Removes the first item of a list and the separator after it. An empty item at the end does not
+/// count.
 constexpr std::string_view take_item(std::string_view& list, char separator = ',') noexcept {
     const std::size_t end = list.find(separator);
     const std::string_view item = list.substr(0, end);

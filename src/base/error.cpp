@@ -79,21 +79,21 @@ std::string_view advice(const std::error_code& code) noexcept {
 }
 
 error& error::on(std::string_view subject) {
-    auto more = facts_ ? facts_->more : nullptr;
-    facts_ = std::make_shared<const facts>(facts{std::string(subject), std::move(more)});
+    auto more = extras_ ? extras_->more : nullptr;
+    extras_ = std::make_shared<const extras>(extras{std::string(subject), std::move(more)});
     return *this;
 }
 
 error& error::with(std::shared_ptr<const error_details> more) {
-    facts_ = std::make_shared<const facts>(facts{std::string(subject()), std::move(more)});
+    extras_ = std::make_shared<const extras>(extras{std::string(subject()), std::move(more)});
     return *this;
 }
 
 std::string error::message() const {
     std::string text(operation_);
-    if (facts_ && !facts_->subject.empty()) {
+    if (extras_ && !extras_->subject.empty()) {
         if (!text.empty()) text += ' ';
-        text += detail::escape_unprintable(facts_->subject);
+        text += detail::escape_unprintable(extras_->subject);
     }
     if (!text.empty()) text += ": ";
     text += code_.message();

@@ -5,10 +5,10 @@
 
 namespace coracle::detail {
 
-/// Appends the name of a host in the form that resolvers know (RFC 5891, Punycode), mapped as in
-/// UTS #46, non-transitional: letters become small, full-width forms plain. False, with nothing
-/// appended, for what is no UTF-8 or no name. What comes out may be anything that ASCII has, so the
-/// caller looks at it again.
+/// Appends a host name in the form for resolvers (RFC 5891, Punycode), mapped by UTS #46,
+/// non-transitional: lower case, full-width forms to plain ones. Returns false, and appends
+/// nothing, for invalid UTF-8 or an invalid name. The result may have any ASCII characters, so the
+/// caller must check it.
 bool append_ascii_name(std::string& out, std::string_view utf8);
 
 }  // namespace coracle::detail

@@ -12,7 +12,7 @@ namespace {
 
 using groups = std::array<std::uint16_t, 8>;
 
-// Takes up to three digits off `text`.
+// Removes up to three digits from `text`.
 std::optional<unsigned> take_octet(std::string_view& text) noexcept {
     unsigned value = 0;
     std::size_t size = 0;
@@ -38,7 +38,7 @@ std::optional<std::uint32_t> read_ipv4(std::string_view text) noexcept {
     return text.empty() ? std::optional(address) : std::nullopt;
 }
 
-// Takes up to four hexadecimal digits off `text`.
+// Removes up to four hexadecimal digits from `text`.
 std::optional<std::uint16_t> take_group(std::string_view& text) noexcept {
     unsigned value = 0;
     std::size_t size = 0;
@@ -50,8 +50,8 @@ std::optional<std::uint16_t> take_group(std::string_view& text) noexcept {
     return static_cast<std::uint16_t>(value);
 }
 
-// "1:2:3" or "1:2:127.0.0.1" from `out[0]` on; how many groups it has, nothing when it is none.
-// `may_have_ipv4`: this is the end of the address.
+// Reads "1:2:3" or "1:2:127.0.0.1" into `out` and returns the number of groups; nothing if it is
+// malformed. `may_have_ipv4`: this is the end of the address.
 std::optional<std::size_t> read_groups(std::string_view text, bool may_have_ipv4, groups& out) {
     std::size_t count = 0;
     if (text.empty()) return count;

@@ -68,7 +68,7 @@ bool json_scanner::take_string(std::string& out) {
     return false;
 }
 
-// RFC 8259 section 7, behind the backslash.
+// Reads an escape, from the character after the backslash (RFC 8259 section 7).
 bool json_scanner::take_escape(std::string& out) {
     constexpr std::string_view names = "\"\\/bfnrt";
     constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";

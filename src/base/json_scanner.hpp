@@ -7,22 +7,24 @@
 namespace coracle::detail {
 
 /// Reads JSON (RFC 8259) piece by piece, strictly: no comments, no trailing commas, no bytes that
-/// are no UTF-8. The reader asks for what it expects; what is there instead stays where it is.
+/// are no UTF-8. The caller requests the piece that it expects; anything else is not consumed.
 /// Whitespace in front of a piece is left out.
 class json_scanner {
 public:
     /// `text` outlives it.
     explicit json_scanner(std::string_view text) noexcept : text_(text) {}
 
-    /// The byte that the next piece begins with; NUL at the end.
+    /// Returns the first byte of the next piece; NUL at the end.
     char peek() noexcept;
-    /// One of {}[]:, if it is next.
+    /// Consumes one of {}[]:, if it is next.
     bool take(char structural) noexcept;
-    /// Appends a string without its escapes. False: there is none, and `out` holds rubbish.
+    /// Appends a string with its escapes decoded. Returns false if there is none; then `out` is
+    /// unspecified.
     bool take_string(std::string& out);
-    /// A number, as it is written, or one of true, false and null; nothing when there is neither.
+    /// Returns a number as it is written, or one of true, false and null; nothing if there is
+    /// neither.
     std::string_view take_scalar() noexcept;
-    /// Where the next piece begins, in bytes, for messages.
+    /// Returns the offset of the next token in bytes, for errors.
     std::size_t position() const noexcept { return at_; }
 
 private:

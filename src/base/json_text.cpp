@@ -1,5 +1,6 @@
 #include "base/json_text.hpp"
 
+#include "base/plain_prefix.hpp"
 #include "base/utf8.hpp"
 
 namespace coracle::detail {
@@ -29,7 +30,11 @@ void append_character(std::string& out, std::string_view sequence) {
 
 void append_json_text(std::string& out, std::string_view text) {
     out += '"';
-    while (!text.empty()) {
+    for (;;) {
+        const std::size_t plain = plain_prefix(text);
+        out += text.substr(0, plain);
+        text.remove_prefix(plain);
+        if (text.empty()) break;
         const std::size_t size = utf8_sequence(text);
         if (size == 0)
             out += "\\ufffd";

@@ -5,8 +5,8 @@
 
 namespace coracle::detail {
 
-/// Appends a JSON string (RFC 8259 section 7), with its quotes. What is no UTF-8 becomes U+FFFD.
-/// Control characters, also those beyond ASCII, which terminals obey, are escaped.
+/// Appends a JSON string (RFC 8259 section 7), with its quotes. Invalid UTF-8 becomes U+FFFD.
+/// Escapes control characters, including those beyond ASCII, which terminals interpret.
 void append_json_text(std::string& out, std::string_view text);
 
 }  // namespace coracle::detail

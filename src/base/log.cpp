@@ -1,15 +1,15 @@
-#include "base/unprintable.hpp"
+#include "base/stderr_log.hpp"
 
 #include <coracle/base/log.hpp>
 
-#include <cstdio>
+#include <cstdlib>
+#include <exception>
 
 namespace coracle {
 namespace {
 
 constexpr std::string_view level_names[] = {"trace", "debug", "info", "warning", "error", "off"};
-constexpr std::string_view layer_names[] = {"runtime", "net",       "tls",  "connect",
-                                            "http",    "websocket", "smtp", "tool"};
+constexpr std::string_view layer_names[] = {"runtime", "net", "tls", "connect", "http", "tool"};
 
 template <class Enum, std::size_t N>
 bool find(const std::string_view (&names)[N], std::string_view text, Enum& out) noexcept {
@@ -22,7 +22,7 @@ bool find(const std::string_view (&names)[N], std::string_view text, Enum& out) 
     return false;
 }
 
-/// Cuts what stands before `separator`, or all, off the front of `text`.
+/// Removes and returns the text before `separator`, or all of it.
 std::string_view take_until(std::string_view& text, char separator) noexcept {
     std::size_t end = 0;
     while (end != text.size() && text[end] != separator) ++end;
@@ -46,6 +46,41 @@ bool apply_word(logger& log, std::string_view word) noexcept {
     return true;
 }
 
+/// The levels of CORACLE_LOG.
+struct environment_levels {
+    environment_levels() noexcept {
+        logger read(log_level::warning);
+        const char* const text = std::getenv("CORACLE_LOG");
+        if (text != nullptr && !read.configure(text)) {
+            read.set_level(log_level::warning);
+            report(text);
+        }
+        for (unsigned i = 0; i != log_layers; ++i) {
+            auto level = log_level::trace;
+            const auto layer = static_cast<log_layer>(i);
+            while (level != log_level::off && !read.enabled(layer, level)) {
+                level = static_cast<log_level>(static_cast<unsigned>(level) + 1);
+            }
+            levels[i] = level;
+        }
+    }
+    static void report(const char* text) noexcept {
+        try {
+            log_to_stderr(nullptr, log_level::warning, log_layer::runtime,
+                          "CORACLE_LOG: " + describe_unreadable_levels(text));
+        } catch (const std::exception&) {
+            return;  // without memory for the sentence there is nothing to write
+        }
+    }
+    log_level levels[log_layers];
+};
+
+/// Read when the first logger is made, so that the order of initialization does not matter.
+const environment_levels& levels_of_environment() noexcept {
+    static const environment_levels levels;
+    return levels;
+}
+
 }  // namespace
 
 std::string_view to_string(log_level level) noexcept {
@@ -54,6 +89,17 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(log_layer layer) noexcept {
     return layer_names[static_cast<unsigned>(layer)];
+}
+
+logger::logger() noexcept {
+    const environment_levels& initial = levels_of_environment();
+    for (unsigned i = 0; i != log_layers; ++i) {
+        set_level(static_cast<log_layer>(i), initial.levels[i]);
+    }
+}
+
+logger::~logger() {
+    if (sink_ == &log_to_stderr) detail::standard_error_log().flush();
 }
 
 void logger::set_level(log_level level) noexcept {
@@ -67,16 +113,16 @@ bool logger::configure(std::string_view text) noexcept {
     return true;
 }
 
+std::string describe_unreadable_levels(std::string_view text) {
+    std::string known = "cannot read '" + std::string(text) + "' (levels:";
+    for (const std::string_view level : level_names) known.append(" ").append(level);
+    known += "; layers:";
+    for (const std::string_view layer : layer_names) known.append(" ").append(layer);
+    return known + "; for example CORACLE_LOG=info or CORACLE_LOG=warning,http=debug)";
+}
+
 void log_to_stderr(void*, log_level level, log_layer layer, std::string_view text) {
-    std::string line;
-    line.reserve(text.size() + 32);
-    line += to_string(level);
-    line += ' ';
-    line += to_string(layer);
-    line += ": ";
-    line += detail::escape_unprintable(text);
-    line += '\n';
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    detail::standard_error_log().write(level, layer, text);
 }
 
 }  // namespace coracle

@@ -4,7 +4,7 @@
 
 namespace coracle {
 
-std::size_t printable_character(std::string_view text) noexcept {
+std::size_t printable_character_size(std::string_view text) noexcept {
     const auto first = static_cast<unsigned char>(text[0]);
     if (first < 0x20 || first == 0x7f) return 0;
     const std::size_t size = detail::utf8_sequence(text);

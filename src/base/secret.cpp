@@ -7,7 +7,7 @@ namespace coracle {
 void wipe(void* memory, std::size_t size) noexcept {
     if (size == 0) return;
     std::memset(memory, 0, size);
-    // The memory is used from here on, as far as the compiler can know.
+    // Makes the compiler assume that the memory is read, so that it keeps the writes.
     asm volatile("" : : "r"(memory) : "memory");
 }
 

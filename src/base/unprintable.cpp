@@ -9,7 +9,7 @@ std::string escape_unprintable(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        const std::size_t size = printable_character(text);
+        const std::size_t size = printable_character_size(text);
         if (size != 0) {
             out += text.substr(0, size);
         } else {

@@ -5,8 +5,8 @@
 
 namespace coracle::detail {
 
-/// `text` as one line that a terminal takes for nothing but text: control characters, and bytes
-/// that are no UTF-8, are written as \xhh.
+/// Returns `text` as one line that is safe for terminals: control characters and invalid UTF-8
+/// become \xhh.
 std::string escape_unprintable(std::string_view text);
 
 }  // namespace coracle::detail

@@ -1,6 +1,7 @@
 #include "base/url_writer.hpp"
 
 #include <coracle/base/percent.hpp>
+#include <coracle/base/secret.hpp>
 #include <coracle/base/url.hpp>
 
 #include <utility>
@@ -12,10 +13,21 @@ std::string_view between(std::string_view text, std::size_t begin, std::size_t e
     return text.substr(begin, end - begin);
 }
 
-// What stands in a URL was encoded by us.
+// The text of a URL was encoded by this library, so decoding it cannot fail.
 std::string decoded(std::string_view text) {
     return percent_decode(text).value_or(std::string());
 }
+
+/// The shared parts of a URL: user and password are overwritten when the last copy is destroyed.
+struct wiped_parts final : detail::url_parts {
+    wiped_parts() noexcept = default;
+    wiped_parts(const wiped_parts&) = delete;
+    wiped_parts& operator=(const wiped_parts&) = delete;
+    ~wiped_parts() {
+        // An unfinished one has no host yet.
+        if (host_begin == 0 || host_begin != scheme_end + 3) wipe(text.data(), text.size());
+    }
+};
 
 }  // namespace
 
@@ -24,17 +36,17 @@ const detail::url_parts& url::none() noexcept {
     return nothing;
 }
 
-/// What `write` writes; or why it could not.
+/// Makes a URL with `write`, or returns why that failed.
 template <class Write>
 std::expected<url, error> url::written(Write write) {
-    auto made = std::make_shared<detail::url_parts>();
+    auto made = std::make_shared<wiped_parts>();
     detail::url_writer writer(*made);
     if (!write(writer)) return std::unexpected(writer.failure());
     return url(std::move(made));
 }
 
-std::expected<url, error> url::parse(std::string_view text) {
-    return written([text](detail::url_writer& w) { return w.write(text); });
+std::expected<url, error> url::parse(std::string_view text, url_path how) {
+    return written([text, how](detail::url_writer& w) { return w.write(text, how); });
 }
 
 std::expected<url, error> url::resolve(std::string_view reference) const {
@@ -131,7 +143,7 @@ url& url::set_fragment(std::string_view encoded) {
 
 url& url::remove_user() {
     if (!has_user()) return *this;
-    auto changed = std::make_shared<detail::url_parts>();
+    auto changed = std::make_shared<wiped_parts>();
     detail::url_writer(*changed).remove_user(*this);
     parts_ = std::move(changed);
     return *this;

@@ -15,16 +15,16 @@ namespace {
 
 constexpr auto npos = std::string_view::npos;
 
-// What may stand as it is, in which part (RFC 3986 appendix A).
+// The characters that each part may hold unencoded (RFC 3986 appendix A).
 enum char_class : std::uint8_t {
     in_path = 1,
     in_query = 2,  ///< and in a fragment
-    in_user = 4,   ///< and in a password, which may have ":" too
-    in_name = 8,   ///< what names in use have: letters, digits, "-", ".", "_"
+    in_user = 4,   ///< also in a password, which may have ":" too
+    in_name = 8,   ///< characters of host names in use: letters, digits, "-", ".", "_"
     in_scheme = 16,
     control = 32,
     ends_authority = 64,  ///< and a path, but for the "/"
-    marks_user = 128,     ///< "@", and what some take for the end of an authority
+    marks_user = 128,  ///< "@", and characters that some programs take for the end of an authority
 };
 
 constexpr std::array<std::uint8_t, 256> classes = [] {
@@ -64,7 +64,7 @@ struct known_scheme {
     std::uint16_t port;
 };
 
-// The first are those of a client's requests.
+// The first ones are those of client requests.
 constexpr known_scheme known_schemes[] = {
     {"http", 80},      {"https", 443},   {"ws", 80},        {"wss", 443},    {"ftp", 21},
     {"ftps", 990},     {"smtp", 25},     {"smtps", 465},    {"socks", 1080}, {"socks4", 1080},
@@ -84,7 +84,7 @@ std::string_view trimmed(std::string_view text) noexcept {
     return text;
 }
 
-// What stands before the first ":", if that is a scheme (RFC 3986 section 3.1); else nothing.
+// Returns the text before the first ":" if that is a scheme (RFC 3986 section 3.1), else nothing.
 std::string_view scheme_of(std::string_view text) noexcept {
     if (text.empty() || !is_letter(text.front())) return {};
     std::size_t size = 1;
@@ -96,7 +96,7 @@ bool same_text(std::string_view a, std::string_view lower_case) noexcept {
     return std::ranges::equal(a, lower_case, {}, [](char c) { return lower(c); });
 }
 
-// What readers of IPv4 addresses take for a number: "1", "0x7f", "0x".
+// Returns true for a label that readers of IPv4 addresses take for a number: "1", "0x7f", "0x".
 bool is_number(std::string_view label) noexcept {
     if (label.empty()) return false;
     if (label.starts_with("0x")) {
@@ -105,7 +105,7 @@ bool is_number(std::string_view label) noexcept {
     return std::ranges::all_of(label, is_digit);
 }
 
-// Two moves of many bytes: one byte at a time took twice as long.
+// Copies in two blocks: byte by byte took twice as long.
 void append_lower(std::string& out, std::string_view text) {
     const std::size_t begin = out.size();
     out += text;
@@ -117,22 +117,33 @@ std::uint32_t narrow(std::size_t at) noexcept {
     return static_cast<std::uint32_t>(at);
 }
 
+/// The capacity to reserve for `text`. With a possible password, enough for every byte escaped, so
+/// that growing leaves no copy of it in a freed block.
+std::size_t room_for(std::string_view text, bool may_have_password) noexcept {
+    return may_have_password ? 3 * text.size() : text.size();
+}
+
+bool may_have_password(std::string_view text) noexcept {
+    return text.find('@') != std::string_view::npos;
+}
+
 }  // namespace
 
-bool url_writer::write(std::string_view text) {
+bool url_writer::write(std::string_view text, url_path how) {
+    path_as_is_ = how == url_path::as_is;
     text = trimmed(text);
     if (text.empty()) return refuse("it is empty");
     if (text.size() > url::max_size) return refuse_size();
     const std::string_view scheme = scheme_of(text);
-    if (scheme.empty()) return refuse("it begins with no scheme, such as \"http://\"");
+    if (scheme.empty()) return refuse("it does not begin with a scheme, such as \"http://\"");
     const std::string_view rest = text.substr(scheme.size() + 1);
     if (!rest.starts_with("//")) return refuse("no \"//\" follows the scheme");
     // One more: an empty path becomes "/".
-    text_.reserve(text.size() + 1);
+    text_.reserve(room_for(text, may_have_password(text)) + 1);
     return write_absolute(scheme, rest.substr(2));
 }
 
-// `rest` is what follows the "//".
+// `rest` is the text after "//".
 bool url_writer::write_absolute(std::string_view scheme, std::string_view rest) {
     append_lower(text_, scheme);
     out_.scheme_end = narrow(text_.size());
@@ -150,9 +161,9 @@ bool url_writer::write_absolute(std::string_view scheme, std::string_view rest) 
     return write_path(rest);
 }
 
-// Off the front of `authority`, with the "@".
+// Removes it from the front of `authority`, with the "@".
 bool url_writer::take_user(std::string_view& authority) {
-    // Readers that take a backslash for a slash see another host.
+    // Programs that take a backslash for a slash would see another host.
     if (authority.find('\\') != npos) return refuse(has_backslash);
     const std::size_t at = authority.find('@');
     if (authority.find('@', at + 1) != npos) {
@@ -189,11 +200,12 @@ bool url_writer::write_user(std::string_view user) {
 bool url_writer::write_host(std::string_view host) {
     if (host.empty()) return refuse("the host is empty");
     if (!host.starts_with('[')) return write_name(host);
-    if (!host.ends_with(']')) return refuse("what begins with \"[\" does not end with \"]\"");
-    if (host.find('%') != npos) return refuse("an IPv6 address with a zone is of no use to others");
+    if (!host.ends_with(']')) return refuse("a host that begins with \"[\" must end with \"]\"");
+    if (host.find('%') != npos)
+        return refuse("an IPv6 address with a zone is valid on this machine only");
     text_ += '[';
     if (!append_ipv6(text_, host.substr(1, host.size() - 2))) {
-        return refuse("what stands in brackets is no IPv6 address");
+        return refuse("the text in brackets is not an IPv6 address");
     }
     text_ += ']';
     return true;
@@ -208,7 +220,7 @@ bool url_writer::write_name(std::string_view host) {
     return check_name(std::string_view(text_).substr(begin));
 }
 
-// A name that has something else than names have: perhaps it is encoded, perhaps it is not ASCII.
+// Handles a name with other characters: it may be encoded, or not ASCII.
 bool url_writer::write_foreign_name(std::string_view host) {
     const auto name = percent_decode(host);
     if (!name) return refuse("a \"%\" in the host begins no two hexadecimal digits");
@@ -216,19 +228,20 @@ bool url_writer::write_foreign_name(std::string_view host) {
     for (const char c : *name) {
         const bool ascii = static_cast<unsigned char>(c) < 0x80;
         if (is(c, control)) return refuse(has_control);
-        if (ascii && !is(c, in_name)) return refuse("the host has a character that no name has");
+        if (ascii && !is(c, in_name))
+            return refuse("the host has a character that names cannot have");
         is_ascii = is_ascii && ascii;
     }
     const std::size_t begin = text_.size();
     if (is_ascii) {
         append_lower(text_, *name);
     } else if (!append_ascii_name(text_, *name)) {
-        return refuse("the host is no internationalized name");
+        return refuse("the host is not a valid internationalized name");
     }
     return check_name(std::string_view(text_).substr(begin));
 }
 
-// `name` is that in normal form. RFC 1034 section 3.1, RFC 3986 section 3.2.2.
+// `name` is in normal form (RFC 1034 section 3.1, RFC 3986 section 3.2.2).
 bool url_writer::check_name(std::string_view name) {
     const std::string_view whole = name;
     if (name.ends_with('.')) name.remove_suffix(1);
@@ -236,15 +249,17 @@ bool url_writer::check_name(std::string_view name) {
     std::size_t label = 0;
     for (std::size_t i = 0; i <= name.size(); ++i) {
         if (i < name.size() && name[i] != '.') {
-            // What comes out of libidn2 is looked at like everything else.
-            if (!is(name[i], in_name)) return refuse("the host has a character that no name has");
+            // The output of libidn2 is checked like any other name.
+            if (!is(name[i], in_name))
+                return refuse("the host has a character that names cannot have");
             continue;
         }
         if (i == label) return refuse("a part of the host's name is empty");
         if (i - label > 63) return refuse("a part of the host's name is longer than 63 bytes");
         if (i < name.size()) label = i + 1;
     }
-    // "0x7f.1", "2130706433" and "127.0.0.01" are 127.0.0.1 to some, and names to others.
+    // "0x7f.1", "2130706433" and "127.0.0.01" are 127.0.0.1 for some programs, and names for
+    // others.
     if (is_number(name.substr(label)) && !is_ipv4(whole)) {
         return refuse(
             "the host ends in a number and is no IPv4 address, "
@@ -260,7 +275,7 @@ bool url_writer::write_port(std::string_view digits) {
     const char* end = digits.data() + digits.size();
     const auto read = std::from_chars(digits.data(), end, out_.port);
     if (read.ec != std::errc() || read.ptr != end || out_.port == 0) {
-        return refuse("the port is no number from 1 to 65535");
+        return refuse("the port is not a number from 1 to 65535");
     }
     if (out_.port == usual) return true;
     char text[5];
@@ -270,8 +285,8 @@ bool url_writer::write_port(std::string_view digits) {
     return true;
 }
 
-// Goes on behind the "/" that the text ends with. `path` has no slash in front, and query and
-// fragment behind it.
+// Writes `path`, without its first slash but with query and fragment, after the "/" that the text
+// ends with.
 bool url_writer::write_path(std::string_view path) {
     for (;;) {
         std::size_t end = 0;
@@ -285,7 +300,7 @@ bool url_writer::write_path(std::string_view path) {
         }
         const bool more = end < path.size() && path[end] == '/';
         if (more) text_ += '/';
-        if (text_.size() > segment && text_[segment] == '.') apply_dots(segment);
+        if (text_.size() > segment && text_[segment] == '.' && !path_as_is_) apply_dots(segment);
         if (!more) return write_query_and_fragment(path.substr(end));
         path.remove_prefix(end + 1);
     }
@@ -296,8 +311,8 @@ bool url_writer::write_segment(std::string_view segment) {
     return write_encoded(segment, in_path);
 }
 
-// RFC 3986 section 5.2.4, on the segment that the text ends with from `segment` on, with or without
-// a slash behind it.
+// Applies a dot segment (RFC 3986 section 5.2.4): the text from `segment` on, with or without a
+// slash after it.
 void url_writer::apply_dots(std::size_t segment) {
     std::string_view last = std::string_view(text_).substr(segment);
     if (last.ends_with('/')) last.remove_suffix(1);
@@ -332,6 +347,7 @@ bool url_writer::write_fragment(std::string_view tail) {
 bool url_writer::write_encoded(std::string_view part, std::uint8_t allowed) {
     // A password may hold colons; a user ends at the first.
     const char also = allowed == in_user ? ':' : '\0';
+    const bool keeps_escapes = allowed == in_query || (allowed == in_path && path_as_is_);
     while (!part.empty()) {
         std::size_t run = 0;
         while (run < part.size() && (is(part[run], allowed) || (also && part[run] == also))) ++run;
@@ -339,20 +355,25 @@ bool url_writer::write_encoded(std::string_view part, std::uint8_t allowed) {
         part.remove_prefix(run);
         if (part.empty()) break;
         if (is(part.front(), control)) return refuse(has_control);
-        part.remove_prefix(write_escaped(part));
+        part.remove_prefix(write_escaped(part, keeps_escapes));
     }
     return true;
 }
 
-// What `rest` begins with, encoded (RFC 3986 section 6.2.2.1 and 6.2.2.2), and how many bytes of it
-// that was. A "%" that begins no escape stands for itself.
-std::size_t url_writer::write_escaped(std::string_view rest) {
+// Writes the first character of `rest`, or its escape, encoded (RFC 3986 section 6.2.2.1 and
+// 6.2.2.2). Returns the number of bytes consumed from `rest`. A "%" that begins no escape is
+// encoded as a character.
+std::size_t url_writer::write_escaped(std::string_view rest, bool keeps_escapes) {
     constexpr std::string_view hex = "0123456789ABCDEF";
     auto byte = static_cast<unsigned char>(rest.front());
     std::size_t taken = 1;
     if (byte == '%' && rest.size() > 2 && hex_value(rest[1]) >= 0 && hex_value(rest[2]) >= 0) {
         byte = static_cast<unsigned char>(hex_value(rest[1]) << 4 | hex_value(rest[2]));
         taken = 3;
+        if (keeps_escapes) {
+            text_.append(rest, 0, taken);
+            return taken;
+        }
         if (is_unreserved(static_cast<char>(byte))) {
             text_ += static_cast<char>(byte);
             return taken;
@@ -370,11 +391,13 @@ bool url_writer::resolve(const url& base, std::string_view reference) {
     if (base.empty()) return write(reference);
     if (!scheme.empty()) {
         std::string_view rest = reference.substr(scheme.size() + 1);
-        // RFC 3986 section 5.4.2: "http:g" on a page of http is what old pages have for "g".
-        if (rest.starts_with("//") || !same_text(scheme, base.scheme())) return write(reference);
+        // RFC 3986 section 5.4.2: "http:g" on a page of http is what old pages have for "g". But
+        // "http:/g" is "http://g" to some.
+        if (rest.starts_with('/') || !same_text(scheme, base.scheme())) return write(reference);
         reference = rest;
     }
-    text_.reserve(base.parts().text.size() + reference.size() + 1);
+    const bool secret = base.has_user() || may_have_password(reference);
+    text_.reserve(base.parts().text.size() + room_for(reference, secret) + 1);
     if (reference.starts_with("//")) {
         return write_absolute(base.scheme(), reference.substr(2));
     }
@@ -408,6 +431,7 @@ bool url_writer::add_query(const url& base, std::string_view name, std::string_v
         }
     };
     if (base.empty()) return refuse("it is empty");
+    text_.reserve(base.parts().text.size() + 3 * (name.size() + value.size()) + 2);
     keep_authority(base);
     keep_target(base);
     if (!base.has_query()) {
@@ -425,6 +449,7 @@ bool url_writer::add_query(const url& base, std::string_view name, std::string_v
 
 bool url_writer::set_fragment(const url& base, std::string_view fragment) {
     if (base.empty()) return refuse("it is empty");
+    text_.reserve(base.parts().text.size() + 3 * fragment.size() + 1);
     keep_authority(base);
     keep_target(base);
     if (fragment.empty()) return true;
@@ -433,11 +458,18 @@ bool url_writer::set_fragment(const url& base, std::string_view fragment) {
 }
 
 void url_writer::remove_user(const url& base) {
-    const std::uint32_t begin = base.parts().scheme_end + 3;
-    const std::uint32_t size = base.parts().host_begin - begin;
-    out_ = base.parts();
-    text_.erase(begin, size);
-    out_.password_begin = 0;
+    const url_parts& from = base.parts();
+    const std::uint32_t begin = from.scheme_end + 3;
+    const std::uint32_t size = from.host_begin - begin;
+    text_.reserve(from.text.size() - size);
+    text_.append(from.text, 0, begin).append(from.text, from.host_begin);
+    out_.scheme_end = from.scheme_end;
+    out_.host_begin = from.host_begin;
+    out_.host_end = from.host_end;
+    out_.path_begin = from.path_begin;
+    out_.query_begin = from.query_begin;
+    out_.fragment_begin = from.fragment_begin;
+    out_.port = from.port;
     for (std::uint32_t* at : {&out_.host_begin, &out_.host_end, &out_.path_begin, &out_.query_begin,
                               &out_.fragment_begin}) {
         *at -= size;
@@ -454,7 +486,7 @@ void url_writer::keep_authority(const url& base) {
     out_.port = base.parts().port;
 }
 
-// Behind the authority of the same.
+// Writes the target of `base`, after its authority.
 void url_writer::keep_target(const url& base) {
     text_ += base.target();
     out_.query_begin = base.parts().query_begin;

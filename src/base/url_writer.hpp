@@ -9,18 +9,18 @@
 
 namespace coracle::detail {
 
-/// Writes the normal form of a URL, part by part, and notes where each begins. What it returns is
-/// whether it could; `failure` then says why not, and the URL is of no use.
+/// Writes the normal form of a URL, part by part, and notes where each begins. Its functions return
+/// false when a part is invalid; then `failure` says why, and the URL must not be used.
 class url_writer {
 public:
-    /// Into `out`, which is empty and outlives it.
+    /// Writes into `out`, which is empty and outlives it.
     explicit url_writer(url_parts& out) noexcept : out_(out), text_(out.text) {}
 
     /// `parse` of a url.
-    bool write(std::string_view text);
-    /// `base` with `reference` applied (RFC 3986 section 5.2.2).
+    bool write(std::string_view text, url_path how = url_path::normal);
+    /// Writes `reference` resolved against `base` (RFC 3986 section 5.2.2).
     bool resolve(const url& base, std::string_view reference);
-    /// `base` with `name=value` behind its query.
+    /// Writes `base` with `name=value` added to its query.
     bool add_query(const url& base, std::string_view name, std::string_view value);
     bool set_fragment(const url& base, std::string_view fragment);
     void remove_user(const url& base);
@@ -43,7 +43,7 @@ private:
     bool write_query_and_fragment(std::string_view tail);
     bool write_fragment(std::string_view tail);
     bool write_encoded(std::string_view part, std::uint8_t allowed);
-    std::size_t write_escaped(std::string_view rest);
+    std::size_t write_escaped(std::string_view rest, bool keeps_escapes = false);
     void keep_authority(const url& base);
     void keep_target(const url& base);
     bool finish() noexcept;
@@ -54,6 +54,7 @@ private:
     std::string& text_;
     const char* sentence_ = "";
     bool too_long_ = false;
+    bool path_as_is_ = false;
 };
 
 }  // namespace coracle::detail

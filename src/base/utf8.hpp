@@ -5,8 +5,8 @@
 
 namespace coracle::detail {
 
-/// The size of the UTF-8 sequence (RFC 3629) that `text`, which is not empty, begins with; 0 when
-/// it begins with none: overlong forms, surrogates and what is beyond U+10FFFF are none.
+/// Returns the size of the UTF-8 sequence (RFC 3629) at the beginning of `text`, which is not
+/// empty; 0 if there is none: overlong forms, surrogates and values above U+10FFFF are invalid.
 constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
     const auto at = [text](std::size_t i) {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

@@ -43,7 +43,7 @@ private:
         void* memory;
     };
     static constexpr std::size_t most_kept = 2 * 1024 * 1024;
-    /// In front of the memory, its size; as far as alignment asks for.
+    /// The size of the header in front of the memory, which holds its size; aligned.
     static constexpr std::size_t header = alignof(std::max_align_t);
 
     void* take(std::size_t size) noexcept {
@@ -154,9 +154,64 @@ private:
     BrotliEncoderState* state_ = nullptr;
 };
 
+/// Memory for one brotli decoder, which asks for no more of a window than the content fills: the
+/// size in the header alone says little.
+class decoder_memory {
+public:
+    explicit decoder_memory(std::uint64_t window) noexcept
+        : largest_(window + beside_window), most_(window + tables) {}
+
+    static void* allocate(void* self, std::size_t size) noexcept {
+        return static_cast<decoder_memory*>(self)->take(size);
+    }
+    static void release(void* self, void* memory) noexcept {
+        if (memory != nullptr) static_cast<decoder_memory*>(self)->give_back(memory);
+    }
+
+    std::size_t held() const noexcept { return held_; }
+    /// Returns true if an allocation beyond the limit was refused.
+    bool refused() const noexcept { return refused_; }
+    bool failed() const noexcept { return failed_; }
+
+private:
+    /// The memory that the decoder allocates with the window, rounded up.
+    static constexpr std::uint64_t beside_window = 4096;
+    /// The most memory that the codes of a block take besides.
+    static constexpr std::uint64_t tables = 2 * 1024 * 1024;
+    static constexpr std::size_t header = alignof(std::max_align_t);
+
+    void* take(std::size_t size) noexcept {
+        if (size > largest_ || held_ + size > most_) {
+            refused_ = true;
+            return nullptr;
+        }
+        void* const memory = std::malloc(header + size);
+        if (memory == nullptr) {
+            failed_ = true;
+            return nullptr;
+        }
+        ::new (memory) std::size_t(size);
+        held_ += size;
+        return static_cast<char*>(memory) + header;
+    }
+    void give_back(void* shown) noexcept {
+        void* const memory = static_cast<char*>(shown) - header;
+        held_ -= *static_cast<std::size_t*>(memory);
+        std::free(memory);
+    }
+
+    std::uint64_t largest_;
+    std::uint64_t most_;
+    std::size_t held_ = 0;
+    bool refused_ = false;
+    bool failed_ = false;
+};
+
 class brotli_decoder final : public decoder_engine {
 public:
-    brotli_decoder() : state_(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr)) {
+    explicit brotli_decoder(std::uint64_t window)
+        : memory_(window), state_(BrotliDecoderCreateInstance(&decoder_memory::allocate,
+                                                              &decoder_memory::release, &memory_)) {
         if (state_ == nullptr) throw std::bad_alloc();
         BrotliDecoderSetParameter(state_, BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
     }
@@ -176,7 +231,7 @@ public:
             BrotliDecoderDecompressStream(state_, &left, &next_in, &room, &next_out, nullptr);
         decode_result r{in.size() - left, out.size() - room, coding_error::none};
         if (status == BROTLI_DECODER_RESULT_ERROR)
-            r.error = coding_error::corrupt;
+            r.error = why_it_failed();
         else if (status == BROTLI_DECODER_RESULT_SUCCESS && left != 0)
             r.error = coding_error::trailing_data;
         return r;
@@ -185,8 +240,15 @@ public:
     bool complete() const noexcept override {
         return BrotliDecoderIsFinished(state_) == BROTLI_TRUE;
     }
+    std::size_t memory() const noexcept override { return memory_.held(); }
 
 private:
+    coding_error why_it_failed() const noexcept {
+        if (memory_.refused()) return coding_error::window_too_large;
+        return memory_.failed() ? coding_error::no_memory : coding_error::corrupt;
+    }
+
+    decoder_memory memory_;
     BrotliDecoderState* state_;
 };
 
@@ -198,8 +260,8 @@ std::unique_ptr<encoder> make_brotli_encoder(encoder_level level) {
     return made;
 }
 
-std::unique_ptr<decoder_engine> make_brotli_decoder() {
-    return std::make_unique<brotli_decoder>();
+std::unique_ptr<decoder_engine> make_brotli_decoder(std::uint64_t window) {
+    return std::make_unique<brotli_decoder>(window);
 }
 
 }  // namespace coracle::coding

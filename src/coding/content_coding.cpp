@@ -19,6 +19,8 @@ public:
             case coding_error::trailing_data: return "something follows the encoded content";
             case coding_error::too_large: return "the decoded content is too large";
             case coding_error::ratio_exceeded: return "the content is compressed too far";
+            case coding_error::window_too_large: return "the content needs too large a window";
+            case coding_error::no_memory: return "there is no memory for a decoder";
         }
         return "unknown";
     }

@@ -11,7 +11,7 @@
 
 namespace coracle::coding {
 
-/// What an encoder is to do with what it has been given.
+/// The action of an encoder after the input.
 enum class encode_action : std::uint8_t {
     process,  ///< may hold bytes back for the sake of the ratio
     flush,    ///< all that was given becomes decodable by the peer
@@ -21,7 +21,7 @@ enum class encode_action : std::uint8_t {
 struct encode_result {
     std::size_t consumed = 0;
     std::size_t produced = 0;
-    /// Whether the action is complete; else call again with the rest of the input, more room and
+    /// Set when the action is complete; else call again with the rest of the input, more room and
     /// the same action.
     bool done = false;
 };
@@ -29,12 +29,12 @@ struct encode_result {
 /// Encodes one content after another, piece by piece, into memory that the caller gives. Keeps its
 /// own memory from one content to the next. Not thread-safe; may move between threads.
 ///
-/// What one holds (tests/unit/coding/memory_test.cpp): gzip and deflate (level 6, window
-/// 32 KiB) 262 KiB, brotli (quality 5, window 64 KiB) 1.7 MiB, zstd (level 3, window 256 KiB)
-/// 1.3 MiB. Contents of a known smaller size take less with brotli and zstd.
+/// An encoder holds (tests/unit/coding/memory_test.cpp): gzip and deflate (level 6, window 32
+/// KiB) 262 KiB, brotli (quality 5, window 64 KiB) 1.7 MiB, zstd (level 3, window 256 KiB) 1.3 MiB.
+/// Contents of a known smaller size take less with brotli and zstd.
 class encoder {
 public:
-    /// What `out` has at least: a flush needs a few bytes in one piece.
+    /// The least size of `out`: a flush needs a few bytes in one piece.
     static constexpr std::size_t least_room = 64;
 
     virtual ~encoder() = default;
@@ -45,8 +45,8 @@ public:
                                  encode_action action) = 0;
 };
 
-/// How hard an encoder tries, in the scale of its library; what is beyond an end of the scale is
-/// that end. Without one it is what serves a network best: the memory said above.
+/// The level of an encoder, in the scale of its library; a value beyond an end of the scale is that
+/// end. Without one, the level that suits a network best, with the memory stated above.
 using encoder_level = std::optional<int>;
 
 /// One for any coding but identity. Throws std::bad_alloc.
@@ -56,8 +56,8 @@ std::unique_ptr<encoder> make_zlib_encoder(content_coding coding, encoder_level 
 std::unique_ptr<encoder> make_brotli_encoder(encoder_level level);
 std::unique_ptr<encoder> make_zstd_encoder(encoder_level level);
 
-/// How many bytes are encoded or decoded before other tasks get their turn: about a millisecond of
-/// the slowest coding.
+/// The bytes to encode or decode before other tasks get their turn: about a millisecond of the
+/// slowest coding.
 inline constexpr std::size_t coded_at_once = 32 * 1024;
 
 }  // namespace coracle::coding

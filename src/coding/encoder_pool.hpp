@@ -15,7 +15,7 @@ public:
 
     encoder* operator->() const noexcept { return encoder_.get(); }
 
-    /// How many a thread keeps of each coding.
+    /// The most encoders of each coding that a thread keeps.
     static constexpr std::size_t most_kept = 2;
 
 private:

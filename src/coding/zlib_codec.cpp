@@ -15,7 +15,8 @@ namespace {
 constexpr int usual_level = 6;
 constexpr int window_bits = 15;
 constexpr int memory_level = 8;
-/// What zlib adds to the window bits for the format of gzip, and how it is told of the raw one.
+/// zlib's codes for its formats: the number to add to the window bits for gzip, and the sign for
+/// raw deflate.
 constexpr int gzip_format = 16;
 constexpr int raw_format = -1;
 
@@ -70,8 +71,8 @@ private:
     z_stream z_{};
 };
 
-/// Which of two formats `deflate` is shows in its first two bytes, which it keeps until both have
-/// come.
+/// A decoder that recognizes which of two formats `deflate` is by its first two bytes, which it
+/// keeps until both have come.
 class zlib_decoder final : public decoder_engine {
 public:
     explicit zlib_decoder(content_coding coding) : gzip_(coding == content_coding::gzip) {
@@ -100,7 +101,7 @@ public:
             }
             inflate_next(in, out, r);
         }
-        // What zlib holds back for want of room comes without input.
+        // Bytes that zlib holds back for lack of output space are written without further input.
         if (r.error == coding_error::none && in.empty() && !out.empty() && !ended_) {
             inflate_next(in, out, r);
         }
@@ -108,14 +109,18 @@ public:
     }
 
     bool complete() const noexcept override { return ended_; }
+    std::size_t memory() const noexcept override { return usual_memory; }
 
 private:
+    /// The size of its state and its window, which zlib allocates with the first output.
+    static constexpr std::size_t usual_memory = 40 * 1024;
+
     static bool is_zlib_header(unsigned char first, unsigned char second) noexcept {
         return (first & 15) == Z_DEFLATED && first >> 4 <= window_bits - 8 &&
                (first * 256U + second) % 31 == 0;
     }
 
-    // False while the two bytes are not there.
+    // Returns false until both bytes have been received.
     bool recognise(std::string_view& in, decode_result& r) noexcept {
         if (seen_ == 2) return true;
         while (seen_ != 2 && !in.empty()) {
@@ -156,7 +161,7 @@ private:
         if (status == Z_STREAM_END)
             ended_ = true;
         else if (status != Z_OK && status != Z_BUF_ERROR)
-            r.error = coding_error::corrupt;
+            r.error = status == Z_MEM_ERROR ? coding_error::no_memory : coding_error::corrupt;
         return r;
     }
 

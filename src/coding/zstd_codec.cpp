@@ -7,6 +7,7 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace coracle::coding {
@@ -18,6 +19,8 @@ constexpr int window_log = 18;
 constexpr int table_log = 15;
 /// 8 MiB: what a decoder of this content coding must accept, and we accept no more (RFC 9659).
 constexpr int largest_window_log = 23;
+/// The smallest window that a decoder can be limited to (RFC 8878 section 3.1.1.1.2).
+constexpr int smallest_window_log = 10;
 /// The first whose own window may be that large.
 constexpr int level_of_large_window = 16;
 
@@ -72,9 +75,11 @@ private:
 
 class zstd_decoder final : public decoder_engine {
 public:
-    zstd_decoder() : context_(ZSTD_createDCtx()) {
+    explicit zstd_decoder(std::uint64_t window) : context_(ZSTD_createDCtx()) {
         if (context_ == nullptr) throw std::bad_alloc();
-        ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, largest_window_log);
+        const int fits = static_cast<int>(std::bit_width(window)) - 1;
+        ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax,
+                               std::clamp(fits, smallest_window_log, largest_window_log));
     }
     ~zstd_decoder() override { ZSTD_freeDCtx(context_); }
     zstd_decoder(const zstd_decoder&) = delete;
@@ -95,14 +100,22 @@ public:
     }
 
     bool complete() const noexcept override { return complete_; }
+    std::size_t memory() const noexcept override { return ZSTD_sizeof_DCtx(context_); }
 
 private:
+    coding_error why_it_failed(std::size_t result) const noexcept {
+        switch (ZSTD_getErrorCode(result)) {
+            case ZSTD_error_frameParameter_windowTooLarge: return coding_error::window_too_large;
+            case ZSTD_error_memory_allocation: return coding_error::no_memory;
+            case ZSTD_error_prefix_unknown:
+                return frames_ ? coding_error::trailing_data : coding_error::corrupt;
+            default: return coding_error::corrupt;
+        }
+    }
+
     coding_error step(ZSTD_outBuffer& to, ZSTD_inBuffer& from) noexcept {
         const std::size_t left = ZSTD_decompressStream(context_, &to, &from);
-        if (ZSTD_isError(left) != 0) {
-            const bool no_frame = ZSTD_getErrorCode(left) == ZSTD_error_prefix_unknown;
-            return no_frame && frames_ ? coding_error::trailing_data : coding_error::corrupt;
-        }
+        if (ZSTD_isError(left) != 0) return why_it_failed(left);
         complete_ = left == 0;
         frames_ = frames_ || complete_;
         return coding_error::none;
@@ -119,8 +132,8 @@ std::unique_ptr<encoder> make_zstd_encoder(encoder_level level) {
     return std::make_unique<zstd_encoder>(level);
 }
 
-std::unique_ptr<decoder_engine> make_zstd_decoder() {
-    return std::make_unique<zstd_decoder>();
+std::unique_ptr<decoder_engine> make_zstd_decoder(std::uint64_t window) {
+    return std::make_unique<zstd_decoder>(window);
 }
 
 }  // namespace coracle::coding

@@ -10,7 +10,7 @@
 namespace coracle::connect {
 
 options& options::attempt_delay(duration d) noexcept {
-    // RFC 8305 section 5 gives the bounds.
+    // The bounds of RFC 8305 section 5.
     using std::chrono::milliseconds;
     attempt_delay_ = std::clamp<duration>(d, milliseconds(10), milliseconds(2000));
     return *this;
@@ -24,7 +24,7 @@ options& options::bind(const net::address& local) noexcept {
 options& options::interface_name(std::string_view name) noexcept {
     if (const auto address = net::parse_ip(name)) return bind(*address);
     device_name device(name);
-    // One that is cut could be another one.
+    // A truncated name could be that of another device.
     bad_interface_ = std::string_view(device.text) != name;
     socket_.device = device;
     return *this;

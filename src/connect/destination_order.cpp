@@ -14,7 +14,7 @@ struct policy {
     int precedence;
 };
 
-// RFC 6724 section 2.1, but for ::1 and ::ffff:0:0/96, which four bytes do not tell apart.
+// RFC 6724 section 2.1, but for ::1 and ::ffff:0:0/96, which four bytes cannot distinguish.
 constexpr policy policies[] = {
     {{0x20, 0x02, 0x00, 0x00}, 16, 30},  // 6to4
     {{0x20, 0x01, 0x00, 0x00}, 32, 5},   // Teredo

@@ -16,7 +16,7 @@ refusal unsayable(std::string what) {
     return {std::make_error_code(std::errc::invalid_argument), std::move(what)};
 }
 
-/// What the protocol has no way to say; empty: nothing.
+/// Returns the reason why the protocol cannot carry the credentials; empty: it can.
 std::string unsayable_credentials(const proxy& p) {
     const std::string& user = p.user();
     if (p.authenticator() != nullptr) {
@@ -57,13 +57,13 @@ void dialogue::malformed(std::string_view what) {
 std::expected<std::unique_ptr<dialogue>, refusal> make_dialogue(const proxy& p,
                                                                 std::string_view host,
                                                                 std::uint16_t port,
-                                                                unsigned answered) {
+                                                                unsigned repeats) {
     if (host.size() > most_name_bytes) return std::unexpected(unsayable("a name over 255 bytes"));
     if (!is_sendable(host)) return std::unexpected(unsayable("this is no host name"));
     if (std::string what = unsayable_credentials(p); !what.empty()) {
         return std::unexpected(unsayable(std::move(what)));
     }
-    if (p.is_http()) return http_dialogue::make(p, host, port, answered);
+    if (p.is_http()) return http_dialogue::make(p, host, port, repeats);
     if (p.kind() == proxy_kind::socks5 || p.kind() == proxy_kind::socks5h) {
         return std::make_unique<socks5_dialogue>(p, host, port);
     }

@@ -13,40 +13,40 @@
 
 namespace coracle::connect {
 
-/// Why there is no connection through a proxy.
+/// The reason why there is no connection through a proxy.
 struct refusal {
     std::error_code code;
     std::string detail;  ///< may be empty
 };
 
-/// What we and a proxy say to each other until it passes bytes on, without input and output: send
-/// `output`, tell so with `sent`, give what comes to `take`, until it is open or refused.
+/// The handshake with a proxy, without input and output: send `output`, call `sent`, pass received
+/// bytes to `take`, until it is open or refused.
 class dialogue {
 public:
-    /// `again`: on a new connection, with what the proxy has asked for.
+    /// `again`: to be repeated on a new connection, with the credentials that the proxy demands.
     enum class status : std::uint8_t { talks, open, refused, again };
 
     virtual ~dialogue() = default;
     dialogue(const dialogue&) = delete;
     dialogue& operator=(const dialogue&) = delete;
 
-    /// What has to be sent before anything is taken; may hold a password.
+    /// The bytes to send before receiving; may contain a password.
     std::string_view output() const noexcept { return output_; }
-    /// It has been, and is overwritten.
+    /// To be called when the output has been sent: overwrites it.
     void sent() noexcept;
 
-    /// Takes bytes of the proxy, at least one while it talks: gives how many. The rest is for
-    /// later, or, once it is open, the target's. Not while there is output.
+    /// Takes received bytes, at least one unless the handshake has ended, and returns how many. The
+    /// rest is for a later call or, once open, from the target. Not while there is output.
     virtual std::size_t take(std::string_view bytes) = 0;
 
     status state() const noexcept { return status_; }
-    /// Once refused.
+    /// The reason, once refused.
     const refusal& why() const noexcept { return why_; }
 
 protected:
     dialogue() = default;
 
-    /// Makes room for `size` bytes, so that none is left behind elsewhere, and gives it.
+    /// Reserves `size` bytes, so that no copy remains in a freed block, and returns the output.
     std::string& begin_output(std::size_t size);
     void open() noexcept { status_ = status::open; }
     void ask_again() noexcept { status_ = status::again; }
@@ -59,12 +59,12 @@ private:
     status status_ = status::talks;
 };
 
-/// What to say to this proxy, so that it connects to `host`: a name, or an IP address without
-/// brackets. Refuses at once what its protocol cannot say. `answered` is how many of its challenges
-/// were.
+/// Makes the dialogue with this proxy, so that it connects to `host`: a name, or an IP address
+/// without brackets. Refuses at once parameters that its protocol cannot carry. `repeats` is the
+/// number of its challenges so far.
 std::expected<std::unique_ptr<dialogue>, refusal> make_dialogue(const proxy& p,
                                                                 std::string_view host,
                                                                 std::uint16_t port,
-                                                                unsigned answered = 0);
+                                                                unsigned repeats = 0);
 
 }  // namespace coracle::connect

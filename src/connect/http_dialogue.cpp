@@ -27,14 +27,14 @@ bool is_token(std::string_view text) noexcept {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_tchar);
 }
 
-/// Fit for a message of ours.
+/// Returns text of the proxy that is safe to show.
 std::string printable(std::string_view text) {
     std::string out(text.substr(0, most_reported));
     std::replace_if(out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
     return out;
 }
 
-/// Takes an item off a list in which separators may stand within quotes.
+/// Removes the first item of a list whose items may have separators in quotes.
 std::string_view take_quoted_item(std::string_view& list) noexcept {
     bool quoted = false;
     std::size_t end = 0;
@@ -64,9 +64,9 @@ void add_schemes(std::string& to, std::string_view challenges) {
 std::expected<std::unique_ptr<dialogue>, refusal> http_dialogue::make(const proxy& p,
                                                                       std::string_view host,
                                                                       std::uint16_t port,
-                                                                      unsigned answered) {
+                                                                      unsigned repeats) {
     const std::string target = host_and_port(host, port);
-    std::unique_ptr<http_dialogue> d(new http_dialogue(p, answered));
+    std::unique_ptr<http_dialogue> d(new http_dialogue(p, repeats));
     secret authorization = p.basic_authorization();
     if (p.authenticator() != nullptr) {
         auto given = p.authenticator()->authorize("CONNECT", target);
@@ -110,7 +110,7 @@ std::size_t http_dialogue::take(std::string_view bytes) {
         taken += size;
         const std::size_t known = std::min(line_.size(), protocol.size());
         if (status_code_ == 0 && line_.substr(0, known) != protocol.substr(0, known)) {
-            malformed("not an answer of HTTP/1.1");
+            malformed("not an HTTP/1.1 response");
         } else if (end != std::string_view::npos) {
             line_came();
         }
@@ -146,46 +146,62 @@ void http_dialogue::status_line_came() {
                              line[at - 1] == ' ' && line[at] >= '1' && line[at] <= '5' &&
                              is_digit(line[at + 1]) && is_digit(line[at + 2]) &&
                              (line.size() == at + 3 || line[at + 3] == ' ');
-    if (!well_formed) return malformed("no status in the answer");
+    if (!well_formed) return malformed("no status in the response");
     status_code_ = (line[at] - '0') * 100 + (line[at + 1] - '0') * 10 + (line[at + 2] - '0');
     status_text_ = printable(trim_blanks(line.substr(at)));
 }
 
 void http_dialogue::field_line_came() {
-    const std::string_view line = line_;
-    const std::size_t colon = line.find(':');
-    // A line that goes on with the one before, which is of no use to us.
-    if (coracle::detail::is_blank(line.front())) return;
-    if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) {
+    if (!coracle::detail::is_blank(line_.front())) {
+        field_came();
+        field_ = line_;
+    } else if (field_.empty()) {
+        malformed("a line that goes on with no field in the head");
+    } else {
+        // A fold of the value, which is a space (RFC 9112 section 5.2).
+        field_ += ' ';
+        field_ += trim_blanks(line_);
+    }
+}
+
+/// Handles a field once the next line shows that it is complete.
+void http_dialogue::field_came() {
+    if (field_.empty()) return;
+    const std::string_view field = field_;
+    const std::size_t colon = field.find(':');
+    if (colon == std::string_view::npos || !is_token(field.substr(0, colon))) {
         return malformed("a line without a field in the head");
     }
-    if (same_name(line.substr(0, colon), "proxy-authenticate")) {
-        const std::string_view value = trim_blanks(line.substr(colon + 1));
+    if (same_name(field.substr(0, colon), "proxy-authenticate")) {
+        const std::string_view value = trim_blanks(field.substr(colon + 1));
         add_schemes(schemes_, value);
         if (authenticator_ != nullptr) challenges_.emplace_back(value);
     }
 }
 
-/// The bytes behind the head are the target's, whatever its fields say of a body (RFC 9110 section
-/// 9.3.6).
+/// Handles the end of a head. The bytes after it come from the target, even if fields announce a
+/// body (RFC 9110 section 9.3.6).
 void http_dialogue::head_came() {
+    field_came();
+    field_.clear();
+    if (state() != status::talks) return;
     if (status_code_ / 100 == 2) return open();
     if (status_code_ / 100 != 1) return refused();
-    if (status_code_ == 101) return malformed("a switch of protocols that was not asked for");
+    if (status_code_ == 101) return malformed("a switch of protocols that was not requested");
     if (++interim_ > proxy::most_interim) {
         return refuse(errc::limit_exceeded, "more than " + std::to_string(proxy::most_interim) +
-                                                " interim answers (proxy::most_interim)");
+                                                " interim responses (proxy::most_interim)");
     }
     status_code_ = 0;
 }
 
 void http_dialogue::refused() {
     std::string detail = status_text_;
-    // tinyproxy answers a wrong password with 401.
+    // tinyproxy responds to a wrong password with 401.
     if (status_code_ != 407 && status_code_ != 401) {
         return refuse(proxy_errc::refused, std::move(detail));
     }
-    if (authenticator_ != nullptr && authenticator_->challenged(challenges_, answered_)) {
+    if (authenticator_ != nullptr && authenticator_->challenged(challenges_, repeats_)) {
         return ask_again();
     }
     if (!schemes_.empty()) detail += "; it takes " + schemes_;

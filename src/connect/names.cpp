@@ -52,7 +52,7 @@ std::string host_and_port(std::string_view host, std::uint16_t port) {
     return text;
 }
 
-std::string_view bare_host(std::string_view host) noexcept {
+std::string_view plain_host(std::string_view host) noexcept {
     if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
         return host.substr(1, host.size() - 2);
     }

@@ -9,7 +9,8 @@
 namespace coracle::connect {
 namespace {
 
-/// "host:" or "[v6]:" taken off the front, without brackets; empty when it is none.
+/// Removes "host:" or "[v6]:" from the front and returns the host without brackets; empty if there
+/// is none.
 std::string_view take_host(std::string_view& text) noexcept {
     const bool has_brackets = text.starts_with('[');
     const std::size_t end = has_brackets ? text.find("]:") : text.find(':');
@@ -27,7 +28,7 @@ std::expected<void, error> overrides::add(std::string_view entry_text) {
     };
     std::string_view rest = entry_text;
     entry e;
-    e.host = coracle::detail::lower(bare_host(take_host(rest)));
+    e.host = coracle::detail::lower(plain_host(take_host(rest)));
     if (e.host.empty() || rest.find(':') == std::string_view::npos) return bad();
     if (const std::string_view port = coracle::detail::take_item(rest, ':'); port != "*") {
         const auto number = read_port(port);
@@ -35,7 +36,7 @@ std::expected<void, error> overrides::add(std::string_view entry_text) {
         e.port = *number;
     }
     do {
-        const auto address = net::parse_ip(bare_host(coracle::detail::take_item(rest)));
+        const auto address = net::parse_ip(plain_host(coracle::detail::take_item(rest)));
         if (!address) return bad();
         e.addresses.push_back(*address);
     } while (!rest.empty());
@@ -45,7 +46,7 @@ std::expected<void, error> overrides::add(std::string_view entry_text) {
 
 std::optional<std::vector<net::address>> overrides::find(std::string_view host,
                                                          std::uint16_t port) const {
-    const entry* found = find_named(bare_host(host), port);
+    const entry* found = find_named(plain_host(host), port);
     if (found == nullptr) found = find_named("*", port);
     if (found == nullptr) return {};
     std::vector<net::address> all = found->addresses;

@@ -33,7 +33,7 @@ std::optional<proxy_kind> kind_of(std::string_view scheme) {
     return {};
 }
 
-/// What is before the separator, which is dropped; nothing when there is none.
+/// Removes and returns the text before the separator; nothing if there is none.
 std::optional<std::string_view> take_before(std::string_view& text, std::size_t separator,
                                             std::size_t size) noexcept {
     if (separator == std::string_view::npos) return {};
@@ -42,7 +42,7 @@ std::optional<std::string_view> take_before(std::string_view& text, std::size_t 
     return before;
 }
 
-/// Reads the user info into `p`. False: it cannot be decoded.
+/// Reads the user info into `p`. Returns false if it cannot be decoded.
 bool read_credentials(std::string_view text, proxy& p) {
     const std::size_t colon = text.find(':');
     auto user = percent_decode(text.substr(0, colon));
@@ -70,7 +70,7 @@ proxy::proxy(proxy_kind kind, std::string host, std::uint16_t port)
     : kind_(kind), port_(port), host_(std::move(host)) {}
 
 std::expected<proxy, error> proxy::parse(std::string_view url) {
-    // Where it cannot be read nobody knows which part is the password: none of it is told.
+    // In a malformed URL any part may be the password: the error shows none of it.
     const auto bad = [](const char* what) {
         return std::unexpected(error(std::errc::invalid_argument, "proxy").on(what));
     };
@@ -80,7 +80,8 @@ std::expected<proxy, error> proxy::parse(std::string_view url) {
         if (!kind) return bad("no such kind of proxy");
     }
     std::string_view authority = url.substr(0, url.find_first_of("/?#"));
-    // Else the user would be taken for the host, and be sent what is meant for the proxy.
+    // Without this check the user would be taken for the host, and would get the bytes for the
+    // proxy.
     if (url.find('@', authority.size()) != std::string_view::npos) {
         return bad("'/', '?' or '#' before '@' has to be percent-encoded");
     }
@@ -113,7 +114,7 @@ proxy& proxy::tls(std::shared_ptr<tls::client_context> context) noexcept {
 secret proxy::basic_authorization() const {
     if (!has_credentials_) return {};
     std::string plain;
-    // Reserved, so that no half of it is left behind where it was before.
+    // Reserves all of it, so that growing leaves no part of it in a freed block.
     plain.reserve(user_.size() + 1 + password_.reveal().size());
     plain += user_;
     plain += ':';

@@ -13,16 +13,17 @@ namespace {
 
 constexpr std::string_view separators = ", \t";
 
-/// "example.com" is it and all below it.
+/// "example.com" matches the name and all names below it.
 bool is_below(std::string_view host, std::string_view domain) noexcept {
     if (domain.empty() || host.size() < domain.size()) return false;
     const std::size_t before = host.size() - domain.size();
     return same_name(host.substr(before), domain) && (before == 0 || host[before - 1] == '.');
 }
 
-/// A network with some bits behind its prefix, which is no slip here: people write such.
+/// Returns true if `a` is in the network. Bits after its prefix are ignored: people write such
+/// entries.
 bool is_within(const net::address& a, std::string_view base, std::string_view digits) noexcept {
-    const auto at = net::parse_ip(bare_host(base));
+    const auto at = net::parse_ip(plain_host(base));
     const char* const end = digits.data() + digits.size();
     unsigned prefix = 0;
     const auto r = std::from_chars(digits.data(), end, prefix);
@@ -33,7 +34,7 @@ bool is_within(const net::address& a, std::string_view base, std::string_view di
 class bypassed {
 public:
     bypassed(std::string_view host, std::uint16_t port) noexcept
-        : name_(bare_host(host)), address_(net::parse_ip(name_)), port_(port) {}
+        : name_(plain_host(host)), address_(net::parse_ip(name_)), port_(port) {}
 
     bool by(std::string_view entry) const noexcept {
         if (entry == "*") return true;
@@ -47,7 +48,7 @@ public:
             const auto single = net::parse_ip(where->host);
             return single && net::network::around(*single, 128).contains(*address_);
         }
-        std::string_view domain = bare_host(where->host);
+        std::string_view domain = plain_host(where->host);
         if (domain.starts_with("*.")) domain.remove_prefix(1);
         if (domain.starts_with('.')) domain.remove_prefix(1);
         return is_below(name_, domain);

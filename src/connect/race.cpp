@@ -75,7 +75,7 @@ void race::begin_to_resolve(task_group& group) {
         no_addresses_->on(*host_);
         return;
     }
-    // The question for IPv6 goes first (RFC 8305 section 3).
+    // The query for IPv6 is sent first (RFC 8305 section 3).
     if (only != net::family::v4) {
         ++resolving_;
         v6_pending_ = true;
@@ -101,7 +101,7 @@ task<> race::resolve(net::family which) {
     changed_.set();
 }
 
-/// What is there by now has to do.
+/// Continues with the addresses known by now.
 void race::give_up_names() {
     names_given_up_ = true;
     v6_pending_ = false;
@@ -123,7 +123,7 @@ time_point race::next_start() const noexcept {
     if (!has_next()) return time_point::max();
     time_point start = at_once_ ? time_point::min()
                                 : coracle::detail::later(last_start_, options_.attempt_delay());
-    // RFC 8305 section 3: IPv4 alone is there, and IPv6 may yet come.
+    // Only IPv4 addresses are known, and IPv6 ones may follow (RFC 8305 section 3).
     if (started_ == 0 && v6_pending_) {
         start = std::max(start, coracle::detail::later(v4_since_, options_.resolution_delay()));
     }
@@ -155,7 +155,7 @@ void race::start_next(task_group& group) {
 
 task<> race::attempt(net::address to) {
     auto connected = co_await as_result(net::connect(to, options_.socket()));
-    // One that is given up counts as running: the report says that it did not answer.
+    // A cancelled attempt counts as running: the report says "no response".
     if (!connected && coracle::detail::is_cancellation(connected.error())) co_return;
     std::erase(running_, to);
     if (!connected) {
@@ -186,15 +186,15 @@ error race::failure() const {
     const std::error_code code = out_of_time_ || failed_.empty()
                                      ? std::make_error_code(std::errc::timed_out)
                                      : failed_.front().why.code();
-    // What became of all of them stands at the end of the message.
+    // The common reason stands at the end of the message.
     const bool alike = running_.empty() && std::ranges::all_of(failed_, [&](const auto& f) {
                            return f.why.code() == code;
                        });
     for (const failed_attempt& f : failed_) add(f.to, alike ? "" : f.why.code().message());
-    for (const net::address& a : running_) add(a, "did not answer");
+    for (const net::address& a : running_) add(a, "no response");
     const std::size_t all = failed_.size() + running_.size();
     if (all > most_reported) tried += "; " + std::to_string(all - most_reported) + " more";
-    // An address that was given need not be said twice.
+    // Does not repeat an address that the caller gave.
     if (!tried.empty() && tried != text) text += " (" + tried + ')';
     error e(code, "connect", started_ == 0 ? phase::resolve : phase::connect);
     e.on(text).on_attempt(started_).retry_is_safe(true);

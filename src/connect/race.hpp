@@ -11,11 +11,11 @@
 
 namespace coracle::connect {
 
-/// What `o` says of the addresses of a host; nothing: ask for them.
+/// Returns the addresses that `o` has for a host; nothing: resolve it.
 std::optional<std::vector<net::address>> known_addresses(const options& o, std::string_view host,
                                                          std::uint16_t port);
 
-/// The attempts to reach one host, side by side. Lives in the frame of the task that runs it.
+/// The parallel attempts to reach one host. Lives in the coroutine frame of the task that runs it.
 class race {
 public:
     using result = std::expected<std::unique_ptr<net::byte_stream>, error>;
@@ -34,7 +34,8 @@ private:
         error why;
     };
 
-    /// The block of the group: starts attempts until one has won or nothing is left.
+    /// The body of the task group: starts attempts until one has succeeded or nothing is left to
+    /// try.
     task<> drive(task_group& group);
     void begin_to_resolve(task_group& group);
     task<> resolve(net::family which);
@@ -44,14 +45,14 @@ private:
     void take(std::vector<net::address> found, net::family of);
 
     bool resolved() const noexcept { return resolving_ == 0 || names_given_up_; }
-    /// As many as may be tried have been: also of what a family still brings.
+    /// Returns true when the limit of attempts is reached: further addresses are not tried.
     bool tried_enough() const noexcept { return started_ >= options_.addresses(); }
     bool has_next() const noexcept { return !tried_enough() && (!v6_.empty() || !v4_.empty()); }
-    /// Nothing will come any more.
+    /// Returns true when no attempt can succeed any more.
     bool lost() const noexcept {
         return (resolved() || tried_enough()) && running_.empty() && !has_next();
     }
-    /// When the next attempt may begin; never, while there is no address.
+    /// The time at which the next attempt may begin; never, while there is no address.
     time_point next_start() const noexcept;
     error failure() const;
     void note(duration timings::* when) const noexcept;
@@ -68,7 +69,7 @@ private:
     unsigned resolving_ = 0;
     bool v6_pending_ = false;
     bool names_given_up_ = false;
-    time_point v4_since_ = time_point::max();  ///< when the addresses of IPv4 were there
+    time_point v4_since_ = time_point::max();  ///< the time at which the IPv4 addresses were known
     std::optional<error> no_addresses_;
 
     std::deque<net::address> v6_;
@@ -81,7 +82,7 @@ private:
     std::vector<failed_attempt> failed_;
     std::unique_ptr<net::byte_stream> winner_;
     bool out_of_time_ = false;
-    bool cancelled_ = false;  ///< from outside
+    bool cancelled_ = false;  ///< cancelled from outside
 };
 
 }  // namespace coracle::connect

@@ -9,7 +9,7 @@ namespace {
 
 using result = race::result;
 
-/// The address that the host is, if that is all there is to try, and the caller keeps the time.
+/// Returns the address of a numeric host, if no race and no timeout is needed.
 std::optional<net::address> only_address(std::string_view host, std::uint16_t port,
                                          const options& o) {
     if (o.limit() != duration::max() || o.only() != net::family::none) return {};

@@ -4,8 +4,8 @@
 
 namespace coracle::connect {
 
-/// Connects to a host, by a race of its addresses where there may be several. What it is given must
-/// live until the task has ended; limits and timings count from `start`.
+/// Connects to a host, by a race of its addresses where there may be several. Its arguments must
+/// live until the task has ended; timeouts and timings count from `start`.
 task<race::result> reach(net::resolver& names, const std::string& host, std::uint16_t port,
                          const options& o, time_point start);
 

@@ -29,10 +29,10 @@ constexpr proxy_errc replies[] = {
 socks5_dialogue::socks5_dialogue(const proxy& p, std::string_view host, std::uint16_t port)
     : user_(p.user()), password_(p.password()), host_(host), port_(port),
       has_credentials_(p.has_credentials()) {
-    greet();
+    offer_methods();
 }
 
-void socks5_dialogue::greet() {
+void socks5_dialogue::offer_methods() {
     std::string& out = begin_output(4);
     out += version;
     out += static_cast<char>(has_credentials_ ? 2 : 1);
@@ -41,8 +41,8 @@ void socks5_dialogue::greet() {
 }
 
 std::size_t socks5_dialogue::take(std::string_view bytes) {
-    const std::size_t n = std::min(bytes.size(), wanted_ - answer_.size());
-    answer_ += bytes.substr(0, n);
+    const std::size_t n = std::min(bytes.size(), wanted_ - reply_.size());
+    reply_ += bytes.substr(0, n);
     switch (step_) {
         case step::method: method_came(); break;
         case step::login: login_came(); break;
@@ -54,13 +54,13 @@ std::size_t socks5_dialogue::take(std::string_view bytes) {
 void socks5_dialogue::next(step s, std::size_t wanted) {
     step_ = s;
     wanted_ = wanted;
-    answer_.clear();
+    reply_.clear();
 }
 
 void socks5_dialogue::method_came() {
-    if (answer_[0] != version) return malformed("not an answer of SOCKS5");
-    if (answer_.size() < wanted_) return;
-    switch (answer_[1]) {
+    if (reply_[0] != version) return malformed("not a SOCKS5 reply");
+    if (reply_.size() < wanted_) return;
+    switch (reply_[1]) {
         case no_authentication: return ask();
         case user_and_password:
             if (has_credentials_) return log_in();
@@ -87,9 +87,9 @@ void socks5_dialogue::log_in() {
 }
 
 void socks5_dialogue::login_came() {
-    if (answer_[0] != login_version) return malformed("not an answer to a login of SOCKS5");
-    if (answer_.size() < wanted_) return;
-    if (answer_[1] != 0) return refuse(proxy_errc::credentials_refused);
+    if (reply_[0] != login_version) return malformed("not a reply to a SOCKS5 login");
+    if (reply_.size() < wanted_) return;
+    if (reply_[1] != 0) return refuse(proxy_errc::credentials_refused);
     ask();
 }
 
@@ -111,20 +111,20 @@ void socks5_dialogue::ask() {
 }
 
 void socks5_dialogue::reply_came() {
-    if (answer_[0] != version) return malformed("not a reply of SOCKS5");
-    if (answer_.size() < 2) return;
+    if (reply_[0] != version) return malformed("not a reply of SOCKS5");
+    if (reply_.size() < 2) return;
     // Some proxies end a refusal here.
-    if (const auto code = static_cast<unsigned char>(answer_[1]); code != 0) {
+    if (const auto code = static_cast<unsigned char>(reply_[1]); code != 0) {
         if (code > std::size(replies)) return malformed("an unknown reply of SOCKS5");
         return refuse(replies[code - 1]);
     }
-    if (answer_.size() < wanted_) return;
+    if (reply_.size() < wanted_) return;
     if (wanted_ != 5) return open();
-    // The address that the proxy connects from, of no use to us, and its port.
-    switch (answer_[3]) {
+    // The address and port that the proxy connects from, which are not used.
+    switch (reply_[3]) {
         case address_v4: wanted_ = 4 + 4 + 2; return;
         case address_v6: wanted_ = 4 + 16 + 2; return;
-        case address_name: wanted_ = 5 + static_cast<unsigned char>(answer_[4]) + 2U; return;
+        case address_name: wanted_ = 5 + static_cast<unsigned char>(reply_[4]) + 2U; return;
         default: malformed("an unknown kind of address in a reply of SOCKS5");
     }
 }

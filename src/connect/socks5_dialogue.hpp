@@ -15,11 +15,11 @@ public:
 private:
     enum class step : std::uint8_t { method, login, reply };
 
-    /// More of the current answer is there; `answer_` has at most what is wanted.
+    /// To be called when more of the reply was received; `reply_` has at most `wanted_` bytes.
     void method_came();
     void login_came();
     void reply_came();
-    void greet();
+    void offer_methods();
     void log_in();
     void ask();
     void next(step s, std::size_t wanted);
@@ -30,8 +30,8 @@ private:
     std::uint16_t port_;
     bool has_credentials_;
     step step_ = step::method;
-    std::string answer_;
-    std::size_t wanted_ = 2;  ///< bytes of the answer that are known to come
+    std::string reply_;
+    std::size_t wanted_ = 2;  ///< bytes of the reply known to follow
 };
 
 }  // namespace coracle::connect

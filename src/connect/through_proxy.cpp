@@ -18,10 +18,10 @@ namespace {
 
 using coracle::detail::is_cancellation;
 
-/// Of an answer there is little.
+/// Replies of proxies are short.
 constexpr std::size_t read_bytes = 4096;
-/// Challenges of a proxy that are answered for one tunnel.
-constexpr unsigned most_answered = 4;
+/// The most requests to a proxy for one tunnel that are repeated after a challenge.
+constexpr unsigned most_repeats = 4;
 
 std::expected<std::shared_ptr<tls::client_context>, error> usual_context() {
     try {
@@ -32,7 +32,7 @@ std::expected<std::shared_ptr<tls::client_context>, error> usual_context() {
     }
 }
 
-/// Whether another address of the target may fare better.
+/// Returns true if another address of the target may succeed.
 bool is_about_address(const error& e) noexcept {
     constexpr proxy_errc codes[] = {
         proxy_errc::general_failure,  proxy_errc::network_unreachable,
@@ -43,7 +43,7 @@ bool is_about_address(const error& e) noexcept {
                        [&](proxy_errc c) { return e == make_error_code(c); });
 }
 
-/// A failure of the race to the proxy, which is not the target.
+/// Converts a failure to connect to the proxy, so that it does not look like one of the target.
 error about_proxy(const error& e) {
     if (is_cancellation(e)) return e;
     const bool is_name = e.phase() == phase::resolve;
@@ -70,8 +70,8 @@ task<through_proxy::result> through_proxy::connect_to_proxy() {
 }
 
 task<through_proxy::result> through_proxy::connect_to(const std::string& host, std::uint16_t port) {
-    subject_ += " to " + host_and_port(bare_host(host), port);
-    const std::string name(bare_host(host));
+    subject_ += " to " + host_and_port(plain_host(host), port);
+    const std::string name(plain_host(host));
     if (!resolves_here(proxy_.kind())) {
         auto s = co_await open(name, port);
         co_return s;
@@ -80,7 +80,7 @@ task<through_proxy::result> through_proxy::connect_to(const std::string& host, s
     if (!targets) co_return std::unexpected(std::move(targets).error());
     result s = std::unexpected(error());
     for (const net::address& a : *targets) {
-        // Without the zone of a link, which is none of the proxy's.
+        // Removes the zone of an address, which is valid on this machine only.
         const std::string text = net::network::around(a, 128).to_string();
         s = co_await open(text, port);
         if (s || !is_about_address(s.error())) break;
@@ -99,12 +99,12 @@ task<std::expected<through_proxy::addresses, error>> through_proxy::resolve(cons
         std::erase_if(
             all, [only](const auto& a) { return only != net::family::none && a.family() != only; });
     } else {
-        auto asked = only == net::family::none ? names_->resolve(host, port)
-                                               : names_->resolve(host, port, only);
+        auto resolving = only == net::family::none ? names_->resolve(host, port)
+                                                   : names_->resolve(host, port, only);
         const time_point now = names_->owner().now();
         const time_point due =
             std::min(coracle::detail::later(now, options_.resolve_limit()), give_up_);
-        auto limited = with_deadline(due, std::move(asked));
+        auto limited = with_deadline(due, std::move(resolving));
         auto found = co_await as_result(std::move(limited));
         if (!found && found.error().operation() == "with_deadline") {
             error late(std::errc::timed_out, "resolve", phase::resolve);
@@ -124,26 +124,26 @@ task<std::expected<through_proxy::addresses, error>> through_proxy::resolve(cons
 
 /// A tunnel to one name or address.
 task<through_proxy::result> through_proxy::open(const std::string& host, std::uint16_t port) {
-    for (unsigned answered = 0;; ++answered) {
-        auto d = make_dialogue(proxy_, host, port, answered);
+    for (unsigned repeats = 0;; ++repeats) {
+        auto d = make_dialogue(proxy_, host, port, repeats);
         if (!d) co_return std::unexpected(refused(d.error()));
         auto s = co_await reach();
         if (!s) co_return s;
         task<result> talking = talk(*std::move(s), **d);
-        auto done = co_await within_limit(std::move(talking), {"proxy", phase::proxy});
-        const bool again = (*d)->state() == dialogue::status::again && answered < most_answered;
+        auto done = co_await within_deadline(std::move(talking), {"proxy", phase::proxy});
+        const bool again = (*d)->state() == dialogue::status::again && repeats < most_repeats;
         if (!again) co_return done;
     }
 }
 
-/// The connection to the proxy, encrypted where its kind asks for that.
+/// Connects to the proxy, with TLS for an https proxy.
 task<through_proxy::result> through_proxy::reach() {
     task<result> reaching = connect::reach(*names_, proxy_.host(), proxy_.port(), options_, start_);
     auto s = co_await std::move(reaching);
     if (!s) co_return std::unexpected(about_proxy(s.error()));
     if (proxy_.kind() != proxy_kind::https) co_return s;
     task<result> handshake = encrypt(*std::move(s));
-    auto done = co_await within_limit(std::move(handshake), {"tls to proxy", phase::tls});
+    auto done = co_await within_deadline(std::move(handshake), {"tls to proxy", phase::tls});
     co_return done;
 }
 
@@ -188,11 +188,12 @@ task<through_proxy::result> through_proxy::talk(std::unique_ptr<net::byte_stream
     co_return std::make_unique<tunnel_stream>(std::move(s), std::move(received), std::move(tls_));
 }
 
-task<through_proxy::result> through_proxy::within_limit(task<result> work, part p) {
+/// Ends `work` when the time for connecting is over; an error names `p`.
+task<through_proxy::result> through_proxy::within_deadline(task<result> work, part p) {
     auto limited = with_deadline(give_up_, std::move(work));
     auto done = co_await as_result(std::move(limited));
     result s = done ? *std::move(done) : result(std::unexpected(std::move(done).error()));
-    // Work that is told to stop ends with a value all the same.
+    // Cancelled work also ends with a value.
     if (!s && is_cancellation(s.error()) && names_->owner().now() >= give_up_) {
         s = std::unexpected(error(std::errc::timed_out));
     }

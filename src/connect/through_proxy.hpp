@@ -23,7 +23,7 @@ public:
     task<result> connect_to_proxy();
 
 private:
-    /// What is said of a failure: in which part it was.
+    /// The operation and the phase that an error names.
     struct part {
         const char* operation;
         coracle::phase where;
@@ -35,7 +35,7 @@ private:
     task<result> reach();
     task<result> encrypt(std::unique_ptr<net::byte_stream> beneath);
     task<result> talk(std::unique_ptr<net::byte_stream> s, dialogue& d);
-    task<result> within_limit(task<result> work, part p);
+    task<result> within_deadline(task<result> work, part p);
     error refused(const refusal& why) const;
     error with_subject(const error& e, part p) const;
     void note(duration timings::* when) const noexcept;
@@ -46,7 +46,7 @@ private:
     time_point start_;
     time_point give_up_;
     std::string subject_;                       ///< "socks5://proxy:1080 to boats:80"
-    std::shared_ptr<tls::client_context> tls_;  ///< what the stream needs
+    std::shared_ptr<tls::client_context> tls_;  ///< objects that the stream needs
 };
 
 }  // namespace coracle::connect

@@ -13,6 +13,10 @@ std::string_view to_string(change_kind k) noexcept {
         case change_kind::attributes: return "attributes";
         case change_kind::unmounted: return "unmounted";
         case change_kind::overflow: return "overflow";
+        case change_kind::opened: return "opened";
+        case change_kind::accessed: return "accessed";
+        case change_kind::closed_write: return "closed_write";
+        case change_kind::closed_nowrite: return "closed_nowrite";
     }
     return "";
 }
@@ -20,7 +24,7 @@ std::string_view to_string(change_kind k) noexcept {
 namespace detail {
 namespace {
 
-/// Whether others of the same file may be told as a part of it.
+/// Returns true if later changes of the same file can be merged into one of this kind.
 bool takes_more(change_kind k) noexcept {
     return k == change_kind::created || k == change_kind::removed || k == change_kind::modified ||
            k == change_kind::attributes;
@@ -67,7 +71,7 @@ void change_queue::add(change c, time_point now) {
         }
     }
     if (c.kind == change_kind::moved) {
-        // What comes of either name from now on is of another file.
+        // Later changes of either name belong to another file.
         close(c.from);
         close(c.path);
     }

@@ -9,21 +9,21 @@
 
 namespace coracle::fs::detail {
 
-/// Changes that wait to be told, in the order in which each file's first came. Those of one file
-/// within `settle` become one: what was made and removed in that time is not told at all.
+/// Changes to be reported, in the order of each file's first change. Changes of one file within
+/// `settle` become one; a file that was created and removed in that time is not reported at all.
 class change_queue {
 public:
-    /// `root` is what an overflow is told of; it keeps at most `most`.
-    change_queue(std::string root, duration settle, std::size_t most) noexcept
+    /// `root` is the path that an overflow names; it keeps at most `most` changes.
+    change_queue(std::string root, duration settle, std::size_t most)
         : root_(std::move(root)), settle_(settle), most_(most) {}
 
     std::size_t size() const noexcept { return entries_.size(); }
     void add(change c, time_point now);
-    /// Drops all that waits: it is not the whole truth.
+    /// Drops all changes, because some were lost.
     void overflow(time_point now);
-    /// The next one that is due, if one is.
+    /// Returns the next change that is due, if any.
     std::optional<change> take(time_point now);
-    /// When the next one is due; never: `time_point::max()`.
+    /// Returns the time at which the next change is due; `time_point::max()` without one.
     time_point next_due() const noexcept {
         return entries_.empty() ? time_point::max() : entries_.front().due;
     }
@@ -32,7 +32,7 @@ private:
     struct entry {
         change what;
         time_point due;
-        bool was_there = false;  ///< before the first of what became this
+        bool was_there = false;  ///< the state before the first of the joined changes
         bool dropped = false;
     };
 
@@ -45,7 +45,8 @@ private:
     std::size_t most_;
     std::deque<entry> entries_;
     std::uint64_t first_ = 0;  ///< the number of the first of `entries_`
-    std::unordered_map<std::string, std::uint64_t> open_;  ///< path to the entry that takes more
+    std::unordered_map<std::string, std::uint64_t>
+        open_;  ///< maps a path to the entry that later changes join
 };
 
 }  // namespace coracle::fs::detail

@@ -34,7 +34,8 @@ byte_operation copying(const file& from, const file& to, std::uint64_t offset) {
     return op;
 }
 
-/// Another file system, one that cannot, or a file that only reading makes (/proc).
+/// The files are on different file systems, the file system cannot do it, or the content is
+/// generated on reading (/proc).
 bool must_go_through_memory(const error& e) noexcept {
     return e == std::errc::cross_device_link || e == std::errc::invalid_argument ||
            e == std::errc::operation_not_supported || e == std::errc::function_not_supported ||
@@ -47,7 +48,7 @@ public:
     file_copier(const file& from, const file& to) noexcept : from_(from), to_(to) {}
 
     std::uint64_t copied() const noexcept { return copied_; }
-    /// Copies a piece: its size, 0 at the end.
+    /// Copies a piece and returns its size; 0 at the end.
     task<count> step();
 
 private:
@@ -68,7 +69,7 @@ task<count> file_copier::step() {
         if (n) copied_ += *n;
         if (n && *n != 0) co_return *n;
     }
-    // Also at the end: only reading tells whether there is nothing, or nothing that it can copy.
+    // Also at the end: only reading shows if there is nothing, or nothing that it can copy.
     co_return co_await copy_through_memory();
 }
 
@@ -162,7 +163,8 @@ private:
 
     struct filled_directory {
         std::string path;
-        /// Of the original; nothing of those that this copy has not made, which stay as they are.
+        /// The status of the original; empty for a directory that this copy has not made, which
+        /// stays as it is.
         std::optional<file_status> known{};
     };
     task<result> finish(const filled_directory& d);
@@ -171,7 +173,7 @@ private:
     std::string to_;
     copy_options options_;
     file_status root_;  ///< of `to_`
-    /// Their permissions come last: one may be closed to writing.
+    /// Directories get their permissions last, because they may forbid writing.
     std::vector<filled_directory> filled_;
     copied_tree report_;
 };
@@ -197,8 +199,8 @@ std::string above(const std::string& path) {
     return end == 0 ? "/" : path.substr(0, end);
 }
 
-/// Makes what is missing on the way to `to_`. Noted are also the directory that has the first of
-/// these names, and that of `to_` itself.
+/// Makes the missing directories of the path `to_`. Records the directory of the first new one, and
+/// that of `to_` itself.
 task<result> tree_copier::make_above() {
     std::vector<std::string> missing;
     std::string at = above(to_);
@@ -236,7 +238,7 @@ task<result> tree_copier::make_root() {
     }
     filled_directory root{to_};
     if (made) root.known = *original;
-    // Nothing was made in the one above.
+    // This copy has made nothing in the parent, so the parent need not be finished.
     if (!made && filled_.size() == 1) filled_.clear();
     filled_.push_back(std::move(root));
     ++report_.directories;
@@ -304,7 +306,7 @@ task<result> tree_copier::copy_link(const entry& e, std::string to) {
 task<result> tree_copier::finish(const filled_directory& d) {
     file opened;
     if (options_.durable) {
-        // While its permissions still allow it.
+        // Done while its permissions still allow it.
         auto op = open(d.path, read_only | open_flags::directory);
         auto directory = co_await as_result(op);
         if (!directory) co_return std::unexpected(std::move(directory).error());
@@ -322,12 +324,13 @@ task<result> tree_copier::finish(const filled_directory& d) {
     }
     if (!options_.durable) co_return {};
     auto synced = co_await as_result(opened.sync());
-    // There are file systems that cannot, because they need not.
+    // Some file systems cannot sync a directory, because they need not.
     if (!synced && synced.error() != std::errc::invalid_argument) co_return synced;
     co_return {};
 }
 
-/// From the bottom up: nobody may enter one below when the one above is finished.
+/// Finishes from the bottom up: once a directory has its final permissions, those below it may be
+/// out of reach.
 task<result> tree_copier::finish_directories() {
     for (; !filled_.empty(); filled_.pop_back()) {
         auto done = co_await finish(filled_.back());
@@ -338,7 +341,7 @@ task<result> tree_copier::finish_directories() {
 
 task<std::expected<copied_tree, error>> copy_all(std::string from, std::string to,
                                                  copy_options options) {
-    // The names below are put behind both, which may end with slashes.
+    // The names below are appended to both, which may end with slashes.
     while (from.size() > 1 && from.ends_with('/')) from.pop_back();
     while (to.size() > 1 && to.ends_with('/')) to.pop_back();
     tree_copier copier(std::move(from), std::move(to), std::move(options));

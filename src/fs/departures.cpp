@@ -12,7 +12,7 @@ void departures::add(departure d) {
 
 departure departures::remove(place at) {
     by_path_.erase(at->path);
-    // The numbers begin anew one day.
+    // The numbers wrap around.
     const auto known = by_cookie_.find(at->cookie);
     if (known != by_cookie_.end() && known->second == at) by_cookie_.erase(known);
     departure d = std::move(*at);

@@ -12,33 +12,33 @@
 
 namespace coracle::fs::detail {
 
-/// Something that has left its name, and may yet arrive at another one.
+/// A file or directory that was moved away from its name, and may still arrive at another one.
 struct departure {
-    std::uint32_t cookie;  ///< by which the system knows the two halves of a move
+    std::uint32_t cookie;  ///< the system's number that joins the two halves of a move
     bool is_directory;
     std::string path;
     time_point due;  ///< when it is gone
 };
 
-/// All of a watch, one for each path, in the order in which they are due.
+/// All departures of a watch, one for each path, in the order in which they are due.
 class departures {
 public:
     using taken = std::optional<departure>;
 
     std::size_t size() const noexcept { return all_.size(); }
-    /// Of the first; none: `time_point::max()`.
+    /// Returns the due time of the first one; `time_point::max()` without one.
     time_point next_due() const noexcept {
         return all_.empty() ? time_point::max() : all_.front().due;
     }
 
-    /// `d` is due last, and there is none of its path.
+    /// Adds `d`, which is due last; there must be none with its path.
     void add(departure d);
     taken take_first();
     taken take(const std::string& path);
     taken take(std::uint32_t cookie);
-    /// Any one of what was in a directory, or further below.
+    /// Removes any departure from a directory or below it.
     taken take_below(const std::string& directory);
-    /// The directory that they were in has become `to`, in which none was.
+    /// To be called when their directory was moved to `to`, which had none.
     void rename_below(const std::string& from, const std::string& to);
     void clear() noexcept;
 

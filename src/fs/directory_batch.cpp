@@ -44,7 +44,7 @@ std::optional<directory_batch::record> directory_batch::next() noexcept {
     while (size_ - at_ > name_at) {
         record_head head;
         std::memcpy(&head, bytes_.get() + at_, name_at);
-        // A file system in user space may say what it likes.
+        // Checks, because a file system in user space may return anything.
         if (head.length <= name_at || head.length > size_ - at_) break;
         const char* const text = bytes_.get() + at_ + name_at;
         const std::size_t room = head.length - name_at;

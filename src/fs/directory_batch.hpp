@@ -8,7 +8,7 @@
 
 namespace coracle::fs::detail {
 
-/// Entries of a directory, as the system gives them: many at a time.
+/// Reads the entries of a directory, many at a time.
 class directory_batch {
 public:
     struct record {
@@ -17,15 +17,15 @@ public:
         std::uint64_t inode = 0;
     };
 
-    /// Asks for the next ones. Gives bytes, 0 when there are no more. Neither this nor `directory`
-    /// may be moved until then; what it gives goes to `filled`.
+    /// Requests the next entries. The result is a number of bytes, 0 at the end; pass it to
+    /// `filled`. Until then neither this nor `directory` may be moved.
     byte_operation fill(const file& directory);
     void filled(std::size_t bytes) noexcept {
         size_ = bytes;
         at_ = 0;
     }
 
-    /// The next one of the batch, but for "." and "..".
+    /// Returns the next entry of the batch, without "." and "..".
     std::optional<record> next() noexcept;
 
 private:

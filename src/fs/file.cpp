@@ -10,7 +10,7 @@
 namespace coracle::fs {
 namespace {
 
-using goal = detail::file_call::goal;
+using completion = detail::file_call::completion;
 
 unsigned system_flags(open_flags f) noexcept {
     struct pair {
@@ -34,7 +34,7 @@ unsigned system_flags(open_flags f) noexcept {
     return static_cast<unsigned>(flags);
 }
 
-// A number is one of the backend's, which in a simulation are not the system's.
+// Descriptors belong to the backend; in a simulation they are not those of the system.
 void close_number(int fd) noexcept {
     if (fd < 0) return;
     if (loop* const l = loop::current())
@@ -43,7 +43,7 @@ void close_number(int fd) noexcept {
         close_descriptor(fd);
 }
 
-// The last number says "where the descriptor stands" to a `file_operation`; nobody else may.
+// In a `file_operation` the largest offset means "the current position", so users must not pass it.
 std::uint64_t position(std::uint64_t offset) noexcept {
     return std::min(offset, file_operation::no_offset - 1);
 }
@@ -68,14 +68,14 @@ int system_kind(lock_kind kind) noexcept {
     return kind == lock_kind::shared ? F_RDLCK : F_WRLCK;
 }
 
-bool somebody_has_it(const error& e) noexcept {
+bool is_locked_elsewhere(const error& e) noexcept {
     return e == std::errc::resource_unavailable_try_again || e == std::errc::permission_denied;
 }
 
 task<std::expected<bool, error>> lock_now(plain_operation op) {
     auto done = co_await as_result(op);
     if (done) co_return true;
-    if (somebody_has_it(done.error())) co_return false;
+    if (is_locked_elsewhere(done.error())) co_return false;
     co_return std::unexpected(std::move(done).error());
 }
 
@@ -111,7 +111,7 @@ Operation file::on(file_action a, const char* verb) const noexcept {
 byte_operation file::read_at(std::uint64_t offset, std::span<char> into) const noexcept {
     auto op = on<byte_operation>(file_action::read, "read");
     op.offset = position(offset);
-    op.moves(into, goal::once);
+    op.moves(into, completion::once);
     return op;
 }
 
@@ -119,35 +119,35 @@ byte_operation file::readv_at(std::uint64_t offset,
                               std::span<const std::span<char>> into) const noexcept {
     auto op = on<byte_operation>(file_action::read, "read");
     op.offset = position(offset);
-    op.moves(into, goal::once);
+    op.moves(into, completion::once);
     return op;
 }
 
 plain_operation file::read_exactly_at(std::uint64_t offset, std::span<char> into) const noexcept {
     auto op = on<plain_operation>(file_action::read, "read");
     op.offset = position(offset);
-    op.moves(into, goal::to_the_end);
+    op.moves(into, completion::to_the_end);
     return op;
 }
 
 plain_operation file::write_at(std::uint64_t offset, std::string_view bytes) const noexcept {
     auto op = on<plain_operation>(file_action::write, "write");
     op.offset = position(offset);
-    op.moves(bytes, goal::all);
+    op.moves(bytes, completion::all);
     return op;
 }
 
 plain_operation file::writev_at(std::uint64_t offset, std::span<const slice> bytes) const noexcept {
     auto op = on<plain_operation>(file_action::write, "write");
     op.offset = position(offset);
-    op.moves(bytes, goal::all);
+    op.moves(bytes, completion::all);
     return op;
 }
 
 plain_operation file::append(std::string_view bytes) const noexcept {
     auto op = on<plain_operation>(file_action::write, "write");
     op.offset = file_operation::no_offset;
-    op.moves(bytes, goal::all);
+    op.moves(bytes, completion::all);
     return op;
 }
 
@@ -205,8 +205,8 @@ operation<bool> file::try_lock(lock_kind kind, byte_range range) const {
 
 namespace {
 
-// The system can wait too, but only in a thread, which nothing could call back. The file may be
-// moved meanwhile.
+// The system can wait too, but only in a thread that cannot be interrupted. The file may be moved
+// meanwhile.
 task<std::expected<void, error>> lock_soon(int fd, std::shared_ptr<const std::string> path,
                                            int kind, byte_range range) {
     constexpr duration longest = std::chrono::milliseconds(64);
@@ -216,7 +216,7 @@ task<std::expected<void, error>> lock_soon(int fd, std::shared_ptr<const std::st
         auto op = locking(plain_operation(file_action::lock, "lock", called), kind, range);
         op.fd = fd;
         auto locked = co_await as_result(op);
-        if (locked || !somebody_has_it(locked.error())) co_return locked;
+        if (locked || !is_locked_elsewhere(locked.error())) co_return locked;
         auto slept = co_await as_result(sleep_for(pause));
         if (!slept) co_return std::unexpected(std::move(slept).error());
         pause = std::min(pause * 2, longest);

@@ -19,7 +19,7 @@ slice file_call::piece(std::size_t i) const noexcept {
     return one_;
 }
 
-// What the next call is about; the pieces themselves stay as they are.
+// Collects the pieces for the next call; the pieces themselves stay as they are.
 void file_call::fill_window() noexcept {
     std::size_t n = 0;
     std::size_t left = most_bytes_a_call;
@@ -49,8 +49,8 @@ void file_call::skip(std::size_t bytes) noexcept {
 
 // ---- one call -----------------------------------------------------------------------------------
 
-// True when the result is there. What is in memory takes less than asking a ring for it: small
-// files that are read whole, less than half.
+// Makes the call if memory alone is needed. Returns true if it has completed. That is faster than
+// going through a ring: less than half the time for small files.
 bool file_call::attempt() noexcept {
     if (moves_bytes()) {
         fill_window();
@@ -70,19 +70,19 @@ bool file_call::attempt() noexcept {
     return is_declined() ? attempt_here() : true;
 }
 
-/// Whether the same may be done without the backend. What one of another world says stands: here is
-/// not where its files are.
+/// Returns true if the call may be made without the backend. A refusal by a backend with files of
+/// its own stands: its files are not here.
 bool file_call::is_declined() noexcept {
     if (!owner().backend().is_of_the_system()) return false;
     const auto r = io_operation::result;
-    // EAGAIN: it has no room at the moment, or this is a descriptor that cannot be polled and must
-    // not be waited for in the ring. To a lock it is the answer.
+    // EAGAIN: there is no space now, or the descriptor cannot be polled, and the ring must not wait
+    // for it. For a lock it is the result.
     return r == -ENOSYS || (r == -EAGAIN && action != file_action::lock);
 }
 
-// The same without the backend.
+// Makes the call without the backend.
 bool file_call::attempt_here() noexcept {
-    thread_pool* const pool = owner().offload_pool();
+    thread_pool* const pool = owner().file_pool();
     if (pool == nullptr) {
         io_operation::result = perform(*this);
         return true;
@@ -90,8 +90,8 @@ bool file_call::attempt_here() noexcept {
     place_ = place::pool;
     if (pool->submit(*this)) return false;
     place_ = place::nowhere;
-    // No thread can be started. A number that is not closed now never is; to a lock EAGAIN would
-    // say that somebody has it.
+    // No thread can be started. A close must happen now; and for a lock, EAGAIN would mean that
+    // another process holds it.
     io_operation::result = action == file_action::close ? perform(*this) : -ENOMEM;
     return true;
 }
@@ -101,9 +101,9 @@ void file_call::execute() noexcept {
     wake();
 }
 
-// Takes in the result of a call. True when it was the last.
+// Processes the result of a call. Returns true if it was the last one.
 bool file_call::absorb() noexcept {
-    // A backend may say what `perform` does not. Whether a close was interrupted is all the same.
+    // A backend may return errors that `perform` does not. An interrupted close counts as done.
     if (io_operation::result == -EINTR && action == file_action::close) io_operation::result = 0;
     if (io_operation::result == -EINTR) return false;
     if (io_operation::result < 0 || !moves_bytes()) return true;
@@ -111,10 +111,10 @@ bool file_call::absorb() noexcept {
     moved_ += n;
     if (offset != no_offset) offset += n;
     skip(n);
-    if (goal_ == goal::once || first_ == count_) return true;
+    if (completion_ == completion::once || first_ == count_) return true;
     if (n != 0) return false;
     if (action == file_action::write)
-        io_operation::result = -EIO;  // it takes nothing, and says no reason
+        io_operation::result = -EIO;  // it accepted no bytes, without an error
     else
         ended_early_ = true;
     return true;
@@ -122,7 +122,7 @@ bool file_call::absorb() noexcept {
 
 // ---- from call to call --------------------------------------------------------------------------
 
-// Beyond, the system would take a number for a negative one.
+// The system would take larger numbers for negative ones.
 bool file_call::is_in_range() const noexcept {
     constexpr std::uint64_t most = INT64_MAX;
     switch (action) {
@@ -147,7 +147,7 @@ bool file_call::start() noexcept {
     return false;
 }
 
-// Copying takes time too: a quarter of a millisecond a turn is what a task gets.
+// Copying takes time too: a task gets a quarter of a millisecond in a turn.
 bool file_call::within_budget() noexcept {
     constexpr std::uint64_t share = 16 * 1024;
     for (std::uint64_t left = moved_; owner().may_complete_inline(); left -= share) {
@@ -202,7 +202,7 @@ void file_call::cancel() noexcept {
     if (std::exchange(stopping_, true)) return;
     if (place_ == place::backend) {
         owner().backend().cancel(*this);
-    } else if (place_ == place::pool && owner().offload_pool()->withdraw(*this)) {
+    } else if (place_ == place::pool && owner().file_pool()->withdraw(*this)) {
         io_operation::result = -ECANCELED;
         over_ = true;
         place_ = place::queue;

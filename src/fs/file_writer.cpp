@@ -21,14 +21,14 @@ std::unexpected<error> failed(int number, std::string_view subject) {
     return std::unexpected(std::move(e.on(subject)));
 }
 
-// Where a descriptor can be given a name without privileges.
+// The path by which an unprivileged process can link a descriptor to a name.
 std::string proc_path(int fd) {
     return "/proc/self/fd/" + std::to_string(fd);
 }
 
 }  // namespace
 
-// No leading dot alone: what a crash leaves behind should say whose it is.
+// Not just a leading dot: the name of a file that a crash leaves behind should show its origin.
 std::string file_writer::name_of(std::uint64_t random) {
     char name[40];
     std::snprintf(name, sizeof name, ".coracle-%016llx.part",
@@ -44,7 +44,8 @@ std::expected<file_writer, error> file_writer::create(const std::string& directo
     if (w.directory_fd_ < 0) return failed(errno, directory);
     w.fd_ = ::openat(w.directory_fd_, ".", O_TMPFILE | writing, mode);
     if (w.fd_ >= 0 && ::access(proc_path(w.fd_).c_str(), F_OK) == 0) return w;
-    // What file systems and kernels without it say; with others a name fails as well.
+    // File systems and kernels without O_TMPFILE fail so; after another failure a name fails as
+    // well.
     close_descriptor(std::exchange(w.fd_, -1));
     std::string name = name_of(random);
     w.fd_ = ::openat(w.directory_fd_, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | writing, mode);
@@ -89,7 +90,7 @@ bool file_writer::name_it(const std::string& name, if_exists policy) {
 }
 
 std::expected<void, error> file_writer::commit(const std::string& name, if_exists policy) {
-    // Before it has the name: what it replaces then is lost.
+    // Before the rename, because the replaced file is lost then.
     if (const int number = detail::late_failure(fd_); number != 0) {
         discard();
         return failed(number, name);

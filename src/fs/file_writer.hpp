@@ -10,12 +10,12 @@
 
 namespace coracle::fs {
 
-/// What becomes of a file that is there already.
+/// The treatment of a file that exists already.
 enum class if_exists : std::uint8_t { replace, fail };
 
-/// A file that appears in its directory whole or not at all: it has no name (O_TMPFILE), or a
-/// hidden one where the file system or the missing /proc wants it, until it is committed, and is
-/// gone when it is destroyed before. All functions block. Move-only; on one thread at a time.
+/// A file that appears in its directory complete or not at all. Until `commit` it has no name
+/// (O_TMPFILE), or a hidden one if the file system does not support that or /proc is missing; the
+/// destructor removes an uncommitted file. All functions block. Move-only; on one thread at a time.
 class file_writer {
 public:
     file_writer() noexcept = default;
@@ -40,9 +40,9 @@ public:
 
     /// Appends. Fails as write(2) does.
     std::expected<void, error> write(std::string_view bytes);
-    /// Gives it its name, a single segment, and closes it. Fails with `std::errc::file_exists` when
-    /// `if_exists::fail` forbids it; then it may be committed by another name. Failed otherwise,
-    /// it leaves what was there.
+    /// Gives the file its name, a single segment, and closes it. Fails with
+    /// `std::errc::file_exists` if `if_exists::fail` forbids replacing; then it may be committed
+    /// with another name. Any other failure leaves an existing file unchanged.
     std::expected<void, error> commit(const std::string& name, if_exists policy);
     /// Closes it and frees what it holds on the disk.
     void discard() noexcept;

@@ -7,9 +7,9 @@
 
 namespace coracle::fs::detail {
 
-/// What could not be written before, as an errno; 0: nothing. Some file systems tell only when a
-/// descriptor is closed that the disk is full: one more descriptor asks without giving up the file,
-/// so that it can be done before the file has its name. Blocks.
+/// Returns the errno of an earlier write that failed late, or 0. Some file systems report only at
+/// close that the disk is full: this closes a duplicate, so that the file can be checked before it
+/// gets its name. Blocks.
 inline int late_failure(int fd) noexcept {
     const int another = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (another < 0) return errno;

@@ -9,19 +9,19 @@
 
 namespace coracle::fs::detail {
 
-/// Lines on their way from one thread to the one that writes them.
+/// A ring of lines from one thread to the writing thread.
 class line_ring {
 public:
-    /// `capacity` is a power of two. `owner` says whose it is.
+    /// `capacity` is a power of two. `owner` identifies the owner.
     line_ring(const void* owner, std::size_t capacity)
         : owner_(owner), mask_(capacity - 1), bytes_(new char[capacity]) {}
 
     const void* owner() const noexcept { return owner_; }
 
-    /// By its owner. False when there is no room, which is counted.
+    /// Adds a line; called by the owner. Returns false, and counts that, if the line does not fit.
     bool push(std::string_view line) noexcept {
         const std::size_t end = end_.load(std::memory_order_relaxed);
-        // Acquire: the reader is done with the bytes that are overwritten.
+        // Acquire: the reader has finished with the bytes that are overwritten.
         if (line.size() > mask_ + 1 - (end - begin_.load(std::memory_order_acquire))) {
             count(dropped_);
             return false;
@@ -30,7 +30,7 @@ public:
         const std::size_t head = line.copy(bytes_.get() + first, mask_ + 1 - first);
         line.substr(head).copy(bytes_.get(), mask_ + 1);
         count(lines_);
-        // Release: who sees the new end sees the bytes.
+        // Release: a reader that sees the new end also sees the bytes.
         end_.store(end + line.size(), std::memory_order_release);
         return true;
     }
@@ -38,7 +38,7 @@ public:
     bool empty() const noexcept { return size() == 0; }
     bool half_full() const noexcept { return size() > mask_ / 2; }
 
-    /// By the reader: moves all that there is behind `into`.
+    /// Appends all bytes to `into`; called by the reader.
     void take(std::string& into) {
         const std::size_t begin = begin_.load(std::memory_order_relaxed);
         const std::size_t count = end_.load(std::memory_order_acquire) - begin;

@@ -52,7 +52,7 @@ plain_operation make_directory_at(const file& directory, std::string path, unsig
 
 namespace {
 
-/// Where the directory above the first `end` bytes of a path ends; 0 when none is named.
+/// Returns the end of the directory above the first `end` bytes of a path; 0 when none is named.
 std::size_t end_of_parent(const std::string& path, std::size_t end) noexcept {
     while (end != 0 && path[end - 1] == '/') --end;
     while (end != 0 && path[end - 1] != '/') --end;
@@ -103,7 +103,7 @@ task<std::expected<void, error>> sync_names(std::string path) {
     auto directory = co_await as_result(open(std::move(path), how));
     if (!directory) co_return std::unexpected(std::move(directory).error());
     auto done = co_await as_result(directory->sync());
-    // There are file systems that cannot, because they need not.
+    // Some file systems cannot sync a directory, because they need not.
     if (!done && done.error() != std::errc::invalid_argument) co_return done;
     co_return {};
 }

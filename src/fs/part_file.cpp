@@ -24,8 +24,8 @@ constexpr const char* attribute = "user.coracle.validator";
 constexpr std::size_t longest_validator = 1024;
 constexpr duration removal_limit = std::chrono::seconds(10);
 
-/// Numbers of files of another world say nothing to the system, or name other files. Those have no
-/// attributes either.
+/// Descriptors of a simulated disk mean nothing to the system. Simulated files have no attributes
+/// either.
 bool numbers_are_of_the_system() noexcept {
     return loop::current()->backend().is_of_the_system();
 }
@@ -42,7 +42,7 @@ part_file::part_file(std::string path) : path_(std::move(path)), part_(path_ + "
 part_file::~part_file() {
     if (!file_ || !is_ours_ || (kept_ && size_ != 0)) return;
     try {
-        // Its lock goes last.
+        // The lock is released last, after the removal.
         spawn([locked = std::move(file_), name = part_] { return remove_part(name); });
     } catch (const std::exception&) {
         return;  // no memory: it stays
@@ -60,7 +60,7 @@ task<nothing> part_file::open(bool keep) {
     file_ = *std::move(opened);
     auto locked = co_await lock();
     if (!locked) {
-        // It is somebody else's.
+        // Another download holds the file.
         file_ = {};
         co_return locked;
     }
@@ -87,7 +87,7 @@ task<nothing> part_file::lock() {
     co_return std::unexpected(std::move(e.on(part_)));
 }
 
-/// Not when the one who had it locked before has completed it meanwhile.
+/// Returns false when the holder of the lock has completed the file meanwhile.
 task<std::expected<bool, error>> part_file::has_its_name() const {
     auto ours = co_await as_result(file_.status());
     if (!ours) co_return std::unexpected(std::move(ours).error());
@@ -103,7 +103,7 @@ task<nothing> part_file::read_validator() {
         const ssize_t n = ::fgetxattr(fd, attribute, text.data(), text.size());
         return n <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(n));
     };
-    auto reading = offload(read);
+    auto reading = coracle::detail::offload_file_work(read);
     auto text = co_await as_result(reading);
     if (!text) co_return std::unexpected(std::move(text).error());
     validator_ = *std::move(text);
@@ -120,7 +120,7 @@ task<nothing> part_file::keep_validator() {
         }
         return ::fsetxattr(fd, attribute, text.data(), text.size(), 0) == 0;
     };
-    auto keeping = offload(keep);
+    auto keeping = coracle::detail::offload_file_work(keep);
     auto kept = co_await as_result(keeping);
     if (!kept) co_return std::unexpected(std::move(kept).error());
     kept_ = *kept;
@@ -143,11 +143,11 @@ task<nothing> part_file::write(std::string_view bytes) {
     co_return nothing();
 }
 
-/// Has the system say now what could not be written before; the file stays open and locked.
+/// Makes the system report failures of earlier writes now; the file stays open and locked.
 task<nothing> part_file::settle() {
     if (!numbers_are_of_the_system()) co_return nothing();
     const auto settle = [fd = file_.fd()] { return late_failure(fd); };
-    auto settling = offload(settle);
+    auto settling = coracle::detail::offload_file_work(settle);
     auto number = co_await as_result(settling);
     if (!number) co_return std::unexpected(std::move(number).error());
     if (*number == 0) co_return nothing();
@@ -172,11 +172,11 @@ task<nothing> part_file::complete(bool durable) {
     co_return co_await as_result(syncing);
 }
 
-/// The file has its name: when this fails it is whole all the same.
+/// The file has its name and is complete, even if this fails.
 task<> part_file::forget_validator(int fd) {
     if (!numbers_are_of_the_system()) co_return;
     const auto forget = [fd] { ::fremovexattr(fd, attribute); };
-    auto forgetting = offload(forget);
+    auto forgetting = coracle::detail::offload_file_work(forget);
     static_cast<void>(co_await as_result(forgetting));
 }
 

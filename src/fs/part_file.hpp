@@ -10,9 +10,9 @@
 
 namespace coracle::fs::detail {
 
-/// PATH.part: what there is of a file so far, and the validator of what it is of, which is kept
-/// with it in an extended attribute, where there are such. Destroyed before `complete`, it stays
-/// when it can be gone on with, or when nobody has looked yet whether it can, and is removed else.
+/// PATH.part: the received part of a file, with the validator of the whole in an extended attribute
+/// where the file system has them. If destroyed before `complete`, the file stays if the download
+/// can be resumed, or if that is not known yet; otherwise it is removed.
 class part_file {
 public:
     explicit part_file(std::string path);
@@ -20,12 +20,12 @@ public:
     part_file& operator=(const part_file&) = delete;
     ~part_file();
 
-    /// Opens it, and keeps others out. What is in it stays only with `keep` and a validator.
+    /// Opens and locks the file. Keeps its content only with `keep` and a validator.
     task<std::expected<void, error>> open(bool keep);
     /// Forgets what is in it.
     task<std::expected<void, error>> start_anew(std::string validator);
     task<std::expected<void, error>> write(std::string_view bytes);
-    /// Gives it its name.
+    /// Renames the file to its final name.
     task<std::expected<void, error>> complete(bool durable);
 
     std::uint64_t size() const noexcept { return size_; }
@@ -45,7 +45,7 @@ private:
     std::uint64_t size_ = 0;
     std::string validator_;
     bool kept_ = false;     ///< the validator is with the file
-    bool is_ours_ = false;  ///< what it is worth is known
+    bool is_ours_ = false;  ///< it is known if the part can be resumed
 };
 
 }  // namespace coracle::fs::detail

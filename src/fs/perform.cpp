@@ -133,7 +133,7 @@ std::int64_t call(const file_operation& op) noexcept {
     return -1;
 }
 
-// Kernels 5.9 and 5.10 may say 0 to RWF_NOWAIT although the file has not ended.
+// Kernels 5.9 and 5.10 may return 0 for RWF_NOWAIT before the end of the file.
 bool ends_are_true() noexcept {
     static const bool yes = [] {
         utsname u{};
@@ -180,13 +180,14 @@ std::int64_t open_from_memory(const file_operation& op) noexcept {
 }  // namespace
 
 std::int64_t perform(const file_operation& op) noexcept {
-    // Everything else on this loop would stand still; but a close that no thread takes must happen.
+    // The call would block the loop; but a close must happen even if no thread can make it.
     assert(loop::current() == nullptr || loop::current()->offload_pool() == nullptr ||
            op.action == file_action::close);
     for (;;) {
         const std::int64_t n = call(op);
         if (n >= 0) return n;
-        // After close the number is gone, whatever it says: another thread may have it by now.
+        // After close the descriptor is free, whatever it returns: another thread may have it by
+        // now.
         if (errno != EINTR) return -errno;
         if (op.action == file_action::close) return 0;
     }

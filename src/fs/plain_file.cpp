@@ -42,7 +42,7 @@ int open_by_kernel(int root, const char* path, lookup where) noexcept {
     how.flags = static_cast<unsigned>(reading);
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
     if (where == lookup::cached) how.resolve |= RESOLVE_CACHED;
-    // EAGAIN: something was renamed while the kernel stood at a ".." of a link.
+    // EAGAIN: a directory was renamed while the kernel resolved a ".." of a link.
     const int most = where == lookup::cached ? 1 : 16;
     long fd = -1;
     for (int tries = 0; fd < 0 && tries < most; ++tries) {
@@ -52,8 +52,8 @@ int open_by_kernel(int root, const char* path, lookup where) noexcept {
     return static_cast<int>(fd);
 }
 
-// One step at a time, each from the descriptor of the last: no name is looked up twice, so nobody
-// can swap a directory for a link in between.
+// One step at a time, each from the descriptor of the last: no name is looked up twice, so a
+// directory cannot be swapped for a link in between.
 int open_by_walk(int root, std::string_view path) {
     owned_fd at(-1);
     int from = root;
@@ -85,13 +85,13 @@ bool leads_out(std::string_view path) noexcept {
     return false;
 }
 
-// The kernel before 5.6 says ENOSYS; sandboxes that do not know the call say EPERM, which opening
-// for reading never says.
+// Kernels before 5.6 return ENOSYS; sandboxes that do not know the call return EPERM, which opening
+// for reading never does.
 bool has_no_openat2(int number) noexcept {
     return number == ENOSYS || number == EPERM;
 }
 
-// The kernel before 5.12 says EINVAL to a flag that it does not know.
+// Kernels before 5.12 return EINVAL for the unknown flag.
 int open_cached(int root, std::string_view path, beneath_method how) {
     int fd = -1;
     if (how != beneath_method::walk) {
@@ -135,7 +135,7 @@ struct directory_closer {
     void operator()(DIR* d) const noexcept { ::closedir(d); }
 };
 
-// What an entry is; nothing when it is not for serving.
+// Reads the status of an entry. Returns false if it is not to be served.
 bool status_of_entry(const directory& root, const std::string& path, DIR* d, const char* name,
                      beneath_method how, file_status& status) {
     struct stat s{};
@@ -171,16 +171,15 @@ std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::spa
     return done;
 }
 
-std::expected<std::size_t, error> plain_file::try_read_at(std::uint64_t offset,
-                                                          std::span<char> into) const {
+std::expected<std::size_t, error> try_read_at(int fd, std::uint64_t offset, std::span<char> into) {
     iovec piece{into.data(), into.size()};
     ssize_t n = -1;
     do {
-        n = ::preadv2(fd_.get(), &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+        n = ::preadv2(fd, &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
     } while (n < 0 && errno == EINTR);
     if (n == static_cast<ssize_t>(into.size())) return into.size();
     if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
-        return read_at(offset, into);
+        return read_at(fd, offset, into);
     }
     const int number = n < 0 ? errno : EAGAIN;
     return std::unexpected(error(std::error_code(number, std::generic_category()), "read"));

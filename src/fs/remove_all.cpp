@@ -21,7 +21,8 @@ bool may_be_directory(const error& e) noexcept {
     return e == std::errc::is_a_directory || e == std::errc::operation_not_permitted;
 }
 
-/// Goes down with one descriptor a level, and never by a path: what is open stays what it is.
+/// Descends with one descriptor for each level, never by a path, so that no directory can be
+/// swapped meanwhile.
 class tree_remover {
 public:
     explicit tree_remover(std::string path) : path_(std::move(path)) {}
@@ -49,7 +50,7 @@ private:
         if (done) ++removed_;
     }
 
-    // Those that others keep filling cannot be removed.
+    // A directory that others keep filling cannot be removed.
     static constexpr unsigned most_refills = 16;
 
     std::string path_;
@@ -145,7 +146,7 @@ task<result> tree_remover::leave() {
 }
 
 task<std::expected<std::uint64_t, error>> remove_tree(std::string path) {
-    // With a slash behind it, a link is what it leads to.
+    // A link with a trailing slash means its target.
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     tree_remover all(std::move(path));
     auto done = co_await all.run();

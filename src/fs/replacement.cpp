@@ -23,7 +23,7 @@ std::string directory_of(const std::string& path) {
 }
 
 std::string name_beside(const std::string& path) {
-    // With all that is added a name is at most 255 bytes long.
+    // The name has at most 255 bytes, including all additions.
     constexpr std::size_t longest = 200;
     const std::size_t name = end_of_directory(path);
     std::string text = path.substr(0, name);
@@ -33,7 +33,7 @@ std::string name_beside(const std::string& path) {
 }
 
 task<std::expected<std::string, error>> follow_links(std::string path) {
-    // Below, invalid_argument says that it is no link.
+    // Below, invalid_argument means that it is not a link.
     if (holds_nul(path)) {
         error none(std::errc::invalid_argument, "open");
         co_return std::unexpected(std::move(none.on(path)));
@@ -78,14 +78,14 @@ task<replacement::result> replacement::begin(std::string target, unsigned mode) 
         temporary_ = name_beside(target_);
         auto made = co_await as_result(open(temporary_, read_write | create_new, mode));
         if (made) {
-            // Errors name what is to be, not what is gone when they are read.
+            // Errors name the final path, not the temporary one, which is gone when they are read.
             content_ = file::adopt(made->release(), target_);
             co_return {};
         }
         if (made.error() == std::errc::file_exists) continue;
         error e = std::move(made).error();
         e.on(target_);
-        // One that was interrupted may have made it.
+        // An interrupted call may have succeeded.
         if (coracle::detail::is_cancellation(e)) co_await abandon();
         co_return std::unexpected(e);
     }
@@ -98,8 +98,10 @@ task<replacement::result> replacement::commit(renaming how, bool durable) {
         auto synced = co_await as_result(content_.sync());
         if (!synced) co_return synced;
     }
-    auto closed = co_await as_result(content_.close());
-    if (!closed) co_return closed;
+    if (content_.is_open()) {
+        auto closed = co_await as_result(content_.close());
+        if (!closed) co_return closed;
+    }
     auto named = co_await give_name(how);
     if (!named) co_return std::unexpected(std::move(named.error().on(target_)));
     if (!durable) co_return named;
@@ -111,7 +113,7 @@ task<replacement::result> replacement::give_name(renaming how) {
     const bool cannot =
         !renamed && how == renaming::no_replace && renamed.error() == std::errc::invalid_argument;
     if (!cannot) co_return renamed;
-    // A file system that cannot rename so can make a second name, which never replaces.
+    // If the file system does not support that flag, makes a hard link, which never replaces.
     auto linked = co_await as_result(link(temporary_, target_));
     if (linked) co_await abandon();
     co_return linked;
@@ -120,7 +122,7 @@ task<replacement::result> replacement::give_name(renaming how) {
 task<void> replacement::abandon() {
     content_ = file();
     const auto cleans = [this] { return remove(temporary_); };
-    // What was renamed is not there, and that is well.
+    // After a rename the temporary name is gone: this failure is expected.
     static_cast<void>(co_await as_result(shielded(std::chrono::seconds(10), cleans)));
 }
 

@@ -7,19 +7,23 @@
 
 namespace coracle::fs::detail {
 
-/// A file that is being written beside the path which it will have, so that nobody sees it before
-/// it is whole. One that was begun ends by `commit`, or by `abandon`, which leaves nothing behind.
+/// A file that is written next to its final path and gets that name only when it is complete. One
+/// that was begun ends by `commit`, or by `abandon`, which removes it.
 class replacement {
 public:
     using result = std::expected<void, error>;
 
-    /// Chooses a name and opens it. `target` is the path to be; `mode` goes less the umask.
+    /// Chooses a temporary name and opens it. `target` is the final path; the umask applies to
+    /// `mode`.
     task<result> begin(std::string target, unsigned mode);
     const file& content() const noexcept { return content_; }
+    /// Sets another name in the same directory, for the next `commit` after one that found its name
+    /// taken.
+    void name_it(std::string target) { target_ = std::move(target); }
 
-    /// Gives it its name. With `durable` both content and name are on the disk then.
+    /// Renames it to its final name. With `durable`, content and name are on the disk then.
     task<result> commit(renaming how, bool durable);
-    /// Removes it, also in a task that was cancelled.
+    /// Removes it, also in a cancelled task.
     task<void> abandon();
 
 private:
@@ -30,17 +34,18 @@ private:
     file content_;
 };
 
-/// Where a chain of symbolic links leads in the end, whether there is anything or not.
+/// Returns the final target of a chain of symbolic links, whether it exists or not.
 task<std::expected<std::string, error>> follow_links(std::string path);
 
-/// The same for a path whose file is to be replaced. Fails with `operation_not_supported` where
-/// that would put a file in the place of a device, a FIFO, a socket or a directory.
+/// Follows links as `follow_links` does, for a file that is to be replaced. Fails with
+/// `operation_not_supported` where that would put a file in the place of a device, a FIFO, a socket
+/// or a directory.
 task<std::expected<std::string, error>> replaceable(std::string path);
 
-/// The directory in which a path is a name.
+/// Returns the directory of a path.
 std::string directory_of(const std::string& path);
 
-/// A name beside that of `path`, which nobody guesses.
+/// Returns an unpredictable name in the directory of `path`.
 std::string name_beside(const std::string& path);
 
 }  // namespace coracle::fs::detail

@@ -20,7 +20,7 @@ using result = std::expected<void, error>;
 constexpr duration removal_limit = std::chrono::seconds(10);
 constexpr int most_tries = 8;
 
-/// Removes what an object leaves behind that goes without having been asked to.
+/// Removes the file of an object that is destroyed before it was removed.
 task<> clean_up(std::string path) {
     const auto removes = [&] { return remove_all(path); };
     auto done = co_await as_result(shielded(removal_limit, removes));
@@ -109,7 +109,7 @@ plain_operation linking(const file& content, std::string from, std::string to, i
 }
 
 task<result> link_nameless(const file& content, std::string to) {
-    // By the descriptor itself only privileged processes may; by its name in /proc all may.
+    // Only privileged processes may link a descriptor itself; all may link its name in /proc.
     auto done = co_await as_result(linking(content, "", to, AT_EMPTY_PATH));
     if (done || done.error() == std::errc::file_exists) co_return done;
     std::string alias = "/proc/self/fd/";

@@ -14,7 +14,7 @@ namespace {
 
 using result = std::expected<void, error>;
 
-/// The state of a walk: the directories that it is in, and what was read of them.
+/// The state of a walk: the open directories, and the entries read of them.
 class walker {
 public:
     walker(std::string path, walk_options options)
@@ -23,22 +23,22 @@ public:
     task<result> begin();
     bool ended() const noexcept { return levels_.empty(); }
 
-    /// The next entry that was read; nothing when more must be read.
+    /// Returns the next entry that was read; nothing if more must be read.
     std::optional<entry> take();
-    /// Reads more. Gives an entry when there is a problem to tell of.
+    /// Reads more. Returns an entry if there is a problem to report.
     task<std::expected<std::optional<entry>, error>> read_more();
 
     bool must_look_at(const entry& e) const noexcept {
         return e.kind == file_kind::unknown || (e.link && options_.follow) ||
                (e.is_directory() && e.depth < options_.depth);
     }
-    /// Finds out what it is, and goes into it. Fails only when it is cancelled.
+    /// Reads the type of an entry, and enters a directory. Fails only when cancelled.
     task<result> look_at(entry& e);
 
 private:
     struct level {
         file directory;
-        std::size_t path_size;  ///< of the part of `path_` that leads here
+        std::size_t path_size;  ///< size of the part of `path_` up to this directory
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
         detail::directory_batch batch{};
@@ -54,7 +54,7 @@ private:
 };
 
 /// A cancelled operation ends the walk; what else happened belongs to the entry.
-result told_with(entry& e, error why) {
+result with_problem(entry& e, error why) {
     if (coracle::detail::is_cancellation(why)) return std::unexpected(std::move(why));
     e.problem = std::move(why.on(e.path));
     return {};
@@ -103,10 +103,10 @@ task<std::expected<std::optional<entry>, error>> walker::read_more() {
     if (!size) {
         entry e{.path = path_, .kind = file_kind::directory};
         e.name_at = path_.rfind('/') + 1;
-        // As its entry in the one above had it; the first has none.
+        // The depth that its entry in the parent had; the first has none.
         e.depth = levels_.size() < 2 ? 0 : static_cast<unsigned>(levels_.size() - 2);
-        auto told = told_with(e, std::move(size).error());
-        if (!told) co_return std::unexpected(std::move(told).error());
+        auto reported = with_problem(e, std::move(size).error());
+        if (!reported) co_return std::unexpected(std::move(reported).error());
         failed = std::move(e);
     }
     levels_.pop_back();
@@ -122,7 +122,7 @@ task<result> walker::look_at(entry& e) {
     if (!e.is_directory() || e.depth >= options_.depth) co_return {};
     if (options_.enter && !options_.enter(e)) co_return {};
     if (levels_.size() >= options_.levels) {
-        co_return told_with(e, error(errc::limit_exceeded, "walk_options::levels"));
+        co_return with_problem(e, error(errc::limit_exceeded, "walk_options::levels"));
     }
     co_return co_await enter(e);
 }
@@ -131,7 +131,7 @@ task<result> walker::find_kind(entry& e) {
     const file& directory = levels_.back().directory;
     if (e.kind == file_kind::unknown) {
         auto known = co_await as_result(link_status_at(directory, std::string(e.name())));
-        if (!known) co_return told_with(e, std::move(known).error());
+        if (!known) co_return with_problem(e, std::move(known).error());
         e.kind = known->kind;
         e.link = known->kind == file_kind::symlink;
     }
@@ -139,7 +139,7 @@ task<result> walker::find_kind(entry& e) {
     status_operation target(directory.fd(), std::string(e.name()), true);
     auto known = co_await as_result(target);
     if (known) e.kind = known->kind;
-    // A link that leads nowhere is a link.
+    // A broken link is reported as a link.
     if (known || !coracle::detail::is_cancellation(known.error())) co_return {};
     co_return std::unexpected(std::move(known).error());
 }
@@ -149,7 +149,7 @@ task<result> walker::enter(entry& e) {
     if (!e.link) how |= open_flags::no_follow;
     auto directory =
         co_await as_result(open_at(levels_.back().directory, std::string(e.name()), how));
-    if (!directory) co_return told_with(e, std::move(directory).error());
+    if (!directory) co_return with_problem(e, std::move(directory).error());
     level below{std::move(*directory), e.path.size()};
     if (options_.follow) {
         auto safe = co_await refuse_loop(below, e);
@@ -162,12 +162,12 @@ task<result> walker::enter(entry& e) {
 
 task<result> walker::refuse_loop(level& below, entry& e) {
     auto known = co_await as_result(below.directory.status());
-    if (!known) co_return told_with(e, std::move(known).error());
+    if (!known) co_return with_problem(e, std::move(known).error());
     below.device = known->device;
     below.inode = known->inode;
     for (const level& above : levels_) {
         if (above.device != below.device || above.inode != below.inode) continue;
-        co_return told_with(e, error(std::errc::too_many_symbolic_link_levels, "walk"));
+        co_return with_problem(e, error(std::errc::too_many_symbolic_link_levels, "walk"));
     }
     co_return {};
 }

@@ -15,8 +15,8 @@ namespace {
 using detail::watch_tree;
 using done_or_error = std::expected<void, error>;
 
-/// Waits until the system has something to say, or something is due.
-task<> news_of(const watch_tree& tree) {
+/// Waits until the system has events, or a change is due.
+task<> wait_for_events(const watch_tree& tree) {
     const time_point due = tree.next_due();
     if (due == time_point::max()) {
         co_await readable(tree.descriptor());
@@ -24,13 +24,13 @@ task<> news_of(const watch_tree& tree) {
     }
     auto came = co_await as_result(with_deadline(due, readable(tree.descriptor())));
     if (came || came.error() == std::errc::timed_out) co_return;
-    // A cancelled task ends here; what is wrong otherwise is told once more.
+    // A cancelled task ends here; other failures occur again here and are thrown.
     co_await readable(tree.descriptor());
 }
 
-/// Takes all that the system has to say, so that nothing is told that is over already; in shares,
-/// for that may be much. Gives whether there may be more.
-task<bool> hear(watch_tree& tree) {
+/// Reads pending events, so that changes that were undone already are not reported; a limited
+/// number, as there may be many. Returns true if there may be more.
+task<bool> read_all_events(watch_tree& tree) {
     constexpr unsigned most = 256;  // reads of up to 16 KiB
     constexpr unsigned share = 4;   // of them in a turn of the loop
     for (unsigned reads = 1; reads != most; ++reads) {
@@ -44,19 +44,19 @@ task<bool> hear(watch_tree& tree) {
 
 async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
     for (;;) {
-        const bool more = co_await hear(*tree);
+        const bool more = co_await read_all_events(*tree);
         if (tree->has_new_directories()) {
             auto read = [&tree] { return tree->read_new_directories(); };
             auto done = co_await offload(read);
             if (!done) throw_exception(done.error());
             tree->tell_found(loop::current()->now());
-            // What is over already need not be told; but what is due is, even if there is no end
-            // of directories.
+            // Changes that are over need not be reported; but those that are due are, even if
+            // directories never cease to appear.
             if (tree->next_due() > loop::current()->now()) continue;
         }
         while (auto c = tree->take(loop::current()->now())) co_yield *std::move(c);
         if (tree->ended()) co_return;
-        if (!more) co_await news_of(*tree);
+        if (!more) co_await wait_for_events(*tree);
     }
 }
 

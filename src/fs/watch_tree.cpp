@@ -39,7 +39,8 @@ bool is_below(const std::string& path, const std::string& directory) noexcept {
             directory.ends_with('/'));
 }
 
-/// What can happen to a name between hearing of it and looking at it, and what nobody may look at.
+/// Returns true for errors of a name that was removed or replaced since its event, or that may not
+/// be read.
 bool is_passed_over(int number) noexcept {
     return number == ENOENT || number == ENOTDIR || number == EACCES || number == ELOOP;
 }
@@ -67,11 +68,29 @@ public:
 
 const share_category shares;
 
+struct use {
+    std::uint32_t event;
+    change_kind kind;
+};
+
+constexpr use uses[] = {{IN_OPEN, change_kind::opened},
+                        {IN_ACCESS, change_kind::accessed},
+                        {IN_CLOSE_WRITE, change_kind::closed_write},
+                        {IN_CLOSE_NOWRITE, change_kind::closed_nowrite}};
+
+std::uint32_t uses_asked_for(unsigned kinds) noexcept {
+    std::uint32_t mask = 0;
+    for (const use& u : uses) {
+        if ((kinds & bit_of(u.kind)) != 0) mask |= u.event;
+    }
+    return mask;
+}
+
 struct directory_closer {
     void operator()(DIR* d) const noexcept { ::closedir(d); }
 };
 
-// Whether it has ended or failed, errno alone says.
+// The caller distinguishes the end from a failure by errno.
 const dirent* next_in(DIR& d) noexcept {
     errno = 0;
     return ::readdir(&d);
@@ -97,6 +116,10 @@ std::expected<void, error> watch_tree::begin() {
     if (!inotify_) return std::unexpected(failure(errno, path_));
     root_ = path_;
     if (!is_directory(path_, true)) {
+        // A missing directory has nothing below it to watch.
+        if ((options_.must_exist || options_.recursive) && ::access(path_.c_str(), F_OK) != 0) {
+            return std::unexpected(failure(errno, path_));
+        }
         const std::size_t slash = path_.rfind('/');
         name_ = path_.substr(slash == std::string::npos ? 0 : slash + 1);
         root_ = slash == std::string::npos ? "." : path_.substr(0, slash == 0 ? 1 : slash);
@@ -113,10 +136,10 @@ std::expected<void, error> watch_tree::begin() {
 
 std::expected<watch_tree::found, error> watch_tree::add_watch(const std::string& directory,
                                                               bool is_root) {
-    const std::uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |
-                               IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |
-                               (options_.whole_writes ? IN_CLOSE_WRITE : IN_MODIFY) |
-                               (is_root ? 0u : std::uint32_t{IN_DONT_FOLLOW});
+    const std::uint32_t mask =
+        IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF |
+        IN_MOVE_SELF | IN_ONLYDIR | (options_.whole_writes ? IN_CLOSE_WRITE : IN_MODIFY) |
+        uses_asked_for(options_.kinds) | (is_root ? 0u : std::uint32_t{IN_DONT_FOLLOW});
     const int number = ::inotify_add_watch(inotify_.get(), directory.c_str(), mask);
     if (number < 0) {
         if (!is_root && is_passed_over(errno)) return found::nothing;
@@ -147,7 +170,7 @@ std::expected<void, error> watch_tree::list(const std::string& directory,
     const std::unique_ptr<DIR, directory_closer> d(::opendir(directory.c_str()));
     if (!d) {
         if (!is_passed_over(errno)) return std::unexpected(failure(errno, directory));
-        // Under the name that it has now it has yet to be read.
+        // It was not read yet under its current name.
         forget_below(directory);
         return {};
     }
@@ -167,9 +190,9 @@ std::expected<void, error> watch_tree::list(const std::string& directory,
     return std::unexpected(failure(errno, directory));
 }
 
-/// Each is watched before it is read, so that what is made meanwhile is seen by one or the other.
-/// One that was watched before is read for the directories in it that could not be found under the
-/// name that it had.
+/// Watches each directory before reading it, so that an entry that is made meanwhile is seen by one
+/// or the other. A directory that was watched before is read for the directories in it that could
+/// not be found under the name that it had.
 std::expected<void, error> watch_tree::watch_all(std::vector<std::string> directories,
                                                  bool quietly) {
     while (!directories.empty()) {
@@ -233,7 +256,7 @@ void watch_tree::handle(const inotify_event& e, time_point now) {
     if (name == name_) handle_name(e, path_, now);
 }
 
-/// Of directories below, the one above tells that they are gone.
+/// The removal of a directory below the root is reported by its parent.
 void watch_tree::handle_self(const inotify_event& e, const std::string& directory, time_point now) {
     const bool is_root = directory == root_;
     if ((e.mask & IN_UNMOUNT) != 0) {
@@ -247,11 +270,24 @@ void watch_tree::handle_self(const inotify_event& e, const std::string& director
     }
 }
 
+/// A file was opened, read or closed. Directories are skipped: the watch itself reads them.
+void watch_tree::handle_use(const inotify_event& e, const std::string& path, time_point now) {
+    if ((e.mask & IN_ISDIR) != 0) return;
+    for (const use& u : uses) {
+        if ((e.mask & u.event) != 0) tell({u.kind, false, path, {}}, now);
+    }
+}
+
 void watch_tree::handle_name(const inotify_event& e, std::string path, time_point now) {
     const bool is_dir = (e.mask & IN_ISDIR) != 0;
+    const std::uint32_t of_use = IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE | IN_CLOSE_WRITE;
+    if ((e.mask & of_use) != 0) {
+        handle_use(e, path, now);
+        if (!options_.whole_writes || (e.mask & IN_CLOSE_WRITE) == 0) return;
+    }
     // Another file has that name now, so the one that left it is not coming back to it.
     if (auto d = departures_.take(path)) depart(*std::move(d), now);
-    // Whither is of no account where only one name counts.
+    // If only one name is watched, the target does not matter.
     if ((e.mask & IN_MOVED_FROM) != 0 && name_.empty()) {
         const duration wait = std::max(options_.settle, least_wait_for_arrival);
         departures_.add({e.cookie, is_dir, std::move(path), now + wait});
@@ -280,7 +316,7 @@ void watch_tree::arrived(const inotify_event& e, std::string path, time_point no
     }
     std::string from = std::move(left->path);
     if (is_dir) rename_below(from, path, now);
-    // It, or what is in it, may have been looked for in vain under the name that it had.
+    // It, or an entry of it, may not have been found because the old name was used.
     appeared(path, is_dir);
     const bool saw = wants(from, is_dir);
     const bool sees = wants(path, is_dir);
@@ -304,7 +340,7 @@ void watch_tree::lost_events(time_point now) {
     departures_.clear();
     found_.clear();
     queue_.overflow(now);
-    // Which directories there are is not known any more either, nor whether the first is.
+    // The set of directories is not known any more either, nor whether the first still exists.
     directories_.clear();
     numbers_.clear();
     displaced_ = {};
@@ -312,7 +348,7 @@ void watch_tree::lost_events(time_point now) {
     anew_ = true;
 }
 
-/// Takes the names of a directory, and of those below, away from their watches.
+/// Removes the names of a directory, and of those below, from their watches.
 watch_tree::watches watch_tree::take_below(const std::string& directory) {
     watches taken;
     for (auto at = numbers_.lower_bound(directory);
@@ -335,19 +371,19 @@ void watch_tree::forget_below(const std::string& directory) {
 }
 
 void watch_tree::rename_below(const std::string& from, const std::string& to, time_point now) {
-    // The system tells of an exchange as of two moves, the first onto what the second takes away.
+    // The system reports an exchange as two moves, the first onto what the second takes away.
     const bool exchanges = displaced_.name == from && displaced_.by == to &&
                            !displaced_.of.empty() &&
                            directories_.contains(displaced_.of.front().second);
     if (!exchanges) {
-        // While they can be found: what had the name `to` is about to lose it.
+        // Done while they can be found: the directory named `to` is about to lose its name.
         while (auto d = departures_.take_below(to)) depart(*std::move(d), now);
         departures_.rename_below(from, to);
     }
     watches moved = exchanges ? std::move(displaced_.of) : take_below(from);
     displaced_ = exchanges ? displaced{} : displaced{to, from, take_below(to)};
     for (auto& [name, number] : moved) {
-        // It may be gone since.
+        // The watch may be gone since.
         const auto known = directories_.find(number);
         if (known == directories_.end()) continue;
         known->second = to + name;
@@ -355,14 +391,14 @@ void watch_tree::rename_below(const std::string& from, const std::string& to, ti
     }
 }
 
-/// What left and did not arrive anywhere that is watched is gone.
+/// A name that left, and did not arrive in a watched directory, is gone.
 void watch_tree::depart(departure d, time_point now) {
     if (d.is_directory) forget_below(d.path);
     tell({change_kind::removed, d.is_directory, std::move(d.path), {}}, now);
 }
 
 void watch_tree::depart_overdue(time_point now) {
-    // They have settled while they were waited for.
+    // The settle time has passed during the wait.
     while (departures_.next_due() <= now) depart(*departures_.take_first(), now - options_.settle);
 }
 
@@ -377,7 +413,7 @@ void watch_tree::tell(change c, time_point now) {
     bound_what_waits(now);
 }
 
-/// `max_pending` is of both: a departure is a change of which it is not known yet which.
+/// `max_pending` limits changes and departures together: a departure will become a change.
 void watch_tree::bound_what_waits(time_point now) {
     if (queue_.size() + departures_.size() <= options_.max_pending) return;
     while (auto d = departures_.take_first()) {

@@ -16,37 +16,37 @@ struct inotify_event;
 
 namespace coracle::fs::detail {
 
-/// The watches of one `fs::watch`: which directory each belongs to, what the system says of them,
-/// and what is to be told of it.
+/// The watches of one `fs::watch`: the directory of each, the events of the system, and the changes
+/// to report.
 class watch_tree {
 public:
     watch_tree(std::string path, watch_options options);
 
-    /// Begins to watch. Reads directories, so it is for a thread that may block.
+    /// Begins to watch. Reads directories, so it must run on a thread that may block.
     std::expected<void, error> begin();
-    /// Watches the directories that have appeared, and notes what is in them. As `begin`.
+    /// Watches new directories, and records their entries. Blocks, as `begin` does.
     std::expected<void, error> read_new_directories();
     bool has_new_directories() const noexcept { return !unread_.empty(); }
-    /// Takes what the system has to say, a share of it: false when there was nothing.
+    /// Processes some of the system's events. Returns false if there were none.
     std::expected<bool, error> read_events(time_point now);
     /// Queues what `read_new_directories` found.
     void tell_found(time_point now);
 
     std::optional<change> take(time_point now);
     time_point next_due() const noexcept;
-    /// What is watched is gone, and there is nothing more to tell.
+    /// Returns true when the watched path is gone, and there is nothing more to report.
     bool ended() const noexcept { return ended_ && queue_.next_due() == time_point::max(); }
     int descriptor() const noexcept { return inotify_.get(); }
 
 private:
     enum class found : std::uint8_t {
-        nothing,  ///< it is gone, or not to be looked at
+        nothing,  ///< it was removed, or is not watched
         unread,
         watched_before,  ///< perhaps under another name
     };
     /// Names below a directory, with their numbers.
     using watches = std::vector<std::pair<std::string, int>>;
-    /// What had a name onto which something was moved.
+    /// The watches of a name onto which another was moved.
     struct displaced {
         std::string name;
         std::string by;  ///< the name that this had
@@ -64,6 +64,7 @@ private:
 
     void handle(const inotify_event& e, time_point now);
     void handle_self(const inotify_event& e, const std::string& directory, time_point now);
+    void handle_use(const inotify_event& e, const std::string& path, time_point now);
     void handle_name(const inotify_event& e, std::string path, time_point now);
     void arrived(const inotify_event& e, std::string path, time_point now);
     void lost_events(time_point now);
@@ -77,13 +78,13 @@ private:
 
     std::string path_;
     std::string root_;  ///< the directory that is watched: `path_`, or what it is in
-    std::string name_;  ///< of the only file that counts; empty: all do
+    std::string name_;  ///< the name of the only watched file; empty: all
     watch_options options_;
     owned_fd inotify_;
     change_queue queue_;
     std::map<int, std::string> directories_;  ///< by the number of their watch
     std::map<std::string, int> numbers_;
-    departures departures_;  ///< that may turn out to be moves
+    departures departures_;  ///< departures that may become moves
     displaced displaced_;
     std::vector<std::string> unread_;
     std::vector<change> found_;

@@ -14,7 +14,7 @@ using result = std::expected<void, error>;
 
 // ---- reading ------------------------------------------------------------------------------------
 
-/// A string that a file is read into: room for a little at first, since most files are small.
+/// A string that a file is read into; small at first, since most files are small.
 class growing_text {
 public:
     explicit growing_text(std::size_t limit) : limit_(limit) {
@@ -27,17 +27,17 @@ public:
     std::span<char> room() noexcept { return std::span(text_).subspan(size_); }
     void took(std::size_t bytes) noexcept { size_ += bytes; }
 
-    /// Says how much is to come, as far as is known.
+    /// Sets the expected size, if known.
     void expect(std::uint64_t bytes) {
-        // One more shows the end without growing again.
+        // One more byte, so that the end is found without growing again.
         const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, most() - 1));
         text_.reserve(wanted + 1);
     }
-    /// Room for one more call, and not much more: it is filled with zeros first.
+    /// Grows for one more call only, because the new bytes are first filled with zeros.
     void grow() { text_.resize(std::min(text_.size() + most_bytes_a_call, most())); }
 
     std::string take() {
-        // A small text does not keep the room of the first read.
+        // A small text does not keep the capacity of the first read.
         if (size_ < first_room / 2) return text_.substr(0, size_);
         text_.resize(size_);
         return std::move(text_);
@@ -56,9 +56,9 @@ task<std::expected<std::string, error>> read_whole(std::string path, std::size_t
     auto f = co_await as_result(open(path));
     if (!f) co_return std::unexpected(std::move(f).error());
     growing_text text(limit);
-    for (bool asked = false; !text.exceeds_limit();) {
+    for (bool size_read = false; !text.exceeds_limit();) {
         if (text.is_full()) {
-            if (!std::exchange(asked, true)) {
+            if (!std::exchange(size_read, true)) {
                 auto known = co_await as_result(f->status());
                 if (!known) co_return std::unexpected(std::move(known).error());
                 if (known->size > limit) break;
@@ -89,7 +89,7 @@ task<result> write_whole(std::string path, std::string text, open_flags how, uns
 
 // ---- replacing ----------------------------------------------------------------------------------
 
-/// What is known of the file that is replaced, or nothing when there is none.
+/// Returns the status of the file to replace, or nothing if there is none.
 task<std::expected<std::optional<file_status>, error>> status_of_old(const std::string& path) {
     auto old = co_await as_result(link_status(path));
     if (old && old->kind == file_kind::regular) co_return *old;
@@ -106,7 +106,7 @@ task<result> fill(const detail::replacement& file, const std::string& text,
     if (!written || !old) co_return written;
     auto made = co_await as_result(file.content().status());
     if (!made) co_return std::unexpected(std::move(made).error());
-    // The set-id bits would lend what belongs to another than they did.
+    // Drops set-id bits if the new file has another owner or group.
     const bool same = made->user == old->user && made->group == old->group;
     const unsigned mode = old->mode & (same ? 07777U : 0777U);
     co_return co_await as_result(file.content().set_mode(mode));
@@ -119,7 +119,8 @@ task<result> replace_whole(std::string path, std::string text, replace_options o
     if (!old) co_return std::unexpected(std::move(old).error());
 
     detail::replacement file;
-    auto done = co_await file.begin(*target, *old ? 0600 : options.mode);
+    const unsigned mode = *old ? 0600 : options.mode;
+    auto done = co_await file.begin(*target, mode);
     if (!done) co_return done;
     done = co_await fill(file, text, *old);
     if (done) done = co_await file.commit(renaming::replace, options.durable);

@@ -1,9 +1,12 @@
-#include <coracle/fs/plain_file.hpp>
+#include "http/read_file_piece.hpp"
+
 #include <coracle/http/body.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/request.hpp>
+#include <coracle/runtime/sleep.hpp>
 
-#include <cerrno>
+#include <memory>
+#include <span>
 
 namespace coracle::http {
 
@@ -14,6 +17,13 @@ const fields& received_body::trailers() const noexcept {
 }
 
 task<std::expected<std::string_view, error>> received_body::read_piece(received_body* body) {
+    // Thousands of pieces may have been received already, so other tasks run in between. Some
+    // bodies are read without a loop.
+    loop* const here = loop::current();
+    if (here != nullptr && !here->may_complete_inline()) {
+        auto yielded = co_await as_result(yield());
+        if (!yielded) co_return std::unexpected(std::move(yielded).error());
+    }
     auto piece = co_await body->source_->read();
     if (piece && piece->empty()) body->ended_ = true;
     co_return piece;
@@ -42,16 +52,14 @@ task<std::expected<std::string, error>> received_body::read_all(received_body* b
 
 task<std::expected<void, error>> body_writer::write_file_part(int fd, std::uint64_t offset,
                                                               std::uint64_t size) {
-    constexpr std::size_t piece_size = 64 * 1024;
-    const std::unique_ptr<char[]> piece(new char[piece_size]);
+    constexpr std::size_t most = detail::largest_file_piece;
+    const std::unique_ptr<char[]> piece(new char[most]);
     while (size != 0) {
-        const std::size_t wanted = size < piece_size ? static_cast<std::size_t>(size) : piece_size;
-        const auto n = fs::read_at(fd, offset, {piece.get(), wanted});
+        const std::span<char> room(piece.get(),
+                                   size < most ? static_cast<std::size_t>(size) : most);
+        auto reading = detail::read_file_piece(fd, offset, room, "write_file");
+        const auto n = co_await std::move(reading);
         if (!n) co_return std::unexpected(n.error());
-        if (*n == 0) {
-            const std::error_code ended(ENODATA, std::generic_category());
-            co_return std::unexpected(error(ended, "write_file"));
-        }
         auto written = co_await write_piece({piece.get(), *n});
         if (!written) co_return std::unexpected(std::move(written).error());
         offset += *n;
@@ -61,6 +69,11 @@ task<std::expected<void, error>> body_writer::write_file_part(int fd, std::uint6
 }
 
 void body::narrow(std::uint64_t offset, std::uint64_t size) {
+    if (kind_ == kind::stream) {
+        source_->offset += offset;
+        source_->stream_size = size;
+        return;
+    }
     if (kind_ == kind::file) {
         file_range& whole = source_->file;
         const std::uint64_t begin = whole.offset() + offset;
@@ -86,6 +99,15 @@ void body::make_relay() {
             co_await to.write(piece);
         }
     };
+}
+
+void body::make_stream_of_part() {
+    // The function of the part is owned by that of the stream from here on.
+    source_->stream = [write = std::move(source_->part), offset = source_->offset,
+                       size = *source_->stream_size](body_writer& to) mutable {
+        return write(to, offset, size);
+    };
+    source_->part = part_function();
 }
 
 operation<std::string> received_body::text(std::size_t limit) {

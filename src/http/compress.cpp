@@ -33,7 +33,7 @@ bool has_content(status code) noexcept {
            code != status::not_modified;
 }
 
-/// Whether the answer says that its bytes are to stay as they are.
+/// Returns true if the fields demand that the bytes stay as they are.
 bool is_fixed(const fields& all) noexcept {
     return all.contains(field_id::content_encoding) || all.contains(field_id::content_range) ||
            all.has_token(field_id::cache_control, "no-transform") ||
@@ -47,7 +47,7 @@ void add_vary(fields& all) {
     all.add("Vary", "Accept-Encoding");
 }
 
-/// What to encode the answer with. Marks it as one that varies when it does.
+/// Returns the coding for the response. Adds Vary when the choice depends on the request.
 content_coding choose_coding(response& r, const request& req, const compress_options& options) {
     if (r.status() == status::not_modified) {
         // RFC 9110 section 15.4.5: what the 200 would have said.
@@ -91,7 +91,7 @@ void encode_at_once(response& r, content_coding coding) {
     replace_body(r, body(std::move(out)), coding);
 }
 
-/// The same for a body that takes long.
+/// Encodes a body that takes long, in several turns of the loop.
 task<response> encode_in_turns(response r, content_coding coding) {
     std::string_view in = r.body().bytes();
     const std::size_t size = in.size();
@@ -149,12 +149,12 @@ body encoded_file(file_range file, content_coding coding) {
     });
 }
 
-/// Never written: the body of an answer to HEAD, of a length that nobody knows.
+/// The body of a response to HEAD: it is never written, and its length is unknown.
 body unknown_body() {
     return body::stream([](body_writer&) -> task<> { co_return; });
 }
 
-/// Encodes the answer, or makes it encode itself. False when that takes `encode_in_turns`.
+/// Encodes the response, or makes it encode itself. Returns false if that needs `encode_in_turns`.
 bool encode_now(response& r, const request& req, content_coding coding) {
     if (req.method() == method::head) {
         replace_body(r, unknown_body(), coding);
@@ -188,14 +188,14 @@ public:
     compressing_handler(handler inner, shared_options options) noexcept
         : inner_(std::move(inner)), options_(std::move(options)) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
-        if (!inner_.call(req, answer, pending)) {
+    bool call(request& req, response& out, task<response>& pending) const override {
+        if (!inner_.call(req, out, pending)) {
             pending = encode_later(std::move(pending), &req, options_);
             return false;
         }
-        const content_coding coding = choose_coding(answer, req, *options_);
-        if (coding == content_coding::identity || encode_now(answer, req, coding)) return true;
-        pending = encode_in_turns(std::move(answer), coding);
+        const content_coding coding = choose_coding(out, req, *options_);
+        if (coding == content_coding::identity || encode_now(out, req, coding)) return true;
+        pending = encode_in_turns(std::move(out), coding);
         return false;
     }
 

@@ -1,8 +1,8 @@
 #include "http/message/date.hpp"
 
-#include <coracle/http/answer_info.hpp>
 #include <coracle/http/content_range.hpp>
 #include <coracle/http/response.hpp>
+#include <coracle/http/response_info.hpp>
 
 #include <charconv>
 
@@ -44,9 +44,9 @@ std::optional<content_range> parse_content_range(std::string_view text) noexcept
     return r;
 }
 
-std::string_view if_range_validator(const response& answer) noexcept {
-    const fields& all = answer.fields();
-    const bool decoded = answer.info() != nullptr && answer.info()->is_decoded();
+std::string_view if_range_validator(const response& from) noexcept {
+    const fields& all = from.fields();
+    const bool decoded = from.info() != nullptr && from.info()->is_decoded();
     if (decoded || all.contains(field_id::content_encoding)) return {};
     const std::string_view tag = all.get(field_id::etag);
     if (!tag.empty()) return tag.starts_with("W/") ? std::string_view() : tag;
@@ -56,11 +56,10 @@ std::string_view if_range_validator(const response& answer) noexcept {
     return then && sent && *sent > *then ? changed : std::string_view();
 }
 
-bool is_of_another(const response& part, std::string_view validator) noexcept {
+bool is_part_of(const response& part, std::string_view validator) noexcept {
     if (validator.empty()) return false;
     const field_id kind = validator.starts_with('"') ? field_id::etag : field_id::last_modified;
-    const std::string_view own = part.fields().get(kind);
-    return !own.empty() && own != validator;
+    return part.fields().get(kind) == validator;
 }
 
 }  // namespace coracle::http

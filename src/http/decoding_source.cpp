@@ -19,8 +19,8 @@ task<std::expected<std::string_view, error>> decoding_source::read() {
     for (;;) {
         if (since_yield_ >= coding::coded_at_once) {
             since_yield_ = 0;
-            auto turn = co_await as_result(yield());
-            if (!turn) co_return std::unexpected(std::move(turn).error());
+            auto yielded = co_await as_result(yield());
+            if (!yielded) co_return std::unexpected(std::move(yielded).error());
         }
         const coding::decode_result r = decoder_.decode(in_, {room_.get(), room_size});
         if (r.error != coding_error::none) co_return fail(r.error);

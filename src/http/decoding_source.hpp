@@ -7,19 +7,20 @@
 
 namespace coracle::http::detail {
 
-/// What the limits are called where they are set; empty: nothing is said of them.
+/// The names of the limits for errors, as the user knows them; empty: errors do not name them.
 struct decoding_limit_names {
     std::string_view decoded = {};
     std::string_view ratio = {};
 };
 
-/// A received body as it is without one of its codings.
+/// A received body with one of its codings removed.
 class decoding_source final : public body_source {
 public:
     decoding_source(received_body encoded, content_coding coding, const decoding_limits& limits,
-                    const decoding_limit_names& names = {})
-        : encoded_(encoded), decoder_(coding, limits), room_(std::make_unique<char[]>(room_size)),
-          names_(names) {}
+                    const decoding_limit_names& names = {},
+                    coding::decoder_budget* budget = nullptr)
+        : encoded_(encoded), decoder_(coding, limits, budget),
+          room_(std::make_unique<char[]>(room_size)), names_(names) {}
 
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override { return std::nullopt; }

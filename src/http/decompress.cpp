@@ -3,6 +3,7 @@
 #include "http/message/token.hpp"
 
 #include <coracle/http/compress.hpp>
+#include <coracle/runtime/loop.hpp>
 
 #include <algorithm>
 
@@ -11,17 +12,51 @@ namespace {
 
 using detail::decoding_source;
 
+using shared_options = std::shared_ptr<const decompress_options>;
+
+/// The memory of the decoders of one `decompress` on one loop. It holds its options, so that no
+/// others can be made at their address and be taken for them.
+class loop_budget final : public resident, public coding::decoder_budget {
+public:
+    /// Returns the budget of the loop of this thread, or null where none runs.
+    static loop_budget* of(const shared_options& options) {
+        loop* const here = loop::current();
+        if (here == nullptr) return nullptr;
+        if (resident* known = here->find_resident(options.get())) {
+            return static_cast<loop_budget*>(known);
+        }
+        auto* const made = new loop_budget(options);
+        here->settle(*made);
+        return made;
+    }
+
+private:
+    explicit loop_budget(shared_options options) noexcept
+        : resident(options.get()), decoder_budget{options->memory, 0},
+          options_(std::move(options)) {}
+    ~loop_budget() = default;
+    void loop_ended() noexcept override { delete this; }
+
+    shared_options options_;
+};
+
 /// The decoders of one request's body, which has them for its source as long as this lives.
 class decoded_body {
 public:
     decoded_body(request& req, const std::vector<content_coding>& codings,
-                 const decoding_limits& limits)
+                 const shared_options& options)
         : request_(&req) {
+        decoding_limits limits = options->limits;
+        limits.window = std::min(limits.window, options->window);
+        coding::decoder_budget* const budget = loop_budget::of(options);
+        received_body body = req.body();
         // The last one was applied last (RFC 9110 section 8.4).
         for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
-            sources_.push_back(std::make_unique<decoding_source>(req.body(), *coding, limits));
-            req.set_body(received_body(sources_.back().get()));
+            sources_.push_back(std::make_unique<decoding_source>(
+                body, *coding, limits, detail::decoding_limit_names{}, budget));
+            body = received_body(sources_.back().get());
         }
+        req.set_body(body);
         req.fields().remove("Content-Encoding");
         req.fields().remove("Content-Length");
     }
@@ -46,7 +81,7 @@ void keep_with_stream(response& r, std::unique_ptr<decoded_body> decoded) {
                type);
 }
 
-task<response> answer_later(task<response> pending, std::unique_ptr<decoded_body> decoded) {
+task<response> respond_later(task<response> pending, std::unique_ptr<decoded_body> decoded) {
     response r = co_await std::move(pending);
     keep_with_stream(r, std::move(decoded));
     co_return std::move(r);
@@ -87,30 +122,30 @@ response not_accepted(const decompress_options& options) {
 
 class decompressing_handler final : public handler::implementation {
 public:
-    decompressing_handler(handler inner, std::shared_ptr<const decompress_options> options) noexcept
+    decompressing_handler(handler inner, shared_options options) noexcept
         : inner_(std::move(inner)), options_(std::move(options)) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         if (req.body().ended() || !req.fields().contains(field_id::content_encoding)) {
-            return inner_.call(req, answer, pending);
+            return inner_.call(req, out, pending);
         }
         std::vector<content_coding> codings;
         if (!read_codings(req.fields(), *options_, codings)) {
-            answer = not_accepted(*options_);
+            out = not_accepted(*options_);
             return true;
         }
-        auto decoded = std::make_unique<decoded_body>(req, codings, options_->limits);
-        if (inner_.call(req, answer, pending)) {
-            keep_with_stream(answer, std::move(decoded));
+        auto decoded = std::make_unique<decoded_body>(req, codings, options_);
+        if (inner_.call(req, out, pending)) {
+            keep_with_stream(out, std::move(decoded));
             return true;
         }
-        pending = answer_later(std::move(pending), std::move(decoded));
+        pending = respond_later(std::move(pending), std::move(decoded));
         return false;
     }
 
 private:
     handler inner_;
-    std::shared_ptr<const decompress_options> options_;
+    shared_options options_;
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ task<std::expected<void, error>> encoding_writer::encode(std::string_view in,
     for (;;) {
         if (since_yield_ >= coding::coded_at_once) {
             since_yield_ = 0;
-            auto turn = co_await as_result(yield());
-            if (!turn) co_return std::unexpected(std::move(turn).error());
+            auto yielded = co_await as_result(yield());
+            if (!yielded) co_return std::unexpected(std::move(yielded).error());
         }
         const std::string_view some = in.substr(0, coding::coded_at_once - since_yield_);
         const bool last = some.size() == in.size();

@@ -14,7 +14,7 @@ public:
         : out_(&out), encoder_(coding, std::nullopt),
           encoded_(std::make_unique<char[]>(coding::coded_at_once)) {}
 
-    /// Encodes all of `in` and writes what comes of it.
+    /// Encodes all of `in` and writes the result.
     task<std::expected<void, error>> encode(std::string_view in, coding::encode_action action);
 
 private:

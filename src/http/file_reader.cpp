@@ -1,6 +1,6 @@
 #include "http/file_reader.hpp"
 
-#include <coracle/runtime/offload.hpp>
+#include "http/read_file_piece.hpp"
 
 #include <algorithm>
 #include <span>
@@ -11,14 +11,11 @@ task<std::expected<std::string_view, error>> file_reader::read(std::uint64_t off
                                                                std::uint64_t size) {
     const std::span<char> into(bytes_.get(),
                                static_cast<std::size_t>(std::min<std::uint64_t>(size, most)));
-    const fs::plain_file* const from = &file_;
-    auto work = [from, offset, into] { return from->read_at(offset, into); };
-    auto reading = offload(work);
-    auto done = co_await as_result(reading);
-    if (!done) co_return std::unexpected(std::move(done).error());
-    std::expected<std::size_t, error>& count = *done;
-    if (!count) co_return std::unexpected(std::move(count).error());
-    if (*count != into.size()) {
+    auto reading = read_file_piece(file_.fd(), offset, into, "read");
+    const auto count = co_await std::move(reading);
+    const bool ended = !count && count.error() == std::errc::no_message_available;
+    if (!count && !ended) co_return std::unexpected(count.error());
+    if (ended || *count != into.size()) {
         co_return std::unexpected(error(errc::end_of_stream, "read"));
     }
     co_return std::string_view(into.data(), into.size());

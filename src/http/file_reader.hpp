@@ -5,7 +5,7 @@
 
 namespace coracle::http::detail {
 
-/// Reads an open file in pieces, off the loop: a disk that is slow delays nobody else.
+/// Reads an open file in pieces, off the loop: a slow disk delays no other task.
 class file_reader {
 public:
     /// The largest piece, in bytes.

@@ -5,7 +5,7 @@
 
 namespace coracle::http::detail {
 
-/// Whether a field, or a part of a query, is called like something that nobody else may see.
+/// Returns true if a field, or a part of a query, has the name of a secret.
 bool names_a_secret(std::string_view name) noexcept;
 
 /// A URL as it may be seen: without user and password, and without the secrets of its query.

@@ -81,13 +81,52 @@ private:
     detail::file_reader reader_;
 };
 
-void set_file_parts(response& r, const range_plan& plan, std::uint64_t size, std::string type) {
-    auto parts =
-        std::make_unique<file_parts>(std::move(r.body().file_part()), plan, size, std::move(type));
+/// Several parts of a body that can seek.
+class seekable_parts {
+public:
+    seekable_parts(body whole, const range_plan& plan, std::uint64_t size, std::string type)
+        : plan_(plan), type_(std::move(type)), boundary_(boundary()), whole_(std::move(whole)),
+          framing_(plan_.parts(), size, type_, boundary_) {}
+    seekable_parts(const seekable_parts&) = delete;
+    seekable_parts& operator=(const seekable_parts&) = delete;
+
+    const detail::multipart_byteranges& framing() const noexcept { return framing_; }
+
+    task<> write(body_writer& out) {
+        for (std::size_t i = 0; i != plan_.count; ++i) {
+            const std::string head = framing_.part_head(i);
+            co_await out.write(head);
+            const content_range& part = plan_.list[i];
+            co_await whole_.part()(out, whole_.part_offset() + part.first, part.size());
+        }
+        const std::string end = framing_.end();
+        co_await out.write(end);
+    }
+
+private:
+    range_plan plan_;
+    std::string type_;
+    std::string boundary_;
+    body whole_;
+    detail::multipart_byteranges framing_;
+};
+
+template <class Parts>
+void set_streamed_parts(response& r, std::unique_ptr<Parts> parts) {
     const std::uint64_t total = parts->framing().total_size();
     r.set("Content-Type", parts->framing().content_type());
     r.set_body(body::stream(
         [parts = std::move(parts)](body_writer& out) { return parts->write(out); }, total));
+}
+
+void set_seekable_parts(response& r, const range_plan& plan, std::uint64_t size, std::string type) {
+    set_streamed_parts(
+        r, std::make_unique<seekable_parts>(std::move(r.body()), plan, size, std::move(type)));
+}
+
+void set_file_parts(response& r, const range_plan& plan, std::uint64_t size, std::string type) {
+    set_streamed_parts(r, std::make_unique<file_parts>(std::move(r.body().file_part()), plan, size,
+                                                       std::move(type)));
 }
 
 void set_parts_in_memory(response& r, const range_plan& plan, std::uint64_t size,
@@ -111,13 +150,15 @@ void set_parts(response& r, const range_plan& plan, std::uint64_t size) {
     if (type.empty()) type = r.default_type();
     if (r.body().type() == body::kind::file)
         set_file_parts(r, plan, size, std::move(type));
+    else if (r.body().type() == body::kind::stream)
+        set_seekable_parts(r, plan, size, std::move(type));
     else
         set_parts_in_memory(r, plan, size, type);
 }
 
-/// Whether parts of it can be sent.
+/// Returns true if parts of it can be sent.
 bool is_seekable(const response& r) noexcept {
-    return r.status() == status::ok && r.body().type() != body::kind::stream &&
+    return r.status() == status::ok && r.body().can_seek() &&
            !r.fields().contains(field_id::content_range);
 }
 
@@ -153,9 +194,9 @@ class ranges_handler final : public handler::implementation {
 public:
     explicit ranges_handler(handler inner) noexcept : inner_(std::move(inner)) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
-        if (inner_.call(req, answer, pending)) {
-            apply_ranges(answer, req);
+    bool call(request& req, response& out, task<response>& pending) const override {
+        if (inner_.call(req, out, pending)) {
+            apply_ranges(out, req);
             return true;
         }
         pending = apply_later(std::move(pending), &req);

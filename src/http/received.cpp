@@ -1,9 +1,9 @@
-// What a client reads of an answer.
+// The reading of a response by a client.
 
 #include "http/body/save_pieces.hpp"
 
-#include <coracle/http/answer_info.hpp>
 #include <coracle/http/response.hpp>
+#include <coracle/http/response_info.hpp>
 
 namespace coracle::http {
 namespace {
@@ -42,7 +42,7 @@ task<std::expected<std::vector<std::byte>, error>> read_bytes(response* from) {
     co_return std::vector<std::byte>(first, first + text->size());
 }
 
-task<std::expected<std::uint64_t, error>> save_answer(response* from, std::string path) {
+task<std::expected<std::uint64_t, error>> save_response(response* from, std::string path) {
     const auto read = [from] { return from->read(); };
     auto saving = detail::save_pieces_at(read, std::move(path));
     auto saved = co_await std::move(saving);
@@ -91,7 +91,7 @@ async_generator<received_event> events_of(response* from, event_limits limits) {
 }  // namespace
 
 std::string detail::about(const response& r, std::string_view what) {
-    const answer_info* const info = r.info();
+    const response_info* const info = r.info();
     if (info == nullptr) return std::string(what);
     return info->url.redacted().append(": ").append(what);
 }
@@ -108,7 +108,7 @@ operation<std::string> response::text(std::size_t limit) {
     const std::string_view* const rest = extension_->rest();
     if (rest == nullptr || rest->size() > limit) return read_all(this, limit);
     std::expected<std::string, error> all(std::in_place, *rest);
-    // It has been read: the body is over.
+    // The rest was received already: the body is over.
     extension_->take_rest();
     return all;
 }
@@ -130,7 +130,7 @@ async_generator<received_event> response::events(const event_limits& limits) {
 }
 
 operation<std::uint64_t> response::save_to(std::string path) {
-    return save_answer(this, std::move(path));
+    return save_response(this, std::move(path));
 }
 
 std::optional<std::uint64_t> response::length() const noexcept {

@@ -75,10 +75,42 @@ std::optional<std::string> request::query(std::string_view name) const {
 }
 
 task<std::expected<void, error>> request::send_interim(request* req, const response* interim) {
-    if (req->interim_ == nullptr) {
+    if (req->exchange_ == nullptr) {
         co_return std::unexpected(error(std::errc::operation_not_permitted, "inform"));
     }
-    co_return co_await req->interim_->send_interim(*interim);
+    co_return co_await req->exchange_->send_interim(*interim);
+}
+
+detail::outgoing_request& request::outgoing(const char* operation) const {
+    auto* const out = exchange_ == nullptr ? nullptr : exchange_->outgoing();
+    if (out == nullptr) throw_exception(error(std::errc::operation_not_supported, operation));
+    return *out;
+}
+
+request& request::set_method(std::string_view method) {
+    outgoing("set_method").set_method(*this, method);
+    return *this;
+}
+
+request& request::set_url(std::string_view url) {
+    outgoing("set_url").set_url(*this, url);
+    return *this;
+}
+
+const http::body& request::content() const {
+    return outgoing("content").content();
+}
+
+request& request::set_content(http::body content, std::string_view type) {
+    outgoing("set_content").set_content(*this, std::move(content), type);
+    return *this;
+}
+
+void request::assign_target(std::string_view target, const url& parsed) noexcept {
+    target_ = target;
+    path_ = parsed.path();
+    query_ = parsed.query();
+    host_ = parsed.authority();
 }
 
 std::optional<std::string_view> request::cookie(std::string_view name) const noexcept {

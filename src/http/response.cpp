@@ -23,7 +23,7 @@ response stream(body::stream_function write, std::string_view type) {
     response r;
     const bool any = type == bytes;
     r.set_body(body::stream(std::move(write)), any ? bytes : std::string_view());
-    // The text may be gone before the answer is sent, and may be of a request.
+    // The text may be gone before the response is sent, and may be of a request.
     if (!any && !type.empty()) r.set("Content-Type", type);
     return r;
 }
@@ -37,6 +37,14 @@ response upgrade(std::string_view protocol, response::upgrade_function run) {
 
 response redirect(std::string_view location, status code) {
     return response(code).set("Location", location);
+}
+
+response html(std::string_view text) {
+    return html(std::string(text));
+}
+
+response html(const char* text) {
+    return html(std::string(text));
 }
 
 response html(std::string text) {

@@ -16,6 +16,7 @@ error failure_of(coding::coding_error why) {
     error e(make_error_code(why), "decompress");
     if (why == coding::coding_error::too_large) e.on("decoding_limits::decoded");
     if (why == coding::coding_error::ratio_exceeded) e.on("decoding_limits::ratio");
+    if (why == coding::coding_error::window_too_large) e.on("decoding_limits::window");
     return e;
 }
 
@@ -25,7 +26,7 @@ std::unique_ptr<coding::encoder> begun(coding::content_coding coding, std::optio
     return encoder;
 }
 
-/// Lets others run once so much has been coded.
+/// Lets other tasks run after this many bytes.
 class coding_share {
 public:
     std::size_t left() const noexcept { return coded_at_once - used_; }
@@ -47,11 +48,11 @@ struct compressing_sink::state {
     std::unique_ptr<char[]> room = std::make_unique_for_overwrite<char[]>(coded_at_once);
     coding_share share;
 
-    /// Encodes all of `in` and writes what comes of it.
+    /// Encodes all of `in` and writes the result.
     task<std::expected<void, error>> encode(sink& to, std::string_view in, encode_action action) {
         for (;;) {
-            auto turn = co_await share.renew();
-            if (!turn) co_return turn;
+            auto yielded = co_await share.renew();
+            if (!yielded) co_return yielded;
             const std::string_view some = in.substr(0, share.left());
             const bool last = some.size() == in.size();
             const auto r = encoder->encode(some, {room.get(), coded_at_once},
@@ -144,8 +145,8 @@ task<std::expected<std::size_t, error>> compressing_source::read_some(std::span<
     if (state_ == nullptr) co_return co_await from_->read_some(into);
     state& s = *state_;
     while (s.out.empty() && !s.out_ended) {
-        auto turn = co_await s.share.renew();
-        if (!turn) co_return std::unexpected(std::move(turn).error());
+        auto yielded = co_await s.share.renew();
+        if (!yielded) co_return std::unexpected(std::move(yielded).error());
         if (s.in.empty() && !s.in_ended) {
             auto n = co_await from_->fill(s.in, buffer::default_capacity);
             if (!n) co_return std::unexpected(std::move(n).error());
@@ -178,8 +179,8 @@ task<std::expected<std::size_t, error>> decompressing_source::read_some(std::spa
     if (state_ == nullptr) co_return co_await from_->read_some(into);
     state& s = *state_;
     for (;;) {
-        auto turn = co_await s.share.renew();
-        if (!turn) co_return std::unexpected(std::move(turn).error());
+        auto yielded = co_await s.share.renew();
+        if (!yielded) co_return std::unexpected(std::move(yielded).error());
         const auto r =
             s.decoder.decode(s.in.view(), into.first(std::min(into.size(), s.share.left())));
         if (r.error != coding::coding_error::none) co_return std::unexpected(failure_of(r.error));

@@ -1,6 +1,8 @@
+#include "io/splicing.hpp"
+
 #include <coracle/fs/file.hpp>
 #include <coracle/io/copy.hpp>
-#include <coracle/io/turn_share.hpp>
+#include <coracle/io/detail/turn_share.hpp>
 #include <coracle/net/byte_stream.hpp>
 
 #include <algorithm>
@@ -9,10 +11,14 @@
 namespace coracle::io {
 namespace {
 
-/// What one call moves between two descriptors: short enough that it holds nobody up.
+/// The bytes that one call moves between two descriptors: few enough that it does not hold up the
+/// loop.
 constexpr std::uint64_t moved_at_once = 256 * 1024;
 
-/// What the system says where it cannot move bytes between these two by itself.
+/// The bytes copied before it is worth making a pipe to splice through.
+constexpr std::uint64_t splices_behind = 64 * 1024;
+
+/// Returns true for errors that mean that the system cannot move bytes between these two by itself.
 bool cannot_do_that(const error& e) noexcept {
     return e.bytes() == 0 &&
            (e == std::errc::invalid_argument || e == std::errc::operation_not_supported ||
@@ -35,7 +41,7 @@ public:
             auto moved = co_await move(*file, *to_.cursor());
             if (!moved) co_return std::unexpected(std::move(moved).error());
         }
-        // What is left: all, or what the file has grown by meanwhile.
+        // Copies the rest: everything, or bytes appended to the file meanwhile.
         auto passed = co_await pass();
         if (!passed) co_return std::unexpected(std::move(passed).error());
         co_return copied_;
@@ -55,25 +61,25 @@ private:
     }
     task<nothing> take_turns() {
         if (!share_.used_up()) co_return nothing();
-        auto turn = co_await as_result(yield());
-        if (!turn) co_return failed(std::move(turn).error());
+        auto yielded = co_await as_result(yield());
+        if (!yielded) co_return failed(std::move(yielded).error());
         co_return nothing();
     }
 
-    /// From a file to a stream, as much as the file has now.
+    /// Sends from a file to a stream, as much as the file has now.
     task<nothing> send(file_cursor& at, net::byte_stream& stream) {
         auto status = co_await as_result(at.file->status());
         if (!status) co_return failed(std::move(status).error());
         if (status->kind != file_kind::regular) co_return nothing();
         while (at.position < status->size && left() != 0) {
-            auto turn = co_await take_turns();
-            if (!turn) co_return turn;
+            auto yielded = co_await take_turns();
+            if (!yielded) co_return yielded;
             const std::uint64_t n = std::min({status->size - at.position, left(), moved_at_once});
             auto sent = co_await as_result(stream.send_file(at.file->fd(), at.position, n));
             const std::uint64_t moved = sent ? n : sent.error().bytes();
             at.position += moved;
             count(moved);
-            // It has become shorter: then that is its end.
+            // The file was truncated: this is its end.
             if (!sent &&
                 (cannot_do_that(sent.error()) || sent.error() == std::errc::no_message_available)) {
                 co_return nothing();
@@ -83,7 +89,7 @@ private:
         co_return nothing();
     }
 
-    /// From a file to a file, until the system has no more.
+    /// Copies from a file to a file, until the system has no more.
     task<nothing> move(file_cursor& from, file_cursor& to) {
         while (left() != 0) {
             fs::byte_operation moving(file_action::copy_range, "copy", to.file->path());
@@ -99,18 +105,23 @@ private:
             from.position += *moved;
             to.position += *moved;
             count(*moved);
-            auto turn = co_await take_turns();
-            if (!turn) co_return turn;
+            auto yielded = co_await take_turns();
+            if (!yielded) co_return yielded;
         }
         co_return nothing();
     }
 
-    /// Through a block.
+    /// Copies through a pipe if possible, else through a block.
     task<nothing> pass() {
         buffer block;
         while (left() != 0) {
-            auto turn = co_await take_turns();
-            if (!turn) co_return turn;
+            auto yielded = co_await take_turns();
+            if (!yielded) co_return yielded;
+            if (may_splice()) {
+                auto moved = co_await splice();
+                if (!moved) co_return failed(std::move(moved).error());
+                if (*moved != 0) continue;
+            }
             auto n = co_await next(block);
             if (!n) co_return failed(std::move(n).error());
             if (*n == 0) co_return nothing();
@@ -121,6 +132,29 @@ private:
             count(*n);
         }
         co_return nothing();
+    }
+
+    bool may_splice() {
+        if (refused_ || copied_ < splices_behind) return false;
+        if (!splicing::suits(from_.stream(), to_.stream())) return false;
+        if (!pipe_.is_open()) refused_ = !pipe_.open(options_.block);
+        return !refused_;
+    }
+
+    /// Returns the number of bytes moved; 0: none, and the next bytes go through a block.
+    task<std::expected<std::uint64_t, error>> splice() {
+        auto taken =
+            co_await pipe_.take(*from_.stream(), std::min<std::uint64_t>(left(), options_.block));
+        if (!taken && splicing::is_refusal(taken.error())) {
+            refused_ = true;
+            co_return std::uint64_t{0};
+        }
+        if (!taken || *taken == 0) co_return taken;
+        auto given = co_await pipe_.give(*to_.stream(), to_);
+        if (!given) co_return std::unexpected(std::move(given).error());
+        refused_ = !pipe_.is_open();
+        count(*taken);
+        co_return taken;
     }
 
     task<std::expected<std::size_t, error>> next(buffer& block) {
@@ -141,6 +175,8 @@ private:
     unique_function<void(std::uint64_t)> progress_;
     std::uint64_t copied_ = 0;
     detail::turn_share share_;
+    splicing pipe_;
+    bool refused_ = false;  ///< the system cannot splice between these two
 };
 
 task<std::expected<std::uint64_t, error>> run_copy(std::unique_ptr<copying> work) {

@@ -1,4 +1,4 @@
-#include <coracle/io/delimiter_marks.hpp>
+#include <coracle/io/detail/delimiter_marks.hpp>
 
 #include <bit>
 #include <cstring>
@@ -18,7 +18,7 @@ std::uint32_t first_bit(std::uint64_t mask) noexcept {
     return static_cast<std::uint32_t>(std::countr_zero(mask));
 }
 
-/// A bit for each of the 64 bytes that is the delimiter.
+/// Returns a bit mask of the delimiters among 64 bytes.
 std::uint64_t mask_of(const char* bytes, __m128i delimiter) noexcept {
     std::uint64_t mask = 0;
     for (unsigned i = 0; i != 4; ++i) {
@@ -39,13 +39,13 @@ const char* delimiter_marks::search(const char* begin, const char* end, char del
         delimiter_ = delimiter;
         forget();
     }
-    // Something else has consumed what these stand in.
+    // The marked bytes were consumed by other means.
     while (next_ != count_ && base_ + offsets_[next_] < begin) ++next_;
     if (next_ != count_) return base_ + offsets_[next_];
     return mark_from(count_ != 0 && scanned_ > begin ? scanned_ : begin, end);
 }
 
-// Marks what is between, until there are enough, and gives the first.
+// Marks delimiters until there are enough, and returns the first.
 const char* delimiter_marks::mark_from(const char* begin, const char* end) noexcept {
     base_ = begin;
     std::uint32_t count = 0;
@@ -55,8 +55,8 @@ const char* delimiter_marks::mark_from(const char* begin, const char* end) noexc
     for (; static_cast<std::size_t>(end - at) >= chunk && count < enough; at += chunk) {
         std::uint64_t mask = mask_of(at, wanted);
         const auto offset = static_cast<std::uint32_t>(at - begin);
-        // One is written without asking whether there is any, which nothing can predict; more than
-        // one in a chunk are rare.
+        // Writes one mark unconditionally, since a branch would be unpredictable; more than one in
+        // a chunk is rare.
         offsets_[count] = offset + first_bit(mask | top_bit);
         count += mask != 0;
         mask &= mask - 1;

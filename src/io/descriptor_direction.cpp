@@ -14,7 +14,7 @@ bool descriptor_stream::direction::wait_for(io_operation& op) noexcept {
     return true;
 }
 
-/// False when it has to wait for the backend.
+/// Returns false if it has to wait for the backend.
 bool descriptor_stream::direction::submit_until_done() noexcept {
     while (stream_.owner_->backend().submit(*this)) {
         if (go_on()) return true;
@@ -22,14 +22,14 @@ bool descriptor_stream::direction::submit_until_done() noexcept {
     return false;
 }
 
-/// The backend has told of something; true when that ends what waits.
+/// Handles a notification of the backend. Returns true if it ends the wait.
 bool descriptor_stream::direction::go_on() noexcept {
     if (result < 0) {
         waiting_->result = result;
         return true;
     }
     if (result > 0) stream_.hung_up_ = true;
-    if (waiting_->code == opcode::receive) stream_.drained_ = false;
+    if (is_input(*waiting_)) stream_.drained_ = false;
     return stream_.attempt(*waiting_);
 }
 
@@ -43,7 +43,7 @@ void descriptor_stream::direction::complete() noexcept {
     done.completed(done);
 }
 
-/// Gives the reader what was read, as far as it has room.
+/// Passes the read bytes to the reader, as far as they fit.
 std::int64_t descriptor_stream::direction::give(receive_operation& op) noexcept {
     buffer& read = reading_.into;
     const auto all = static_cast<std::int64_t>(read.size());
@@ -51,7 +51,7 @@ std::int64_t descriptor_stream::direction::give(receive_operation& op) noexcept 
         op.into = std::exchange(read, {});
         return all;
     }
-    if (!op.into) op.into = buffer(op.capacity);
+    if (!op.into && !op.into.try_obtain(op.capacity)) return -ENOMEM;
     const std::size_t n = std::min(op.into.spare_size(), read.size());
     op.into.append(read.view().substr(0, n));
     read.consume(n);
@@ -65,8 +65,13 @@ bool descriptor_stream::direction::run_on_pool(io_operation& op) noexcept {
             op.result = give(receive);
             return true;
         }
-        // Blocks of memory belong to the loop, and are taken here.
-        reading_.into = buffer(receive.into ? receive.into.spare_size() : receive.capacity);
+        // Blocks of memory belong to the loop, so they are allocated here.
+        reading_.into.release();
+        const auto size = receive.into ? receive.into.spare_size() : receive.capacity;
+        if (!reading_.into.try_obtain(size)) {
+            op.result = -ENOMEM;
+            return true;
+        }
     }
     waiting_ = &op;
     unwanted_ = false;
@@ -107,7 +112,7 @@ void descriptor_stream::direction::arrived() noexcept {
 }
 
 void descriptor_stream::direction::cancel(io_operation& op) noexcept {
-    // One that has completed already comes in its turn.
+    // An operation that has completed already resumes later.
     if (waiting_ != &op) return;
     if (pool_ == nullptr) {
         stream_.owner_->backend().cancel(*this);

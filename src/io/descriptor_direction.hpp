@@ -6,8 +6,8 @@
 
 namespace coracle::io {
 
-/// One direction of a stream, and the operation of it that waits: for the descriptor, or for a
-/// thread of the pool.
+/// One direction of a stream, and its operation that waits for the descriptor or for a thread of
+/// the pool.
 class descriptor_stream::direction final : io_operation,
                                            coracle::detail::pool_job,
                                            coracle::detail::remote_runnable {
@@ -15,7 +15,9 @@ public:
     direction(descriptor_stream& s, opcode readiness) noexcept
         : io_operation(readiness, &is_ready), stream_(s) {}
 
-    /// After an attempt that was in vain. True when `op` has completed after all.
+    bool is_busy() const noexcept { return waiting_ != nullptr; }
+    /// Waits after an attempt that would have blocked. Returns true when `op` has completed after
+    /// all.
     bool wait_for(io_operation& op) noexcept;
     bool run_on_pool(io_operation& op) noexcept;
     void cancel(io_operation& op) noexcept;
@@ -36,9 +38,9 @@ private:
 
     descriptor_stream& stream_;
     io_operation* waiting_ = nullptr;
-    thread_pool* pool_ = nullptr;  ///< where `waiting_` is under way
-    /// A read on the pool has a block of its own: what it brings when nobody wants it any more is
-    /// for the next one.
+    thread_pool* pool_ = nullptr;  ///< the way in which `waiting_` is made
+    /// A read on the pool has its own block, so that bytes which arrive after a cancellation are
+    /// kept for the next read.
     receive_operation reading_{nullptr};
     bool unwanted_ = false;
 };

@@ -1,4 +1,5 @@
 #include "io/descriptor_direction.hpp"
+#include "runtime/backend/kernel_splice.hpp"
 #include "runtime/without_sigpipe.hpp"
 
 #include <coracle/io/descriptor_stream.hpp>
@@ -36,8 +37,8 @@ bool is_master(int fd) noexcept {
     return ::ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
-/// Opens what `fd` is open on once more, with flags of its own; negative where that does not go, or
-/// would give something else (the master of another pseudo-terminal).
+/// Opens the file of `fd` again, with its own flags. Returns a negative number if that fails, or
+/// would open something else (the master of another pseudo-terminal).
 int open_anew(int fd, const struct stat& s) noexcept {
     const bool fit = S_ISFIFO(s.st_mode) || (::isatty(fd) == 1 && !is_master(fd));
     const int flags = ::fcntl(fd, F_GETFL);
@@ -47,8 +48,8 @@ int open_anew(int fd, const struct stat& s) noexcept {
                   (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/// A pipe without a name tells whoever waits of its end. One that is opened when its writers are
-/// gone already does not, and is asked.
+/// Returns true for a pipe without a name: it reports its end to a waiter. A FIFO that is opened
+/// when its writers are gone already does not, and is polled.
 bool tells_its_end(int fd, const struct stat& s) noexcept {
     struct statfs system{};
     return S_ISFIFO(s.st_mode) && ::fstatfs(fd, &system) == 0 && system.f_type == PIPEFS_MAGIC;
@@ -70,13 +71,14 @@ descriptor_stream::~descriptor_stream() {
 }
 
 std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::make(
-    loop& owner, owned_fd fd, manner how, std::string subject) {
+    loop& owner, owned_fd fd, call_mode how, std::string subject) {
     if (subject.empty()) subject = "descriptor " + std::to_string(fd.get());
     struct stat s{};
     if (::fstat(fd.get(), &s) != 0) return std::unexpected(failure("fstat", subject));
     std::unique_ptr<descriptor_stream> made(new descriptor_stream(owner, std::move(subject)));
-    made->how_ = is_file(s) ? manner::on_pool : how;
+    made->how_ = is_file(s) ? call_mode::on_pool : how;
     made->short_means_empty_ = tells_its_end(fd.get(), s);
+    made->can_splice_ = S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode);
     made->is_master_ = S_ISCHR(s.st_mode) && io::is_master(fd.get());
     if (made->has_loop()) {
         auto attached = owner.backend().attach(made->descriptor_, fd.get());
@@ -87,8 +89,8 @@ std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::make
         if (attached.error() != std::errc::operation_not_permitted) {
             return std::unexpected(std::move(attached).error().on(made->subject_));
         }
-        // epoll's word for what cannot be waited for: /dev/null and its like.
-        made->how_ = manner::instant;
+        // epoll's error for files that cannot be polled, such as /dev/null.
+        made->how_ = call_mode::instant;
     }
     made->descriptor_.fd = fd.release();
     return made;
@@ -100,7 +102,7 @@ std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::adop
     if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
         return std::unexpected(failure("fcntl", subject));
     }
-    return make(owner, std::move(fd), manner::nonblocking, std::move(subject));
+    return make(owner, std::move(fd), call_mode::nonblocking, std::move(subject));
 }
 
 std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::share(
@@ -108,10 +110,10 @@ std::expected<std::unique_ptr<descriptor_stream>, error> descriptor_stream::shar
     struct stat s{};
     if (::fstat(fd, &s) != 0) return std::unexpected(failure("fstat", subject));
     owned_fd own(open_anew(fd, s));
-    if (own) return make(owner, std::move(own), manner::nonblocking, std::move(subject));
+    if (own) return make(owner, std::move(own), call_mode::nonblocking, std::move(subject));
     own.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!own) return std::unexpected(failure("fcntl", subject));
-    return make(owner, std::move(own), manner::polled, std::move(subject));
+    return make(owner, std::move(own), call_mode::polled, std::move(subject));
 }
 
 void descriptor_stream::shutdown_output() noexcept {
@@ -140,9 +142,9 @@ bool descriptor_stream::watch_hangup(hangup_watch* w) noexcept {
     return !open() || !has_loop() || owner_->backend().watch_hangup(descriptor_, w);
 }
 
-/// Of a descriptor that would block: whether it would now.
+/// Returns true if a call on a blocking descriptor would block now.
 bool descriptor_stream::would_block(short events) const noexcept {
-    if (how_ != manner::polled) return false;
+    if (how_ != call_mode::polled) return false;
     pollfd p{descriptor_.fd, events, 0};
     return ::poll(&p, 1, 0) == 0;
 }
@@ -150,7 +152,7 @@ bool descriptor_stream::would_block(short events) const noexcept {
 std::int64_t descriptor_stream::read_into(receive_operation& op) noexcept {
     if (would_block(POLLIN)) return -EAGAIN;
     const bool borrowed = !op.into;
-    if (borrowed) op.into = buffer(op.capacity);
+    if (borrowed && !op.into.try_obtain(op.capacity)) return -ENOMEM;
     const std::size_t room = op.into.spare_size();
     ssize_t n = 0;
     do {
@@ -169,12 +171,12 @@ std::int64_t descriptor_stream::read_into(receive_operation& op) noexcept {
 
 std::int64_t descriptor_stream::write_some(std::span<const slice> pieces) noexcept {
     if (would_block(POLLOUT)) return -EAGAIN;
-    // What poll finds room for takes this much without blocking.
+    // When poll reports room, a write of this size does not block.
     const iovec first{const_cast<char*>(pieces[0].data),
                       std::min<std::size_t>(pieces[0].size, PIPE_BUF)};
     for (;;) {
         const ssize_t n =
-            how_ == manner::polled
+            how_ == call_mode::polled
                 ? ::write(descriptor_.fd, first.iov_base, first.iov_len)
                 : ::writev(descriptor_.fd, reinterpret_cast<const iovec*>(pieces.data()),
                            static_cast<int>(std::min(pieces.size(), largest_gather)));
@@ -207,13 +209,14 @@ std::int64_t descriptor_stream::write_all(send_operation& op) noexcept {
     return op.sent;
 }
 
-/// sendfile to a pipe moves pages; what it does not know (a terminal, an appended file) is copied.
+/// sendfile to a pipe moves pages; for targets that it does not support (a terminal, an appended
+/// file), copies.
 std::int64_t descriptor_stream::send_from_file(send_file_operation& op) noexcept {
     constexpr std::int64_t piece = 64 * 1024;
     const coracle::detail::without_sigpipe quiet;
     while (op.file_size != 0) {
         if (would_block(POLLOUT)) return -EAGAIN;
-        const std::int64_t most = how_ == manner::polled ? PIPE_BUF : piece;
+        const std::int64_t most = how_ == call_mode::polled ? PIPE_BUF : piece;
         const auto size = static_cast<std::size_t>(std::min(op.file_size, most));
         off_t offset = op.file_offset;
         std::int64_t n = ::sendfile(descriptor_.fd, op.file, &offset, size);
@@ -238,7 +241,7 @@ std::int64_t descriptor_stream::send_from_file(send_file_operation& op) noexcept
 
 std::int64_t descriptor_stream::try_send(std::string_view bytes) noexcept {
     if (!open()) return -EBADF;
-    if (how_ == manner::on_pool) return -EAGAIN;
+    if (how_ == call_mode::on_pool) return -EAGAIN;
     const slice all(bytes);
     const coracle::detail::without_sigpipe quiet;
     const std::int64_t n = write_some({&all, 1});
@@ -246,7 +249,7 @@ std::int64_t descriptor_stream::try_send(std::string_view bytes) noexcept {
     return n;
 }
 
-/// Makes the calls of `op`; false when it would have to wait.
+/// Makes the calls of `op`. Returns false if it would have to wait.
 bool descriptor_stream::attempt(io_operation& op) noexcept {
     switch (op.code) {
         case opcode::receive: op.result = read_into(static_cast<receive_operation&>(op)); break;
@@ -254,9 +257,21 @@ bool descriptor_stream::attempt(io_operation& op) noexcept {
         case opcode::send_file:
             op.result = send_from_file(static_cast<send_file_operation&>(op));
             break;
+        case opcode::splice_in:
+            op.result =
+                coracle::detail::splice_from(descriptor_.fd, static_cast<splice_operation&>(op));
+            break;
+        case opcode::splice_out:
+            op.result =
+                coracle::detail::splice_all_to(descriptor_.fd, static_cast<splice_operation&>(op));
+            break;
         default: op.result = -ENOTSUP;
     }
     return op.result != -EAGAIN || !has_loop();
+}
+
+bool descriptor_stream::is_input(const io_operation& op) noexcept {
+    return op.code == opcode::receive || op.code == opcode::splice_in;
 }
 
 bool descriptor_stream::start(io_operation& op) noexcept {
@@ -264,15 +279,19 @@ bool descriptor_stream::start(io_operation& op) noexcept {
         op.result = -EBADF;
         return true;
     }
-    direction& d = op.code == opcode::receive ? *input_ : *output_;
-    if (how_ == manner::on_pool) return d.run_on_pool(op);
-    // Cleared by what is there to be read, so that a wait that was cancelled is begun again.
-    const bool in_vain = op.code == opcode::receive && drained_;
+    direction& d = is_input(op) ? *input_ : *output_;
+    if (d.is_busy()) {
+        op.result = -EBUSY;
+        return true;
+    }
+    if (how_ == call_mode::on_pool) return d.run_on_pool(op);
+    // Cleared when there is input to read, so that a cancelled wait begins again.
+    const bool in_vain = is_input(op) && drained_;
     return (!in_vain && attempt(op)) || d.wait_for(op);
 }
 
 void descriptor_stream::cancel(io_operation& op) noexcept {
-    (op.code == opcode::receive ? *input_ : *output_).cancel(op);
+    (is_input(op) ? *input_ : *output_).cancel(op);
 }
 
 }  // namespace coracle::io

@@ -11,7 +11,7 @@ task<std::expected<std::size_t, error>> file_source::read_some(std::span<char> i
     co_return n;
 }
 
-// The same without a frame of `read_some`.
+// Reads as `read_some` does, without its frame.
 task<std::expected<std::size_t, error>> file_source::fill(buffer& into, std::size_t capacity) {
     file_cursor& at = file_.cursor();
     auto n = co_await as_result(at.file->read_at(at.position, room_in(into, capacity)));

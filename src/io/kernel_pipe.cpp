@@ -39,7 +39,7 @@ task<std::expected<std::unique_ptr<descriptor_stream>, error>> opened(std::strin
             if (stream && end == fifo_end::read) (*stream)->wait_before_reading();
             co_return std::move(stream);
         }
-        // A socket says for ever what a FIFO says while nobody reads it.
+        // ENXIO is temporary for a FIFO without a reader, and permanent for a socket.
         if (number != ENXIO || !is_fifo(path)) {
             co_return std::unexpected(failure(number, "open", path));
         }

@@ -40,7 +40,7 @@ public:
         return put;
     }
 
-    /// Completes when the other end has moved something, or is no more.
+    /// Completes when the other end has moved bytes, or was destroyed.
     event_wait until_bytes() noexcept {
         bytes_.reset();
         return bytes_.wait();

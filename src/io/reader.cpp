@@ -27,11 +27,11 @@ reader::reader(net::byte_stream& from, const reader_options& options)
 reader::reader(fs::file& from, const reader_options& options)
     : reader(std::make_unique<file_source>(from), options) {}
 
-// Asks the source for more, behind what is held; false at its end.
+// Reads more bytes from the source. Returns false at its end.
 task<std::expected<bool, error>> reader::refill() {
     if (share_.used_up()) {
-        auto turn = co_await as_result(yield());
-        if (!turn) co_return std::unexpected(std::move(turn).error());
+        auto yielded = co_await as_result(yield());
+        if (!yielded) co_return std::unexpected(std::move(yielded).error());
     }
     marks_.forget();
     // To move less than half a block to its front costs less than reading the rest in small pieces.
@@ -42,13 +42,13 @@ task<std::expected<bool, error>> reader::refill() {
     if (!n) co_return std::unexpected(std::move(n).error());
     received_ += *n;
     share_.moved(*n);
-    // What came when nobody wants it any more stays for the next read.
+    // Bytes received for a cancelled task are kept for the next read.
     if (co_await this_task::stopped())
         co_return std::unexpected(coracle::detail::stopped_error("read"));
     co_return *n != 0;
 }
 
-// Reads until `size` bytes are held; false when the source ends before.
+// Reads until `size` bytes are buffered. Returns false if the source ends before.
 task<std::expected<bool, error>> reader::hold(std::size_t size) {
     while (buffer_.size() < size) {
         auto more = co_await refill();
@@ -57,7 +57,7 @@ task<std::expected<bool, error>> reader::hold(std::size_t size) {
     co_return true;
 }
 
-// What is left when there is no more.
+// The last line, at the end of the source, if it may lack its delimiter.
 reader::piece reader::ended(const char* operation) {
     if (buffer_.empty() || !options_.unfinished_lines) return std::nullopt;
     if (buffer_.size() > options_.longest_line) {
@@ -93,7 +93,7 @@ task<reader::piece> reader::next_until(std::string_view text) {
     for (;;) {
         const std::string_view held = buffer_.view();
         const std::size_t end = held.find(text, seen);
-        // The end of what is held may be the beginning of the text.
+        // The buffered bytes may end with the beginning of the text.
         const std::size_t begun = std::min(held.size(), text.size() - 1);
         const std::size_t size = end == std::string_view::npos ? held.size() - begun : end;
         if (size > options_.longest_line) {

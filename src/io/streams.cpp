@@ -12,8 +12,8 @@ std::expected<std::size_t, error> end_or(error e) {
     return std::unexpected(std::move(e));
 }
 
-/// An empty block into which `most` bytes fit and no more: a stream fills all the room there is,
-/// and blocks are larger than they are asked to be.
+/// An empty block with capacity for exactly `most` bytes: a stream fills all the capacity, and
+/// blocks may be larger than requested.
 buffer block_with_room(std::size_t most) {
     buffer block(std::min(most, buffer::default_capacity));
     if (block.capacity() > most) {
@@ -40,7 +40,7 @@ task<std::expected<std::size_t, error>> stream_source::fill(buffer& into, std::s
         held == 0 ? stream_->receive(capacity) : stream_->receive_into(std::move(into));
     auto got = co_await as_result(receiving);
     if (!got) {
-        // What was held goes on being held.
+        // The held bytes stay.
         into = std::move(receiving.received());
         co_return end_or(std::move(got).error());
     }

@@ -72,7 +72,7 @@ std::expected<void, error> terminal::set_size(window_size s) const {
 std::expected<terminal_mode, error> terminal::set_mode(input_mode m) const {
     termios before{};
     if (::tcgetattr(fd_, &before) != 0) return std::unexpected(failure("tcgetattr"));
-    // Whoever closes the descriptor meanwhile must not keep it from being restored.
+    // A duplicate: the mode can be restored even if the descriptor is closed meanwhile.
     owned_fd own(::fcntl(fd_, F_DUPFD_CLOEXEC, 0));
     if (!own) return std::unexpected(failure("fcntl"));
     const termios after = changed(before, m);
@@ -98,7 +98,7 @@ task<std::expected<window_size, error>> next_size(terminal t, signal_set& signal
     co_return t.size();
 }
 
-/// What is typed goes through blocks that others use after us.
+/// Typed characters pass through blocks that others use later.
 void wipe(buffer& b) noexcept {
     ::explicit_bzero(b.spare() - b.size(), b.size());
 }
@@ -111,7 +111,7 @@ std::expected<std::unique_ptr<descriptor_stream>, error> open_terminal(int fd) {
     return descriptor_stream::adopt(here, std::move(own), "/dev/tty");
 }
 
-/// Takes a piece of a line; true when that was its last.
+/// Processes a piece of a line. Returns true if it was the last.
 std::expected<bool, error> take_piece(std::string& line, buffer piece, std::size_t limit) {
     const std::string_view bytes = piece.view();
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
@@ -124,17 +124,17 @@ std::expected<bool, error> take_piece(std::string& line, buffer piece, std::size
                                .on("password_options::limit (" + std::to_string(limit) + ")"));
 }
 
-/// With memory that never moves, so that no copy is left behind: more than what a string has within
-/// itself, which is copied with it.
+/// A string whose memory never moves, so that no copy remains: it is too long to be stored within
+/// the object.
 struct wiped_string {
-    explicit wiped_string(std::size_t limit) { text.reserve(std::max(limit, sizeof text)); }
+    explicit wiped_string(std::size_t limit) { text.reserve(std::max(limit, sizeof(std::string))); }
     wiped_string(const wiped_string&) = delete;
     wiped_string& operator=(const wiped_string&) = delete;
     ~wiped_string() { ::explicit_bzero(text.data(), text.size()); }
     std::string text;
 };
 
-/// Half a password must not be what the next program reads, such as the shell, which shows it.
+/// The next program, such as the shell, must not read half a password and show it.
 struct typed_bytes {
     explicit typed_bytes(int number) noexcept : fd(number) {}
     typed_bytes(const typed_bytes&) = delete;
@@ -152,10 +152,10 @@ task<std::expected<std::string, error>> password(std::string prompt, password_op
     descriptor_stream& tty = **stream;
     auto mode = terminal(tty.fd()).set_mode(input_mode::line_without_echo);
     if (!mode) co_return std::unexpected(std::move(mode).error());
-    // Goes before the mode is put back.
+    // Destroyed before the mode is restored.
     typed_bytes typed(tty.fd());
-    auto asked = co_await as_result(tty.send(prompt));
-    if (!asked) co_return std::unexpected(std::move(asked).error());
+    auto prompted = co_await as_result(tty.send(prompt));
+    if (!prompted) co_return std::unexpected(std::move(prompted).error());
     wiped_string line(o.limit);
     for (;;) {
         auto piece = co_await as_result(tty.receive());
@@ -170,7 +170,7 @@ task<std::expected<std::string, error>> password(std::string prompt, password_op
     }
     typed.taken = true;
     mode->restore();
-    // The line end that was typed was not shown.
+    // The terminal did not echo the line end.
     static_cast<void>(co_await as_result(tty.send("\n")));
     co_return std::move(line.text);
 }

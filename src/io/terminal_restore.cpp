@@ -27,7 +27,7 @@ constinit int in_force = 0;
 constexpr int fatal_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
                                  SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
 
-/// Calls what would stop the program in the background. Async-signal-safe.
+/// Makes a call that would stop a background program. Async-signal-safe.
 template <class F>
 int from_background(F call) noexcept {
     sigset_t stops;
@@ -45,7 +45,7 @@ int from_background(F call) noexcept {
     return result;
 }
 
-/// The newest first, so that what was before all of them comes out. Async-signal-safe.
+/// Restores the newest first, so that the original mode is set in the end. Async-signal-safe.
 void restore_all() noexcept {
     unsigned below = ~0u;
     for (;;) {
@@ -69,7 +69,7 @@ extern "C" void restore_and_die(int number) {
     const int before = errno;
     restore_all();
     errno = before;
-    // It is blocked until this returns, and then does what it does.
+    // The signal is blocked until this returns, and then has its default effect.
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
     ::sigaction(number, &usual, nullptr);

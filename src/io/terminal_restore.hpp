@@ -4,20 +4,20 @@
 
 namespace coracle::io {
 
-/// Terminals that have to be put back into the modes that they had, whichever way the program ends.
-/// The only state of the process that the library keeps: a handler of a signal finds nothing else.
+/// The terminals whose modes must be restored, however the program ends. This is the only global
+/// state of the library, because a signal handler can reach nothing else.
 
-/// Notes that `before` is what `fd`, which stays open until it is taken back, goes back to; when
-/// the program ends in a mode that `hides` what is typed, that is dropped first. Its slot, or
-/// negative when all are taken.
+/// Records the mode `before` of `fd`, which must stay open, to be restored. With `hides`, typed
+/// characters are dropped first when the program ends. Returns the slot, or a negative number if
+/// all are in use.
 int remember_mode(int fd, const termios& before, bool hides) noexcept;
-/// Puts it back, closes the descriptor and frees the slot.
+/// Restores the mode, closes the descriptor and frees the slot.
 void take_back_mode(int slot) noexcept;
 
 /// Sets a mode also from the background, where that would stop the program.
 int set_terminal_mode(int fd, const termios& mode) noexcept;
 
-/// Drops what was typed and nobody has read, also from the background.
+/// Drops typed characters that were not read, also from the background.
 void drop_typed(int fd) noexcept;
 
 }  // namespace coracle::io

@@ -21,13 +21,13 @@ writer::~writer() {
         format("a writer was destroyed with {} bytes that were not flushed", buffer_.size()));
 }
 
-// False when there is none to be had without waiting or failing.
+// Returns false if it cannot get one without waiting or failing.
 bool writer::take_block() noexcept {
     if (failed_) return false;
     try {
         buffer_ = buffer(options_.block);
     } catch (const std::bad_alloc&) {
-        return false;  // what is written goes to the sink as it is
+        return false;  // bytes are written directly to the sink
     }
     return true;
 }
@@ -38,16 +38,17 @@ std::expected<void, error> writer::fail(error e) noexcept {
     return std::unexpected(*failed_);
 }
 
-// What is held, and `bytes` behind it.
+// Writes the buffered bytes, and then `bytes`.
 task<std::expected<void, error>> writer::pass_on(std::string_view bytes) {
     if (failed_) co_return std::unexpected(*failed_);
     if (share_.used_up()) {
-        auto turn = co_await as_result(yield());
-        if (!turn) co_return fail(std::move(turn).error());
+        auto yielded = co_await as_result(yield());
+        if (!yielded) co_return fail(std::move(yielded).error());
     }
     const std::size_t size = buffer_.size() + bytes.size();
     if (size == 0) co_return std::expected<void, error>();
-    // If the task is stopped in there, nobody comes back to say what became of the bytes.
+    // If the task is cancelled within, it is unknown how many bytes were written: the writer stays
+    // failed.
     buffer held = std::move(buffer_);
     failed_ = coracle::detail::stopped_error("write");
     slice pieces[2] = {held.view(), bytes};
@@ -73,20 +74,25 @@ task<detail::character_write::result_type> detail::character_write::wait() {
     co_return co_await writer_->pass_on({&character_, 1});
 }
 
-bool detail::print_into(writer& to, std::string_view format, const text_argument* arguments) {
+bool detail::print_into(writer& to, std::string_view format, const text_argument* arguments,
+                        bool ends_line) {
     buffer& b = to.buffer_;
     if (!b && !to.take_block()) return false;
-    const std::size_t size = format_into({b.spare(), b.spare_size()}, format, arguments);
+    const std::size_t end = ends_line ? 1 : 0;
+    const std::size_t size = format_into({b.spare(), b.spare_size()}, format, arguments) + end;
     if (size > b.spare_size()) return false;
+    if (ends_line) b.spare()[size - 1] = '\n';
     b.commit(size);
     return true;
 }
 
 task<std::expected<void, error>> detail::print_through(writer& to, std::string_view format,
-                                                       const text_argument* arguments) {
+                                                       const text_argument* arguments,
+                                                       bool ends_line) {
     if (to.failed_) co_return std::unexpected(*to.failed_);
     std::string text(format_into({nullptr, 0}, format, arguments), '\0');
     format_into({text.data(), text.size()}, format, arguments);
+    if (ends_line) text += '\n';
     co_return co_await as_result(to.write(text));
 }
 

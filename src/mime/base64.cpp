@@ -1,30 +1,16 @@
+#include "mime/base64_digits.hpp"
+
 #include <coracle/mime/base64.hpp>
 
-#include <array>
 #include <utility>
 
 namespace coracle::mime {
 namespace {
 
-constexpr std::string_view standard_digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::string_view url_digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr std::uint8_t no_digit = 0xff;
+using detail::no_base64_digit;
+constexpr auto url_values = detail::base64_values_of(detail::base64url_digits);
 
-constexpr std::array<std::uint8_t, 256> values_of(std::string_view digits) noexcept {
-    std::array<std::uint8_t, 256> values{};
-    values.fill(no_digit);
-    for (std::size_t i = 0; i != digits.size(); ++i) {
-        values[static_cast<unsigned char>(digits[i])] = static_cast<std::uint8_t>(i);
-    }
-    return values;
-}
-
-constexpr auto standard_values = values_of(standard_digits);
-constexpr auto url_values = values_of(url_digits);
-
-// Collects digits of six bits and gives out bytes of eight.
+// Collects digits of six bits and returns bytes of eight.
 class joiner {
 public:
     explicit joiner(std::size_t digits) { bytes_.reserve(digits / 4 * 3 + 2); }
@@ -37,9 +23,9 @@ public:
         bits_ = 0;
         digits_ = 0;
     }
-    /// Digits that make no byte triple yet: 0 to 3.
+    /// Digits of an incomplete group of four: 0 to 3.
     unsigned left() const noexcept { return digits_; }
-    /// The bits of these that no byte takes.
+    /// The bits of these that belong to no byte.
     std::uint32_t unused() const noexcept {
         return digits_ == 2 ? bits_ & 0xf : digits_ == 3 ? bits_ & 0x3 : 0;
     }
@@ -62,7 +48,7 @@ private:
 
 std::string base64_encode(std::string_view bytes, base64_alphabet alphabet, std::size_t line) {
     const bool padded = alphabet == base64_alphabet::standard;
-    const std::string_view digits = padded ? standard_digits : url_digits;
+    const std::string_view digits = padded ? detail::base64_digits : detail::base64url_digits;
     const auto byte = [&](std::size_t i) {
         return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
     };
@@ -89,7 +75,7 @@ std::string base64_encode(std::string_view bytes, base64_alphabet alphabet, std:
 
 std::optional<std::string> base64_decode(std::string_view text, base64_alphabet alphabet) {
     const bool padded = alphabet == base64_alphabet::standard;
-    const auto& values = padded ? standard_values : url_values;
+    const auto& values = padded ? detail::base64_values : url_values;
     if (padded) {
         if (text.size() % 4 != 0) return std::nullopt;
         if (text.ends_with('=')) text.remove_suffix(text.ends_with("==") ? 2 : 1);
@@ -97,7 +83,7 @@ std::optional<std::string> base64_decode(std::string_view text, base64_alphabet 
     joiner joined(text.size());
     for (const char c : text) {
         const std::uint8_t digit = values[static_cast<unsigned char>(c)];
-        if (digit == no_digit) return std::nullopt;
+        if (digit == no_base64_digit) return std::nullopt;
         joined.add(digit);
     }
     if (joined.left() == 1 || joined.unused() != 0) return std::nullopt;
@@ -108,8 +94,8 @@ std::optional<std::string> base64_decode_lenient(std::string_view text) {
     joiner joined(text.size());
     for (const char c : text) {
         if (c == '=') break;
-        const std::uint8_t digit = standard_values[static_cast<unsigned char>(c)];
-        if (digit != no_digit) joined.add(digit);
+        const std::uint8_t digit = detail::base64_value(c);
+        if (digit != no_base64_digit) joined.add(digit);
     }
     if (joined.left() == 1) return std::nullopt;
     return joined.finish();

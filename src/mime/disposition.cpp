@@ -1,5 +1,7 @@
 #include "base/ascii.hpp"
+#include "base/utf8.hpp"
 #include "mime/parameters.hpp"
+#include "mime/text.hpp"
 
 #include <coracle/base/percent.hpp>
 #include <coracle/mime/disposition.hpp>
@@ -11,7 +13,8 @@ namespace {
 
 constexpr std::string_view hidden[][2] = {{"%22", "\""}, {"%0D", "\r"}, {"%0A", "\n"}};
 
-// As the HTML standard escapes the names of a form, and as it was told: no other "%XX".
+// Reverses the escapes of the HTML standard for names of a form. Other "%XX" stay: nothing encodes
+// them there.
 std::string unescape(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -35,7 +38,7 @@ void append_quoted(std::string& out, std::string_view text) {
             case '"': out += "%22"; break;
             case '\r': out += "%0D"; break;
             case '\n': out += "%0A"; break;
-            // No browser has such a name.
+            // No browser sends NUL.
             case '\0': break;
             default: out += c;
         }
@@ -57,48 +60,7 @@ std::string plain_form(std::string_view text) {
     return out;
 }
 
-std::string latin_to_utf8(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x80) {
-            out += c;
-        } else {
-            out += static_cast<char>(0xc0 | byte >> 6);
-            out += static_cast<char>(0x80 | (byte & 0x3f));
-        }
-    }
-    return out;
-}
-
-// The size of the character at the beginning of `text`, or 0 when that is no UTF-8 (RFC 3629).
-std::size_t character_size(std::string_view text) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
-    for (std::size_t i = 1; i != size; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80) return 0;
-    }
-    const unsigned second = byte(1);
-    const bool too_long =
-        (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);  // overlong
-    const bool no_character =
-        (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);  // surrogates
-    return too_long || no_character ? 0 : size;
-}
-
-bool is_utf8(std::string_view text) noexcept {
-    while (!text.empty()) {
-        const std::size_t size = character_size(text);
-        if (size == 0) return false;
-        text.remove_prefix(size);
-    }
-    return true;
-}
-
-// The most bytes of the beginning that `most` has room for, not within a character.
+// Returns the longest prefix of at most `most` bytes that ends between characters.
 std::string_view cut(std::string_view text, std::size_t most) noexcept {
     if (text.size() <= most) return text;
     while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80) --most;
@@ -155,8 +117,9 @@ std::optional<std::string> decode_extended_value(std::string_view text) {
     auto bytes = percent_decode(text.substr(second + 1));
     if (!bytes) return std::nullopt;
     const std::string_view charset = text.substr(0, first);
-    if (detail::equal_ignoring_case(charset, "iso-8859-1")) return latin_to_utf8(*bytes);
-    if (!detail::equal_ignoring_case(charset, "utf-8") || !is_utf8(*bytes)) return std::nullopt;
+    if (detail::equal_ignoring_case(charset, "iso-8859-1")) return detail::latin_to_utf8(*bytes);
+    if (!detail::equal_ignoring_case(charset, "utf-8") || !detail::is_utf8(*bytes))
+        return std::nullopt;
     return bytes;
 }
 
@@ -169,7 +132,7 @@ std::string safe_filename(std::string_view sent) {
     if (slash != std::string_view::npos) sent.remove_prefix(slash + 1);
     std::string name;
     while (!sent.empty()) {
-        const std::size_t size = character_size(sent);
+        const std::size_t size = coracle::detail::utf8_sequence(sent);
         const auto first = static_cast<unsigned char>(sent.front());
         // U+0080 to U+009F are control characters too.
         const bool control =

@@ -13,8 +13,8 @@ struct entry {
     std::string_view type;
 };
 
-// By the IANA registry where it has a type, else by use. Formats whose registration says how their
-// character set is found (JSON, XML) carry no charset.
+// Types of the IANA registry where it has one, else those in common use. Formats that define how
+// their character set is found (JSON, XML) have no charset.
 constexpr entry table[] = {
     {"3g2", "video/3gpp2"},
     {"3gp", "video/3gpp"},
@@ -352,7 +352,7 @@ constexpr std::size_t longest_extension() noexcept {
 }  // namespace
 
 std::string_view media_type_of(std::string_view name) noexcept {
-    // Of what follows the last dot of the last segment; a leading dot begins a hidden name.
+    // The extension follows the last dot of the last segment; a leading dot begins a hidden name.
     const std::size_t slash = name.rfind('/');
     if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
     const std::size_t dot = name.rfind('.');

@@ -20,8 +20,8 @@ std::string file_head(multipart_writer& writer, std::string_view name, std::stri
 
 }  // namespace
 
-// No line of text or of base64 begins with "--" and this many hexadecimal digits by chance, and
-// nobody who does not know the seed can make one.
+// No line of text or base64 begins with "--" and this many hexadecimal digits by chance, and
+// without the seed no attacker can make one.
 multipart_writer::multipart_writer(boundary_seed seed) : boundary_("coracle-") {
     coracle::detail::append_hex(boundary_, seed.high);
     coracle::detail::append_hex(boundary_, seed.low);

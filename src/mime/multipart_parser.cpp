@@ -28,8 +28,9 @@ public:
     }
 };
 
-// RFC 2046 has a shorter list; senders use what is quoted in Content-Type all the same.
-bool is_boundary(std::string_view text, std::size_t most) noexcept {
+// Returns true if `text` can be the boundary parameter. RFC 2046 allows fewer characters; senders
+// use others and quote them in Content-Type.
+bool may_be_boundary(std::string_view text, std::size_t most) noexcept {
     if (text.empty() || text.size() > most || text.back() == ' ') return false;
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
@@ -56,13 +57,13 @@ std::string_view find_field(std::span<const part_field> fields, std::string_view
 
 multipart_parser::multipart_parser(std::string_view boundary, const multipart_limits& limits)
     : limits_(limits) {
-    if (!is_boundary(boundary, limits.boundary)) {
+    if (!may_be_boundary(boundary, limits.boundary)) {
         state_ = state::failed;
         error_ = multipart_error::invalid_boundary;
         return;
     }
     delimiter_.append(crlf).append("--").append(boundary);
-    matched_ = not_held_ = crlf.size();  // the first line of the body follows none
+    matched_ = not_held_ = crlf.size();  // the first line of the body needs no CRLF before it
 }
 
 multipart_event multipart_parser::fail(multipart_error e, std::size_t consumed) noexcept {
@@ -87,7 +88,7 @@ multipart_event multipart_parser::parse(std::string_view in) {
     }
 }
 
-// What `need_more` gives before the end of the input: go on in another state.
+// Makes one step. `need_more` before the end of the input means: continue in another state.
 multipart_event multipart_parser::step(std::string_view in) {
     switch (state_) {
         case state::ended: return {kind::end};
@@ -98,7 +99,7 @@ multipart_event multipart_parser::step(std::string_view in) {
     }
 }
 
-// How many bytes at the beginning of `in` go on with the delimiter.
+// Returns how many bytes at the beginning of `in` continue the delimiter.
 std::size_t multipart_parser::match(std::string_view in) noexcept {
     const std::size_t most = std::min(in.size(), delimiter_.size() - matched_);
     std::size_t same = 0;
@@ -113,7 +114,8 @@ std::size_t multipart_parser::find_cr(std::string_view in, std::size_t from) noe
     return at;
 }
 
-// The bytes that were held back and are data: a copy of them stands in the delimiter.
+// Returns the bytes that were held back and turned out to be data. They equal the beginning of the
+// delimiter, so that is returned.
 std::string_view multipart_parser::give_up_match() noexcept {
     const std::string_view held =
         std::string_view(delimiter_).substr(not_held_, matched_ - not_held_);
@@ -121,8 +123,8 @@ std::string_view multipart_parser::give_up_match() noexcept {
     return held;
 }
 
-// A delimiter begins with a CR and has no other: where it matched in part and then no more, no
-// delimiter begins in between.
+// A delimiter has only one CR, its first byte: so after a partial match no delimiter begins within
+// the matched bytes.
 multipart_event multipart_parser::step_body(std::string_view in) {
     std::size_t at = 0;
     for (;;) {
@@ -157,7 +159,7 @@ multipart_event multipart_parser::step_delimiter(std::string_view in) noexcept {
     return {kind::need_more, in.size()};
 }
 
-// Where a byte of a boundary's line leads.
+// Returns the state after a byte of a boundary's line.
 multipart_parser::state multipart_parser::behind(char c) const noexcept {
     const bool blank = coracle::detail::is_blank(c);
     switch (state_) {
@@ -182,7 +184,7 @@ void multipart_parser::next_header() noexcept {
     line_begin_ = unfolded_ = field_count_ = 0;
 }
 
-// The empty line at its end counts for nothing.
+// Does not count the empty line at the end.
 bool multipart_parser::header_is_too_large() const noexcept {
     if (header_.size() + unfolded_ <= limits_.header_bytes) return false;
     const std::string_view line = std::string_view(header_).substr(line_begin_);
@@ -221,7 +223,7 @@ multipart_error multipart_parser::end_line(std::string_view line) {
     }
     if (++field_count_ > limits_.fields) return multipart_error::too_many_fields;
     const std::size_t colon = text.find(':');
-    // A boundary that follows no line end is none, but others may take it for one.
+    // A boundary without a line end before it is invalid, but other parsers may accept it.
     const std::string_view boundary = std::string_view(delimiter_).substr(crlf.size());
     if (colon == std::string_view::npos || !detail::is_token(text.substr(0, colon)) ||
         text.starts_with(boundary)) {
@@ -235,7 +237,7 @@ multipart_event multipart_parser::begin_part(std::size_t consumed) {
     index_fields();
     state_ = state::body;
     in_part_ = true;
-    // A part of no bytes may end with the line end of its header.
+    // An empty part may end with the line end of its header.
     matched_ = not_held_ = crlf.size();
     return {kind::part_begin, consumed};
 }

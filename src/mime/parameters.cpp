@@ -48,7 +48,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
     return true;
 }
 
-// Past the semicolons and blanks between parameters; false when nothing follows.
+// Skips the semicolons and blanks between parameters. Returns false at the end.
 bool parameter_reader::skip_to_parameter() noexcept {
     rest_ = trim_front(rest_);
     if (rest_.empty()) return false;
@@ -62,7 +62,7 @@ bool parameter_reader::skip_to_parameter() noexcept {
     return !rest_.empty();
 }
 
-// Behind the opening quote.
+// Reads on after the opening quote.
 bool parameter_reader::read_quoted(std::string& into) {
     for (std::size_t at = 0; at != rest_.size(); ++at) {
         char c = rest_[at];
@@ -79,7 +79,7 @@ bool parameter_reader::read_quoted(std::string& into) {
         }
         into += c;
     }
-    // A name that ends with a backslash, as a browser writes it: `filename="x\"`.
+    // Browsers write a name that ends with a backslash so: `filename="x\"`.
     const std::size_t end = rest_.find('"');
     if (escapes_ == escapes::all || end == std::string_view::npos) return false;
     into = rest_.substr(0, end);
@@ -95,7 +95,8 @@ bool parameter_reader::read_value(std::string& into) {
     const std::string_view token = trim(rest_.substr(0, rest_.find(';')));
     into = token;
     rest_ = rest_.substr(std::min(rest_.find(';'), rest_.size()));
-    // Boundaries and names are met without their quotes: whatever stays within the field will do.
+    // Senders leave out the quotes of boundaries and names: accepts all bytes that a field may
+    // contain.
     return !token.empty() && token.find('"') == std::string_view::npos;
 }
 

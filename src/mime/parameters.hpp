@@ -6,19 +6,20 @@
 
 namespace coracle::mime::detail {
 
-/// Whether `text` is a token (RFC 9110 section 5.6.2), at least one byte.
+/// Returns true if `text` is a token (RFC 9110 section 5.6.2): at least one byte.
 bool is_token(std::string_view text) noexcept;
-/// Whether `text` may stand in a field: without CR, LF and NUL. Other control bytes may, because
-/// browsers leave them in the names of files.
+/// Returns true if `text` may be the value of a field: it has no CR, LF or NUL. Other control bytes
+/// are allowed, because browsers leave them in file names.
 bool is_field_value(std::string_view text) noexcept;
-/// Without the spaces and tabs at its ends.
+/// Returns `text` without the spaces and tabs at both ends.
 std::string_view trim(std::string_view text) noexcept;
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
 
-/// What a backslash in a quoted string does.
+/// The meaning of a backslash in a quoted string.
 enum class escapes : unsigned char {
-    all,     ///< any byte behind it stands for itself (RFC 9110 section 5.6.4)
-    quotes,  ///< only before a quote or a backslash: browsers write paths and names with plain ones
+    all,     ///< it escapes any byte (RFC 9110 section 5.6.4)
+    quotes,  ///< it escapes a quote or a backslash only: browsers write paths and names with plain
+             ///< ones
 };
 
 struct parameter_text {
@@ -26,13 +27,13 @@ struct parameter_text {
     std::string value;
 };
 
-/// Takes the parameters of a field's value one by one: `; name=token; name="quoted"`. A parameter
-/// without a value is passed over.
+/// Reads the parameters of a field's value one by one: `; name=token; name="quoted"`. Skips
+/// parameters without a value.
 class parameter_reader {
 public:
     explicit parameter_reader(std::string_view text, escapes how = escapes::all) noexcept
         : rest_(text), escapes_(how) {}
-    /// Nothing at the end, and where the text is malformed.
+    /// Returns the next parameter; nothing at the end and when the text is malformed.
     std::optional<parameter_text> next();
     bool malformed() const noexcept { return malformed_; }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t longest_line = 76;
 constexpr std::string_view hex = "0123456789ABCDEF";
 
-// One line of output, broken softly where it gets too long.
+// A line of output, with soft line breaks where it gets too long.
 class line_writer {
 public:
     explicit line_writer(std::string& out) noexcept : out_(&out) {}
@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    // One column is left for the "=" of a soft line break.
+    // Leaves one column for the "=" of a soft line break.
     void make_room(std::size_t n) {
         if (column_ + n > longest_line - 1) {
             *out_ += '=';
@@ -58,7 +58,7 @@ std::string quoted_printable_encode(std::string_view text, line_ends ends) {
             if (c == '\r') ++at;
             continue;
         }
-        // A blank at the end of a line would be lost.
+        // Relays may remove a blank at the end of a line.
         const bool last = rest.size() == 1 || rest[1] == '\n' || rest.substr(1).starts_with("\r\n");
         if ((c > 0x20 && c < 0x7f && c != '=') || (coracle::detail::is_blank(c) && !last))
             line.plain(c);

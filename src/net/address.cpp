@@ -125,7 +125,8 @@ address address::from(const endpoint& e) {
     a.family_ = net::family::unix_path;
     const auto s = read_as<sockaddr_un>(e);
     if (e.size > offsetof(sockaddr_un, sun_path)) {
-        // Of a path that fills the field the system counts a NUL that is not there (unix(7)).
+        // The system counts a NUL after a path that fills the field, though none is there
+        // (unix(7)).
         const std::size_t size =
             std::min<std::size_t>(e.size, sizeof s) - offsetof(sockaddr_un, sun_path);
         std::string path = s.sun_path[0] == '\0'

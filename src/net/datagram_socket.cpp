@@ -13,7 +13,7 @@ namespace coracle::net {
 namespace {
 
 error refusal(const char* operation, std::string_view subject) {
-    // A simulated socket has a number that the system does not know.
+    // A simulated socket has no descriptor of the system.
     const int number = errno == EBADF ? ENOTSUP : errno;
     error e(std::error_code(number, std::generic_category()), operation);
     return std::move(e.on(subject));
@@ -113,9 +113,9 @@ bool datagram_batch::add(std::string_view bytes, const address& to) {
 }
 
 datagram_info datagram_batch::info(std::size_t i) const {
-    datagram_info told;
-    tell(told, slots_[i], port_);
-    return told;
+    datagram_info info;
+    tell(info, slots_[i], port_);
+    return info;
 }
 
 // ---- operations ---------------------------------------------------------------------------------
@@ -135,10 +135,10 @@ std::expected<datagram, error> receiving::result() {
 
 bool receiving_many::start() noexcept {
     batch_->size_ = 0;
-    // No room for any: there is nothing to wait for.
+    // There is no space for a datagram, so there is nothing to wait for.
     if (batch_->slots_.empty()) {
         io_operation::result = 0;
-        return completes_now();
+        return may_begin();
     }
     return begin(batch_->slots_);
 }

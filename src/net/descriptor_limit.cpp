@@ -12,4 +12,9 @@ std::uint64_t raise_descriptor_limit() noexcept {
     return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 
+std::uint64_t descriptor_limit() noexcept {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 }  // namespace coracle::net

@@ -1,4 +1,4 @@
-#include <coracle/net/message_operation.hpp>
+#include <coracle/net/detail/message_operation.hpp>
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ int option_of(int fd, int level, int name) noexcept {
     return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : 0;
 }
 
-/// How many bytes one datagram of this socket may have at most.
+/// Returns the largest size of a datagram of this socket.
 std::size_t size_limit(int fd, net::family f) noexcept {
     if (f == net::family::unix_path) {
         return static_cast<std::size_t>(option_of(fd, SOL_SOCKET, SO_SNDBUF));
@@ -78,7 +78,7 @@ std::expected<void, error> message_end::connect(const address& to) {
     op.peer = to.to_endpoint();
     // A family of none dissolves the association (connect(2)).
     if (op.peer.size == 0) op.peer.size = sizeof(sockaddr);
-    // It is a note in the kernel, and never waits.
+    // Connecting a datagram socket only sets an address in the kernel, and never waits.
     const bool done = owner->backend().submit(op);
     if (!done || op.result < 0) {
         const std::int64_t result = done ? op.result : -EINPROGRESS;

@@ -10,7 +10,7 @@
 namespace coracle::net {
 namespace {
 
-/// Whether two addresses agree in their first `bits`.
+/// Returns true if the first `bits` bits of two addresses are equal.
 bool same_prefix(const std::uint8_t* a, const std::uint8_t* b, unsigned bits) noexcept {
     if (std::memcmp(a, b, bits / 8) != 0) return false;
     if (bits % 8 == 0) return true;

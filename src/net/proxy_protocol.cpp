@@ -19,7 +19,7 @@ proxy_result failed(proxy_error why) noexcept {
     return {proxy_status::error, 0, why};
 }
 
-/// Whether `bytes` and `whole` are equal as far as both go.
+/// Returns true if `bytes` and `whole` are equal up to the end of the shorter.
 bool may_begin(std::string_view bytes, std::string_view whole) noexcept {
     const std::size_t size = bytes.size() < whole.size() ? bytes.size() : whole.size();
     return bytes.substr(0, size) == whole.substr(0, size);
@@ -55,7 +55,7 @@ std::optional<address> read_address(std::string_view host, std::uint16_t port, b
     return address::v4(four, port);
 }
 
-/// What stands between "PROXY " and CR LF.
+/// Reads the text between "PROXY " and CR LF.
 bool read_line(std::string_view line, proxy_header& out) {
     out.version = 1;
     const std::string_view protocol = take_word(line);
@@ -119,7 +119,7 @@ address v6_at(std::string_view bytes, std::size_t host, std::size_t port) noexce
 constexpr std::size_t unix_size = 108;
 static_assert(sizeof(sockaddr_un::sun_path) == unix_size);
 
-/// A path that is shorter than its place ends with zeros; an abstract name begins with one.
+/// A path that is shorter than its field is padded with zeros; an abstract name begins with one.
 address unix_at(std::string_view bytes, std::size_t at) {
     const std::string_view field = bytes.substr(at, unix_size);
     const std::size_t last = field.find_last_not_of('\0');
@@ -133,7 +133,7 @@ address unix_at(std::string_view bytes, std::size_t at) {
     return address::from(e);
 }
 
-/// Reads the addresses; gives how many bytes they take, or nothing.
+/// Reads the addresses and returns their size in bytes, or nothing.
 std::optional<std::size_t> read_addresses(std::uint8_t family, std::string_view bytes,
                                           proxy_header& out) {
     const std::size_t size = family == 1 ? 12 : family == 2 ? 36 : 2 * unix_size;
@@ -235,7 +235,8 @@ proxy_error read_tlvs(std::string_view whole, std::string_view rest, proxy_heade
     tlv t;
     while (!rest.empty()) {
         if (!take_tlv(rest, t)) return proxy_error::bad_tlv;
-        // Of two the proxy behind us could take the other; fillers may repeat.
+        // A repeated type is refused: another reader of the header might take the other one. Only
+        // fillers may repeat.
         const std::uint64_t bit = t.type < 64 && t.type != 0x04 ? std::uint64_t{1} << t.type : 0;
         if ((seen & bit) != 0) return proxy_error::bad_tlv;
         seen |= bit;
@@ -250,7 +251,7 @@ proxy_error read_v2(std::string_view whole, proxy_header& out) {
     const std::uint8_t family = byte_at(whole, 13) >> 4;
     const unsigned transport = byte_at(whole, 13) & 0x0fU;
     out.version = 2;
-    // LOCAL, or a client of unknown kind: the rest is to be skipped, whatever it says.
+    // For LOCAL, or an unknown kind of client, the rest is skipped.
     out.is_local = command == 0 || family == 0 || transport == 0;
     if (out.is_local) return proxy_error::none;
     out.is_datagram = transport == 2;

@@ -10,11 +10,11 @@
 
 namespace coracle::net {
 
-/// What a proxy in front of us says of the connection that it passes on: the PROXY protocol of
-/// HAProxy, versions 1 and 2. Whoever can reach the port can write such a header, so it is read
-/// only where a listener is told to.
+/// The PROXY protocol of HAProxy, versions 1 and 2: the header in which a proxy describes the
+/// connection that it passes on. Anyone who can reach the port can write such a header, so only a
+/// listener that is configured for it reads one.
 
-/// What the proxy says of the TLS that it ended (version 2, PP2_TYPE_SSL).
+/// The TLS connection that the proxy ended (version 2, PP2_TYPE_SSL).
 struct proxy_tls {
     bool over_tls = false;            ///< the client came over TLS
     bool has_certificate = false;     ///< it gave a certificate in this connection or its session
@@ -34,8 +34,8 @@ struct proxy_header {
     bool is_datagram = false;
     address source;       ///< the client
     address destination;  ///< where the client connected to
-    // As the proxy wrote them: any bytes.
-    std::string authority;  ///< the host name that the client asked for (SNI)
+    // Copied from the header, so they may hold any bytes.
+    std::string authority;  ///< the host name that the client requested (SNI)
     std::string alpn;
     std::string unique_id;  ///< at most 128 bytes
     std::string network_namespace;
@@ -75,7 +75,7 @@ struct proxy_result {
 };
 
 /// Reads a header from the beginning of `bytes`. With `need_more`, call again with the same bytes
-/// and more behind them; a byte that can be no part of a header is refused as soon as it is there.
+/// and more after them; a byte that can be no part of a header is refused as soon as it is there.
 /// `out` is filled with `header` only. Keeps nothing; what it reads is bounded by the limits.
 [[nodiscard]] proxy_result parse_proxy_header(std::string_view bytes, proxy_header& out,
                                               const proxy_limits& limits = {});

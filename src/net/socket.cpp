@@ -1,6 +1,8 @@
 #include <coracle/net/socket.hpp>
 #include <coracle/runtime/sleep.hpp>
 
+#include <new>
+
 namespace coracle::net {
 namespace {
 
@@ -11,13 +13,10 @@ public:
         : address_operation(opcode::connect, &done), socket_(&s) {
         peer = to;
     }
-    bool start() noexcept {
-        if (!socket_->start(*this)) return false;
-        if (owner().may_complete_inline()) return true;
-        owner().complete_later(*this);
-        return false;
+    bool start() noexcept { return may_begin() && socket_->start(*this); }
+    void cancel() noexcept override {
+        if (!withdrawn_before_start()) socket_->cancel(*this);
     }
-    void cancel() noexcept override { socket_->cancel(*this); }
     std::expected<void, error> result() const {
         if (io_operation::result >= 0) return {};
         const int number = static_cast<int>(-io_operation::result);
@@ -40,7 +39,11 @@ private:
 
 std::expected<std::unique_ptr<socket>, error> socket::adopt(loop& owner, int fd,
                                                             const address& peer) {
-    std::unique_ptr<socket> s(new socket(owner, peer));
+    std::unique_ptr<socket> s(new (std::nothrow) socket(owner, peer));
+    if (s == nullptr) {
+        owner.backend().discard(fd);
+        return std::unexpected(error(std::errc::not_enough_memory, "socket"));
+    }
     if (auto attached = owner.backend().attach(s->descriptor_, fd); !attached) {
         owner.backend().discard(fd);
         return std::unexpected(std::move(attached).error());
@@ -60,9 +63,9 @@ task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socke
     const endpoint target = to.to_endpoint();
     auto fd = l.backend().open_stream(target, options);
     if (!fd) {
-        // Whoever tries again and again must not hold the loop.
-        auto turn = yield();
-        static_cast<void>(co_await as_result(turn));
+        // A task that tries again and again must not hold the loop.
+        auto yielded = yield();
+        static_cast<void>(co_await as_result(yielded));
         co_return std::unexpected(fd.error().in(phase::connect).on(to.to_string()));
     }
     auto s = socket::adopt(l, *fd, to);

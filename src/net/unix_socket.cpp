@@ -40,7 +40,7 @@ std::expected<process_credentials, error> credentials_of(int fd, const address& 
     if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &of, &size) != 0) {
         return std::unexpected(system_failure("peer_credentials", peer));
     }
-    // What the kernel gives for sockets that have no peer, or one it knows nothing of.
+    // The kernel returns this for sockets without a peer, or with an unknown one.
     if (of.uid == static_cast<uid_t>(-1)) {
         return std::unexpected(
             error(std::errc::operation_not_supported, "peer_credentials").on(peer.to_string()));
@@ -67,7 +67,7 @@ std::expected<unix_message, error> receiving_message::result() {
         return std::unexpected(
             end_->failure(io_operation::result, name, phase::receive, endpoint(), 0));
     }
-    // Without any asked for, those that came are dropped, and that is no failure.
+    // If none were requested, received descriptors are closed, which is not a failure.
     if (passed_.truncated && slot_.passed->most != 0) {
         return std::unexpected(error(errc::limit_exceeded, name, phase::receive)
                                    .on("descriptors: more than " + std::to_string(passed_.most) +
@@ -89,7 +89,7 @@ bool sending_message::start() noexcept {
     slot_.size = bytes_.size();
     if (bytes_.empty() || passed_.to_send.size() > passed_objects::max_descriptors) {
         io_operation::result = bytes_.empty() ? -EINVAL : -E2BIG;
-        return completes_now();
+        return may_begin();
     }
     slot_.passed = passed_.to_send.empty() ? nullptr : &passed_;
     return begin({&slot_, 1});
@@ -112,10 +112,7 @@ std::expected<std::size_t, error> sending_message::result() {
 
 bool accepting_unix::start() noexcept {
     on = &end_->on;
-    if (!owner().backend().submit(*this)) return false;
-    if (owner().may_complete_inline()) return true;
-    owner().complete_later(*this);
-    return false;
+    return may_begin() && owner().backend().submit(*this);
 }
 
 void accepting_unix::done(io_operation& op) noexcept {
@@ -219,7 +216,7 @@ std::expected<std::pair<std::unique_ptr<socket>, std::unique_ptr<socket>>, error
     if (auto opened = open_pair(SOCK_STREAM, both); !opened) {
         return std::unexpected(std::move(opened).error());
     }
-    // A simulated backend takes none of the system's, and would not close it either.
+    // A simulated backend does not take descriptors of the system, and would not close them.
     auto taken = detail::message_end::adopt(owner, std::move(both[0]));
     if (!taken) return std::unexpected(std::move(taken).error());
     both[0].reset(owner.backend().detach((*taken)->on));

@@ -10,7 +10,7 @@
 namespace coracle::process::detail {
 namespace {
 
-/// One capture while it goes on.
+/// A capture under way.
 struct capturing {
     child_state& process;
     capture_limits limits;
@@ -39,7 +39,8 @@ task<> collect(capturing& c, std::size_t number, std::string& into, std::size_t 
     for (;;) {
         auto piece = co_await as_result(from.receive());
         if (!piece) {
-            // Its end by value would win, with the output cut and nobody told.
+            // Does not end by returning a value: that would win the race, and truncated output
+            // would look complete.
             if (coracle::detail::is_cancellation(piece.error())) co_await forever();
             if (piece.error() != errc::end_of_stream) c.fail(std::move(piece).error());
             co_return;
@@ -55,11 +56,11 @@ task<> collect(capturing& c, std::size_t number, std::string& into, std::size_t 
 task<> collect_all(capturing& c) {
     co_await when_all(collect(c, 1, c.got.output, c.limits.output, "capture_limits::output"),
                       collect(c, 2, c.got.error, c.limits.error, "capture_limits::error"));
-    // It is not over when one of them has failed: whoever waits for that ends it.
+    // Waits forever after a failure of one stream: `wait_for_failure` ends the race.
     if (c.failure) co_await forever();
 }
 
-/// What it has started may hold its output for ever.
+/// Processes that it has started may keep its output open forever.
 task<> wait_and_linger(capturing& c) {
     auto ended = co_await as_result(wait_for_end(c.process));
     if (!ended || !*ended) co_await forever();

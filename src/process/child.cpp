@@ -16,7 +16,8 @@ namespace coracle::process {
 namespace detail {
 namespace {
 
-/// Only one may wait for a descriptor's number; more have a number of their own.
+/// A wait for the end of the process. Only one operation may wait on a descriptor, so further waits
+/// duplicate it.
 class end_wait {
 public:
     explicit end_wait(child_state& s) : state_(s) {
@@ -32,7 +33,7 @@ private:
     owned_fd own_;
 };
 
-/// True when it has ended.
+/// Returns true if it has ended.
 std::expected<bool, error> look(child_state& s) {
     if (s.status) return true;
     auto ended = s.process.try_reap();
@@ -160,11 +161,11 @@ std::expected<void, error> child::kill() noexcept {
 
 namespace {
 
-struct let_go {
+struct detached_child {
     std::unique_ptr<child_state> state;
     task<> operator()() {
         static_cast<void>(co_await as_result(detail::wait_for_end(*state)));
-        // The loop has ended before it did.
+        // The loop has ended before the process.
         if (!state->status) state->process.release();
     }
 };
@@ -174,7 +175,7 @@ struct let_go {
 void child::detach() {
     for (auto& s : state_->streams) s.reset();
     if (state_->status) return;
-    spawn(let_go{std::move(state_)});
+    spawn(detached_child{std::move(state_)});
 }
 
 }  // namespace coracle::process

@@ -33,7 +33,7 @@ using end_result = std::expected<exit_status, error>;
 task<end_result> wait_for_end(child_state& s);
 task<end_result> wait_or_end(child_state& s, duration grace);
 task<end_result> end_process(child_state& s, duration grace);
-/// The same although the task has been cancelled. The result is of no interest then.
+/// Ends the process, even in a cancelled task. Has no result, as no task could use it.
 task<> end_shielded(child_state& s, duration grace);
 
 task<std::expected<child, error>> start(std::unique_ptr<plan> p);

@@ -30,7 +30,7 @@ std::expected<child, error> with_streams(launched l, const std::string& program)
     return child_state::make(std::move(state));
 }
 
-/// A FIFO is waited for here, and not by a thread of the pool, which others want.
+/// Waits for a FIFO here, so that no thread of the pool is blocked.
 task<std::expected<void, error>> launch_on_pool(plan& p, std::optional<launch_result>& got) {
     constexpr duration longest = std::chrono::milliseconds(20);
     duration pause = std::chrono::milliseconds(1);
@@ -74,7 +74,7 @@ task<end_result> run(std::unique_ptr<plan> p) {
         if (r.what() != redirect::kind::pipe) continue;
         error e(std::errc::invalid_argument, "command::run");
         co_return std::unexpected(
-            std::move(e.on(p->program + " (a pipe that nobody has; start it instead)")));
+            std::move(e.on(p->program + " (a pipe without another end; start it instead)")));
     }
     const duration grace = p->grace;
     auto started = co_await as_result(start(std::move(p)));

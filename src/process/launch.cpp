@@ -36,7 +36,7 @@ std::string_view search_path(const plan& p) {
     return value_in(p.environment, "PATH", default_path);
 }
 
-/// Where the program may be; an empty part of PATH is the current directory.
+/// Returns the possible paths of the program; an empty part of PATH is the current directory.
 std::vector<std::string> candidates(const plan& p) {
     std::vector<std::string> all;
     if (p.program.find('/') != std::string::npos) {
@@ -67,11 +67,11 @@ bool is_fifo(const std::string& path) noexcept {
     return ::stat(path.c_str(), &s) == 0 && S_ISFIFO(s.st_mode);
 }
 
-/// Whether a FIFO that we read has a writer, or had one. Nothing is taken out of it.
+/// Returns true if a FIFO that we read has a writer, or had one. Consumes no bytes.
 bool has_met_a_writer(int fd) noexcept {
     pollfd p{fd, POLLIN, 0};
     if (::poll(&p, 1, 0) != 0) return true;
-    // That a writer has opened it and is silent shows only in how a read would fail.
+    // A silent writer shows only in how a read would fail.
     int copy[2];
     if (::pipe2(copy, O_CLOEXEC) != 0) return true;
     const owned_fd reader(copy[0]);
@@ -79,7 +79,7 @@ bool has_met_a_writer(int fd) noexcept {
     return ::tee(fd, writer.get(), 1, SPLICE_F_NONBLOCK) != 0;
 }
 
-/// False: it is a FIFO, whose other end nobody has open.
+/// Opens a redirect's file; false for a FIFO whose other end is not open.
 std::expected<bool, error> open_path(owned_fd& fd, const std::string& path, int flags) {
     const bool fifo = is_fifo(path);
     // A read end that waits stays open, or its writer would lose it again.
@@ -138,8 +138,7 @@ std::expected<bool, error> open_stream(standard_streams& s, int number, const re
     return true;
 }
 
-/// Which descriptor of ours stream `number` of the process is; negative: the one of the same
-/// number.
+/// Returns our descriptor for stream `number` of the process; negative: the one of the same number.
 int source_of(const plan& p, const standard_streams& s, int number) {
     const redirect& r = p.streams[number];
     switch (r.what()) {
@@ -154,7 +153,7 @@ int source_of(const plan& p, const standard_streams& s, int number) {
     }
 }
 
-/// Which path of a program that did not start is there.
+/// Returns the existing path of a program that could not be started.
 std::string found(const plan& p, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
         std::string full = path;
@@ -164,7 +163,7 @@ std::string found(const plan& p, const std::vector<std::string>& paths) {
     return {};
 }
 
-/// What to do about a program that cannot be started.
+/// Returns advice about a program that cannot be started.
 std::string advice(const plan& p, const std::vector<std::string>& paths, int number) {
     const std::string there = found(p, paths);
     switch (number) {
@@ -206,7 +205,7 @@ bool has_zero(const std::string& text) noexcept {
     return text.contains('\0');
 }
 
-/// What is wrong about where stream `number` is to lead; null: nothing.
+/// Returns the fault in the redirect of stream `number`; null: none.
 const char* fault_of(const redirect& r, int number) {
     using kind = redirect::kind;
     if (r.what() == kind::descriptor && r.fd() < 0) return "descriptor to redirect to";

@@ -11,11 +11,11 @@
 
 namespace coracle::process::detail {
 
-/// What a `command` says.
+/// The settings of a `command`.
 struct plan {
     struct variable {
         std::string name;
-        std::optional<std::string> value;  ///< none: it is not to be there
+        std::optional<std::string> value;  ///< nothing: the variable is removed
     };
     struct mapped {
         int number;
@@ -26,7 +26,7 @@ struct plan {
     std::vector<std::string> arguments;  ///< the name first
     std::vector<variable> variables;
     bool clear_environment = false;
-    std::vector<std::string> environment;  ///< NAME=VALUE; filled when it is started
+    std::vector<std::string> environment;  ///< NAME=VALUE; filled at the start
     std::string directory;
     redirect streams[3];
     std::vector<mapped> descriptors;

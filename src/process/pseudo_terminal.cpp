@@ -35,7 +35,8 @@ std::expected<pseudo_terminal, error> pseudo_terminal::open(io::window_size size
     return made;
 }
 
-/// From the master, so that it works where the file system with its name is not mounted.
+/// Opens the slave from the master, so that it works where the file system with its name is not
+/// mounted.
 std::expected<owned_fd, error> pseudo_terminal::open_slave() const {
     constexpr int flags = O_RDWR | O_NOCTTY | O_CLOEXEC;
     owned_fd slave(::ioctl(master_->fd(), TIOCGPTPEER, flags));

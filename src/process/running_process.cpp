@@ -69,13 +69,14 @@ running_process::~running_process() {
         reap(pidfd_);
     else if (killed)
         reap_elsewhere(std::move(pidfd_));
-    // What is out of our reach may never end: no thread can wait for that.
+    // A process that cannot be signalled may never end: no thread can wait for it.
 }
 
 std::expected<std::optional<exit_status>, error> running_process::try_reap() noexcept {
     siginfo_t info;
     rusage used{};
-    // It is looked at before: until its leader is reaped the number of a group is nobody else's.
+    // Checked without reaping first: until its leader is reaped, the number of a group belongs to
+    // no other.
     for (const int look : {WNOWAIT, 0}) {
         if (wait_for(pidfd(), info, WEXITED | WNOHANG | look, &used) != 0) {
             if (errno == ECHILD) reaped_ = true;
@@ -95,7 +96,7 @@ std::expected<void, error> running_process::signal(int number) noexcept {
 }
 
 std::expected<void, error> running_process::signal_group(int number) noexcept {
-    // Where the system or other code has reaped it, its number may be a stranger's.
+    // Once the system or other code has reaped it, its number may belong to another process.
     auto there = signal(0);
     if (!there && there.error() == std::errc::no_such_process) return there;
     errno = EPERM;
@@ -107,7 +108,7 @@ std::expected<void, error> running_process::signal_to_end(int number) noexcept {
     if (!own_group_) return signal(number);
     ends_group();
     auto sent = signal_group(number);
-    // That others of its group could be reached says nothing of itself.
+    // Signalling others of its group does not prove that the leader itself can be reached.
     return sent ? signal(0) : sent;
 }
 

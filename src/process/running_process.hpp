@@ -10,7 +10,7 @@
 
 namespace coracle::process::detail {
 
-/// A process that we have started. Kills and reaps it when destroyed, if nobody has reaped it.
+/// A process that we have started. Kills and reaps it when destroyed, unless it was reaped.
 class running_process {
 public:
     running_process() noexcept = default;
@@ -24,17 +24,18 @@ public:
     int pidfd() const noexcept { return pidfd_.get(); }
     bool own_group() const noexcept { return own_group_; }
 
-    /// Its status when it has ended; it is reaped then. The descriptor stays open, and readable, or
-    /// others that wait for it would never be woken.
+    /// Reaps the process if it has ended, and returns its status. The descriptor stays open, and
+    /// readable, or others that wait for it would never be woken.
     std::expected<std::optional<exit_status>, error> try_reap() noexcept;
     std::expected<void, error> signal(int number) noexcept;
     std::expected<void, error> signal_group(int number) noexcept;
-    /// From now on what is left of a group of its own when its leader ends is killed then.
+    /// From now on, kills the rest of the group when its leader ends.
     void ends_group() noexcept { group_ends_ = own_group_; }
-    /// Signals whoever is to end, and `ends_group`. EPERM when the process itself is out of reach.
+    /// Signals the process, or its whole group, and calls `ends_group`. EPERM when the process
+    /// itself cannot be signalled.
     std::expected<void, error> signal_to_end(int number) noexcept;
 
-    /// Leaves it to whoever comes after us.
+    /// Releases the process without ending it: init reaps it.
     void release() noexcept { pidfd_.reset(); }
 
 private:
@@ -44,7 +45,7 @@ private:
     owned_fd pidfd_;
     bool own_group_ = false;
     bool group_ends_ = false;
-    bool reaped_ = false;  ///< its number may be somebody else's
+    bool reaped_ = false;  ///< its number may belong to another process by now
 };
 
 }  // namespace coracle::process::detail

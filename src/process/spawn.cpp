@@ -22,7 +22,7 @@
 #endif
 #endif
 
-/// The same function by the name that ThreadSanitizer does not replace by one that takes the new
+/// clone(2) by the name that ThreadSanitizer does not intercept: its interceptor takes the new
 /// process for a copy of ours.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
@@ -46,8 +46,8 @@ struct default_action {
 constexpr std::size_t mask_size = 8;
 constexpr int last_signal = 64;
 
-// From here to `run_program` all happens in the new process, in memory that the thread that waits
-// for it and others share with it: no call but to the system itself, which no sanitizer replaces.
+// The code from here to `run_program` runs in the new process, in memory shared with the waiting
+// thread and others. So it only makes system calls directly, which sanitizers do not intercept.
 #define CORACLE_NEWBORN __attribute__((no_sanitize("address", "thread", "undefined")))
 
 template <class... Argument>
@@ -93,7 +93,8 @@ CORACLE_NEWBORN void close_others_on_exec() noexcept {
     for (int fd = 3; fd < end; ++fd) call(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
 }
 
-/// First all sources go where no number is wanted, so that none is overwritten before its turn.
+/// First moves all sources above the target numbers, so that none is overwritten before it is
+/// copied.
 CORACLE_NEWBORN bool arrange_descriptors(newborn& n) noexcept {
     int above = 3;
     for (const descriptor_map& m : n.request.descriptors) {
@@ -111,7 +112,7 @@ CORACLE_NEWBORN bool arrange_descriptors(newborn& n) noexcept {
     return true;
 }
 
-/// As execvp does, but for scripts without an interpreter, which are an error.
+/// Runs the program as execvp does, except that a script without an interpreter is an error.
 CORACLE_NEWBORN bool execute(newborn& n) noexcept {
     bool refused = false;
     for (const char* const* path = n.request.candidates; *path != nullptr; ++path) {
@@ -139,7 +140,7 @@ CORACLE_NEWBORN int run_program(void* argument) {
     return 127;
 }
 
-/// Where the new process stands until it has a memory of its own.
+/// The stack of the new process until it has a memory of its own.
 class newborn_stack {
 public:
     newborn_stack() noexcept
@@ -150,7 +151,7 @@ public:
     ~newborn_stack() {
         if (at_ != MAP_FAILED) ::munmap(at_, size);
     }
-    /// Stacks grow downwards. Null when there was no memory.
+    /// Stacks grow downwards. Returns null if there was no memory.
     void* top() const noexcept {
         return at_ == MAP_FAILED ? nullptr : static_cast<char*>(at_) + size;
     }

@@ -15,8 +15,8 @@ struct descriptor_map {
     int moved = -1;  ///< where it stands while numbers are shuffled
 };
 
-/// What the new process does until it runs the program. It shares our memory meanwhile, so
-/// everything is laid out before.
+/// The actions of the new process until it runs the program. It shares our memory meanwhile, so
+/// everything is prepared before.
 struct spawn_request {
     const char* const* candidates = nullptr;  ///< paths of the program, up to a null
     char* const* arguments = nullptr;
@@ -28,7 +28,7 @@ struct spawn_request {
     bool own_group = false;
 };
 
-/// Which call failed, and with what.
+/// The call that failed, and its errno.
 struct spawn_failure {
     const char* call = nullptr;
     int number = 0;

@@ -1,6 +1,8 @@
+#include "base/exception_text.hpp"
+
 #include <coracle/runtime/background.hpp>
+#include <coracle/runtime/detail/thread_event.hpp>
 #include <coracle/runtime/sleep.hpp>
-#include <coracle/runtime/thread_event.hpp>
 
 #include <condition_variable>
 #include <exception>
@@ -56,12 +58,12 @@ private:
     void run() noexcept;
 
     const background_options options_;
-    // Outlives the loops: what a loop drops when it ends is told to callbacks too.
+    // Outlives the loops: callbacks are called also for work that a loop drops when it ends.
     thread_pool callbacks_;
     runtime runtime_;
     std::vector<intrusive_list<detail::runnable>> waiting_;  ///< by loop
     std::thread thread_;
-    detail::thread_event begun_;  ///< all loops run, or `failure_` says why not
+    detail::thread_event begun_;  ///< all loops run, or `failure_` has the reason
     std::exception_ptr failure_;
     std::atomic<std::size_t> running_{0};
 
@@ -93,8 +95,8 @@ void background::core::run() noexcept {
 }
 
 loop& background::core::begin() {
-    // This and `stop` are sequentially consistent: either the call sees that it is too late, or
-    // `stop` sees the call.
+    // Sequentially consistent here and in `stop`: either the call sees the stop, or `stop` sees the
+    // call.
     starting_.fetch_add(1);
     const std::size_t now = active_.fetch_add(1) + 1;
     const bool late = stopping_.load();
@@ -111,7 +113,13 @@ loop& background::core::begin() {
 
 void background::core::callback_failed() noexcept {
     failed_.fetch_add(1, std::memory_order_relaxed);
-    runtime_.log().write(log_layer::runtime, log_level::error, "a callback threw an exception");
+    try {
+        runtime_.log().write(log_layer::runtime, log_level::error,
+                             "a callback ended by an exception: " +
+                                 detail::describe_exception(std::current_exception()));
+    } catch (...) {
+        runtime_.log().write(log_layer::runtime, log_level::error, "a callback threw an exception");
+    }
 }
 
 void background::core::call_ended() noexcept {
@@ -128,7 +136,7 @@ bool background::core::stop(duration limit) {
     constexpr duration longest = std::chrono::hours(24 * 365 * 100);
     const bool in_time = idle_.wait_for(lock, limit < longest ? limit : longest, none);
     lock.unlock();
-    // What is being posted must find its loop running, or be dropped by it.
+    // A call that is being posted must find its loop running, or be dropped by it.
     while (starting_.load() != 0) std::this_thread::yield();
     runtime_.stop();
     thread_.join();
@@ -179,7 +187,7 @@ error error_of(const std::exception_ptr& thrown) noexcept {
         try {
             unknown.on(e.what());
         } catch (const std::exception&) {
-            return unknown;  // without memory for the text the code alone has to do
+            return unknown;  // without memory for the text the code alone is reported
         }
     } catch (...) {
         return unknown;  // it has no text

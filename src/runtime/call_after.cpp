@@ -13,7 +13,7 @@ void pending_call::arm(time_point due) {
 }
 
 void pending_call::expired() noexcept {
-    // From here on it is no longer the handle's business, also for what `call` does with it.
+    // From here on the handle no longer refers to it, also if `call` uses the handle.
     if (handle_ != nullptr) std::exchange(handle_, nullptr)->call_ = nullptr;
     context_.done_waiting();
     try {
@@ -42,7 +42,7 @@ void pending_call::drop() noexcept {
 
 namespace coracle {
 
-// Out of line: g++ 12 takes the link back for a dangling pointer where it sees it made.
+// Out of line, because g++ 12 warns of a dangling pointer when it sees the back link being set.
 delayed_call::delayed_call(detail::pending_call& c) noexcept : call_(&c) {
     c.handle_ = this;
 }

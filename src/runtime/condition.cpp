@@ -21,7 +21,7 @@ bool condition::notify_one(std::uint64_t mask) noexcept {
     for (detail::runnable* r = waiting_.front(); r != nullptr; r = waiting_.next(*r)) {
         auto& w = static_cast<condition_wait&>(*r);
         if ((w.mask_ & mask) == 0) continue;
-        // All of it: whoever it is passed on to may wait for other bits.
+        // Passes the whole mask on: the next waiter may wait for other bits.
         w.met_ = mask;
         w.at_ = condition_wait::state::notified_alone;
         w.owner().hand_over(w);

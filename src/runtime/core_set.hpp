@@ -9,11 +9,12 @@ namespace coracle::detail {
 /// The cores that a thread may run on.
 class core_set {
 public:
-    /// Those of the calling thread. A system with more than the set has room for tells none.
+    /// The cores of the calling thread. A system with more cores than the set has room for gives
+    /// none.
     core_set() noexcept : known_(::sched_getaffinity(0, sizeof set_, &set_) == 0) {}
 
     std::vector<int> numbers() const;
-    /// From now on the calling thread runs on these only.
+    /// Makes the calling thread run on these only.
     void apply() const noexcept {
         if (known_) ::sched_setaffinity(0, sizeof set_, &set_);
     }
@@ -23,7 +24,7 @@ private:
     bool known_;
 };
 
-/// While it lives, the calling thread runs on one core only.
+/// Keeps the calling thread on one core while it lives.
 class core_pin {
 public:
     explicit core_pin(int core) noexcept;

@@ -7,8 +7,8 @@ bool futex_wait::start() noexcept {
     const bool inline_allowed = owner().may_complete_inline();
     const detail::short_lock::guard hold(f.lock_);
     at = state::waiting;
-    // A waker changes the word before it takes the lock: whoever still sees the old value here is
-    // in the list when the waker looks.
+    // A waker changes the word before it takes the lock: a waiter that still sees the old value
+    // here is in the list when the waker looks.
     if (f.word.load(std::memory_order_acquire) == expected_) {
         f.waiting_.push_back(*this);
         return false;
@@ -46,7 +46,7 @@ bool futex::wait_blocking(std::uint32_t expected, duration limit) {
             return false;
         }
     }
-    self.wait();  // the one that took it from the list is about to wake it
+    self.wait();  // the waker that took it from the list is about to wake it
     return true;
 }
 

@@ -1,3 +1,4 @@
+#include <coracle/runtime/detail/stack_depth.hpp>
 #include <coracle/runtime/loop.hpp>
 
 #include <thread>
@@ -15,7 +16,7 @@ struct loop::posted_function final : detail::remote_runnable {
     unique_function<void()> f;
 };
 
-/// Stands for the list of a loop that has ended; never followed.
+/// Marks the list of a loop that has ended; never dereferenced.
 detail::remote_runnable* loop::closed() const noexcept {
     return reinterpret_cast<detail::remote_runnable*>(const_cast<loop*>(this));
 }
@@ -28,7 +29,8 @@ loop::loop(std::unique_ptr<coracle::backend> b, const logger& log, unsigned inde
 }
 
 loop::~loop() {
-    // What a poster posted may have led here before it has woken the backend.
+    // The runnable that a poster posted may have ended the loop before the poster has woken the
+    // backend.
     while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
     drop_posted();
 }
@@ -43,7 +45,7 @@ void loop::drop_posted() noexcept {
 }
 
 void loop::close_posted() noexcept {
-    // Nobody would run what comes from now on, and whoever waits for it must hear of that.
+    // No turn would run later posts, so they are refused, which notifies their waiters.
     drop(posted_.exchange(closed(), std::memory_order_acq_rel));
 }
 
@@ -71,12 +73,15 @@ void loop::reset() noexcept {
 void loop::enter() {
     outer_loop_ = std::exchange(detail::current_loop, this);
     outer_pool_ = std::exchange(detail::current_pool, &pool_);
+    outer_floor_ =
+        std::exchange(detail::stack_floor, detail::stack_position() - detail::deepest_stack);
     backend_->enters_thread();
 }
 
 void loop::leave() {
     detail::current_loop = outer_loop_;
     detail::current_pool = outer_pool_;
+    detail::stack_floor = outer_floor_;
 }
 
 void loop::read_wall_clock() noexcept {
@@ -97,8 +102,8 @@ bool loop::post(unique_function<void()> f) {
 bool loop::post(detail::remote_runnable& r) noexcept {
     posting_.fetch_add(1, std::memory_order_relaxed);
     detail::remote_runnable* head = posted_.load(std::memory_order_relaxed);
-    // Release: what the poster wrote before is seen by the loop that takes the list. From then on
-    // `r` belongs to the loop and may be gone.
+    // Release: the loop that takes the list sees the earlier writes of the poster. From then on `r`
+    // belongs to the loop and may be destroyed.
     do {
         if (head == closed()) break;
         r.next = head;
@@ -115,6 +120,8 @@ bool loop::post(detail::remote_runnable& r) noexcept {
 loop_statistics loop::statistics() const noexcept {
     const backend_counters& c = backend_->counters();
     return {.turns = turns_,
+            .tasks = tasks_,
+            .ready = ran_in_turn_.load(std::memory_order_relaxed),
             .waits = c.waits,
             .events = c.events,
             .system_calls = c.system_calls,
@@ -122,48 +129,60 @@ loop_statistics loop::statistics() const noexcept {
             .age = backend_->now() - born_};
 }
 
-void loop::stop() {
-    post([this] { root_.cancel(); });
+void loop::stop_message::arrived() noexcept {
+    under_way.store(false, std::memory_order_relaxed);
+    owner->root_.cancel();
 }
 
-void loop::run_posted() noexcept {
-    if (posted_.load(std::memory_order_relaxed) == nullptr) return;
+void loop::stop() noexcept {
+    if (stop_.under_way.exchange(true, std::memory_order_relaxed)) return;
+    if (!post(stop_)) stop_.under_way.store(false, std::memory_order_relaxed);
+}
+
+std::uint64_t loop::run_posted() noexcept {
+    if (posted_.load(std::memory_order_relaxed) == nullptr) return 0;
     detail::remote_runnable* newest = posted_.exchange(nullptr, std::memory_order_acquire);
     detail::remote_runnable* oldest = nullptr;
     while (newest != nullptr) {
         detail::remote_runnable* older = std::exchange(newest->next, oldest);
         oldest = std::exchange(newest, older);
     }
-    while (oldest != nullptr) {
+    std::uint64_t ran = 0;
+    for (; oldest != nullptr; ++ran) {
         detail::remote_runnable* r = std::exchange(oldest, oldest->next);
         refill_inline_budget();
         r->arrived();
     }
+    return ran;
 }
 
-void loop::run_ready() noexcept {
-    if (ready_.empty() && completed_.empty()) return;
+std::uint64_t loop::run_ready() noexcept {
+    if (ready_.empty() && completed_.empty()) return 0;
+    std::uint64_t ran = 0;
     intrusive_list<detail::runnable> batch;
     batch.splice(ready_);
-    while (detail::runnable* r = batch.pop_front()) {
+    for (; detail::runnable* r = batch.pop_front(); ++ran) {
         refill_inline_budget();
         r->run();
     }
     intrusive_list<io_operation> done;
     done.splice(completed_);
-    while (io_operation* op = done.pop_front()) {
+    for (; io_operation* op = done.pop_front(); ++ran) {
         refill_inline_budget();
         op->completed(*op);
     }
+    return ran;
 }
 
-void loop::run_handed() noexcept {
-    for (unsigned left = hand_overs; left != 0; --left) {
+std::uint64_t loop::run_handed() noexcept {
+    std::uint64_t ran = 0;
+    for (; ran != hand_overs; ++ran) {
         detail::runnable* r = handed_.pop_front();
-        if (r == nullptr) return;
+        if (r == nullptr) break;
         refill_inline_budget();
         r->run();
     }
+    return ran;
 }
 
 time_point loop::next_wake() const noexcept {
@@ -177,14 +196,16 @@ time_point loop::next_wake() const noexcept {
 void loop::turn() {
     ++turns_;
     ready_.splice(later_);
-    run_posted();
-    run_ready();
-    run_handed();
+    std::uint64_t ran = run_posted();
+    ran += run_ready();
+    ran += run_handed();
+    tasks_ += ran;
+    ran_in_turn_.store(ran, std::memory_order_relaxed);
     if (over()) return;
     refill_inline_budget();
     const time_point before = now_;
     backend_->wait(next_wake());
-    // Where there was no need to wait nobody has looked at the clock.
+    // Without a wait the clock was not read.
     if (now_ == before) now_ = backend_->now();
     if (!timers_.empty()) timers_.fire(now_);
     if (deadlines_.next() <= now_) deadlines_.advance(now_);
@@ -192,10 +213,15 @@ void loop::turn() {
 }
 
 void loop::trim_when_idle() noexcept {
-    // Blocks that a burst left behind go back to the system, half of them every ten seconds.
-    if (now_ - trimmed_ < std::chrono::seconds(10)) return;
+    // Returns blocks that a burst left to the system, half of them every ten seconds.
+    constexpr duration interval = std::chrono::seconds(10);
+    if (now_ - trimmed_ < interval) return;
     trimmed_ = now_;
-    pool_.trim();
+    const bool some_left = pool_.trim();
+    if (!backend_->is_of_the_system()) return;
+    backend_->give_memory_back();
+    // An idle loop continues this until no blocks are left.
+    if (some_left) trim_turn_.arm_in(interval);
 }
 
 void loop::run_until(const bool& done) {

@@ -2,14 +2,14 @@
 
 namespace coracle::detail {
 
-void errand::message::come_back() noexcept {
+void remote_call::message::come_back() noexcept {
     returns_ = true;
-    // Home does not end meanwhile: the task that waits there is one of its own.
-    errand_->home_->post(*this);
+    // The home loop does not end meanwhile, because a task of its own waits there.
+    call_->home_->post(*this);
 }
 
-void errand::message::arrived() noexcept {
-    errand& e = *errand_;
+void remote_call::message::arrived() noexcept {
+    remote_call& e = *call_;
     if (returns_) {
         if (--e.under_way_ == 0) e.all_back();
     } else if (this == &e.cancel_) {
@@ -22,13 +22,13 @@ void errand::message::arrived() noexcept {
     }
 }
 
-void errand::send_start(loop& home) noexcept {
+void remote_call::send_start(loop& home) noexcept {
     home_ = &home;
     under_way_ = 1;
     start_.go(*away_);
 }
 
-void errand::send_cancel() noexcept {
+void remote_call::send_cancel() noexcept {
     if (cancelled_.exchange(true, std::memory_order_relaxed)) return;
     ++under_way_;
     cancel_.go(*away_);

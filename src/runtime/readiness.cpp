@@ -5,13 +5,14 @@
 namespace coracle {
 
 bool readiness::start() noexcept {
-    if (!owner().backend().submit(*this)) return false;
-    if (owner().may_complete_inline()) return true;
-    owner().complete_later(*this);
-    return false;
+    return may_begin() && owner().backend().submit(*this);
 }
 
 void readiness::cancel() noexcept {
+    if (withdrawn_before_start()) return;
+    // A wait that has completed and not resumed yet is cancelled too: its task would take the event
+    // from a task that still wants it.
+    mark_cancelled();
     owner().backend().cancel(*this);
 }
 

@@ -18,7 +18,7 @@ bool permits::withdraw(permit_request& r) noexcept {
     r.at = permit_request::state::withdrawn;
     if (waits) {
         r.unlink();
-        // Those behind may ask for less.
+        // Later waiters may request fewer.
         grant();
     } else {
         give(r.count);

@@ -1,9 +1,9 @@
-#include <coracle/runtime/short_lock.hpp>
+#include <coracle/runtime/detail/short_lock.hpp>
 
 namespace coracle::detail {
 
 void short_lock::lock_slowly() noexcept {
-    // The holder is about to leave, unless its thread does not run just now.
+    // The holder is about to release it, unless its thread is not scheduled.
     for (int i = 0; i != 100; ++i) {
         std::uint32_t seen = word_.load(std::memory_order_relaxed);
         if (seen == open && word_.compare_exchange_weak(seen, held, std::memory_order_acquire,

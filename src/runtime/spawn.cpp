@@ -1,3 +1,5 @@
+#include "base/exception_text.hpp"
+
 #include <coracle/runtime/spawn.hpp>
 
 #include <string>
@@ -6,13 +8,11 @@ namespace coracle::detail {
 
 void log_unhandled(loop& owner, const char* name, std::exception_ptr e) noexcept {
     try {
-        std::rethrow_exception(e);
-    } catch (const std::exception& x) {
-        owner.log().write(log_layer::runtime, log_level::error,
-                          std::string("task ") + name + " ended by an exception: " + x.what());
+        owner.log().write(
+            log_layer::runtime, log_level::error,
+            std::string("task ") + name + " ended by an exception: " + describe_exception(e));
     } catch (...) {
-        owner.log().write(log_layer::runtime, log_level::error,
-                          std::string("task ") + name + " ended by an unknown exception");
+        owner.log().write(log_layer::runtime, log_level::error, "a task ended by an exception");
     }
 }
 

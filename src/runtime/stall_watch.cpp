@@ -13,8 +13,8 @@
 namespace coracle::detail {
 namespace {
 
-/// The number of the system call in which a thread of this process waits, or -1 when it waits
-/// elsewhere in the kernel; nothing when it runs or would like to, or the system does not say.
+/// Returns the number of the system call in which a thread of this process waits, or -1 if it waits
+/// elsewhere in the kernel; nothing if it is running or runnable, or that is unknown.
 std::optional<int> call_waited_in(int thread) {
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
     int number = 0;

@@ -12,13 +12,14 @@
 
 namespace coracle::detail {
 
-/// A thread that looks at loops several times in each `limit`, and reports one that has been in the
-/// same turn for longer, with the task that runs, and whether it computes or waits in the kernel. A
+/// A thread that checks loops several times in each `limit`, and reports a loop that has been in
+/// the same turn for longer, with the running task, and if it computes or waits in the kernel. A
 /// stall that goes on is reported again after 2, 4, 8 ... times `limit`, with what it does since
 /// the last report, and counted once.
 class stall_watch {
 public:
-    /// Reports go to `log`, or to standard error when nobody listens there and `say_aloud`.
+    /// Reports go to `log`, or to standard error when that logger drops them and `say_aloud` is
+    /// set.
     stall_watch(const std::vector<const loop*>& loops, duration limit, const logger& log,
                 bool say_aloud, tally& stalls);
     ~stall_watch();
@@ -34,10 +35,11 @@ private:
         const loop* of;
         std::atomic<int> thread{0};
         std::uint64_t turn = 0;
-        unsigned seen = 0;  ///< looks in a row that found the loop in this turn, and not waiting
+        unsigned seen =
+            0;  ///< consecutive checks that found the loop in this turn, and not waiting
         unsigned next_report = 1;  ///< in multiples of `limit`
         bool idle =
-            false;     ///< each look since the last report found its thread waiting in the kernel
+            false;     ///< each check since the last report found its thread waiting in the kernel
         int call = 0;  ///< the system call that it waits in
     };
     static constexpr unsigned looks = 8;
@@ -57,7 +59,7 @@ private:
     std::thread thread_;
 };
 
-/// The limit that CORACLE_STALL_LIMIT names, in milliseconds; zero when it names none.
+/// The limit of CORACLE_STALL_LIMIT, in milliseconds; zero if it is not set.
 duration stall_limit_of_environment();
 
 }  // namespace coracle::detail

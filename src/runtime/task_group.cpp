@@ -15,7 +15,7 @@ bool detail::place_wait::start() noexcept {
 }
 
 void detail::place_wait::cancel() noexcept {
-    // One that has its place keeps it: it goes on in this turn or the next.
+    // A task that has its place keeps it: it resumes in this turn or the next.
     if (has_place_) return;
     mark_cancelled();
     owner().enqueue(*this);

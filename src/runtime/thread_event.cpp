@@ -1,4 +1,4 @@
-#include <coracle/runtime/thread_event.hpp>
+#include <coracle/runtime/detail/thread_event.hpp>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -30,8 +30,8 @@ timespec end_of(duration limit) noexcept {
 }  // namespace
 
 void thread_event::wake_all() noexcept {
-    // The event may be gone by now: then the kernel finds nobody at its address, or somebody who
-    // looks at his own word again.
+    // The event may be destroyed by now: then the kernel finds no waiter at its address, or one
+    // that checks its own word again.
     syscall(SYS_futex, word_of(state_), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
@@ -46,7 +46,7 @@ bool thread_event::block(const duration* limit) noexcept {
         std::uint32_t seen = off;
         state_.compare_exchange_strong(seen, awaited, std::memory_order_acq_rel);
         if (seen == is_on) return true;
-        // FUTEX_WAIT_BITSET is the one whose time is absolute.
+        // FUTEX_WAIT_BITSET takes an absolute time.
         const long r = syscall(SYS_futex, word_of(state_), FUTEX_WAIT_BITSET_PRIVATE, awaited,
                                limit != nullptr ? &end : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
         if (r != 0 && errno == ETIMEDOUT) return is_set();

@@ -30,7 +30,7 @@ struct thread_pool::state {
     explicit state(const thread_pool_options& o) noexcept : options(o) {}
 
     const thread_pool_options options;
-    const detail::core_set cores;  ///< of whoever made the pool
+    const detail::core_set cores;  ///< of the thread that made the pool
     std::mutex guard;
     std::condition_variable changed;
     intrusive_list<detail::pool_job> jobs;
@@ -46,7 +46,7 @@ struct thread_pool::state {
 };
 
 void thread_pool::state::work() noexcept {
-    // Whoever starts a thread may be pinned, and would pin it too.
+    // The thread that starts another may be pinned, and would pin the new one too.
     cores.apply();
     std::unique_lock lock(guard);
     for (;;) {
@@ -66,15 +66,15 @@ void thread_pool::state::start_thread() noexcept {
     try {
         threads.emplace_back([this] { work(); });
     } catch (const std::exception&) {
-        return;  // the threads that there are do it later
+        return;  // the existing threads do it later
     }
 }
 
 bool thread_pool::state::add(detail::pool_job& job) noexcept {
     {
         const std::lock_guard lock(guard);
-        // Those that are idle may not have taken what they were woken for yet.
-        // At the end the threads that there are do the rest, and are counted no more.
+        // Woken threads may not have taken their job yet. At the end the remaining threads do the
+        // rest, and are not counted any more.
         const bool may_start = !ending && threads.size() < options.threads;
         if (idle <= queued && may_start) start_thread();
         if (threads.empty()) return false;

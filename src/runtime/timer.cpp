@@ -1,7 +1,9 @@
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/timer.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <new>
 
 namespace coracle {
 namespace detail {
@@ -37,16 +39,60 @@ void timer_heap::sift_down(std::size_t at, const entry& e) noexcept {
     place(at, e);
 }
 
-void timer_heap::arm(timer& t, time_point due) {
+/// Returns true if the heap has memory for one more timer.
+bool timer_heap::make_place() noexcept {
+    if (entries_.size() != entries_.capacity()) return true;
+    constexpr std::size_t least = 16;
+    try {
+        entries_.reserve(std::max(least, entries_.capacity() * 2));
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
+void timer_heap::list(const entry& e) noexcept {
+    timer** place = &listed_;
+    while (*place != nullptr && entry_of(**place).before(e)) place = &(*place)->next_listed;
+    e.owner->due_listed = e.due;
+    e.owner->sequence_listed = e.sequence;
+    e.owner->next_listed = *place;
+    e.owner->at = timer_position::listed;
+    *place = e.owner;
+}
+
+void timer_heap::unlist(timer& t) noexcept {
+    timer** place = &listed_;
+    while (*place != &t) place = &(*place)->next_listed;
+    *place = t.next_listed;
+    t.at = timer_position::unarmed;
+}
+
+timer_heap::entry timer_heap::first() const noexcept {
+    if (listed_ == nullptr) return entries_.front();
+    const entry waiting = entry_of(*listed_);
+    return entries_.empty() || waiting.before(entries_.front()) ? waiting : entries_.front();
+}
+
+void timer_heap::arm(timer& t, time_point due) noexcept {
     disarm(t);
     const entry e{due, sequence_++, &t};
+    ++size_;
+    if (!make_place()) {
+        list(e);
+        return;
+    }
     entries_.push_back(e);
     sift_up(entries_.size() - 1, e);
 }
 
 void timer_heap::disarm(timer& t) noexcept {
     if (t.at == timer_position::unarmed) return;
-    remove(t.at);
+    --size_;
+    if (t.at == timer_position::listed)
+        unlist(t);
+    else
+        remove(t.at);
 }
 
 void timer_heap::remove(std::size_t at) noexcept {
@@ -63,11 +109,11 @@ void timer_heap::remove(std::size_t at) noexcept {
 
 void timer_heap::fire(time_point now) noexcept {
     const std::uint64_t armed_before = sequence_;
-    while (!entries_.empty() && entries_.front().due <= now &&
-           entries_.front().sequence < armed_before) {
-        timer* t = entries_.front().owner;
-        remove(0);
-        t->expired();
+    while (!empty()) {
+        const entry e = first();
+        if (e.due > now || e.sequence >= armed_before) return;
+        disarm(*e.owner);
+        e.owner->expired();
     }
 }
 

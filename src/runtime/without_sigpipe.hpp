@@ -5,8 +5,8 @@
 
 namespace coracle::detail {
 
-/// sendfile and write know no MSG_NOSIGNAL: a peer that is gone would end the process. The signal
-/// goes to the thread that made the call, so it is held back and taken here.
+/// sendfile and write have no MSG_NOSIGNAL, so a closed peer would end the process. The signal is
+/// sent to the calling thread, so it is blocked and consumed here.
 class without_sigpipe {
 public:
     without_sigpipe() noexcept {
@@ -18,7 +18,7 @@ public:
     without_sigpipe& operator=(const without_sigpipe&) = delete;
     ~without_sigpipe() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-    /// After a call that failed with EPIPE.
+    /// Consumes the signal, after a call that failed with EPIPE.
     void take_signal() const noexcept {
         const timespec at_once{};
         ::sigtimedwait(&pipe_, nullptr, &at_once);

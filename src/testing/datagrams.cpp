@@ -19,7 +19,7 @@ bool world::is_taken(const net::address& a, const datagram_options& o) const {
         const net::address at = net::address::from(there.at);
         const bool both_share =
             (o.reuse_port && there.shares_port) || (o.reuse_address && there.shares_address);
-        // There is one socket for each address here.
+        // Here each address has one socket.
         return a == at || (!both_share && overlap({a, o.v6_only}, {at, there.v6_only}));
     });
 }
@@ -66,7 +66,8 @@ ref<datagram_socket> world::who_receives(const endpoint& at) {
     return found == sockets_.end() ? ref<datagram_socket>() : found->second;
 }
 
-/// The peer hears no others, and what it is sent to nobody is refused from now on, as by ICMP.
+/// Connects a datagram socket: only the peer's datagrams arrive, and sending to a peer without a
+/// socket fails from now on, as by ICMP.
 std::int64_t world::connect_datagram(datagram_socket& s, const endpoint& peer) {
     s.peer = net::address::from(peer).family() == net::family::none ? endpoint() : peer;
     s.failure = 0;
@@ -112,7 +113,7 @@ std::int64_t world::try_send_to(datagram_operation& op) {
     return send_one(*n->socket, op.peer, {op.bytes.data, op.bytes.size});
 }
 
-/// As the kernel does with UDP_SEGMENT, several datagrams may stand in one slot.
+/// One slot may hold several datagrams, as with the kernel's UDP_SEGMENT.
 std::int64_t world::try_send_many(messages_operation& op) {
     const node* n = find(op.on->fd);
     if (n == nullptr || !n->socket) return -EBADF;
@@ -142,12 +143,12 @@ void world::send_datagram(datagram_socket& to, datagram what) {
         return schedule(event_kind::datagram, to.last_due, to);
     }
     tell("fault: a datagram is late");
-    ref<stray> s(new stray);
+    ref<late_datagram> s(new late_datagram);
     s->to = ref<datagram_socket>(&to);
     s->what = std::move(what);
     const auto most = static_cast<std::uint64_t>(f.late_max.count());
     const duration later(static_cast<std::int64_t>(mishaps_.up_to(most)));
-    schedule(event_kind::stray_datagram, now_ + latency() + later, *s);
+    schedule(event_kind::late_datagram, now_ + latency() + later, *s);
 }
 
 void world::datagram_arrives(datagram_socket& to, datagram what) {

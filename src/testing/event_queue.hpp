@@ -11,19 +11,19 @@ enum class event_kind : std::uint8_t {
     bytes,        ///< a piece arrives
     finish,       ///< the end of a direction arrives
     reset,        ///< a reset arrives
-    room,         ///< the sender hears that bytes were taken
+    room,         ///< the sender learns that bytes were taken
     call,         ///< a client arrives at a listener
-    established,  ///< the client hears that it is connected
-    refused,      ///< the client hears that its call came to nothing
+    established,  ///< the client learns that it is connected
+    refused,      ///< the client learns that its call failed
     doom,         ///< something happens to a connection
     poke,         ///< what an end waits for is tried again
     poke_listener,
     poke_socket,
     datagram,
-    stray_datagram,
-    answer,  ///< to a question for a name
+    late_datagram,
+    resolved,  ///< the response to a query for a name
     file_happens,
-    file_told,  ///< whoever waits hears of it
+    file_reported,  ///< the result reaches the task that waits
 };
 
 /// Something that will happen. Events of one moment happen in the order in which they were made.
@@ -40,7 +40,7 @@ struct event {
     }
 };
 
-/// What will happen, the next first. Holds a reference to the subject of each event.
+/// The events to come, the next first. Holds a reference to the subject of each event.
 class event_queue {
 public:
     event_queue() = default;

@@ -1,4 +1,4 @@
-// What goes wrong in a simulated world, when, and to which connection.
+// The faults of a simulated world: which, when, and to which connection.
 
 #include "testing/world.hpp"
 
@@ -60,7 +60,7 @@ void world::plan_faults(link& l) {
 void world::strike(link& l) {
     l.doom_after = 0;
     if (!l.at(side::client).connected || !l.at(side::server).connected || l.silent) return;
-    // What has ended already cannot be hurt.
+    // A connection that has ended cannot fail.
     if (!l.at(side::client).open && !l.at(side::server).open) return;
     mark(l, l.doom);
     switch (l.doom) {
@@ -99,7 +99,7 @@ void world::mark(link& l, fault f) {
         case fault::silence: what = "falls silent"; break;
         case fault::stall: what = "stalls"; break;
         case fault::refusal: what = "is refused"; break;
-        case fault::black_hole: what = "is never answered"; break;
+        case fault::black_hole: what = "never gets a response"; break;
         case fault::no_descriptors: what = "finds no descriptor"; break;
         case fault::no_memory: what = "finds no memory"; break;
     }

@@ -13,7 +13,7 @@ bool moves_bytes(file_action a) noexcept {
     return a == file_action::read || a == file_action::write || a == file_action::copy_range;
 }
 
-/// Those that a signal interrupts (signal(7)), or may on some file systems.
+/// Returns true for calls that a signal interrupts (signal(7)), or may on some file systems.
 bool may_be_interrupted(file_action a) noexcept {
     return moves_bytes(a) || a == file_action::open || a == file_action::allocate;
 }
@@ -60,7 +60,7 @@ ref<pending> world::begin(file_operation& op, loop_view& home) {
     t->on = file_at(op.fd);
     t->other = file_at(op.other_fd);
     t->crashes = disk().tree().crashes();
-    const duration delay = file_delay();
+    const duration delay = op.at_once ? duration::zero() : file_delay();
     if (delay == duration::zero()) {
         op.result = perform(*t, op);
         return {};
@@ -73,9 +73,9 @@ void world::happens(file_task& t) {
     if (t.op == nullptr) return;
     t.result = perform(t, static_cast<file_operation&>(*t.op));
     t.has_happened = true;
-    t.let_go();
-    // A crash may come between what happens and whoever waits for it.
-    schedule(event_kind::file_told, now_ + file_delay(), t);
+    t.release_files();
+    // A crash may come between an operation and its completion.
+    schedule(event_kind::file_reported, now_ + file_delay(), t);
 }
 
 /// Linux gives the number back in any case.
@@ -106,7 +106,7 @@ std::int64_t world::perform(const file_task& t, file_operation& op) {
     return result;
 }
 
-/// The errno with which it fails before the disk hears of it, or 0.
+/// Returns the errno with which the operation fails before it reaches the disk, or 0.
 int world::file_fault(const file_operation& op) {
     const fault_options& f = options.faults;
     if (may_be_interrupted(op.action) && mishap(f.interruptions)) return EINTR;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/thread_event.hpp>
+#include <coracle/runtime/detail/thread_event.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 
 #include <mutex>

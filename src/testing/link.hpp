@@ -16,13 +16,13 @@ namespace coracle::testing::detail {
 
 class loop_view;
 
-/// Whoever has a descriptor, and the loop that it belongs to.
+/// The owner of a descriptor, and the loop that it belongs to.
 struct holder {
     descriptor* d = nullptr;
     loop_view* home = nullptr;
 };
 
-/// How the bytes of one direction are cut.
+/// The way in which the bytes of one direction are cut.
 enum class cutting : std::uint8_t {
     none,
     mixed,  ///< often whole, sometimes anywhere
@@ -36,7 +36,7 @@ struct pipe {
     std::size_t arrived = 0;   ///< up to here; what follows is under way
     time_point last_due;       ///< of what is under way
     std::size_t occupied = 0;  ///< sent, and as far as the sender knows not taken
-    std::size_t freed = 0;     ///< taken, which the sender has not been told
+    std::size_t freed = 0;     ///< taken, which the sender does not know yet
     cutting cut = cutting::none;
     bool shut = false;     ///< the sender has sent its end
     bool ended = false;    ///< which has arrived
@@ -58,6 +58,8 @@ struct pipe {
         }
     }
     void drop_arrived() { take(arrived - taken); }
+    /// The next `n` bytes under way never arrive.
+    void lose_arriving(std::size_t n) { bytes.erase(arrived, n); }
 };
 
 /// One side of a connection.
@@ -68,7 +70,6 @@ struct end {
     bool open = true;        ///< a descriptor's number stands for it
     bool connected = false;  ///< it may send and receive
     bool broken = false;     ///< a reset has arrived
-    bool told = false;       ///< of which the program knows
     bool doomed = false;     ///< a reset is under way to it
 };
 
@@ -85,7 +86,7 @@ struct link final : subject {
     endpoint remote;  ///< the server's
     unsigned attempts = 0;
 
-    // What is to go wrong with it.
+    // The faults that it will meet.
     bool silent = false;        ///< nothing arrives any more
     fault doom = fault::stall;  ///< behind `doom_after` bytes, when that is not zero
     std::uint64_t doom_after = 0;
@@ -115,7 +116,7 @@ struct datagram {
 
 struct datagram_socket final : subject {
     endpoint at;
-    endpoint peer;    ///< the only one that it hears; size 0: it is not connected
+    endpoint peer;    ///< the only one that it receives from; size 0: it is not connected
     int failure = 0;  ///< an errno that the next operation tells
     bool tells_destination = false;
     bool shares_port = false;     ///< SO_REUSEPORT
@@ -130,7 +131,7 @@ struct datagram_socket final : subject {
 };
 
 /// A datagram that arrives out of order, or twice.
-struct stray final : subject {
+struct late_datagram final : subject {
     ref<datagram_socket> to;
     datagram what;
 };
@@ -146,7 +147,7 @@ struct resolution final : pending {};
 
 /// A call on files. Holds what its numbers stood for when it began.
 struct file_task final : pending {
-    void let_go() { on = other = {}; }
+    void release_files() { on = other = {}; }
 
     ref<open_file> on;
     ref<open_file> other;
@@ -155,7 +156,7 @@ struct file_task final : pending {
     std::int64_t result = 0;
 };
 
-/// What a descriptor's number stands for. A stream that was not connected yet has no link.
+/// The object of a descriptor's number. A stream that was not connected yet has no link.
 struct node {
     ref<listening> listener;
     ref<link> connection;

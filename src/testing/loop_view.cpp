@@ -9,7 +9,7 @@
 namespace coracle::testing::detail {
 namespace {
 
-/// In `descriptor::flags`: it stands in `ready_`, or in `batch_`.
+/// A bit of `descriptor::flags`: it stands in `ready_`, or in `batch_`.
 constexpr std::uint32_t queued = 1;
 constexpr std::uint32_t in_batch = 2;
 
@@ -86,23 +86,23 @@ bool loop_view::start_file(file_operation& op, int failure) {
 }
 
 bool loop_view::wait_for(ref<pending> p) {
-    asked_.push_back(std::move(p));
+    pending_.push_back(std::move(p));
     return false;
 }
 
 void loop_view::cancel(io_operation& op) {
     if (op.code == opcode::resolve || op.code == opcode::file) {
         const auto of_op = [&op](const ref<pending>& p) { return p->op == &op; };
-        const auto found = std::find_if(asked_.begin(), asked_.end(), of_op);
-        if (found == asked_.end()) return;
+        const auto found = std::find_if(pending_.begin(), pending_.end(), of_op);
+        if (found == pending_.end()) return;
         if (op.code == opcode::file) {
             auto& t = static_cast<file_task&>(**found);
-            // What has happened is told, though nobody asks any more.
+            // An operation that has happened is reported, even when it is cancelled.
             if (t.has_happened) return;
-            t.let_go();
+            t.release_files();
         }
         (*found)->op = nullptr;
-        asked_.erase(found);
+        pending_.erase(found);
     } else if (op.on != nullptr && op.on->input == &op) {
         op.on->input = nullptr;
     } else if (op.on != nullptr && op.on->output == &op) {
@@ -139,7 +139,7 @@ void loop_view::wait(time_point until) {
         world_->check_time();
     }
     dispatch();
-    answer();
+    complete_resolved();
 }
 
 void loop_view::ready(descriptor& d) {
@@ -149,7 +149,7 @@ void loop_view::ready(descriptor& d) {
 }
 
 void loop_view::ready(ref<pending> p) {
-    answered_.push_back(std::move(p));
+    resolved_.push_back(std::move(p));
 }
 
 void loop_view::forget(descriptor& d) {
@@ -181,21 +181,22 @@ void loop_view::dispatch(std::size_t index) {
     if (d->input != nullptr) retry(d->input);
     if (batch_[index] != d) return;
     if (d->output != nullptr) retry(d->output);
-    if (batch_[index] != d || d->watch == nullptr || !world_->hung_up(d->fd)) return;
+    if (batch_[index] != d || d->watch == nullptr) return;
+    if (!world_->hung_up(d->fd, *d->watch)) return;
     hangup_watch& w = *std::exchange(d->watch, nullptr);
     w.gone(w);
 }
 
-void loop_view::answer() {
+void loop_view::complete_resolved() {
     std::vector<ref<pending>> now;
-    now.swap(answered_);
+    now.swap(resolved_);
     for (const ref<pending>& p : now) {
         if (p->op == nullptr) continue;
         io_operation& op = *std::exchange(p->op, nullptr);
-        std::erase(asked_, p);
+        std::erase(pending_, p);
         op.result = op.code == opcode::file
                         ? static_cast<file_task&>(*p).result
-                        : world_->answer_to(static_cast<resolve_operation&>(op));
+                        : world_->response_to(static_cast<resolve_operation&>(op));
         complete(op);
     }
 }

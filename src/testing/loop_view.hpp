@@ -29,7 +29,7 @@ public:
 
     /// Several loops: whether this one has something to do.
     bool has_work() const noexcept {
-        return woken.load(std::memory_order_acquire) || !ready_.empty() || !answered_.empty() ||
+        return woken.load(std::memory_order_acquire) || !ready_.empty() || !resolved_.empty() ||
                due <= world_->now();
     }
 
@@ -47,13 +47,13 @@ private:
     void retry(io_operation*& place);
     void dispatch();
     void dispatch(std::size_t index);
-    void answer();
+    void complete_resolved();
 
     std::shared_ptr<world> world_;
     std::vector<descriptor*> ready_;
     std::vector<descriptor*> batch_;  ///< the ready ones that are looked at now
-    std::vector<ref<pending>> asked_;
-    std::vector<ref<pending>> answered_;
+    std::vector<ref<pending>> pending_;
+    std::vector<ref<pending>> resolved_;
 };
 
 }  // namespace coracle::testing::detail

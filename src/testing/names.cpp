@@ -12,7 +12,7 @@
 namespace coracle::testing::detail {
 namespace {
 
-/// What a `sockaddr` begins with.
+/// Returns the family, with which a `sockaddr` begins.
 int family_of(const endpoint& e) noexcept {
     std::uint16_t number = 0;
     std::memcpy(&number, e.bytes, sizeof number);
@@ -47,13 +47,13 @@ ref<pending> world::ask(resolve_operation& op, loop_view& home) {
     duration delay = name_delay_min_ + duration(static_cast<std::int64_t>(chance_.up_to(spread)));
     const auto found = names_.find(coracle::detail::lower(op.host));
     if (found != names_.end()) delay += found->second.after;
-    schedule(event_kind::answer, now_ + delay, *r);
+    schedule(event_kind::resolved, now_ + delay, *r);
     return r.get();
 }
 
-std::int64_t world::answer_to(resolve_operation& op) {
+std::int64_t world::response_to(resolve_operation& op) {
     if (mishap(options.faults.name_failures)) {
-        tell("fault: a name has no answer");
+        tell("fault: a name has no response");
         return -EAGAIN;
     }
     const auto found = names_.find(coracle::detail::lower(op.host));

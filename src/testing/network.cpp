@@ -1,4 +1,4 @@
-// How bytes, ends and resets travel between the two ends of a simulated connection.
+// The travel of bytes, ends and resets between the two ends of a simulated connection.
 
 #include "testing/world.hpp"
 
@@ -11,7 +11,7 @@
 namespace coracle::testing::detail {
 namespace {
 
-/// Beyond this a direction is no longer cut finely: each piece is an event.
+/// The size beyond which a direction is no longer cut finely: each piece is an event.
 constexpr std::size_t finely = 2048;
 
 constexpr unsigned most_attempts = 6;  ///< of a client whose call finds the backlog full
@@ -53,7 +53,7 @@ endpoint world::client_endpoint(const endpoint& remote, const endpoint& wanted) 
             return net::address::v6(loopback, next_port()).to_endpoint();
         }
         default:
-            // As where the system binds a Unix socket by itself.
+            // A name as the system gives it when it binds a Unix socket by itself.
             return net::address::parse("unix:@" + std::to_string(links_))->to_endpoint();
     }
 }
@@ -131,6 +131,15 @@ std::int64_t world::try_accept(address_operation& op) {
     return fd ? *fd : -EMFILE;
 }
 
+void world::turn_away(int fd) {
+    node* n = find(fd);
+    if (n == nullptr || !n->listener || n->listener->queue.empty()) return;
+    const ref<link> l = std::move(n->listener->queue.front());
+    n->listener->queue.pop_front();
+    mark(*l, fault::no_descriptors);
+    close_end(*l, side::server, false);
+}
+
 // ---- bytes --------------------------------------------------------------------------------------
 
 std::int64_t world::try_receive(receive_operation& op) {
@@ -150,7 +159,7 @@ std::int64_t world::try_receive(receive_operation& op) {
     op.into.commit(size);
     e.in.take(size);
     e.in.freed += size;
-    // As with TCP, a window that opens by a little is not worth telling.
+    // As with TCP, a window that opens by a little is not announced.
     if (e.in.freed >= options.send_buffer / 16 || (e.in.readable().empty() && !e.in.flying())) {
         schedule(event_kind::room, now_ + latency(), *n->connection, other(n->which),
                  std::exchange(e.in.freed, 0));
@@ -158,11 +167,10 @@ std::int64_t world::try_receive(receive_operation& op) {
     return static_cast<std::int64_t>(size);
 }
 
-/// As with Linux, a reset is told once, to whoever sends or receives first, and not at all when the
+/// Returns the error of a call after a reset: it is reported to senders and receivers, unless the
 /// end of the stream had come before it.
-std::int64_t world::after_reset(end& e, std::int64_t otherwise) noexcept {
-    const bool is_known = e.in.ended || std::exchange(e.told, true);
-    return is_known ? otherwise : -ECONNRESET;
+std::int64_t world::after_reset(const end& e, std::int64_t otherwise) noexcept {
+    return e.in.ended ? otherwise : -ECONNRESET;
 }
 
 std::size_t world::room_for(const pipe& out) const noexcept {
@@ -183,7 +191,7 @@ std::int64_t world::send_some(int fd, std::string_view bytes) {
     std::size_t size = std::min(room, bytes.size());
     if (size != 0 && falters(4)) size = part_of(size);
     out.occupied += size;
-    // Lost: the sender finds out when nobody makes room.
+    // Lost: the sender finds out when no room is made.
     if (out.severed || l.silent) return static_cast<std::int64_t>(size);
     if (l.stalls != 0) stall(l, out);
     out.bytes.append(bytes.substr(0, size));
@@ -210,7 +218,7 @@ std::int64_t world::try_send_all(send_operation& op) {
     return op.sent;
 }
 
-/// From a simulated file or one of the system's, as its number has it.
+/// Reads from a simulated file or one of the system's, as its number has it.
 std::expected<std::size_t, int> world::read_file(const send_file_operation& op,
                                                  std::span<char> into) const {
     const auto offset = static_cast<std::uint64_t>(op.file_offset);
@@ -257,11 +265,11 @@ void world::shut_output(int fd) {
     schedule(event_kind::finish, next_due(out), *n->connection, other(n->which));
 }
 
-bool world::hung_up(int fd) {
+bool world::hung_up(int fd, const hangup_watch& w) {
     const node* n = find(fd);
     if (n == nullptr || !n->connection) return false;
     const end& e = n->connection->at(n->which);
-    return e.in.ended || e.broken;
+    return e.broken || (e.in.ended && !w.ignores_end);
 }
 
 bool world::has_input(int fd) {
@@ -271,10 +279,13 @@ bool world::has_input(int fd) {
     return e.in.ended || e.broken || !e.in.readable().empty();
 }
 
+/// Sends a reset. It arrives after the bytes under way, but overtakes those that its sender still
+/// has to send: they are discarded.
 void world::send_reset(link& l, side towards) {
     end& e = l.at(towards);
     if (std::exchange(e.doomed, true)) return;
-    schedule(event_kind::reset, next_due(e.in), l, towards);
+    const bool overtakes = e.in.flying() && falters(4);
+    schedule(event_kind::reset, overtakes ? now_ + latency() : next_due(e.in), l, towards);
 }
 
 void world::close_end(link& l, side which, bool reset) {
@@ -282,7 +293,8 @@ void world::close_end(link& l, side which, bool reset) {
     end& peer = l.at(other(which));
     e.open = false;
     e.owner = {};
-    const bool unread = !e.in.readable().empty();
+    // On a loopback what was sent has arrived.
+    const bool unread = !e.in.readable().empty() || (e.in.flying() && falters(2));
     e.in.drop_arrived();
     if (!e.connected) {
         // A client that gives up while its call is under way; one that was not heard yet is lost.
@@ -323,9 +335,9 @@ void world::bytes_arrive(link& l, side towards, std::size_t amount) {
     end& e = l.at(towards);
     note({now_, 0, &l, amount, event_kind::bytes, towards}, l.id,
          std::string_view(e.in.bytes).substr(e.in.arrived, amount));
+    if (e.broken) return e.in.lose_arriving(amount);
     e.in.arrived += amount;
-    if (e.broken || !e.open) e.in.drop_arrived();
-    if (e.broken) return;
+    if (!e.open) e.in.drop_arrived();
     if (!e.open) return send_reset(l, other(towards));
     wake(e.owner);
     if (l.doom_after == 0) return;
@@ -346,7 +358,9 @@ void world::finish_arrives(link& l, side towards) {
 void world::reset_arrives(link& l, side towards) {
     end& e = l.at(towards);
     e.broken = true;
-    e.in.drop_arrived();
+    // Linux keeps the bytes that have arrived for the reader; others discard them (RFC 9293 section
+    // 3.10.7.4).
+    if (falters(4)) e.in.drop_arrived();
     wake(e.owner);
 }
 

@@ -23,7 +23,7 @@ public:
         return out;
     }
 
-    /// From 0 to `most`, both included.
+    /// Returns a number from 0 to `most`, both included.
     std::uint64_t up_to(std::uint64_t most) noexcept {
         return most == UINT64_MAX ? next() : next() % (most + 1);
     }

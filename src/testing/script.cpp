@@ -12,7 +12,7 @@ using detail::step_kind;
 task<> gate::passed() const {
     const cancel_source opened = opened_;
     co_await as_result(with_cancel(opened, forever()));
-    // It was the task that was cancelled: it ends here.
+    // The task itself was cancelled: it ends here.
     if (!opened.cancelled()) co_await forever();
 }
 
@@ -53,12 +53,12 @@ script& script::send_endlessly(std::string bytes, std::uint64_t at_most) {
     return add({.kind = step_kind::send_endlessly, .bytes = std::move(bytes), .count = at_most});
 }
 
-script& script::answer(std::string_view body, std::string_view fields) {
-    return answer_claiming(body.size(), body, fields);
+script& script::respond(std::string_view body, std::string_view fields) {
+    return respond_claiming(body.size(), body, fields);
 }
 
-script& script::answer_claiming(std::uint64_t length, std::string_view body,
-                                std::string_view fields) {
+script& script::respond_claiming(std::uint64_t length, std::string_view body,
+                                 std::string_view fields) {
     std::string all = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(length) + "\r\n";
     all.append(fields).append("\r\n").append(body);
     return send(std::move(all));

@@ -11,26 +11,26 @@
 namespace coracle::testing::detail {
 namespace {
 
-/// How long a connection is kept for the other side to end it too.
+/// The longest time that a connection is kept for the other side to end it too.
 constexpr duration linger = std::chrono::seconds(1);
-/// Of what was expected and of what came, in a failure.
+/// The most bytes of the expected and of the received text that a failure shows.
 constexpr std::size_t shown = 200;
-/// What `send_endlessly` hands over at a time, at least.
+/// The least that `send_endlessly` hands over at a time.
 constexpr std::size_t block = 16 * 1024;
 
 /// Notes that the other side hangs up while nothing is read.
 class hangup_note : coracle::hangup_watch {
 public:
     hangup_note(net::byte_stream& s, journal& j, std::size_t index)
-        : hangup_watch{&told}, stream_(&s), journal_(&j), index_(index) {
-        if (!s.watch_hangup(this)) told(*this);
+        : hangup_watch{&hung_up}, stream_(&s), journal_(&j), index_(index) {
+        if (!s.watch_hangup(this)) hung_up(*this);
     }
     ~hangup_note() { stream_->watch_hangup(nullptr); }
     hangup_note(const hangup_note&) = delete;
     hangup_note& operator=(const hangup_note&) = delete;
 
 private:
-    static void told(coracle::hangup_watch& w) noexcept {
+    static void hung_up(coracle::hangup_watch& w) noexcept {
         const auto& self = static_cast<hangup_note&>(w);
         self.journal_->change(self.index_, [](connection_record& r) { r.hung_up = true; });
     }
@@ -42,7 +42,7 @@ private:
 }  // namespace
 
 script_player::~script_player() {
-    // There is none within a handshake.
+    // During a handshake there is no stream.
     if (stream_ != nullptr) stream_->close();
     note([](connection_record& r) {
         r.stalled = false;
@@ -71,7 +71,7 @@ task<> script_player::play() {
         const step& s = steps[i];
         if (s.kind == step_kind::again) {
             const bool once_more = rounds[i] != s.count;
-            // Passed, it begins anew: another one behind it may come back to it.
+            // A passed `again` starts over: a later one may come back to it.
             rounds[i] = once_more ? rounds[i] + 1 : 0;
             i = once_more ? 0 : i + 1;
             co_await yield();
@@ -286,7 +286,7 @@ task<bool> script_player::stand_still(const step& s) {
 
 task<> script_player::close() {
     stream_->shutdown_output();
-    // Bytes that nobody reads would make the system send a reset, which overtakes what was sent.
+    // Unread bytes would make the system send a reset, which overtakes what was sent.
     const auto rest = [this]() -> task<> { static_cast<void>(co_await read_to_end()); };
     static_cast<void>(co_await as_result(with_timeout(linger, rest)));
     stream_->close();

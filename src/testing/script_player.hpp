@@ -22,7 +22,7 @@ public:
     void fail(std::string why);
 
 private:
-    /// Each gives whether the script goes on.
+    /// Takes a step. Gives whether the script goes on.
     task<bool> take(const step& s);
     task<bool> take_reading(const step& s);
     task<bool> start_tls();

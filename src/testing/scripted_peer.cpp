@@ -14,7 +14,7 @@
 namespace coracle::testing {
 namespace {
 
-/// Between two tries to accept, when there are no descriptors.
+/// The pause between two tries to accept, when there are no descriptors.
 constexpr duration breath = std::chrono::milliseconds(10);
 
 net::listener listen(loop& on, const std::string& text) {

@@ -120,7 +120,7 @@ void simulated_backend::close(descriptor& d, bool reset) noexcept {
 
 bool simulated_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     d.watch = nullptr;
-    if (world_->hung_up(d.fd)) return false;
+    if (w != nullptr && world_->hung_up(d.fd, *w)) return false;
     d.watch = w;
     return true;
 }
@@ -141,10 +141,7 @@ void simulated_backend::shutdown_output(descriptor& d) noexcept {
 }
 
 void simulated_backend::turn_away(descriptor& d) noexcept {
-    address_operation op(opcode::accept, nullptr);
-    op.on = &d;
-    const std::int64_t fd = world_->try_accept(op);
-    if (fd >= 0) discard(static_cast<int>(fd));
+    world_->turn_away(d.fd);
 }
 
 void simulated_backend::discard(int fd) noexcept {

@@ -5,8 +5,8 @@
 
 namespace coracle::testing::detail {
 
-/// What an event is about. Lives as long as something refers to it, and is counted without atomics:
-/// a simulated world has one thread.
+/// The subject of an event. Lives as long as something refers to it, and is counted without
+/// atomics: a simulated world has one thread.
 class subject {
 public:
     subject() noexcept = default;

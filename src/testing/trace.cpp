@@ -1,4 +1,4 @@
-// What a simulated world remembers of its run: a hash always, lines on request.
+// The record of a simulated run: a hash always, lines on request.
 
 #include "testing/world.hpp"
 
@@ -23,10 +23,10 @@ const char* describe(event_kind kind) noexcept {
         case event_kind::poke_listener:
         case event_kind::poke_socket: return "tries again";
         case event_kind::datagram:
-        case event_kind::stray_datagram: return "datagram";
-        case event_kind::answer: return "answer to a name";
+        case event_kind::late_datagram: return "datagram";
+        case event_kind::resolved: return "response to a name query";
         case event_kind::file_happens:
-        case event_kind::file_told: return "file";
+        case event_kind::file_reported: return "file";
     }
     return "";
 }

@@ -89,7 +89,7 @@ bool world::pass(time_point until) {
 }
 
 void world::happen_until_now() {
-    // What these cause at once belongs to the next turn.
+    // Events that these cause at once belong to the next turn.
     const std::uint64_t made_before = events_.made();
     while (!events_.empty() && events_.next().at <= now_ && events_.next().sequence < made_before) {
         const event e = events_.pop();
@@ -110,7 +110,7 @@ void world::check_time() {
 void world::fail(const std::string& why) {
     if (std::exchange(has_failed_, true)) return;
     tell("failure: " + why);
-    // What is cancelled now may need a while to unwind.
+    // Tasks that are cancelled now may need a while to unwind.
     turns_left_ = options.max_turns;
     ends_ = now_ + options.max_time;
     if (failed != nullptr) failed(failed_user, why);
@@ -143,23 +143,23 @@ void world::happen(const event& e) {
             note(e, 0, what.bytes);
             return datagram_arrives(to, std::move(what));
         }
-        case event_kind::stray_datagram: {
-            auto& s = static_cast<stray&>(*e.on);
+        case event_kind::late_datagram: {
+            auto& s = static_cast<late_datagram&>(*e.on);
             note(e, 0, s.what.bytes);
             return datagram_arrives(*s.to, std::move(s.what));
         }
-        case event_kind::answer: {
+        case event_kind::resolved: {
             auto& r = static_cast<resolution&>(*e.on);
             note(e, 0);
-            return told(r);
+            return report(r);
         }
         case event_kind::file_happens: return happens(static_cast<file_task&>(*e.on));
-        case event_kind::file_told: return told(static_cast<file_task&>(*e.on));
+        case event_kind::file_reported: return report(static_cast<file_task&>(*e.on));
         default: return happen_to(static_cast<link&>(*e.on), e);
     }
 }
 
-void world::told(pending& p) {
+void world::report(pending& p) {
     if (p.op != nullptr) p.home->ready(ref<pending>(&p));
 }
 
@@ -199,7 +199,7 @@ bool world::is_taken(const net::address& a, const socket_options& o) const {
         const listening& there = *of_key.second.front();
         const bool both_hear =
             overlap({a, o.v6_only}, {net::address::from(there.at), there.v6_only});
-        return both_hear && !(o.reuse_port && there.shared);
+        return both_hear && !(o.reuse_port && !o.claims_port && there.shared);
     });
 }
 
@@ -287,7 +287,7 @@ std::expected<void, error> world::attach(descriptor& d, int fd, loop_view& home)
     node* n = find(fd);
     if (n == nullptr) return std::unexpected(failure(EBADF, "attach"));
     if (n->connection && out_of_memory(fd)) {
-        // Whoever could not take this one may turn away the next.
+        // A listener that could not take this connection may refuse the next.
         if (listening* l = who_listens(n->connection->remote)) l->refused_one = true;
         return std::unexpected(failure(ENOMEM, "attach"));
     }

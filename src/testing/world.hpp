@@ -29,7 +29,7 @@ public:
     /// Lets time pass until `until`, a turn's time at least, or until something happens. False in a
     /// deadlock.
     bool pass(time_point until);
-    // What these find out of bounds is a failure.
+    // A bound that these find exceeded is a failure.
     void count_turn();
     void check_time();
     void fail(const std::string& why);
@@ -47,6 +47,9 @@ public:
 
     // Operations. Each tries once: a count or a negated errno, -EAGAIN when it has to wait.
     std::int64_t try_accept(address_operation& op);
+    /// Closes the connection that has waited longest to be accepted. Needs no descriptor: a
+    /// listener keeps one for this.
+    void turn_away(int fd);
     std::int64_t begin_connect(address_operation& op);
     std::int64_t try_connect(int fd);
     std::int64_t try_receive(receive_operation& op);
@@ -58,7 +61,7 @@ public:
     std::int64_t try_send_many(messages_operation& op);
     std::int64_t send_some(int fd, std::string_view bytes);
     void shut_output(int fd);
-    bool hung_up(int fd);
+    bool hung_up(int fd, const hangup_watch& w);
     bool has_input(int fd);
 
     // Names.
@@ -66,7 +69,7 @@ public:
     void fail_name(std::string_view host, int number, duration after);
     void delay_names(duration least, duration most) noexcept;
     ref<pending> ask(resolve_operation& op, loop_view& home);
-    std::int64_t answer_to(resolve_operation& op);
+    std::int64_t response_to(resolve_operation& op);
     void black_hole(const net::address& to, bool on);
 
     // Files.
@@ -76,19 +79,19 @@ public:
 
     // Chance and mishaps.
     std::uint64_t draw(std::uint64_t most) noexcept { return chance_.up_to(most); }
-    /// Whether an operation that could complete at once shall wait instead; if so, it is tried
-    /// again in the next turn.
+    /// Returns true if an operation that could complete at once shall wait instead; if so, it is
+    /// tried again in the next turn.
     bool holds_back(int fd);
-    /// Whether a try or a wait is interrupted.
+    /// Returns true if a try or a wait is interrupted.
     bool interrupted() { return mishap(options.faults.interruptions); }
-    /// Has what waits on `fd` tried again in the next turn.
+    /// Lets the operations that wait on `fd` be tried again in the next turn.
     void poke(int fd);
-    /// For a short count, or a refusal to send at once.
+    /// Returns true for a short count, or a refusal to send at once.
     bool falters(std::uint64_t one_in) { return options.split && chance_.one_in(one_in); }
     std::size_t part_of(std::size_t n) { return 1 + chance_.up_to(n - 1); }
     /// The errno with which `op`, which begins, shall fail, or 0.
     int fault_of(const io_operation& op);
-    /// Whether memory runs out for what is done with `fd`.
+    /// Returns true if memory runs out in an operation on `fd`.
     bool out_of_memory(int fd);
     fault_set faults_on(const net::address& client) const;
     std::uint64_t submitted(opcode kind) const noexcept {
@@ -106,7 +109,7 @@ public:
 private:
     struct name {
         std::vector<net::address> addresses;
-        duration ttl{};
+        duration ttl = std::chrono::minutes(1);
         int failure = 0;
         duration after{};
     };
@@ -139,7 +142,7 @@ private:
     void finish_arrives(link& l, side towards);
     void reset_arrives(link& l, side towards);
     void send_reset(link& l, side towards);
-    static std::int64_t after_reset(end& e, std::int64_t otherwise) noexcept;
+    static std::int64_t after_reset(const end& e, std::int64_t otherwise) noexcept;
     std::size_t room_for(const pipe& out) const noexcept;
     std::size_t cut(std::size_t n, cutting how);
     cutting choose_cutting();
@@ -162,7 +165,7 @@ private:
                                               std::span<char> into) const;
     duration file_delay();
     void happens(file_task& t);
-    void told(pending& p);
+    void report(pending& p);
     std::int64_t perform(const file_task& t, file_operation& op);
     std::int64_t close_file(const file_operation& op);
     int file_fault(const file_operation& op);
@@ -207,12 +210,12 @@ net::address with_port(const net::address& a, unsigned port);
 bool has_port(const net::address& a) noexcept;
 bool is_wildcard(const net::address& a) noexcept;
 
-/// Where a socket is bound.
+/// The address that a socket is bound to.
 struct binding {
     net::address at;
     bool v6_only;
 };
-/// Whether both would hear what is sent to one of them.
+/// Returns true if both would receive what is sent to one of them.
 bool overlap(const binding& a, const binding& b);
 
 }  // namespace coracle::testing::detail

@@ -6,7 +6,7 @@ namespace coracle::tls::detail {
 
 class encrypted_stream;
 
-/// Lets OpenSSL read from and write to a stream, without waiting. Null when there is no memory.
+/// Lets OpenSSL read from and write to a stream, without waiting. Returns null without memory.
 BIO* make_bio(encrypted_stream& s);
 
 }  // namespace coracle::tls::detail

@@ -92,6 +92,14 @@ std::vector<std::string> certificate::names() const {
     return all;
 }
 
+bool certificate::covers(std::string_view host) const {
+    if (host.size() > 1 && host.back() == '.') host.remove_suffix(1);
+    const std::string name(host);
+    X509* const x = inner_->x509.get();
+    if (detail::is_ip_address(name)) return X509_check_ip_asc(x, name.c_str(), 0) == 1;
+    return X509_check_host(x, name.data(), name.size(), detail::host_flags, nullptr) == 1;
+}
+
 std::string certificate::serial() const {
     BIGNUM* const number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(inner_->x509.get()), nullptr);
     char* const text = BN_bn2hex(number);
@@ -114,6 +122,15 @@ std::string certificate::fingerprint() const {
     unsigned size = 0;
     X509_digest(inner_->x509.get(), EVP_sha256(), digest, &size);
     return hexadecimal(digest, size);
+}
+
+std::string certificate::der() const {
+    unsigned char* bytes = nullptr;
+    const int size = i2d_X509(inner_->x509.get(), &bytes);
+    if (size <= 0) return {};
+    std::string copy(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+    OPENSSL_free(bytes);
+    return copy;
 }
 
 std::string certificate::pem() const {

@@ -4,6 +4,8 @@
 
 #include <coracle/tls/certificate.hpp>
 
+#include <openssl/x509v3.h>
+
 namespace coracle::tls {
 
 class certificate::implementation {
@@ -13,6 +15,10 @@ public:
 };
 
 namespace detail {
+
+/// RFC 9525 section 6.3: the common name of the subject is no name of a host.
+inline constexpr unsigned host_flags =
+    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 
 /// Takes a reference of its own; null gives an empty one.
 certificate certificate_of(X509* x);

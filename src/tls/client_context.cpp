@@ -1,15 +1,16 @@
 #include "tls/client_context.hpp"
 
+#include "tls/certificate.hpp"
 #include "tls/message_watch.hpp"
 
 #include <coracle/runtime/loop.hpp>
 
-#include <openssl/x509v3.h>
+#include <new>
 
 namespace coracle::tls {
 namespace {
 
-/// What sessions are kept under: the name that is asked for, or the address, as OpenSSL writes it.
+/// Returns the key of cached sessions: the requested name, or the address, as OpenSSL writes it.
 std::string session_key(SSL* s) {
     if (const char* const name = SSL_get_servername(s, TLSEXT_NAMETYPE_host_name)) return name;
     char* const ip = X509_VERIFY_PARAM_get1_ip_asc(SSL_get0_param(s));
@@ -71,16 +72,17 @@ std::expected<void, error> client_context::implementation::trust() {
 std::expected<detail::ssl_ptr, error> client_context::implementation::make(
     const std::string& host) {
     detail::ssl_ptr s(SSL_new(context_.get()));
+    if (s == nullptr) throw std::bad_alloc();
     // RFC 6066 section 3: names go without the dot at their end, and so they stand in certificates.
     const bool has_dot = host.size() > 1 && host.back() == '.';
     const std::string name = host.substr(0, host.size() - (has_dot ? 1 : 0));
     const bool address = detail::is_ip_address(name);
     X509_VERIFY_PARAM* const check = SSL_get0_param(s.get());
-    X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(check, detail::host_flags);
     X509_VERIFY_PARAM_set_time(check, static_cast<time_t>(loop::current()->unix_time()));
     bool good = address ? X509_VERIFY_PARAM_set1_ip_asc(check, name.c_str()) == 1
                         : X509_VERIFY_PARAM_set1_host(check, name.c_str(), 0) == 1;
-    // The same section: no addresses in the name.
+    // Also RFC 9525 section 6.3: no addresses in SNI.
     if (good && !address) good = SSL_set_tlsext_host_name(s.get(), name.c_str()) == 1;
     if (!protocols_.empty()) {
         SSL_set_alpn_protos(s.get(), reinterpret_cast<const unsigned char*>(protocols_.data()),
@@ -98,9 +100,17 @@ std::expected<detail::ssl_ptr, error> client_context::implementation::make(
 
 int client_context::implementation::remember(SSL* s, SSL_SESSION* session) {
     auto& self = *static_cast<implementation*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(s)));
-    const std::string key = session_key(s);
-    if (key.empty()) return 0;
-    self.sessions_.put(key, detail::ssl_session_ptr(session));
+    // No exception may cross OpenSSL. Without memory the session is not cached.
+    bool is_ours = false;
+    try {
+        const std::string key = session_key(s);
+        if (key.empty()) return 0;
+        detail::ssl_session_ptr owned(session);
+        is_ours = true;
+        self.sessions_.put(key, std::move(owned));
+    } catch (const std::bad_alloc&) {
+        return is_ours ? 1 : 0;
+    }
     return 1;
 }
 

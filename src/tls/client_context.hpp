@@ -13,7 +13,7 @@ public:
 
     const client_options& options() const noexcept { return options_; }
 
-    /// A connection's SSL that asks for `host`, and takes up an earlier session with it.
+    /// Returns the SSL of a connection to `host`, which resumes a cached session if there is one.
     std::expected<detail::ssl_ptr, error> make(const std::string& host);
 
 private:

@@ -22,7 +22,7 @@ struct password_request {
     bool asked = false;
 };
 
-/// Gives OpenSSL the password where it asks for one; without this it would ask the terminal.
+/// The password callback of OpenSSL; without it OpenSSL would prompt on the terminal.
 int give_password(char* to, int size, int, void* user) {
     auto& request = *static_cast<password_request*>(user);
     request.asked = true;
@@ -40,7 +40,7 @@ struct ui_method {
     UI_METHOD* method;
 };
 
-/// For messages, which must not show a key.
+/// Returns a name for messages, which must not show a key.
 std::string name_of(std::string_view source) {
     return is_inline(source) ? std::string("(given as text)") : std::string(source);
 }
@@ -70,7 +70,7 @@ bool is_written_as(std::string_view contents, encoding wanted) noexcept {
     return true;
 }
 
-/// Everything in one place that may hold certificates and keys.
+/// The certificates and keys of one file or text.
 class source_reader {
 public:
     source_reader(std::string_view from, encoding written_as, const secret& password)
@@ -90,7 +90,7 @@ public:
             if (!text) return std::unexpected(std::move(text).error());
             if (!is_written_as(*text, encoding_)) {
                 wipe(text->data(), text->size());
-                return std::unexpected(failure(wants_key, "not in the encoding that is asked for"));
+                return std::unexpected(failure(wants_key, "not in the requested encoding"));
             }
             memory = reading(*text);
             store.reset(OSSL_STORE_attach(memory.get(), "file", nullptr, nullptr, ui.method,

@@ -16,10 +16,10 @@ struct credentials {
     std::string ocsp_response;
 };
 
-/// Reads whatever form the source has: PEM, DER, PKCS#12, a provider's URI, a file or memory.
+/// Reads a source in any form: PEM, DER, PKCS#12, a provider's URI, a file or memory.
 std::expected<credentials, error> read_credentials(const certificate_source& from);
 
-/// The certificates of a PEM file or text, of which there must be some.
+/// Reads the certificates of a PEM file or text; there must be at least one.
 std::expected<std::vector<x509_ptr>, error> read_authorities(const std::string& from);
 
 /// The DNS names that a certificate is for, in lower case, "*." included.

@@ -30,7 +30,7 @@ digester::~digester() {
     EVP_MD_CTX_free(context(context_));
 }
 
-// What OpenSSL has queued would be taken for the failure of a connection of this thread.
+// Errors left in OpenSSL's queue would be taken for the failure of a connection of this thread.
 void digester::drop() noexcept {
     EVP_MD_CTX_free(context(std::exchange(context_, nullptr)));
     ERR_clear_error();

@@ -9,18 +9,18 @@
 
 namespace coracle::tls::detail {
 
-/// The hash functions that something outside of TLS is asked for.
+/// The hash functions for uses outside of TLS.
 enum class hash : std::uint8_t {
     md5,         ///< RFC 1321: only where a protocol knows no other
     sha256,      ///< FIPS 180-4
     sha512_256,  ///< FIPS 180-4 section 6.7: not the first half of SHA-512
 };
 
-/// The digest of bytes that come in pieces. Move-only; not thread-safe.
+/// The digest of bytes that arrive in pieces. Move-only; not thread-safe.
 class digester {
 public:
-    /// Where the provider refuses the function, as FIPS ones do with MD5, `good` is false and stays
-    /// so.
+    /// Begins a digest. Where the provider refuses the function, as FIPS ones do with MD5, `good`
+    /// is false and stays so.
     explicit digester(hash function) noexcept;
     digester(digester&& other) noexcept : context_(std::exchange(other.context_, nullptr)) {}
     digester& operator=(digester&& other) noexcept {
@@ -31,7 +31,7 @@ public:
 
     bool good() const noexcept { return context_ != nullptr; }
     void add(std::string_view bytes) noexcept;
-    /// In lower-case hexadecimal digits; nothing when it is not good. Once.
+    /// Returns the digest in lower-case hexadecimal digits; nothing when it is not good. Once.
     std::optional<std::string> finish();
 
 private:
@@ -40,7 +40,7 @@ private:
     void* context_ = nullptr;
 };
 
-/// The digest of all parts, one behind the other.
+/// Returns the digest of all parts, one after the other.
 std::optional<std::string> digest(hash function, std::initializer_list<std::string_view> parts);
 
 }  // namespace coracle::tls::detail

@@ -1,4 +1,4 @@
-// How an encrypted stream reads.
+// The reading side of an encrypted stream.
 
 #include "tls/encrypted_stream.hpp"
 
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace coracle::tls::detail {
 
@@ -18,9 +19,9 @@ int encrypted_stream::give(char* to, std::size_t size) noexcept {
     return static_cast<int>(n);
 }
 
-/// True when the reader has its result.
+/// Returns true when the reader has its result.
 bool encrypted_stream::advance_read() noexcept {
-    // So many reads that bring no data, and others get their turn.
+    // After this many reads without data, other tasks run first.
     constexpr int share = 16;
     for (int rounds = 0; !decrypt(); ++rounds) {
         in_.release();
@@ -32,7 +33,7 @@ bool encrypted_stream::advance_read() noexcept {
         constexpr std::size_t much = 64 * 1024;
         lower_receive_.capacity =
             std::max(reader_->capacity, flows_ ? much : buffer::default_capacity);
-        if (!beneath_->start(lower_receive_)) return false;
+        if (!below_->start(lower_receive_)) return false;
         take_received();
     }
     if (in_.empty()) keep_nothing();
@@ -40,21 +41,22 @@ bool encrypted_stream::advance_read() noexcept {
     return true;
 }
 
-/// All that came is OpenSSL's: who waits for his next read, or in a pool, holds no blocks.
+/// Frees all buffers. OpenSSL has consumed all received bytes, so a connection that waits for its
+/// next read, or is idle in a pool, holds no blocks.
 void encrypted_stream::keep_nothing() noexcept {
     in_.release();
-    // OpenSSL before 3.0.14 frees a record of which a part is still to be read, or to come
-    // (CVE-2024-4741): only between two records, where it waits for the head of the next.
+    // Only between two records: OpenSSL before 3.0.14 would free a record that is partly read or
+    // received (CVE-2024-4741).
     const bool between_records = std::string_view(SSL_rstate_string(ssl_.get())) == "RH";
     if (between_records && SSL_pending(ssl_.get()) == 0) SSL_free_buffers(ssl_.get());
 }
 
-/// What came from beneath, or why nothing more does.
+/// Processes the bytes received from the stream below, or its end.
 void encrypted_stream::take_received() noexcept {
     in_ = std::move(lower_receive_.into);
-    // More waits than was taken, most likely: in larger pieces it costs fewer calls.
+    // More bytes are probably waiting: larger pieces cost fewer calls.
     flows_ = lower_receive_.result >= static_cast<std::int64_t>(lower_receive_.capacity);
-    // RFC 8446 section 6.1: without close_notify nobody knows whether this is all.
+    // RFC 8446 section 6.1: without close_notify the data may be incomplete.
     if (lower_receive_.result == 0) read_end_ = result_of(errc::truncated);
     if (lower_receive_.result < 0) read_end_ = lower_receive_.result;
 }
@@ -73,7 +75,7 @@ void encrypted_stream::received(io_operation& op) noexcept {
     reader.completed(reader);
 }
 
-/// Decrypts what there is into the reader's buffer; false when that is nothing.
+/// Decrypts received records into the reader's buffer. Returns false if there is no data.
 bool encrypted_stream::decrypt() noexcept {
     receive_operation& op = *reader_;
     if (read_end_ <= 0) {
@@ -82,7 +84,10 @@ bool encrypted_stream::decrypt() noexcept {
     }
     if (in_.empty() && SSL_pending(ssl_.get()) == 0) return false;
     const bool lent = static_cast<bool>(op.into);
-    if (!lent) op.into = buffer(op.capacity);
+    if (!lent && !op.into.try_obtain(op.capacity)) {
+        op.result = -ENOMEM;
+        return true;
+    }
     std::size_t total = 0;
     do {
         std::size_t n = 0;
@@ -96,6 +101,9 @@ bool encrypted_stream::decrypt() noexcept {
         total += n;
     } while (op.into.spare_size() != 0 && (!in_.empty() || SSL_pending(ssl_.get()) != 0));
     if (key_updates_ > most_key_updates_ || renegotiates_) {
+        // Sends an alert, the only one that OpenSSL lets a program send. (It has sent
+        // no_renegotiation itself.)
+        send_close_notify();
         read_end_ = write_error_ =
             result_of(renegotiates_ ? errc::renegotiation : errc::too_many_key_updates);
         op.into.clear();
@@ -111,18 +119,30 @@ bool encrypted_stream::decrypt() noexcept {
     return true;
 }
 
-/// Why nothing could be read: 1 when there is only nothing yet.
+/// Returns the reason why no bytes could be read: 1 when more records are needed.
 std::int64_t encrypted_stream::read_failure() noexcept {
     switch (SSL_get_error(ssl_.get(), 0)) {
         case SSL_ERROR_WANT_READ: return 1;
         case SSL_ERROR_ZERO_RETURN: return 0;
         default: break;
     }
-    if (write_error_ < 0) return write_error_;
-    const error e = take_failure(errc::bad_record, "receive");
-    refusal_ = e.subject();
-    write_error_ = result_of(static_cast<errc>(e.code().value()));
+    // An alert that the peer sent before it closed has more information than the failed write after
+    // it.
+    if (write_error_ < 0 && ERR_peek_error() == 0) return write_error_;
+    fail_writes(errc::bad_record, "receive");
     return write_error_;
+}
+
+/// Stores the failure that OpenSSL has just reported for all later writes.
+void encrypted_stream::fail_writes(errc otherwise, const char* operation) noexcept {
+    write_error_ = result_of(otherwise);
+    try {
+        const error e = take_failure(otherwise, operation);
+        write_error_ = result_of(static_cast<errc>(e.code().value()));
+        refusal_ = e.subject();
+    } catch (const std::bad_alloc&) {
+        ERR_clear_error();  // only the code is used
+    }
 }
 
 }  // namespace coracle::tls::detail

@@ -4,6 +4,8 @@
 #include "tls/certificate.hpp"
 #include "tls/message_watch.hpp"
 
+#include <new>
+
 namespace coracle::tls::detail {
 
 void watch_message(int sent, int, int type, const void* bytes, std::size_t size, SSL* s, void*) {
@@ -19,15 +21,18 @@ void watch_message(int sent, int, int type, const void* bytes, std::size_t size,
 
 encrypted_stream::encrypted_stream(ssl_ptr s, std::unique_ptr<net::byte_stream> beneath,
                                    buffer received, const common_options& o)
-    : ssl_(std::move(s)), beneath_(std::move(beneath)), in_(std::move(received)),
+    : ssl_(std::move(s)), below_(std::move(beneath)), in_(std::move(received)),
       most_key_updates_(o.key_updates) {
-    SSL_set_app_data(ssl_.get(), this);
     BIO* const b = make_bio(*this);
+    if (b == nullptr || SSL_set_app_data(ssl_.get(), this) != 1) {
+        BIO_free(b);
+        throw std::bad_alloc();
+    }
     SSL_set_bio(ssl_.get(), b, b);
 }
 
 std::string encrypted_stream::subject() const {
-    std::string text = beneath_->subject();
+    std::string text = below_->subject();
     return refusal_.empty() ? text : text + ": " + refusal_;
 }
 
@@ -35,10 +40,14 @@ std::error_code encrypted_stream::code_of(std::int64_t result) const noexcept {
     if (result < first_tls_result) {
         return make_error_code(static_cast<errc>(first_tls_result - result));
     }
-    return beneath_->code_of(result);
+    return below_->code_of(result);
 }
 
 bool encrypted_stream::start(io_operation& op) noexcept {
+    if ((op.code == opcode::receive ? static_cast<io_operation*>(reader_) : writer_) != nullptr) {
+        op.result = -EBUSY;
+        return true;
+    }
     if (op.code == opcode::receive) {
         reader_ = static_cast<receive_operation*>(&op);
         return advance_read();
@@ -47,7 +56,7 @@ bool encrypted_stream::start(io_operation& op) noexcept {
     cancelled_ = false;
     records_ = 0;
     if (op.code == opcode::send) {
-        // What `try_send` took and could not send whole is the beginning of what is sent now.
+        // This send begins with the bytes that `try_send` has encrypted and not sent completely.
         advance(static_cast<send_operation&>(op), std::exchange(owed_, 0));
     }
     return advance_write();
@@ -56,10 +65,10 @@ bool encrypted_stream::start(io_operation& op) noexcept {
 void encrypted_stream::cancel(io_operation& op) noexcept {
     if (&op == reader_) {
         reader_cancelled_ = reader_rests_;
-        if (!reader_rests_) beneath_->cancel(lower_receive_);
+        if (!reader_rests_) below_->cancel(lower_receive_);
     } else if (&op == writer_) {
         cancelled_ = true;
-        if (!rests_) beneath_->cancel(lower_send_);
+        if (!rests_) below_->cancel(lower_send_);
     }
 }
 
@@ -69,20 +78,20 @@ void encrypted_stream::send_close_notify() noexcept {
     if (std::exchange(output_ended_, true) || !established_ || write_error_ != 0) return;
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
-    if (!writes_beneath_) flush_beneath();
+    if (!writes_below_) flush_below();
     ERR_clear_error();
 }
 
 void encrypted_stream::shutdown_output() noexcept {
     if (output_ended_) return;
     send_close_notify();
-    beneath_->shutdown_output();
+    below_->shutdown_output();
 }
 
 void encrypted_stream::close(bool reset) noexcept {
     if (std::exchange(closed_, true)) return;
     if (!reset) send_close_notify();
-    beneath_->close(reset);
+    below_->close(reset);
 }
 
 // ---- what was agreed on -------------------------------------------------------------------------
@@ -111,6 +120,10 @@ std::string_view encrypted_stream::server_name() const noexcept {
 
 certificate encrypted_stream::peer_certificate() const {
     return certificate_of(SSL_get0_peer_certificate(ssl_.get()));
+}
+
+certificate encrypted_stream::own_certificate() const {
+    return certificate_of(SSL_get_certificate(ssl_.get()));
 }
 
 bool encrypted_stream::verified() const noexcept {

@@ -15,8 +15,8 @@ constexpr std::int64_t result_of(errc e) noexcept {
 }
 
 /// TLS by OpenSSL. Received records go through `in_` into OpenSSL, which decrypts into the buffer
-/// of whoever reads; records to send go straight into the stream beneath, and only what that does
-/// not take at once waits in `out_`.
+/// of the reader; records to send go straight into the stream below, and only bytes that it does
+/// not take at once wait in `out_`.
 class encrypted_stream final : public stream {
 public:
     encrypted_stream(ssl_ptr s, std::unique_ptr<net::byte_stream> beneath, buffer received,
@@ -26,25 +26,25 @@ public:
     task<std::expected<void, error>> handshake();
     /// A KeyUpdate has come.
     void key_updated() noexcept { ++key_updates_; }
-    /// A renegotiation was asked for and refused. Each time costs us an alert.
+    /// To be called when the peer requested a renegotiation, which is refused with an alert.
     void renegotiation_refused() noexcept { renegotiates_ = true; }
-    /// The peer's certificate was found wanting: whose it is.
-    void refuse_peer(std::string whose) { refusal_ = std::move(whose); }
+    /// To be called when the peer's certificate is refused: records its subject.
+    void note_refusal(X509_STORE_CTX* verification);
 
     void shutdown_output() noexcept override;
     void close(bool reset = false) noexcept override;
     std::int64_t try_send(std::string_view bytes) noexcept override;
-    /// Records that carry no data count too: whether they do is known when they have been read.
+    /// Counts records without data too, because that is known only after reading them.
     bool has_input() noexcept override {
-        return !in_.empty() || SSL_pending(ssl_.get()) != 0 || beneath_->has_input();
+        return !in_.empty() || SSL_pending(ssl_.get()) != 0 || below_->has_input();
     }
-    bool watch_hangup(hangup_watch* w) noexcept override { return beneath_->watch_hangup(w); }
-    const net::address& peer() const noexcept override { return beneath_->peer(); }
-    loop& owner() const noexcept override { return beneath_->owner(); }
+    bool watch_hangup(hangup_watch* w) noexcept override { return below_->watch_hangup(w); }
+    const net::address& peer() const noexcept override { return below_->peer(); }
+    loop& owner() const noexcept override { return below_->owner(); }
     bool start(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
     std::error_code code_of(std::int64_t result) const noexcept override;
-    /// The peer, and what OpenSSL or the peer's alert says.
+    /// Returns the peer and the reason of OpenSSL or of the peer's alert, for errors.
     std::string subject() const override;
 
     tls::version version() const noexcept override;
@@ -53,13 +53,14 @@ public:
     std::string_view server_name() const noexcept override;
     bool resumed() const noexcept override { return SSL_session_reused(ssl_.get()) == 1; }
     certificate peer_certificate() const override;
+    certificate own_certificate() const override;
     bool verified() const noexcept override;
-    net::byte_stream& beneath() noexcept override { return *beneath_; }
+    net::byte_stream& beneath() noexcept override { return *below_; }
 
     SSL* native() noexcept { return ssl_.get(); }
 
-    /// For the BIO: what OpenSSL reads and writes. A count, or -1 where there is nothing, or no
-    /// more.
+    /// Reads and writes for OpenSSL's BIO. Returns a count, or -1 if nothing can be moved now, or
+    /// ever.
     int give(char* to, std::size_t size) noexcept;
     int take(const char* from, std::size_t size) noexcept;
 
@@ -80,15 +81,17 @@ private:
     bool advance_read() noexcept;
     bool decrypt() noexcept;
     std::int64_t read_failure() noexcept;
+    void fail_writes(errc otherwise, const char* operation) noexcept;
     void take_received() noexcept;
     void keep_nothing() noexcept;
     static void received(io_operation& op) noexcept;
 
     // Writing.
+    bool keep(buffer& in, std::string_view bytes) noexcept;
     bool advance_write() noexcept;
     bool finish_write(std::int64_t result) noexcept;
     progress flush() noexcept;
-    progress flush_beneath() noexcept;
+    progress flush_below() noexcept;
     bool encrypt(const char* bytes, std::size_t size) noexcept;
     bool encrypt_slices(send_operation& op) noexcept;
     bool encrypt_file(send_file_operation& op) noexcept;
@@ -107,29 +110,29 @@ private:
     error handshake_failure();
 
     ssl_ptr ssl_;
-    std::unique_ptr<net::byte_stream> beneath_;
+    std::unique_ptr<net::byte_stream> below_;
     buffer in_;      ///< received, and not yet read by OpenSSL
-    buffer out_;     ///< encrypted, and not yet taken by the stream beneath
-    buffer behind_;  ///< the same, while a part of `out_` is under way
+    buffer out_;     ///< encrypted, and not yet taken by the stream below
+    buffer behind_;  ///< records to send while a part of `out_` is under way
     buffer file_;    ///< read from a file that is sent, and not yet encrypted
     lower_receive lower_receive_{*this};
     lower_send lower_send_{*this};
     slice lower_slice_;
     receive_operation* reader_ = nullptr;
     io_operation* writer_ = nullptr;
-    std::string refusal_;           ///< why it came to nothing, as far as the code does not say so
-    std::int64_t read_end_ = 1;     ///< not above 0: what every read from now on gives
-    std::int64_t write_error_ = 0;  ///< negative: what every write from now on gives
+    std::string refusal_;           ///< details of the failure besides its code
+    std::int64_t read_end_ = 1;     ///< at most 0: the result of all later reads
+    std::int64_t write_error_ = 0;  ///< negative: the result of all later writes
     std::size_t owed_ = 0;          ///< bytes of the next send that are in `out_` already
-    std::uintptr_t record_at_ = 0;  ///< where OpenSSL put the last record
+    std::uintptr_t record_at_ = 0;  ///< the address of the last record of OpenSSL
     std::size_t burst_ = 0;         ///< bytes since the last rest
     time_point last_sent_ = time_point::min();
     unsigned key_updates_ = 0;
     unsigned most_key_updates_;
     unsigned records_ = 0;  ///< of this go
-    bool writes_beneath_ = false;
-    bool flows_ = false;             ///< the last receive beneath was filled
-    bool rests_ = false;             ///< the writer lets others have their turn
+    bool writes_below_ = false;
+    bool flows_ = false;             ///< the last receive of the stream below was filled
+    bool rests_ = false;             ///< the writer lets other tasks run first
     bool reader_rests_ = false;      ///< the same
     bool reader_cancelled_ = false;  ///< while it rests
     bool renegotiates_ = false;

@@ -1,4 +1,4 @@
-// How an encrypted stream writes.
+// The writing side of an encrypted stream.
 
 #include "tls/encrypted_stream.hpp"
 
@@ -14,31 +14,34 @@ namespace coracle::tls::detail {
 int encrypted_stream::take(const char* from, std::size_t size) noexcept {
     std::string_view bytes(from, size);
     record_at_ = reinterpret_cast<std::uintptr_t>(from);
-    // Two records of the writer's at most, and a flight; what is more is answers to a peer that
-    // makes us answer and does not read.
+    // At most two records of the writer, and a flight. More accumulates only if a peer provokes
+    // responses and does not read.
     constexpr std::size_t most_held = 128 * 1024;
     if (out_.size() + behind_.size() + size > most_held) {
         write_error_ = -ENOBUFS;
         return 0;
     }
-    if (writes_beneath_) {
-        behind_.append(bytes);
-        return static_cast<int>(size);
-    }
+    if (writes_below_) return keep(behind_, bytes) ? static_cast<int>(size) : 0;
     if (!gathers_ && out_.empty()) {
-        const std::int64_t n = beneath_->try_send(bytes);
+        const std::int64_t n = below_->try_send(bytes);
         if (n < 0 && n != -EAGAIN) {
             write_error_ = n;
             return 0;
         }
         if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
     }
-    out_.append(bytes);
-    return static_cast<int>(size);
+    return keep(out_, bytes) ? static_cast<int>(size) : 0;
 }
 
-/// Small at first, so that the peer can use the first packet without waiting for more, and as large
-/// as they get once a connection is busy.
+/// Buffers bytes that could not be sent at once; without memory nothing can follow.
+bool encrypted_stream::keep(buffer& in, std::string_view bytes) noexcept {
+    if (in.try_append(bytes)) return true;
+    write_error_ = -ENOMEM;
+    return false;
+}
+
+/// Records are small at first, so that the peer can decrypt the first packet without waiting for
+/// more, and of the largest size once a connection is busy.
 std::size_t encrypted_stream::record_size() noexcept {
     // Fits a packet of Ethernet with the overhead of TLS 1.2.
     constexpr std::size_t one_packet = 1400;
@@ -50,25 +53,25 @@ std::size_t encrypted_stream::record_size() noexcept {
     return burst_ < warm ? one_packet : whole;
 }
 
-/// Whether small records may wait for each other, to leave in one call.
+/// Returns true if small records are gathered, to be sent in one call.
 bool encrypted_stream::may_gather() const noexcept {
     return out_.size() < 16 * 1024;
 }
 
-// OpenSSL copies what it encrypts. Where the copy begins up to 31 bytes behind its source, modulo
+// OpenSSL copies what it encrypts. Where the copy begins up to 31 bytes after its source, modulo
 // the size of a page, glibc's "rep movsb" runs at a twentieth of its speed on AMD's Zen processors
 // (sourceware bug 30994), and neighbours on the heap lie just so.
 constexpr std::size_t page = 4096;
 
-/// Whether OpenSSL would copy these bytes slowly to where it put the last record.
+/// Returns true if OpenSSL would copy these bytes slowly to where it put the last record.
 bool encrypted_stream::copies_slowly(const char* bytes) const noexcept {
     // Headers of records, the explicit nonce of TLS 1.2 included, have 5 to 13 bytes.
     constexpr std::uintptr_t most = 31 + 13;
     return (record_at_ + 13 - reinterpret_cast<std::uintptr_t>(bytes)) % page <= most;
 }
 
-/// A place in `block` for a record, and at most a page behind its begin, that is copied fast, also
-/// from the pages of a file.
+/// Returns a place in `block` for a record, at most a page after its begin, to which copying is
+/// fast, also from the pages of a file.
 char* encrypted_stream::well_placed(char* block) const noexcept {
     constexpr std::uintptr_t line = 64;
     const std::uintptr_t wanted = (record_at_ + page / 2) / line * line;
@@ -84,15 +87,12 @@ bool encrypted_stream::encrypt(const char* bytes, std::size_t size) noexcept {
         ++records_;
         return true;
     }
-    if (write_error_ == 0) {
-        const error e = take_failure(errc::bad_record, "send");
-        write_error_ = result_of(static_cast<errc>(e.code().value()));
-    }
+    if (write_error_ == 0) fail_writes(errc::bad_record, "send");
     return false;
 }
 
 std::int64_t encrypted_stream::try_send(std::string_view bytes) noexcept {
-    if (writer_ != nullptr || writes_beneath_) return -EAGAIN;
+    if (writer_ != nullptr || writes_below_) return -EAGAIN;
     if (write_error_ < 0) return write_error_;
     if (bytes.empty()) return 0;
     if (owed_ == 0) {
@@ -106,13 +106,13 @@ std::int64_t encrypted_stream::try_send(std::string_view bytes) noexcept {
         if (write_error_ < 0) return write_error_;
         owed_ = all;
     }
-    const progress p = flush_beneath();
+    const progress p = flush_below();
     if (p == progress::failed) return write_error_;
     if (p == progress::waits) return -EAGAIN;
     return static_cast<std::int64_t>(std::exchange(owed_, 0));
 }
 
-/// The first `n` bytes have been taken.
+/// To be called when the first `n` bytes were taken.
 void encrypted_stream::advance(send_operation& op, std::size_t n) noexcept {
     while (n != 0 && !op.slices.empty()) {
         slice& first = op.slices.front();
@@ -125,10 +125,10 @@ void encrypted_stream::advance(send_operation& op, std::size_t n) noexcept {
     }
 }
 
-/// Hands over what the stream beneath takes without waiting.
-encrypted_stream::progress encrypted_stream::flush_beneath() noexcept {
+/// Sends what the stream below takes without waiting.
+encrypted_stream::progress encrypted_stream::flush_below() noexcept {
     while (!out_.empty()) {
-        const std::int64_t n = beneath_->try_send(out_.view());
+        const std::int64_t n = below_->try_send(out_.view());
         if (n == -EAGAIN || n == 0) return progress::waits;
         if (n < 0) {
             write_error_ = n;
@@ -141,14 +141,14 @@ encrypted_stream::progress encrypted_stream::flush_beneath() noexcept {
 }
 
 encrypted_stream::progress encrypted_stream::flush() noexcept {
-    const progress p = flush_beneath();
+    const progress p = flush_below();
     if (p != progress::waits) return p;
     lower_slice_ = slice(out_.view());
     lower_send_.slices = {&lower_slice_, 1};
     lower_send_.sent = 0;
-    writes_beneath_ = true;
-    if (!beneath_->start(lower_send_)) return progress::waits;
-    writes_beneath_ = false;
+    writes_below_ = true;
+    if (!below_->start(lower_send_)) return progress::waits;
+    writes_below_ = false;
     if (lower_send_.result < 0) {
         write_error_ = lower_send_.result;
         return progress::failed;
@@ -163,9 +163,9 @@ void encrypted_stream::sent(io_operation& op) noexcept {
     if (self.rests_) {
         self.rests_ = false;
     } else {
-        self.writes_beneath_ = false;
+        self.writes_below_ = false;
         self.out_ = std::move(self.behind_);
-        // Cut in the midst of a record: nothing can follow.
+        // A record was sent in part: nothing can follow.
         if (op.result < 0) self.write_error_ = op.result;
     }
     if (self.cancelled_) {
@@ -177,8 +177,8 @@ void encrypted_stream::sent(io_operation& op) noexcept {
     writer.completed(writer);
 }
 
-/// Whoever comes next was not cancelled, and can neither go on in the midst of a record nor in the
-/// midst of the bytes, which the peer would take for whole.
+/// The next sender must fail: it cannot continue within a record, nor within the bytes of the
+/// cancelled send, which the peer would take for complete.
 void encrypted_stream::end_after_cancel(std::int64_t beneath) noexcept {
     const bool cut = bytes_sent() != 0 && !all_encrypted();
     if (beneath == -ECANCELED || (cut && write_error_ == 0)) write_error_ = -ECONNABORTED;
@@ -205,9 +205,9 @@ bool encrypted_stream::finish_write(std::int64_t result) noexcept {
     return true;
 }
 
-/// True when the writer has its result.
+/// Returns true when the writer has its result.
 bool encrypted_stream::advance_write() noexcept {
-    // So many records, and others get their turn.
+    // After this many records, other tasks run first.
     constexpr unsigned share = 16;
     for (;;) {
         const bool over = all_encrypted();
@@ -236,7 +236,7 @@ bool encrypted_stream::advance_write() noexcept {
     }
 }
 
-/// One record of what there is to send: several small pieces share one.
+/// Encrypts one record: several small pieces share one.
 bool encrypted_stream::encrypt_slices(send_operation& op) noexcept {
     while (!op.slices.empty() && op.slices.front().size == 0) op.slices = op.slices.subspan(1);
     if (op.slices.empty()) return true;
@@ -261,10 +261,14 @@ bool encrypted_stream::encrypt_slices(send_operation& op) noexcept {
     return true;
 }
 
-/// Reads as much of the file as a record takes: so it is still in the cache when it is encrypted.
+/// Reads one record's size of the file, so that the bytes are still in the cache when they are
+/// encrypted.
 bool encrypted_stream::read_piece(send_file_operation& op) noexcept {
     constexpr std::size_t piece = SSL3_RT_MAX_PLAIN_LENGTH;
-    if (!file_) file_ = buffer(piece + page);
+    if (!file_ && !file_.try_obtain(piece + page)) {
+        op.result = -ENOMEM;
+        return false;
+    }
     file_.clear();
     const auto skipped = static_cast<std::size_t>(well_placed(file_.spare()) - file_.spare());
     file_.commit(skipped);

@@ -16,7 +16,7 @@ const char* text_of(errc e) noexcept {
         case errc::truncated: return "the connection ended without close_notify";
         case errc::alert: return "the peer sent a TLS alert";
         case errc::too_many_key_updates: return "too many KeyUpdate messages (limit key_updates)";
-        case errc::renegotiation: return "the peer asked for a renegotiation";
+        case errc::renegotiation: return "the peer requested a renegotiation";
         case errc::certificate_expired: return "the certificate has expired";
         case errc::certificate_not_yet_valid: return "the certificate is not valid yet";
         case errc::certificate_self_signed: return "the certificate is self-signed and not trusted";

@@ -9,6 +9,8 @@
 
 #include <openssl/sslerr.h>
 
+#include <new>
+
 namespace coracle::tls {
 namespace detail {
 namespace {
@@ -33,7 +35,8 @@ errc kind_of_certificate_failure(long why) noexcept {
 std::string names_of(const certificate& c) {
     std::string list;
     for (const std::string& name : c.names()) list += (list.empty() ? "" : ", ") + name;
-    return list.empty() ? c.subject() : list;
+    if (!list.empty()) return "it is for " + list;
+    return "it names no host as subjectAltName: " + c.subject();
 }
 
 }  // namespace
@@ -43,20 +46,28 @@ int remember_refusal(int good, X509_STORE_CTX* verification) {
     auto* const s = static_cast<SSL*>(
         X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()));
     auto& self = *static_cast<encrypted_stream*>(SSL_get_app_data(s));
-    const certificate c = certificate_of(X509_STORE_CTX_get_current_cert(verification));
-    if (!c) return 0;
-    switch (kind_of_certificate_failure(X509_STORE_CTX_get_error(verification))) {
-        case errc::certificate_for_another_host:
-        case errc::certificate_for_another_address:
-            self.refuse_peer("it is for " + names_of(c));
-            break;
-        case errc::certificate_self_signed: self.refuse_peer(c.subject()); break;
-        default: self.refuse_peer(c.subject() + " by " + c.issuer()); break;
+    try {
+        self.note_refusal(verification);
+    } catch (const std::bad_alloc&) {
+        return 0;  // no exception may cross OpenSSL; it is refused without a name
     }
     return 0;
 }
 
-/// The failure that OpenSSL has just met, with what the peer showed where that is at fault.
+void encrypted_stream::note_refusal(X509_STORE_CTX* verification) {
+    const certificate c = certificate_of(X509_STORE_CTX_get_current_cert(verification));
+    if (!c) return;
+    const int why = X509_STORE_CTX_get_error(verification);
+    const std::string reason = X509_verify_cert_error_string(why);
+    switch (kind_of_certificate_failure(why)) {
+        case errc::certificate_for_another_host:
+        case errc::certificate_for_another_address: refusal_ = names_of(c); break;
+        case errc::certificate_self_signed: refusal_ = c.subject() + ": " + reason; break;
+        default: refusal_ = c.subject() + " by " + c.issuer() + ": " + reason; break;
+    }
+}
+
+/// Makes an error of OpenSSL's last failure, with the peer's certificate if that is the cause.
 error encrypted_stream::handshake_failure() {
     if (write_error_ < 0) {
         ERR_clear_error();
@@ -73,7 +84,7 @@ error encrypted_stream::handshake_failure() {
 }
 
 task<std::expected<void, error>> encrypted_stream::handshake() {
-    // A flight leaves in one call.
+    // Sends a flight in one call.
     gathers_ = true;
     for (;;) {
         ERR_clear_error();
@@ -83,8 +94,8 @@ task<std::expected<void, error>> encrypted_stream::handshake() {
         error failure;
         if (result != 1 && !wants_more) failure = handshake_failure();
         if (!out_.empty()) {
-            // Also when it failed: the alert tells the peer why.
-            net::send flight = beneath_->send(out_.view());
+            // Also when it failed: the alert has the reason for the peer.
+            net::send flight = below_->send(out_.view());
             auto sent = co_await as_result(flight);
             out_.release();
             if (!sent && failure.code() == std::error_code()) failure = sent.error().in(phase::tls);
@@ -92,7 +103,7 @@ task<std::expected<void, error>> encrypted_stream::handshake() {
         if (failure.code() != std::error_code()) co_return std::unexpected(std::move(failure));
         if (result == 1) break;
         in_.release();
-        net::receive more = beneath_->receive();
+        net::receive more = below_->receive();
         auto came = co_await as_result(more);
         if (!came) co_return std::unexpected(came.error().in(phase::tls));
         in_ = std::move(*came);
@@ -113,7 +124,7 @@ task<stream_result> shake_hands(std::unique_ptr<encrypted_stream> s, duration li
     if (!done || !*done) {
         error e = done ? std::move(*done).error() : std::move(done).error();
         e.in(phase::tls);
-        // What went wrong stays; with whom comes before it.
+        // Appends the subject of the failure to the name of the peer.
         const std::string what(e.subject());
         e.on(what.empty() ? subject : subject + " (" + what + ')');
         co_return std::unexpected(std::move(e));

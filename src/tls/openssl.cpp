@@ -9,7 +9,7 @@
 namespace coracle::tls::detail {
 namespace {
 
-/// Which of ours a reason of OpenSSL is.
+/// Maps a reason of OpenSSL to an error of ours.
 errc kind_of(unsigned long code, errc otherwise) noexcept {
     if (ERR_GET_LIB(code) != ERR_LIB_SSL) return otherwise;
     switch (ERR_GET_REASON(code)) {
@@ -90,7 +90,7 @@ std::expected<std::string, error> contents_of(std::string_view text, const char*
     }
     std::string all;
     char piece[4096];
-    // Certificates are small: what is larger is something else.
+    // Certificates are small: a larger file is something else.
     constexpr std::size_t largest = 16 * 1024 * 1024;
     for (std::size_t n; all.size() < largest && (n = std::fread(piece, 1, sizeof piece, file)) > 0;)
         all.append(piece, n);

@@ -34,32 +34,32 @@ using x509_store_ptr = std::unique_ptr<X509_STORE, freed_by<X509_STORE_free>>;
 using provider_ptr = std::unique_ptr<OSSL_PROVIDER, freed_by<OSSL_PROVIDER_unload>>;
 using pkey_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
 
-/// Forgets what OpenSSL has to say about earlier failures on this thread, of which there seldom are
-/// any: clearing its queue takes as long as a small record.
+/// Clears OpenSSL's error queue of this thread, if it has any errors: clearing takes as long as a
+/// small record.
 inline void forget_failures() noexcept {
     if (ERR_peek_error() != 0) ERR_clear_error();
 }
 
-/// Reads and forgets what OpenSSL has to say about the last failure on this thread: its first
-/// reason, or an empty text.
+/// Returns the first reason in OpenSSL's error queue of this thread, or an empty text, and clears
+/// the queue.
 std::string take_reasons();
 
-/// The failure that OpenSSL's error queue tells of, and forgets.
+/// Returns the failure in OpenSSL's error queue, and clears the queue.
 error take_failure(errc otherwise, const char* operation);
 
-/// Whether the text is the thing itself rather than the name of a file.
+/// Returns true if the text is the content itself rather than the name of a file.
 bool is_inline(std::string_view text) noexcept;
 
-/// Whether a name is that of an IP address.
+/// Returns true if a name is an IP address.
 bool is_ip_address(const std::string& name);
 
-/// All of a file or of a text that is the thing itself.
+/// Returns all of a file, or of a text that is the content itself.
 std::expected<std::string, error> contents_of(std::string_view text, const char* operation);
 
-/// What has been written into a memory BIO.
+/// Returns the text written to a memory BIO.
 std::string text_in(BIO* memory);
 
-/// A BIO that reads `text`, which must outlive it.
+/// Returns a BIO that reads `text`, which must outlive it.
 bio_ptr reading(std::string_view text);
 
 }  // namespace coracle::tls::detail

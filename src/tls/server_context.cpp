@@ -17,7 +17,7 @@ using detail::shown_certificate;
 
 namespace {
 
-/// Whether the authorities vouch for it, now.
+/// Returns true if the certificate is valid now, by the trusted authorities.
 bool is_still_good(X509* client, X509_STORE* authorities) {
     X509_STORE_CTX* const verification = X509_STORE_CTX_new();
     const bool good = verification != nullptr &&
@@ -38,7 +38,7 @@ int kind_of_key(const X509* c) noexcept {
 
 bool shown_certificate::has_room_for(const X509* c,
                                      const std::vector<std::string>& its_names) const {
-    // Without names nothing tells that two are for the same host.
+    // Without names nothing shows that two are for the same host.
     if (names.empty() || names != its_names) return false;
     const int wanted = kind_of_key(c);
     return std::none_of(kinds.begin(), kinds.end(), [wanted](const auto& other) {
@@ -199,14 +199,22 @@ server_context::implementation::set_ptr server_context::implementation::current(
 
 detail::ssl_ptr server_context::implementation::make() {
     const set_ptr set = current();
-    return detail::ssl_ptr(SSL_new(set->all.front().context.get()));
+    detail::ssl_ptr s(SSL_new(set->all.front().context.get()));
+    if (s == nullptr) throw std::bad_alloc();
+    return s;
 }
 
-int server_context::implementation::choose_certificate(SSL* s, int*, void* self) {
+int server_context::implementation::choose_certificate(SSL* s, int* alert, void* self) {
     auto& context = *static_cast<implementation*>(self);
     const char* const asked = SSL_get_servername(s, TLSEXT_NAMETYPE_host_name);
     if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
-    const std::string host = coracle::detail::lower(std::string_view(asked));
+    std::string host;
+    try {
+        host = coracle::detail::lower(std::string_view(asked));
+    } catch (const std::bad_alloc&) {  // no exception may cross OpenSSL
+        *alert = SSL_AD_INTERNAL_ERROR;
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
     const set_ptr set = context.current();
     SSL_CTX* const wanted = set->for_host(host).context.get();
     if (wanted != SSL_get_SSL_CTX(s)) SSL_set_SSL_CTX(s, wanted);
@@ -233,14 +241,14 @@ int server_context::implementation::ticket(SSL* s, unsigned char* name, unsigned
                                            EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int encrypt) {
     const int result = of(s).ticket_keys_.prepare(loop::current()->unix_time(), name, iv, cipher,
                                                   mac, encrypt == 1);
-    // RFC 8446 appendix C.4: a ticket is used once, so whoever used one gets another.
+    // RFC 8446 appendix C.4: a ticket is used once, so a client that used one gets another.
     const bool used_up = result == 1 && encrypt == 0 && SSL_version(s) == TLS1_3_VERSION;
     return used_up ? 2 : result;
 }
 
-/// A session carries the client's certificate as it was verified once. Since then it may have
-/// expired, or we may no longer trust who vouched for it: it is verified again, and when it is not
-/// good any more there is a full handshake.
+/// A session contains the client's certificate, verified when the session began. Since then it may
+/// have expired or lost our trust, so it is verified again; if that fails, there is a full
+/// handshake.
 SSL_TICKET_RETURN server_context::implementation::look_at_session(SSL* s, SSL_SESSION* session,
                                                                   const unsigned char*, std::size_t,
                                                                   SSL_TICKET_STATUS status, void*) {
@@ -261,6 +269,7 @@ int server_context::implementation::staple(SSL* s, void* self) {
     // OpenSSL frees what it is given.
     auto* const copy =
         static_cast<unsigned char*>(OPENSSL_memdup(response.data(), response.size()));
+    if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;
     SSL_set_tlsext_status_ocsp_resp(s, copy, static_cast<long>(response.size()));
     return SSL_TLSEXT_ERR_OK;
 }

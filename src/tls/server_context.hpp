@@ -13,31 +13,32 @@ namespace coracle::tls {
 
 namespace detail {
 
-/// A certificate, and what is stapled to it.
+/// A certificate and its stapled OCSP response.
 struct stapled_certificate {
     x509_ptr certificate;
     std::string ocsp_response;
 };
 
-/// What is shown for some names: an SSL_CTX with a certificate, or with several that differ in the
-/// kind of key, among which the handshake chooses.
+/// The certificates for some names: an SSL_CTX with one, or with several that differ in the kind of
+/// key, among which the handshake chooses.
 struct shown_certificate {
     ssl_ctx_ptr context;
     std::vector<std::string> names;
     std::vector<stapled_certificate> kinds;
 
-    /// Whether a certificate for the same names, of another kind of key, can stand beside these.
+    /// Returns true if a certificate for the same names, with another kind of key, can be added.
     bool has_room_for(const X509* c, const std::vector<std::string>& its_names) const;
     std::expected<void, error> add(credentials c);
-    /// Exactly, or with "*" for the first label (RFC 6125 section 6.4.3). `host` is in lower case.
+    /// Returns the entry for `host`, in lower case: exact, or with "*" for the first label (RFC
+    /// 6125 section 6.4.3).
     bool is_for(std::string_view host) const noexcept;
 };
 
-/// All certificates of one reading. Those of connections that live on stay alive with them.
+/// All certificates of one load. Connections keep theirs alive after a reload.
 struct certificate_set {
     std::vector<shown_certificate> all;
     const shown_certificate& for_host(std::string_view host) const noexcept;
-    /// The response to staple to this very certificate; empty when there is none.
+    /// Returns the OCSP response for exactly this certificate; empty if there is none.
     std::string_view response_to(const X509* shown) const noexcept;
 };
 
@@ -52,7 +53,7 @@ public:
     bool files_changed();
     void offer(const std::vector<std::string>& protocols);
 
-    /// A connection's SSL, to be given its BIO.
+    /// Returns the SSL of a connection, still without a BIO.
     detail::ssl_ptr make();
 
 private:

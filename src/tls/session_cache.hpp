@@ -9,18 +9,18 @@
 
 namespace coracle::tls::detail {
 
-/// Sessions that a client may take up again, the newest first; those of TLS 1.3 are used once (RFC
-/// 8446 appendix C.4). Thread-safe.
+/// Sessions that a client can resume, the newest first; those of TLS 1.3 are used once (RFC 8446
+/// appendix C.4). Thread-safe.
 class session_cache {
 public:
-    /// Each connection brings two: those to one host would soon be all there are.
+    /// The most sessions of one host. Each connection adds two, so one host could fill the cache.
     static constexpr std::size_t most_of_one_key = 32;
 
     explicit session_cache(std::size_t most) noexcept : most_(most) {}
 
-    /// `key` names the host, and whatever else must be equal.
+    /// `key` has the host, and all else that must be equal.
     void put(std::string_view key, ssl_session_ptr session);
-    /// Null when there is none.
+    /// Returns null if there is none.
     ssl_session_ptr take(std::string_view key);
 
 private:

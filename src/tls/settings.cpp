@@ -13,7 +13,7 @@ constexpr const char* default_ciphers =
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
-/// No finite fields: a client could have us compute with 8,192 bits.
+/// No finite-field groups: a client could make us compute with 8,192 bits.
 constexpr const char* default_groups = "X25519:P-256:P-384";
 
 int number_of(version v) noexcept {
@@ -32,7 +32,7 @@ std::expected<void, error> apply(SSL_CTX* to, const common_options& o) {
     // Row 22 of docs/limits.md: no renegotiation, no compression.
     SSL_CTX_set_options(to,
                         SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA);
-    // Of a connection that waits OpenSSL keeps no buffers: 34 KB less.
+    // Releases OpenSSL's buffers of idle connections: saves 34 KB each.
     SSL_CTX_set_mode(to, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     if (o.minimum > o.maximum) return bad_option("minimum", "above maximum");
     SSL_CTX_set_min_proto_version(to, number_of(o.minimum));
@@ -51,7 +51,7 @@ std::expected<void, error> apply(SSL_CTX* to, const common_options& o) {
 
 std::expected<provider_ptr, error> load_provider(const std::string& name) {
     if (name.empty()) return {};
-    // Else OpenSSL would no longer take the default provider for everything else.
+    // Without this flag OpenSSL would no longer use the default provider for everything else.
     constexpr int beside_the_default = 1;
     provider_ptr loaded(OSSL_PROVIDER_try_load(nullptr, name.c_str(), beside_the_default));
     if (loaded != nullptr) return loaded;
@@ -69,7 +69,7 @@ std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string
 }
 
 std::expected<void, error> trust_folder(SSL_CTX* to, const std::string& folder) {
-    // OpenSSL takes any name, and finds nothing there.
+    // OpenSSL accepts any name, even of a missing folder.
     struct stat s{};
     int why = ::stat(folder.c_str(), &s) == 0 ? 0 : errno;
     if (why == 0 && !S_ISDIR(s.st_mode)) why = ENOTDIR;
@@ -114,7 +114,7 @@ std::expected<void, error> key_log::open(const std::string& path) {
 }
 
 void key_log::write(const char* line) noexcept {
-    // One call a line: stdio locks the file for it.
+    // One call for each line, since stdio locks the file during a call.
     std::fprintf(file_, "%s\n", line);
     std::fflush(file_);
 }

@@ -6,22 +6,22 @@
 
 namespace coracle::tls::detail {
 
-/// Applies what both sides have in common.
+/// Applies the settings of both sides.
 std::expected<void, error> apply(SSL_CTX* to, const common_options& o);
 
-/// Loads a provider by its name, beside those that are there; null for an empty name.
+/// Loads a provider by its name, in addition to others; returns null for an empty name.
 std::expected<provider_ptr, error> load_provider(const std::string& name);
 
-/// Adds the certificates of a PEM file or text, and gives them, to the authorities of `to`.
+/// Adds the certificates of a PEM file or text to the authorities of `to`, and returns them.
 std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string& from);
 
-/// Has authorities looked up in a folder of hashed names.
+/// Lets authorities be looked up in a folder of hashed names.
 std::expected<void, error> trust_folder(SSL_CTX* to, const std::string& folder);
 
-/// Gives `to` a certificate, its chain and its key.
+/// Sets a certificate, its chain and its key.
 std::expected<void, error> use(SSL_CTX* to, const credentials& c);
 
-/// A list of protocols as ALPN sends it (RFC 7301 section 3.1).
+/// Returns a list of protocols in the format of ALPN (RFC 7301 section 3.1).
 std::expected<std::string, error> protocol_list(const std::vector<std::string>& protocols);
 
 /// The lines of a key log, of all contexts and threads, each written whole.

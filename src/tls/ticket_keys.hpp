@@ -8,12 +8,11 @@
 
 namespace coracle::tls::detail {
 
-/// The keys that session tickets are encrypted with (RFC 5077 section 4): a new one from time to
-/// time, and those before it for as long as their tickets live, so that one that leaks opens
-/// little. Thread-safe.
+/// The keys that encrypt session tickets (RFC 5077 section 4). They rotate: old keys are kept as
+/// long as their tickets are valid, so that a leaked key decrypts little. Thread-safe.
 class ticket_keys {
 public:
-    /// `lifetime` of a ticket, in seconds.
+    /// `lifetime`: of a ticket, in seconds.
     explicit ticket_keys(std::int64_t lifetime) noexcept : lifetime_(lifetime) {}
     ticket_keys(const ticket_keys&) = delete;
     ticket_keys& operator=(const ticket_keys&) = delete;
@@ -21,8 +20,8 @@ public:
 
     static constexpr std::size_t name_size = 16;
 
-    /// What OpenSSL asks: prepares to encrypt a ticket, or to decrypt the one under `name`; gives
-    /// 1, 2 (decrypt, and give the client a new one), 0 (unknown) or -1 (failed).
+    /// The callback of OpenSSL: prepares to encrypt a ticket, or to decrypt the one under `name`;
+    /// returns 1, 2 (decrypt, and give the client a new one), 0 (unknown) or -1 (failed).
     int prepare(std::int64_t now, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                 EVP_MAC_CTX* mac, bool encrypt) noexcept;
 

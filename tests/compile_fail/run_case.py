@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """usage: run_case.py CASE.cpp COMPILER [FLAG...]
 
-A case is code that must not compile. Its first lines say what the compiler must answer:
+A case is code that must not compile. Its first lines say what the compiler must say:
     // expect: REGEX        under every compiler; each line of this kind must be found
     // expect-gcc: REGEX    under g++ only (expect-clang: under clang only)
     // compilers: gcc       the case is skipped by others

@@ -1,8 +1,8 @@
 """Hostile requests, made from a seed: each is (row, bytes, verdict). The rows are those of the table of
 attacks that docs/limits.md describes.
 
-`refuse`: the answer, if one comes, is one and begins with 4xx or 5xx, and the connection ends.
-`any`: nothing is said about the answer; the server must bear it.
+`refuse`: the response, if one comes, is one and begins with 4xx or 5xx, and the connection ends.
+`any`: nothing is said about the response; the server must bear it.
 """
 
 import random
@@ -143,7 +143,7 @@ def reset(r):
 
 
 def injection(r):
-    """Row 26: what a service might put into its answer."""
+    """Row 26: what a service might put into its response."""
     target = r.choice([b"/boats/1%0d%0aSet-Cookie:%20a=b", b"/%00", b"/..%2f..%2fetc", b"/%2e%2e/x",
                        b"/boats/%", b"/boats/%zz", b"/boats/1%0a", b"//boats//1", b"/boats/..%5c1"])
     return 26, b"GET " + target + b" HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n", REFUSE

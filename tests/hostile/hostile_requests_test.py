@@ -1,5 +1,5 @@
 """20,000 malformed or hostile requests (corpus.py) while good clients are served: those never see an
-error, what must be refused is refused, memory does not grow, and the server answers afterwards.
+error, what must be refused is refused, memory does not grow, and the server responds afterwards.
 """
 
 import collections
@@ -27,14 +27,14 @@ class GoodClient(threading.Thread):
     def __init__(self, server):
         super().__init__()
         self.server, self.stopping = server, threading.Event()
-        self.answers, self.error = 0, None
+        self.responses, self.error = 0, None
 
     def run(self):
         try:
             with self.server.connect() as s:
                 while not self.stopping.is_set():
-                    if self.answers % 5000 == 4999:
-                        self.answers += 1
+                    if self.responses % 5000 == 4999:
+                        self.responses += 1
                         s.close()
                         return self.run()
                     self.ask(s)
@@ -49,7 +49,7 @@ class GoodClient(threading.Thread):
             check(piece, f"cut off after {told!r}")
             told += piece
         check(told.startswith(b"HTTP/1.1 200 ") and told.count(b"HTTP/1.1") == 1, told)
-        self.answers += 1
+        self.responses += 1
         self.stopping.wait(0.002)
 
 
@@ -78,9 +78,9 @@ def attack(server, row, data, verdict):
 def judge(row, data, verdict, told):
     if verdict == corpus.ANY or not told:
         return
-    answers = re.findall(rb"HTTP/1\.1 (\d)\d\d ", told)
-    check(len(answers) == 1 and answers[0] in b"45",
-          f"row {row}: {data[:500]!r} was answered by {told[:500]!r}")
+    responses = re.findall(rb"HTTP/1\.1 (\d)\d\d ", told)
+    check(len(responses) == 1 and responses[0] in b"45",
+          f"row {row}: {data[:500]!r} got {told[:500]!r}")
 
 
 def test_hostile_requests():
@@ -115,10 +115,10 @@ def test_hostile_requests():
                 client.join()
         for client in good:
             check(client.error is None, f"a good client: {client.error}")
-            check(client.answers > 100, "a good client was hardly served")
+            check(client.responses > 100, "a good client was hardly served")
         check(is_sanitized("rest") or max(grown) <= MAY_GROW, f"grew by {grown} KiB")
         check(server.get("/boats/7").endswith(b"friend\n"), "the server has stopped")
-        print(f"rows {sorted(rows.items())}, {sum(c.answers for c in good)} good answers, "
+        print(f"rows {sorted(rows.items())}, {sum(c.responses for c in good)} good responses, "
               f"grown by {grown} KiB")
 
 

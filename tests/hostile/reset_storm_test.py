@@ -19,13 +19,13 @@ def descriptors(server):
 
 
 def served_all(server):
-    """An answer comes after all that was there before it, for the loop takes things in order."""
-    check(server.get().endswith(b"Hello, World!\n"), "no answer")
+    """A response comes after all that was there before it, for the loop takes things in order."""
+    check(server.get().endswith(b"Hello, World!\n"), "no response")
 
 
 def none_left_open(server, before):
     """A backend may tell of the last resets after it has told of what came behind them, on a busy
-    machine long after: each answer is a turn of the loop more."""
+    machine long after: each response is a turn of the loop more."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         served_all(server)

@@ -55,7 +55,7 @@ def unchunked(stream):
         left = size
         while left:
             piece = stream.read(min(left, 65536))
-            check(piece, "the answer is cut off")
+            check(piece, "the response is cut off")
             left -= len(piece)
             yield piece
         check(stream.read(2) == b"\r\n", "a chunk without its end")

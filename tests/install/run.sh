@@ -33,6 +33,24 @@ cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMP
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; fail "find_package consumer"; }
 check "$work/cmake/consumer"
 
+# The check of awaits refuses the target that has what g++ 12 makes wrong code of, and names the line.
+said=$(cmake --build "$work/cmake" --target careful 2>&1) || fail "coracle_check_awaits refuses a good target: $said"
+if said=$(cmake --build "$work/cmake" --target careless 2>&1); then
+    fail "coracle_check_awaits accepts an await behind ||"
+fi
+grep -q 'careless.cpp:[0-9]*: error: co_await behind' <<<"$said" || fail "coracle_check_awaits names no line: $said"
+
+# Missing libraries are named when the project is configured, with the packages that have them.
+if compgen -G "$prefix/lib*/libcoracle.a" "$prefix/lib/*/libcoracle.a" >/dev/null; then
+    if said=$(cmake -S "$here" -B "$work/missing" -DCMAKE_PREFIX_PATH="$prefix" -DHIDE_LIBRARIES=ON \
+                    -DCMAKE_CXX_COMPILER="$compiler" 2>&1); then
+        fail "a machine without the libraries configures without a word"
+    fi
+    for package in libpsl-dev libssl-dev libre2-dev; do
+        grep -q "$package" <<<"$(tr -d '\n ' <<<"$said")" || fail "nothing says that $package is missing: $said"
+    done
+fi
+
 pc=$(dirname "$(find "$prefix" -name coracle.pc)")
 export PKG_CONFIG_PATH=$pc
 [ "$(pkg-config --modversion coracle)" = "$expected" ] || fail "pkg-config says another version"
@@ -41,6 +59,40 @@ export PKG_CONFIG_PATH=$pc
 "$compiler" -std=c++23 -o "$work/by_pkg_config" "$here/consumer.cpp" \
     $(pkg-config --cflags --libs coracle) -Wl,-rpath,"$(dirname "$pc")"
 check "$work/by_pkg_config"
+
+# Without a shared library of anything: what --static adds is all that a link needs.
+if compgen -G "$prefix/lib*/libcoracle.a" "$prefix/lib/*/libcoracle.a" >/dev/null &&
+    echo 'int main(){}' | "$compiler" -x c++ - -o "$work/probe" -static -lpsl -lidn2 -lunistring 2>/dev/null; then
+    # shellcheck disable=SC2046
+    "$compiler" -std=c++23 -static -o "$work/static" "$here/consumer.cpp" \
+        $(pkg-config --static --cflags --libs coracle) 2>"$work/static.log" || { cat "$work/static.log"; fail "pkg-config --static"; }
+    check "$work/static"
+fi
+
+# FetchContent from a folder: the targets and the check of awaits are there, and nothing of ours is built beside
+# the library. Configured only; building it would take minutes.
+mkdir "$work/fetching"
+cp "$here/consumer.cpp" "$here/careful.cpp" "$work/fetching/"
+cat >"$work/fetching/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(fetching LANGUAGES CXX)
+include(FetchContent)
+FetchContent_Declare(coracle SOURCE_DIR "${CORACLE_TREE}")
+FetchContent_MakeAvailable(coracle)
+add_executable(consumer consumer.cpp)
+target_link_libraries(consumer PRIVATE coracle::coracle)
+add_executable(careful careful.cpp)
+target_link_libraries(careful PRIVATE coracle::coracle)
+coracle_check_awaits(careful)
+CMAKE
+cmake -S "$work/fetching" -B "$work/fetching/build" -DCORACLE_TREE="$(cd "$here/../.." && pwd)" \
+      -DCMAKE_CXX_COMPILER="$compiler" >"$work/fetching.log" || { cat "$work/fetching.log"; fail "FetchContent"; }
+cmake --build "$work/fetching/build" --target help >"$work/fetching.targets"
+for target in coracle_tool coracle_unit_tests example_hello; do
+    grep -q "$target" "$work/fetching.targets" && fail "FetchContent brings $target along"
+done
+cmake --build "$work/fetching/build" --target careful_check_awaits >>"$work/fetching.log" ||
+    { cat "$work/fetching.log"; fail "coracle_check_awaits of a fetched tree"; }
 
 if [ -x "$prefix/bin/coracle" ]; then
     "$prefix/bin/coracle" --version | grep -qF "$expected" || fail "the installed program does not say $expected"

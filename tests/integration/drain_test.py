@@ -15,7 +15,7 @@ from server_process import Server, check, read_to_end, run_tests
 HELLO = b"GET /later?ms=0 HTTP/1.1\r\nHost: t\r\n\r\n"
 
 
-def read_answer(s):
+def read_response(s):
     data = b""
     while b"\r\n\r\n" not in data:
         data += s.recv(4096)
@@ -51,7 +51,7 @@ def test_every_phase_is_finished():
     with Server("stream") as server:
         fresh = server.connect()
         idle = begin(server, HELLO)
-        check(b" 200 " in read_answer(idle), "the first answer")
+        check(b" 200 " in read_response(idle), "the first response")
         partial = begin(server, HELLO[:20])
         waiting = begin(server, HELLO.replace(b"ms=0", b"ms=1500"))
         streaming = begin(server, b"GET /count?to=16&pause=100 HTTP/1.1\r\nHost: t\r\n\r\n")
@@ -77,16 +77,16 @@ def test_every_phase_is_finished():
         check(told.endswith(b"Here it is.\n") and b"connection: close\r\n" in told.lower(), told)
         check(read_to_end(streaming).endswith(b"16\n\r\n0\r\n\r\n"), "the stream is cut off")
         check(server.wait(20) == 0, "the exit code")
-        check(time.monotonic() - begun < 20, "the drain went on after the last answer")
+        check(time.monotonic() - begun < 20, "the drain went on after the last response")
 
 
-def test_pipelined_requests_are_answered_or_left_whole():
+def test_pipelined_requests_get_responses_or_are_left_whole():
     with Server("stream") as server:
         idle = begin(server, HELLO)
-        read_answer(idle)
+        read_response(idle)
         s = begin(server, HELLO + HELLO.replace(b"ms=0", b"ms=700") + HELLO * 3)
-        # They come in one read: with the first answer, the second request is under way.
-        read_answer(s)
+        # They come in one read: with the first response, the second request is under way.
+        read_response(s)
         server.signal()
         wait_for_drain(idle)
         told = read_to_end(s)
@@ -98,7 +98,7 @@ def test_pipelined_requests_are_answered_or_left_whole():
 def test_a_second_signal_cuts():
     with Server("stream") as server:
         idle = begin(server, HELLO)
-        read_answer(idle)
+        read_response(idle)
         waiting = begin(server, HELLO.replace(b"ms=0", b"ms=25000"))
         streaming = begin(server, b"GET /count?to=1000&pause=100 HTTP/1.1\r\nHost: t\r\n\r\n")
         streaming.recv(4096)
@@ -110,9 +110,25 @@ def test_a_second_signal_cuts():
         check(time.monotonic() - begun < 10, "it was not cut")
         for s in (waiting, streaming):
             try:
-                check(not read_to_end(s).endswith(b"0\r\n\r\n"), "a cut answer looks whole")
+                check(not read_to_end(s).endswith(b"0\r\n\r\n"), "a cut response looks whole")
             except ConnectionResetError:
                 pass
+
+
+def test_event_streams_end_between_two_events():
+    with Server("events") as server:
+        listening = begin(server, b"GET /events HTTP/1.1\r\nHost: t\r\n\r\n")
+        told = b""
+        while b"retry: 1000\n\n" not in told:
+            told += listening.recv(4096)
+        say = b"POST /say HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n" \
+              b"Content-Type: application/x-www-form-urlencoded\r\n\r\ntext=Ahoy!"
+        check(b" 204 " in begin(server, say).recv(4096), "the response to the post")
+        server.signal()
+        told += read_to_end(listening)
+        check(b"data: Ahoy!\n\n" in told, told)
+        check(told.endswith(b": the server is going away\n\n\r\n0\r\n\r\n"), told)
+        check(server.wait(20) == 0, "the exit code")
 
 
 run_tests(globals())

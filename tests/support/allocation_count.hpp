@@ -12,7 +12,16 @@ std::size_t allocations() noexcept;
 /// The bytes that they asked for.
 std::size_t allocated_bytes() noexcept;
 
-/// Whether these count.
+/// Returns true if these functions count.
 bool counts_allocations() noexcept;
+
+/// Makes the `n`-th allocation of this thread from now on fail, once; 0: none.
+void fail_allocation(std::size_t n) noexcept;
+
+/// Returns true if the failure that `fail_allocation` requested is still to come.
+bool allocation_will_fail() noexcept;
+
+/// Allocations of the whole process that were not freed.
+std::ptrdiff_t live_allocations() noexcept;
 
 }  // namespace coracle::testing

@@ -32,6 +32,13 @@ public:
         if (fd_ >= 0) ::close(fd_);
     }
 
+    /// Closes it with a reset.
+    void reset() noexcept {
+        const linger at_once{1, 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        ::close(std::exchange(fd_, -1));
+    }
+
     bool connected() const noexcept { return connected_; }
     bool send(std::string_view bytes) noexcept {
         return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==

@@ -29,20 +29,20 @@ class Page:
         self.numbers = itertools.count(1)
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         command_out, self.to = os.pipe()
-        self.back, answer_in = os.pipe()
+        self.back, reply_in = os.pipe()
 
         def connect():
             # The browser reads from 3 and writes to 4; no number may be lost on the way there.
-            commands, answers = os.dup(command_out), os.dup(answer_in)
+            commands, replies = os.dup(command_out), os.dup(reply_in)
             os.dup2(commands, 3)
-            os.dup2(answers, 4)
+            os.dup2(replies, 4)
 
         self.process = subprocess.Popen(
             [CHROMIUM, *FLAGS, f"--user-data-dir={self.profile.name}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
             preexec_fn=connect, close_fds=False)
         os.close(command_out)
-        os.close(answer_in)
+        os.close(reply_in)
         self.received = b""
         self.session = None
         try:
@@ -63,11 +63,11 @@ class Page:
             message["sessionId"] = self.session
         os.write(self.to, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self._receive()
-            if answer.get("id") == number:
-                if "error" in answer:
-                    raise AssertionError(f"{method}: {answer['error']}")
-                return answer["result"]
+            reply = self._receive()
+            if reply.get("id") == number:
+                if "error" in reply:
+                    raise AssertionError(f"{method}: {reply['error']}")
+                return reply["result"]
 
     def _receive(self):
         while b"\0" not in self.received:
@@ -87,13 +87,15 @@ class Page:
         return told["result"].get("value")
 
     def wait(self, condition):
-        """Until an expression is true: asked once a frame, by the page itself."""
-        script = ("new Promise(resolve => { const look = () => { if (" + condition + ") resolve(true);"
+        """Until an expression is true: asked once a frame, by the page itself, for a second at a time."""
+        script = ("new Promise(resolve => { let left = 100; const look = () => {"
+                  " const held = (" + condition + "); if (held || --left == 0) resolve(!!held);"
                   " else setTimeout(look, 10); }; look(); })")
         end = time.monotonic() + self.patience
         while time.monotonic() < end:
             try:
-                return self.evaluate(script)
+                if self.evaluate(script):
+                    return True
             except AssertionError as e:
                 # A page that is left for the next takes its promises along.
                 if "destroyed" not in str(e) and "navigated" not in str(e):

@@ -16,15 +16,15 @@
 /// cancelled one step later, until it completes first.
 namespace coracle::testing {
 
-/// What a row has unless it says otherwise.
+/// The defaults of a row.
 struct cancel_row {
-    /// Whether it can be awaited once more after it was cancelled, with nothing lost.
+    /// It can be awaited once more after it was cancelled, with nothing lost.
     static constexpr bool again = false;
-    /// Whether it never completes of itself.
+    /// It never completes by itself.
     static constexpr bool endless = false;
-    /// Whether it completes in spite of being cancelled.
+    /// It completes in spite of being cancelled.
     static constexpr bool stubborn = false;
-    /// Whether it needs the real world, not a simulated one.
+    /// It needs the operating system, not a simulation.
     static constexpr bool real = false;
 
     /// Before the operation is made.
@@ -127,7 +127,8 @@ task<> await_it(Row& row, cancel_outcome& o, bool as_error) {
     }
 }
 
-/// What is not awaited does nothing. Not inlined: g++ 12 would warn of what cannot happen.
+/// An operation that is not awaited does nothing. Not inlined: g++ 12 would warn of what cannot
+/// happen.
 template <class Op>
 [[gnu::noinline]] void drop(Op) {}
 

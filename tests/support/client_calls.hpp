@@ -22,17 +22,29 @@ inline error failure_of(http::call c) {
     return {};
 }
 
-/// Answers with the path that was asked for.
+/// Responds with the path that was asked for.
 inline http::response path_of(http::request& req) {
     return http::response(std::string(req.path()));
 }
 
-/// Answers with what came: "METHOD target", the fields a line each, an empty line, and the body.
+/// The name of a field as clients write it over HTTP/1.1; over HTTP/2 it comes in lower case.
+inline std::string written_name(const http::request& req, std::string_view name) {
+    std::string text(name);
+    if (req.version() != http::version::http_2) return text;
+    bool first = true;
+    for (char& c : text) {
+        if (first && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+        first = c == '-';
+    }
+    return text;
+}
+
+/// Responds with what came: "METHOD target", the fields a line each, an empty line, and the body.
 inline task<http::response> tell_request(http::request& req) {
     std::string text(req.method_text());
     text.append(" ").append(req.target()).append("\n");
     for (const http::field& f : req.fields()) {
-        text.append(f.name).append(": ").append(f.value).append("\n");
+        text.append(written_name(req, f.name)).append(": ").append(f.value).append("\n");
     }
     text += '\n';
     constexpr std::size_t most = 64 * 1024 * 1024;
@@ -43,7 +55,7 @@ inline task<http::response> tell_request(http::request& req) {
     co_return http::response(std::move(text));
 }
 
-/// What such an answer says of the body.
+/// Returns the body from the text that such a response tells.
 inline std::string body_told(const std::string& told) {
     return told.substr(told.find("\n\n") + 2);
 }

@@ -22,7 +22,7 @@ inline std::string encoded(coding::content_coding with, std::string_view in) {
     return out;
 }
 
-/// What `in` is when decoded, or the name of the error in angle brackets.
+/// Returns `in` decoded, or the name of the error in angle brackets.
 inline std::string decoded(std::string_view name, std::string_view in) {
     const auto known = coding::find_content_coding(name);
     if (!known || *known == coding::content_coding::identity) return std::string(in);

@@ -102,7 +102,7 @@ dns_reply& dns_reply::question(const std::string& name) {
 
 dns_reply& dns_reply::record(const std::string& owner, std::uint16_t type, std::uint32_t ttl,
                              const std::string& data) {
-    ++answers_;
+    ++record_count_;
     // The usual pointer to the question where it fits.
     records_ += question_.starts_with(encoded(owner)) ? "\xc0\x0c" : encoded(owner);
     records_ += number(type, 2) + number(1, 2) + number(ttl, 4) +
@@ -133,8 +133,8 @@ dns_reply& dns_reply::soa(std::uint32_t ttl, std::uint32_t minimum) {
 }
 
 std::string dns_reply::bytes() const {
-    return head_ + number(1, 2) + number(answers_, 2) + number(authorities_, 2) + number(0, 2) +
-           question_ + records_ + authority_;
+    return head_ + number(1, 2) + number(record_count_, 2) + number(authorities_, 2) +
+           number(0, 2) + question_ + records_ + authority_;
 }
 
 dns_server::dns_server(script s) : script_(std::move(s)) {
@@ -173,9 +173,9 @@ void dns_server::run() {
     for (;;) {
         ::poll(all.data(), all.size(), -1);
         if (all[2].revents != 0) break;
-        if (all[0].revents != 0) answer_datagram();
+        if (all[0].revents != 0) respond_to_datagram();
         for (std::size_t i = 3; i < all.size(); ++i) {
-            if (all[i].revents == 0 || answer_connection(all[i].fd)) continue;
+            if (all[i].revents == 0 || respond_to_connection(all[i].fd)) continue;
             ::close(all[i].fd);
             all[i].fd = -1;
         }
@@ -204,7 +204,7 @@ std::vector<std::string> dns_server::ask_script(std::string bytes, bool tcp, std
     return script_(q);
 }
 
-void dns_server::answer_datagram() {
+void dns_server::respond_to_datagram() {
     char bytes[2048];
     sockaddr_in from{};
     socklen_t size = sizeof from;
@@ -218,7 +218,7 @@ void dns_server::answer_datagram() {
     }
 }
 
-bool dns_server::answer_connection(int fd) {
+bool dns_server::respond_to_connection(int fd) {
     unsigned char size[2];
     if (!read_all(fd, reinterpret_cast<char*>(size), 2)) return false;
     std::string bytes(std::size_t{size[0]} * 256 + size[1], '\0');

@@ -16,7 +16,7 @@ namespace coracle::testing {
 inline constexpr std::uint16_t dns_a = 1;
 inline constexpr std::uint16_t dns_aaaa = 28;
 
-/// What a name server was asked.
+/// A query that a name server received.
 struct dns_query {
     std::string bytes;
     std::string name;
@@ -26,7 +26,7 @@ struct dns_query {
     std::uint16_t from_port = 0;
 };
 
-/// Writes an answer, record by record.
+/// Writes a response, record by record.
 class dns_reply {
 public:
     explicit dns_reply(const dns_query& q);
@@ -48,12 +48,12 @@ private:
     std::string question_;
     std::string records_;
     std::string authority_;
-    unsigned answers_ = 0;
+    unsigned record_count_ = 0;
     unsigned authorities_ = 0;
 };
 
 /// A name server on the loopback, UDP and TCP on one port that the system picks, in a thread of its
-/// own. It answers as a script says, which runs in that thread.
+/// own. It responds as a script says, which runs in that thread.
 class dns_server {
 public:
     /// Gives what to send back, in this order; nothing for silence.
@@ -71,8 +71,8 @@ public:
 
 private:
     void run();
-    void answer_datagram();
-    bool answer_connection(int fd);
+    void respond_to_datagram();
+    bool respond_to_connection(int fd);
     std::vector<std::string> ask_script(std::string bytes, bool tcp, std::uint16_t from);
 
     script script_;

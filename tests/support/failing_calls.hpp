@@ -19,6 +19,7 @@ public:
         "send",
         "sendmsg",
         "sendfile",
+        "splice",
         "eventfd",
         "epoll_create1",
         "epoll_ctl",
@@ -42,7 +43,7 @@ public:
     failing_calls& operator=(const failing_calls&) = delete;
     ~failing_calls();
 
-    /// Whether this program replaces the functions.
+    /// Returns true if this program replaces the functions.
     static bool available() noexcept;
     bool happened() const noexcept;
 

@@ -13,11 +13,11 @@
 
 namespace coracle::testing {
 
-/// A log of which a test hears: the lines of layer http, which are at level info, and whatever any
+/// A log of which a test hears: the lines of one layer, which are at level info, and whatever any
 /// layer said.
 class heard_log {
 public:
-    explicit heard_log(log_level from) {
+    explicit heard_log(log_level from, log_layer layer = log_layer::http) : layer_(layer) {
         logger_.set_sink(&heard_log::hear, this);
         logger_.set_level(from);
     }
@@ -45,11 +45,12 @@ private:
         auto& log = *static_cast<heard_log*>(self);
         const std::lock_guard lock(log.guard_);
         log.all_.append(text).append("\n");
-        if (layer != log_layer::http) return;
+        if (layer != log.layer_) return;
         log.lines_.emplace_back(text);
         EXPECT_EQ(level, log_level::info) << text;
     }
 
+    const log_layer layer_;
     std::mutex guard_;
     std::vector<std::string> lines_;
     std::string all_;

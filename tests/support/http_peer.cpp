@@ -99,9 +99,9 @@ std::string http_peer::tell(const std::string& command) {
         static_cast<ssize_t>(line.size())) {
         fail(name_ + " has ended");
     }
-    const std::string answer = read_line();
-    if (!answer.starts_with("ok")) fail(command + ": " + answer);
-    return behind(answer, "ok");
+    const std::string reply = read_line();
+    if (!reply.starts_with("ok")) fail(command + ": " + reply);
+    return behind(reply, "ok");
 }
 
 }  // namespace coracle::testing

@@ -22,7 +22,8 @@ public:
     http_peer(const http_peer&) = delete;
     http_peer& operator=(const http_peer&) = delete;
 
-    /// Whether it has a behaviour, such as "redirect_302": http_peers/process.py lists them.
+    /// Returns true if it has a behaviour, such as "redirect_302": http_peers/process.py lists
+    /// them.
     bool has(const std::string& behaviour) const { return urls_.contains(behaviour); }
     /// Throws `std::out_of_range` when it has not.
     const std::string& url(const std::string& behaviour) const { return urls_.at(behaviour); }
@@ -37,7 +38,7 @@ public:
 private:
     explicit http_peer(const std::string& name) : name_(name) {}
     void launch();
-    /// What is missing; else empty.
+    /// Returns what is missing; else empty.
     std::string read_urls();
     std::string read_line();
 

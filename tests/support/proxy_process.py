@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import urllib.parse
 
+from ports import free_port
 from server_process import check, need
 
 USER = "joe"
@@ -17,32 +18,20 @@ USER = "joe"
 os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class Proxy:
-    """A proxy that has begun to listen. Its port was free a moment ago: where somebody else has been
-    quicker, another one is tried."""
+    """A proxy that has begun to listen."""
 
     scheme = "http"
     password = "s@cret:1"
-    tries = 5
 
     def __init__(self, authorized=False):
         self.authorized = authorized
         self.folder = tempfile.TemporaryDirectory()
         self.log = os.path.join(self.folder.name, "log")
-        for _ in range(self.tries):
-            self.port = free_port()
-            with open(self.log, "ab") as log:
-                self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
-            if self.listens():
-                break
-        else:
-            raise AssertionError(f"{type(self).__name__} does not begin: {self.log_text()}")
+        self.port = free_port()
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+        check(self.listens(), f"{type(self).__name__} does not begin: {self.log_text()}")
         self.url = f"{self.scheme}://127.0.0.1:{self.port}"
         escaped = urllib.parse.quote(self.password, safe="")
         self.authorized_url = f"{self.scheme}://{USER}:{escaped}@127.0.0.1:{self.port}"

@@ -16,28 +16,28 @@
 
 namespace coracle::testing {
 
-/// Names and hosts that answer when and as a test says, in virtual time.
+/// Names and hosts that respond when and as a test says, in virtual time.
 class scripted_network final : public virtual_backend {
 public:
     static constexpr duration never = duration::max();
 
-    struct name_answer {
+    struct name_response {
         std::vector<std::string> addresses;  ///< "192.0.2.1", "2001:db8::1"
         duration after{};
         std::int64_t result = 0;
         duration ttl = std::chrono::minutes(5);
     };
-    struct host_answer {
+    struct host_response {
         duration after{};
         std::int64_t result = 0;
     };
 
-    name_answer& v4(const std::string& host) { return names_[{host, AF_INET}]; }
-    name_answer& v6(const std::string& host) { return names_[{host, AF_INET6}]; }
-    /// "192.0.2.1" or "[2001:db8::1]"; of others, nobody answers.
-    host_answer& host(const std::string& numeric) { return hosts_[numeric]; }
+    name_response& v4(const std::string& host) { return names_[{host, AF_INET}]; }
+    name_response& v6(const std::string& host) { return names_[{host, AF_INET6}]; }
+    /// "192.0.2.1" or "[2001:db8::1]"; at others, no host responds.
+    host_response& host(const std::string& numeric) { return hosts_[numeric]; }
 
-    /// What happened, each with its time in milliseconds: "250 connect 192.0.2.1".
+    /// The events, each with its time in milliseconds: "250 connect 192.0.2.1".
     const std::vector<std::string>& log() const noexcept { return log_; }
     std::string log_text() const {
         std::string all;
@@ -103,7 +103,7 @@ private:
             op.ttl = std::chrono::minutes(5);
             return true;
         }
-        const name_answer& a = found->second;
+        const name_response& a = found->second;
         for (const std::string& text : a.addresses) {
             const bool is_v6 = op.family == AF_INET6;
             op.found.push_back(
@@ -129,8 +129,8 @@ private:
         log_.push_back(std::to_string(ms) + ' ' + what);
     }
 
-    std::map<std::pair<std::string, int>, name_answer> names_;
-    std::map<std::string, host_answer> hosts_;
+    std::map<std::pair<std::string, int>, name_response> names_;
+    std::map<std::string, host_response> hosts_;
     std::map<io_operation*, std::unique_ptr<completion>> pending_;
     std::vector<std::string> log_;
     int open_ = 0;

@@ -2,6 +2,7 @@
 from outside.
 """
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -29,9 +30,22 @@ def is_sanitized(program="hello"):
 
 
 def skip(reason):
-    """Ends the test: skipped, or failed where all peers must be there."""
+    """Ends the test: skipped, or failed where all peers must be there. Only what a build cannot
+    have may be missing there too: its reason says "in this build", as in no_skipping.cpp."""
     print(f"skipped: {reason}")
-    sys.exit(1 if os.environ.get("CORACLE_REQUIRE_PEERS") == "1" else SKIPPED)
+    excused = "in this build" in reason or os.environ.get("CORACLE_REQUIRE_PEERS") != "1"
+    sys.exit(SKIPPED if excused else 1)
+
+
+def need_modules(*names):
+    """Goes on in the system's Python where this one lacks a module: Debian's packages belong to that one."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if not missing:
+        return
+    system = "/usr/bin/python3"
+    if os.path.exists(system) and os.environ.get("CORACLE_TEST_PYTHON") != system:
+        os.execve(system, [system, *sys.argv], {**os.environ, "CORACLE_TEST_PYTHON": system})
+    skip(f"Python's {missing[0]} is not installed")
 
 
 def need(*programs):
@@ -52,11 +66,14 @@ class Server:
     """A program of this build that serves on a port of its own choice; with `with`, it is drained at
     the end and has to exit with 0."""
 
-    def __init__(self, program, *arguments, before=("127.0.0.1:0", "1"), descriptors=None):
+    def __init__(self, program, *arguments, before=("127.0.0.1:0", "1"), descriptors=None,
+                 address_space=None):
         def limit():
             import resource
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors or hard, hard))
+            if address_space:
+                resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
 
         command = [str(BIN / program), *before, *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -99,7 +116,7 @@ class Server:
         return s
 
     def get(self, target="/"):
-        """The whole answer to one request on a connection of its own."""
+        """The whole response to one request on a connection of its own."""
         with self.connect() as s:
             s.sendall(f"GET {target} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n".encode())
             return read_to_end(s)

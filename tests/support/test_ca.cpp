@@ -106,7 +106,7 @@ tls::certificate_source test_ca::issue(const certificate_request& r) const {
     for (const std::string& name : r.names) {
         names += (names.empty() ? "" : ",") + std::string(is_address(name) ? "IP:" : "DNS:") + name;
     }
-    add_extension(x, parts_->certificate, NID_subject_alt_name, names);
+    if (r.alternative_names) add_extension(x, parts_->certificate, NID_subject_alt_name, names);
     add_extension(x, parts_->certificate, NID_basic_constraints, "CA:FALSE");
     add_extension(x, parts_->certificate, NID_ext_key_usage, "serverAuth,clientAuth");
     add_extension(x, parts_->certificate, NID_authority_key_identifier, "keyid");

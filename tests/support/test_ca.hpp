@@ -8,13 +8,14 @@
 
 namespace coracle::testing {
 
-/// What a test wants of a certificate.
+/// A test's demands on a certificate.
 struct certificate_request {
     std::vector<std::string> names;  ///< DNS names and IP addresses; the first is the common name
     long valid_since = -3600;        ///< seconds from now
     long valid_for = 24 * 3600;      ///< seconds from now
     bool rsa = false;                ///< 2048 bits, in place of P-256
     bool common_name = true;         ///< false: the subject is empty
+    bool alternative_names = true;   ///< false: `names` are nowhere but in the subject
 };
 
 /// An authority of its own for a test.
@@ -34,9 +35,9 @@ private:
     std::unique_ptr<parts> parts_;
 };
 
-/// What "openssl rehash" calls a certificate that is given as PEM.
+/// Returns the name that "openssl rehash" gives a certificate, which is given as PEM.
 std::string hashed_name(const std::string& pem);
-/// The same certificate and key as one encrypted PKCS#12 container, DER.
+/// Returns certificate and key as one encrypted PKCS#12 container, DER.
 std::string to_pkcs12(const tls::certificate_source& s, const std::string& password);
 /// The certificate as DER.
 std::string certificate_der(const tls::certificate_source& s);

@@ -1,5 +1,6 @@
 #include "h1_cuts.hpp"
-#include "http/h1/chunked_decoder.hpp"
+
+#include <coracle/http/h1/chunked_decoder.hpp>
 
 #include <algorithm>
 #include <ostream>
@@ -138,6 +139,8 @@ constexpr refused bad_bodies[] = {
     {"ffffffffffffffff\r\n", chunk_size_overflow},
     {"1\r\nx\r\n7fffffffffffffff\r\n", chunk_size_overflow},
     {"5\r\nhelloX", bad_chunk_end},
+    {"5\r\nhello \n0\r\n\r\n", bad_chunk_end},
+    {"5\r\nhello \r\n0\r\n\r\n", bad_chunk_end},
     {"5\r\nhello\n", bad_chunk_end},
     {"5\r\nhello\rX", bad_chunk_end},
     {"5\r\nhello0\r\n\r\n", bad_chunk_end},
@@ -175,6 +178,23 @@ TEST(chunked_decoder, refuses_each_malformed_body_for_its_reason) {
         const outcome result = decode_every_way(entry.bytes);
         EXPECT_EQ(result.status, chunk_status::error) << entry.bytes;
         EXPECT_EQ(result.error, entry.error) << entry.bytes << describe(result.error);
+    }
+}
+
+// Each byte of the framing that has no choice, in all 255 wrong ways.
+TEST(chunked_decoder, takes_no_other_byte_for_one_at_the_end_of_a_line_or_of_data) {
+    constexpr std::string_view good = "5\r\nhello\r\n0\r\n\r\n";
+    for (const std::size_t at : {2U, 8U, 9U, 12U}) {
+        for (int byte = 0; byte != 256; ++byte) {
+            std::string text(good);
+            text[at] = static_cast<char>(byte);
+            // Behind the wrong byte comes whatever would make sense of the rest.
+            for (const std::string_view rest : {good.substr(at + 1), good.substr(at + 2)}) {
+                const std::string bytes = text.substr(0, at + 1) + std::string(rest);
+                if (bytes == good) continue;
+                EXPECT_NE(decode(bytes, bytes.size(), 1, {}).status, chunk_status::end) << bytes;
+            }
+        }
     }
 }
 

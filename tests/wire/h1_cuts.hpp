@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/h1/head_parser.hpp"
+#include <coracle/http/h1/head_parser.hpp>
 
 #include <gtest/gtest.h>
 

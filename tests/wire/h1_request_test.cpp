@@ -51,7 +51,6 @@ constexpr refused bad_start_lines[] = {
     {"GET / HTTPS/1.1\r\n", bad_version},
     {"GET / HTTP/2.0\r\n", unsupported_version},
     {"GET / HTTP/0.9\r\n", unsupported_version},
-    {"GET / HTTP/1.2\r\n", unsupported_version},
     {"GET /a#b HTTP/1.1\r\n", bad_target},
     {"GET /a\tb HTTP/1.1\r\n", bad_target},
     {"GET /a\0b HTTP/1.1\r\n"sv, bad_target},
@@ -111,6 +110,8 @@ constexpr refused bad_fields[] = {
     {"GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", bad_host},
     {"GET / HTTP/1.1\r\nHost: a:8x\r\n\r\n", bad_host},
     {"GET / HTTP/1.1\r\nHost: :80\r\n\r\n", bad_host},
+    {"GET / HTTP/1.1\r\nHost: [abcd]\r\n\r\n", bad_host},
+    {"GET http://[abcd]/ HTTP/1.1\r\n", bad_host},
     {"GET / HTTP/1.1\r\nHost: a%2\r\n\r\n", bad_host},
     {"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", bad_host},
     {"GET / HTTP/1.1\r\nHost: []\r\n\r\n", bad_host},
@@ -118,6 +119,7 @@ constexpr refused bad_fields[] = {
     {"GET / HTTP/1.1\r\nHost: [::1]x\r\n\r\n", bad_host},
     {"GET / HTTP/1.1\r\nHost: \xc3\xa9\r\n\r\n", bad_host},
     {"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", duplicate_host},
+    {"GET / HTTP/1.9\r\n\r\n", missing_host},
     {"GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n", duplicate_host},
     {"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nContent-Length: 3\r\n\r\n", content_on_connect},
 };
@@ -130,6 +132,8 @@ constexpr accepted good_requests[] = {
     {"GET /a/b?c=%20&d? HTTP/1.1\r\nhOST:\t a.b:80 \t\r\n\r\n",
      "<GET> </a/b?c=%20&d?> <> </a/b> <c=%20&d?> <a.b:80> method 1 form 0 query HTTP/1.1 framing 0 "
      "length 0 keep\nHost <hOST> <a.b:80>"},
+    {"GET / HTTP/1.2\r\nHost: a\r\n\r\n",
+     "<GET> </> <> </> <> <a> method 1 form 0 HTTP/1.1 framing 0 length 0 keep\nHost <Host> <a>"},
     {"GET / HTTP/1.0\r\n\r\n",
      "<GET> </> <> </> <> <> method 1 form 0 HTTP/1.0 framing 0 length 0 close"},
     {"GET / HTTP/1.0\r\nConnection: x, ,Keep-Alive\r\nUpgrade: y\r\n\r\n",

@@ -34,7 +34,6 @@ constexpr refused bad_status_lines[] = {
     {"http/1.1 200 OK\r\n", bad_version},
     {"ICY 200 OK\r\n", bad_version},
     {"HTTP/2.0 200 OK\r\n", unsupported_version},
-    {"HTTP/1.2 200 OK\r\n", unsupported_version},
     {"\r\nHTTP/1.1 200 OK\r\n", bad_start_line},
     {"HTTP/1.1 200 OK\r\n X: y\r\n", folded_field},
     {"HTTP/1.1 200 OK\r\nX: y\r\n z\r\n", folded_field},
@@ -88,7 +87,7 @@ TEST(response_parser, frames_by_length_chunks_or_close) {
     EXPECT_FALSE(close.keep_alive);
 }
 
-TEST(response_parser, knows_which_answers_have_no_body) {
+TEST(response_parser, knows_which_responses_have_no_body) {
     for (const std::string_view code : {"100", "101", "103", "204", "304"}) {
         std::string bytes = "HTTP/1.1 ";
         bytes.append(code).append(" x\r\nContent-Length: 7\r\n\r\n");
@@ -117,6 +116,12 @@ TEST(response_parser, keeps_an_http_1_0_connection_only_when_told) {
     EXPECT_TRUE(head_of<method::get>(
                     "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: Keep-Alive\r\n\r\n")
                     .keep_alive);
+}
+
+TEST(response_parser, takes_a_later_minor_version_for_http_1_1) {
+    const response_head head = head_of<method::get>("HTTP/1.2 200 OK\r\nContent-Length: 1\r\n\r\n");
+    EXPECT_EQ(head.version, version::http_1_1);
+    EXPECT_TRUE(head.keep_alive);
 }
 
 TEST(response_parser, sees_an_upgrade) {

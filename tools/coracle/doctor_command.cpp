@@ -47,7 +47,7 @@ std::string text_of(rlim_t n) {
     return n == RLIM_INFINITY ? "unlimited" : std::to_string(n);
 }
 
-/// What a file beneath /proc/sys says, numbers only.
+/// Reads the numbers in a file below /proc/sys.
 std::optional<std::uint64_t> kernel_setting(const char* path, std::uint64_t* second = nullptr) {
     std::ifstream in(path);
     std::uint64_t n = 0;

@@ -2,7 +2,7 @@
 
 namespace coracle::tool {
 
-/// Prints what this machine can do for a server, and what to change.
+/// Prints the abilities of this machine as a server, and what to change.
 void doctor();
 
 }  // namespace coracle::tool

@@ -1,15 +1,14 @@
 #include "get_command.hpp"
 
+#include "input_file.hpp"
 #include "request_body.hpp"
 #include "settings.hpp"
 #include "transfer.hpp"
+#include "verbose_log.hpp"
 
-#include <coracle/base/percent.hpp>
-#include <coracle/base/url.hpp>
 #include <coracle/http/client.hpp>
 #include <coracle/http/cookie_jar.hpp>
-#include <coracle/http/field_id.hpp>
-#include <coracle/mime/disposition.hpp>
+#include <coracle/net/descriptor_limit.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/signals.hpp>
 #include <coracle/runtime/task_group.hpp>
@@ -25,127 +24,11 @@
 namespace coracle::tool {
 namespace {
 
-std::string with_scheme(const std::string& text) {
-    const std::size_t scheme = text.find("://");
-    const bool has_one = scheme != std::string::npos && scheme < text.find_first_of("/?#");
-    return has_one ? text : "http://" + text;
-}
-
-/// As it may be printed: without user and password.
-std::string without_secrets(const std::string& text) {
-    if (const auto u = url::parse(text)) return u->redacted();
-    const std::size_t from = text.find("://") + 3;
-    const std::size_t at = text.rfind('@');
-    return at == std::string::npos ? text : text.substr(0, from) + text.substr(at + 1);
-}
-
-/// Whether both would be written into one file, be it only for a while.
-bool meet(const std::string& a, const std::string& b) {
-    return a == b || a + ".part" == b || a == b + ".part";
-}
-
-/// A name of a file beneath this directory, which none of `orders` has.
-std::string name_from(const std::string& text, const std::vector<transfer_order>& orders) {
-    std::string name;
-    if (const auto u = url::parse(text)) {
-        const std::string_view path = u->path();
-        const auto segment = percent_decode(path.substr(path.rfind('/') + 1));
-        name = mime::safe_filename(segment.value_or(""));
-    }
-    // With a number and ".part" it is still a name: 255 bytes. Its end tells what it is.
-    constexpr std::size_t longest = 240;
-    if (name.size() > longest) name = mime::safe_filename(name.substr(name.size() - longest));
-    if (name.empty()) name = "index.html";
-    const auto taken = [&orders](const std::string& n) {
-        return std::ranges::any_of(orders, [&n](const auto& o) { return meet(o.output, n); });
-    };
-    std::string unique = name;
-    for (unsigned n = 1; taken(unique); ++n) unique = name + '.' + std::to_string(n);
-    return unique;
-}
-
-std::string checksum_of(const std::string& text) {
-    std::string small = text;
-    for (char& c : small) {
-        if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-    }
-    if (small.size() != 64 || small.find_first_not_of("0123456789abcdef") != std::string::npos) {
-        throw failure("cannot read --sha256 '" + text + "': it has 64 hexadecimal digits");
-    }
-    return small;
-}
-
-std::string output_of(const get_settings& s, std::size_t i, const std::string& url,
-                      const std::vector<transfer_order>& orders) {
-    if (i < s.outputs.size()) return s.outputs[i];
-    // One "-" is for all.
-    if (s.outputs.size() == 1 && s.outputs[0] == "-") return "-";
-    const bool to_file = s.name_from_url || s.urls.size() > 1 || s.resume;
-    return to_file && !s.head ? name_from(url, orders) : "-";
-}
-
-/// Throws `failure` when they would get in each other's way.
-void check_outputs(const get_settings& s, const std::vector<transfer_order>& orders) {
-    for (auto a = orders.begin(); a != orders.end(); ++a) {
-        const bool is_file = a->output != "-" && !a->output.starts_with("/dev/");
-        const auto other = std::find_if(std::next(a), orders.end(),
-                                        [&a](const auto& b) { return meet(a->output, b.output); });
-        if (is_file && other != orders.end()) {
-            throw failure("two answers would be written to '" + other->output +
-                          "': give each an --output of its own");
-        }
-    }
-    const auto on_output = std::ranges::count(orders, "-", &transfer_order::output);
-    if (on_output > 1 && s.parallel > 1 && !s.head) {
-        throw failure(
-            "answers that come at the same time would mix on standard output: "
-            "leave --parallel away, or give them files with -O");
-    }
-    if (on_output != 0 && s.resume) {
-        throw failure("--continue needs a file: give one with -o FILE or -O");
-    }
-    if (s.resume && s.include_head) {
-        throw failure("--continue and --include do not go together");
-    }
-    const bool of_a_range = std::ranges::any_of(s.fields, [](const auto& f) {
-        return http::find_field_id(f.first) == http::field_id::range;
-    });
-    if (s.resume && of_a_range) throw failure("--continue and --range do not go together");
-}
-
-std::vector<transfer_order> orders_of(const get_settings& s) {
-    if (s.outputs.size() > s.urls.size()) throw failure("there are more --output than URLs");
-    if (s.checksums.size() > s.urls.size()) throw failure("there are more --sha256 than URLs");
-    std::vector<transfer_order> orders;
-    for (std::size_t i = 0; i != s.urls.size(); ++i) {
-        transfer_order o;
-        o.url = with_scheme(s.urls[i]);
-        o.shown = without_secrets(o.url);
-        o.output = output_of(s, i, o.url, orders);
-        if (i < s.checksums.size()) o.checksum = checksum_of(s.checksums[i]);
-        o.any_bytes = o.output != "-" || !s.outputs.empty() || ::isatty(STDOUT_FILENO) == 0;
-        orders.push_back(std::move(o));
-    }
-    check_outputs(s, orders);
-    return orders;
-}
-
 bool wants_bars(const get_settings& s, const std::vector<transfer_order>& orders) {
     const bool on_terminal = std::ranges::count(orders, "-", &transfer_order::output) != 0 &&
                              ::isatty(STDOUT_FILENO) != 0;
     return ::isatty(STDERR_FILENO) != 0 && !s.silent && !s.no_progress && !on_terminal &&
            !s.client.verbose;
-}
-
-/// Lines of --verbose as they are, others as logs are.
-void log_or_print(void* user, log_level level, log_layer layer, std::string_view text) {
-    const bool of_messages = layer == log_layer::http && level == log_level::info;
-    const bool traced = text.starts_with("> ") || text.starts_with("< ") || text.starts_with("* ");
-    if (of_messages && traced) {
-        static_cast<progress_display*>(user)->say(printable(text) + '\n');
-    } else {
-        log_to_stderr(nullptr, level, layer, text);
-    }
 }
 
 task<> draw_now_and_then(progress_display& display) {
@@ -156,7 +39,7 @@ task<> draw_now_and_then(progress_display& display) {
     }
 }
 
-/// The orders, and those who carry them out.
+/// The orders, and the tasks that carry them out.
 struct work {
     transfer_room& room;
     std::deque<transfer_order> left;
@@ -178,11 +61,21 @@ task<> interrupt_on_signal(signal_set& signals, work& w, task_group& group) {
     group.cancel();
 }
 
+/// Returns how many transfers there are descriptors for: each needs a connection, a file, and one
+/// more while it is completed.
+std::size_t most_at_once() {
+    constexpr std::uint64_t others = 32;
+    constexpr std::uint64_t each = 3;
+    const std::uint64_t all = net::raise_descriptor_limit();
+    return all < others + each ? 1 : static_cast<std::size_t>((all - others) / each);
+}
+
 task<> run_all(work& w, signal_set& signals) {
     spawn([&w] { return draw_now_and_then(w.room.display); }, "progress");
     const auto together = [&](task_group& group) -> task<> {
         spawn([&] { return interrupt_on_signal(signals, w, group); }, "signals");
-        const std::size_t most = std::min<std::size_t>(w.room.settings.parallel, w.left.size());
+        const std::size_t most =
+            std::min({std::size_t{w.room.settings.parallel}, w.left.size(), most_at_once()});
         for (std::size_t i = 0; i != most; ++i) {
             group.spawn([&w] { return carry_out(w); }, "transfer");
         }
@@ -197,34 +90,55 @@ std::int64_t seconds_now() {
     return loop::current()->unix_time();
 }
 
-bool load_cookies(const transfer_room& room, const std::string& path) {
-    if (path.empty()) return true;
-    const auto loaded = room.client.cookies().load(path, seconds_now());
-    if (loaded) return true;
-    room.complain("cannot read the cookies of '" + path + "': " + loaded.error().code().message());
-    return false;
+/// Loads the cookie files, some of which may be pipes. A file that is written at the end need not
+/// exist yet.
+bool load_cookies(const transfer_room& room) {
+    const get_settings& s = room.settings;
+    for (const std::string& path : s.cookie_files) {
+        if (path == s.cookie_jar && ::access(path.c_str(), F_OK) != 0) continue;
+        try {
+            room.client.cookies().read(content_of(path, http::cookie_limits().file), seconds_now());
+        } catch (const unreadable& e) {
+            room.complain(std::string("the cookies: ") + e.what());
+            return false;
+        }
+    }
+    return true;
 }
 
-bool save_cookies(const transfer_room& room, const std::string& path) {
-    if (path.empty()) return true;
-    const auto saved = room.client.cookies().save(path, seconds_now());
-    if (saved) return true;
+task<bool> save_cookies(const transfer_room& room) {
+    const std::string& path = room.settings.cookie_jar;
+    if (path.empty()) co_return true;
+    const http::cookie_jar& jar = room.client.cookies();
+    if (path == "-") {
+        output_file out(path);
+        const std::string text = jar.text(seconds_now());
+        try {
+            co_await out.write(text);
+            co_return true;
+        } catch (const std::system_error& e) {
+            room.complain(e.what());
+        }
+        co_return false;
+    }
+    const auto saved = jar.save(path, seconds_now());
+    if (saved) co_return true;
     room.complain("cannot write the cookies to '" + path + "': " + saved.error().code().message());
-    return false;
+    co_return false;
 }
 
-/// All of it, with cookies read before and written behind.
+/// Runs all orders; reads cookies before and writes them at the end.
 task<> do_work(work& w, signal_set& signals) {
-    const get_settings& s = w.room.settings;
-    if (!load_cookies(w.room, s.cookie_file)) {
+    if (!load_cookies(w.room)) {
         w.code = get_read_error;
         co_return;
     }
     co_await run_all(w, signals);
-    if (!save_cookies(w.room, s.cookie_jar) && w.code == get_ok) w.code = get_write_error;
+    const bool saved = co_await save_cookies(w.room);
+    if (!saved && w.code == get_ok) w.code = get_write_error;
 }
 
-/// Nothing when a file of it cannot be read.
+/// Returns nothing if a file of it cannot be read.
 std::optional<request_body> body_of(const get_settings& settings, progress_display& display) {
     try {
         return request_body(settings);
@@ -239,19 +153,20 @@ std::optional<request_body> body_of(const get_settings& settings, progress_displ
 int get(const get_settings& settings) {
     std::vector<transfer_order> orders = orders_of(settings);
     progress_display display(wants_bars(settings, orders), orders.size());
-    logger log;
+    logger log(log_level::warning);
     configure_log(log);
     log.set_sink(&log_or_print, &display);
     if (settings.client.verbose) log.set_level(log_layer::http, log_level::info);
 
-    // A reader of our standard output that goes away must not end us.
+    // A closed standard output must not kill the program (SIGPIPE).
     std::signal(SIGPIPE, SIG_IGN);
-    // Before the signals are held back: it may wait for somebody to type.
+    // Before the signals are blocked, because it may wait for the user.
     const auto request = body_of(settings, display);
     if (!request) return get_read_error;
+    for (transfer_order& o : orders) o.url = request->with_query(o.url);
     // Before threads are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
-    http::client client(settings.client);
+    http::client client(settings.client, settings.pool);
     transfer_room room{settings, *request, client, display};
     work w{room, {std::make_move_iterator(orders.begin()), std::make_move_iterator(orders.end())}};
     runtime_options on;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "get_command.hpp"
+#include "http_arguments.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -8,7 +9,7 @@
 
 namespace coracle::tool {
 
-/// The options of `coracle get`: what they are read into before they are understood.
+/// The options of `coracle get`, as texts before they are interpreted.
 class get_options {
 public:
     /// Adds the command.
@@ -18,13 +19,24 @@ public:
     get_options& operator=(const get_options&) = delete;
 
     bool chosen() const;
-    /// What was given, understood. Throws `failure`.
+    /// Returns the settings of the command line, on top of the environment and the file of
+    /// --config. Throws `failure`.
     get_settings settings() const;
 
 private:
     struct texts;
+
+    void add_request();
+    void add_data();
+    void add_credentials();
+    void add_limits();
+    void add_output();
+    void add_report();
+    void understand_limits(get_settings& s) const;
+
     std::unique_ptr<texts> texts_;
     CLI::App* command_;
+    http_arguments client_;
 };
 
 }  // namespace coracle::tool

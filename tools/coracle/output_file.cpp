@@ -26,14 +26,21 @@ bool is_regular(const std::string& path) noexcept {
     return ::stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/// The file that is written is the one that a symbolic link leads to.
+/// The file that is written is the one that a chain of symbolic links leads to, also where nothing
+/// is there yet. Of a circle a link is left, which opening refuses.
 std::string behind_links(const std::string& path) {
-    std::error_code failed;
-    auto target = std::filesystem::canonical(path, failed);
-    return failed ? path : target.string();
+    constexpr int most = 40;  // as the kernel does
+    std::filesystem::path target = path;
+    for (int i = 0; i != most; ++i) {
+        std::error_code is_none;
+        const auto next = std::filesystem::read_symlink(target, is_none);
+        if (is_none) return target.string();
+        target = target.parent_path() / next;
+    }
+    return path;
 }
 
-/// Whether `fd` is still what `name` names.
+/// Returns true if `fd` is still the file that `name` names.
 bool has_its_name(int fd, const std::string& name) noexcept {
     struct stat ours{};
     struct stat there{};
@@ -47,13 +54,13 @@ output_file::output_file(std::string path) : path_(std::move(path)) {
     struct stat s{};
     const bool there = !is_standard_output() && ::stat(path_.c_str(), &s) == 0;
     is_stream_ = is_standard_output() || (there && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode));
-    target_ = there && !is_stream_ ? behind_links(path_) : path_;
+    target_ = is_stream_ ? path_ : behind_links(path_);
     part_ = target_ + ".part";
 }
 
 output_file::~output_file() {
     if (fd_ < 0) return;
-    // Before its lock goes: then it is somebody else's.
+    // Before its lock is released: after that it may be another program's.
     if (size_ == 0 && !in_place_) ::unlink(part_.c_str());
     close();
 }
@@ -69,7 +76,9 @@ void output_file::close() noexcept {
 
 void output_file::open(const std::string& name, int flags) {
     struct stat s{};
-    if (::stat(target_.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) fail(EISDIR);
+    const bool there = ::stat(target_.c_str(), &s) == 0;
+    if (there && S_ISDIR(s.st_mode)) fail(EISDIR);
+    if (!there && errno == ELOOP) fail(ELOOP);
     fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
     if (fd_ < 0) fail(errno);
     lock(name);
@@ -103,7 +112,15 @@ void output_file::start_anew() {
     if (fd_ < 0) open(part_, O_CREAT);
     if (::ftruncate(fd_, 0) != 0 || ::lseek(fd_, 0, SEEK_SET) != 0) fail(errno);
     ::fremovexattr(fd_, validator_attribute);
+    validator_.clear();
     size_ = 0;
+}
+
+void output_file::cut(std::uint64_t size) {
+    if (is_stream_ || size >= size_) return;
+    const auto end = static_cast<off_t>(size);
+    if (::ftruncate(fd_, end) != 0 || ::lseek(fd_, end, SEEK_SET) != end) fail(errno);
+    size_ = size;
 }
 
 task<> output_file::open_stream() {
@@ -150,13 +167,14 @@ task<> output_file::write(std::string_view bytes) {
     }
 }
 
-void output_file::keep_validator(std::string_view text) noexcept {
-    if (!is_stream_ && !text.empty()) {
-        ::fsetxattr(fd_, validator_attribute, text.data(), text.size(), 0);
-    }
+void output_file::keep_validator(std::string_view text) {
+    if (is_stream_ || text.empty()) return;
+    validator_ = text;
+    ::fsetxattr(fd_, validator_attribute, text.data(), text.size(), 0);
 }
 
 std::string output_file::validator() const {
+    if (!validator_.empty()) return validator_;
     std::array<char, 1024> text;
     const ssize_t n = ::fgetxattr(fd_, validator_attribute, text.data(), text.size());
     return n <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(n));

@@ -11,9 +11,9 @@
 
 namespace coracle::tool {
 
-/// Where an answer goes: a stream (standard output, a FIFO, a device), or a file that is FILE.part
-/// until all of it is there. Failures throw `std::system_error`, with the path. Destroyed before
-/// `complete`, it leaves FILE.part to be gone on with, unless nothing is in it.
+/// The output of a response: a stream (standard output, a FIFO, a device), or a file that is
+/// FILE.part until all of it is there. Failures throw `std::system_error`, with the path. Destroyed
+/// before `complete`, it leaves FILE.part to be resumed, unless that is empty.
 class output_file {
 public:
     /// "-" is standard output.
@@ -23,29 +23,33 @@ public:
     output_file& operator=(const output_file&) = delete;
 
     bool is_standard_output() const noexcept { return path_ == "-"; }
-    /// What is written is gone: it cannot be gone on with, nor taken back.
+    /// Returns true for a stream: written bytes are gone, and can be neither resumed nor taken
+    /// back.
     bool is_stream() const noexcept { return is_stream_; }
     const std::string& path() const noexcept { return path_; }
-    /// Where the bytes are until `complete`.
+    /// The path of the bytes until `complete`.
     const std::string& part() const noexcept { return in_place_ ? target_ : part_; }
 
     /// Opens it to go on: FILE.part, or else FILE itself when that is there.
     void open_to_resume();
     /// Begins with nothing, in FILE.part. What FILE has stays until `complete`.
     void start_anew();
+    /// Cuts a file after its first `size` bytes.
+    void cut(std::uint64_t size);
     /// Also when it is cancelled, part of `bytes` may have been written.
     task<> write(std::string_view bytes);
-    /// Of a file: its bytes.
+    /// Returns the bytes of a file.
     std::uint64_t size() const noexcept { return size_; }
 
-    /// What If-Range compares: kept with FILE.part, where the file system has extended attributes.
-    void keep_validator(std::string_view text) noexcept;
+    /// Keeps the validator for If-Range with FILE.part, where the file system has extended
+    /// attributes.
+    void keep_validator(std::string_view text);
     std::string validator() const;
 
     /// Tells all that is in it.
     void read(const std::function<void(std::string_view)>& each) const;
 
-    /// Gives it its name.
+    /// Renames the file to its final name.
     void complete();
     /// Removes what was written.
     void discard() noexcept;
@@ -67,6 +71,7 @@ private:
     std::uint64_t size_ = 0;
     bool is_stream_ = false;
     bool in_place_ = false;  ///< FILE itself is open
+    std::string validator_;  ///< also where the file system keeps none
 };
 
 }  // namespace coracle::tool

@@ -85,7 +85,7 @@ std::string progress_line(std::string_view name, std::uint64_t there,
         numbers += padded(clock_text(left), 8, true) + " left";
     }
     std::string text = padded(printable(name, name_width), name_width, false) + ' ';
-    // As wide as the longest numbers leave it, so that it does not jump.
+    // The bar leaves space for the longest numbers, so that it does not jump.
     constexpr std::size_t longest_numbers = 5 + 11 + 13 + 13;
     if (size && width > text.size() + longest_numbers + 6) {
         text += bar(part, width - text.size() - longest_numbers - 1);
@@ -108,7 +108,7 @@ std::string size_text(double bytes) {
 }
 
 std::string clock_text(double seconds) {
-    // Nobody waits for longer than that.
+    // No longer time is shown.
     const auto all = static_cast<std::uint64_t>(std::min(seconds, 359'999.0));
     std::array<char, 32> text;
     const auto hours = static_cast<unsigned>(all / 3600);
@@ -125,7 +125,7 @@ std::string clock_text(double seconds) {
 std::string printable(std::string_view text, std::size_t width) {
     std::string clean;
     while (!text.empty()) {
-        const std::size_t n = printable_character(text);
+        const std::size_t n = printable_character_size(text);
         clean += n == 0 ? "?" : text.substr(0, n);
         text.remove_prefix(std::max<std::size_t>(n, 1));
     }
@@ -157,7 +157,7 @@ std::string progress_display::total_line(std::size_t width) const {
     std::uint64_t there = done_bytes_;
     std::uint64_t left = 0;
     double rate = 0;
-    // How long the rest takes is known when each of them has begun and said its size.
+    // The time for the rest is known when each of them has begun and has a size.
     bool known = done_ + active_.size() == files_;
     for (const transfer_progress* t : active_) {
         there += t->there - t->earlier;

@@ -17,7 +17,7 @@ std::string clock_text(double seconds);
 /// Without bytes that a terminal obeys; of a longer one the last `width` bytes or fewer.
 std::string printable(std::string_view text, std::size_t width = std::string_view::npos);
 
-/// What a transfer has moved.
+/// The progress of a transfer.
 struct transfer_progress {
     std::string name;
     std::uint64_t there = 0;    ///< bytes, with those of an earlier time
@@ -28,7 +28,7 @@ struct transfer_progress {
     std::uint64_t seen = 0;
     time_point seen_at{};
 
-    /// What is there without having come now: it is no part of the rate.
+    /// Sets the bytes that were there before: they do not count for the rate.
     void set_there(std::uint64_t bytes) noexcept { there = seen = bytes; }
 };
 

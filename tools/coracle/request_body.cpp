@@ -1,41 +1,45 @@
 #include "request_body.hpp"
 
+#include "file_argument.hpp"
+#include "input_file.hpp"
 #include "settings.hpp"
+#include "upload.hpp"
 
+#include <coracle/base/percent.hpp>
 #include <coracle/http/form_body.hpp>
 #include <coracle/mime/disposition.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 namespace coracle::tool {
 namespace {
 
-/// Of a file, or, as "-", of standard input.
-std::string content_of(const std::string& path) {
-    const bool input = path == "-";
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-        input ? stdin : std::fopen(path.c_str(), "rbe"),
-        [](std::FILE* f) { return f == stdin ? 0 : std::fclose(f); });
+/// Encodes a text for a form: a space is "+".
+std::string form_encoded(const std::string& text) {
     std::string all;
-    std::array<char, 65536> bytes;
-    while (file != nullptr) {
-        const std::size_t n = std::fread(bytes.data(), 1, bytes.size(), file.get());
-        all.append(bytes.data(), n);
-        if (n == 0 && std::ferror(file.get()) == 0) return all;
-        if (n == 0) break;
+    for (const char c : text) {
+        if (c == ' ') {
+            all += '+';
+        } else {
+            all += percent_encode(std::string_view(&c, 1));
+        }
     }
-    throw unreadable("cannot read '" + path + "': " + std::strerror(errno));
+    return all;
+}
+
+/// "content", "=content", "name=content", "@file" or "name@file": the content percent-encoded.
+std::string encoded(const std::string& text) {
+    const std::size_t at = text.find_first_of("=@");
+    if (at == std::string::npos) return form_encoded(text);
+    const std::string rest = text.substr(at + 1);
+    const std::string value = form_encoded(text[at] == '@' ? content_of(rest) : rest);
+    return at == 0 ? value : text.substr(0, at) + '=' + value;
 }
 
 std::string text_of(const body_text& b) {
+    if (b.how == body_text::kind::encoded) return encoded(b.text);
     if (b.how == body_text::kind::raw || !b.text.starts_with('@')) return b.text;
     std::string all = content_of(b.text.substr(1));
     if (b.how == body_text::kind::data) {
@@ -44,39 +48,16 @@ std::string text_of(const body_text& b) {
     return all;
 }
 
-/// What stands behind the value of a part: ";type=image/png", ";filename=ada.png".
-struct part_options {
-    std::string value;
-    std::optional<std::string> type;
-    std::optional<std::string> filename;
-};
-
-part_options options_of(const std::string& text) {
-    part_options o;
-    const std::size_t first = std::min(text.find(";type="), text.find(";filename="));
-    o.value = text.substr(0, first);
-    for (std::size_t at = first; at < text.size();) {
-        const std::size_t equals = text.find('=', at);
-        const std::string name = text.substr(at + 1, equals - at - 1);
-        // A media type has parameters of its own.
-        const char* const next = name == "type" ? ";filename=" : ";type=";
-        const std::size_t end = std::min(text.find(next, equals), text.size());
-        (name == "type" ? o.type : o.filename) = text.substr(equals + 1, end - equals - 1);
-        at = end;
-    }
-    return o;
-}
-
-void add_file_part(http::form_body& form, const std::string& name, const part_options& o) {
+void add_file_part(http::form_body& form, const std::string& name, const file_argument& o) {
     const std::string type = o.type.value_or("application/octet-stream");
-    if (o.filename || o.value == "@-") {
-        form.add_data(name, o.filename.value_or("-"), content_of(o.value.substr(1)), type);
+    if (o.name || o.value == "@-") {
+        form.add_data(name, o.name.value_or("-"), content_of(o.value.substr(1)), type);
     } else {
         form.add_file(name, o.value.substr(1), type);
     }
 }
 
-void add_text_part(http::form_body& form, const std::string& name, const part_options& o) {
+void add_text_part(http::form_body& form, const std::string& name, const file_argument& o) {
     const bool of_file = o.value.starts_with('<');
     const std::string text = of_file ? content_of(o.value.substr(1)) : o.value;
     if (!o.type) {
@@ -94,7 +75,7 @@ void add_part(http::form_body& form, const std::string& text) {
         throw failure("cannot read --form '" + text + "': write it as in --form name=value or " +
                       "--form name=@FILE");
     }
-    const part_options o = options_of(text.substr(at + 1));
+    const file_argument o = read_file_argument(text.substr(at + 1), "filename");
     const std::string name = text.substr(0, at);
     if (o.value.starts_with('@')) {
         add_file_part(form, name, o);
@@ -117,6 +98,16 @@ http::form_body form_of(const std::vector<std::string>& parts) {
     return form;
 }
 
+void add_field(http::fields& to, const std::string& name, const std::string& value) {
+    try {
+        to.add(name, value);
+    } catch (const exception&) {
+        // The value may be a secret.
+        throw failure("cannot send the header '" + name +
+                      "': its name or its value has characters that none may have");
+    }
+}
+
 }  // namespace
 
 request_body::request_body(const get_settings& settings) : settings_(settings) {
@@ -127,32 +118,43 @@ request_body::request_body(const get_settings& settings) : settings_(settings) {
         if (&b != &settings.bodies.front() && !is_json_) text_ += '&';
         text_ += text_of(b);
     }
-    // What is wrong with them is said before anything is asked for. Standard input is read once.
+    // Faults in the parts are reported before any request is made. Standard input is read once.
     const auto is_of_input = [](const std::string& p) {
         return p.find("=@-") != std::string::npos || p.find("=<-") != std::string::npos;
     };
     if (std::ranges::none_of(settings.parts, is_of_input)) {
         static_cast<void>(form_of(settings.parts));
     }
-    for (const auto& [name, value] : settings.fields) fields_.add(name, value);
+    for (const auto& [name, value] : settings.fields) add_field(fields_, name, value);
     if (is_json_ && !fields_.contains("Accept")) fields_.add("Accept", "application/json");
 }
 
 bool request_body::has_content() const noexcept {
-    return !settings_.bodies.empty() || !settings_.parts.empty();
+    return !settings_.parts.empty() || (!settings_.bodies.empty() && !settings_.data_in_url);
 }
 
-std::string_view request_body::method() const noexcept {
+std::string_view request_body::method(bool upload) const noexcept {
     if (!settings_.method.empty()) return settings_.method;
+    if (upload) return "PUT";
     if (settings_.head) return "HEAD";
     return has_content() ? "POST" : "GET";
 }
 
-void request_body::give_to(http::call& c) const {
+std::string request_body::with_query(const std::string& url) const {
+    if (!settings_.data_in_url || text_.empty()) return url;
+    const std::size_t end = std::min(url.find('#'), url.size());
+    const bool has_query = url.find('?') < end;
+    return url.substr(0, end) + (has_query ? '&' : '?') + text_ + url.substr(end);
+}
+
+void request_body::give_to(http::call& c, const std::string& upload) const {
     c.fields(fields_);
-    if (!settings_.parts.empty()) {
+    if (!upload.empty()) {
+        // Its media type is unknown.
+        c.body(upload_body(upload), "");
+    } else if (!settings_.parts.empty()) {
         c.multipart(form_of(settings_.parts));
-    } else if (!settings_.bodies.empty()) {
+    } else if (has_content()) {
         c.body(http::body(text_),
                is_json_ ? "application/json" : "application/x-www-form-urlencoded");
     }

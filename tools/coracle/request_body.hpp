@@ -16,11 +16,15 @@ public:
     /// Reads the files of the body; `settings` must stay. Throws `failure` when one cannot be read.
     explicit request_body(const get_settings& settings);
 
-    std::string_view method() const noexcept;
+    /// With `upload` the content of a file is the body.
+    std::string_view method(bool upload = false) const noexcept;
     bool is_plain_get() const noexcept { return method() == "GET" && !has_content(); }
     bool has_range() const noexcept { return fields_.contains(http::field_id::range); }
+    /// `url` with the data that -G puts into its query.
+    std::string with_query(const std::string& url) const;
+    /// `upload`: the path of the file that is the body; empty: the body is that of the settings.
     /// Throws `failure` when a part makes no sense or its file cannot be opened.
-    void give_to(http::call& c) const;
+    void give_to(http::call& c, const std::string& upload) const;
 
 private:
     bool has_content() const noexcept;

@@ -1,14 +1,16 @@
 #include "serve_command.hpp"
 
+#include "listening.hpp"
 #include "settings.hpp"
 #include "welcome.hpp"
 
 #include <coracle/http/access_log.hpp>
+#include <coracle/http/dashboard.hpp>
 #include <coracle/http/files.hpp>
 #include <coracle/http/https_only.hpp>
 #include <coracle/http/server.hpp>
+#include <coracle/http/service.hpp>
 #include <coracle/net/descriptor_limit.hpp>
-#include <coracle/net/listener.hpp>
 #include <coracle/runtime/signals.hpp>
 #include <coracle/runtime/task_dump.hpp>
 #include <coracle/tls/reload.hpp>
@@ -16,6 +18,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -26,77 +29,65 @@ std::string count_of(std::uint64_t n, const char* what) {
     return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
 }
 
-std::string_view without_scheme(std::string_view text) {
-    const std::size_t at = text.find("://");
-    const bool has_one = text.starts_with("https://") || text.starts_with("http://");
-    return has_one ? text.substr(at + 3) : text;
-}
-
-/// Where it listens without --listen.
+/// Returns the addresses to listen on; the defaults without --listen.
 std::vector<std::string> addresses_of(const serve_settings& settings, bool with_tls) {
     if (!settings.listen.empty()) return settings.listen;
     return {with_tls ? "127.0.0.1:8443" : "127.0.0.1:8080"};
 }
 
-std::string joined(const std::vector<std::string>& addresses) {
-    std::string all;
-    for (const std::string& text : addresses) {
-        if (const auto a = net::address::parse(without_scheme(text)); !a) {
-            throw failure("cannot listen on '" + text +
-                          "': that is no address (127.0.0.1:8080, [::1]:8080, :8080 for every "
-                          "IPv4 address, unix:/path)");
-        }
-        all += all.empty() ? text : ',' + text;
-    }
-    return all;
-}
+/// A handler that can be replaced while it serves. Requests keep the one that they began with.
+class replaceable final : public http::handler::implementation {
+public:
+    explicit replaceable(http::handler first) : now_(std::move(first)) {}
 
-std::string hint_for(const std::error_code& code) {
-    if (code == std::errc::address_in_use) {
-        return " (another program, perhaps another coracle, is using it; choose another with "
-               "--listen)";
+    bool call(http::request& req, http::response& out,
+              task<http::response>& pending) const override {
+        return req.emplace_data<kept>(get()).target.call(req, out, pending);
     }
-    if (code == std::errc::permission_denied) {
-        return " (ports below 1024 need root or CAP_NET_BIND_SERVICE; choose another with "
-               "--listen)";
+    void replace(http::handler next) {
+        const std::lock_guard guard(lock_);
+        std::swap(now_, next);
     }
-    if (code == std::errc::address_not_available) {
-        return " (no interface of this machine has this address)";
-    }
-    return {};
-}
 
-[[noreturn]] void cannot_listen(const error& e) {
-    throw failure("cannot listen on " + std::string(e.subject()) + ": " + e.code().message() +
-                  hint_for(e.code()));
-}
-
-// Listeners of several loops share their port, and so would a second coracle: it would silently
-// take half of the connections. So each port is first taken alone.
-void check_ports_are_free(runtime& rt, const std::vector<std::string>& addresses) {
-    if (rt.loops() == 1) return;
-    for (const std::string& text : addresses) {
-        const auto at = net::address::parse(without_scheme(text));
-        if (!at || at->family() == net::family::unix_path || at->port() == 0) continue;
-        const auto alone = net::listener::open(rt.at(0), *at, socket_options());
-        if (!alone) cannot_listen(alone.error());
+private:
+    struct kept {
+        explicit kept(http::handler h) : target(std::move(h)) {}
+        http::handler target;
+    };
+    http::handler get() const {
+        const std::lock_guard guard(lock_);
+        return now_;
     }
-}
+
+    mutable std::mutex lock_;
+    http::handler now_;
+};
 
 void announce(const http::server& s) {
     for (const std::string& url : s.urls()) std::printf("listening on %s\n", url.c_str());
     std::fflush(stdout);
 }
 
-void report(const http::server_counters& c) {
+void report(const http::server& s) {
+    const http::server_counters c = s.counters();
     std::printf("served %s on %s; %s cut\n", count_of(c.requests, "request").c_str(),
                 count_of(c.connections, "connection").c_str(),
                 count_of(c.cut_by_drain, "connection").c_str());
+    if (const auto d = s.drained()) {
+        const double seconds = std::chrono::duration<double>(d->took).count();
+        std::printf(
+            "drained in %.1f s: %s open, %s under way, %llu told; then %llu accepted, %s served\n",
+            seconds, count_of(d->open, "connection").c_str(),
+            count_of(d->in_flight, "request").c_str(), static_cast<unsigned long long>(d->told),
+            static_cast<unsigned long long>(d->accepted), count_of(d->served, "request").c_str());
+    }
     std::fflush(stdout);
 }
 
-task<> stop_on_signal(signal_set& signals, http::server& s, runtime& rt) {
+task<> stop_on_signal(signal_set& signals, http::server& s, runtime& rt,
+                      const http::service& place) {
     co_await signals.next();
+    place.stopping();
     std::printf("draining: %s open; a second signal cuts\n",
                 count_of(s.counters().open, "connection").c_str());
     std::fflush(stdout);
@@ -146,7 +137,7 @@ std::shared_ptr<tls::server_context> security_of(const serve_settings& settings)
 http::server_options server_options_of(const serve_settings& settings) {
     http::server_options o;
     o.tls = security_of(settings);
-    o.listen = joined(addresses_of(settings, o.tls != nullptr));
+    o.listen = joined_addresses(addresses_of(settings, o.tls != nullptr));
     o.loops = settings.threads;
     o.pin = settings.pin;
     o.timeouts.drain =
@@ -175,8 +166,21 @@ std::uint16_t https_port_of(const serve_settings& settings) {
     throw failure("--redirect-to-https needs a port to send to: --listen https://ADDRESS:PORT");
 }
 
-http::handler target_of(const serve_settings& settings, live_server& live) {
+/// A path that no directory of a site is likely to have.
+constexpr const char* dashboard_path = "/-/dashboard";
+
+/// `target`, with the dashboard beside it.
+http::handler with_dashboard(const http::dashboard& seen, http::handler target) {
+    http::router routes;
+    seen.add_to(routes, dashboard_path);
+    routes.fallback(std::move(target));
+    return routes;
+}
+
+http::handler target_of(const serve_settings& settings, live_server& live,
+                        const http::dashboard* seen) {
     http::handler target = settings.directory ? files_of(settings) : welcome(live);
+    if (seen != nullptr) target = with_dashboard(*seen, std::move(target));
     if (!settings.https_only) return target;
     http::https_only_options o;
     o.port = https_port_of(settings);
@@ -204,14 +208,69 @@ void report_drops(const http::access_log_file& log) {
                  count_of(dropped, "line").c_str());
 }
 
-task<> renew_on_signal(signal_set& signals, http::access_log_file* accesses,
-                       tls::server_context* security, const logger& log) {
-    for (;;) {
-        co_await signals.next();
-        if (accesses != nullptr) accesses->reopen();
-        if (security != nullptr) tls::reload(*security, log);
-    }
+/// Says which settings a reload has left as they were.
+void note_unchanged(const serve_settings& before, const serve_settings& now, const logger& log) {
+    std::string names;
+    const auto note = [&names](bool differs, const char* name) {
+        if (differs) names += (names.empty() ? "" : ", ") + std::string(name);
+    };
+    note(before.listen != now.listen, "listen");
+    note(before.threads != now.threads, "threads");
+    note(before.pin != now.pin, "pin");
+    note(before.drain_seconds != now.drain_seconds, "drain");
+    note(before.dashboard != now.dashboard, "dashboard");
+    note(before.handover != now.handover, "handover");
+    note(before.access_log != now.access_log, "log-file");
+    note(before.log_format != now.log_format, "log-format");
+    note(before.self_signed != now.self_signed, "tls-self-signed");
+    note(before.client_authorities != now.client_authorities, "tls-client-ca");
+    const auto paths = [](const serve_settings& s) {
+        std::vector<std::string> all;
+        for (const auto& c : s.certificates) all.push_back(c.certificate);
+        return all;
+    };
+    note(paths(before) != paths(now), "tls-cert");
+    if (names.empty()) return;
+    log.write(log_layer::http, log_level::warning, "reloaded, but these need a restart: " + names);
 }
+
+/// The parts of a running server that SIGHUP renews.
+struct renewal {
+    const serve_settings& settings;
+    live_server& live;
+    http::access_log_file* accesses;
+    tls::server_context* security;
+    replaceable* target;
+    const http::dashboard* seen;
+    const http::service& place;
+    const logger& log;
+
+    bool is_needed() const noexcept {
+        return accesses != nullptr || security != nullptr || target != nullptr;
+    }
+    task<> run(signal_set& signals) {
+        for (;;) {
+            co_await signals.next();
+            static_cast<void>(place.manager().reloading(loop::current()->now()));
+            if (accesses != nullptr) accesses->reopen();
+            if (security != nullptr) tls::reload(*security, log);
+            if (target != nullptr) replace();
+            static_cast<void>(place.manager().ready());
+        }
+    }
+    /// On failure what was there goes on.
+    void replace() {
+        try {
+            const serve_settings now = settings.again();
+            target->replace(target_of(now, live, seen));
+            note_unchanged(settings, now, log);
+            log.write(log_layer::http, log_level::info, "reloaded");
+        } catch (const std::exception& e) {
+            log.write(log_layer::http, log_level::error,
+                      std::string("not reloaded, the old settings go on: ") + e.what());
+        }
+    }
+};
 
 /// "name=value" at the first "="; both are there, or the failure says what is wanted.
 std::pair<std::string, std::string> split(const char* option, const std::string& text,
@@ -267,18 +326,39 @@ std::vector<tls::certificate_source> certificates_of(const std::vector<std::stri
     return all;
 }
 
+void check(const serve_settings& settings) {
+    const http::server_options options = server_options_of(settings);
+    live_server live;
+    static_cast<void>(target_of(settings, live, nullptr));
+    std::puts("coracle: the settings are good");
+}
+
 void serve(const serve_settings& settings) {
-    logger log;
+    if (settings.checks_only) {
+        check(settings);
+        return;
+    }
+    std::optional<http::dashboard> seen;
+    if (settings.dashboard) seen.emplace();
+    logger own_log(log_level::warning);
+    logger& log = seen ? seen->log() : own_log;
+    log.set_level(log_level::warning);
     configure_log(log);
     http::server_options options = server_options_of(settings);
     options.log = &log;
+    // Before there are threads.
+    http::service place({.handover = settings.handover});
+    if (settings.listen.empty()) options = place.listening(std::move(options));
     live_server live;
-    http::handler target = target_of(settings, live);
-    const auto accesses = access_log_of(settings, log);
-    if (accesses) {
-        options.log_access = &http::access_log_file::write;
-        options.log_access_user = accesses.get();
+    http::handler target = target_of(settings, live, seen ? &*seen : nullptr);
+    if (seen) options.observe(*seen);
+    std::shared_ptr<replaceable> changes;
+    if (settings.again) {
+        changes = std::make_shared<replaceable>(std::move(target));
+        target = http::handler(changes);
     }
+    const auto accesses = access_log_of(settings, log);
+    if (accesses) options.observe(*accesses);
 
     // A reader of our standard output that goes away must not end us.
     std::signal(SIGPIPE, SIG_IGN);
@@ -286,10 +366,13 @@ void serve(const serve_settings& settings) {
     // Before the threads of the loops are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
     signal_set dump_signal{SIGUSR1};
-    // Without a log and certificates SIGHUP ends the program as it does others.
-    std::optional<signal_set> renewal;
     const auto security = options.tls;
-    if (accesses || security) renewal.emplace({SIGHUP});
+    renewal renews{
+        settings, live, accesses.get(), security.get(), changes.get(), seen ? &*seen : nullptr,
+        place,    log};
+    // Without anything to renew SIGHUP ends the program as it does others.
+    std::optional<signal_set> renewal_signal;
+    if (renews.is_needed()) renewal_signal.emplace({SIGHUP});
     runtime_options on;
     on.loops = options.loops;
     on.pin = options.pin;
@@ -297,8 +380,8 @@ void serve(const serve_settings& settings) {
     on.log = &log;
     on.stall_limit = std::chrono::milliseconds(100);
     runtime rt(on);
-    check_ports_are_free(rt, addresses_of(settings, security != nullptr));
     http::server s(std::move(target), std::move(options));
+    place.equip(s);
     try {
         s.open(rt);
     } catch (const exception& e) {
@@ -306,16 +389,18 @@ void serve(const serve_settings& settings) {
     }
     live.attach(s, rt);
     announce(s);
+    if (seen) {
+        seen->set_counters([&s] { return s.counters(); });
+        std::printf("dashboard at %s%s\n", s.urls().front().c_str(), dashboard_path);
+        std::fflush(stdout);
+    }
     rt.run([&](loop& l) -> task<> {
         if (l.index() == 0) {
             live.begin(l);
-            spawn([&] { return stop_on_signal(signals, s, rt); }, "signals");
+            spawn([&] { return stop_on_signal(signals, s, rt, place); }, "signals");
             spawn([&] { return dump_on_signal(dump_signal, rt); }, "dump signal");
-            if (renewal) {
-                spawn(
-                    [&] { return renew_on_signal(*renewal, accesses.get(), security.get(), log); },
-                    "renewal");
-            }
+            spawn([&] { return place.run(s, rt); }, "service");
+            if (renewal_signal) spawn([&] { return renews.run(*renewal_signal); }, "renewal");
             if (security) {
                 spawn([&] { return tls::reload_on_change(*security); }, "certificates");
             }
@@ -326,7 +411,7 @@ void serve(const serve_settings& settings) {
         accesses->flush();
         report_drops(*accesses);
     }
-    report(s.counters());
+    report(s);
 }
 
 }  // namespace coracle::tool

@@ -4,15 +4,16 @@
 #include <coracle/http/files.hpp>
 #include <coracle/tls/options.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace coracle::tool {
 
-/// What `coracle serve` was told.
+/// The settings of `coracle serve`.
 struct serve_settings {
-    /// Whose files are served; without it the welcome page is.
+    /// The directory whose files are served; without it the welcome page is.
     std::optional<std::string> directory;
     /// Empty: one on the loopback.
     std::vector<std::string> listen;
@@ -27,7 +28,12 @@ struct serve_settings {
     bool self_signed = false;
     std::string client_authorities;  ///< a path; empty: clients need no certificate
     bool https_only = false;
+    bool dashboard = false;
     http::file_options files;
+    std::string handover;      ///< a Unix path; empty: none
+    bool checks_only = false;  ///< reads what the settings name, and does not serve
+    /// Reads the settings once more, for a reload; none without a file of --config.
+    std::function<serve_settings()> again;
 };
 
 /// From "GLOB=VALUE" and "EXTENSION=TYPE". Throw `failure`.

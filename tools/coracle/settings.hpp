@@ -6,20 +6,26 @@
 
 namespace coracle::tool {
 
-/// A sentence for the user, printed behind "coracle: "; the program ends with 1, `get` with 2.
+/// A sentence for the user, printed after "coracle: "; the program ends with 1, `get` with 2.
 class failure : public std::runtime_error {
 public:
     using runtime_error::runtime_error;
 };
 
-/// The same of a file that is to be sent: `get` ends with 26.
+/// A failure to read a file that is to be sent: `get` ends with 26.
 class unreadable : public failure {
 public:
     using failure::failure;
 };
 
-/// Levels and sink of `log` from the environment variable CORACLE_LOG; without it, warnings and
-/// errors are shown. Throws `failure` when it cannot be read.
+/// A malformed URL: `get` ends with 3.
+class malformed_url : public failure {
+public:
+    using failure::failure;
+};
+
+/// Sets the levels of `log` from the environment variable CORACLE_LOG; without it they stay. Throws
+/// `failure` when it cannot be read, where a logger by itself goes on.
 void configure_log(logger& log);
 
 }  // namespace coracle::tool

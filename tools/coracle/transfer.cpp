@@ -1,9 +1,9 @@
 #include "transfer.hpp"
 
+#include "explanation.hpp"
 #include "settings.hpp"
 
 #include <coracle/http/content_range.hpp>
-#include <coracle/http/curlev.hpp>
 #include <coracle/runtime/sleep.hpp>
 
 #include <algorithm>
@@ -17,46 +17,6 @@ std::string status_text(const http::response& r) {
     std::string text = std::to_string(static_cast<unsigned>(r.status()));
     const std::string_view reason = http::reason_phrase(r.status());
     return reason.empty() ? text : text + ' ' + std::string(reason);
-}
-
-/// What was under way when it failed.
-std::string_view what_failed(const error& e) {
-    switch (e.phase()) {
-        case phase::resolve: return "cannot find the host: ";
-        case phase::connect: return "cannot connect: ";
-        case phase::proxy: return "the proxy does not connect: ";
-        case phase::tls: return "TLS failed: ";
-        case phase::send: return "cannot send: ";
-        case phase::first_byte: return "no answer: ";
-        case phase::receive: return "the answer broke off: ";
-        default: return "";
-    }
-}
-
-std::string explanation(const error& e) {
-    std::string text(what_failed(e));
-    if (e == std::errc::timed_out) {
-        text += "a time limit passed (" + std::string(e.operation()) + ')';
-        return text;
-    }
-    if (e.subject().ends_with("client_options.redirects")) return "too many redirects";
-    text += e.code().message();
-    // The library names the file, the key or the option.
-    const bool of_a_file =
-        e.phase() == phase::tls && e.code().category() == std::generic_category();
-    const bool by_subject = of_a_file || e == errc::limit_exceeded || e == errc::unknown_option ||
-                            e.code() == std::make_error_code(std::errc::invalid_argument);
-    if (by_subject && !e.subject().empty()) text += ": " + std::string(e.subject());
-    constexpr int not_trusted = 60;
-    if (http::curlev_code(e) == not_trusted) {
-        text += " (--cacert names authorities to trust, -k trusts anyone)";
-    }
-    return text;
-}
-
-int exit_code(const error& e) {
-    const int code = http::curlev_code(e);
-    return code > 0 ? code : get_usage;
 }
 
 }  // namespace
@@ -87,53 +47,70 @@ int transfer::fail(const error& e) {
         }
         return get_interrupted;
     }
-    return fail(exit_code(e), room_.settings.client.verbose ? e.message() : explanation(e));
+    return fail(exit_code_of(e), room_.settings.client.verbose ? e.message() : explain(e));
 }
 
-http::call transfer::make_call(bool resume) {
-    http::call c = room_.client.request(room_.request.method(), order_.url);
-    room_.request.give_to(c);
+/// Until the response begins, the progress is that of the upload.
+void transfer::show_sending(http::call& c) {
+    is_sending_ = true;
+    c.on_progress([this](const http::progress& p) {
+        if (!is_sending_) return true;
+        progress_.there = std::max(progress_.there, p.sent);
+        progress_.size = p.to_send;
+        return true;
+    });
+}
+
+http::call transfer::make_call() {
+    const bool uploads = !order_.upload.empty();
+    http::call c = room_.client.request(room_.request.method(uploads), order_.url);
+    room_.request.give_to(c, order_.upload);
+    if (uploads) show_sending(c);
     if (ends_ != time_point::max()) {
         // The limit is one for all requests of the transfer.
         const duration least = std::chrono::milliseconds(1);
         c.timeout(std::max(ends_ - loop::current()->now(), least));
     }
-    if (resume && out_.size() != 0) {
-        c.header("Range", "bytes=" + std::to_string(out_.size()) + '-');
+    if (from_ != 0) {
+        c.header("Range", "bytes=" + std::to_string(from_) + '-');
         c.header("Accept-Encoding", "identity");
-        const std::string validator = out_.validator();
+        const std::string validator = out_.is_stream() ? std::string() : out_.validator();
         if (!validator.empty()) c.header("If-Range", validator);
     }
     return c;
 }
 
-/// Whether a request for the rest may bring what this answer did not.
+/// Returns true if a request for the rest may bring the bytes that this response did not.
 bool transfer::may_go_on(const error& e) const {
     const get_settings& s = room_.settings;
-    const bool gets_whole_files =
-        room_.request.is_plain_get() && !room_.request.has_range() && !s.include_head;
+    const bool gets_whole_files = room_.request.is_plain_get() && order_.upload.empty() &&
+                                  !room_.request.has_range() && !s.include_head;
     return gets_whole_files && !out_.is_stream() && !room_.interrupted &&
            e.phase() != phase::none && e != errc::limit_exceeded && e != errc::shutting_down;
 }
 
-/// What is in the file already, and counts for its checksum.
+/// Counts the bytes that are in the file already, also for its checksum.
 void transfer::count_earlier() {
-    progress_.set_there(out_.size());
-    progress_.earlier = out_.size();
+    progress_.set_there(from_);
+    progress_.earlier = from_;
     if (order_.checksum.empty()) return;
     digest_.emplace();
     out_.read([this](std::string_view bytes) { digest_->add(bytes); });
 }
 
-/// Where the answer to a request for the rest goes.
+/// Decides what to do with the response to a request for the rest.
 transfer::next_step transfer::place_rest(const http::response& r, int& code) {
     const auto status = static_cast<unsigned>(r.status());
     const auto range =
         http::parse_content_range(r.fields().get("Content-Range")).value_or(http::content_range());
-    const std::uint64_t there = out_.size();
-    const bool fits = range.first == there && !r.fields().contains("Content-Encoding") &&
-                      !http::is_of_another(r, out_.validator());
+    const std::uint64_t there = from_;
+    const std::string validator = out_.is_stream() ? std::string() : out_.validator();
+    // Without a known version of the file, the user vouches that it is the same.
+    const bool is_same = validator.empty() || http::is_part_of(r, validator);
+    const bool fits = range.first == there && !r.fields().contains("Content-Encoding") && is_same;
     if (status == 206 && fits) {
+        out_.cut(from_);
+        if (validator.empty()) out_.keep_validator(http::if_range_validator(r));
         count_earlier();
         progress_.size = range.whole;
         return next_step::receive;
@@ -142,27 +119,30 @@ transfer::next_step transfer::place_rest(const http::response& r, int& code) {
         count_earlier();
         return next_step::over;
     }
-    if (status == 206 || status == 416) {
+    // A file that this run began is begun anew.
+    if (!room_.settings.resume && (status == 206 || status == 416)) return next_step::anew;
+    if (status == 206 || status == 416 || status == 200) {
         code = fail(get_range_error, "the server does not go on at byte " + std::to_string(there) +
-                                         ": it answered " + status_text(r));
+                                         ": it responded with " + status_text(r));
     } else {
-        code = fail(get_http_error, "cannot go on: the server answered " + status_text(r));
+        code = fail(get_http_error, "cannot go on: the server responded with " + status_text(r));
     }
     return next_step::failed;
 }
 
-/// Decides by its head where an answer goes.
+/// Decides by its head where a response goes.
 transfer::next_step transfer::place(const http::response& r, int& code) {
     const get_settings& s = room_.settings;
     if (s.fail && static_cast<unsigned>(r.status()) >= 400) {
-        const bool ended = static_cast<unsigned>(r.status()) == 416 && out_.size() != 0;
+        const bool ended = static_cast<unsigned>(r.status()) == 416 && from_ != 0;
         if (!ended) {
-            code = fail(get_http_error, "the server answered " + status_text(r));
+            code = fail(get_http_error, "the server responded with " + status_text(r));
             return next_step::failed;
         }
     }
-    const bool asked_for_rest = out_.size() != 0;
-    if (asked_for_rest && r.status() != http::status::ok) return place_rest(r, code);
+    // All of it will do where the file ends, but not from a byte that was named.
+    const bool is_whole = r.status() == http::status::ok && !s.resume_from;
+    if (from_ != 0 && !is_whole) return place_rest(r, code);
     out_.start_anew();
     out_.keep_validator(http::if_range_validator(r));
     progress_.set_there(0);
@@ -177,7 +157,7 @@ task<> transfer::store(std::string_view bytes) {
     if (first && !order_.any_bytes && bytes.find('\0') != std::string_view::npos) {
         throw std::system_error(
             std::make_error_code(std::errc::operation_not_permitted),
-            "the answer is no text: give it a file with -o FILE, or print it with -o -");
+            "the response is no text: give it a file with -o FILE, or print it with -o -");
     }
     co_await out_.write(bytes);
     if (digest_) digest_->add(bytes);
@@ -190,13 +170,16 @@ task<> transfer::print_head(const http::response& r) {
     if (info != nullptr) head += std::string(to_string(info->version)) + ' ';
     head += status_text(r) + "\r\n";
     for (const http::field& f : r.fields()) {
-        head.append(f.name).append(": ").append(f.value).append("\r\n");
+        // A terminal would obey some of its bytes.
+        const std::string value(f.value);
+        head.append(f.name).append(": ").append(order_.any_bytes ? value : printable(value));
+        head += "\r\n";
     }
     head += "\r\n";
     co_await out_.write(head);
 }
 
-void transfer::print_timing(const http::answer_info& info) {
+void transfer::print_timing(const http::response_info& info) {
     const http::call_timings& t = info.times;
     const std::pair<const char*, duration> rows[] = {
         {"had its turn", t.queued},
@@ -205,8 +188,8 @@ void transfer::print_timing(const http::answer_info& info) {
         {"through the proxy", t.tunnelled},
         {"TLS", t.secured},
         {"request sent", t.sent},
-        {"answer began", t.first_byte},
-        {"answer ended", t.ended},
+        {"response began", t.first_byte},
+        {"response ended", t.ended},
     };
     std::string text = printable(order_.shown) + '\n';
     duration before{};
@@ -282,14 +265,25 @@ task<int> transfer::receive(http::response& r) {
     co_return fail(early);
 }
 
-task<int> transfer::ask(bool resume) {
+task<int> transfer::ask(bool resume, std::optional<std::uint64_t> from) {
     if (resume) out_.open_to_resume();
-    http::call c = make_call(resume);
+    from_ = resume ? from.value_or(out_.size()) : 0;
+    if (!out_.is_stream() && from_ > out_.size()) {
+        co_return fail(get_bad_resume, out_.path() + " has only " + std::to_string(out_.size()) +
+                                           " bytes: --continue-at - goes on where it ends");
+    }
+    http::call c = make_call();
     auto r = co_await as_result(c);
     if (!r) co_return fail(r.error());
     int code = get_ok;
+    is_sending_ = false;
     const next_step step = place(*r, code);
     if (step == next_step::failed) co_return code;
+    if (step == next_step::anew) {
+        out_.start_anew();
+        *r = http::response();
+        co_return co_await ask(false);
+    }
     if (step == next_step::receive) {
         const get_settings& s = room_.settings;
         if ((s.include_head || s.head) && progress_.there == 0) co_await print_head(*r);
@@ -299,7 +293,7 @@ task<int> transfer::ask(bool resume) {
     co_return finish(*r);
 }
 
-/// False when there is no time for another request.
+/// Returns false if there is no time for another request.
 task<bool> transfer::wait_for_retry(unsigned tries) {
     const http::retry_options& retry = room_.settings.client.retry;
     duration delay = retry.delay;
@@ -317,9 +311,14 @@ task<int> transfer::run() {
     for (unsigned tries = 0;; ++tries) {
         goes_on_ = false;
         try {
-            code = co_await ask(room_.settings.resume || tries != 0);
+            // A retry resumes only bytes that are known to be of the same version.
+            const bool goes_on = tries != 0 && !out_.validator().empty();
+            const auto from = tries == 0 ? room_.settings.resume_from : std::nullopt;
+            code = co_await ask(room_.settings.resume || goes_on, from);
         } catch (const exception& e) {
             code = fail(e.error());
+        } catch (const unreadable& e) {
+            code = fail(get_read_error, e.what());
         } catch (const std::system_error& e) {
             code = fail(get_write_error, e.what());
         }

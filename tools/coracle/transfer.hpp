@@ -4,6 +4,7 @@
 #include "output_file.hpp"
 #include "progress_display.hpp"
 #include "request_body.hpp"
+#include "transfer_orders.hpp"
 
 #include <coracle/http/client.hpp>
 #include <coracle/tls/sha256.hpp>
@@ -16,7 +17,7 @@ namespace coracle::tool {
 /// Prints "coracle: ..." where errors are wanted.
 void complain(const get_settings& s, progress_display& display, const std::string& about);
 
-/// What the transfers of a command have in common.
+/// The state that the transfers of a command share.
 struct transfer_room {
     const get_settings& settings;
     const request_body& request;
@@ -27,30 +28,23 @@ struct transfer_room {
     void complain(const std::string& about) const { tool::complain(settings, display, about); }
 };
 
-/// What one URL is asked for as.
-struct transfer_order {
-    std::string url;
-    std::string shown;      ///< the URL without user and password
-    std::string output;     ///< a path, or "-"
-    std::string checksum;   ///< empty: any
-    bool any_bytes = true;  ///< what is no text may go to a terminal
-};
-
 /// One URL, from the request to its file.
 class transfer {
 public:
     transfer(transfer_room& room, transfer_order order);
 
-    /// Gives the exit code.
+    /// Returns the exit code.
     task<int> run();
 
 private:
-    enum class next_step : std::uint8_t { over, receive, failed };
+    enum class next_step : std::uint8_t { over, receive, anew, failed };
 
-    /// One request and its answer; gives the exit code.
-    task<int> ask(bool resume);
+    /// One request and its response; gives the exit code. Of an output to go on with, the content
+    /// from `from` on is requested, or from its end.
+    task<int> ask(bool resume, std::optional<std::uint64_t> from = {});
     task<int> receive(http::response& r);
-    http::call make_call(bool resume);
+    http::call make_call();
+    void show_sending(http::call& c);
     bool may_go_on(const error& e) const;
     task<bool> wait_for_retry(unsigned tries);
     next_step place(const http::response& r, int& code);
@@ -61,7 +55,7 @@ private:
     int fail(const error& e);
     int fail(int code, const std::string& why);
     task<> print_head(const http::response& r);
-    void print_timing(const http::answer_info& info);
+    void print_timing(const http::response_info& info);
     void say_done(const http::response& r);
 
     transfer_room& room_;
@@ -70,6 +64,8 @@ private:
     transfer_progress progress_;
     std::optional<tls::sha256> digest_;
     time_point ends_ = time_point::max();
+    std::uint64_t from_ = 0;  ///< the byte from which on content was requested
+    bool is_sending_ = false;
     bool goes_on_ = false;  ///< what failed may be continued by another request
 };
 

@@ -1,31 +1,11 @@
 #include "welcome.hpp"
 
+#include "json_object.hpp"
+
 #include <coracle/base/version.hpp>
 
 namespace coracle::tool {
 namespace {
-
-class json_object {
-public:
-    json_object& add(std::string_view name, std::uint64_t value) {
-        key(name) += std::to_string(value);
-        return *this;
-    }
-    /// `value` needs no escapes.
-    json_object& add(std::string_view name, std::string_view value) {
-        key(name).append(1, '"').append(value).append(1, '"');
-        return *this;
-    }
-    std::string done() && { return std::move(text_) + "}\n"; }
-
-private:
-    std::string& key(std::string_view name) {
-        text_ += text_.empty() ? "{\"" : ",\"";
-        text_.append(name).append("\":");
-        return text_;
-    }
-    std::string text_;
-};
 
 http::response page(http::request&) {
     http::response r;
@@ -52,7 +32,7 @@ std::string live_server::figures() const {
     o.add("requests", c.requests).add("requests_in_flight", c.in_flight);
     o.add("responses_2xx", c.responses_2xx).add("responses_3xx", c.responses_3xx);
     o.add("responses_4xx", c.responses_4xx).add("responses_5xx", c.responses_5xx);
-    return std::move(o).done();
+    return std::move(o).done() + '\n';
 }
 
 http::handler welcome(const live_server& live) {

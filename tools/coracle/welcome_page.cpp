@@ -109,10 +109,10 @@ a { color: var(--sea); }
 </div>
 </header>
 
-<p class="text">Coracle is a library for people who write network services and clients, and a
-command-line program built on it. A coracle is a small light boat made for one person: easy to pick
-up, hard to sink. This page came out of the program itself, over its own HTTP/1.1 server; what you
-see below are the counters of that server, now.</p>
+<p class="text">Coracle is a library for writing network services and clients, and a command-line
+program built on it. A coracle is a small, light boat made for one person: easy to pick up, hard to
+sink. The program itself served this page, with its own HTTP server; below you see the live counters
+of that server.</p>
 
 <h2>This server <span class="state" id="state"><span class="dot"></span><span id="state-text"
 >connecting</span></span></h2>
@@ -139,14 +139,14 @@ see below are the counters of that server, now.</p>
     <pre><code>curl <span class="origin">http://127.0.0.1:8080</span>/hello</code></pre></div>
   <div class="card"><div class="name">Serve the files of a directory</div>
     <pre><code>coracle serve public</code></pre></div>
-  <div class="card"><div class="name">All that can be chosen</div>
+  <div class="card"><div class="name">All options</div>
     <pre><code>coracle serve --help</code></pre></div>
-  <div class="card"><div class="name">The figures of this page, for programs</div>
+  <div class="card"><div class="name">The figures of this page, as JSON</div>
     <pre><code>curl <span class="origin">http://127.0.0.1:8080</span>/stats.json</code></pre></div>
 </section>
 
-<footer>This page asks for its figures once a second, and so counts itself. It loads nothing from
-anywhere else.</footer>
+<footer>This page requests its figures once a second, so it counts itself. It loads nothing from
+other servers.</footer>
 </main>
 <script>
 "use strict";
@@ -205,9 +205,9 @@ function state(good, text) {
 
 async function poll() {
   try {
-    const answer = await fetch("stats.json", {cache: "no-store"});
-    if (!answer.ok) throw new Error(answer.status);
-    update(await answer.json());
+    const response = await fetch("stats.json", {cache: "no-store"});
+    if (!response.ok) throw new Error(response.status);
+    update(await response.json());
     state(true, "live");
   } catch (e) {
     before = null;

@@ -62,13 +62,13 @@ func transport(concurrency int) *http.Transport {
 }
 
 func get(client *http.Client, url string) bool {
-	answer, err := client.Get(url)
+	response, err := client.Get(url)
 	if err != nil {
 		return false
 	}
-	defer answer.Body.Close()
-	_, err = io.Copy(io.Discard, answer.Body)
-	return err == nil && answer.StatusCode == 200
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err == nil && response.StatusCode == 200
 }
 
 func main() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/base/block_pool.hpp>
+#include <coracle/base/detail/block_pool.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace coracle {
 
-/// Memory that is freed all at once: a message keeps its head in one. Takes its first chunk when
-/// first asked. Runs no destructors. Move-only (moved-from is empty), not thread-safe.
+/// Memory that is freed all at once: a message keeps its head in one. Takes its first chunk at the
+/// first allocation. Runs no destructors. Move-only (moved-from is empty), not thread-safe.
 class arena {
 public:
     static constexpr std::size_t first_chunk = 1024;

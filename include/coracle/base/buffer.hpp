@@ -1,18 +1,19 @@
 #pragma once
 
-#include <coracle/base/block_pool.hpp>
+#include <coracle/base/detail/block_pool.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <utility>
 
 namespace coracle {
 
-/// Received bytes in a pooled block, owned by whoever holds this object and given back to the pool
-/// of the current loop when it is destroyed. Bytes are consumed at the front and added at the
-/// back. Move-only; not thread-safe, but may be destroyed on any thread.
+/// Received bytes in a pooled block, owned by this object and given back to the pool of the current
+/// loop when it is destroyed. Bytes are consumed at the front and added at the back. Move-only; not
+/// thread-safe, but may be destroyed on any thread.
 class buffer {
 public:
     /// The capacity of an ordinary read.
@@ -53,7 +54,7 @@ public:
 
     char* spare() noexcept { return own_.block + own_.end; }
     std::size_t spare_size() const noexcept { return own_.capacity - own_.end; }
-    /// Declares `n` bytes behind the last one as written, at most `spare_size()`.
+    /// Declares `n` bytes after the last one as written, at most `spare_size()`.
     void commit(std::size_t n) noexcept { own_.end += static_cast<std::uint32_t>(n); }
 
     /// Makes room for `n` more bytes, moving what is held to a larger block when it must.
@@ -71,7 +72,7 @@ public:
     void obtain(std::size_t capacity) {
         // With the usual size spelled out, the compiler knows the list that it comes from.
         if (capacity == default_capacity) {
-            own_.block = static_cast<char*>(detail::allocate_block(default_capacity));
+            own_.block = static_cast<char*>(detail::allocate_block_of<default_capacity>());
             own_.capacity = default_capacity;
         } else {
             const std::size_t size = block_pool::rounded(capacity);
@@ -80,12 +81,32 @@ public:
         }
     }
 
+    /// Obtains a block as `obtain` does. Returns false, and leaves no block, when memory runs out.
+    bool try_obtain(std::size_t capacity) noexcept {
+        try {
+            obtain(capacity);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return true;
+    }
+
+    /// `append`; false, and nothing has changed, where there is no memory.
+    bool try_append(std::string_view bytes) noexcept {
+        try {
+            append(bytes);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return true;
+    }
+
     void swap(buffer& other) noexcept { std::swap(own_, other.own_); }
 
     /// Drops all bytes and keeps the block.
     void clear() noexcept { own_.begin = own_.end = 0; }
 
-    /// Gives the block back at once; the buffer is then empty.
+    /// Frees the block at once; the buffer is empty then.
     void release() noexcept {
         if (own_.block == nullptr) return;
         give_back();
@@ -95,7 +116,7 @@ public:
 private:
     void give_back() noexcept {
         if (own_.capacity == default_capacity) {
-            detail::deallocate_block(own_.block, default_capacity);
+            detail::deallocate_block_of<default_capacity>(own_.block);
         } else {
             detail::deallocate_block(own_.block, own_.capacity);
         }

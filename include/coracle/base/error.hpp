@@ -17,7 +17,7 @@ enum class errc {
     shutting_down,      ///< the runtime or the server no longer takes work
     too_slow,           ///< the peer moved fewer bytes than the minimum rate
     unknown_option,     ///< a key that no option has
-    unexpected_end,     ///< it ended before all was there that was asked for
+    unexpected_end,     ///< it ended before all of the requested bytes were there
 };
 
 const std::error_category& coracle_category() noexcept;
@@ -38,11 +38,11 @@ enum class phase : std::uint8_t {
 
 std::string_view to_string(phase p) noexcept;
 
-/// What can be done about a failure, where that is clear from the code alone: "free space on its
+/// Advice on what to do about a failure, where the code alone makes that clear: "free space on its
 /// file system, or write elsewhere" for ENOSPC. Empty for others. `error::message` ends with it.
 std::string_view advice(const std::error_code& code) noexcept;
 
-/// What a layer knows of a failure besides what every error has. Immutable.
+/// Details of a failure that only one layer knows, besides what every error has. Immutable.
 class error_details {
 public:
     error_details() = default;
@@ -53,9 +53,9 @@ public:
     virtual void describe(std::string& line) const = 0;
 };
 
-/// What went wrong, as one small value: the code, the operation, the phase, the subject (a peer or
-/// a path) and, where they apply, the attempt, the bytes moved and whether a retry is safe.
-/// Copying it never throws. Safe to read from several threads.
+/// A failure as one small value: the code, the operation, the phase, the subject (a peer or a path)
+/// and, where they apply, the attempt, the bytes moved and whether a retry is safe. Copying it
+/// never throws. Safe to read from several threads.
 class error {
 public:
     error() noexcept = default;
@@ -74,10 +74,12 @@ public:
     std::string_view operation() const noexcept { return operation_; }
     coracle::phase phase() const noexcept { return phase_; }
     std::string_view subject() const noexcept {
-        return facts_ ? std::string_view(facts_->subject) : std::string_view();
+        return extras_ ? std::string_view(extras_->subject) : std::string_view();
     }
-    /// Null where there are none.
-    const error_details* details() const noexcept { return facts_ ? facts_->more.get() : nullptr; }
+    /// Returns null if there are none.
+    const error_details* details() const noexcept {
+        return extras_ ? extras_->more.get() : nullptr;
+    }
     unsigned attempt() const noexcept { return attempt_; }
     std::uint64_t bytes() const noexcept { return bytes_; }
     bool safe_to_retry() const noexcept { return safe_to_retry_; }
@@ -102,7 +104,8 @@ public:
         return *this;
     }
 
-    /// All of it, in one line: what cannot be printed of the subject is written as \xhh.
+    /// Returns all of it in one line; bytes of the subject that cannot be printed are written as
+    /// \xhh.
     std::string message() const;
 
     friend bool operator==(const error& a, const std::error_code& b) noexcept {
@@ -114,15 +117,15 @@ public:
     }
 
 private:
-    /// What takes memory, in one piece, so that the common error stays small.
-    struct facts {
+    /// The parts that need memory, in one allocation, so that the common error stays small.
+    struct extras {
         std::string subject;
         std::shared_ptr<const error_details> more;
     };
 
     std::error_code code_;
     const char* operation_ = "";
-    std::shared_ptr<const facts> facts_;
+    std::shared_ptr<const extras> extras_;
     std::uint64_t bytes_ = 0;
     std::uint16_t attempt_ = 0;
     coracle::phase phase_ = coracle::phase::none;
@@ -135,7 +138,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
     return out << e.message();
 }
 
-/// What an awaited operation throws. Holds the `error`; `what()` is its `message()`.
+/// The exception that an awaited operation throws. Holds the `error`; `what()` is its `message()`.
 class exception : public std::system_error {
 public:
     explicit exception(coracle::error e);

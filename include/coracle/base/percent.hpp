@@ -8,8 +8,8 @@
 
 namespace coracle {
 
-/// Which bytes percent_encode leaves as they are, besides the unreserved ones (letters, digits and
-/// "-._~", RFC 3986 section 2.3).
+/// The bytes that percent_encode leaves as they are besides the unreserved ones (letters, digits
+/// and "-._~", RFC 3986 section 2.3).
 enum class percent_set : std::uint8_t {
     component,  ///< nothing more: safe as a path segment and as the name or value in a query
     path,       ///< what a path may hold: also "/", ":", "@" and "!$&'()*+,;="
@@ -25,12 +25,13 @@ enum class percent_set : std::uint8_t {
 /// hexadecimal digits. The result may hold any byte, NUL included.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
-/// As percent_decode, and "+" becomes a space first: the names and values of
+/// Decodes as percent_decode does, after turning each "+" into a space: for the names and values of
 /// application/x-www-form-urlencoded.
 [[nodiscard]] std::optional<std::string> form_decode(std::string_view text);
 
-/// As percent_decode, into `out`, which has room for `text.size()` bytes and may be where `text`
-/// begins. The number of bytes written, or nothing (`out` then holds rubbish).
+/// Decodes as percent_decode does, into `out`, which has capacity for `text.size()` bytes and may
+/// be where `text` begins. Returns the number of bytes written, or nothing (the contents of `out`
+/// are then unspecified).
 [[nodiscard]] std::optional<std::size_t> percent_decode_to(char* out,
                                                            std::string_view text) noexcept;
 

@@ -45,8 +45,9 @@ private:
         wipe(text_.data(), text_.capacity());
         text_.clear();
     }
-    /// When it is clear itself. What a string keeps within itself it leaves there when it is moved,
-    /// and perhaps on the stack: a copy is made of what has room without an allocation.
+    /// Takes over the text of `other`, into a clear object. A string that is moved leaves a short
+    /// text in its place, and perhaps on the stack: texts that need no allocation are copied
+    /// instead.
     void take(secret& other) noexcept {
         if (other.text_.size() <= text_.capacity())
             text_.assign(other.text_);

@@ -31,16 +31,24 @@ struct url_parts {
 
 }  // namespace detail
 
+/// The treatment of the path by `url::parse`.
+enum class url_path : std::uint8_t {
+    normal,  ///< dot segments resolved, escapes in normal form
+    as_is,   ///< as it was written; only what may not stand in a URL is encoded
+};
+
 /// An absolute URL with an authority (RFC 3986): `scheme://[user[:password]@]host[:port]/path?query
 /// #fragment`, kept in normal form as one text (section 6.2.2): scheme and host in lower case, dot
 /// segments resolved, an empty path as "/", the port left out where it is that of the scheme; what
 /// may not stand in a URL as it is (spaces, quotes, bytes beyond ASCII in path, query and fragment)
-/// is percent-encoded, as people paste such. A regular value type, of which copies are cheap: they
+/// is percent-encoded, as people paste such. Escapes in query and fragment stay as they were
+/// written: their meaning is the server's. A regular value type, of which copies are cheap: they
 /// share what does not change. The views that it gives live until it is changed, moved or
 /// destroyed. As safe between threads as a std::string.
 class url {
 public:
-    /// What a URL in normal form may have at most, in bytes; more fails with `limit_exceeded`.
+    /// The largest size of a URL in normal form, in bytes; a longer one fails with
+    /// `limit_exceeded`.
     static constexpr std::size_t max_size = 64 * 1024;
 
     /// No URL: every part is empty.
@@ -52,25 +60,25 @@ public:
     /// readers could take for two things: a text without "scheme://", control bytes, backslashes
     /// before the query, a second "@", a host that is empty, that holds what no name has, or that
     /// ends in a number and is no IPv4 address of four decimal numbers, IPv6 zones, port 0.
-    static std::expected<url, error> parse(std::string_view text);
+    static std::expected<url, error> parse(std::string_view text, url_path how = url_path::normal);
 
-    /// What `reference` means on this page (RFC 3986 section 5.2), as in a Location field. User and
-    /// password of this URL stay where the reference names no authority of its own. Fails as
+    /// Resolves `reference` against this URL (RFC 3986 section 5.2), as in a Location field. User
+    /// and password of this URL stay where the reference names no authority of its own. Fails as
     /// `parse` does.
     std::expected<url, error> resolve(std::string_view reference) const;
 
     /// The whole in normal form, with user and password if there are any: `redacted` is for logs.
     std::string_view text() const noexcept { return parts().text; }
-    /// The same without user, password and fragment.
+    /// Returns the text without user, password and fragment.
     std::string redacted() const;
 
     bool empty() const noexcept { return parts_ == nullptr; }
     std::string_view scheme() const noexcept;
-    /// Both decoded.
+    /// The user and the password, decoded.
     std::string user() const;
     std::string password() const;
     bool has_user() const noexcept;
-    /// Without the brackets of an IPv6 address.
+    /// The host, without the brackets of an IPv6 address.
     std::string_view host() const noexcept;
     bool host_is_ipv6() const noexcept;
     /// The port that is to be connected to: that of the scheme (http, https, ws, wss, ftp, smtp,
@@ -81,23 +89,24 @@ public:
     /// Begins with "/".
     std::string_view path() const noexcept;
     bool has_query() const noexcept;
-    /// Without the "?".
+    /// The query, without the "?".
     std::string_view query() const noexcept;
     /// path[?query], as in a request line.
     std::string_view target() const noexcept;
-    /// Without the "#".
+    /// The fragment, without the "#".
     std::string_view fragment() const noexcept;
 
     /// Same scheme, host and port (RFC 6454).
     bool same_origin(const url& other) const noexcept;
 
-    /// Appends `name=value`, encoded as forms are, behind "?" or "&". Like `set_fragment` it throws
+    /// Appends `name=value`, encoded as forms are, after "?" or "&". Like `set_fragment` it throws
     /// `coracle::exception` with `limit_exceeded` beyond `max_size`, with `invalid_argument` when
     /// this is no URL, and changes nothing then.
     url& add_query(std::string_view name, std::string_view value);
     /// Forgets user and password.
     url& remove_user();
-    /// What may not stand in a fragment is encoded; an empty one removes it with its "#".
+    /// Sets the fragment, and encodes the characters that may not stand in one; an empty one
+    /// removes the fragment with its "#".
     url& set_fragment(std::string_view encoded);
 
     friend bool operator==(const url& a, const url& b) noexcept { return a.text() == b.text(); }

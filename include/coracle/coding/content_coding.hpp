@@ -16,14 +16,17 @@ std::string_view to_string(content_coding coding) noexcept;
 /// The coding of this name, in any case; "x-gzip" is gzip (RFC 9110 section 8.4.1.3).
 std::optional<content_coding> find_content_coding(std::string_view name) noexcept;
 
-/// Why content could not be decoded. Errors of bodies and streams have it as their code.
+/// The reasons why content could not be decoded. Errors of bodies and streams have it as their
+/// code.
 enum class coding_error : std::uint8_t {
     none = 0,
-    corrupt,         ///< not what the coding allows, or a window beyond the limit
-    truncated,       ///< the content ends before its coding does
-    trailing_data,   ///< something follows the end of the coding
-    too_large,       ///< beyond `decoding_limits::decoded`
-    ratio_exceeded,  ///< beyond `decoding_limits::ratio`
+    corrupt,           ///< not what the coding allows
+    truncated,         ///< the content ends before its coding does
+    trailing_data,     ///< something follows the end of the coding
+    too_large,         ///< beyond `decoding_limits::decoded`
+    ratio_exceeded,    ///< beyond `decoding_limits::ratio`
+    window_too_large,  ///< it needs more memory than `decoding_limits::window`
+    no_memory,         ///< there is none, or too many decoders are at work
 };
 
 const std::error_category& coding_category() noexcept;
@@ -31,8 +34,8 @@ inline std::error_code make_error_code(coding_error e) noexcept {
     return {static_cast<int>(e), coding_category()};
 }
 
-/// What compressed content may become. A decoder holds 40 KiB for gzip and deflate, at most 8 MiB
-/// for zstd (its largest window, RFC 9659) and at most 16 MiB for brotli (the same, RFC 7932).
+/// Limits for decoding. A decoder holds 40 KiB for gzip and deflate, for zstd and brotli the window
+/// that the content asks for, and besides it up to 512 KiB and 2 MiB.
 struct decoding_limits {
     /// Bytes of the decoded content. Default 64 MiB.
     std::uint64_t decoded = 64 * 1024 * 1024;
@@ -40,8 +43,11 @@ struct decoding_limits {
     std::uint32_t ratio = 1000;
     /// Decoded bytes from which on `ratio` is looked at. Default 1 MiB.
     std::uint64_t ratio_from = 1024 * 1024;
-    /// How many codings one content may have, one over the other. Default 2.
+    /// The most codings that one content may have, one over the other. Default 2.
     std::uint32_t codings = 2;
+    /// Bytes of the window that a decoder of zstd or brotli keeps, as far as the content fills it.
+    /// Default 16 MiB: the largest of brotli (RFC 7932). That of zstd is 8 MiB at most (RFC 9659).
+    std::uint64_t window = 16 * 1024 * 1024;
 };
 
 }  // namespace coracle::coding

@@ -13,8 +13,8 @@
 /// One call that gives a byte stream to a name.
 namespace coracle::connect {
 
-/// When the parts of a connect were done, since it began; zero: there was no such part, or it was
-/// not reached. With a proxy, `resolve` and `connect` are about the proxy.
+/// The time at which each part of a connect was done, since it began; zero: there was no such part,
+/// or it was not reached. With a proxy, `resolve` and `connect` are about the proxy.
 struct timings {
     duration resolve{};              ///< the first address was there
     duration connect{};              ///< TCP, or the Unix socket
@@ -24,7 +24,7 @@ struct timings {
     phase reached = phase::resolve;  ///< what it was about when it ended
 };
 
-/// How to connect. Each setter gives the object itself.
+/// Options of a connection. Each setter returns the object itself.
 class options {
 public:
     static constexpr duration default_attempt_delay = std::chrono::milliseconds(250);
@@ -35,11 +35,11 @@ public:
     // g++ 12 destroys an aggregate twice inside a co_await expression: this must not be one.
     options() noexcept {}  // NOLINT(modernize-use-equals-default)
 
-    /// How long an attempt has before the next address is tried beside it (RFC 8305 section 5:
+    /// The time that an attempt has before the next address is tried beside it (RFC 8305 section 5:
     /// "Connection Attempt Delay"), between 10 ms and 2 s. Default 250 ms.
     options& attempt_delay(duration d) noexcept;
-    /// How long the addresses of IPv4 wait for those of IPv6 (RFC 8305 section 3: "Resolution
-    /// Delay"). Default 50 ms.
+    /// The longest time that the addresses of IPv4 wait for those of IPv6 (RFC 8305 section 3:
+    /// "Resolution Delay"). Default 50 ms.
     options& resolution_delay(duration d) noexcept {
         resolution_delay_ = d;
         return *this;
@@ -49,7 +49,7 @@ public:
         limit_ = d;
         return *this;
     }
-    /// Only addresses of this family. Default none: both.
+    /// Tries only addresses of this family. Default none: both.
     options& only(net::family f) noexcept {
         only_ = f;
         return *this;
@@ -59,8 +59,8 @@ public:
         addresses_ = most == 0 ? 1 : most;
         return *this;
     }
-    /// For each socket. `fast_open` is left out: with it every attempt succeeds at once, and the
-    /// first address would always win.
+    /// Sets the options of each socket. `fast_open` is ignored: with it every attempt succeeds at
+    /// once, and the first address would always win.
     options& socket(const socket_options& o) noexcept {
         socket_ = o;
         return *this;
@@ -92,8 +92,8 @@ public:
         overrides_ = std::move(o);
         return *this;
     }
-    /// Where the connection comes from: an address with a port or 0. Only addresses of its family
-    /// are then tried. Default: the system chooses.
+    /// Binds the socket to a local address with a port or 0. Only addresses of its family are then
+    /// tried. Default: the system chooses.
     options& bind(const net::address& local) noexcept;
     /// The local address, or the network device (SO_BINDTODEVICE), such as "eth0", that is used.
     /// Empty, the default: any.
@@ -116,7 +116,8 @@ public:
     const std::string& unix_socket() const noexcept { return unix_socket_; }
     const std::shared_ptr<const overrides>& resolve() const noexcept { return overrides_; }
     timings* record() const noexcept { return timings_; }
-    /// Whether `interface_name` was given what can be neither an address nor a device.
+    /// Returns true if `interface_name` was given a text that can be neither an address nor a
+    /// device.
     bool has_bad_interface() const noexcept { return bad_interface_; }
 
 private:
@@ -134,19 +135,19 @@ private:
     timings* timings_ = nullptr;
 };
 
-/// Connects to a host by name, as RFC 8305 ("Happy Eyeballs v2") says: asks for its addresses of
-/// IPv6 and IPv4 at the same time, tries them one after the other, families in turn, begins with
-/// the next when one has failed or was not quick, and keeps the first that connects. With a proxy
-/// does so with the proxy, and has it connect to the host: what comes is a stream to the host, with
-/// the proxy's address as peer. `host` is copied; `names` must live until it has completed.
+/// Connects to a host by name, as RFC 8305 ("Happy Eyeballs v2") says: queries its IPv6 and IPv4
+/// addresses at the same time, tries them one after the other, families in turn, begins with the
+/// next one when one has failed or is slow, and keeps the first that connects. With a proxy,
+/// connects to the proxy that way, and the proxy to the host: the result is a stream to the host,
+/// with the proxy's address as peer. `host` is copied; `names` must live until it has completed.
 ///
-/// Completes when an address has answered, the other attempts have been given up and their sockets
-/// are closed. Resumes from the loop. Fails with phase resolve when there are no addresses; with
-/// phase connect when all have failed: the error's subject says each address and why, its code is
-/// that of the first; `std::errc::timed_out` after `limit`. Fails with phase proxy when a proxy
-/// refuses or cannot be understood, with operation "resolve proxy" when the proxy's own name has no
-/// addresses; with phase tls when the handshake with the proxy fails. Cancelling it cancels all
-/// attempts.
+/// Completes when an address has accepted the connection, the other attempts have been given up and
+/// their sockets are closed. Resumes from the loop. Fails with phase resolve when there are no
+/// addresses; with phase connect when all have failed: the error's subject names each address and
+/// its error, its code is that of the first; `std::errc::timed_out` after `limit`. Fails with phase
+/// proxy when a proxy refuses or cannot be understood, with operation "resolve proxy" when the
+/// proxy's own name has no addresses; with phase tls when the handshake with the proxy fails.
+/// Cancelling it cancels all attempts.
 operation<std::unique_ptr<net::byte_stream>> to(net::resolver& names, std::string_view host,
                                                 std::uint16_t port, const options& o = {});
 

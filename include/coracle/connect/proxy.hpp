@@ -28,8 +28,8 @@ enum class proxy_kind : std::uint8_t {
 
 std::string_view to_string(proxy_kind k) noexcept;
 
-/// Why a proxy gives no connection. Those that POSIX has a number for compare equal to it
-/// (`connection_refused` to `std::errc::connection_refused`, and so on). A proxy that does not
+/// The reasons why a proxy gives no connection. Those that POSIX has a number for compare equal to
+/// it (`connection_refused` to `std::errc::connection_refused`, and so on). A proxy that does not
 /// speak its protocol is `coracle::errc::protocol_error`.
 enum class proxy_errc {
     refused = 1,            ///< a status other than 2xx; the error's subject has it
@@ -50,29 +50,29 @@ enum class proxy_errc {
 const std::error_category& proxy_category() noexcept;
 std::error_code make_error_code(proxy_errc e) noexcept;
 
-/// Answers for us what a proxy that speaks HTTP asks for (RFC 9110 section 11), where that is more
-/// than a user and a password. One for each proxy; thread-safe, and used on loops.
+/// Responds to the challenges of an HTTP proxy (RFC 9110 section 11), where more than a user and a
+/// password is needed. One for each proxy; thread-safe, and used on loops.
 class proxy_authenticator {
 public:
     virtual ~proxy_authenticator() = default;
     /// The value of Proxy-Authorization for this request; empty: there is nothing to say yet.
     virtual std::expected<secret, error> authorize(std::string_view method,
                                                    std::string_view target) = 0;
-    /// Takes the values of Proxy-Authenticate that came with a 407. True when the same request
-    /// should be sent once more; `answered` is how often that was done for it.
-    virtual bool challenged(const std::vector<std::string>& challenges, unsigned answered) = 0;
+    /// Takes the values of Proxy-Authenticate that came with a 407. Returns true when the same
+    /// request should be sent once more; `repeats` is the number of times that was done for it.
+    virtual bool challenged(const std::vector<std::string>& challenges, unsigned repeats) = 0;
 };
 
-/// Who passes connections on to their target: where it is, how it is spoken to and who we are. A
-/// regular value type.
+/// A proxy, which passes connections on to their target: its address, its protocol and our
+/// credentials. A regular value type.
 class proxy {
 public:
     static constexpr std::uint16_t default_port = 1080;
     static constexpr std::uint16_t default_https_port = 443;
-    /// Of the head of its answers to CONNECT, all together.
+    /// The most bytes in the heads of its responses to CONNECT, all together.
     static constexpr std::size_t most_head_bytes = 32 * 1024;
     static constexpr std::size_t most_head_lines = 128;
-    /// Answers of 1xx before the final one.
+    /// The most 1xx responses before the final one.
     static constexpr unsigned most_interim = 8;
 
     /// `host` without brackets.
@@ -88,14 +88,14 @@ public:
     /// Name and password: Basic towards HTTP proxies (RFC 7617), user/password towards SOCKS5 (RFC
     /// 1929); SOCKS4 takes the name only.
     proxy& credentials(std::string user, secret password);
-    /// Asked in place of name and password, by proxies that speak HTTP.
+    /// Used in place of name and password, with proxies that speak HTTP.
     proxy& authenticator(std::shared_ptr<proxy_authenticator> a) noexcept;
-    /// What the connection to a proxy of kind https is made with; null: one with the defaults,
-    /// which all share. Others do not look at it.
+    /// The context for the connection to a proxy of kind https; null: a shared one with the
+    /// defaults. Ignored for other kinds.
     proxy& tls(std::shared_ptr<tls::client_context> context) noexcept;
 
     proxy_kind kind() const noexcept { return kind_; }
-    /// Whether it speaks HTTP.
+    /// Returns true if the proxy speaks HTTP.
     bool is_http() const noexcept {
         return kind_ == proxy_kind::http || kind_ == proxy_kind::https;
     }

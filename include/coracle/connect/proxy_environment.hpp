@@ -10,22 +10,22 @@
 
 namespace coracle::connect {
 
-/// Whether `host` is one of the hosts in `no_proxy`, which are reached without a proxy: a list with
-/// commas or spaces of "*" (every host), names ("example.com" and ".example.com" are the same: it
-/// and all below it), IP addresses and networks ("10.0.0.0/8", "2001:db8::/32"), each with ":port"
-/// behind it when only that port is meant ("[2001:db8::1]:80"). `host` is a name, with or without a
-/// trailing dot, or an address with or without brackets. Case does not matter. Loopback is nothing
-/// special. Names are not resolved. Entries that make no sense match nothing.
+/// Returns true if `host` is one of the hosts in `no_proxy`, which are reached without a proxy: a
+/// list with commas or spaces of "*" (every host), names ("example.com" and ".example.com" are the
+/// same: it and all below it), IP addresses and networks ("10.0.0.0/8", "2001:db8::/32"), each with
+/// ":port" after it when only that port is meant ("[2001:db8::1]:80"). `host` is a name, with or
+/// without a trailing dot, or an address with or without brackets. Case does not matter. Loopback
+/// is nothing special. Names are not resolved. Malformed entries match nothing.
 bool bypasses_proxy(std::string_view no_proxy, std::string_view host, std::uint16_t port) noexcept;
 
-/// Which proxy a connection takes by the environment's variables. Immutable once made: may be used
-/// from all threads.
+/// The choice of a proxy by the environment's variables. Immutable once made: may be used from all
+/// threads.
 class proxy_environment {
 public:
-    /// None.
+    /// Uses no proxy.
     proxy_environment() = default;
-    /// For each scheme the URL of a proxy, as proxy::parse reads it; empty: none. One that cannot
-    /// be read fails where it is asked for.
+    /// Takes the URL of a proxy for each scheme, as proxy::parse reads it; empty: none. A malformed
+    /// one fails when it is looked up.
     proxy_environment(std::string_view http, std::string_view https, std::string_view all,
                       std::string no_proxy);
 

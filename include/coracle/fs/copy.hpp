@@ -9,24 +9,26 @@
 namespace coracle::fs {
 
 struct copy_options {
-    /// Replaces what is there, at once. Default: fails with `file_exists`.
+    /// Replaces an existing file atomically. Default: fails with `file_exists`.
     bool overwrite = false;
     /// Completes when the copy is on the disk, with its names. Default: when others see it.
     bool durable = false;
-    /// Gives the copy the times of the original; of a tree, all that is made. Default: it is new.
+    /// Sets the times of the copy, or of all of a copied tree, to those of the original. Default:
+    /// the current time.
     bool keep_times = false;
-    /// Called after each piece, of up to `most_bytes_a_call`: bytes copied of this file, bytes that
-    /// it has. Default: nobody is told.
+    /// Called after each piece, of up to `most_bytes_a_call`: with the bytes copied of this file,
+    /// and its size. Default: no call.
     unique_function<void(std::uint64_t, std::uint64_t)> progress{};
 };
 
-/// Copies the content and the permissions of a regular file: the number of bytes. The kernel does
-/// it where it can (copy_file_range, which shares blocks on file systems that know how), else the
-/// bytes go through memory. The copy gets its name when it is whole: failed or cancelled, nothing
-/// is left behind and what was there before is there. Symbolic links are followed on both sides.
+/// Copies the content and the permissions of a regular file; gives the number of bytes. The kernel
+/// does it where it can (copy_file_range, which shares blocks on file systems that know how), else
+/// the bytes go through memory. The copy gets its name when it is complete: after a failure or a
+/// cancellation no part of it remains, and a file that was there before is untouched. Symbolic
+/// links are followed on both sides.
 operation<std::uint64_t> copy_file(std::string from, std::string to, copy_options options = {});
 
-/// What `copy_tree` has copied.
+/// The result of `copy_tree`.
 struct copied_tree {
     std::uint64_t directories = 0;
     std::uint64_t files = 0;

@@ -21,20 +21,20 @@ using coracle::detail::leaf;
 using coracle::detail::pool_job;
 using coracle::detail::remote_leaf;
 
-/// Awaits a `file_operation`. What the page cache and the name cache know is asked for at once, in
-/// the loop's thread; the rest in the backend where it has it, otherwise on the runtime's pool. A
-/// loop without a pool makes the call itself. No frame, no allocation.
+/// Awaits a `file_operation`. The loop's thread does what needs only the page cache and the name
+/// cache; the rest runs in the backend if it can, else on the runtime's pool. A loop without a pool
+/// makes the call itself. No frame, no allocation.
 ///
-/// Gives the system's result, or all bytes that were moved where `goal` says to go on. Cancelling
-/// withdraws a call that has not begun, and otherwise waits until it has ended: what was done then
-/// counts as done.
+/// Returns the result of the system call, or the number of bytes moved where `completion` takes
+/// several calls. Cancelling withdraws a call that has not begun, and otherwise waits until it has
+/// ended: what was done then counts as done.
 class [[nodiscard]] file_call : public remote_leaf<file_call, std::uint64_t, pool_job>,
                                 public file_operation {
 public:
     static constexpr const char* name = "file";
 
-    /// When several calls make one operation.
-    enum class goal : std::uint8_t {
+    /// The condition for an operation to be complete.
+    enum class completion : std::uint8_t {
         once,        ///< one call
         all,         ///< until all bytes are written
         to_the_end,  ///< until all bytes are read; `errc::unexpected_end` at the end of the file
@@ -46,26 +46,26 @@ public:
     file_call(file_call&&) noexcept = default;
 
     /// Moves bytes between the file and `bytes` or the pieces, from `offset` on.
-    void moves(std::span<char> bytes, goal g) noexcept {
+    void moves(std::span<char> bytes, completion c) noexcept {
         one_ = slice(bytes.data(), bytes.size());
         count_ = 1;
-        goal_ = g;
+        completion_ = c;
     }
-    void moves(std::string_view bytes, goal g) noexcept {
+    void moves(std::string_view bytes, completion c) noexcept {
         one_ = slice(bytes);
         count_ = 1;
-        goal_ = g;
+        completion_ = c;
     }
     /// The array of pieces must live until it has completed.
-    void moves(std::span<const slice> bytes, goal g) noexcept {
+    void moves(std::span<const slice> bytes, completion c) noexcept {
         all_ = bytes.data();
         count_ = bytes.size();
-        goal_ = g;
+        completion_ = c;
     }
-    void moves(std::span<const std::span<char>> rooms, goal g) noexcept {
+    void moves(std::span<const std::span<char>> rooms, completion c) noexcept {
         rooms_ = rooms.data();
         count_ = rooms.size();
-        goal_ = g;
+        completion_ = c;
     }
 
     bool start() noexcept;
@@ -76,10 +76,10 @@ public:
 
 protected:
     ~file_call() = default;
-    /// Before the first call, when it no longer moves: the place to point into itself. False: one
-    /// of its paths holds a NUL, and is none.
+    /// Called before the first call, when the object no longer moves: it may point into itself.
+    /// Returns false if one of its paths holds a NUL, and so is none.
     virtual bool prepare() noexcept { return true; }
-    /// What an error is about.
+    /// The subject of an error.
     virtual std::string subject() const { return std::string(subject_); }
 
 private:
@@ -115,7 +115,7 @@ private:
     std::size_t begun_ = 0;  ///< and bytes of it that are done
     std::uint64_t moved_ = 0;
     slice window_[window];
-    goal goal_ = goal::once;
+    completion completion_ = completion::once;
     place place_ = place::nowhere;
     bool over_ = false;
     bool stopping_ = false;
@@ -127,7 +127,7 @@ inline bool holds_nul(std::string_view path) noexcept {
     return path.find('\0') != std::string_view::npos;
 }
 
-/// What a `file_call` gives, as a `T`.
+/// Returns the value of a `file_call` as a `T`.
 template <class Call, class T>
 T value_or_throw(Call& call) {
     std::expected<T, error> r = call.outcome();
@@ -137,11 +137,11 @@ T value_or_throw(Call& call) {
 
 }  // namespace detail
 
-/// What operations give that have nothing to tell: `sync`, `write_at`, `rename` and their like.
+/// The awaitable of operations without a value: `sync`, `write_at`, `rename` and their like.
 class [[nodiscard]] plain_operation final : public detail::file_call {
 public:
     using file_call::file_call;
-    /// On one or two paths, which it owns.
+    /// Makes an operation on one or two paths, which it owns.
     plain_operation(file_action a, const char* verb, std::string from, std::string to = {})
         : file_call(a, verb), path_(std::move(from)), other_(std::move(to)), owns_(true) {}
     plain_operation(plain_operation&&) noexcept = default;
@@ -158,7 +158,7 @@ private:
     bool owns_ = false;
 };
 
-/// What operations give that count bytes.
+/// The awaitable of operations that give a number of bytes.
 class [[nodiscard]] byte_operation final : public detail::file_call {
 public:
     using file_call::file_call;
@@ -170,12 +170,12 @@ public:
     std::expected<std::size_t, error> outcome();
 };
 
-/// What `status` gives.
+/// The awaitable returned by `status`.
 class [[nodiscard]] status_operation final : public detail::file_call {
 public:
-    /// Of an open file.
+    /// The status of an open file.
     status_operation(int number, std::string_view called) noexcept;
-    /// Of a name, seen from the directory `from` (AT_FDCWD: the current one).
+    /// The status of a name, relative to the directory `from` (AT_FDCWD: the current one).
     status_operation(int from, std::string text, bool follow);
     status_operation(status_operation&&) noexcept = default;
 

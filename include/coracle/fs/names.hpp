@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-/// What is done to the names of files. All of it is awaited and resumes from the loop; paths are
-/// taken; errors name the operation and the path. Those with `_at` see a relative path from an open
-/// directory, which must live until then: nobody can swap it for another meanwhile.
+/// Operations on the names of files. All are awaited and resume from the loop; paths are copied;
+/// errors name the operation and the path. Those with `_at` take a path relative to an open
+/// directory, which must live until then: it cannot be swapped for another meanwhile.
 namespace coracle::fs {
 
 /// Fails with `file_exists` when there is anything by that name.
@@ -26,7 +26,7 @@ plain_operation remove_at(const file& directory, std::string path);
 /// Removes an empty directory.
 plain_operation remove_directory(std::string path);
 
-/// How deep `remove_all` goes: each level is an open descriptor.
+/// The most levels that `remove_all` enters: each is an open descriptor.
 inline constexpr unsigned most_levels_removed = 256;
 
 /// Removes a file, or a directory with all that is in it: the number of names that are gone, 0 when
@@ -45,23 +45,24 @@ enum class renaming : std::uint8_t {
 /// Within one file system; else it fails with `cross_device_link`.
 plain_operation rename(std::string from, std::string to, renaming how = renaming::replace);
 
-/// Gives a file one more name. A symbolic link is not followed.
+/// Adds another name (a hard link) for a file. Does not follow a symbolic link.
 plain_operation link(std::string existing, std::string name);
 
 /// Makes a symbolic link that says `target`, which need not exist and is seen from the link's
 /// directory.
 plain_operation symlink(std::string target, std::string name);
 
-/// What a symbolic link says. Fails with `invalid_argument` when it is none.
+/// Returns the target of a symbolic link. Fails with `invalid_argument` when the path is none.
 operation<std::string> read_link(std::string path);
 
-/// What the system says of a file; of what a symbolic link leads to.
+/// Returns the status of a file; of the target, for a symbolic link.
 status_operation status(std::string path);
-/// The same of a symbolic link itself.
+/// Returns the status of a symbolic link itself.
 status_operation link_status(std::string path);
 status_operation link_status_at(const file& directory, std::string path);
 
-/// Whether a path leads to anything. Fails when that cannot be known, as for want of permission.
+/// Returns true if a path leads to anything. Fails when that cannot be known, as for want of
+/// permission.
 operation<bool> exists(std::string path);
 
 /// The permissions of what the path leads to, such as 0644.

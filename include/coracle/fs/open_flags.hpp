@@ -4,7 +4,7 @@
 
 namespace coracle::fs {
 
-/// How a file is opened. Combine them with `|`, or take one of the constants below.
+/// The mode in which a file is opened. Combine them with `|`, or take one of the constants below.
 enum class open_flags : std::uint16_t {
     none = 0,
     read = 1 << 0,

@@ -18,6 +18,11 @@ namespace coracle::fs {
 /// long as the disk takes. For those that may not call the system.
 std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::span<char> into);
 
+/// Reads as `read_at` does, but never waits for the disk: fails with
+/// `std::errc::resource_unavailable_try_again` when not all of it is in memory. Where the file
+/// system cannot tell, it may wait.
+std::expected<std::size_t, error> try_read_at(int fd, std::uint64_t offset, std::span<char> into);
+
 /// A regular file or a directory, open for reading, with what `status` said when it was opened:
 /// kind, size, time of the last change, inode and device. For work on the threads of a pool.
 /// Closed when destroyed. Move-only; not thread-safe.
@@ -31,7 +36,7 @@ public:
     int fd() const noexcept { return fd_.get(); }
     const file_status& status() const noexcept { return status_; }
 
-    /// Gives up the descriptor number: the caller closes it.
+    /// Releases the descriptor: the caller closes it.
     [[nodiscard]] int release() noexcept { return fd_.release(); }
 
     /// Reads from `offset` until `into` is full or the file ends: the number of bytes. Blocks for
@@ -40,12 +45,15 @@ public:
         return fs::read_at(fd_.get(), offset, into);
     }
 
-    /// The same, but never waits for the disk: fails with
+    /// Reads as `read_at` does, but never waits for the disk: fails with
     /// `std::errc::resource_unavailable_try_again` when not all of it is in memory. Where the file
     /// system cannot tell, it may wait.
-    std::expected<std::size_t, error> try_read_at(std::uint64_t offset, std::span<char> into) const;
+    std::expected<std::size_t, error> try_read_at(std::uint64_t offset,
+                                                  std::span<char> into) const {
+        return fs::try_read_at(fd_.get(), offset, into);
+    }
 
-    /// What the system says of it now.
+    /// Returns the current status of the file.
     std::expected<file_status, error> current_status() const;
 
 private:
@@ -58,8 +66,8 @@ private:
 /// Fails as open(2) does, with the path as subject.
 std::expected<plain_file, error> open_file(const std::string& path);
 
-/// A directory as the root beneath which files are opened. It stays the same directory when its
-/// path is renamed or replaced. Move-only; may be used from several threads.
+/// A directory as the root below which files are opened. It stays the same directory when its path
+/// is renamed or replaced. Move-only; may be used from several threads.
 class directory {
 public:
     /// Fails as open(2) does, with the path as subject.
@@ -72,30 +80,30 @@ private:
     owned_fd fd_;
 };
 
-/// How `open_beneath` keeps beneath its root.
+/// The means by which `open_beneath` stays below its root.
 enum class beneath_method : std::uint8_t {
     automatic,  ///< `kernel` where the kernel has it, else `walk`
     kernel,     ///< openat2(2) with RESOLVE_BENEATH: symbolic links are followed while they stay
-                ///< beneath the root (an absolute one never does)
+                ///< below the root (an absolute one never does)
     walk,       ///< one openat(2) a segment; every symbolic link is refused
 };
 
-/// Whether a path is looked up on the disk, too.
+/// The extent of a lookup: in memory only, or on the disk too.
 enum class lookup : std::uint8_t {
     complete,  ///< blocks for as long as that takes
     cached,    ///< only among the names that the kernel remembers: never blocks
 };
 
-/// Opens a file or a directory for reading, by a path that can lead nowhere but beneath `root`,
-/// whatever links are made or moved meanwhile; the empty path is `root` itself. Never blocks on a
-/// FIFO. Blocks for as long as the file system takes to look the path up.
+/// Opens a file or a directory for reading, by a path that cannot lead out of `root`, whatever
+/// links are made or moved meanwhile; the empty path is `root` itself. Never blocks on a FIFO.
+/// Blocks for as long as the file system takes to look the path up.
 ///
 /// Fails with `std::errc::cross_device_link` when the path is absolute, has a ".." segment or a
 /// link that leads out, with `no_such_file_or_directory` when it holds a NUL, with
 /// `no_such_device_or_address` when it leads to a FIFO, a device or a socket, with
 /// `too_many_symbolic_link_levels` or `not_a_directory` at a link that it does not follow, and as
 /// open(2) does. With `lookup::cached` also with `resource_unavailable_try_again`: the kernel would
-/// have to ask the disk, or is too old to be asked (before 5.12), or `how` is `walk`.
+/// have to ask the disk, or is too old for the question (before 5.12), or `how` is `walk`.
 std::expected<plain_file, error> open_beneath(const directory& root, std::string_view path,
                                               beneath_method how = beneath_method::automatic,
                                               lookup where = lookup::complete);
@@ -112,10 +120,10 @@ struct directory_entries {
     bool truncated = false;             ///< there are more than the limit
 };
 
-/// The regular files and directories in the directory `path` beneath `root`, at most `limit` of
-/// them: those that `open_beneath` would reach, so symbolic links are there as what they lead to
-/// while they stay beneath, and FIFOs, devices and sockets are not. Without `hidden`, names that
-/// begin with a dot are left out. Fails as `open_beneath`, and with `not_a_directory`. Blocks.
+/// Lists the regular files and directories in the directory `path` below `root`, at most `limit` of
+/// them: those that `open_beneath` would open. A symbolic link that stays below `root` is listed as
+/// its target; FIFOs, devices and sockets are left out. Without `hidden`, names that begin with a
+/// dot are left out. Fails as `open_beneath`, and with `not_a_directory`. Blocks.
 std::expected<directory_entries, error> read_directory(
     const directory& root, std::string_view path, std::size_t limit, bool hidden,
     beneath_method how = beneath_method::automatic);

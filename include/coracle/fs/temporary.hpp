@@ -7,12 +7,12 @@
 
 namespace coracle::fs {
 
-/// Where temporary files go unless it is said: what TMPDIR says, else "/tmp".
+/// Returns the default directory of temporary files: the value of TMPDIR, else "/tmp".
 std::string temporary_path();
 
-/// A file that nobody else sees, gone when it is closed, unless `link_as` gives it a name. Where
-/// the file system has no files without a name (O_TMPFILE) it has a hidden one until then.
-/// Move-only; not while an operation is awaited.
+/// A file without a name, gone when it is closed, unless `link_as` gives it a name. Where the file
+/// system has no files without a name (O_TMPFILE) it has a hidden one until then. Move-only; not
+/// while an operation is awaited.
 class temporary_file {
 public:
     temporary_file() noexcept = default;
@@ -40,8 +40,8 @@ private:
     std::string name_;  ///< the hidden one
 };
 
-/// Opens a new file in `directory`, readable and writable by this user alone. Cancelling leaves
-/// nothing behind.
+/// Opens a new file in `directory`, readable and writable by this user alone. Cancelling leaves no
+/// file.
 operation<temporary_file> make_temporary_file(std::string directory = temporary_path());
 
 /// A directory of one's own, removed with all that is in it. Move-only.
@@ -60,7 +60,8 @@ public:
     /// Leaves it where it is; the path is the caller's.
     std::string keep() noexcept;
 
-    /// Removes it with all that is in it, links not followed. Nothing when that was done.
+    /// Removes it with all its content, without following links. Does nothing if it was removed
+    /// already.
     operation<void> remove();
 
 private:

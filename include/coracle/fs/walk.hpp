@@ -16,11 +16,11 @@ namespace coracle::fs {
 
 /// A name that a walk has come by.
 struct entry {
-    std::string path;                         ///< the one that was asked for, and the names below
+    std::string path;                         ///< the path given to `walk`, and the names below
     std::size_t name_at = 0;                  ///< where in it the name begins
     file_kind kind = file_kind::unknown;      ///< of a link that is followed: of what it leads to
     bool link = false;                        ///< a symbolic link
-    unsigned depth = 0;                       ///< directories between it and the one asked for
+    unsigned depth = 0;                       ///< directories between it and the path of the walk
     std::uint64_t inode = 0;                  ///< of the name itself
     std::optional<coracle::error> problem{};  ///< why its content, or it, could not be looked at
 
@@ -30,35 +30,35 @@ struct entry {
 };
 
 struct walk_options {
-    /// Which directories are entered, asked once for each; an empty one: all. What it refuses is
-    /// told of all the same. Default: all.
+    /// Chooses the directories to enter; called once for each. A refused directory is reported all
+    /// the same. Default: all.
     unique_function<bool(const entry&)> enter{};
-    /// Enters directories that symbolic links lead to. Default: links are told of, not followed.
+    /// Enters directories that symbolic links lead to. Default: links are reported, not followed.
     bool follow = false;
     /// Directories below this depth are not entered; 0: none is. Default: no limit of this kind.
     unsigned depth = UINT_MAX;
-    /// Levels at most; each is an open descriptor and 32 KiB. Deeper directories are told of with
+    /// The most levels; each is an open descriptor and 32 KiB. Deeper directories are reported with
     /// the problem `errc::limit_exceeded`. Default 256.
     unsigned levels = 256;
 };
 
-/// What is in a directory, and in the directories therein, each before its content, otherwise in no
-/// order:
+/// Returns the entries of a directory, and of the directories therein, each before its content,
+/// otherwise in no order:
 ///
 ///     auto all = fs::walk("/etc");
 ///     while (auto e = co_await all.next()) use(*e);
 ///
 /// Goes down by descriptors: a directory that is renamed or swapped for a link meanwhile leads
-/// nowhere else. A name that comes or goes meanwhile may be told of or not, no other one is lost or
-/// told of twice. Memory is bounded by the depth, however many entries there are.
+/// nowhere else. A name that comes or goes meanwhile may be reported or not; no other is lost or
+/// reported twice. Memory is bounded by the depth, however many entries there are.
 ///
-/// A step throws when `path` itself cannot be opened. All else that fails is told with its entry,
+/// A step throws when `path` itself cannot be opened. Any other failure is reported with its entry,
 /// as `entry::problem`, and the walk goes on: a directory that may not be read or has vanished, a
-/// link back to a directory that the walk is in (`too_many_symbolic_link_levels`, with `follow`).
-/// A directory that fails while it is read is told of once more, with the problem.
+/// link back to a directory that the walk is in (`too_many_symbolic_link_levels`, with `follow`). A
+/// directory that fails while it is read is reported once more, with the problem.
 async_generator<entry> walk(std::string path, walk_options options = {});
 
-/// What is in one directory: a walk that enters nothing.
+/// Returns the entries of one directory: a walk that enters none.
 async_generator<entry> list(std::string path);
 
 }  // namespace coracle::fs

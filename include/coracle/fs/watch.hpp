@@ -12,14 +12,24 @@
 namespace coracle::fs {
 
 enum class change_kind : std::uint8_t {
-    created,     ///< a name is there: made, or moved here from where nobody watches
-    removed,     ///< a name is gone: deleted, or moved to where nobody watches
+    created,     ///< a name is there: made, or moved here from outside of the watch
+    removed,     ///< a name is gone: deleted, or moved out of the watch
     modified,    ///< the content of a file
     moved,       ///< a name has become another one, both watched
     attributes,  ///< permissions, owner, times, links
     unmounted,   ///< the file system that it was on
     overflow,  ///< the system, or `max_pending`, dropped changes: look anew at all that is watched
+    // Reported only where `watch_options::kinds` requests it, for files alone, each by itself.
+    opened,
+    accessed,       ///< read
+    closed_write,   ///< by a program that could write to it
+    closed_nowrite  ///< by one that could not
 };
+
+/// A kind, and kinds together, as `watch_options::kinds` has them.
+constexpr unsigned bit_of(change_kind k) noexcept {
+    return 1u << static_cast<unsigned>(k);
+}
 
 std::string_view to_string(change_kind k) noexcept;
 
@@ -33,24 +43,28 @@ struct change {
     friend bool operator==(const change&, const change&) = default;
 };
 
-/// What to watch, and how. Not an aggregate on purpose: give it a name before awaiting.
+/// Options of a watch. Not an aggregate on purpose: give it a name before awaiting.
 struct watch_options {
     /// Directories below the one that is watched too, and those that are made later. Symbolic links
     /// are not followed.
     bool recursive = false;
-    /// A file counts as modified when whoever wrote to it closes it, not with each write.
+    /// Reports a modification when the writer closes the file, not with each write.
     bool whole_writes = false;
-    /// All that happens to one file within this time, from the first on, becomes one change; so a
-    /// change is told this late. 0: each is told at once, as the system has it.
+    /// The time within which all changes of one file become one, from the first on; so a change is
+    /// reported this late. 0: each is reported at once, as the system has it.
     duration settle = std::chrono::milliseconds(50);
-    /// Only these changes, as bits 1 << change_kind. Overflow and unmounting are always told.
-    unsigned kinds = ~0u;
-    /// False: not told, and of a directory, not watched. Empty: all. May be called on a thread of
-    /// the offload pool, never by two at once.
+    /// Reports only these kinds, as bits (`bit_of`). Overflow and unmounting are always reported.
+    /// Default: every change, but no opening, reading and closing.
+    unsigned kinds = bit_of(change_kind::opened) - 1;
+    /// Fails with ENOENT when there is nothing at the path; without, and if not `recursive`, a file
+    /// may be made there later.
+    bool must_exist = false;
+    /// Returns false for a path that is not to be reported or, if it is a directory, watched.
+    /// Empty: all are. May be called on a thread of the offload pool, never by two at once.
     unique_function<bool(std::string_view path, bool is_directory)> filter;
     /// Directories that are watched at most; more give `errc::limit_exceeded`.
     std::size_t max_watches = 65'536;
-    /// Changes that wait to be told at most; with more, all give way to one `overflow`.
+    /// The most changes that wait to be reported; beyond that, all give way to one `overflow`.
     std::size_t max_pending = 65'536;
 
     watch_options() = default;
@@ -70,7 +84,7 @@ struct watch_options {
 /// nothing open.
 ///
 /// A directory that appears (recursive) is read once it is watched, so what was made in it before
-/// is told as `created`, and may be told twice; what came and went before that is not told. Changes
+/// is reported as `created`, perhaps twice; what came and went before that is not reported. Changes
 /// that other hosts make on a network file system are not seen, nor are those through a mapping.
 operation<async_generator<change>> watch(std::string path, watch_options options = {});
 

@@ -7,7 +7,7 @@
 
 namespace coracle::fs {
 
-/// Bytes that `read_text` takes from a file unless it is told otherwise. 64 MiB.
+/// The most bytes that `read_text` takes from a file by default. 64 MiB.
 inline constexpr std::size_t default_text_limit = 64 * 1024 * 1024;
 
 /// The content of a file, any bytes. It is read until its end, whatever size it says: what it has
@@ -26,22 +26,22 @@ operation<void> write_text(std::string path, std::string text, unsigned mode = 0
 operation<void> append_text(std::string path, std::string text, unsigned mode = 0666);
 
 struct replace_options {
-    /// Of a file that there was not before, less the umask. Default 0666.
+    /// The permissions of a new file, less the umask. Default 0666.
     unsigned mode = 0666;
     /// Completes when the new content is on the disk, and survives a crash of the system from then
     /// on; before, the old one does. Without it a crash may leave an empty file. Default true.
     bool durable = true;
 };
 
-/// Gives a file new content at once: whoever opens it sees the old or the new one, never a mixture,
-/// whatever happens meanwhile. The text is written to a file of another name in the same directory
-/// (".name.<random>.tmp"), synced, and renamed; the directory is synced. Keeps the permissions of
-/// the old file, not its owner nor its other names; set-id bits only where the owner and the group
-/// are the same. A symbolic link stays, what it leads to is replaced.
+/// Replaces the content of a file atomically: a reader that opens it sees the old or the new
+/// content, never a mixture, whatever happens meanwhile. The text is written to a file of another
+/// name in the same directory (".name.<random>.tmp"), synced, and renamed; the directory is synced.
+/// Keeps the permissions of the old file, not its owner nor its other names; set-id bits only where
+/// the owner and the group are the same. A symbolic link stays, what it leads to is replaced.
 ///
 /// Failed or cancelled before the rename, the old content is there and the other name is removed;
-/// only a crash leaves that behind. Fails with `invalid_argument` when the path leads to what is no
-/// regular file.
+/// only a crash leaves it. Fails with `invalid_argument` when the path leads to something else than
+/// a regular file.
 operation<void> replace_text(std::string path, std::string text, replace_options options = {});
 
 }  // namespace coracle::fs

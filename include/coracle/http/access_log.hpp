@@ -17,14 +17,14 @@ enum class access_log_format : std::uint8_t {
 };
 
 std::string_view to_string(access_log_format f) noexcept;
-/// From "common", "combined" or "json".
+/// Returns the format named "common", "combined" or "json".
 std::optional<access_log_format> parse_access_log_format(std::string_view text) noexcept;
 
 /// Bytes of each text of a client (target, Host, Referer, User-Agent) that go into a line; the
 /// rest is cut.
 inline constexpr std::size_t access_log_text = 8 * 1024;
 
-/// Appends the line of one answer, with its line feed, to `out`. Whatever a client chose is
+/// Appends the line of one response, with its line feed, to `out`. All text that a client chose is
 /// escaped, so that it can neither end its line nor its quotes, nor reach a terminal: bytes that
 /// are not printable ASCII as "\xhh"; in JSON, which is valid UTF-8, as JSON has it.
 void append_access_log_line(std::string& out, access_log_format f, const access_record& record);
@@ -37,13 +37,14 @@ struct access_log_options {
     fs::line_file_options lines = {};
 };
 
-/// The access log of a server, or of several: a line for each answer, from a buffer of each loop,
+/// The access log of a server, or of several: a line for each response, from a buffer of each loop,
 /// which a thread of the log writes. A request never waits for the disk: while it is full or slow,
 /// lines are dropped and counted.
 ///
 ///     access_log_file log({.path = "access.log"});
-///     options.log_access = &access_log_file::write;
-///     options.log_access_user = &log;
+///     options.observe(log);
+///
+/// Made in a task of a simulation, it writes to the simulated disk (`fs::line_file`).
 ///
 /// It must outlive the server. `reopen` and `counters` may be called from any thread.
 class access_log_file {
@@ -51,8 +52,8 @@ public:
     /// Throws `exception` when the file cannot be opened.
     explicit access_log_file(access_log_options options);
 
-    /// What the server calls, with the log as `self`.
-    static void write(void* self, const access_record& record);
+    /// Writes the line of a response; for `server_options::observe`.
+    void observe(const access_record& record);
 
     /// Opens the path again, for log rotation: see `fs::line_file::reopen`.
     void reopen() noexcept { lines_.reopen(); }

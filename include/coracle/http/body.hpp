@@ -14,16 +14,16 @@ namespace coracle::http {
 
 class fields;
 
-/// Where the pieces of a received body come from; each protocol has one.
+/// The source of the pieces of a received body; each protocol has one.
 class body_source {
 public:
     /// The next piece, empty at the end; valid until the next call.
     virtual task<std::expected<std::string_view, error>> read() = 0;
-    /// What has not been read of its size, when the sender has said that.
+    /// The size that is still to be read, when the sender has announced one.
     virtual std::optional<std::uint64_t> length() const noexcept = 0;
-    /// The fields behind the body, once it has ended; null when there are none.
+    /// The trailer fields, once the body has ended; null when there are none.
     virtual const fields* trailers() const noexcept { return nullptr; }
-    /// Told by what reads from it that the rest is not wanted, for this reason.
+    /// Called by a reader that does not want the rest, for this reason.
     virtual void refused(std::error_code) noexcept {}
 
 protected:
@@ -34,13 +34,13 @@ protected:
 /// leaves unread is discarded by the server within bounds. Belongs to its message.
 class received_body {
 public:
-    /// What the whole-body helpers accept by default, in bytes.
+    /// The default limit of the whole-body helpers, in bytes.
     static constexpr std::size_t default_limit = 1024 * 1024;
 
     received_body() noexcept = default;
     explicit received_body(body_source* source) noexcept : source_(source) {}
 
-    /// Whether the message has no body, or it has been read to its end.
+    /// Returns true if the message has no body, or it has been read to its end.
     bool ended() const noexcept { return source_ == nullptr || ended_; }
     /// The size that the sender announced, as far as it has not been read; 0 without a body,
     /// nothing for a chunked one.
@@ -58,12 +58,12 @@ public:
     /// framing. Cancelling it loses the body.
     operation<std::string_view> read();
 
-    /// All that is left, at most `limit` bytes: beyond it fails with status 413, before reading
-    /// when more is announced to be left. Fails as `read` does.
+    /// Reads the rest, at most `limit` bytes: beyond it fails with status 413, before reading when
+    /// more is announced. Fails as `read` does.
     operation<std::string> text(std::size_t limit = default_limit);
 
-    /// For what decodes bodies: the rest is not wanted, for this reason. The server counts it and
-    /// closes the connection behind the answer.
+    /// Abandons the body for this reason; for decoders of bodies. The server counts it and closes
+    /// the connection after the response.
     void refuse(std::error_code why) noexcept {
         if (source_ != nullptr) source_->refused(why);
     }
@@ -85,7 +85,7 @@ public:
     operation<void> write(std::string_view piece) { return write_piece(piece); }
     /// Sends the head now, when the first piece is long in coming. Else it leaves with that piece.
     operation<void> flush() { return send_head(); }
-    /// The same as `write` for `size` bytes of the open file `fd` from `offset` on, without copying
+    /// Writes `size` bytes of the open file `fd` from `offset` on, as `write` does, without copying
     /// them through the program where the connection can. `fd` must stay open until then. Fails
     /// with ENODATA when the file is shorter: end the body then. A server that has announced the
     /// size by then, of the body or of a chunk, takes nothing more and resets the connection, so
@@ -93,12 +93,12 @@ public:
     operation<void> write_file(int fd, std::uint64_t offset, std::uint64_t size) {
         return write_file_part(fd, offset, size);
     }
-    /// Puts a field behind the body (RFC 9110 section 6.5), replacing one of its name; it may be
-    /// called until the function of the response ends. It is sent when the client said
-    /// `TE: trailers`, or the response announced it with a Trailer field, and the protocol has a
-    /// place for it (not HTTP/1.0, not a body of announced length); else it is dropped: trailers
-    /// are for what a client can do without. Throws `exception` (invalid_argument) when the field
-    /// is malformed, or frames, routes or authenticates (section 6.5.1).
+    /// Puts a field into the trailer section (RFC 9110 section 6.5), replacing one of its name; it
+    /// may be called until the function of the response ends. It is sent when the client said `TE:
+    /// trailers`, or the response announced it with a Trailer field, and the protocol has a place
+    /// for it (not HTTP/1.0, not a body of announced length); else it is dropped: trailers are for
+    /// what a client can do without. Throws `exception` (invalid_argument) when the field is
+    /// malformed, or frames, routes or authenticates (section 6.5.1).
     void set_trailer(std::string_view name, std::string_view value) { add_trailer(name, value); }
 
 protected:
@@ -126,7 +126,7 @@ public:
     int fd() const noexcept { return fd_; }
     std::uint64_t offset() const noexcept { return offset_; }
     std::uint64_t size() const noexcept { return size_; }
-    /// Gives up the descriptor number: the caller closes it.
+    /// Releases the descriptor: the caller closes it.
     int release() noexcept { return std::exchange(fd_, -1); }
 
 private:
@@ -169,12 +169,24 @@ public:
             std::make_unique<source>(std::move(range), stream_function(), std::nullopt, nullptr);
         return b;
     }
-    /// With a size, that is announced, and the function must write exactly so many bytes: more
-    /// are refused, and with fewer the connection is reset, so that the client sees it.
+    /// Makes a streamed body. With a size, that is announced, and the function must write exactly
+    /// so many bytes: more are refused, and with fewer the connection is reset, so that the client
+    /// sees it.
     static body stream(stream_function f, std::optional<std::uint64_t> size = std::nullopt) {
         body b;
         b.kind_ = kind::stream;
         b.source_ = std::make_unique<source>(file_range(), std::move(f), size, nullptr);
+        return b;
+    }
+    /// Writes `size` bytes of a body from `offset` on.
+    using part_function = unique_function<task<>(body_writer&, std::uint64_t, std::uint64_t)>;
+    /// A body of `size` bytes of which any part can be written, so that `ranged` can send ranges of
+    /// it. `write(out, offset, size)` must write exactly so many bytes, as with `stream`; it is
+    /// called once for each part that is sent, one after the other, each alive until the next is
+    /// called.
+    static body seekable(part_function write, std::uint64_t size) {
+        body b = stream(stream_function(), size);
+        b.source_->part = std::move(write);
         return b;
     }
     /// A body that was received, passed on piece by piece; `from` must outlive it.
@@ -188,21 +200,32 @@ public:
     body& operator=(body&&) noexcept = default;
 
     kind type() const noexcept { return kind_; }
-    /// Whether the bytes are in memory.
+    /// Returns true if the bytes are in memory.
     bool in_memory() const noexcept { return kind_ <= kind::literal; }
     /// The bytes in memory.
     std::string_view bytes() const noexcept {
         return kind_ == kind::text ? std::string_view(text_) : literal_;
     }
-    /// Only for kind::file.
+    /// The range of the file. Only for kind::file.
     const file_range& file_part() const noexcept { return source_->file; }
     file_range& file_part() noexcept { return source_->file; }
-    /// Only for kind::stream.
+    /// The function of the stream. Only for kind::stream.
     stream_function& stream_part() {
-        if (source_ == nullptr) make_relay();
+        if (source_ == nullptr)
+            make_relay();
+        else if (source_->part)
+            make_stream_of_part();
         return source_->stream;
     }
-    /// Nothing for a stream of unknown size.
+    /// Returns true if any part of it can be sent. Not to be called once `stream_part` was taken.
+    bool can_seek() const noexcept {
+        return kind_ != kind::stream || (source_ != nullptr && source_->part);
+    }
+    /// The function that writes a part. Only for a body that is `seekable`; the offset of its first
+    /// byte is `part_offset`.
+    part_function& part() noexcept { return source_->part; }
+    std::uint64_t part_offset() const noexcept { return source_->offset; }
+    /// The size; nothing for a stream of unknown size.
     std::optional<std::uint64_t> size() const noexcept {
         if (kind_ == kind::stream) {
             return source_ == nullptr ? relayed_->length() : source_->stream_size;
@@ -210,8 +233,8 @@ public:
         return kind_ == kind::file ? source_->file.size() : bytes().size();
     }
 
-    /// Keeps only `size` bytes from `offset` on, which must be there, and what owns them. Not for
-    /// kind::stream.
+    /// Keeps only `size` bytes from `offset` on, which must be there, and what owns them. Of
+    /// kind::stream only for one that can seek.
     void narrow(std::uint64_t offset, std::uint64_t size);
 
     /// Copies a text into the memory that is there.
@@ -239,14 +262,17 @@ private:
         stream_function stream;
         std::optional<std::uint64_t> stream_size;
         std::shared_ptr<const std::string> bytes;  // what `literal_` is a part of
+        part_function part = {};
+        std::uint64_t offset = 0;  // of what `part` is to write
     };
 
     void make_relay();
+    void make_stream_of_part();
 
     kind kind_ = kind::empty;
     std::string text_;
     std::string_view literal_;
-    /// Apart, so that the common answer stays small.
+    /// Allocated separately, so that the common response stays small.
     std::unique_ptr<source> source_;
     received_body* relayed_ = nullptr;  ///< of a stream without a source
 };

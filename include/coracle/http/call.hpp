@@ -6,7 +6,7 @@
 #include <coracle/http/json.hpp>
 #include <coracle/http/response.hpp>
 #include <coracle/runtime/background.hpp>
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 
 #include <concepts>
 #include <expected>
@@ -24,7 +24,7 @@ class future;
 
 namespace coracle::http {
 
-/// How far a call has come: bytes of the two bodies, and their sizes where they are known.
+/// Progress of a call: bytes of the two bodies so far, and their sizes where they are known.
 struct progress {
     std::uint64_t sent = 0;
     std::optional<std::uint64_t> to_send;
@@ -40,20 +40,28 @@ struct call_state_deleter {
 };
 using owned_call = std::unique_ptr<call_state, call_state_deleter>;
 
+/// The future of a call. coracle/http/launch.hpp has the definition for `std::future`.
+template <class Future>
+struct launching {
+    static_assert(sizeof(Future*) == 0,
+                  "launch() is defined in another header, which keeps <future> out of this one: "
+                  "#include <coracle/http/launch.hpp>");
+};
+
 }  // namespace detail
 
-/// A request that a client is to make, and how: awaited, it is sent, and gives the `response` when
-/// its head is there; or throws `exception`. Or, without coroutines, `wait`, `launch` or `start` it
-/// from any thread; then the body is read too. Lazy and move-only; once.
+/// A request of a client with its options. Awaiting it sends the request and returns the `response`
+/// when its head has been received, or throws `exception`. Without coroutines, use `wait`, `launch`
+/// or `start` from any thread; they read the body too. Lazy, move-only, for one use.
 ///
 ///     auto res = co_await client.get(url).query("q", "boats").timeout(5s);
 ///
-/// A setter that cannot do what it is told does not throw: the call fails with
-/// `std::errc::invalid_argument`, which says what was wrong.
+/// A setter with an invalid argument does not throw: the call fails later with
+/// `std::errc::invalid_argument` and a subject that names the fault.
 ///
-/// Awaiting it resumes from the loop. Fails with a phase (resolve, connect, proxy, tls, send,
-/// first_byte, receive), the number of the attempt, the URL and the peer, and whether it is safe to
-/// retry. Cancelling it closes its connection.
+/// Awaiting it resumes from the loop. An error has a phase (resolve, connect, proxy, tls, send,
+/// first_byte, receive), the number of the attempt, the URL and the peer, and says whether a retry
+/// is safe. Cancelling it closes its connection.
 class [[nodiscard]] call {
 public:
     using result_type = std::expected<response, error>;
@@ -67,22 +75,28 @@ public:
     call&& query(std::string_view name, std::string_view value) && {
         return std::move(query(name, value));
     }
-    /// Sets a field, in place of those of its name. Content-Length, Transfer-Encoding and
-    /// Connection are the client's business, and ignored.
+    /// Sets a field, replacing those of the same name. Content-Length, Transfer-Encoding and
+    /// Connection are set by the client, and ignored here.
     call& header(std::string_view name, std::string_view value) &;
     call&& header(std::string_view name, std::string_view value) && {
         return std::move(header(name, value));
     }
-    /// Adds a field besides those of its name.
+    /// Adds a field and keeps others of the same name.
     call& add_header(std::string_view name, std::string_view value) &;
     call&& add_header(std::string_view name, std::string_view value) && {
         return std::move(add_header(name, value));
     }
-    /// All fields at once, in place of those that were set.
+    /// Replaces all fields that were set.
     call& fields(http::fields all) &;
     call&& fields(http::fields all) && { return std::move(fields(std::move(all))); }
-    /// The body: bytes, a file, or a function that writes pieces (http::body). One that is not in
-    /// memory or a file is sent once: no redirect or retry can repeat it.
+    /// Requests a switch to another protocol, such as "websocket": Upgrade over HTTP/1.1 (RFC 9110
+    /// section 7.8), an extended CONNECT over HTTP/2 where the server offers that (RFC 8441). After
+    /// a 101, or the 200 of HTTP/2, `response::detach` returns the connection or the stream. HTTP/2
+    /// is used for GET only. An Upgrade field set with `header` always uses HTTP/1.1.
+    call& upgrade(std::string_view protocol) &;
+    call&& upgrade(std::string_view protocol) && { return std::move(upgrade(protocol)); }
+    /// The body: bytes, a file, or a function that writes pieces (http::body). A body from a
+    /// function can be sent only once: no redirect or retry repeats it.
     call& body(http::body content, std::string_view type = "application/octet-stream") &;
     call&& body(http::body content, std::string_view type = "application/octet-stream") && {
         return std::move(body(std::move(content), type));
@@ -127,13 +141,15 @@ public:
         return std::move(digest(std::move(user), std::move(password)));
     }
 
-    /// For the whole, to the end of the body, in place of `client_options::total_timeout`; zero
-    /// leaves that as it is.
+    /// Limits the whole call, to the end of the body, in place of `client_options::total_timeout`;
+    /// zero leaves that as it is.
     call& timeout(duration limit) &;
     call&& timeout(duration limit) && { return std::move(timeout(limit)); }
     call& follow(http::follow how, unsigned most = 5) &;
     call&& follow(http::follow how, unsigned most = 5) && { return std::move(follow(how, most)); }
-    /// Until the head of an answer is there; a body that breaks off is not asked for again.
+    /// Retries the request up to `retries` times, where that is safe, until the head of a response
+    /// has been received; a body that breaks off is not requested again. The client's budget
+    /// (`retry_options::budget_percent`) does not apply.
     call& retry(unsigned retries, duration delay = std::chrono::milliseconds(100)) &;
     call&& retry(unsigned retries, duration delay = std::chrono::milliseconds(100)) && {
         return std::move(retry(retries, delay));
@@ -155,48 +171,52 @@ public:
     call& options(std::string_view text) &;
     call&& options(std::string_view text) && { return std::move(options(text)); }
 
-    /// Calls `tell` as bytes move, on the loop; when it gives false the call ends with
-    /// `std::errc::operation_canceled`.
+    /// Calls `report` on the loop as bytes are sent and received; when it returns false the call
+    /// ends with `std::errc::operation_canceled`.
     template <class F>
-    call& on_progress(F&& tell) & {
+    call& on_progress(F&& report) & {
         CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
-        return set_progress(unique_function<bool(const progress&)>(std::forward<F>(tell)));
+        return set_progress(unique_function<bool(const progress&)>(std::forward<F>(report)));
     }
     template <class F>
-    call&& on_progress(F&& tell) && {
-        return std::move(on_progress(std::forward<F>(tell)));
+    call&& on_progress(F&& report) && {
+        return std::move(on_progress(std::forward<F>(report)));
     }
 
-    /// The same request once more, to be sent later or besides this one. A body that a function
-    /// writes cannot be had twice: then the copy fails, with `std::errc::operation_not_supported`.
-    /// What `on_progress` was given stays with this one.
+    /// Returns a second call with the same request, to be made later or at the same time. A body
+    /// that a function writes cannot be sent twice: then the copy fails with
+    /// `std::errc::operation_not_supported`. The function of `on_progress` is not copied.
     call copy() const;
 
-    /// Reads the body too, and gives all of it at once. The call must live until it has completed:
-    /// `co_await client.get(url).full()`.
+    /// Makes the call and reads the whole body into memory. A named call must live until the
+    /// operation has completed; of a temporary the operation takes ownership, and may be kept:
+    /// `auto page = client.get(url).full();`.
     operation<full_response> full() &;
-    operation<full_response> full() && { return full(); }
+    operation<full_response> full() &&;
 
-    // Without coroutines, on the loop of the client's own. From any thread; starting never waits.
-    // Once the client has been stopped or is gone `wait` and `launch` throw `exception`
+    // Without coroutines, on the client's own loop. From any thread; starting never blocks. After
+    // the client has been stopped or destroyed `wait` and `launch` throw `exception`
     // (errc::shutting_down).
 
-    /// Blocks until it has completed, and gives the answer or throws `exception`. Not on the thread
-    /// of a loop.
+    /// Blocks until the call has completed, and returns the response or throws `exception`. Not on
+    /// the thread of a loop.
     full_response wait() &&;
-    /// The future has what `wait` gives or throws; what is no `exception` of ours comes as one,
-    /// with `std::errc::state_not_recoverable`. Defined in coracle/http/launch.hpp, which has to be
-    /// included, and keeps <future> out of here.
+    /// Returns a future of the result of `wait`. A foreign exception arrives as an `exception` with
+    /// `std::errc::state_not_recoverable`. Defined in coracle/http/launch.hpp, which must be
+    /// included and keeps <future> out of this header.
     template <class Future = std::future<full_response>>
-    Future launch() &&;
-    /// Calls `callback` with what came of it, once; on this thread, before it returns, when more
-    /// calls wait than `pool_options::waiting`, or the client has been stopped.
+    auto launch() && {
+        return detail::launching<Future>::begin(std::move(*this));
+    }
+    /// Calls `callback` once, with the response or the error. When more calls wait than
+    /// `pool_options::waiting`, or the client has been stopped, it is called on this thread, before
+    /// `start` returns.
     background_call start(unique_function<void(std::expected<full_response, error>)> callback,
                           callback_on where = callback_on::callback_thread) &&;
-    /// Detached: nobody hears of its end, unless by the handle.
+    /// Starts the call without a callback; only the handle shows when it ends.
     background_call start() &&;
 
-    // As an operation.
+    // The interface of an operation.
     void give_errors() noexcept { gives_errors_ = true; }
     bool await_ready() { return begin().await_ready(); }
     template <coracle::detail::task_promise P>
@@ -206,8 +226,8 @@ public:
     response await_resume() { return running_->await_resume(); }
     result_type outcome() { return running_->outcome(); }
 
-    /// Whose loop `wait`, `launch` and `start` use. It has ended when the client has. Throws
-    /// `exception` (errc::shutting_down) as they do.
+    /// The loop that `wait`, `launch` and `start` use. It ends with the client. Throws `exception`
+    /// (errc::shutting_down) as they do.
     std::shared_ptr<background> own_loop() const;
 
     /// For the client.
@@ -217,7 +237,7 @@ private:
     operation<response>& begin();
     client_options& own_options();
     call& set_options(client_options all);
-    call& set_progress(unique_function<bool(const progress&)> tell);
+    call& set_progress(unique_function<bool(const progress&)> report);
 
     detail::owned_call state_;
     std::optional<operation<response>> running_;

@@ -1,25 +1,45 @@
 #pragma once
 
 #include <coracle/base/secret.hpp>
+#include <coracle/connect/client_options.hpp>
+#include <coracle/http/h2_limits.hpp>
 #include <coracle/net/address.hpp>
+#include <coracle/net/resolver.hpp>
 #include <coracle/runtime/clock.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+namespace coracle::tls {
+class client_context;
+}
 
 namespace coracle::http {
 
 class cookie_jar;
 
-/// What a 3xx answer with a Location does (RFC 9110 section 15.4). The numbers are curlev's.
+/// How a client treats a 3xx response with a Location (RFC 9110 section 15.4). The numbers are
+/// those of curlev.
 enum class follow : std::uint8_t {
-    none,         ///< it is given as it is
+    none,         ///< returned to the caller as it is
     same_method,  ///< followed, with the same method and body whatever the status
     standard,     ///< followed as the status says: 303 becomes GET, and so do 301 and 302 of a POST
     first_only,   ///< followed with GET: the method is that of the first request only
+};
+
+/// The versions of HTTP that a client may use.
+enum class version_choice : std::uint8_t {
+    /// With TLS what ALPN agrees on, HTTP/2 or HTTP/1.1; without, HTTP/1.1.
+    automatic,
+    /// HTTP/1.1 only (curl: --http1.1).
+    http_1_1,
+    /// HTTP/2 only, without TLS too (curl: --http2-prior-knowledge; RFC 9113 section 3.3). Requests
+    /// through a proxy that forwards them are HTTP/1.1 all the same.
+    http_2,
 };
 
 enum class auth_scheme : std::uint8_t { none, basic, digest, bearer };
@@ -30,147 +50,195 @@ struct credentials {
     secret password = {};  ///< or the token
 };
 
-/// Who we are towards a TLS server, and whom we trust: paths, as curl has them.
-struct certificate_options {
-    std::string certificate = {};       ///< sslcert
-    std::string certificate_type = {};  ///< sslcerttype: PEM, DER, P12; empty: as the file tells
-    std::string key = {};               ///< sslkey
-    std::string key_type = {};          ///< sslkeytype: PEM, DER, ENG, PROV
-    secret key_password = {};           ///< keypasswd
-    std::string authorities = {};       ///< cainfo: a PEM file, in place of the system's
-    std::string authority_folder =
-        {};  ///< capath: a folder of hashed names, in place of the system's
-};
+using connect::certificate_options;
+using connect::client_socket_options;
+using connect::client_tls_options;
 
-/// When a request that failed is sent again. It is only where that is safe: nothing of it was sent,
-/// or the server said that it did nothing (429 and 503), or the method is idempotent.
+/// Retries of a failed request. A request is retried only where that is safe: nothing of it was
+/// sent, or the server said that it did nothing (429 and 503), or the method is idempotent.
 struct retry_options {
-    /// How often at most, besides the first attempt. Default 0.
+    /// The most retries, besides the first attempt. Default 0.
     unsigned retries = 0;
-    /// Before the first retry; doubled for each further one, with a random part taken off.
-    /// Default 100 ms.
+    /// The delay before the first retry. Default 100 ms.
     duration delay = std::chrono::milliseconds(100);
-    /// The longest. A Retry-After beyond it ends the matter. Default 20 s.
+    /// Doubles the delay for each further retry and subtracts a random part of it, so that clients
+    /// do not retry all at once; when false, each retry comes after `delay`. Default true.
+    bool backoff = true;
+    /// The longest delay; with a longer Retry-After there is no retry. Default 20 s.
     duration longest_delay = std::chrono::seconds(20);
-    /// One attempt may take so long; zero: only the whole is limited. Default 0.
+    /// The longest time of one attempt; zero: only the whole call is limited. Default 0.
     duration attempt_timeout{};
-    /// Retries in all of the requests of a client, in percent, so that a server that is down is not
-    /// drowned; ten are always allowed. Default 20.
+    /// The retry budget: retries as a share of all requests of a client on a loop, in percent, so
+    /// that retries do not flood a server in trouble; the first ten are always allowed. A retry
+    /// that the budget forbids is counted in `client_statistics::retries_held_back`, and the error
+    /// says so. 0: no budget, as with `call::retry`. Default 20.
     unsigned budget_percent = 20;
-    /// POST and PATCH too, once bytes were sent. Default no.
+    /// Retries POST and PATCH even after bytes were sent. Default false.
     bool not_idempotent = false;
-    /// If no answer has begun by then, a second copy of an idempotent request is sent on another
-    /// connection, and the first answer wins: a copy that fails leaves it to the other. Zero:
-    /// never. Default 0.
+    /// If no response has begun after this time, a second copy of an idempotent request is sent on
+    /// another connection, and the first response is used; when one copy fails, the other decides.
+    /// Zero: never. Default 0.
     duration hedge_after{};
 };
 
-/// What a client does, and what one request does: the same struct, for a request begins with that
-/// of its client. It can be filled in code, and from text by `read_options`. A regular value type.
+/// The options of a client and of one call: a call begins with a copy of its client's options. Can
+/// be filled in code, or from text by `read_options`. A regular value type.
 struct client_options {
-    // How long each part may take; zero: for ever. `total` counts from the start of the call, with
-    // redirects and retries, to the end of the body.
-    duration resolve_timeout{};                              ///< names
-    duration connect_timeout = std::chrono::seconds(30);     ///< names, TCP, proxy and TLS
+    // The timeouts of the parts of a call; zero: none. `total_timeout` runs from the start of the
+    // call, including redirects and retries, to the end of the body.
+    duration resolve_timeout{};                              ///< name resolution
+    duration connect_timeout = std::chrono::seconds(30);     ///< resolution, TCP, proxy and TLS
     duration tls_timeout = std::chrono::seconds(10);         ///< the handshake
     duration first_byte_timeout = std::chrono::seconds(60);  ///< from the sent request to the head
-    duration idle_timeout = std::chrono::seconds(60);        ///< between two pieces, either way
+    duration idle_timeout = std::chrono::seconds(60);  ///< between two pieces, in either direction
     duration total_timeout{};
-    /// Fewer bytes a second than this, over `low_speed_time`, end it; 0: off.
+    /// The call fails when it moves fewer bytes a second than this during `low_speed_time`; 0: off.
     std::uint64_t low_speed_limit = 0;
     duration low_speed_time = std::chrono::seconds(30);
 
-    /// What `text`, `bytes` and `json` take, in bytes. Default 16 MiB.
+    /// The largest body that `text`, `bytes` and `json` read, in bytes. Default 16 MiB.
     std::size_t body_limit = 16 * 1024 * 1024;
-    /// What any answer may have, decoded, also one that is read in pieces or saved to a file; 0: no
-    /// limit. Default 64 GiB.
+    /// The largest body of any response, decoded, also of one that is read in pieces or saved to a
+    /// file; 0: no limit. Default 64 GiB.
     std::uint64_t response_limit = std::uint64_t{64} << 30;
-    /// The largest block that a body is received into, in bytes: while what comes fills its blocks,
-    /// they grow from 16 KiB to this, 256 KiB at most; at 256 KiB it then waits for whole blocks, a
-    /// millisecond at most. An answer that nobody reads on may hold one. Default 256 KiB.
+    /// The largest block that a body is received into, in bytes. Blocks grow from 16 KiB to this,
+    /// at most 256 KiB, while the received bytes fill them; at 256 KiB the client waits for whole
+    /// blocks, at most a millisecond. A response whose body is not read on may hold one block.
+    /// Default 256 KiB.
     std::uint64_t receive_block = 256 * 1024;
-    /// Of an answer's head, in bytes. Default 64 KiB.
+    /// The largest head of a response, in bytes. Default 64 KiB.
     std::uint32_t head_limit = 64 * 1024;
-    /// Interim answers (1xx) before the final one. Default 16.
+    /// The most fields of a response's head. Default 100.
+    std::uint32_t field_limit = 100;
+    /// The most interim responses (1xx) before the final one. Default 16.
     unsigned interim_limit = 16;
-    /// Bytes a second, in each direction; 0: as fast as can be.
+    /// The most bytes a second, in each direction; 0: no limit.
     std::uint64_t rate_limit = 0;
+
+    /// Default: ALPN decides. Requests that HTTP/2 cannot express (`client::connect`, Upgrade) use
+    /// HTTP/1.1.
+    version_choice http_version = version_choice::automatic;
 
     http::follow follow = http::follow::none;
     unsigned redirects = 5;
     /// Schemes that URLs and redirects may have.
     std::string safe_protocols = "http,https";
 
-    /// Asks for gzip, deflate, brotli and zstd, and decodes them; `answer_info::decoded` says which
-    /// ones it was, and the fields of the answer no longer do.
+    /// Sends the path of a URL as it was given: dot segments and escapes stay. Bytes that are not
+    /// allowed in a URL are encoded all the same. Does not apply to the targets of redirects.
+    /// Default false.
+    bool path_as_is = false;
+
+    /// Accepts gzip, deflate, brotli and zstd, and decodes them. `response_info::decoded` has the
+    /// codings; Content-Encoding is removed from the fields. Default true.
     bool accept_compression = true;
-    /// How much larger than what was received the decoded body may get. Default 1,000.
+    /// The most bytes of decoded body for each byte received. Default 1,000.
     unsigned compression_ratio = 1000;
-    /// Receives and sends cookies: in a jar of the client's own, unless it is given one.
+    /// Receives and sends cookies, in a jar of the client's own unless `client::share_cookies` sets
+    /// one. A Cookie field of the call itself is sent after them. Default false.
     bool cookies = false;
 
     credentials authentication = {};
-    /// Looks for the host in ~/.netrc (or $NETRC) when there are no other credentials.
+    /// Looks up the host in ~/.netrc (or $NETRC) when there are no other credentials. Default
+    /// false.
     bool netrc = false;
 
     /// http://, https://, socks4://, socks4a://, socks5:// (names resolved here) or socks5h:// (by
     /// the proxy), with user and password.
     secret proxy = {};
-    /// Hosts that are reached without it: "localhost,.example.com,10.0.0.0/8", "*" for all.
+    /// Hosts that are reached without the proxy: "localhost,.example.com,10.0.0.0/8", "*" for all.
     std::string no_proxy = {};
-    /// Takes http_proxy, https_proxy, all_proxy and no_proxy where `proxy` is empty. Default yes.
+    /// Reads the environment variables http_proxy, https_proxy, all_proxy and no_proxy when `proxy`
+    /// is empty. Default true.
     bool proxy_from_environment = true;
-    /// Sent to the proxy with the first request as Basic or Bearer, or as Digest once it asks; a
-    /// proxy of SOCKS is given user and password, and nothing else.
+    /// Credentials for the proxy: Basic and Bearer are sent with the first request, Digest when the
+    /// proxy requests it; a SOCKS proxy gets user and password only.
     credentials proxy_authentication = {};
 
-    /// Takes any certificate for any name, of origins; an https proxy is verified all the same.
+    /// Accepts any certificate of an origin for any name; an https proxy is verified all the same.
     bool insecure = false;
-    /// An OpenSSL provider that keys are in (curlev: engine).
+    client_tls_options tls = {};
+    /// A TLS context for connections to origins, in place of one made from `tls`, `insecure`,
+    /// `engine` and `certificates`. It shares authorities and sessions with its other users, and
+    /// has options of its own, such as the protocols of ALPN ("h2", "http/1.1"). Cannot be set from
+    /// text. Default null.
+    std::shared_ptr<coracle::tls::client_context> tls_context = {};
+    /// The OpenSSL provider that holds the keys (curlev: engine).
     std::string engine = {};
     certificate_options certificates = {};
     certificate_options proxy_certificates = {};
 
-    /// Path of a Unix socket that is connected to whatever the host is; "@name" for an abstract
+    /// Path of a Unix socket to connect to, whatever the host of the URL; "@name" for an abstract
     /// one.
     std::string unix_socket = {};
-    /// "host:port:address[,address...]": in place of what resolvers say.
+    /// "host:port:address[,address...]": addresses that replace name resolution.
     std::vector<std::string> resolve = {};
+    client_socket_options sockets = {};
     /// Local address of our sockets, or the name of an interface.
     std::string interface_name = {};
-    /// Only one family of addresses; none: both.
+    /// Uses addresses of one family only; none: both.
     net::family family = net::family::none;
 
-    /// Asks before it sends a body ("Expect: 100-continue") that is larger than this; 0: never.
+    /// Sends "Expect: 100-continue" and waits, before a body larger than this, in bytes; 0: never.
     std::uint64_t expect_continue_above = 0;
     std::string user_agent = "coracle";
-    /// Logs connections and the heads of what is sent and received, secrets masked, at level info.
+    /// Logs connections, and the heads of requests and responses with secrets masked, at level
+    /// info.
     bool verbose = false;
 
     retry_options retry = {};
 };
 
-/// What the connections of a client have in common; of one client, not of one request.
+/// Options of a client's HTTP/2 connections.
+struct client_h2_options {
+    /// Sends a PING when nothing was received for this time while requests are under way, to find
+    /// out if the server is still there. Zero: never. Default 0.
+    duration ping_after{};
+    /// Sends such PINGs also while no request is under way, so that firewalls and NAT keep the
+    /// connection. Default false.
+    bool ping_idle = false;
+    /// When nothing is received for this time after the PING, the connection counts as lost, and
+    /// its requests fail with `std::errc::timed_out`. Default 15 s.
+    duration ping_timeout = std::chrono::seconds(15);
+    /// Lets requests to an https origin use a connection to another origin with the same address
+    /// and a certificate for both (RFC 9113 section 9.1.1). Never through a proxy, with a client
+    /// certificate or a TLS context of our own, or where any certificate is accepted. Default true.
+    bool coalesce = true;
+    /// Limits for servers. Exceeding one ends the stream or the connection, and
+    /// `client_statistics::h2` counts it. Heads and interim responses have the limits of
+    /// `client_options`. Default: stream windows up to 4 MiB, a connection window of 16 MiB, the
+    /// rest as in `h2_limits`.
+    h2_limits limits = default_client_h2_limits;
+};
+
+/// Options of a client's connections; they hold for the client, not for single calls.
 struct pool_options {
-    /// Per loop and origin, open at a time. Default 100.
+    /// The most open connections for each loop and origin. Default 100.
     unsigned connections_per_host = 100;
-    /// Per loop, open at a time; idle ones of other origins are closed to make room, those that
-    /// have waited longest first. Default 1,000.
+    /// The most open connections for each loop; idle ones of other origins are closed for new ones,
+    /// longest idle first. Default 1,000.
     unsigned connections = 1000;
+    /// The most exchanges at a time on one HTTP/2 connection, or fewer when its server says so; for
+    /// more, another connection is opened. Default 100.
+    unsigned streams = 100;
     /// An idle connection is closed after this. Default 90 s.
     duration idle_time = std::chrono::seconds(90);
-    /// No request is begun on a connection that is older; zero: no limit.
+    /// No request begins on a connection older than this; zero: no limit. Default 0.
     duration lifetime{};
-    /// Requests that wait for a connection, per loop, first come, first served, but for those whose
-    /// origin has all that it may have; beyond it they fail with `errc::limit_exceeded`.
-    /// Default 100,000.
+    /// The most requests that wait for a connection, for each loop; further ones fail with
+    /// `errc::limit_exceeded`. First come, first served, except that requests to an origin with all
+    /// its connections in use do not hold up others. Default 100,000.
     std::size_t waiting = 100'000;
-    /// TLS handshakes under way at a time with an origin that is near: TCP connects within 2 ms.
-    /// There the processors take the time rather than the network, so that more at once would
-    /// hardly end sooner, and those that come later can take up a session of those before. One
-    /// waits for its turn for at most 50 ms, and for none where the server itself takes that long.
-    /// Per loop. Default 8; 0: no limit.
+    /// The most TLS handshakes at a time, for each loop, with an origin that is near: TCP connects
+    /// within 2 ms. There handshakes are bound by the processor, not the network, so more at once
+    /// hardly end sooner, and later ones can resume a session of earlier ones. A handshake waits at
+    /// most 50 ms for others, and not at all where the server itself takes that long. 0: no limit.
+    /// Default 8.
     unsigned handshakes = 8;
+    /// Options of HTTP/2 connections.
+    client_h2_options h2 = {};
+    /// Options of name resolution; each loop has its own resolver and cache.
+    net::resolver_options resolver = {};
 };
 
 }  // namespace coracle::http

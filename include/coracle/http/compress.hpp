@@ -11,7 +11,7 @@
 namespace coracle::http {
 
 struct compress_options {
-    /// What is offered, the best liked first: among codings that the client likes as much, the
+    /// The codings to offer, the preferred first: among codings that the client likes as much, the
     /// first is taken. Default zstd, brotli, gzip.
     std::vector<content_coding> codings = {content_coding::zstd, content_coding::brotli,
                                            content_coding::gzip};
@@ -23,7 +23,7 @@ struct compress_options {
     std::vector<std::string> types = {};
 };
 
-/// Middleware that compresses answers as the client's Accept-Encoding allows (RFC 9110 section
+/// Middleware that compresses responses as the client's Accept-Encoding allows (RFC 9110 section
 /// 12.5.3): `routes.use(http::compress())`.
 ///
 /// A body in memory is compressed whole and keeps its Content-Length; it is sent as it was when
@@ -31,17 +31,17 @@ struct compress_options {
 /// handler writes reaches the client when it is written, so that events do not wait. A file is read
 /// and compressed in pieces. Whatever is long gives way to other tasks after every 32 KiB.
 ///
-/// Sets Content-Encoding, adds Vary: Accept-Encoding (also to answers that it leaves alone only
-/// because the client asks for nothing), makes a strong ETag weak and drops Accept-Ranges. Answers
-/// that have a Content-Encoding, a Content-Range, a digest of their content or `Cache-Control:
-/// no-transform`, and 1xx, 204, 205, 206 and 304, are left alone. HEAD has the fields of GET but
-/// Content-Length.
+/// Sets Content-Encoding, adds Vary: Accept-Encoding (also to responses that it leaves alone only
+/// because the client accepts no coding), makes a strong ETag weak and drops Accept-Ranges.
+/// Responses that have a Content-Encoding, a Content-Range, a digest of their content or
+/// `Cache-Control: no-transform`, and 1xx, 204, 205, 206 and 304, are left alone. HEAD has the
+/// fields of GET but Content-Length.
 ///
 /// An encoder at work holds 262 KiB (gzip, level 6), 1.8 MiB (brotli, quality 5) or 1.3 MiB (zstd,
 /// level 3); each loop keeps two of each coding for reuse.
 ///
-/// Where one answer holds both a secret and text that the client's request chose, its length tells
-/// of the secret (BREACH): leave such routes out.
+/// Where one response holds both a secret and text that the client's request chose, its length
+/// reveals the secret (BREACH): leave such routes out.
 class compress {
 public:
     explicit compress(compress_options options = {});
@@ -53,7 +53,14 @@ private:
 
 struct decompress_options {
     decoding_limits limits = {};
-    /// What is accepted; anything else is answered with 415 and this list. Default: all.
+    /// Bytes of the window of a decoder, in place of `limits.window` where that is larger: what one
+    /// small body may make the server hold. Default 1 MiB; a body that needs more is refused with
+    /// 413.
+    std::uint64_t window = 1024 * 1024;
+    /// Bytes that the decoders of one loop hold together. Default 32 MiB; the body whose decoder
+    /// goes beyond is refused with 503.
+    std::uint64_t memory = 32 * 1024 * 1024;
+    /// The codings to accept; any other gets 415 and this list. Default: all.
     std::vector<content_coding> codings = {content_coding::zstd, content_coding::brotli,
                                            content_coding::gzip, content_coding::deflate};
 };
@@ -62,8 +69,8 @@ struct decompress_options {
 /// removed together with Content-Length. Content is decoded as it is read. Reading fails with a
 /// `coding_error`, which an uncaught exception makes 413 for content beyond its limits and 400 for
 /// content that is corrupt or cut short; the connection is closed then. A coding that is not
-/// accepted, or more codings than the limit, are answered with 415 and Accept-Encoding (RFC 9110
-/// section 15.5.16) before the handler is called.
+/// accepted, or more codings than the limit, gets 415 and Accept-Encoding (RFC 9110 section
+/// 15.5.16) before the handler is called.
 class decompress {
 public:
     explicit decompress(decompress_options options = {});

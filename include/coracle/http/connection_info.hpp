@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/base/typed_slots.hpp>
+#include <coracle/base/detail/typed_slots.hpp>
 #include <coracle/net/address.hpp>
 
 #include <memory>
@@ -8,26 +8,26 @@
 #include <utility>
 
 namespace coracle::tls {
-class stream;
+class session_info;
 }
 
 namespace coracle::http {
 
-/// What the requests of one connection have in common. Lives as long as the connection, and belongs
-/// to its loop.
+/// The state that the requests of one connection share. Lives as long as the connection, and
+/// belongs to its loop.
 class connection_info {
 public:
     explicit connection_info(const net::address& peer,
-                             const tls::stream* secured = nullptr) noexcept
+                             const tls::session_info* secured = nullptr) noexcept
         : peer_(&peer), tls_(secured) {}
 
     /// The other end, or the client that it speaks for, where a PROXY header from a proxy that is
     /// trusted said so.
     const net::address& peer() const noexcept { return *peer_; }
-    /// What TLS agreed on, and whom the client's certificate names; null without TLS.
-    const tls::stream* tls() const noexcept { return tls_; }
+    /// The parameters of TLS and the client's certificate; null without TLS.
+    const tls::session_info* tls() const noexcept { return tls_; }
 
-    /// What was left for this connection under its type by an earlier request, or null. Destroyed
+    /// The value of this type that an earlier request stored for the connection, or null. Destroyed
     /// with the connection.
     template <class T>
     T* data() noexcept {
@@ -43,7 +43,7 @@ public:
         return rare().slots.emplace<T>(more_->memory, std::forward<Args>(args)...);
     }
 
-    /// For the server: who the peer speaks for.
+    /// Sets the client that the peer speaks for. For the server.
     void speaks_for(const net::address& client) {
         rare().client = client;
         peer_ = &more_->client;
@@ -62,7 +62,7 @@ private:
     }
 
     const net::address* peer_;
-    const tls::stream* tls_;
+    const tls::session_info* tls_;
     std::unique_ptr<more> more_;
 };
 

@@ -8,9 +8,9 @@ namespace coracle::http {
 
 class response;
 
-/// What a Content-Range field says (RFC 9110 section 14.4) of bytes.
+/// The value of a Content-Range field (RFC 9110 section 14.4) in bytes.
 struct content_range {
-    /// The first and the last byte of the part; neither in the answer 416.
+    /// The first and the last byte of the part; neither in a 416.
     std::optional<std::uint64_t> first = {};
     std::optional<std::uint64_t> last = {};
     /// The size of the whole, when the server knows it.
@@ -20,18 +20,19 @@ struct content_range {
 };
 
 /// Reads the value of a Content-Range field, as "bytes 100-199/200", "bytes 0-9/*" or
-/// "bytes */200". Nothing when it is none, names another unit or contradicts itself.
+/// "bytes */200". Returns nothing if it is none, names another unit or contradicts itself.
 std::optional<content_range> parse_content_range(std::string_view text) noexcept;
 
-/// What the request for the rest of a content may send as If-Range, of the answer that its
-/// beginning came with (RFC 9110 section 13.1.5): a strong ETag, or a Last-Modified that was at
-/// least a second old then. Empty when there is neither, and for an answer that is coded or was
-/// decoded, whose validator is not that of the content. It is a view into `answer`.
-std::string_view if_range_validator(const response& answer) noexcept;
+/// Returns the validator that a request for the rest of a content may send as If-Range, from the
+/// response that its beginning came with (RFC 9110 section 13.1.5): a strong ETag, or a
+/// Last-Modified that was at least a second old then. Empty when there is neither, and for a
+/// response that is coded or was decoded, whose validator is not that of the content. It is a view
+/// into `from`.
+std::string_view if_range_validator(const response& from) noexcept;
 
-/// Whether a part (206) says of itself that it is of something else than what has this validator,
-/// as that of a server may which does not know If-Range: the two must not be put together (RFC 9110
-/// section 15.3.7.3).
-bool is_of_another(const response& part, std::string_view validator) noexcept;
+/// Returns true if a part (206) has this validator, which must not be empty. A part with another,
+/// or none, may be of another version, as that of a server that does not know If-Range: the two
+/// must not be put together (RFC 9110 section 15.3.7.3).
+bool is_part_of(const response& part, std::string_view validator) noexcept;
 
 }  // namespace coracle::http

@@ -20,7 +20,7 @@ struct cookie_pair {
 /// it, is passed over.
 bool next_cookie(std::string_view& rest, cookie_pair& out) noexcept;
 
-/// Which requests from other sites carry the cookie (RFC 6265bis section 5.6.7).
+/// The requests from other sites that carry the cookie (RFC 6265bis section 5.6.7).
 enum class same_site : std::uint8_t {
     unset,   ///< the browser decides; most take it as `lax`
     strict,  ///< none
@@ -40,8 +40,8 @@ public:
     /// each attribute at most 1,024, as in browsers, which drop what is longer.
     set_cookie(std::string_view name, std::string_view value);
 
-    /// What makes a browser forget the cookie: no value, and a time in the past. Path and domain
-    /// must be as when it was set.
+    /// Returns a cookie that makes a browser forget the one of this name: no value, and a time in
+    /// the past. Path and domain must be as when it was set.
     static set_cookie removal(std::string_view name);
 
     /// Paths begin with "/"; no control bytes and no ";".
@@ -50,11 +50,12 @@ public:
     set_cookie& domain(std::string_view domain);
     /// The moment from which it is forgotten, in seconds since 1970.
     set_cookie& expires(std::int64_t unix_seconds);
-    /// How long it is kept; browsers cut it to 400 days. Zero or less forgets it at once.
+    /// Sets the time for which it is kept; browsers cut it to 400 days. Zero or less forgets it at
+    /// once.
     set_cookie& max_age(std::chrono::seconds age);
-    /// Only over TLS.
+    /// Lets browsers send it over TLS only.
     set_cookie& secure(bool on = true) noexcept;
-    /// Out of reach of scripts.
+    /// Hides it from scripts.
     set_cookie& http_only(bool on = true) noexcept;
     set_cookie& same_site(http::same_site policy) noexcept;
     /// Kept apart for each site that the page is embedded in (CHIPS); demands Secure.

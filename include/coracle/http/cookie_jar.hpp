@@ -27,13 +27,14 @@ struct stored_cookie {
     bool host_only = true;  ///< for `domain` itself, not for the hosts below it
     bool secure = false;    ///< only for https and wss
     bool http_only = false;
-    /// Kept for who asks: a client that is no browser has no site that its requests come from.
+    /// Stored for information only: a client that is not a browser has no site that its requests
+    /// come from.
     http::same_site same_site = http::same_site::unset;
 
     friend bool operator==(const stored_cookie&, const stored_cookie&) = default;
 };
 
-/// What became of a cookie that came.
+/// The outcome for a received cookie.
 enum class cookie_verdict : std::uint8_t {
     stored,
     removed,        ///< it had expired already, which is how servers take one back
@@ -61,13 +62,13 @@ struct cookie_limits {
     std::size_t file = 16 * 1024 * 1024;
 };
 
-/// Whether cookies without a time to expire at are written.
+/// The treatment of cookies without an expiry time when cookies are written.
 enum class session_cookies : std::uint8_t { keep, drop };
 
-/// The cookies of a client: what came in Set-Cookie fields, and which of it belongs to a request
-/// (RFC 6265bis sections 5.6 to 5.8), with the list of public suffixes of libpsl, so that no site
-/// sets cookies for others. Times are seconds since 1970 (`loop::unix_time`). Safe from several
-/// threads, so clients and loops may share one; it must outlive them.
+/// The cookies of a client: stores those of Set-Cookie fields and selects those for a request (RFC
+/// 6265bis sections 5.6 to 5.8), with the list of public suffixes of libpsl, so that no site sets
+/// cookies for others. Times are seconds since 1970 (`loop::unix_time`). Safe from several threads,
+/// so clients and loops may share one; it must outlive them.
 class cookie_jar {
 public:
     explicit cookie_jar(const cookie_limits& limits = {});
@@ -75,8 +76,8 @@ public:
     cookie_jar& operator=(const cookie_jar&) = delete;
     ~cookie_jar();
 
-    /// Takes all cookies of an answer to a request for `from`. What does not hold is passed over.
-    void receive(const url& from, const fields& answer, std::int64_t now);
+    /// Takes all cookies of a response to a request for `from`. Invalid ones are skipped.
+    void receive(const url& from, const fields& received, std::int64_t now);
     /// Takes the value of one Set-Cookie field.
     cookie_verdict receive(const url& from, std::string_view set_cookie, std::int64_t now);
 
@@ -87,13 +88,13 @@ public:
     /// Adds a cookie as if its domain itself had set it over https; one of the same name, domain
     /// and path is replaced. A leading dot of the domain is taken off.
     cookie_verdict set(stored_cookie c, std::int64_t now);
-    /// All that have not expired, oldest first.
+    /// Returns the cookies that have not expired, oldest first.
     std::vector<stored_cookie> list(std::int64_t now) const;
-    /// How many there are, with expired ones that nothing has met since.
+    /// Returns the number of cookies, including expired ones that were not looked at since.
     std::size_t size() const noexcept;
-    /// How many were removed because of `limits`.
+    /// Returns the number of cookies removed because of `limits`.
     std::uint64_t evicted() const noexcept;
-    /// False when there is none of these.
+    /// Returns false if there is none of these.
     bool remove(std::string_view domain, std::string_view path, std::string_view name);
     void clear();
     /// Ends the session: removes what has no time to expire at.

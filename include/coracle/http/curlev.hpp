@@ -14,10 +14,11 @@ namespace coracle::http {
 int curlev_code(const error& e) noexcept;
 
 /// The options that curlev begins with, where ours differ: 30 s for the whole, 2,000,000 bytes for
-/// any answer, and no pause but 100 ms between retries.
+/// any response, and retries that come 100 ms one after the other without a budget, or when a
+/// Retry-After says.
 client_options curlev_defaults();
 
-/// For an answer: its status.
+/// The code of a response: its status.
 constexpr int curlev_code(status s) noexcept {
     return static_cast<int>(s);
 }

@@ -16,10 +16,9 @@ struct download_options {
     /// Goes on with what an earlier download left in PATH.part, when the server still has the same
     /// and gives parts of it. Default true.
     bool resume = true;
-    /// Requests for the rest after the answer broke off. Default 3.
+    /// The most requests for the rest after the response broke off. Default 3.
     unsigned retries = 3;
-    /// How long to wait before the first of them; twice as long before each further one. Default
-    /// 500 ms.
+    /// The wait before the first of them; twice as long before each further one. Default 500 ms.
     duration delay = std::chrono::milliseconds(500);
     /// Completes when the file is on the disk, and survives a crash. Default: when others see it.
     bool durable = false;
@@ -29,9 +28,9 @@ struct download_options {
     unique_function<void(std::uint64_t, std::optional<std::uint64_t>)> progress{};
 };
 
-/// How a download ended.
+/// The outcome of a download.
 struct downloaded {
-    /// Of the answer. Nothing was saved unless `ok()`.
+    /// The status of the response. Nothing was saved unless `ok()`.
     http::status status = http::status::ok;
     std::uint64_t size = 0;      ///< bytes of the file
     std::uint64_t received = 0;  ///< of them that came now
@@ -43,12 +42,12 @@ struct downloaded {
 };
 
 /// Gets `url` and makes it the file `path`, which appears when all of it is there. Until then the
-/// bytes are in PATH.part; when the answer breaks off, the rest is asked for (Range and If-Range,
-/// RFC 9110 sections 13.1.5 and 14.2), so that bytes of two versions never get mixed. It asks for
-/// no content coding. A symbolic link stays, and what it leads to is replaced; a device, a FIFO or
-/// a socket is refused with `operation_not_supported`. The client must live until it has completed.
+/// bytes are in PATH.part; when the response breaks off, the rest is requested (Range and If-Range,
+/// RFC 9110 sections 13.1.5 and 14.2), so that bytes of two versions never get mixed. It accepts no
+/// content coding. A symbolic link stays, and its target is replaced; a device, a FIFO or a socket
+/// is refused with `operation_not_supported`. The client must live until it has completed.
 ///
-/// Resumes from the loop. An answer of another status than success is no error: it is in the
+/// Resumes from the loop. A response of another status than success is no error: it is in the
 /// result, and the old file stays. Fails as a call and `response::read` do once the retries are
 /// used up, as files do, and with `std::errc::device_or_resource_busy` while another download
 /// writes PATH.part. Failed or cancelled, PATH.part stays for a later download where that can go

@@ -9,7 +9,7 @@
 
 namespace coracle::http {
 
-/// What a client takes of a stream of events.
+/// Limits for reading a stream of events.
 struct event_limits {
     std::size_t line = 256 * 1024;   ///< bytes of one line, without its end
     std::size_t data = 1024 * 1024;  ///< bytes of the data of one event
@@ -17,13 +17,14 @@ struct event_limits {
 
 /// A server-sent event (HTML standard, section 9.2): views of what is to be sent.
 struct server_event {
-    /// What a client that reconnects sends back as Last-Event-ID.
+    /// The id, which a client that reconnects sends back as Last-Event-ID.
     std::optional<std::string_view> id = {};
-    /// Its type; empty: "message".
+    /// The type; empty: "message".
     std::string_view event = {};
-    /// Text of any lines. Without it the client hears nothing, and takes `id` and `retry` only.
+    /// Text of any lines. Without it the client's program gets no event; the client takes `id` and
+    /// `retry` only.
     std::optional<std::string_view> data = {};
-    /// How long a client waits before it reconnects.
+    /// The time that a client waits before it reconnects.
     std::optional<std::chrono::milliseconds> retry = {};
 };
 
@@ -39,7 +40,7 @@ struct received_event {
     std::string event;  ///< its type, "message" unless it has one
     std::string data;
     std::string id;  ///< the last one that the stream has set
-    /// How long to wait before the stream is asked for again, when it has said so so far.
+    /// The time to wait before requesting the stream again, when the stream has set one.
     std::optional<std::chrono::milliseconds> retry = {};
 
     friend bool operator==(const received_event&, const received_event&) = default;
@@ -62,15 +63,15 @@ public:
 
     explicit event_parser(const event_limits& limits = {}) : limits_(limits) {}
 
-    /// Reads up to the end of the next event. What stands behind the last empty line when the
-    /// stream ends is no event.
+    /// Reads up to the end of the next event. Text after the last empty line is no event when the
+    /// stream ends.
     result parse(std::string_view in);
 
     /// Valid until the next call of `parse`.
     const received_event& event() const noexcept { return event_; }
-    /// What to send as Last-Event-ID when the stream breaks off.
+    /// The value of Last-Event-ID when the stream breaks off.
     const std::string& last_event_id() const noexcept { return event_.id; }
-    /// How long to wait before that, when the stream has said so.
+    /// The time to wait before that, when the stream has set one.
     std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
     /// The name of the limit that was exceeded; empty unless one was.
     std::string_view exceeded() const noexcept { return exceeded_; }

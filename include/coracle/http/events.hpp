@@ -18,11 +18,15 @@ namespace coracle::http {
 class event_topic;
 
 struct event_options {
-    /// After so much silence a comment is sent, so that nobody between takes the connection for
-    /// dead, and a client that is gone is found. Default 15 s; 0: none.
+    /// The silence after which a comment is sent, so that no proxy in between takes the connection
+    /// for dead, and a lost client is found. Default 15 s; 0: none.
     std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
-    /// How long clients shall wait before they reconnect; nothing: as they like.
+    /// The time that clients shall wait before they reconnect; nothing: as they like.
     std::optional<std::chrono::milliseconds> retry = {};
+    /// When the server drains, the stream ends in order between two events, behind a comment: the
+    /// client reconnects, and another server has it. False: it goes on until its function ends, or
+    /// is cut. Default true.
+    bool ends_with_server = true;
 };
 
 /// Sends server-sent events. Given to the function of `events`, for as long as that runs.
@@ -32,13 +36,13 @@ public:
     event_sink& operator=(const event_sink&) = delete;
 
     /// Completes when the event has been handed to the system: awaiting it is the back-pressure.
-    /// What `e` refers to is copied at once. Several tasks may send: each event stays whole. Fails
+    /// The texts of `e` are copied at once. Several tasks may send: each event stays whole. Fails
     /// with `std::errc::invalid_argument` when the id or the type holds CR, LF or NUL, and as
     /// `body_writer::write`. Cancelling it ends the connection.
     operation<void> send(const server_event& e);
     /// An event that is nothing but data.
     operation<void> send(std::string_view data);
-    /// What clients ignore.
+    /// Sends a comment, which clients ignore.
     operation<void> comment(std::string_view text);
 
     /// The id of the last event that this client got before it reconnected; empty for a new one.
@@ -61,8 +65,8 @@ private:
 using event_function = unique_function<task<>(event_sink&)>;
 
 /// A response of server-sent events that `send(sink)` sends, until it ends. The response owns
-/// `send`; when the client goes away it is cancelled. The head goes out at once. `req` is asked for
-/// its Last-Event-ID.
+/// `send`; when the client goes away it is cancelled. The head goes out at once. The Last-Event-ID
+/// is read from `req`.
 response events(request& req, event_function send, event_options options = {});
 
 /// Sends the same events to many clients, on any loops. Keeps the last ones, so that a client that
@@ -73,17 +77,17 @@ class event_topic {
 public:
     static constexpr std::size_t default_history = 256;
 
-    /// Keeps the last `history` events, and lets a client fall behind by as many. A `first_id` that
-    /// grows from start to start of the program (the time, say) lets clients tell.
+    /// Keeps the last `history` events, and lets a client lag by as many. With a `first_id` that
+    /// grows from start to start of the program (the time, say), clients notice a restart.
     explicit event_topic(std::size_t history = default_history, std::uint64_t first_id = 1);
 
-    /// Gives the id. Never waits. Any thread. Throws `exception` (`std::errc::invalid_argument`)
+    /// Returns the id. Never waits. Any thread. Throws `exception` (`std::errc::invalid_argument`)
     /// when the type holds CR, LF or NUL.
     std::uint64_t publish(std::string_view data, std::string_view event = {});
 
-    /// Sends to a client: what it missed since its Last-Event-ID, then what is published, until
-    /// `close`. When that id is not known any more, all that is kept; without one, only what is
-    /// new. Fails with `errc::too_slow` when the client falls behind, and as `event_sink::send`.
+    /// Sends the events to a client: those since its Last-Event-ID, then new ones, until `close`.
+    /// When that id is not known any more, all that are kept; without an id, only new ones. Fails
+    /// with `errc::too_slow` when the client lags too far, and as `event_sink::send`.
     operation<void> send_to(event_sink& out);
 
     /// Ends `send_to` for all, once they have sent what was published. Any thread.

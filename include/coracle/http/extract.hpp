@@ -35,11 +35,11 @@ public:
     enum class result : std::uint8_t { value, end, malformed };
 
     value_cursor(request& req, value_kind kind, std::string_view name);
-    /// With `malformed`, `out` is the text that cannot be decoded.
+    /// Finds the next value. With `malformed`, `out` is the text that cannot be decoded.
     result next(std::string_view& out);
 
     rejection missing() const;
-    /// `why` goes on behind the quoted text: "is not a number".
+    /// Makes a rejection. `why` follows the quoted text: "is not a number".
     rejection malformed(std::string_view text, std::string_view why) const;
 
 private:
@@ -59,7 +59,7 @@ private:
 task<std::expected<void, rejection>> keep_form(request& req);
 const form* kept_form(const request& req) noexcept;
 
-/// How one, perhaps one, or any number of values are read.
+/// Reads one value, an optional one, or any number of them.
 template <class T>
 struct value_reader;
 
@@ -104,7 +104,7 @@ struct value_reader<std::vector<T>> {
 template <class T>
 concept readable_value = requires(value_cursor& values) { value_reader<T>::read(values); };
 
-/// What the extractors of one value are: the value, by `*id`, `id->`, or as it stands.
+/// The base of the extractors of one value: use it as `*id`, `id->`, or as it stands.
 template <value_kind Kind, fixed_string Name, class T>
 class named_value {
 public:
@@ -149,7 +149,7 @@ using cookie = detail::named_value<detail::value_kind::cookie, Name, T>;
 template <fixed_string Name, class T = std::string_view>
 using form_field = detail::named_value<detail::value_kind::form, Name, T>;
 
-/// The whole body as a text of at most `Limit` bytes, beyond which the answer is 413.
+/// The whole body as a text of at most `Limit` bytes, beyond which the response is 413.
 template <std::size_t Limit>
 class limited_text_body {
 public:
@@ -166,12 +166,12 @@ private:
     std::string text_;
 };
 
-/// The same with the limit of `received_body`.
+/// The body with the limit of `received_body`.
 using text_body = limited_text_body<received_body::default_limit>;
 
-/// What was left for the request under the type T (`request::set_data`). A request without it is
-/// a fault of the program: `exception` (invalid_argument), and so a 500. To ask for what may be
-/// missing, take the request and call `data<T>()`.
+/// The value that was stored for the request under the type T (`request::set_data`). A request
+/// without it is a fault of the program: `exception` (invalid_argument), and so a 500. For a value
+/// that may be missing, take the request and call `data<T>()`.
 template <class T>
 class data {
 public:

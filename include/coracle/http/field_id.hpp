@@ -83,7 +83,7 @@ enum class field_id : std::uint8_t {
     x_forwarded_proto,
 };
 
-/// How many values `field_id` has, `other` included.
+/// The number of values of `field_id`, `other` included.
 inline constexpr std::size_t field_id_count =
     static_cast<std::size_t>(field_id::x_forwarded_proto) + 1;
 

@@ -34,8 +34,8 @@ public:
     /// The first such line, or null.
     const field* find(std::string_view name) const noexcept;
 
-    /// Whether a list field, over all its lines, has this member (RFC 9110 section 5.6.1), compared
-    /// without case.
+    /// Returns true if a list field, over all its lines, has this member (RFC 9110 section 5.6.1),
+    /// compared without case.
     bool has_token(field_id id, std::string_view token) const noexcept;
 
     /// Appends a line. Throws `exception` (invalid_argument) when the name is no token or the value
@@ -50,7 +50,7 @@ public:
         size_ = capacity_ = 0;
     }
 
-    /// For codecs: replaces the lines by ones whose texts live in `memory()`, or longer.
+    /// Replaces the lines by ones whose texts live in `memory()`, or longer. For codecs.
     void adopt(const field* lines, std::size_t count);
     arena& memory() noexcept { return memory_; }
 

@@ -15,7 +15,7 @@ namespace coracle::http {
 
 class request;
 
-/// What a form may hold.
+/// Limits of a form.
 struct form_limits {
     std::size_t pairs = 1000;         ///< names with their values
     std::size_t bytes = 1024 * 1024;  ///< of the encoded text
@@ -43,7 +43,7 @@ public:
 
     /// The first value of this name, decoded. Names compare byte by byte.
     std::optional<std::string_view> get(std::string_view name) const noexcept;
-    /// All values of this name, in their order.
+    /// Returns all values of this name, in their order.
     std::vector<std::string_view> get_all(std::string_view name) const;
     bool contains(std::string_view name) const noexcept { return get(name).has_value(); }
 
@@ -72,12 +72,12 @@ private:
     };
     std::size_t append_decoded(std::string_view encoded);
 
-    /// Each name with its value behind it.
+    /// Each name, followed by its value.
     std::string text_;
     std::vector<pair> pairs_;
 };
 
-/// Gives each `form::entry` in its order.
+/// Returns each `form::entry` in its order.
 class form::iterator {
 public:
     using value_type = entry;
@@ -108,7 +108,7 @@ inline form::iterator form::end() const noexcept {
 
 /// Reads the body of `req` as a form. Fails with status 415 when its Content-Type is not
 /// application/x-www-form-urlencoded or names another charset than UTF-8, with 413 beyond a limit,
-/// and as reading the body does: a handler that lets the exception pass answers with that status.
+/// and as reading the body does: a handler that lets the exception pass responds with that status.
 /// `req` must outlive it. Cancelling it loses the body.
 operation<form> read_form(request& req, form_limits limits = {});
 

@@ -36,28 +36,29 @@ public:
     /// A file of a form, from memory.
     form_body& add_data(std::string_view name, std::string_view filename, std::string content,
                         std::string_view media_type = "application/octet-stream");
-    /// A file of a form, opened now and read while it is sent. It is told under the last part of
-    /// its path.
+    /// A file of a form, opened now and read while it is sent. The server gets `filename`, or
+    /// without one the last part of the path.
     form_body& add_file(std::string_view name, const std::string& path,
-                        std::string_view media_type = "application/octet-stream");
+                        std::string_view media_type = "application/octet-stream",
+                        std::optional<std::string_view> filename = std::nullopt);
     /// A file of a form that `write` makes; with a size, so many bytes. It is sent once.
     form_body& add_stream(std::string_view name, std::string_view filename,
                           std::string_view media_type, body::stream_function write,
                           std::optional<std::uint64_t> size = std::nullopt);
     /// Alternatives and their like, as a part of this one; `name` may be empty.
     form_body& add(std::string_view name, form_body inner);
-    /// Any part: its lines before the content are these.
+    /// Adds a part of any kind: its lines before the content are these.
     form_body& add_part(std::vector<mime::part_field> fields, std::string content);
 
-    /// For the client: the body with a boundary of these bits, its media type, and whether it can
-    /// be made again.
+    /// The body with a boundary of these bits, its media type, and whether it can be made again.
+    /// For the client.
     struct made {
         http::body content;
         std::string type;
         bool again = true;
     };
     made make(mime::boundary_seed seed);
-    /// Whether `made::again` will be true.
+    /// Returns true if `made::again` will be true.
     bool can_be_made_again() const noexcept;
 
 private:

@@ -2,32 +2,51 @@
 
 #include <coracle/http/client.hpp>
 
+#include <chrono>
 #include <string_view>
 
 namespace coracle::http {
 
-/// What `forward_to` may be told.
+class upstreams;
+
+/// Options of `forward_to`.
 struct forward_options {
-    /// Sends the client's Host on, in place of that of the server behind. Default no.
+    /// Sends the client's Host on, in place of that of the upstream server. Default no.
     bool keep_host = false;
-    /// Adds X-Forwarded-For, -Proto and -Host: who asked, and how, as far as `http::trust_proxies`
-    /// has found it out, and which proxy is before us. What came in fields of these names, or in
-    /// Forwarded, is not passed on: it may be the client's own. Default yes.
+    /// Adds X-Forwarded-For, -Proto and -Host: the client and its scheme, as far as
+    /// `http::trust_proxies` has found them out, and the proxy before us. Fields of these names,
+    /// and Forwarded, that came with the request are not passed on: they may be the client's own.
+    /// Default yes.
     bool tells_client = true;
     /// Appended to Via (RFC 9110 section 7.6.3); empty: no Via. Default "coracle".
     std::string_view via = "coracle";
-    /// For the whole exchange with the server behind; zero: as the client has it.
+    /// The timeout of the whole exchange with the upstream server; zero: as the client has it.
     duration timeout{};
+    /// Taken from the begin of the path of each request, before the path of the upstream goes
+    /// before it: "/api" makes "/users" of "/api/users", and with an upstream "http://10.0.0.7/v2"
+    /// "/v2/users". Compared by whole segments, decoded. A request whose path does not begin with
+    /// it gets 404. Default: none.
+    std::string_view strip_prefix = {};
+    /// Passes requests for another protocol on ("Upgrade: websocket", or the extended CONNECT of
+    /// HTTP/2, RFC 8441), and then the bytes of both sides. Each side may be HTTP/1.1 or HTTP/2.
+    /// Without it they are passed on as plain requests. Default yes.
+    bool upgrades = true;
+    /// The time without a byte of either side after which such a connection is closed. Default 1 h.
+    duration upgraded_idle = std::chrono::hours(1);
 };
 
-/// A handler that sends each request on to another server and streams the answer back: method,
-/// target, fields and body as they came, but for the fields of the connection (RFC 9110 section
-/// 7.6.1). The path of `base` goes before that of the request. Redirects, cookies and codings pass
-/// untouched. 502 when the server behind cannot be reached or breaks the protocol, 504 when it
-/// takes too long, 400 when the target leads out of the path of `base`. `client` must outlive the
-/// handler. Throws `exception` when `base` is no URL.
+/// A handler that sends each request on to another server (the upstream) and streams the response
+/// back: method, target, fields and body as they came, but for the fields of the connection (RFC
+/// 9110 section 7.6.1). The path of `base` goes before that of the request. Redirects, cookies and
+/// codings pass untouched. 502 when the upstream cannot be reached or breaks the protocol, 504 when
+/// it takes too long, 400 when the target leads out of the path of `base`. `client` must outlive
+/// the handler. Throws `exception` when `base` is no URL.
 ///
 ///     routes.any("/api/{*rest}", http::forward_to(client, "http://10.0.0.7:9000"));
 handler forward_to(client& client, std::string_view base, forward_options o = {});
+
+/// A handler that sends each request on to one of several upstreams, as above, and where that one
+/// fails and it is safe, to another. 503 when none is left. `to` must outlive the handler.
+handler forward_to(upstreams& to, forward_options o = {});
 
 }  // namespace coracle::http

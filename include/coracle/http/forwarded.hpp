@@ -31,19 +31,19 @@ inline constexpr std::size_t most_forwarded_elements = 100;
 /// that hide it ("_proxy3"), and for anything else.
 std::optional<net::address> parse_forwarded_node(std::string_view text) noexcept;
 
-/// What proxies that are trusted say of the client of a request: `req.data<client_info>()`.
+/// The client of a request as trusted proxies describe it: `req.data<client_info>()`.
 struct client_info {
     net::address address;  ///< of the client; port 0 where it is not known
     std::string_view
-        scheme;        ///< by which the client came: "http", "https", or empty where nobody said
-    std::string host;  ///< the Host that the client asked for; empty where nobody said
+        scheme;        ///< by which the client came: "http", "https", or empty when not given
+    std::string host;  ///< the Host that the client requested; empty when not given
     /// The last proxy does not tell the address: `address` is its own.
     bool hidden = false;
     unsigned proxies = 0;  ///< how many trusted ones were passed, the peer included
 };
 
-/// Which fields the proxies write. A proxy passes on what it does not know, so believing a field
-/// that ours do not write is believing the client.
+/// The fields that the proxies write. A proxy passes on fields that it does not know, so believing
+/// a field that ours do not write is believing the client.
 enum class forwarding_fields : std::uint8_t {
     x_forwarded,  ///< X-Forwarded-For and X-Forwarded-Proto, as most write
     forwarded,    ///< Forwarded (RFC 7239)
@@ -51,15 +51,15 @@ enum class forwarding_fields : std::uint8_t {
 
 struct proxy_trust {
     forwarding_fields fields = forwarding_fields::x_forwarded;
-    /// Whether X-Forwarded-Host is believed too: many proxies do not write it. Default: not.
+    /// Believes X-Forwarded-Host too: many proxies do not write it. Default: no.
     bool forwarded_host = false;
 };
 
-/// A middleware that finds out who the client is behind proxies of these networks ("10.0.0.0/8",
-/// "::1", "unix:"). From the peer it goes back from proxy to proxy as long as each is trusted; the
-/// first that is not is the client, and what stands left of it, which the client could have
-/// written, counts for nothing. The outcome is `req.client()` and `req.data<client_info>()`; when
-/// the peer itself is not trusted there is none, and `req.client()` is the peer.
+/// Middleware that finds out the client behind proxies of these networks ("10.0.0.0/8", "::1",
+/// "unix:"). From the peer it goes back from proxy to proxy as long as each is trusted; the first
+/// that is not is the client. The text left of it, which the client could have written, is ignored.
+/// The outcome is `req.client()` and `req.data<client_info>()`; when the peer itself is not trusted
+/// there is none, and `req.client()` is the peer.
 ///
 /// A field that it has to rely on and that is malformed gives a 400: taking the proxy for the
 /// client would give a stranger the rights of the proxy. Throws `exception` (invalid_argument) on a

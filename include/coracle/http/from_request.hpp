@@ -11,14 +11,14 @@
 
 namespace coracle::http {
 
-/// What an extractor does with the body of the request, which can be read once.
+/// The use that an extractor makes of the body of the request, which can be read once.
 enum class body_use : std::uint8_t {
     none,
     form,   ///< reads it as a form, which several extractors share
     whole,  ///< takes it for itself
 };
 
-/// How a parameter of a handler is made from the request. Specialise it for a type of your own:
+/// Makes a parameter of a handler from the request. Specialise it for a type of your own:
 ///
 ///     template <>
 ///     struct coracle::http::from_request<user> {
@@ -45,7 +45,7 @@ template <class T>
 concept extractor =
     requires(request& req) { requires is_extraction<T, decltype(from_request<T>::extract(req))>; };
 
-/// Whether it has to be awaited.
+/// True if the extractor has to be awaited.
 template <extractor T>
 inline constexpr bool waits_for_request =
     is_task<decltype(from_request<T>::extract(std::declval<request&>()))>;

@@ -19,11 +19,11 @@ std::string not_an_integer(std::int64_t least, std::uint64_t most);
 
 }  // namespace detail
 
-/// How a value is read from the text of a path, a query, a form, a field or a cookie. Specialise it
-/// for a type of your own, with `static std::expected<T, std::string> parse(std::string_view)`,
-/// whose error says what the text is not, behind its quotation: "is not a colour". There are
-/// integers, within their range, floating point, bool, std::string, std::string_view, and
-/// enumerations with `enum_names`.
+/// Reads a value from the text of a path, a query, a form, a field or a cookie. Specialise it for a
+/// type of your own, with `static std::expected<T, std::string> parse(std::string_view)`, whose
+/// error continues the quoted text: "is not a colour". Specialisations exist for integers, within
+/// their range, floating point, bool, std::string, std::string_view, and enumerations with
+/// `enum_names`.
 template <class T>
 struct from_text;
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <coracle/http/answer_info.hpp>
 #include <coracle/http/fields.hpp>
 #include <coracle/http/json.hpp>
+#include <coracle/http/response_info.hpp>
 #include <coracle/http/status.hpp>
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace coracle::http {
 
-/// An answer with all of its body: for programs without coroutines, and where that is enough. A
+/// A response with all of its body: for programs without coroutines, and where that is enough. A
 /// regular value type.
 struct full_response {
     http::status status = http::status::ok;
     http::fields fields;
     std::string body;
     http::fields trailers;
-    answer_info info;
+    response_info info;
 
     bool ok() const noexcept {
         return static_cast<unsigned>(status) >= 200 && static_cast<unsigned>(status) < 300;

@@ -3,7 +3,7 @@
 #include <coracle/http/handler_signature.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/http/response.hpp>
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 
 #include <array>
 #include <concepts>
@@ -25,14 +25,14 @@ task<response> to_response(task<T> work) {
     co_return co_await std::move(work);
 }
 
-/// Makes the answer of what a handler gave.
-template <answer R>
-void put_answer(R&& result, response& answer) {
+/// Makes the response from the result of a handler.
+template <response_source R>
+void put_response(R&& result, response& out) {
     if constexpr (std::is_same_v<std::decay_t<R>, const char*> ||
                   std::is_same_v<std::decay_t<R>, std::string_view>) {
-        answer.set_text(result);
+        out.set_text(result);
     } else {
-        answer = response(std::forward<R>(result));
+        out = response(std::forward<R>(result));
     }
 }
 
@@ -51,12 +51,14 @@ concept plain_function = (std::is_class_v<F> && !std::is_convertible_v<F, Held>)
 /// from every loop that serves, also at the same time: what it captures must bear that.
 class handler {
 public:
-    /// The seam: a handler of any kind. `call` either fills `answer` and gives true, or starts
-    /// nothing, puts a task into `pending` and gives false. The request outlives the task.
+    /// The interface of a handler of any kind. `call` either fills `out` and gives true, or
+    /// starts nothing, puts a task into `pending` and gives false. The request outlives the task.
     class implementation {
     public:
         virtual ~implementation() = default;
-        virtual bool call(request& req, response& answer, task<response>& pending) const = 0;
+        virtual bool call(request& req, response& out, task<response>& pending) const = 0;
+        /// The handler whose exceptions this one turns into responses; null for others.
+        virtual const handler* contained() const noexcept { return nullptr; }
         /// The parameters of the path that it cannot do without; they live as long as it.
         virtual std::span<const std::string_view> path_names() const noexcept { return {}; }
     };
@@ -84,8 +86,8 @@ public:
 
     explicit operator bool() const noexcept { return inner_ != nullptr; }
 
-    bool call(request& req, response& answer, task<response>& pending) const {
-        return inner_->call(req, answer, pending);
+    bool call(request& req, response& out, task<response>& pending) const {
+        return inner_->call(req, out, pending);
     }
 
     /// The parameters of the path that it asks for by name; a route must have them.
@@ -93,8 +95,8 @@ public:
         return inner_ == nullptr ? std::span<const std::string_view>() : inner_->path_names();
     }
 
-    /// Calls it and waits for the answer, whichever kind it is.
-    task<response> operator()(request& req) const { return run(inner_.get(), &req); }
+    /// Calls it and waits for the response, whichever kind it is.
+    task<response> operator()(request& req) const;
 
 private:
     static task<response> run(const implementation* inner, request* req);
@@ -107,21 +109,21 @@ private:
     std::shared_ptr<const implementation> inner_;
 };
 
-/// One that takes the request alone.
+/// A handler that takes the request alone.
 template <class F>
 class handler::function final : public implementation {
 public:
     explicit function(F f) : f_(std::move(f)) {}
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         using R = std::invoke_result_t<const F&, request&>;
         if constexpr (std::is_same_v<R, task<response>>) {
             pending = f_(req);
             return false;
-        } else if constexpr (detail::is_answer_task<R>) {
+        } else if constexpr (detail::is_response_task<R>) {
             pending = detail::to_response(f_(req));
             return false;
         } else {
-            detail::put_answer(f_(req), answer);
+            detail::put_response(f_(req), out);
             return true;
         }
     }
@@ -138,7 +140,7 @@ struct argument {
     static constexpr bool waits = waits_for_request<P>;
     static constexpr std::string_view path_name = path_name_of<P>();
 
-    /// Gives why not, or nothing.
+    /// Returns the reason of the refusal, or nothing.
     std::optional<rejection> take(std::expected<P, rejection> made) {
         if (!made) return std::move(made).error();
         value.emplace(*std::move(made));
@@ -159,24 +161,24 @@ struct argument<P> {
 
 }  // namespace detail
 
-/// One whose parameters are made from the request. A plain function that waits for none of them
-/// needs no coroutine.
+/// A handler whose parameters are made from the request. A plain function that waits for none of
+/// them needs no coroutine.
 template <class F, class... P>
 class handler::extracting<F, detail::parameters<P...>> final : public implementation {
 public:
     explicit extracting(F f) : f_(std::move(f)) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         if constexpr ((detail::argument<P>::waits || ...)) {
             pending = run(this, &req);
             return false;
         } else {
             arguments made;
             if (auto why = make_ready<0>(made, req)) {
-                answer = to_response(*why, req);
+                out = to_response(*why, req);
                 return true;
             }
-            return finish(apply(made, req, indices()), answer, pending);
+            return finish(apply(made, req, indices()), out, pending);
         }
     }
 
@@ -205,7 +207,7 @@ private:
         }
     }
 
-    /// The first at or behind `from` that has to be waited for.
+    /// Returns the index of the first, from `from` on, that has to be awaited.
     static consteval std::size_t waiting(std::size_t from) {
         const bool waits[] = {detail::argument<P>::waits...};
         while (from != sizeof...(P) && !waits[from]) ++from;
@@ -228,15 +230,15 @@ private:
     }
 
     template <class R>
-    static bool finish(R&& result, response& answer, task<response>& pending) {
+    static bool finish(R&& result, response& out, task<response>& pending) {
         if constexpr (std::is_same_v<R, task<response>>) {
             pending = std::forward<R>(result);
             return false;
-        } else if constexpr (detail::is_answer_task<std::decay_t<R>>) {
+        } else if constexpr (detail::is_response_task<std::decay_t<R>>) {
             pending = detail::to_response(std::forward<R>(result));
             return false;
         } else {
-            detail::put_answer(std::forward<R>(result), answer);
+            detail::put_response(std::forward<R>(result), out);
             return true;
         }
     }
@@ -246,7 +248,7 @@ private:
         auto why = make_ready<0>(made, *req);
         if (!why) why = co_await make_waiting<waiting(0)>(&made, req);
         if (why) co_return to_response(*why, *req);
-        if constexpr (detail::is_answer_task<result>) {
+        if constexpr (detail::is_response_task<result>) {
             auto work = self->apply(made, *req, indices());
             co_return co_await std::move(work);
         } else {
@@ -274,16 +276,22 @@ private:
 template <class F>
 concept wraps_handlers = std::is_invocable_r_v<handler, const F&, handler>;
 
-/// The convenient form: `task<response> f(request&, const handler& next)`, which calls
-/// `co_await next(req)`, or answers itself.
+/// The convenient form: `task<response> f(request&, const handler& next)`, which calls `co_await
+/// next(req)`, or returns a response of its own.
 template <class F>
 concept intercepts_requests =
     std::is_invocable_r_v<task<response>, const F&, request&, const handler&>;
 
+namespace detail {
+
+/// `inner`, with a response in place of each exception that leaves it: what a server would send for
+/// it (`failed_response`). Not for the handlers of clients, whose callers catch.
+handler contain(handler inner);
+
 /// Puts a middleware around `inner`.
 template <class F>
     requires(wraps_handlers<F> || intercepts_requests<F>)
-handler wrap(const F& middleware, handler inner) {
+handler put_around(const F& middleware, handler inner) {
     if constexpr (wraps_handlers<F>) {
         return middleware(std::move(inner));
     } else {
@@ -291,6 +299,16 @@ handler wrap(const F& middleware, handler inner) {
             return middleware(req, inner);
         };
     }
+}
+
+}  // namespace detail
+
+/// Puts a middleware of a server around `inner`. What `inner` throws reaches the middleware as the
+/// response that it becomes.
+template <class F>
+    requires(wraps_handlers<F> || intercepts_requests<F>)
+handler wrap(const F& middleware, handler inner) {
+    return detail::put_around(middleware, detail::contain(std::move(inner)));
 }
 
 }  // namespace coracle::http

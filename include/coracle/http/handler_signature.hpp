@@ -13,20 +13,20 @@ namespace coracle::http {
 namespace detail {
 
 template <class T>
-concept answer = std::convertible_to<T, response>;
+concept response_source = std::convertible_to<T, response>;
 
 template <class T>
-inline constexpr bool is_answer_task = false;
-template <answer T>
-inline constexpr bool is_answer_task<task<T>> = true;
+inline constexpr bool is_response_task = false;
+template <response_source T>
+inline constexpr bool is_response_task<task<T>> = true;
 
 template <class T>
-concept handler_result = answer<T> || is_answer_task<T>;
+concept handler_result = response_source<T> || is_response_task<T>;
 
 }  // namespace detail
 
-/// What a handler is at its simplest: `response f(request&)` or `task<response> f(request&)`, or
-/// with anything that a `response` can be made of in its place.
+/// The simplest form of a handler: `response f(request&)` or `task<response> f(request&)`, or with
+/// anything that a `response` can be made of in its place.
 template <class F>
 concept handles_requests = std::is_invocable_v<const F&, request&> &&
                            detail::handler_result<std::invoke_result_t<const F&, request&>>;
@@ -118,7 +118,7 @@ consteval bool check_handler_parameters(parameters<P...>) {
     }
 }
 
-/// Whether `F` can be a handler. Refuses it with one sentence when it cannot.
+/// Returns true if `F` can be a handler. Refuses it with one sentence when it cannot.
 template <class F>
 consteval bool check_handler() {
     using found = signature<F>;

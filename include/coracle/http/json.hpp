@@ -12,7 +12,7 @@
 
 namespace coracle::http {
 
-/// What a JSON body may hold.
+/// Limits of a JSON body.
 struct json_limits {
     /// Bytes of the text. Default 1 MiB; beyond it 413.
     std::size_t bytes = received_body::default_limit;
@@ -20,13 +20,13 @@ struct json_limits {
     unsigned depth = 100;
 };
 
-/// Why a text is not the JSON that is wanted: "at byte 17: a value was expected",
-/// "key 'count' is missing".
+/// The reason why a text is not the JSON that is wanted: "at byte 17: a value was expected", "key
+/// 'count' is missing".
 struct json_error {
     std::string detail;
 };
 
-/// How values become JSON and are made of it: specialised for each JSON library, as
+/// Converts values to JSON and back: specialised for each JSON library, as
 /// `<coracle/http/nlohmann.hpp>` does for one, or for types of your own. One or both of
 ///
 ///     static std::expected<T, json_error> decode(std::string_view text, const json_limits&
@@ -49,8 +49,8 @@ concept encodes_json = requires(const T& value) {
 /// JSON, both ways. As a parameter of a handler it is the body, decoded: 415 when the Content-Type
 /// is not application/json or another that ends with "+json", 413 beyond the limit, 400 when it is
 /// no JSON or not of this shape. Where a function `void validate(const T&, http::faults&)` is found
-/// beside the type, what it finds gives a 422 with the list. As an answer, `http::json(value)` is
-/// 200 with the value encoded, or has the status that is given.
+/// beside the type, faults that it notes give a 422 with the list. As a response,
+/// `http::json(value)` is 200 with the value encoded, or has the status that is given.
 template <class T, json_limits Limits = json_limits()>
 class json {
 public:
@@ -91,7 +91,7 @@ T decoded_or_thrown(std::string_view text, const json_limits& limits) {
 }
 
 template <class T>
-task<std::expected<T, error>> read_json_answer(response* r, json_limits limits) {
+task<std::expected<T, error>> read_json_response(response* r, json_limits limits) {
     auto reading = r->text(limits.bytes);
     auto text = co_await as_result(reading);
     if (!text) co_return std::unexpected(std::move(text).error());
@@ -143,7 +143,7 @@ private:
 template <class T>
 operation<T> response::json(const json_limits& limits) {
     static_assert(decodes_json<T>, "this type has no json_codec that decodes it");
-    return detail::read_json_answer<T>(this, limits);
+    return detail::read_json_response<T>(this, limits);
 }
 
 template <class T>

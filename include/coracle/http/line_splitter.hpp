@@ -29,10 +29,11 @@ public:
 
     /// Reads up to the end of the next line.
     result parse(std::string_view in);
-    /// To be called where the text ends: `line` when there is something behind the last line end.
+    /// Ends the text: `line` when there are bytes after the last line end.
     status finish() noexcept;
 
-    /// Without its end. Valid until the next call, for as long as what was given to `parse`.
+    /// The line without its end. Valid until the next call, for as long as the bytes given to
+    /// `parse`.
     std::string_view line() const noexcept { return line_; }
 
 private:

@@ -7,12 +7,12 @@ namespace coracle::http {
 
 struct log_calls_options {
     log_level level = log_level::info;
-    /// The fields of request and answer too. Default: not.
+    /// Logs the fields of request and response too. Default: no.
     bool fields = false;
 };
 
 /// An interceptor for clients, or a middleware for servers, that logs a line for each request to
-/// the log of its loop (layer http) when its answer is there, or it has failed:
+/// the log of its loop (layer http) when its response is there, or it has failed:
 ///
 ///     GET https://example.com/boats?token=*** 200, 12.3 ms, attempt 2
 ///

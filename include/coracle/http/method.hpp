@@ -6,7 +6,7 @@
 namespace coracle::http {
 
 /// A request method (RFC 9110 section 9). `other` stands for every method that has no name here;
-/// the text of such a method is kept beside it by whoever holds the message.
+/// the message keeps the text of such a method.
 enum class method : std::uint8_t {
     other = 0,
     get,

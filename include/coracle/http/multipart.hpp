@@ -16,7 +16,7 @@ namespace coracle::http {
 
 class request;
 
-/// What a multipart body may hold. Beyond one of them what is awaited fails with status 413, and
+/// Limits of a multipart body. Beyond one of them the awaited operation fails with status 413, and
 /// has the name of the limit as its subject.
 struct multipart_limits {
     std::uint64_t body = 4'294'967'296;  ///< bytes in all, framing included: 4 GiB
@@ -24,7 +24,7 @@ struct multipart_limits {
     std::size_t files = 100;             ///< parts that have a file name
     mime::multipart_limits format = {};  ///< parts, their headers, the boundary
 
-    /// What `read_multipart` takes by default: 1 MiB a part and 8 MiB in all.
+    /// Returns the defaults of `read_multipart`: 1 MiB a part and 8 MiB in all.
     static multipart_limits in_memory() noexcept {
         multipart_limits l;
         l.body = 8 * 1024 * 1024;
@@ -33,13 +33,13 @@ struct multipart_limits {
     }
 };
 
-/// What `multipart_part` has written.
+/// The file that `multipart_part` has written.
 struct saved_file {
     std::string path;
     std::uint64_t size = 0;  ///< bytes
 };
 
-/// How `multipart_part::save_in` names a file.
+/// The naming of files by `multipart_part::save_in`.
 enum class file_naming : std::uint8_t {
     random,   ///< 32 hexadecimal digits of the loop's randomness
     as_sent,  ///< the client's name after `mime::safe_filename`, with "-1" and so on before its
@@ -56,29 +56,31 @@ public:
     multipart_part(const multipart_part&) = delete;
     multipart_part& operator=(const multipart_part&) = delete;
 
-    /// Of the form's field; empty when it has none.
+    /// The name of the form's field; empty when it has none.
     std::string_view name() const noexcept { return name_; }
-    /// As the client gave it: any bytes, any path. `mime::safe_filename` makes a name of it.
+    /// The file name as the client gave it: any bytes, any path. `mime::safe_filename` makes a name
+    /// of it.
     std::optional<std::string_view> filename() const noexcept {
         return filename_ ? std::optional<std::string_view>(*filename_) : std::nullopt;
     }
-    /// Its Content-Type, else text/plain (RFC 7578 section 4.4).
+    /// The Content-Type, else text/plain (RFC 7578 section 4.4).
     std::string_view type() const noexcept { return type_; }
     std::span<const mime::part_field> fields() const noexcept;
 
     /// The next piece, as it comes; empty at the end. Valid until the next call. Fails as
     /// `multipart_reader::next`. Cancelling it loses the body.
     operation<std::string_view> read();
-    /// All that is left, at most `limit` bytes: beyond it fails with status 413.
+    /// Reads the rest, at most `limit` bytes: beyond it fails with status 413.
     operation<std::string> text(std::size_t limit = 1024 * 1024);
 
-    /// Writes what is left to the file `path`, replacing one that is there. It appears when it is
-    /// whole, and not at all after a failure or a cancellation. The loop is not blocked: `offload`
-    /// writes it, 256 KiB at a time, and no more than that is held. What was written is not flushed
-    /// to the disk. Fails as `read` does, and as open(2), write(2) and rename(2) do; a full disk
-    /// (`std::errc::no_space_on_device`) that a handler lets pass is answered with 507.
+    /// Writes the rest of the part to the file `path`, replacing an older one. The file appears
+    /// when it is complete, and not at all after a failure or a cancellation. The loop is not
+    /// blocked: `offload` writes it, 256 KiB at a time, and no more than that is held. What was
+    /// written is not flushed to the disk. Fails as `read` does, and as open(2), write(2) and
+    /// rename(2) do; a full disk (`std::errc::no_space_on_device`) that a handler lets pass becomes
+    /// a 507.
     operation<saved_file> save(std::string_view path);
-    /// The same for a new file beneath the directory `path`; never replaces one.
+    /// Writes the rest of the part to a new file in the directory `path`; never replaces one.
     operation<saved_file> save_in(std::string_view directory,
                                   file_naming naming = file_naming::random);
 
@@ -155,7 +157,7 @@ public:
     /// The data of that part.
     std::optional<std::string_view> get(std::string_view name) const noexcept;
 
-    /// For readers.
+    /// Adds a part. For readers.
     void add(part p) { parts_.push_back(std::move(p)); }
 
 private:

@@ -1,7 +1,8 @@
 #pragma once
 
 // `http::json` by nlohmann-json, for every type that has its `to_json` or `from_json`. The only
-// header of the library that needs that one; its headers must be found by whoever includes this.
+// header of the library that needs that one; programs that include it must find the headers of
+// nlohmann-json.
 
 #include <coracle/http/json.hpp>
 
@@ -17,9 +18,9 @@ namespace coracle::http {
 
 namespace detail {
 
-/// What the parser tells becomes a value: without recursion, within a depth, and without an
-/// exception for what a client sends. A key that is there twice is refused, since who checked the
-/// message before may have taken the other (RFC 8259 section 4).
+/// Builds a value from the events of the parser: without recursion, within a depth, and without an
+/// exception for what a client sends. A repeated key is refused, since another reader of the
+/// message may have taken the other value (RFC 8259 section 4).
 class nlohmann_builder {
 public:
     using value = nlohmann::json;

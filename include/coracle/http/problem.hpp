@@ -7,9 +7,9 @@
 
 namespace coracle::http {
 
-/// A problem detail (RFC 9457): an answer that says in JSON what went wrong.
-/// `return http::problem(http::status::conflict, "the berth is taken").type("/problems/taken");`
-/// Texts are UTF-8; bytes that are not are replaced. Needs no JSON library.
+/// A problem detail (RFC 9457): a response that describes an error in JSON. `return
+/// http::problem(http::status::conflict, "the berth is taken").type("/problems/taken");` Texts are
+/// UTF-8; bytes that are not are replaced. Needs no JSON library.
 class problem {
 public:
     /// The title is the reason phrase of the status.

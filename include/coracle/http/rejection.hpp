@@ -22,7 +22,7 @@ struct fault {
     std::string detail;   ///< what: "must be at least 1"
 };
 
-/// What a `validate` function found wrong, all at once.
+/// The faults that a `validate` function found, all at once.
 class faults {
 public:
     /// Notes `detail` about the member at `pointer` ("count" stands for "/count") unless `holds`.
@@ -34,8 +34,9 @@ private:
     std::vector<fault> all_;
 };
 
-/// Why a request is not handed to its handler. It becomes the answer: application/problem+json
-/// (RFC 9457) for a client that asks for JSON, else text.
+/// The reason why a request is not handed to its handler. It becomes the response:
+/// application/problem+json (RFC 9457) for a client that accepts JSON and where the router wants
+/// that (`router::problem_details`), else text.
 struct rejection {
     http::status status = http::status::bad_request;
     /// A sentence for the client: "query parameter 'page' is missing".
@@ -43,11 +44,11 @@ struct rejection {
     std::vector<fault> found = {};
 };
 
-/// The answer to the sender of `req`.
+/// Makes the response to the sender of `req`.
 response to_response(const rejection& why, const request& req);
 
-/// Whether the client names JSON or problem+json among what it accepts (RFC 9110 section 12.5.1);
-/// "*/*" does not.
+/// Returns true if the client names JSON or problem+json among what it accepts (RFC 9110 section
+/// 12.5.1); "*/*" does not.
 bool accepts_json(const request& req) noexcept;
 
 /// The rejection that a failure to read the body stands for: 413 for one beyond its limit, 408 for

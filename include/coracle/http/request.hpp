@@ -1,6 +1,7 @@
 #pragma once
 
-#include <coracle/base/typed_slots.hpp>
+#include <coracle/base/detail/typed_slots.hpp>
+#include <coracle/base/url.hpp>
 #include <coracle/http/body.hpp>
 #include <coracle/http/connection_info.hpp>
 #include <coracle/http/fields.hpp>
@@ -19,7 +20,7 @@
 
 namespace coracle::http {
 
-/// Thrown by a handler, it becomes the answer: a status and a sentence.
+/// Thrown by a handler, it becomes the response: a status and a sentence.
 class status_error : public std::exception {
 public:
     explicit status_error(http::status code, std::string text = {})
@@ -38,21 +39,40 @@ inline std::error_code make_error_code(status code) noexcept {
     return {static_cast<int>(code), status_category()};
 }
 
+class request;
 class response;
-
-/// Where interim answers go; each protocol has one.
-class interim_sender {
-public:
-    virtual task<std::expected<void, error>> send_interim(const response& interim) = 0;
-
-protected:
-    ~interim_sender() = default;
-};
 
 namespace detail {
 
-/// What a request needs as long as it lives: the routes that it was matched against. It belongs to
-/// the thread of its requests, which alone counts them.
+class error_style;
+
+/// The part of a request that only its sender has.
+class outgoing_request {
+public:
+    virtual void set_method(request& of, std::string_view method) = 0;
+    virtual void set_url(request& of, std::string_view url) = 0;
+    virtual const body& content() const noexcept = 0;
+    virtual void set_content(request& of, body content, std::string_view type) = 0;
+
+protected:
+    ~outgoing_request() = default;
+};
+
+/// The services of the server for a request that it received; each protocol has its own.
+class exchange_control {
+public:
+    virtual task<std::expected<void, error>> send_interim(const response& interim) = 0;
+    /// A handler failed for this reason, which is a sentence for the log.
+    virtual void report_failure(std::string_view reason, bool out_of_memory) = 0;
+    /// Null for one that a server received.
+    virtual outgoing_request* outgoing() noexcept { return nullptr; }
+
+protected:
+    ~exchange_control() = default;
+};
+
+/// The routes that a request was matched against, kept alive as long as the request needs them. It
+/// belongs to the thread of its requests, which alone counts them.
 struct pin {
     std::size_t holders = 0;
     bool retired = false;  ///< the last holder disposes of it
@@ -65,7 +85,7 @@ struct pin {
 
 }  // namespace detail
 
-/// A request. One that a server received lives until the body of its answer has been written, and
+/// A request. One that a server received lives until the body of its response has been written, and
 /// the views that it gives live as long.
 class request {
 public:
@@ -78,16 +98,19 @@ public:
 
     http::method method() const noexcept { return method_; }
     std::string_view method_text() const noexcept { return method_text_; }
-    /// As received, for logs.
+    /// The target as received, for logs.
     std::string_view target() const noexcept { return target_; }
     /// The path in its one canonical form, on which routing and every check must rely: decoded
     /// once, without dot segments. An encoded slash stays "%2F". "*" for `OPTIONS *`.
     std::string_view path() const noexcept { return path_; }
-    /// What follows "?", still encoded.
+    /// The query: the text after "?", still encoded.
     std::string_view query_text() const noexcept { return query_; }
     /// host[:port], from the target or the Host field; empty when a client of HTTP/1.0 gave none.
     std::string_view host() const noexcept { return host_; }
     http::version version() const noexcept { return version_; }
+    /// The pattern of the route that a router found for it, such as "/users/{id}"; of nested
+    /// routers that of the innermost. Empty where no route was found, or none was looked for.
+    std::string_view route() const noexcept { return route_; }
 
     const http::fields& fields() const noexcept { return fields_; }
     http::fields& fields() noexcept { return fields_; }
@@ -98,7 +121,8 @@ public:
     /// the route has none of that name. "%2F" in it is a slash that the client sent encoded (or
     /// "%252F": the two are one path here). It belongs to the value and separates nothing.
     std::string_view param(std::string_view name) const noexcept;
-    /// The same as a number: throws `status_error` (400) when it is none, or too large.
+    /// Returns the parameter as a number: throws `status_error` (400) when it is none, or too
+    /// large.
     template <std::integral T>
     T param(std::string_view name) const {
         return number<T>(param(name), name);
@@ -106,8 +130,8 @@ public:
 
     /// The first query parameter of this name, decoded ("+" is a space).
     std::optional<std::string> query(std::string_view name) const;
-    /// The same as a number, or `otherwise` when it is not there: throws `status_error` (400) when
-    /// it is no number, or too large.
+    /// Returns the query parameter as a number, or `otherwise` when it is missing: throws
+    /// `status_error` (400) when it is no number, or too large.
     template <std::integral T>
     T query(std::string_view name, T otherwise = {}) const {
         const auto text = query(name);
@@ -119,34 +143,51 @@ public:
     std::optional<std::string_view> cookie(std::string_view name) const noexcept;
 
     received_body& body() noexcept { return body_; }
-    /// The fields behind the body: `received_body::trailers`.
+    /// The trailer fields: `received_body::trailers`.
     const http::fields& trailers() const noexcept { return body_.trailers(); }
 
-    /// Sends an interim answer (RFC 9110 section 15.2) before the answer of a coroutine handler:
-    /// 103 (Early Hints, RFC 8297) with its Link fields, 102, 100. A body is not sent. `interim`
-    /// must live until this has completed: give it a name. Completes when it has been handed to
-    /// the system; at once, with nothing sent, for a client of HTTP/1.0. Fails with
+    /// Sends an interim response (RFC 9110 section 15.2) before the response of a coroutine
+    /// handler: 103 (Early Hints, RFC 8297) with its Link fields, 102, 100. A body is not sent.
+    /// `interim` must live until this has completed: give it a name. Completes when it has been
+    /// handed to the system; at once, with nothing sent, for a client of HTTP/1.0. Fails with
     /// `invalid_argument` for other statuses and 101, with `operation_not_permitted` where it is
-    /// too late (the body of the answer is being written) or the handler is no coroutine, and when
-    /// the client is gone. Not while the body of the request is being read.
+    /// too late (the body of the response is being written) or the handler is no coroutine, and
+    /// when the client is gone. Not while the body of the request is being read.
     operation<void> inform(const response& interim) { return send_interim(this, &interim); }
 
-    /// Who sent it: the other end of the connection.
+    // These are for the interceptors of a client, of a request that it is about to make. A change
+    // holds for the `next` that follows, redirects and retries included. On a request that a server
+    // received they throw `exception` (operation_not_supported).
+
+    /// Replaces the method. Throws `exception` (invalid_argument) when it is no token, or CONNECT.
+    request& set_method(std::string_view method);
+    /// Replaces the URL by an absolute one, of which `target`, `path`, `query_text` and `host` tell
+    /// from then on. Throws what `url::parse` fails with.
+    request& set_url(std::string_view url);
+    /// Returns the body that is to be sent, empty when there is none. One in memory can be read by
+    /// `body`, too. Valid until it is replaced.
+    const http::body& content() const;
+    /// Replaces the body, and its media type.
+    request& set_content(http::body content, std::string_view type = "application/octet-stream");
+
+    /// The address of the sender: the other end of the connection.
     const net::address& peer() const noexcept { return *peer_; }
-    /// What the requests of its connection have in common. Only for requests that a server
+    /// The state that the requests of its connection share. Only for requests that a server
     /// received.
     connection_info& connection() noexcept { return *connection_; }
-    /// What TLS agreed on, and whom the client's certificate names; null without TLS.
-    const tls::stream* tls() const noexcept {
+    bool has_connection() const noexcept { return connection_ != nullptr; }
+    /// The parameters of TLS and the client's certificate; null without TLS.
+    const tls::session_info* tls() const noexcept {
         return connection_ == nullptr ? nullptr : connection_->tls();
     }
-    /// "https" or "http": how it came to us. Behind a proxy, `client_scheme` knows more.
+    /// "https" or "http": the scheme of the connection to this server. After a proxy,
+    /// `client_scheme` knows more.
     std::string_view scheme() const noexcept { return tls() == nullptr ? "http" : "https"; }
-    /// The client, as far as proxies that are trusted tell (`http::trust_proxies`); else the peer.
+    /// The client as given by trusted proxies (`http::trust_proxies`); else the peer.
     const net::address& client() const noexcept;
 
-    /// What was left for this request under its type, by a middleware say; null when there is
-    /// none. It lives as long as the request.
+    /// The value of this type that was stored for the request, by a middleware say; null when there
+    /// is none. It lives as long as the request.
     template <class T>
     T* data() noexcept {
         return data_.find<T>();
@@ -165,17 +206,24 @@ public:
         return data_.emplace<T>(memory(), std::forward<Args>(args)...);
     }
 
-    /// For the codecs, the router and tests: what a request is made of.
+    /// The parts that a request is made of, for the codecs, the router and tests.
     struct parts;
     void assign(const parts& p) noexcept;
-    /// The same as `param`, and null when the route has none of that name.
+    /// Notes a change of a request on its way out.
+    void assign_method(http::method method, std::string_view text) noexcept {
+        method_ = method;
+        method_text_ = text;
+    }
+    void assign_target(std::string_view target, const url& parsed) noexcept;
+    /// Returns the parameter as `param` does, and null when the route has none of that name.
     const std::string_view* find_param(std::string_view name) const noexcept;
     void add_param(std::string_view name, std::string_view value) noexcept {
         if (param_count_ != most_params) params_[param_count_++] = {name, value};
     }
-    /// The same beside those of an outer route, of which one of that name gives way. False where
-    /// there is no room.
+    /// Adds a parameter beside those of an outer route, and replaces one of that name. Returns
+    /// false if there is no room.
     bool put_param(std::string_view name, std::string_view value) noexcept;
+    void set_route(std::string_view pattern) noexcept { route_ = pattern; }
     void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
     std::size_t param_count() const noexcept { return param_count_; }
     /// Keeps `p` until the request is cleared or destroyed, on the same thread.
@@ -188,7 +236,11 @@ public:
         }
     }
     void set_body(received_body b) noexcept { body_ = b; }
-    void set_interim_sender(interim_sender* s) noexcept { interim_ = s; }
+    /// The services of its server; null where none received it.
+    detail::exchange_control* exchange() const noexcept { return exchange_; }
+    /// Sets the style in which its router shows errors; null: the default.
+    void set_error_style(const detail::error_style* s) noexcept { error_style_ = s; }
+    const detail::error_style* error_style() const noexcept { return error_style_; }
     /// Forgets everything and keeps its memory for the next.
     void clear() noexcept;
     arena& memory() noexcept { return fields_.memory(); }
@@ -209,6 +261,7 @@ private:
     void release_further_pins() noexcept;
     [[noreturn]] static void bad_number(std::string_view name);
     static task<std::expected<void, error>> send_interim(request* req, const response* interim);
+    detail::outgoing_request& outgoing(const char* operation) const;
 
     template <class T>
     static T number(std::string_view text, std::string_view name) {
@@ -230,13 +283,15 @@ private:
     std::string_view path_;
     std::string_view query_;
     std::string_view host_;
+    std::string_view route_;
     http::fields fields_;
-    /// Behind the fields, whose memory its values live in: they are destroyed first.
+    /// After the fields, whose memory its values live in: they are destroyed first.
     typed_slots data_;
     received_body body_;
     const net::address* peer_ = nullptr;
     connection_info* connection_ = nullptr;
-    interim_sender* interim_ = nullptr;
+    detail::exchange_control* exchange_ = nullptr;
+    const detail::error_style* error_style_ = nullptr;
     detail::pin* first_pin_ = nullptr;
     further_pin* further_pins_ = nullptr;  ///< in `memory()`, the last one first
     std::size_t param_count_ = 0;
@@ -254,10 +309,11 @@ struct request::parts {
     std::string_view host;
     const net::address* peer = nullptr;
     connection_info* connection = nullptr;
+    detail::exchange_control* exchange = nullptr;
 };
 
 inline void request::clear() noexcept {
-    // What `assign` sets for the next one may stand until then.
+    // The members that `assign` sets for the next request may stand until then.
     param_count_ = 0;
     if (!data_.empty()) data_.clear();
     if (first_pin_ != nullptr) release_pins();
@@ -275,6 +331,9 @@ inline void request::assign(const parts& p) noexcept {
     host_ = p.host;
     peer_ = p.peer;
     connection_ = p.connection;
+    exchange_ = p.exchange;
+    error_style_ = nullptr;
+    route_ = {};
     param_count_ = 0;
 }
 

@@ -19,16 +19,20 @@
 
 namespace coracle::http {
 
-struct answer_info;
+class drain_signal;
+struct response_info;
 struct json_limits;
 
-/// A connection that left HTTP, with the bytes that were received behind the request.
+/// A connection that left HTTP, or a stream of HTTP/2 that did, with the bytes that were received
+/// after the request.
 struct upgraded_connection {
     net::byte_stream& stream;
     buffer received;
+    /// Says when its server drains (coracle/http/drain_signal.hpp); null where there is none.
+    drain_signal* drain = nullptr;
 };
 
-/// The same, for who owns it.
+/// An upgraded connection that its holder owns.
 struct detached_connection {
     std::unique_ptr<net::byte_stream> stream;
     buffer received;
@@ -36,8 +40,8 @@ struct detached_connection {
 
 namespace detail {
 
-/// What only some responses have: what takes over the connection, or what is left of an answer
-/// that a client received.
+/// The parts that only some responses have: the function that takes over the connection, or the
+/// rest of a response that a client received.
 class response_extension {
 public:
     virtual ~response_extension() = default;
@@ -46,21 +50,20 @@ public:
     virtual received_body* received() noexcept { return nullptr; }
     /// The rest of the body in memory, where it is there already; else null.
     virtual const std::string_view* rest() noexcept { return nullptr; }
-    /// It has been taken.
+    /// Called when the rest has been taken.
     virtual void take_rest() noexcept {}
-    virtual answer_info* info() noexcept { return nullptr; }
+    virtual response_info* info() noexcept { return nullptr; }
     virtual std::size_t body_limit() const noexcept { return received_body::default_limit; }
-    /// Of an answer to HEAD: the size that it tells of what GET would give, if it does. Null for
-    /// others.
+    /// The size that a response to HEAD announces for GET, if it does. Null for other responses.
     virtual const std::optional<std::uint64_t>* head_length() const noexcept { return nullptr; }
 };
 
 }  // namespace detail
 
-/// A response: a value. One that is sent: Content-Length, Transfer-Encoding, Connection and Date
-/// are the server's business; setting them here is ignored. One that a client received has a body
-/// that is read once, by `read`, `text` and their like; a handler may give it as its own answer,
-/// and it is passed on as it comes. Destroying it before the body was read closes its connection.
+/// A response: a value. In one that is sent, the server sets Content-Length, Transfer-Encoding,
+/// Connection and Date; setting them here is ignored. One that a client received has a body that is
+/// read once, by `read`, `text` and their like; a handler may return it as its own response, and it
+/// is passed on as it comes. Destroying it before the body was read closes its connection.
 class response {
 public:
     using upgrade_function = unique_function<task<>(upgraded_connection&)>;
@@ -126,26 +129,26 @@ public:
     /// The media type that goes out when no Content-Type field is set; may be empty.
     std::string_view default_type() const noexcept { return type_; }
 
-    /// What takes over the connection behind a 101, or null.
+    /// The function that takes over the connection after a 101, or the stream of HTTP/2, or null.
     upgrade_function* upgrade() noexcept {
         return extension_ == nullptr ? nullptr : extension_->upgrade();
     }
     void set_upgrade(upgrade_function run);
 
-    /// Whether the status is one of success (2xx).
+    /// Returns true if the status is one of success (2xx).
     bool ok() const noexcept {
         return static_cast<unsigned>(status_) >= 200 && static_cast<unsigned>(status_) < 300;
     }
 
-    // Of an answer that a client received; of others there is nothing to read.
+    // For a response that a client received; others have nothing to read.
 
     /// The next piece of the body, decoded, as it comes; empty at the end. Valid until the next
     /// call. Resumes from the loop when it has to wait. Fails with `errc::too_slow` or
     /// `std::errc::timed_out` when the server stalls, with `errc::protocol_error` or
     /// `errc::end_of_stream` when it breaks the framing or goes away, with `errc::shutting_down`
-    /// when the loop that the answer came on has ended. Cancelling it loses the body.
+    /// when the loop that the response came on has ended. Cancelling it loses the body.
     operation<std::string_view> read();
-    /// All that is left of the body, at most `client_options::body_limit` bytes, or `limit`: beyond
+    /// Reads the rest of the body, at most `client_options::body_limit` bytes, or `limit`: beyond
     /// it fails with `errc::limit_exceeded`. Fails as `read` does.
     operation<std::string> text();
     operation<std::string> text(std::size_t limit);
@@ -160,39 +163,39 @@ public:
     /// has come and valid until the next step. A step fails as `read` does, and with
     /// `errc::limit_exceeded` at a longer line. The response must live and stay where it is.
     async_generator<std::string_view> lines(std::size_t limit = line_splitter::default_limit);
-    /// The server-sent events of what is left of the body (HTML standard, section 9.2), each as
+    /// Returns the server-sent events in the rest of the body (HTML standard, section 9.2), each as
     /// soon as it has come. A step fails as `read` does, and with `errc::limit_exceeded`, naming
-    /// the limit. What stands behind the last empty line is no event. As for `lines`.
+    /// the limit. Text after the last empty line is no event. As for `lines`.
     async_generator<received_event> events(const event_limits& limits = {});
     /// Writes what is left of the body to a file that is replaced at once when all of it is there:
     /// a reader sees the old content or the new one. A symbolic link stays, and what it leads to is
-    /// replaced. Gives its size. Fails as `read` does, as files do, and with
+    /// replaced. Returns its size. Fails as `read` does, as files do, and with
     /// `operation_not_supported` at a device, a FIFO or a socket; what was there then stays. What
     /// blocks is done by `offload`. What can be gone on
     /// with when it breaks off is `download` (coracle/http/download.hpp).
     operation<std::uint64_t> save_to(std::string path);
-    /// The connection behind a 101, or behind a 2xx to CONNECT, which left HTTP: the caller's from
-    /// now on. Nothing where there is none, or it has been taken. Not taken, it is closed with the
-    /// response.
+    /// Takes the connection after a 101, or after a 2xx to CONNECT, which left HTTP: it is the
+    /// caller's from now on. Returns nothing if there is none, or it has been taken. Not taken, it
+    /// is closed with the response.
     std::optional<detached_connection> detach() noexcept {
         return extension_ == nullptr ? std::nullopt : extension_->detach();
     }
     /// The size that the server announced, as far as it has not been read; nothing when it did not,
     /// or the body is decoded while it is read.
     std::optional<std::uint64_t> length() const noexcept;
-    /// The fields behind the body, once it has been read to its end.
+    /// The trailer fields, once the body has been read to its end.
     const http::fields& trailers() const noexcept;
-    /// Where it came from, and how long each part took. Null for others.
-    const answer_info* info() const noexcept {
+    /// The origin of a received response, and the time that each part took. Null for others.
+    const response_info* info() const noexcept {
         return extension_ == nullptr ? nullptr : extension_->info();
     }
-    /// For the client and for tests of what is made for received answers.
+    /// Sets the extension: for the client, and for tests of received responses.
     void set_extension(std::unique_ptr<detail::response_extension> e) noexcept {
         extension_ = std::move(e);
     }
     detail::response_extension* extension() noexcept { return extension_.get(); }
 
-    /// As new; memory is kept.
+    /// Resets it to a new response; memory is kept.
     void clear() noexcept {
         status_ = http::status::ok;
         type_ = {};
@@ -210,7 +213,7 @@ private:
 };
 
 namespace detail {
-/// The subject of an error: where the answer came from, and what was wrong with it.
+/// Returns the subject of an error: the origin of the response, and what was wrong with it.
 std::string about(const response& r, std::string_view what);
 }  // namespace detail
 
@@ -219,15 +222,21 @@ std::string about(const response& r, std::string_view what);
 /// Content-Type field unless it is the default; throws as `fields::set`.
 response stream(body::stream_function write, std::string_view type = "application/octet-stream");
 
-/// 101: when the answer is out, `run(connection)` takes over the connection, which is closed when
-/// it ends. What is left of the body of the request is read and dropped before; where that exceeds
-/// `limits.discard` or takes longer than `timeouts.linger`, the answer is 413 or 408 instead.
+/// Makes a 101: when it is sent, `run(connection)` takes over the connection, which is closed when
+/// it ends. Over HTTP/2, where the client offers `protocol` by an extended CONNECT (RFC 8441), it
+/// is 200, and the connection is the stream: its end is END_STREAM, a reset RST_STREAM. What is
+/// left of the body of the request is read and dropped before; where that exceeds
+/// `limits.discard` or takes longer than `timeouts.linger`, the response is 413 or 408 instead. A
+/// request that did not offer `protocol` (RFC 9110 section 7.8: Upgrade and "Connection: upgrade",
+/// not of HTTP/1.0, not HEAD) gets 426 with the Upgrade field; one over HTTP/2 501.
 response upgrade(std::string_view protocol, response::upgrade_function run);
 
-/// A redirect, 307 unless told otherwise.
+/// Makes a redirect, 307 by default.
 response redirect(std::string_view location, status code = status::temporary_redirect);
 
-/// HTML.
+/// HTML. Views and literals are copied.
 response html(std::string text);
+response html(std::string_view text);
+response html(const char* text);
 
 }  // namespace coracle::http

@@ -24,9 +24,9 @@ struct url_param {
 /// A route that was just added, to be given a name.
 class registered_route {
 public:
-    /// What `router::url` knows it by. Throws `exception`: file_exists when another route has the
-    /// name, with both; invalid_argument when it is not in its router any more: removed, replaced,
-    /// or mounted elsewhere with all others.
+    /// Sets the name by which `router::url` finds it. Throws `exception`: file_exists when another
+    /// route has the name, with both; invalid_argument when it is not in its router any more:
+    /// removed, replaced, or mounted elsewhere with all others.
     void name(std::string_view text);
 
 private:
@@ -46,16 +46,23 @@ private:
 ///
 ///     {name}          a segment, or what literal text leaves of it: /v{major}, /{name}.json
 ///     {name:regex}    the same, when all of it matches an expression of RE2
+///     {a}-{b:regex}   several of a segment, with text between them
 ///     {*name}         all that is left, which may be empty; the last segment of a pattern
 ///     {*name:segment} the same, but of one segment
 ///     {*name:safe}    the same, but without "..", NUL, backslash and encoded slash in it
+///     {*name:regex}   the same, when all of it, slashes too, matches an expression
+///
+/// In a segment with several parameters, one without an expression takes as little as it can, the
+/// last one the rest. The named groups of an expression, `(?P<year>[0-9]+)`, are parameters too. No
+/// pattern has more than 16 parameters.
 ///
 /// The most specific pattern wins, whatever the order of registration: from left to right literal
-/// text, then expressions (the one that was added first), then `{name}` (the one with the longest
-/// text behind it), then `{*name:segment}`, `{*name:safe}` and `{*name}`. Where that way leads
-/// nowhere the next is tried. The path alone chooses the pattern, then the method is looked up: an
-/// unknown path gives 404, another method 405 with Allow. OPTIONS and HEAD are answered where no
-/// route does so itself, and `OPTIONS *` too.
+/// text, then expressions and segments with several parameters (the one that was added first), then
+/// `{name}` (the one with the longest text after it), then `{*name:regex}` (the one that was added
+/// first), `{*name:segment}`, `{*name:safe}` and `{*name}`. Where that leads nowhere the next is
+/// tried. The path alone chooses the pattern, then the method is looked up: an unknown path gives
+/// 404, another method 405 with Allow. The router responds to OPTIONS and HEAD where no route does,
+/// and to `OPTIONS *`.
 ///
 /// It may be changed while it serves, from any thread: every change is seen by the requests that
 /// come after it, and those under way keep the routes that they found. Requests never wait for it.
@@ -68,11 +75,11 @@ public:
     router& operator=(router&&) noexcept;
 
     /// Adds a route for a method, for several ("GET, POST"), or for every method that has no route
-    /// of its own ("*"). Throws `exception`: invalid_argument with a sentence when the pattern is
-    /// malformed, file_exists when a route matches the same requests, with both named. A handler
-    /// that asks for a parameter (`path<"id">`) which the pattern does not have gives
-    /// invalid_argument too: here once the router is served, else when a handler is made of it, for
-    /// it may be mounted at a prefix that has the parameter.
+    /// of its own ("*"). Not for CONNECT, which has no path. Throws `exception`: invalid_argument
+    /// with a sentence when the pattern is malformed, file_exists when a route matches the same
+    /// requests, with both named. A handler that asks for a parameter (`path<"id">`) which the
+    /// pattern does not have gives invalid_argument too: here once the router is served, else when
+    /// a handler is made of it, for it may be mounted at a prefix that has the parameter.
     registered_route route(std::string_view methods, std::string_view pattern, handler h);
 
     template <class F>
@@ -103,14 +110,14 @@ public:
     registered_route options(std::string_view pattern, F&& f) {
         return route("OPTIONS", pattern, handler(std::forward<F>(f)));
     }
-    /// Every method that has no route of its own.
+    /// Adds a route for every method that has none of its own.
     template <class F>
     registered_route any(std::string_view pattern, F&& f) {
         return route("*", pattern, handler(std::forward<F>(f)));
     }
 
     /// Removes the routes of these methods at a pattern (names of parameters do not matter); those
-    /// of all methods, with their names, when none are given. False when there was none.
+    /// of all methods, with their names, when none are given. Returns false if there was none.
     bool remove(std::string_view methods, std::string_view pattern);
     bool remove(std::string_view pattern);
     /// Adds a route in place of those that match the same requests, if any: no request falls
@@ -128,9 +135,11 @@ public:
         all.commit();
     }
 
-    /// Puts a middleware around every route and around the answers of the router itself: what is
-    /// added first is outermost. One that takes a handler and gives one is called anew for each
-    /// route of a router that is mounted, else once.
+    /// Puts a middleware around every route and around the responses of the router itself: what is
+    /// added first is outermost. What is thrown inside reaches it as the response that it becomes
+    /// (`status_error`, 413 for a body beyond its limit, 500), never as an exception. One that
+    /// takes a handler and gives one is called anew for each route of a router that is mounted,
+    /// else once.
     template <class F>
     void use(F middleware) {
         static_assert(wraps_handlers<F> || intercepts_requests<F>,
@@ -139,12 +148,13 @@ public:
         if constexpr (wraps_handlers<F>) {
             add_middleware([middleware](handler inner) { return middleware(std::move(inner)); });
         } else {
-            // The same object around all routes.
+            // One object shared by all routes.
             auto shared = std::make_shared<const F>(std::move(middleware));
             auto around = [shared](request& req, const handler& next) -> task<response> {
                 return (*shared)(req, next);
             };
-            add_middleware([around](handler inner) { return wrap(around, std::move(inner)); });
+            add_middleware(
+                [around](handler inner) { return detail::put_around(around, std::move(inner)); });
         }
     }
 
@@ -157,26 +167,26 @@ public:
         mount(prefix, std::move(inside));
     }
     /// Takes over all routes of another router, with `prefix` in front of their patterns and its
-    /// middleware around them; "/" answers at the prefix with and without a slash. Its handlers for
-    /// unknown paths and the like, and its error pages, hold beneath the prefix; what it has not,
-    /// this router has. A prefix may have parameters, which its handlers may ask for. Throws as
-    /// `route`, or because the other has hosts, and then changes nothing.
+    /// middleware around them; "/" matches the prefix with and without a slash. Its handlers for
+    /// unknown paths and the like, and its error pages, apply below the prefix; for those that it
+    /// lacks, this router's apply. A prefix may have parameters, which its handlers can read.
+    /// Throws as `route`, or because the other has hosts, and then changes nothing.
     void mount(std::string_view prefix, router&& other);
 
-    /// Answers for a host instead of the routes of this router: "api.example.com", or
-    /// "*.example.com" for all names beneath, of which the longest wins. Compared without case, and
-    /// without the port. Middleware and error pages of this router stand around it. A router goes
-    /// on to be changed by its own variable. Throws `exception` (invalid_argument, file_exists).
+    /// Serves a host in place of the routes of this router: "api.example.com", or "*.example.com"
+    /// for all names below, of which the longest wins. Compared without case, and without the port.
+    /// Middleware and error pages of this router stand around it. A router goes on to be changed by
+    /// its own variable. Throws `exception` (invalid_argument, file_exists).
     void host(std::string_view name, const router& routes);
     void host(std::string_view name, handler h);
 
-    /// Answers where no pattern matches the path, instead of a plain 404.
+    /// Serves requests whose path matches no pattern, in place of a plain 404.
     template <class F>
     void not_found(F&& f) {
         set_not_found(handler(std::forward<F>(f)));
     }
-    /// Answers where patterns match but none has the method, instead of a plain 405. To a 405 it
-    /// makes, Allow is added.
+    /// Serves requests whose path matches patterns of which none has the method, in place of a
+    /// plain 405. To a 405 it makes, Allow is added.
     template <class F>
     void method_not_allowed(F&& f) {
         set_method_not_allowed(handler(std::forward<F>(f)));
@@ -187,14 +197,27 @@ public:
     void fallback(F&& f) {
         set_fallback(handler(std::forward<F>(f)));
     }
-    /// Makes the bodies of answers with this status that have none: those of this router (404,
+    /// Serves OPTIONS at every path, known or not, and `OPTIONS *`, in place of the router; but for
+    /// paths that have a route for it (also by "*"). Allow is added where a pattern matches and it
+    /// is missing. For the preflight requests of CORS, say.
+    template <class F>
+    void preflight(F&& f) {
+        set_preflight(handler(std::forward<F>(f)));
+    }
+    /// Makes the bodies of responses with this status that have none: those of this router (404,
     /// 405), of its handlers and middleware, and of `status_error` thrown without a text. `f` is a
-    /// handler; its body and fields are taken over, the status stays. Answers with a body, and what
-    /// other exceptions become, stay as they are.
+    /// handler; its body and fields are taken over, the status stays. Responses with a body, and
+    /// those for other exceptions, stay as they are.
     template <class F>
     void error_page(status code, F&& f) {
         set_error_page(code, handler(std::forward<F>(f)));
     }
+
+    /// Makes problem details (RFC 9457, application/problem+json) of all errors: of 404 and 405 of
+    /// this router, of exceptions, of requests that an extractor refuses, and of responses from 400
+    /// on whose body is plain text, which becomes the `detail`, or nothing. Error pages go first.
+    /// It holds for all that is mounted here; the switch of a mounted router is lost.
+    void problem_details(bool on = true);
 
     /// The path, percent-encoded, of the route called `name`: routes.url("user", {{"id", "7"}}).
     /// Throws `exception` (invalid_argument) naming a parameter that is missing, unknown, such that
@@ -235,6 +258,7 @@ private:
     void set_not_found(handler h);
     void set_method_not_allowed(handler h);
     void set_fallback(handler h);
+    void set_preflight(handler h);
     void set_error_page(status code, handler h);
 
     std::shared_ptr<detail::router_state> state_;

@@ -81,7 +81,7 @@ enum class status : std::uint16_t {
     return static_cast<std::uint16_t>(value);
 }
 
-/// 1xx: an interim answer, another one follows.
+/// 1xx: an interim response, another one follows.
 [[nodiscard]] constexpr bool is_informational(status value) noexcept {
     return to_code(value) / 100 == 1;
 }

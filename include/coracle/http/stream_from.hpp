@@ -11,7 +11,7 @@ namespace coracle::http {
 
 namespace detail {
 
-/// Writes what comes through a channel, and closes it when it is destroyed.
+/// Writes the values of a channel, and closes the channel when it is destroyed.
 template <class T>
 class channel_body {
 public:

@@ -13,12 +13,12 @@ namespace coracle::io {
 class reader;
 class writer;
 
-/// At most so many bytes of another source; what follows stays in it.
+/// Returns at most so many bytes of another source; the rest stays in it.
 class limited_source final : public source {
 public:
     limited_source(source& from, std::uint64_t limit) noexcept : from_(&from), left_(limit) {}
     task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
-    /// How many bytes may still come.
+    /// The number of bytes that may still come.
     std::uint64_t left() const noexcept { return left_; }
 
 private:
@@ -91,7 +91,7 @@ private:
     std::size_t current_ = 0;
 };
 
-/// What a reader has not consumed, and what follows it.
+/// The bytes that a reader has not consumed, and those that follow.
 class reader_source final : public source {
 public:
     explicit reader_source(reader& from) noexcept : from_(&from) {}
@@ -101,7 +101,8 @@ private:
     reader* from_;
 };
 
-/// Writes behind what a writer holds. `flush` flushes the writer, `finish` does not end its sink.
+/// Writes after the bytes that a writer holds. `flush` flushes the writer, `finish` does not end
+/// its sink.
 class writer_sink final : public sink {
 public:
     explicit writer_sink(writer& to) noexcept : to_(&to) {}

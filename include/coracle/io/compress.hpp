@@ -31,9 +31,9 @@ private:
     std::unique_ptr<state> state_;  ///< null for identity
 };
 
-/// What another source, which must outlive it, is when compressed, for whoever wants to read that
-/// and not to write it: a body to send, a file to copy. Nothing comes for a while where the coding
-/// waits for more. `level` is as above. It lets other tasks run after every 32 KiB.
+/// Compresses another source, which must outlive it, for use as a source: a body to send, a file to
+/// copy. Returns no bytes for a while where the coding waits for more. `level` is as above. It lets
+/// other tasks run after every 32 KiB.
 class compressing_source final : public source {
 public:
     explicit compressing_source(source& from, coding::content_coding coding,
@@ -48,10 +48,9 @@ private:
     std::unique_ptr<state> state_;  ///< null for identity
 };
 
-/// What another source, which must outlive it, is when decompressed. Fails with a
-/// `coding::coding_error` when that is no content of the coding, also when it is cut short, and
-/// when it becomes more than the limits allow, which the error names. Nothing may follow the
-/// content. It lets other tasks run after every 32 KiB.
+/// Decompresses another source, which must outlive it. Fails with a `coding::coding_error` when the
+/// source is no content of the coding, is cut short, or exceeds a limit, which the error names. No
+/// bytes may follow the content. It lets other tasks run after every 32 KiB.
 class decompressing_source final : public source {
 public:
     explicit decompressing_source(source& from, coding::content_coding coding,

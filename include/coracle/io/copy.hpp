@@ -3,7 +3,7 @@
 #include <coracle/base/unique_function.hpp>
 #include <coracle/io/sink.hpp>
 #include <coracle/io/source.hpp>
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 #include <coracle/runtime/operation.hpp>
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace coracle::io {
 
-/// How `copy` copies.
+/// Options of `copy`.
 struct copy_options {
     /// Bytes that are copied at most. Default: all.
     std::uint64_t limit = UINT64_MAX;
@@ -22,9 +22,10 @@ struct copy_options {
 
 /// Copies what `from` gives until its end, or until `limit` bytes are copied, to `to`, and gives
 /// their number. The sink is neither flushed nor ended. A file goes to a stream through
-/// `byte_stream::send_file` and to a file through copy_file_range(2), without passing through the
-/// program, where the system can do that; elsewhere through one block. What is there at once is
-/// copied in portions, between which other tasks run.
+/// `byte_stream::send_file` and to a file through copy_file_range(2), and what is received from a
+/// socket or pipe of the system to another one by splice(2) through a pipe of its own once 64 KiB
+/// have gone, without passing through the program, where the system can do that; elsewhere through
+/// one block. What is there at once is copied in portions, between which other tasks run.
 ///
 /// Fails as the source or the sink does; `bytes()` of the error is how many bytes the sink took
 /// before. When it fails or is cancelled, one block may have been read that was not written.
@@ -35,7 +36,8 @@ operation<std::uint64_t> copy(source& from, sink& to, const copy_options& option
                               unique_function<void(std::uint64_t)> progress);
 }
 
-/// The same; `progress(bytes)` is called with what has been copied so far, whenever it is more.
+/// Copies as above; `progress(bytes)` is called with the number of bytes copied so far, whenever it
+/// has grown.
 template <class F>
 operation<std::uint64_t> copy(source& from, sink& to, const copy_options& options, F&& progress) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);

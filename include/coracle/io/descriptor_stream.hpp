@@ -40,30 +40,32 @@ public:
     int fd() const noexcept { return descriptor_.fd; }
     bool open() const noexcept { return descriptor_.open(); }
 
-    /// Of what can only be written: closes it, which is how a pipe ends. A terminal has no such
-    /// thing, and nothing happens.
+    /// Closes a write-only descriptor, which is how a pipe ends. Does nothing on a terminal.
     void shutdown_output() noexcept override;
     void close(bool reset = false) noexcept override;
     std::int64_t try_send(std::string_view bytes) noexcept override;
     bool has_input() noexcept override;
     bool watch_hangup(hangup_watch* w) noexcept override;
-    /// Nobody: `family::none`.
+    bool can_splice() const noexcept override {
+        return can_splice_ && how_ == call_mode::nonblocking && open();
+    }
+    /// An address of `family::none`: there is no peer.
     const net::address& peer() const noexcept override { return nobody_; }
     std::string subject() const override { return subject_; }
     loop& owner() const noexcept override { return *owner_; }
     bool start(io_operation& op) noexcept override;
     void cancel(io_operation& op) noexcept override;
 
-    /// Before the first receive: the first read waits until there is something to read. A FIFO that
-    /// nobody has opened for writing yet would give an end.
-    void wait_before_reading() noexcept { drained_ = true; }
+    /// Makes the first read wait until there is something to read: a FIFO without a writer yet
+    /// would give an end. Has no effect on a file or a device that never waits, such as /dev/null.
+    void wait_before_reading() noexcept { drained_ = has_loop(); }
 
 private:
-    /// How its calls are made.
-    enum class manner : std::uint8_t {
+    /// The way in which system calls on the descriptor avoid blocking.
+    enum class call_mode : std::uint8_t {
         nonblocking,  ///< the descriptor says EAGAIN
         polled,       ///< it would block: asked first, with poll(2)
-        instant,      ///< a device that never makes anybody wait, and cannot be polled
+        instant,      ///< a device that never blocks, and cannot be polled
         on_pool,      ///< a file
     };
     class direction;
@@ -71,11 +73,14 @@ private:
 
     descriptor_stream(loop& owner, std::string subject);
     static std::expected<std::unique_ptr<descriptor_stream>, error> make(loop& owner, owned_fd fd,
-                                                                         manner how,
+                                                                         call_mode how,
                                                                          std::string subject);
 
-    bool has_loop() const noexcept { return how_ == manner::nonblocking || how_ == manner::polled; }
+    bool has_loop() const noexcept {
+        return how_ == call_mode::nonblocking || how_ == call_mode::polled;
+    }
     bool would_block(short events) const noexcept;
+    static bool is_input(const io_operation& op) noexcept;
     bool attempt(io_operation& op) noexcept;
     std::int64_t read_into(receive_operation& op) noexcept;
     std::int64_t write_all(send_operation& op) noexcept;
@@ -88,11 +93,12 @@ private:
     net::address nobody_;
     std::unique_ptr<direction> input_;
     std::unique_ptr<direction> output_;
-    manner how_ = manner::nonblocking;
+    call_mode how_ = call_mode::nonblocking;
     bool short_means_empty_ = false;  ///< of a pipe: fewer bytes than there was room for were all
+    bool can_splice_ = false;         ///< a pipe or a socket
     bool is_master_ = false;          ///< of a pseudo-terminal
     bool drained_ = false;            ///< a read would be in vain
-    bool hung_up_ = false;            ///< an end may be behind the bytes
+    bool hung_up_ = false;            ///< an end may follow the bytes
 };
 
 }  // namespace coracle::io

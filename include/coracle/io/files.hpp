@@ -10,7 +10,7 @@ namespace coracle::io {
 
 namespace detail {
 
-/// A cursor over a file of somebody else's, or one's own.
+/// A cursor over a file that is borrowed or owned.
 class held_file {
 public:
     held_file(fs::file& file, std::uint64_t position) noexcept : cursor_{&file, position} {}
@@ -28,21 +28,21 @@ private:
 
 }  // namespace detail
 
-/// A file from a position on, in the order of its bytes. After its end it may be asked again: what
-/// has been added meanwhile is read on. A file that was cut shorter is at its end.
+/// A file from a position on, in the order of its bytes. After the end it may be read again: bytes
+/// that were appended meanwhile follow. A file that was cut shorter is at its end.
 class file_source final : public source {
 public:
     /// `from` must outlive it.
     explicit file_source(fs::file& from, std::uint64_t position = 0) noexcept
         : file_(from, position) {}
-    /// It owns `from`.
+    /// Owns `from`.
     explicit file_source(fs::file&& from, std::uint64_t position = 0) noexcept
         : file_(std::move(from), position) {}
 
     task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
     task<std::expected<std::size_t, error>> fill(buffer& into, std::size_t capacity) override;
     file_cursor* cursor() noexcept override { return &file_.cursor(); }
-    /// Where the next read begins, bytes from the beginning. May be set while nothing is pending.
+    /// The offset of the next read, bytes from the beginning. May be set while no read is pending.
     std::uint64_t& position() noexcept { return file_.cursor().position; }
 
 private:
@@ -55,7 +55,7 @@ class file_sink final : public sink {
 public:
     /// `to` must outlive it.
     explicit file_sink(fs::file& to, std::uint64_t position = 0) noexcept : file_(to, position) {}
-    /// It owns `to`. What only `fs::file::close` tells is lost.
+    /// Owns `to`. Errors that only `fs::file::close` reports are lost.
     explicit file_sink(fs::file&& to, std::uint64_t position = 0) noexcept
         : file_(std::move(to), position) {}
 

@@ -18,11 +18,11 @@ struct kernel_pipe {
 /// another program, give `process::command` a redirection instead.
 std::expected<kernel_pipe, error> make_pipe();
 
-/// Which end of a FIFO.
+/// The end of a FIFO to open.
 enum class fifo_end : unsigned char { read, write };
 
 /// Opens a FIFO that is there (mkfifo). The reader completes at once, and its first receive waits
-/// for a writer; the writer completes when somebody has opened it for reading, which is looked for
+/// for a writer; the writer completes when the FIFO has been opened for reading, which is checked
 /// every few milliseconds. Resumes from the loop. Errors name the path; ENXIO is never one of them,
 /// EINVAL says that the path is no FIFO. Cancelling it ends the wait.
 operation<std::unique_ptr<descriptor_stream>> open_fifo(std::string path, fifo_end end);

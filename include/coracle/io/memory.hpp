@@ -11,12 +11,18 @@ namespace coracle::io {
 /// Bytes in memory, which must outlive it.
 class memory_source final : public source {
 public:
-    explicit memory_source(std::string_view bytes) noexcept : left_(bytes) {}
+    explicit memory_source(std::string_view bytes) noexcept : all_(bytes), left_(bytes) {}
     task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
-    /// What has not been read yet.
+    /// The bytes that have not been read yet.
     std::string_view left() const noexcept { return left_; }
+    bool seek(std::uint64_t position) noexcept override {
+        if (position > all_.size()) return false;
+        left_ = all_.substr(static_cast<std::size_t>(position));
+        return true;
+    }
 
 private:
+    std::string_view all_;
     std::string_view left_;
 };
 

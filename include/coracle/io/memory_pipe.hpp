@@ -26,7 +26,7 @@ public:
     /// the other end was destroyed unfinished.
     task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
 
-    /// Nothing will be read any more: what is in the pipe is dropped, and the other end fails with
+    /// Ends the reading: bytes in the pipe are dropped, and the other end fails with
     /// `std::errc::broken_pipe`, also in a write that waits.
     void close() noexcept;
 
@@ -46,7 +46,7 @@ public:
     task<std::expected<void, error>> write(std::span<slice> pieces) override;
     /// The other end reads what is in the pipe, and then its end.
     task<std::expected<void, error>> finish() override;
-    /// The same at once.
+    /// Closes at once.
     void close() noexcept;
     /// The other end reads what is in the pipe, and then fails with this.
     void fail(error why) noexcept;

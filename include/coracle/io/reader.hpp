@@ -1,10 +1,10 @@
 #pragma once
 
 #include <coracle/base/buffer.hpp>
-#include <coracle/io/buffered_operation.hpp>
-#include <coracle/io/delimiter_marks.hpp>
+#include <coracle/io/detail/buffered_operation.hpp>
+#include <coracle/io/detail/delimiter_marks.hpp>
+#include <coracle/io/detail/turn_share.hpp>
 #include <coracle/io/source.hpp>
-#include <coracle/io/turn_share.hpp>
 #include <coracle/runtime/async_generator.hpp>
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace coracle::io {
 
 class reader;
 
-/// How a `reader` reads.
+/// Options of a `reader`.
 struct reader_options {
     /// Bytes of its block, which grows with what has to be held at once. Default 64 KiB.
     std::size_t block = 64 * 1024;
@@ -29,16 +29,16 @@ struct reader_options {
     std::size_t longest_line = 1024 * 1024;
     /// Most bytes that `read_exactly` and `peek` hold at once; 1 GiB at most. Default 16 MiB.
     std::size_t most_held = 16 * 1024 * 1024;
-    /// Whether a carriage return before the delimiter is no part of the line. Default no.
+    /// Drops a carriage return before the delimiter. Default no.
     bool drop_carriage_return = false;
-    /// Whether bytes behind the last delimiter are a line when the source ends. If not, they stay
-    /// until it has more, as in a log that grows. Default yes.
+    /// Returns bytes after the last delimiter as a line when the source ends. If not, they stay
+    /// until the source has more, as in a log that grows. Default yes.
     bool unfinished_lines = true;
 };
 
 namespace detail {
 
-/// What `reader::read_line` gives.
+/// The awaitable returned by `reader::read_line`.
 class [[nodiscard]] line_read final
     : public buffered_operation<line_read, std::optional<std::string_view>> {
 public:
@@ -50,7 +50,7 @@ public:
     task<result_type> wait();
 
 private:
-    // Not side by side: loading both at once, behind two stores, would wait for these (6 ns a
+    // Not side by side: loading both at once, right after two stores, would wait for these (6 ns a
     // line).
     const char* begin_ = nullptr;
     reader* reader_;
@@ -58,7 +58,7 @@ private:
     char delimiter_;
 };
 
-/// What `reader::read_until` gives.
+/// The awaitable returned by `reader::read_until`.
 class [[nodiscard]] read_until final
     : public buffered_operation<read_until, std::optional<std::string_view>> {
 public:
@@ -73,7 +73,7 @@ private:
     std::string_view piece_;
 };
 
-/// What `reader::skip_line` gives.
+/// The awaitable returned by `reader::skip_line`.
 class [[nodiscard]] line_skip final : public buffered_operation<line_skip, bool> {
 public:
     line_skip(reader& r, char delimiter) noexcept : reader_(&r), delimiter_(delimiter) {}
@@ -86,7 +86,7 @@ private:
     char delimiter_;
 };
 
-/// What `reader::read_some` gives.
+/// The awaitable returned by `reader::read_some`.
 class [[nodiscard]] some_read final : public buffered_operation<some_read, std::string_view> {
 public:
     explicit some_read(reader& r) noexcept : reader_(&r) {}
@@ -99,7 +99,7 @@ private:
     std::string_view bytes_;
 };
 
-/// What `reader::read_exactly` gives.
+/// The awaitable returned by `reader::read_exactly`.
 class [[nodiscard]] exact_read final : public buffered_operation<exact_read, std::string_view> {
 public:
     exact_read(reader& r, std::size_t size) noexcept : reader_(&r), size_(size) {}
@@ -113,7 +113,7 @@ private:
     std::string_view bytes_;
 };
 
-/// What `reader::peek` gives.
+/// The awaitable returned by `reader::peek`.
 class [[nodiscard]] peek final : public buffered_operation<peek, std::string_view> {
 public:
     peek(reader& r, std::size_t size) noexcept : reader_(&r), size_(size) {}
@@ -127,7 +127,7 @@ private:
     std::string_view bytes_;
 };
 
-/// What `reader::skip` gives.
+/// The awaitable returned by `reader::skip`.
 class [[nodiscard]] byte_skip final : public buffered_operation<byte_skip, void> {
 public:
     byte_skip(reader& r, std::uint64_t size) noexcept : reader_(&r), size_(size) {}
@@ -141,7 +141,7 @@ private:
 
 task<std::expected<void, error>> copy_exactly(reader& from, void* into, std::size_t size);
 
-/// What `reader::read_struct` gives.
+/// The awaitable returned by `reader::read_struct`.
 template <class T>
 class [[nodiscard]] struct_read final : public buffered_operation<struct_read<T>, T> {
 public:
@@ -161,19 +161,19 @@ private:
 
 }  // namespace detail
 
-/// Reads lines, texts and numbers of bytes from a source, through a block of its own. What is in
-/// the block already is given without suspending and without a frame; only when there is not enough
-/// of it the source is asked for more. What it gives are views into the block, valid until the next
-/// call, whatever that is. While it waits with nothing in hand it holds no block of a socket.
+/// Reads lines, texts and numbers of bytes from a source, through a block of its own. An operation
+/// that the block can satisfy neither suspends nor makes a frame; otherwise the source is read.
+/// Results are views into the block, valid until the next call of any kind. While it waits with an
+/// empty block it holds no block of a socket.
 ///
 ///     io::reader in(log);
 ///     while (auto line = co_await in.read_line()) count(*line);
 ///
 /// Belongs to one loop; one operation at a time. All of them fail as the source fails, and then
 /// have consumed nothing but what `skip` and `skip_line` went over; cancelling one loses no byte.
-/// What is longer than a limit is not consumed either and fails with `errc::limit_exceeded`, which
-/// names the limit. A reader of what is always there, such as memory, lets other tasks run after
-/// every 512 KiB.
+/// A line or piece that is longer than a limit is not consumed either, and fails with
+/// `errc::limit_exceeded`, which names the limit. A reader of a source that never waits, such as
+/// memory, lets other tasks run after every 512 KiB.
 class reader {
 public:
     /// `from` must outlive the reader.
@@ -182,35 +182,35 @@ public:
     /// The reader owns `from`.
     explicit reader(std::unique_ptr<source> from, const reader_options& options = {}) noexcept
         : owned_(std::move(from)), source_(owned_.get()), options_(bounded(options)) {}
-    /// Of a stream or of a file from its beginning, which must outlive the reader.
+    /// Reads a stream, or a file from its beginning, which must outlive the reader.
     explicit reader(net::byte_stream& from, const reader_options& options = {});
     explicit reader(fs::file& from, const reader_options& options = {});
     reader(reader&&) noexcept = default;
 
-    /// Gives the bytes before the next `delimiter` and consumes it too; nothing at the end. What
+    /// Returns the bytes before the next `delimiter` and consumes it too; nothing at the end. What
     /// follows the last delimiter is a line unless it is empty (see
     /// `reader_options::unfinished_lines`).
     detail::line_read read_line(char delimiter = '\n') noexcept { return {*this, delimiter}; }
 
-    /// The same for a delimiter of several bytes, at least one, which must live until it completes.
+    /// Reads up to a delimiter of several bytes, at least one, which must live until it completes.
     detail::read_until read_until(std::string_view text) noexcept { return {*this, text}; }
 
-    /// Whether the last line or piece ended with its delimiter, and not with the source.
+    /// Returns true if the last line or piece ended with its delimiter, and not with the source.
     bool delimited() const noexcept { return delimited_; }
 
-    /// Gives `size` bytes, in one piece: at most `reader_options::most_held`. Fails with
+    /// Returns `size` bytes, in one piece: at most `reader_options::most_held`. Fails with
     /// `errc::end_of_stream` when the source ends before; `bytes()` of the error is how many there
     /// are, and they are not consumed.
     detail::exact_read read_exactly(std::size_t size) noexcept { return {*this, size}; }
 
-    /// Gives what is there, at least one byte unless it is the end.
+    /// Returns the buffered bytes, at least one unless it is the end.
     detail::some_read read_some() noexcept { return detail::some_read(*this); }
 
-    /// Gives all until the end; fails when that is more than `limit` bytes. What it has gathered is
-    /// lost when it fails or is cancelled.
+    /// Returns all until the end; fails when that is more than `limit` bytes. What it has gathered
+    /// is lost when it fails or is cancelled.
     operation<std::string> read_all(std::size_t limit);
 
-    /// Gives the next `size` bytes without consuming them; fewer when the source ends.
+    /// Returns the next `size` bytes without consuming them; fewer when the source ends.
     detail::peek peek(std::size_t size) noexcept { return {*this, size}; }
 
     /// Consumes `size` bytes. Fails with `errc::end_of_stream` when the source ends before;
@@ -220,7 +220,7 @@ public:
     /// Consumes what is up to and with the next `delimiter`, however long; false at the end.
     detail::line_skip skip_line(char delimiter = '\n') noexcept { return {*this, delimiter}; }
 
-    /// Gives an object as it is in memory here: the order of its bytes is the machine's. Fails as
+    /// Returns an object as it is in memory here: the order of its bytes is the machine's. Fails as
     /// `read_exactly` does.
     template <class T>
     detail::struct_read<T> read_struct() noexcept {
@@ -229,14 +229,14 @@ public:
         return detail::struct_read<T>(*this);
     }
 
-    /// The lines, or what comes as it comes, until the end. Each is valid until the next step. The
-    /// reader must outlive them, and may be read from between two steps.
+    /// Returns the lines, or the bytes as they arrive, until the end. Each is valid until the next
+    /// step. The reader must outlive them, and may be read from between two steps.
     async_generator<std::string_view> lines(char delimiter = '\n');
     async_generator<std::string_view> chunks();
 
-    /// What has been read from the source and not been consumed. Valid until the next call.
+    /// The bytes that were read from the source and not consumed. Valid until the next call.
     std::string_view buffered() const noexcept { return buffer_.view(); }
-    /// How many bytes have been consumed.
+    /// The number of bytes consumed.
     std::uint64_t position() const noexcept { return received_ - buffer_.size(); }
     const reader_options& options() const noexcept { return options_; }
 

@@ -8,7 +8,7 @@
 namespace coracle::io {
 
 /// Something that bytes go into, in order: a file, a socket, memory, another sink. Belongs to one
-/// loop; one call at a time. Gives errors and throws none.
+/// loop; one call at a time. Returns errors and throws none.
 class sink {
 public:
     sink() noexcept = default;
@@ -25,11 +25,11 @@ public:
     virtual task<std::expected<void, error>> flush();
 
     /// Writes what belongs to the end (the trailer of a coding) and flushes. Nothing is written
-    /// after it. What an adapter writes to is not ended: whoever made it does that.
+    /// after it. An adapter does not finish the sink below it: that is for the owner of the sink.
     virtual task<std::expected<void, error>> finish();
 
-    /// What it is, for `copy`, which then writes around it: null, unless all that is written goes
-    /// into a file at this cursor, or into a stream.
+    /// The file cursor behind this sink, so that `copy` can write around it: null, unless all bytes
+    /// go into a file at this cursor. (`stream` does the same for streams.)
     virtual file_cursor* cursor() noexcept { return nullptr; }
     virtual net::byte_stream* stream() noexcept { return nullptr; }
 

@@ -9,8 +9,9 @@ namespace coracle::io {
 /// other programs share of them (O_NONBLOCK) is not touched, so there is nothing to restore. Fails
 /// with EBADF where the program was started without the descriptor.
 ///
-/// What std::cin and stdio have read into their buffers is not seen here, and what std::cout and
-/// stdio hold back is written after what is sent here: flush them, or use one of the two.
+/// These bypass the buffers of the C and C++ libraries. Bytes that std::cin or stdio have read
+/// ahead are missing here, and bytes that std::cout or stdio hold back are written late: flush
+/// them, or use only one of the two.
 std::expected<std::unique_ptr<descriptor_stream>, error> standard_input();
 std::expected<std::unique_ptr<descriptor_stream>, error> standard_output();
 std::expected<std::unique_ptr<descriptor_stream>, error> standard_error();

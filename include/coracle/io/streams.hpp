@@ -5,14 +5,15 @@
 
 namespace coracle::io {
 
-/// What a stream receives: of a socket, TLS, a pipe or a terminal, which must outlive it. The
-/// peer's orderly end is the end.
+/// Reads a stream, which must outlive it: a socket, TLS, a pipe or a terminal. The peer's orderly
+/// end is the end.
 class stream_source final : public source {
 public:
     explicit stream_source(net::byte_stream& from) noexcept : stream_(&from) {}
     task<std::expected<std::size_t, error>> read_some(std::span<char> into) override;
     /// No block is held while it waits with nothing in `into`.
     task<std::expected<std::size_t, error>> fill(buffer& into, std::size_t capacity) override;
+    net::byte_stream* stream() noexcept override { return stream_; }
 
 private:
     net::byte_stream* stream_;

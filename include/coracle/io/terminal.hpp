@@ -10,7 +10,7 @@
 
 namespace coracle::io {
 
-/// Of a terminal, in characters.
+/// The size of a terminal, in characters.
 struct window_size {
     unsigned columns = 0;
     unsigned rows = 0;
@@ -18,7 +18,7 @@ struct window_size {
     friend bool operator==(const window_size&, const window_size&) = default;
 };
 
-/// How a terminal hands on what is typed.
+/// The modes in which a terminal hands on typed characters.
 enum class input_mode : unsigned char {
     line,               ///< whole lines, shown and edited, Ctrl-C is SIGINT: how programs start
     line_without_echo,  ///< the same, not shown: for passwords
@@ -52,7 +52,7 @@ public:
     /// Default: standard input.
     explicit terminal(int fd = 0) noexcept : fd_(fd) {}
 
-    /// Whether there is one.
+    /// Returns true if there is a terminal.
     bool is_terminal() const noexcept;
     std::expected<window_size, error> size() const;
     /// Tells its programs of it, too (SIGWINCH).
@@ -73,7 +73,7 @@ public:
     explicit window_changes(terminal t = terminal());
 
     /// Completes when the size has changed since the last time, with the new one; several changes
-    /// may be told of as one. Resumes from the loop. Fails with ENOTTY where there is no terminal.
+    /// may be reported as one. Resumes from the loop. Fails with ENOTTY where there is no terminal.
     /// Cancelling it loses nothing.
     operation<window_size> next();
 
@@ -90,11 +90,12 @@ struct password_options {
 };
 
 /// Writes `prompt` to the terminal and reads a line that is not shown; completes with the line,
-/// without its end. The mode is restored on every way out; when no line is given, what was typed is
-/// dropped before, so that whoever reads next does not get half a password. Resumes from the loop.
-/// Fails with ENXIO or ENOTTY where there is no terminal, and with `errc::end_of_stream` when it
-/// hangs up or the line is ended by Ctrl-D at its start. What was typed stands in no memory of ours
-/// afterwards but the string that is given. Cancelling it drops what was typed.
+/// without its end. The mode is restored on every way out; when no line is given, the typed
+/// characters are dropped first, so that the next reader does not get half a password. Resumes from
+/// the loop. Fails with ENXIO or ENOTTY where there is no terminal, and with `errc::end_of_stream`
+/// when it hangs up or the line is ended by Ctrl-D at its start. No memory of the library holds the
+/// typed characters afterwards, except the string that is given. Cancelling it drops the typed
+/// characters.
 operation<std::string> read_password(std::string prompt, password_options options = {});
 
 }  // namespace coracle::io

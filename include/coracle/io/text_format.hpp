@@ -1,5 +1,7 @@
 #pragma once
 
+#include <coracle/io/detail/format_spec.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,6 +27,9 @@ public:
         if (used_ <= size_ && text.size() <= size_ - used_) text.copy(to_ + used_, text.size());
         used_ += text.size();
     }
+    void append(std::size_t times, std::string_view text) noexcept {
+        for (; times != 0; --times) append(text);
+    }
     std::size_t used() const noexcept { return used_; }
 
 private:
@@ -33,48 +38,73 @@ private:
     std::size_t used_ = 0;
 };
 
+template <class T>
+constexpr bool is_wide_character = std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
+                                   std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+
+template <class T>
+constexpr bool is_untyped_pointer =
+    std::is_same_v<T, std::nullptr_t> || std::is_same_v<T, void*> || std::is_same_v<T, const void*>;
+
+template <class T>
+constexpr value_kind kind_of() noexcept {
+    if constexpr (std::is_same_v<T, bool>)
+        return value_kind::boolean;
+    else if constexpr (std::is_same_v<T, char>)
+        return value_kind::character;
+    else if constexpr (std::is_integral_v<T> && !is_wide_character<T>)
+        return std::is_signed_v<T> ? value_kind::signed_integer : value_kind::unsigned_integer;
+    else if constexpr (std::is_same_v<T, float>)
+        return value_kind::single;
+    else if constexpr (std::is_same_v<T, double>)
+        return value_kind::real;
+    else if constexpr (std::is_same_v<T, long double>)
+        return value_kind::long_real;
+    else if constexpr (is_untyped_pointer<T>)
+        return value_kind::pointer;
+    else if constexpr (std::is_convertible_v<const T&, std::string_view>)
+        return value_kind::text;
+    else
+        return value_kind::object;
+}
+
 /// One value to be formatted. Refers to what is no number.
 class text_argument {
 public:
     template <class T>
-    text_argument(const T& x) noexcept {
-        if constexpr (std::is_same_v<T, bool>)
-            *this = text_argument(std::string_view(x ? "true" : "false"));
-        else if constexpr (std::is_same_v<T, char>)
-            *this = text_argument(kind::character), character_ = x;
-        else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
-            *this = text_argument(kind::signed_integer), signed_ = x;
-        else if constexpr (std::is_integral_v<T>)
-            *this = text_argument(kind::unsigned_integer), unsigned_ = x;
-        else if constexpr (std::is_same_v<T, float>)
-            *this = text_argument(kind::single), single_ = x;
-        else if constexpr (std::is_floating_point_v<T>)
-            *this = text_argument(kind::real), real_ = static_cast<double>(x);
-        else if constexpr (std::is_convertible_v<const T&, std::string_view>)
-            *this = text_argument(std::string_view(x));
+    text_argument(const T& x) noexcept : kind_(kind_of<T>()), size_(0), unsigned_(0) {
+        constexpr value_kind kind = kind_of<T>();
+        if constexpr (kind == value_kind::boolean)
+            boolean_ = x;
+        else if constexpr (kind == value_kind::character)
+            character_ = x;
+        else if constexpr (kind == value_kind::signed_integer)
+            signed_ = x;
+        else if constexpr (kind == value_kind::unsigned_integer)
+            unsigned_ = x;
+        else if constexpr (kind == value_kind::single)
+            single_ = x;
+        else if constexpr (kind == value_kind::real)
+            real_ = x;
+        else if constexpr (kind == value_kind::long_real)
+            long_real_ = &x;
+        else if constexpr (kind == value_kind::pointer)
+            pointer_ = x;
+        else if constexpr (kind == value_kind::text)
+            set_text(x);
         else
-            *this = text_argument(&x, &append_object<T>);
+            append_ = &append_object<T>, pointer_ = &x;
     }
 
-    void append_to(text_room& room) const;
+    void append_to(text_room& room, const format_spec& spec, const text_argument* all) const;
 
 private:
-    enum class kind : std::uint8_t {
-        text,
-        character,
-        signed_integer,
-        unsigned_integer,
-        single,
-        real,
-        object,
-    };
     using append_function = void (*)(const void* object, text_room& room);
 
-    explicit text_argument(kind k) noexcept : kind_(k), unsigned_(0) {}
-    explicit text_argument(std::string_view text) noexcept
-        : kind_(kind::text), size_(text.size()), text_(text.data()) {}
-    text_argument(const void* object, append_function append) noexcept
-        : kind_(kind::object), append_(append), object_(object) {}
+    void set_text(std::string_view text) noexcept {
+        size_ = text.size();
+        text_ = text.data();
+    }
 
     template <class T>
     static void append_object(const void* object, text_room& room) {
@@ -87,53 +117,56 @@ private:
             room.append(std::string_view(x.to_string()));
     }
 
-    kind kind_;
+    static int amount_of(const format_amount& amount, const text_argument* all);
+    static std::size_t width_of(const format_spec& spec, const text_argument* all);
+    int as_amount() const;
+    std::string text_of_object() const;
+    void append_plain(text_room& room) const;
+    void append_text(text_room& room, const format_spec& spec, const text_argument* all) const;
+    void append_integer(text_room& room, const format_spec& spec, const text_argument* all) const;
+    void append_real(text_room& room, const format_spec& spec, const text_argument* all) const;
+
+    value_kind kind_;
     union {
         std::size_t size_;
         append_function append_;
     };
     union {
         const char* text_;
-        const void* object_;
+        const void* pointer_;
         std::int64_t signed_;
         std::uint64_t unsigned_;
         float single_;
         double real_;
+        const long double* long_real_;
         char character_;
+        bool boolean_;
     };
 };
 
 /// Writes the text into `room`, which may be too small for it, and gives its size.
 std::size_t format_into(text_room room, std::string_view format, const text_argument* arguments);
 
-// What the compiler names when a text for `print` is wrong.
-inline void a_brace_has_no_partner_or_should_be_doubled() {}
-inline void there_are_more_braces_than_arguments() {}
-inline void there_are_more_arguments_than_braces() {}
-
 }  // namespace detail
 
-/// What `print` and `format` take: a literal in which each `{}` stands for one of `Args`, checked
-/// when it is compiled; `{{` and `}}` are braces.
+/// The format text of `print` and `format`: a literal with the replacements of `std::format` in it,
+/// checked when it is compiled against the types `Args`:
+///
+///     {}   {:<10}   {:*^20}   {:+.3f}   {:#010x}   {1} {0}   {:{}.{}}   {{ and }}
+///
+/// Replacements are `{[argument][:[[fill]align][sign][#][0][width][.precision][L][type]]}`, of
+/// [format.string.std] in the standard, for its integers, characters, bool, floating point, strings
+/// and untyped pointers; a type of your own has the formats of strings, but for `?`. `L` follows
+/// the locale that the program has set (std::locale::global). Other than in the standard, arguments
+/// that nothing uses are refused.
 template <class... Args>
 class checked_format {
 public:
     template <class Text>
         requires std::is_convertible_v<const Text&, std::string_view>
     consteval checked_format(const Text& text) : text_(text) {
-        std::size_t places = 0;
-        for (std::size_t i = 0; i != text_.size(); ++i) {
-            const char c = text_[i];
-            if (c != '{' && c != '}') continue;
-            const char next = i + 1 == text_.size() ? '\0' : text_[i + 1];
-            if (c == '{' && next == '}')
-                ++places;
-            else if (c != next)
-                detail::a_brace_has_no_partner_or_should_be_doubled();
-            ++i;
-        }
-        if (places > sizeof...(Args)) detail::there_are_more_braces_than_arguments();
-        if (places < sizeof...(Args)) detail::there_are_more_arguments_than_braces();
+        constexpr detail::value_kind kinds[] = {detail::kind_of<Args>()..., {}};
+        detail::check_formats(text_, kinds);
     }
     constexpr std::string_view text() const noexcept { return text_; }
 
@@ -144,10 +177,13 @@ private:
 template <class... Args>
 using text_format = checked_format<std::type_identity_t<Args>...>;
 
-/// A text with values in it. Strings are put in as they are, numbers in decimal digits, floating
-/// point as the shortest text that reads back as the same value, bool as true and false; other
-/// types as what `to_text(const T&)`, found by its argument's type, or a member `to_string()`
-/// gives. Thread-safe.
+/// A text with values in it, as `std::format` makes it. Plain `{}` puts strings in as they are,
+/// numbers in decimal digits, floating point as the shortest text that reads back as the same
+/// value, bool as true and false, pointers in hexadecimal digits; other types as what
+/// `to_text(const T&)`, found by its argument's type, or a member `to_string()` gives. Widths count
+/// columns of a terminal, in UTF-8: 2 for the wide characters of the standard's table. Throws
+/// `std::invalid_argument` for a width or precision among the arguments that is negative or no
+/// `int`, and for `{:c}` of an integer that is no `char`. Thread-safe.
 template <class... Args>
 std::string format(text_format<Args...> text, const Args&... args) {
     const detail::text_argument all[] = {args..., 0};

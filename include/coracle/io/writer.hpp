@@ -1,10 +1,10 @@
 #pragma once
 
 #include <coracle/base/buffer.hpp>
-#include <coracle/io/buffered_operation.hpp>
+#include <coracle/io/detail/buffered_operation.hpp>
+#include <coracle/io/detail/turn_share.hpp>
 #include <coracle/io/sink.hpp>
 #include <coracle/io/text_format.hpp>
-#include <coracle/io/turn_share.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace coracle::io {
 
 class writer;
 
-/// How a `writer` writes.
+/// Options of a `writer`.
 struct writer_options {
     /// Bytes that it holds back at most, in one block of the pool. Default 64 KiB.
     std::size_t block = 64 * 1024;
@@ -26,7 +26,7 @@ struct writer_options {
 
 namespace detail {
 
-/// What `writer::write` and `writer::write_struct` give.
+/// The awaitable returned by `writer::write` and `writer::write_struct`.
 class [[nodiscard]] buffered_write final : public buffered_operation<buffered_write, void> {
 public:
     buffered_write(writer& w, std::string_view bytes) noexcept : writer_(&w), bytes_(bytes) {}
@@ -38,7 +38,7 @@ private:
     std::string_view bytes_;
 };
 
-/// What `writer::put` gives.
+/// The awaitable returned by `writer::put`.
 class [[nodiscard]] character_write final : public buffered_operation<character_write, void> {
 public:
     character_write(writer& w, char c) noexcept : writer_(&w), character_(c) {}
@@ -51,30 +51,34 @@ private:
 };
 
 task<std::expected<void, error>> print_through(writer& to, std::string_view format,
-                                               const text_argument* arguments);
-bool print_into(writer& to, std::string_view format, const text_argument* arguments);
+                                               const text_argument* arguments, bool ends_line);
+bool print_into(writer& to, std::string_view format, const text_argument* arguments,
+                bool ends_line);
 
-/// What `writer::print` gives.
+/// The awaitable returned by `writer::print` and `writer::println`.
 template <std::size_t N>
 class [[nodiscard]] print final : public buffered_operation<print<N>, void> {
 public:
     template <class... Args>
-    print(writer& w, std::string_view format, const Args&... args) noexcept
-        : writer_(&w), format_(format), arguments_{args..., 0} {}
-    bool take() { return print_into(*writer_, format_, arguments_); }
-    task<std::expected<void, error>> wait() { return print_through(*writer_, format_, arguments_); }
+    print(writer& w, bool ends_line, std::string_view format, const Args&... args) noexcept
+        : writer_(&w), format_(format), ends_line_(ends_line), arguments_{args..., 0} {}
+    bool take() { return print_into(*writer_, format_, arguments_, ends_line_); }
+    task<std::expected<void, error>> wait() {
+        return print_through(*writer_, format_, arguments_, ends_line_);
+    }
 
 private:
     writer* writer_;
     std::string_view format_;
+    bool ends_line_;
     text_argument arguments_[N + 1];
 };
 
 }  // namespace detail
 
-/// Writes texts and numbers to a sink, through a block of its own. While there is room in the
-/// block, an operation completes without suspending and without a frame; when there is not, what is
-/// held and what comes are given to the sink together, and the task waits until it has taken them.
+/// Writes texts and numbers to a sink, through a block of its own. While the block has spare
+/// capacity, an operation completes without suspending and without a frame; otherwise the buffered
+/// and the new bytes go to the sink together, and the task waits until it has taken them.
 ///
 ///     io::writer out(file);
 ///     co_await out.print("{} of {}\n", done, all);
@@ -94,8 +98,8 @@ public:
     /// The writer owns `to`.
     explicit writer(std::unique_ptr<sink> to, const writer_options& options = {}) noexcept
         : owned_(std::move(to)), sink_(owned_.get()), options_(options) {}
-    /// To a stream, or to a file from its beginning (from its end, if it was opened with `append`),
-    /// which must outlive the writer.
+    /// Writes to a stream, or to a file from its beginning (from its end, if it was opened with
+    /// `append`), which must outlive the writer.
     explicit writer(net::byte_stream& to, const writer_options& options = {});
     explicit writer(fs::file& to, const writer_options& options = {});
     writer(const writer&) = delete;
@@ -104,17 +108,23 @@ public:
 
     /// Completes when all of `bytes` is in the block, or the sink has taken it.
     detail::buffered_write write(std::string_view bytes) noexcept { return {*this, bytes}; }
-    /// The same for one byte.
+    /// Writes one byte.
     detail::character_write put(char c) noexcept { return {*this, c}; }
 
-    /// The same for a text with values in it, as `format` makes it. The values are looked at when
-    /// it is awaited.
+    /// Writes a text with values in it, as `format` makes it. The values are read when it is
+    /// awaited.
     template <class... Args>
     detail::print<sizeof...(Args)> print(text_format<Args...> text, const Args&... args) noexcept {
-        return {*this, text.text(), args...};
+        return {*this, false, text.text(), args...};
+    }
+    /// `print`, and a line feed.
+    template <class... Args>
+    detail::print<sizeof...(Args)> println(text_format<Args...> text,
+                                           const Args&... args) noexcept {
+        return {*this, true, text.text(), args...};
     }
 
-    /// The same for an object as it is in memory here.
+    /// Writes the bytes of an object as they are in memory.
     template <class T>
     detail::buffered_write write_struct(const T& object) noexcept {
         static_assert(std::is_trivially_copyable_v<T>,
@@ -125,22 +135,23 @@ public:
     /// Completes when the sink has taken all that was written, and has been flushed itself. Then no
     /// block is held.
     operation<void> flush();
-    /// The same, and ends the sink (`sink::finish`): nothing is to be written any more.
+    /// Flushes, and ends the sink (`sink::finish`): nothing may be written any more.
     operation<void> finish();
     /// Drops what is held.
     void discard() noexcept { buffer_.release(); }
 
     /// Bytes that are held.
     std::size_t buffered() const noexcept { return buffer_.size(); }
-    /// How many bytes have been written, those included that are held.
+    /// The number of bytes written, including those that are held.
     std::uint64_t position() const noexcept { return passed_on_ + buffer_.size(); }
 
 private:
     friend detail::buffered_write;
     friend detail::character_write;
-    friend bool detail::print_into(writer&, std::string_view, const detail::text_argument*);
+    friend bool detail::print_into(writer&, std::string_view, const detail::text_argument*, bool);
     friend task<std::expected<void, error>> detail::print_through(writer&, std::string_view,
-                                                                  const detail::text_argument*);
+                                                                  const detail::text_argument*,
+                                                                  bool);
 
     bool take_block() noexcept;
     task<std::expected<void, error>> pass_on(std::string_view bytes);

@@ -7,14 +7,15 @@
 
 namespace coracle::mime {
 
-/// What `media_type_of` gives for names that it does not know.
+/// The media type that `media_type_of` returns for unknown names.
 inline constexpr std::string_view unknown_media_type = "application/octet-stream";
 
-/// The media type (RFC 9110 section 8.3.1) of a file by the extension of its name or path, in any
-/// case; text has "; charset=utf-8". The result lives forever. Safe from any thread.
+/// Returns the media type (RFC 9110 section 8.3.1) of a file by the extension of its name or path,
+/// in any case; text types have "; charset=utf-8". The result is valid forever. Safe from any
+/// thread.
 [[nodiscard]] std::string_view media_type_of(std::string_view name) noexcept;
 
-/// A parameter of a field's value, as of a media type.
+/// A parameter of a field's value, such as "charset=utf-8".
 struct parameter {
     std::string name;   ///< lower case
     std::string value;  ///< without its quotes
@@ -33,12 +34,12 @@ struct media_type {
     std::string_view subtype() const noexcept {
         return std::string_view(essence).substr(essence.find('/') + 1);
     }
-    /// The first parameter of this name, which is given in lower case.
+    /// Returns the first parameter of this name; `name` is in lower case.
     std::optional<std::string_view> get(std::string_view name) const noexcept;
 };
 
-/// Reads `text/html; charset="utf-8"`, the value of Content-Type; nothing when it is malformed.
-/// Parameters without a value are left out.
+/// Parses the value of Content-Type, such as `text/html; charset="utf-8"`; returns nothing when it
+/// is malformed. Leaves out parameters without a value.
 [[nodiscard]] std::optional<media_type> parse_media_type(std::string_view text);
 
 }  // namespace coracle::mime

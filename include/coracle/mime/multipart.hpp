@@ -12,7 +12,7 @@
 
 namespace coracle::mime {
 
-/// What a multipart body may hold.
+/// Limits of a multipart body.
 struct multipart_limits {
     std::size_t header_bytes = 16 * 1024;  ///< of the fields of one part, with their line ends
     std::size_t fields = 32;               ///< of one part
@@ -20,12 +20,13 @@ struct multipart_limits {
     std::size_t boundary = 70;  ///< bytes of the boundary (RFC 2046 section 5.1.1)
 };
 
-/// What makes a multipart body malformed, or too much.
+/// The faults of a multipart body.
 enum class multipart_error {
     none,
     invalid_boundary,     ///< empty, too long, ends with a space, or not visible ASCII
-    malformed_delimiter,  ///< something else than blanks between a boundary and its line's end
-    malformed_field,      ///< a line of a part's header that is no field
+    malformed_delimiter,  ///< something other than blanks between a boundary and the end of its
+                          ///< line
+    malformed_field,      ///< a line of a part's header is not a field
     header_too_large,     ///< `multipart_limits::header_bytes`
     too_many_fields,      ///< `multipart_limits::fields`
     too_many_parts,       ///< `multipart_limits::parts`
@@ -34,7 +35,7 @@ enum class multipart_error {
 
 const std::error_category& multipart_category() noexcept;
 std::error_code make_error_code(multipart_error e) noexcept;
-/// Whether it is one of ours to allow: a limit, and not a fault of the sender.
+/// Returns true if the body exceeds a limit of ours, and is not malformed.
 [[nodiscard]] constexpr bool is_limit(multipart_error e) noexcept {
     return e == multipart_error::header_too_large || e == multipart_error::too_many_fields ||
            e == multipart_error::too_many_parts;
@@ -48,18 +49,19 @@ struct part_field {
     friend bool operator==(const part_field&, const part_field&) = default;
 };
 
-/// The value of the first field of this name, compared without case; empty when there is none.
+/// Returns the value of the first field of this name, compared without case; empty when there is
+/// none.
 [[nodiscard]] std::string_view find_field(std::span<const part_field> fields,
                                           std::string_view name) noexcept;
 
-/// What `multipart_parser` found next.
+/// The next thing that `multipart_parser` found.
 struct multipart_event {
     enum class kind : std::uint8_t {
-        need_more,   ///< all was consumed
+        need_more,   ///< all of the input was consumed
         part_begin,  ///< `fields()` has those of the part
         data,        ///< bytes of the part, at least one
         part_end,
-        end,  ///< the line of the last boundary: what follows it is no part
+        end,  ///< the line of the last boundary: no part follows
         error,
     };
 
@@ -70,44 +72,45 @@ struct multipart_event {
     multipart_error error = multipart_error::none;
 };
 
-/// Reads a multipart body (RFC 2046 section 5.1, RFC 7578) that comes in pieces of any size, and
-/// holds no more of it than the header of one part. Without input or output of its own: for forms
-/// and mail alike; what is nested in a part is read by a parser of its own.
+/// Parses a multipart body (RFC 2046 section 5.1, RFC 7578) that arrives in pieces of any size, and
+/// keeps at most the header of one part in memory. Does no input or output, so it serves forms and
+/// mail alike. A multipart within a part needs another parser.
 ///
-/// A preamble, an epilogue, blanks behind a boundary, folded fields and no parts at all are
-/// accepted. Lines end with CRLF. A line that begins with the boundary and is no delimiter makes
-/// the body malformed, so that nobody can read it in another way than we do. A body may end with
-/// its last boundary: without a line end behind it there is no `end`, and `finish` tells that it
-/// was whole.
+/// Accepts a preamble, an epilogue, blanks after a boundary, folded fields, and a body without
+/// parts. Lines end with CRLF. A line that begins with the boundary and is not a delimiter makes
+/// the body malformed, so that no other parser can read it differently. A body may end with its
+/// last boundary: without a line end after it there is no `end`, and `finish` says that the body
+/// was complete.
 ///
-/// Linear in the size of the input, whatever it is. After `end` and `error` it stays there.
+/// Takes time linear in the size of any input. After `end` or `error` every call returns that
+/// again.
 class multipart_parser {
 public:
     /// `boundary` is copied; an invalid one is the first event.
     explicit multipart_parser(std::string_view boundary, const multipart_limits& limits = {});
 
-    /// The next event in `in`: call it until it gives `need_more`, each time without the bytes that
-    /// were consumed.
+    /// Returns the next event in `in`. Call it until it returns `need_more`, each time without the
+    /// bytes that were consumed.
     multipart_event parse(std::string_view in);
-    /// The body has ended: whether it was whole.
+    /// To be called at the end of the body: returns `none` if it was complete.
     [[nodiscard]] multipart_error finish() const noexcept;
 
-    /// Of the part that has begun; valid until the next one begins.
+    /// Returns the fields of the current part; valid until the next one begins.
     std::span<const part_field> fields() const noexcept { return fields_; }
-    /// Parts that have begun.
+    /// Returns the number of parts that have begun.
     std::size_t parts() const noexcept { return parts_; }
-    /// How often a byte of data was looked at in search of a boundary, a whole run that has no CR
-    /// counting for its bytes once. For tests: at most twice the input.
+    /// For tests: the number of bytes that the search for a boundary examined, at most twice the
+    /// input. A run without CR counts once.
     std::uint64_t examined() const noexcept { return examined_; }
 
 private:
     enum class state : std::uint8_t {
         body,         // preamble or data
-        after_token,  // behind a boundary
-        dash,         // behind a boundary and "-"
+        after_token,  // after a boundary
+        dash,         // after a boundary and "-"
         padding,
-        line_feed,     // behind the CR that ends the delimiter
-        last_padding,  // behind the last boundary: the body may end
+        line_feed,     // after the CR that ends the delimiter
+        last_padding,  // after the last boundary: the body may end
         last_line_feed,
         header,
         ended,
@@ -135,11 +138,11 @@ private:
     state state_ = state::body;
     bool in_part_ = false;
     multipart_error error_ = multipart_error::none;
-    std::size_t matched_ = 0;   // bytes of the delimiter that have been held back
-    std::size_t not_held_ = 0;  // of these, those of a line end that is no data
+    std::size_t matched_ = 0;   // bytes of the delimiter that are held back
+    std::size_t not_held_ = 0;  // of these, bytes of a line end that is not data
     std::size_t parts_ = 0;
     std::uint64_t examined_ = 0;
-    std::string header_;  // its whole lines, unfolded, and the one that has begun
+    std::string header_;  // complete lines, unfolded, and the one that has begun
     std::size_t line_begin_ = 0;
     std::size_t unfolded_ = 0;  // bytes of line ends that were removed
     std::vector<part_field> fields_;

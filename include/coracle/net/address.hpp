@@ -15,8 +15,8 @@ namespace coracle::net {
 
 enum class family : std::uint8_t { none, v4, v6, unix_path };
 
-/// Where a socket is: an IPv4 or IPv6 address with a port, or the path of a Unix socket. A small
-/// value; copying it allocates nothing.
+/// The address of a socket: an IPv4 or IPv6 address with a port, or the path of a Unix socket. A
+/// small value; copying it allocates nothing.
 class address {
 public:
     address() noexcept = default;
@@ -44,7 +44,7 @@ public:
     bool is_loopback() const noexcept;
     /// The address without the port, as in a log: "127.0.0.1", "::1", "unix:/path".
     std::string host() const;
-    /// What `parse` reads.
+    /// Returns the address as text that `parse` reads.
     std::string to_string() const;
 
     friend bool operator==(const address& a, const address& b) noexcept;

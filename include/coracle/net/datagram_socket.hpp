@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/net/message_operation.hpp>
+#include <coracle/net/detail/message_operation.hpp>
 
 #include <cerrno>
 #include <iterator>
@@ -35,7 +35,7 @@ public:
         std::size_t at_ = 0;
     };
 
-    /// At least 1: a datagram may be empty.
+    /// The number of datagrams, at least 1: a datagram may be empty.
     std::size_t size() const noexcept { return count_; }
     std::string_view operator[](std::size_t i) const noexcept {
         return bytes_.substr(i * segment_, segment_);
@@ -49,7 +49,8 @@ private:
     std::size_t count_;
 };
 
-/// What was told of a received datagram. What was not asked for in `datagram_options` is as here.
+/// The known facts about a received datagram. Fields that `datagram_options` did not request keep
+/// these defaults.
 struct datagram_info {
     address from;                ///< `family::none` when a Unix sender is bound to nothing
     address to;                  ///< the address that it was sent to, with our port
@@ -68,7 +69,7 @@ struct datagram_info {
 /// A received datagram. Owns its bytes. Move-only.
 struct datagram : datagram_info {
     buffer bytes;
-    /// Our address that an answer should come from; `reply` uses it.
+    /// The local address to reply from; `reply` uses it.
     std::array<std::uint8_t, 16> source{};
     std::uint8_t source_size = 0;  ///< 4, 16 or, unknown, 0
 
@@ -81,7 +82,7 @@ struct datagram : datagram_info {
 /// each then goes back to where it came from. Move-only; not while an operation uses it.
 class datagram_batch {
 public:
-    /// So many are moved by one system call; a batch may hold more.
+    /// The most datagrams that one system call moves; a batch may hold more.
     static constexpr std::size_t most_at_once = messages_operation::most;
     static constexpr std::size_t default_room = 2048;
 
@@ -99,23 +100,23 @@ public:
     }
     std::string_view operator[](std::size_t i) const noexcept { return bytes(i); }
     net::segments segments(std::size_t i) const noexcept { return {bytes(i), slots_[i].segment}; }
-    /// Where it came from, or goes to.
+    /// The address of the sender of a received datagram, or of the receiver of one to send.
     address peer(std::size_t i) const { return address::from(slots_[i].peer); }
-    /// All that is known of a received one.
+    /// Returns all that is known of a received datagram.
     datagram_info info(std::size_t i) const;
 
-    /// Adds a datagram to send, a copy; to the peer of a connected socket without `to`. False when
-    /// the batch is full or the bytes are more than the room for one.
+    /// Adds a datagram to send, a copy; to the peer of a connected socket without `to`. Returns
+    /// false if the batch is full or the bytes are more than the room for one.
     bool add(std::string_view bytes, const address& to);
     bool add(std::string_view bytes) { return add(bytes, address()); }
-    /// To change datagram `i` in place, so that it is sent with other bytes: its room, and then how
-    /// much of it is used.
+    /// The bytes of datagram `i`, to change them in place: its capacity, and then how much of it is
+    /// used.
     std::span<char> room(std::size_t i) noexcept { return {slots_[i].data, slots_[i].room}; }
     void resize(std::size_t i, std::size_t size) noexcept {
         slots_[i].size = size;
         slots_[i].segment = 0;
     }
-    /// Whether `i` was refused when it was sent; an errno, or 0.
+    /// The errno with which sending datagram `i` failed, or 0.
     int failure(std::size_t i) const noexcept { return slots_[i].failure; }
 
 private:
@@ -132,7 +133,7 @@ private:
 
 class datagram_socket;
 
-/// What `datagram_socket::receive` gives.
+/// The awaitable returned by `datagram_socket::receive`.
 class [[nodiscard]] receiving final : public detail::message_leaf<receiving, datagram> {
 public:
     static constexpr const char* name = "receive";
@@ -152,7 +153,7 @@ private:
     buffer bytes_;
 };
 
-/// What `datagram_socket::receive_many` gives.
+/// The awaitable returned by `datagram_socket::receive_many`.
 class [[nodiscard]] receiving_many final
     : public detail::message_leaf<receiving_many, std::size_t> {
 public:
@@ -168,7 +169,7 @@ private:
     datagram_batch* batch_;
 };
 
-/// What `datagram_socket::send_to` and its like give.
+/// The awaitable returned by `datagram_socket::send_to` and its like.
 class [[nodiscard]] sending final : public detail::message_leaf<sending, std::size_t> {
 public:
     static constexpr const char* name = "send";
@@ -201,7 +202,7 @@ private:
     std::size_t size_;
 };
 
-/// What `datagram_socket::send_many` gives.
+/// The awaitable returned by `datagram_socket::send_many`.
 class [[nodiscard]] sending_many final : public detail::message_leaf<sending_many, std::size_t> {
 public:
     static constexpr const char* name = "send_many";
@@ -226,23 +227,24 @@ std::expected<unsigned, error> interface_index(std::string_view name);
 /// that come while the receive buffer is full are dropped: `dropped` counts them.
 class datagram_socket {
 public:
-    /// Opens a socket bound to `at`. Port 0 lets the system choose, and `local` tells which;
-    /// `address()` is a Unix socket that is bound to nothing. A Unix socket file that nobody
-    /// is bound to any more is replaced.
+    /// Opens a socket bound to `at`. Port 0 lets the system choose, and `local` returns the choice;
+    /// `address()` is an unbound Unix socket. A Unix socket file to which no socket is bound any
+    /// more is replaced.
     static std::expected<datagram_socket, error> open(loop& owner, const address& at,
                                                       const datagram_options& options = {});
     datagram_socket(datagram_socket&&) noexcept = default;
     datagram_socket& operator=(datagram_socket&&) noexcept = default;
 
-    /// From now on only datagrams of `to` are received, `send` goes there, and what ICMP says of
-    /// them is told: ECONNREFUSED when nobody listens there. At once; a new peer replaces the old.
+    /// Connects to `to`, at once: only its datagrams are received, `send` sends to it, and ICMP
+    /// errors from it are reported, such as ECONNREFUSED when no socket listens there. A new peer
+    /// replaces the old one.
     std::expected<void, error> connect(const address& to) { return end_->connect(to); }
     /// Ends what `connect` began.
     std::expected<void, error> disconnect() { return end_->connect(address()); }
 
     /// Completes with the next datagram, which may be empty, in a pooled buffer of
     /// `datagram_options::largest` bytes; none is held while it waits. On a connected socket it
-    /// fails with ECONNREFUSED, naming the peer, when nobody listens there; the socket stays
+    /// fails with ECONNREFUSED, naming the peer, when no socket listens there; the socket stays
     /// usable. Cancelling it loses nothing.
     receiving receive() noexcept { return {*end_, largest_, is_plain_}; }
     /// Completes when at least one datagram has come, and takes as many as are there and fit, up to
@@ -258,10 +260,10 @@ public:
     sending send_to(std::string_view bytes, const address& to) noexcept {
         return {*end_, bytes, to.to_endpoint(), cuts_};
     }
-    /// The same, to the peer of a connected socket.
+    /// Sends as `send_to` does, to the peer of a connected socket.
     sending send(std::string_view bytes) noexcept { return {*end_, bytes, endpoint(), cuts_}; }
-    /// The same, to where `d` came from; from the address that it came to, where that was told
-    /// (`datagram_options::tell_destination`).
+    /// Sends as `send_to` does, to the sender of `d`; from the address that `d` came to, if that
+    /// was reported (`datagram_options::tell_destination`).
     sending reply(const datagram& d, std::string_view bytes) noexcept {
         return std::move(sending(*end_, bytes, d.from.to_endpoint(), cuts_).from(d));
     }
@@ -277,33 +279,34 @@ public:
     /// until then. Cancelled, some may have been sent.
     sending_many send_many(datagram_batch& all) noexcept { return {*end_, all, cuts_}; }
 
-    /// Receives what is sent to this group, by `interface`, or 0: the one that the routes choose.
-    /// Of any sender (RFC 1112, RFC 3810).
+    /// Receives what is sent to this group, by `interface`, or 0: the one that the routes choose;
+    /// from any sender (RFC 1112, RFC 3810).
     std::expected<void, error> join(const address& group, unsigned interface = 0);
-    /// The same of one sender only (RFC 4607).
+    /// Joins the group for one sender only (RFC 4607).
     std::expected<void, error> join(const address& group, const address& sender,
                                     unsigned interface = 0);
     std::expected<void, error> leave(const address& group, unsigned interface = 0);
     std::expected<void, error> leave(const address& group, const address& sender,
                                      unsigned interface = 0);
-    /// Whether what this socket sends to groups is received on this host too. Default: yes.
+    /// Sets whether this host too receives what this socket sends to groups. Default: yes.
     std::expected<void, error> multicast_loop(bool on);
-    /// How far what this socket sends to groups goes, 0 to 255. Default: 1, this network.
+    /// Sets how many hops the datagrams that this socket sends to groups may go, 0 to 255. Default:
+    /// 1, this network.
     std::expected<void, error> multicast_hops(int hops);
-    /// By which interface it sends to groups.
+    /// Sets the interface by which it sends to groups.
     std::expected<void, error> multicast_interface(unsigned interface);
 
     /// The largest packet that is known to reach the peer of a connected socket, bytes with its IP
     /// header; a datagram may have 28 (IPv4) or 48 (IPv6) bytes less. ENOTCONN for any other.
     std::expected<std::size_t, error> path_mtu() const;
-    /// How many datagrams the kernel dropped, since the socket was opened, because its receive
-    /// buffer was full (SO_MEMINFO).
+    /// The number of datagrams that the kernel has dropped, since the socket was opened, because
+    /// its receive buffer was full (SO_MEMINFO).
     std::expected<std::uint64_t, error> dropped() const;
     /// The size of the receive buffer, bytes, as the kernel counts it: with its own overhead.
     std::expected<std::size_t, error> receive_buffer() const;
 
     const address& local() const noexcept { return end_->local; }
-    /// That of `connect`; without a family when there is none.
+    /// The peer set by `connect`; without a family when there is none.
     const address& peer() const noexcept { return end_->peer; }
     loop& owner() const noexcept { return *end_->owner; }
     bool is_open() const noexcept { return end_ && end_->on.open(); }

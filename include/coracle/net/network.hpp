@@ -18,21 +18,21 @@ std::optional<address> parse_ip(std::string_view text, std::uint16_t port = 0) n
 /// value.
 class network {
 public:
-    /// Reads "10.0.0.0/8", "2001:db8::/32", a single "192.0.2.1" or "::1", and "unix:". Bits behind
+    /// Reads "10.0.0.0/8", "2001:db8::/32", a single "192.0.2.1" or "::1", and "unix:". Bits after
     /// the prefix must be zero, so that a slip ("10.1.0.0/8") is noticed: invalid_argument.
     static std::expected<network, error> parse(std::string_view text);
 
     /// The network that an IPv4 or IPv6 address is in: its first `prefix` bits, at most all.
     static network around(const address& a, unsigned prefix) noexcept;
 
-    /// Whether the address, its port apart, is of this network. An IPv4 address that is written as
-    /// one of IPv6 ("::ffff:10.0.0.1", what a socket for both gives) counts as IPv4.
+    /// Returns true if the address, its port apart, is in this network. An IPv4 address written as
+    /// one of IPv6 ("::ffff:10.0.0.1", which a dual-stack socket gives) counts as IPv4.
     bool contains(const address& a) const noexcept;
 
     net::family family() const noexcept { return base_.family(); }
-    /// How many leading bits count.
+    /// The number of leading bits that are compared.
     unsigned prefix() const noexcept { return prefix_; }
-    /// What `parse` reads.
+    /// Returns the network as text that `parse` reads.
     std::string to_string() const;
 
 private:
@@ -40,7 +40,7 @@ private:
     unsigned prefix_ = 0;
 };
 
-/// Whether one of `networks` contains the address.
+/// Returns true if one of `networks` contains the address.
 bool is_in_any(std::span<const network> networks, const address& a) noexcept;
 
 }  // namespace coracle::net

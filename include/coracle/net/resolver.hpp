@@ -13,24 +13,25 @@
 
 namespace coracle::net {
 
-/// Why a name has no addresses. `timed_out` compares equal to `std::errc::timed_out`,
+/// The reasons why a name has no addresses. `timed_out` compares equal to `std::errc::timed_out`,
 /// `malformed_name` to `std::errc::invalid_argument`.
 enum class resolve_errc {
-    no_such_host = 1,    ///< nobody has this name
+    no_such_host = 1,    ///< the name does not exist
     no_addresses,        ///< the name exists, but has no address of the wanted family
-    server_failure,      ///< the name server could not answer (SERVFAIL and its like)
-    refused,             ///< the name server does not answer us
-    timed_out,           ///< no name server answered in time
+    server_failure,      ///< the name server could not resolve it (SERVFAIL and its like)
+    refused,             ///< the name server does not serve us
+    timed_out,           ///< no name server responded in time
     server_unreachable,  ///< nothing listens where the name server should be
     malformed_name,      ///< this can be no host name
-    malformed_answer,    ///< the name server's answer cannot be read
+    malformed_response,  ///< the name server's response cannot be read
 };
 
 const std::error_category& resolve_category() noexcept;
 std::error_code make_error_code(resolve_errc e) noexcept;
 
 struct resolver_options {
-    /// Name servers, asked in this order. Default: those of the system (`configuration`).
+    /// Name servers, in the order in which they are queried. Default: those of the system
+    /// (`configuration`).
     std::vector<address> servers;
     /// Domains in which names with fewer than `dots` dots are looked for; the first `domains` of
     /// them. Default: those of the system.
@@ -43,33 +44,34 @@ struct resolver_options {
     /// A name with at least so many dots is looked up as it stands first. Default 0: as the system
     /// says, or 1.
     unsigned dots = 0;
-    /// How long one server has for one answer. Default 2 s.
+    /// The longest wait for the response of one server. Default 2 s.
     duration timeout = std::chrono::seconds(2);
-    /// How often all the servers are asked in turn. Default 3.
+    /// The number of times that all the servers are queried in turn. Default 3.
     unsigned attempts = 3;
-    /// How often at most it is seen whether the files above have changed. Default 5 s.
+    /// The shortest time between two checks of whether the files above have changed. Default 5 s.
     duration recheck = std::chrono::seconds(5);
-    /// Answers kept, of both kinds; beyond, those not used for longest go. Default 10,000.
+    /// The most responses in the cache, positive and negative; beyond that, those not used for
+    /// longest are dropped. Default 10,000.
     std::size_t cache = 10'000;
-    /// How long an answer is kept at most, whatever its TTL. Default 1 h.
+    /// The longest time that a response is cached, whatever its TTL. Default 1 h.
     duration longest_ttl = std::chrono::hours(1);
-    /// How long it is kept at most that a name does not exist. Default 1 min.
+    /// The longest time that the absence of a name is cached. Default 1 min.
     duration longest_negative_ttl = std::chrono::minutes(1);
     /// Questions that are out at a time; others wait for their turn. Default 100.
     std::size_t questions = 100;
-    /// Addresses taken from one answer; the others are dropped. Default 64.
+    /// The most addresses taken from one response; the others are dropped. Default 64.
     std::size_t addresses = 64;
     /// Search domains that are tried. Default 8.
     std::size_t domains = 8;
 };
 
-/// What a resolver did since it was made. `cached` is the number of answers that it keeps now.
+/// Counters of a resolver since it was made. `cached` is the number of responses in the cache now.
 struct resolver_counters {
-    std::uint64_t asked = 0;      ///< names of one family that were asked for
-    std::uint64_t hits = 0;       ///< of these, answered from the cache
-    std::uint64_t shared = 0;     ///< of these, joined with one that was under way
+    std::uint64_t asked = 0;      ///< lookups of names, of one family each
+    std::uint64_t hits = 0;       ///< queries served from the cache
+    std::uint64_t shared = 0;     ///< lookups that joined one under way
     std::uint64_t questions = 0;  ///< sent to name servers, each attempt counted
-    std::uint64_t failures = 0;   ///< questions that brought no usable answer
+    std::uint64_t failures = 0;   ///< queries without a usable response
     std::uint64_t cached = 0;
 };
 
@@ -78,12 +80,12 @@ class resolver_state;
 }
 
 /// Finds the addresses of hosts: numeric ones, `localhost` (RFC 6761), the hosts file, then name
-/// servers, by UDP and where an answer is too long by TCP. Keeps answers as long as their TTL says
-/// (RFC 2308 for those that say no). Who asks for a name that is being looked up waits for the same
-/// answer. The hosts file and the configuration are read with plain reads, on the loop.
+/// servers, by UDP, and by TCP where a response is too long. Caches responses for their TTL
+/// (negative ones by RFC 2308). Concurrent lookups of one name share one query. The hosts file and
+/// the configuration are read with plain reads, on the loop.
 ///
-/// Belongs to one loop, and goes before it. On a backend that knows names of its own, a simulation,
-/// that alone is asked. Waits that are left when it is destroyed end as cancelled.
+/// Belongs to one loop, and is destroyed before it. On a backend that resolves names itself, a
+/// simulation, only that is queried. Waits that are left when it is destroyed end as cancelled.
 class resolver {
 public:
     explicit resolver(loop& owner, resolver_options options = {});
@@ -95,17 +97,17 @@ public:
     /// a numeric address with or without brackets, and is copied. With a trailing dot the search
     /// domains are not tried. A name of other than ASCII must have been encoded (RFC 5891) before.
     ///
-    /// Asks for IPv6 and IPv4 at the same time, and completes when both have been answered; one of
-    /// them suffices. At once when everything is known; else it resumes from the loop. Fails with a
-    /// `resolve_errc`, phase resolve. Cancelling it ends the wait; the question is given up unless
-    /// others wait for it too.
+    /// Queries IPv6 and IPv4 at the same time, and completes when both responses are there; one of
+    /// them suffices. Completes at once when everything is known; else it resumes from the loop.
+    /// Fails with a `resolve_errc`, phase resolve. Cancelling it ends the wait; the query is given
+    /// up unless others wait for it too.
     operation<std::vector<address>> resolve(std::string_view host, std::uint16_t port);
 
-    /// The same for one family.
+    /// Resolves addresses of one family only.
     operation<std::vector<address>> resolve(std::string_view host, std::uint16_t port,
                                             net::family only);
 
-    /// Forgets all answers.
+    /// Empties the cache.
     void clear_cache() noexcept;
 
     resolver_counters counters() const noexcept;

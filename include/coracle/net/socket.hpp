@@ -24,6 +24,7 @@ public:
     bool watch_hangup(hangup_watch* w) noexcept override {
         return owner_->backend().watch_hangup(descriptor_, w);
     }
+    bool can_splice() const noexcept override { return owner_->backend().is_of_the_system(); }
     const address& peer() const noexcept override { return peer_; }
     /// Our own end, as the system knows it.
     std::expected<address, error> local() const {

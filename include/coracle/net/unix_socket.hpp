@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/net/message_operation.hpp>
+#include <coracle/net/detail/message_operation.hpp>
 #include <coracle/net/socket.hpp>
 
 #include <cerrno>
@@ -9,22 +9,22 @@
 
 namespace coracle::net {
 
-/// What a Unix socket moves (unix(7)).
+/// The kinds of Unix socket (unix(7)).
 enum class unix_kind : std::uint8_t {
     stream,     ///< bytes without bounds, of one peer
-    datagram,   ///< messages, in order and none lost, of anybody
+    datagram,   ///< messages of any sender, in order and without loss
     seqpacket,  ///< messages, in order and none lost, of one peer, with an end
 };
 
-/// What was received from a Unix socket. Move-only.
+/// A message received from a Unix socket. Move-only.
 struct unix_message {
     buffer bytes;
     std::vector<owned_fd> descriptors;  ///< of ours from now on; closed on exec
-    process_credentials sender;         ///< when asked for with `tell_credentials`
+    process_credentials sender;         ///< with `tell_credentials` only
     bool truncated = false;             ///< the message was longer than the room; the rest is lost
 };
 
-/// What `unix_socket::receive` gives.
+/// The awaitable returned by `unix_socket::receive`.
 class [[nodiscard]] receiving_message final
     : public detail::message_leaf<receiving_message, unix_message> {
 public:
@@ -51,7 +51,7 @@ private:
     unix_kind kind_;
 };
 
-/// What `unix_socket::send` gives.
+/// The awaitable returned by `unix_socket::send`.
 class [[nodiscard]] sending_message final
     : public detail::message_leaf<sending_message, std::size_t> {
 public:
@@ -70,19 +70,19 @@ private:
     passed_objects passed_;
 };
 
-/// A connected Unix socket that can pass descriptors and tells who is at the other end. Of one
-/// loop. At most one receive and one send at a time, which may overlap. Closed when destroyed;
+/// A connected Unix socket, of one loop, that can pass descriptors and identifies the other
+/// process. At most one receive and one send at a time, which may overlap. Closed when destroyed;
 /// nothing may be pending then. Move-only. Where only bytes are to be moved, `net::connect` and
 /// `net::listener` give a `byte_stream`; datagrams with addresses are those of `datagram_socket`.
 class unix_socket {
 public:
-    /// So many descriptors come with one message unless it is said otherwise; the kernel passes
+    /// The default for the most descriptors that come with one message; the kernel passes
     /// `max_descriptors` at most (SCM_MAX_FD).
     static constexpr std::size_t default_descriptors = 16;
     static constexpr std::size_t max_descriptors = passed_objects::max_descriptors;
 
-    /// Connects at once, for that never waits: ECONNREFUSED when nobody listens at the path, EAGAIN
-    /// when too many wait to be accepted, EPROTOTYPE when it is of another kind.
+    /// Connects at once, for that never waits: ECONNREFUSED when no socket listens at the path,
+    /// EAGAIN when too many wait to be accepted, EPROTOTYPE when it is of another kind.
     static std::expected<unix_socket, error> connect(loop& owner, const address& to,
                                                      unix_kind kind = unix_kind::seqpacket);
     /// Two that are connected with each other, and have no address. One may be passed on to another
@@ -101,9 +101,9 @@ public:
     receiving_message receive(std::size_t room = buffer::default_capacity) noexcept {
         return {*end_, kind_, room, 0};
     }
-    /// The same with the descriptors that come with it. When there are more than `most`, or this
-    /// process may not have so many, all of them are closed and it fails with
-    /// `errc::limit_exceeded`; the bytes are lost too.
+    /// Receives as `receive` does, with the descriptors that come with the message. When there are
+    /// more than `most`, or this process may not have so many, all of them are closed and it fails
+    /// with `errc::limit_exceeded`; the bytes are lost too.
     receiving_message receive_with_descriptors(std::size_t room = buffer::default_capacity,
                                                std::size_t most = default_descriptors) noexcept {
         return {*end_, kind_, room, most == 0 ? 1 : most};
@@ -112,9 +112,9 @@ public:
     /// their number. They must live until then. A message must not be empty, which would look like
     /// the end. Cancelled, a stream stands in the midst of the bytes: close it.
     sending_message send(std::string_view bytes) noexcept { return {*end_, bytes, {}}; }
-    /// The same with open descriptors, of which the peer gets its own: ours stay ours, and must
-    /// stay open until this has completed. More than `max_descriptors`: `errc::limit_exceeded`.
-    /// `bytes` must not be empty (EINVAL): a stream passes nothing without them.
+    /// Sends as `send` does, with copies of open descriptors: ours stay ours, and must stay open
+    /// until this has completed. More than `max_descriptors`: `errc::limit_exceeded`. `bytes` must
+    /// not be empty (EINVAL): a stream passes nothing without them.
     sending_message send_with_descriptors(std::string_view bytes,
                                           std::span<const int> descriptors) noexcept {
         return {*end_, bytes, descriptors};
@@ -123,7 +123,8 @@ public:
     /// The process at the other end, as it was when it connected, or called `listen` or `pair`
     /// (SO_PEERCRED).
     std::expected<process_credentials, error> peer_credentials() const;
-    /// Whether each message tells the process that sent it (SO_PASSCRED). Default: no.
+    /// Sets whether each received message names the process that sent it (SO_PASSCRED). Default:
+    /// no.
     std::expected<void, error> tell_credentials(bool on);
 
     /// Tells the peer that no more will come.
@@ -148,7 +149,7 @@ private:
 
 class unix_listener;
 
-/// What `unix_listener::accept` gives.
+/// The awaitable returned by `unix_listener::accept`.
 class [[nodiscard]] accepting_unix final
     : public coracle::detail::leaf<accepting_unix, unix_socket>,
       address_operation {
@@ -157,7 +158,9 @@ public:
     explicit accepting_unix(detail::message_end& e) noexcept
         : address_operation(opcode::accept, &done), end_(&e) {}
     bool start() noexcept;
-    void cancel() noexcept override { owner().backend().cancel(*this); }
+    void cancel() noexcept override {
+        if (!withdrawn_before_start()) owner().backend().cancel(*this);
+    }
     std::expected<unix_socket, error> result();
 
 private:
@@ -169,8 +172,8 @@ private:
 /// nothing may be pending then. Move-only.
 class unix_listener {
 public:
-    /// `kind` is stream or seqpacket. A socket file that nobody listens on any more is replaced;
-    /// one that is in use gives EADDRINUSE.
+    /// Opens a listener at `at`; `kind` is stream or seqpacket. A socket file on which no socket
+    /// listens any more is replaced; one that is in use gives EADDRINUSE.
     static std::expected<unix_listener, error> open(loop& owner, const address& at,
                                                     unix_kind kind = unix_kind::seqpacket,
                                                     int backlog = 4096);

@@ -27,11 +27,11 @@ struct capture_limits {
     std::size_t output = 16 * 1024 * 1024;
     /// Bytes of standard error. Default 16 MiB.
     std::size_t error = 16 * 1024 * 1024;
-    /// How long what the process has left running may keep its output open. Default 5 s.
+    /// The longest time that processes left running may keep the output open. Default 5 s.
     duration linger = std::chrono::seconds(5);
 };
 
-/// What `command::capture` gives.
+/// The result of `command::capture`.
 struct captured {
     exit_status status;
     std::string output;
@@ -44,12 +44,12 @@ struct captured {
 ///
 ///     auto built = co_await process::command("cc").args("-c", file).directory(path).capture();
 ///
-/// `start`, `run` and `capture` take what was said out of it: a command starts once. The program is
-/// started by a thread of the pool of `offload`, so that a slow disk holds up nobody.
+/// `start`, `run` and `capture` move the settings out of it: a command starts once. The program is
+/// started by a thread of the pool of `offload`, so that a slow disk does not hold up the loop.
 ///
 /// In the process all signals have their default actions (but SIGHUP stays ignored where we ignore
 /// it) and none is blocked; descriptors other than 0, 1, 2 and those of `descriptor` are closed,
-/// whoever opened them and however. Needs Linux 5.4, and the real world, not a simulation.
+/// however they were opened. Needs Linux 5.4; does not work in a simulation.
 class command {
 public:
     /// A name without a slash is looked for in PATH, as the process will have it; one with a slash
@@ -66,15 +66,15 @@ public:
         return *this;
     }
     command& args(std::span<const std::string> all);
-    /// What the program is told that it is called (argv[0]). Default: the program.
+    /// Sets the program's name for itself (argv[0]). Default: the program.
     command& name(std::string name);
 
     /// Sets a variable of its environment, which starts as ours is when it is started.
     command& env(std::string name, std::string value);
     command& unset_env(std::string name);
-    /// Nothing of our environment; variables that were set stay.
+    /// Clears the environment; variables that were set stay.
     command& clear_env();
-    /// Where it starts. Default: our own current directory.
+    /// Sets the working directory of the process. Default: our own current directory.
     command& directory(std::string path);
 
     /// Default: inherited.
@@ -86,14 +86,14 @@ public:
     /// Runs it on a terminal, in a session of its own: the slave is its controlling terminal, and
     /// its standard streams lead there unless they are redirected.
     command& pty(const pseudo_terminal& terminal);
-    /// In a session of its own (setsid): no terminal, and a group of its own, which ends as that of
-    /// `process_group` does.
+    /// Starts it in a session of its own (setsid): no terminal, and a group of its own, which ends
+    /// as that of `process_group` does.
     command& new_session();
-    /// In a process group of its own: Ctrl-C at our terminal does not reach it, and it is ended
-    /// together with what it has started. `run`, `capture` and `child::wait_or_end` also kill what
-    /// it leaves of its group when it ends of itself.
+    /// Starts it in a process group of its own: Ctrl-C at our terminal does not reach it, and it is
+    /// ended together with the processes that it has started. `run`, `capture` and
+    /// `child::wait_or_end` also kill the rest of its group when it ends by itself.
     command& process_group();
-    /// How long it may take to end when it is asked to. Default `default_grace`.
+    /// Sets the time that the process has to end after SIGTERM. Default `default_grace`.
     command& grace(duration d);
 
     /// Starts it; completes when the program runs. Fails with what the system says, naming the
@@ -105,9 +105,9 @@ public:
     /// Starts it and waits for its end. Redirections to pipes make no sense here (EINVAL).
     /// Cancelling it ends the process: SIGTERM, after `grace` SIGKILL, and then it is reaped.
     operation<exit_status> run();
-    /// The same, and gives what it has written to standard output and standard error, where those
-    /// are not redirected. Beyond the limits the process is ended, and it fails with
-    /// `errc::limit_exceeded`, naming the limit. An input that nothing is said of is `null`.
+    /// Runs the program as `run` does, and gives the bytes that it wrote to standard output and
+    /// standard error, where those are not redirected. Beyond the limits the process is ended, and
+    /// it fails with `errc::limit_exceeded`, naming the limit. The default input is `null`.
     operation<captured> capture(capture_limits limits = {});
 
 private:

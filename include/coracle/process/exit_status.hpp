@@ -7,18 +7,20 @@
 
 namespace coracle::process {
 
-/// What a process used up, with those of its children that it has waited for (getrusage).
+/// The resources that a process used, with those of its children that it has waited for
+/// (getrusage).
 struct resource_usage {
     duration user_time{};           ///< of the processor, in its own code
     duration system_time{};         ///< of the processor, in the kernel for it
     std::uint64_t peak_memory = 0;  ///< bytes: the largest resident set
 };
 
-/// How a process ended. A value.
+/// The status with which a process ended. A value.
 class exit_status {
 public:
     exit_status() noexcept = default;
-    /// One that returned `code` from main or called exit; one that `signal` ended.
+    /// Makes the status of a process that returned `code` from main or called exit; below, of one
+    /// that `signal` ended.
     static exit_status exited(int code, const resource_usage& u) noexcept {
         return {code, 0, false, u};
     }

@@ -23,9 +23,9 @@ public:
     const std::string& path() const noexcept { return path_; }
 
     std::expected<io::window_size, error> size() const { return terminal().size(); }
-    /// Its programs get SIGWINCH.
+    /// Sets the size. Its programs get SIGWINCH.
     std::expected<void, error> resize(io::window_size s) const { return terminal().set_size(s); }
-    /// To set modes of the slave from here.
+    /// The terminal, to set modes of the slave from here.
     io::terminal terminal() const noexcept { return io::terminal(master_->fd()); }
     /// A descriptor of the slave, without making it the controlling terminal. As long as one is
     /// open, the stream does not end.

@@ -7,7 +7,7 @@
 
 namespace coracle::process {
 
-/// What a standard stream of a process leads to. Move-only.
+/// The target of a standard stream of a process. Move-only.
 class redirect {
 public:
     enum class kind : unsigned char {
@@ -22,23 +22,23 @@ public:
         output
     };
 
-    /// Nothing said: inherited, or what the function that starts the process makes of it.
+    /// The default: inherited, or the choice of the function that starts the process.
     redirect() noexcept = default;
 
-    /// To where ours leads.
+    /// Leads to where our own stream leads.
     static redirect inherit() noexcept { return redirect(kind::inherit); }
     /// /dev/null: an input that has ended, an output that is dropped.
     static redirect null() noexcept { return redirect(kind::null); }
     /// A pipe, whose other end `child` has as a stream.
     static redirect pipe() noexcept { return redirect(kind::pipe); }
     /// A file, by its path as seen from our own current directory: an input is read from its start,
-    /// an output is made (mode 0666 but for the umask) or emptied. The program starts when somebody
-    /// has the other end of a FIFO open.
+    /// an output is made (mode 0666 but for the umask) or emptied. With a FIFO, the program starts
+    /// when its other end is open.
     static redirect file(std::string path) { return redirect(kind::file, std::move(path)); }
     /// A file that is made where it is not there, and written at its end. For outputs.
     static redirect append(std::string path) { return redirect(kind::append, std::move(path)); }
-    /// An input of these bytes. They stand in a file of memory (memfd_create), so that nobody has
-    /// to feed them.
+    /// An input of these bytes. They stand in a file of memory (memfd_create), so that no task has
+    /// to write them.
     static redirect text(std::string bytes) { return redirect(kind::text, std::move(bytes)); }
     /// A descriptor, which is closed on our side when the process has been started.
     static redirect descriptor(owned_fd fd) noexcept {
@@ -46,7 +46,7 @@ public:
         r.fd_ = std::move(fd);
         return r;
     }
-    /// To where standard output leads (2>&1). For standard error.
+    /// Leads to where standard output leads (2>&1). For standard error.
     static redirect output() noexcept { return redirect(kind::output); }
 
     kind what() const noexcept { return kind_; }

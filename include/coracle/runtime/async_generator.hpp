@@ -46,7 +46,7 @@ private:
     std::exception_ptr thrown_;
 };
 
-/// What `async_generator::next` gives.
+/// The awaitable returned by `async_generator::next`.
 template <class T>
 class [[nodiscard]] next_operation final : scope {
 public:
@@ -71,7 +71,7 @@ public:
         p.scope = this;
         p.context = frame_->context;
         running_ = generator_->stepping_ = true;
-        return generator_->handle_;
+        return within_stack(generator_->handle_, *p.context);
     }
 
     std::optional<T> await_resume() {
@@ -94,17 +94,15 @@ private:
         running_ = generator_->stepping_ = false;
         return handle_;
     }
-    void stopped() noexcept override {
-        if (!gives_errors_) {
-            stop_chain(*frame_);
-            return;
-        }
+    promise_base* stopped() noexcept override {
+        if (!gives_errors_) return frame_;
         running_ = false;
         stopped_ = true;
         generator_->end();
         handle_.resume();
+        return nullptr;
     }
-    time_point time_limit() const noexcept override { return time_limit_of(*frame_); }
+    limit_step time_limit() const noexcept override { return {.around = frame_}; }
 
     async_generator<T>* generator_;
     promise_base* frame_ = nullptr;

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <coracle/base/buffer.hpp>
+#include <coracle/base/detail/intrusive_list.hpp>
+#include <coracle/base/detail/tally.hpp>
 #include <coracle/base/error.hpp>
-#include <coracle/base/intrusive_list.hpp>
-#include <coracle/base/tally.hpp>
 #include <coracle/runtime/clock.hpp>
 
 #include <cstddef>
@@ -38,19 +38,25 @@ struct slice {
 
 struct io_operation;
 
-/// Hears that the peer of a descriptor has closed or reset. Called from the loop, once.
+/// Notified when the peer of a descriptor has closed or reset. Called from the loop, once.
 struct hangup_watch {
     void (*gone)(hangup_watch&) noexcept;
+    /// Ignores the end of the peer's sending side: a peer that has finished sending may still read.
+    /// Only a connection that is lost in both directions is reported. Changed while it is not
+    /// armed.
+    bool ignores_end = false;
 };
 
 /// A descriptor as its backend knows it. Lives in the object that owns the descriptor, does not
-/// move, and belongs to one loop. At most one operation waits in each direction.
+/// move, and belongs to one loop. At most one operation waits in each direction; another one fails
+/// with EBUSY.
 struct descriptor {
     int fd = -1;
     std::uint32_t flags = 0;         ///< the backend's
+    int failure = 0;                 ///< the errno by which the connection ended; 0: none is known
     io_operation* input = nullptr;   ///< waits until it can read, accept
     io_operation* output = nullptr;  ///< waits until it can write, connect
-    hangup_watch* watch = nullptr;   ///< hears when the peer has closed
+    hangup_watch* watch = nullptr;   ///< notified when the peer has closed
     void* state = nullptr;           ///< the backend's
 
     descriptor() noexcept = default;
@@ -75,6 +81,8 @@ enum class opcode : std::uint8_t {
     file,          ///< a `file_operation` (file_operation.hpp)
     receive_many,  ///< a `messages_operation` (datagram_operation.hpp); result: how many came
     send_many,     ///< a `messages_operation`; result: how many were sent
+    splice_in,     ///< into a pipe, which is empty; result 0: receive what comes next, or the end
+    splice_out,    ///< all of `size` bytes that a pipe holds
 };
 
 /// One asynchronous operation, embedded in its awaiter. The backend owns it between `submit`
@@ -91,7 +99,7 @@ struct io_operation : list_hook {
     const void* far = nullptr;  ///< what `completed` will touch first that is not near this; a hint
 
     io_operation(opcode c, callback done) noexcept : code(c), completed(done) {}
-    /// Before it is submitted.
+    /// Moves an operation that is not submitted yet.
     io_operation(io_operation&& other) noexcept
         : list_hook(), code(other.code), completed(other.completed) {}
 };
@@ -119,6 +127,16 @@ struct send_file_operation : io_operation {
     std::int64_t sent = 0;
 };
 
+/// Moves bytes between a descriptor and a pipe within the kernel (splice(2)). `pipe` is the end of
+/// it that is written to or read from; it is the caller's, and nothing else uses it meanwhile. Only
+/// for a `byte_stream::can_splice`.
+struct splice_operation : io_operation {
+    splice_operation(callback done, opcode c, int pipe_end, std::int64_t bytes) noexcept
+        : io_operation(c, done), pipe(pipe_end), size(bytes) {}
+    int pipe;
+    std::int64_t size;
+};
+
 struct address_operation : io_operation {
     address_operation(opcode c, callback done) noexcept : io_operation(c, done) {}
     endpoint peer;
@@ -142,7 +160,7 @@ struct resolve_operation : io_operation {
     std::string_view host;        ///< without a trailing dot
     int family = 0;               ///< AF_INET or AF_INET6
     std::vector<endpoint> found;  ///< port 0; empty with result -ENOENT when there is no such host
-    duration ttl{};               ///< how long the answer holds
+    duration ttl{};               ///< how long the result is valid
 };
 
 struct foreign_operation : io_operation {
@@ -156,7 +174,7 @@ struct keep_alive_options {
     bool on = false;        ///< SO_KEEPALIVE
     unsigned idle = 0;      ///< of silence before the first probe (TCP_KEEPIDLE)
     unsigned interval = 0;  ///< between two probes (TCP_KEEPINTVL)
-    unsigned count = 0;     ///< unanswered probes that end the connection (TCP_KEEPCNT)
+    unsigned count = 0;     ///< probes without a reply that end the connection (TCP_KEEPCNT)
 };
 
 /// The name of a network device, such as "eth0"; what is too long for one is cut.
@@ -170,16 +188,18 @@ struct device_name {
     }
 };
 
-/// How to open a listening or connecting socket. Of what the system refuses, the size of buffers,
-/// `no_delay`, `keep_alive` and the timeout are let pass; all else is an error. What a listener
-/// has, the sockets that it accepts inherit.
+/// Options for opening a listening or connecting socket. A refusal by the system of the buffer
+/// sizes, `no_delay`, `keep_alive` or the timeout is ignored; any other refusal is an error.
+/// Accepted sockets inherit the options of their listener.
 struct socket_options {
     bool reuse_port = false;       ///< several listeners share one address (SO_REUSEPORT)
+    bool claims_port = false;      ///< the first of these: fails where another listens already
     bool v6_only = false;          ///< an IPv6 listener takes no IPv4 connections
     bool no_delay = true;          ///< TCP_NODELAY
     int backlog = 4096;            ///< connections that wait for accept
     unsigned user_timeout_ms = 0;  ///< TCP_USER_TIMEOUT; 0: the system's
     keep_alive_options keep_alive;
+    unsigned unsent = 0;     ///< bytes held that were not sent yet (TCP_NOTSENT_LOWAT); 0: any
     int send_buffer = 0;     ///< SO_SNDBUF, bytes; 0: the system chooses and adapts
     int receive_buffer = 0;  ///< SO_RCVBUF, bytes; 0: the system chooses and adapts
     /// The first bytes travel with the first packet (TCP_FASTOPEN_CONNECT, RFC 7413): a connect
@@ -189,8 +209,8 @@ struct socket_options {
     int fast_open_queue = 0;   ///< of a listener: connections begun so (TCP_FASTOPEN); 0: none
     int type_of_service = -1;  ///< IP_TOS, IPV6_TCLASS; -1: the system's
     unsigned mark = 0;         ///< SO_MARK, for routing; needs CAP_NET_ADMIN; 0: none
-    /// Where a connecting socket comes from: an address, as `net::address::to_endpoint` gives it,
-    /// with a port or 0. Size 0: the system chooses.
+    /// The local address that a connecting socket is bound to, as `net::address::to_endpoint` gives
+    /// it, with a port or 0. Size 0: the system chooses.
     endpoint local{};
     /// A connecting socket's port is one of these (IP_LOCAL_PORT_RANGE, kernels since 6.3); 0: any.
     std::uint16_t first_local_port = 0;
@@ -198,10 +218,10 @@ struct socket_options {
     device_name device;  ///< only through this device (SO_BINDTODEVICE); empty: any
 };
 
-/// What a backend did, for reports and tests. From any thread.
+/// Counters of the work of a backend, for reports and tests. Read from any thread.
 struct backend_counters {
     tally waits;         ///< times that it asked the system for events
-    tally events;        ///< events that it was told of
+    tally events;        ///< events reported by the system
     tally system_calls;  ///< others than these waits
 };
 
@@ -212,10 +232,10 @@ public:
     virtual ~backend() = default;
 
     virtual std::string_view name() const noexcept = 0;
-    /// Whether numbers of descriptors and paths are the system's.
+    /// Returns true if descriptor numbers and paths are those of the operating system.
     virtual bool is_of_the_system() const noexcept { return true; }
 
-    /// Starts `op`. True when it has completed already (`result` is set, `completed` is not
+    /// Starts `op`. Returns true if it has completed already (`result` is set, `completed` is not
     /// called); otherwise `completed` is called later, from `wait`.
     virtual bool submit(io_operation& op) noexcept = 0;
 
@@ -256,11 +276,11 @@ public:
     virtual std::expected<void, error> attach(descriptor& d, int fd) noexcept = 0;
     /// Closes; nothing may be pending. `reset` sends RST instead of FIN.
     virtual void close(descriptor& d, bool reset = false) noexcept = 0;
-    /// Tells `w` when the peer has closed or reset; null ends that at once. False when it has
-    /// already, and `w` will not be called.
+    /// Notifies `w` when the peer has closed or reset; null ends that at once. Returns false if it
+    /// has already, and `w` will not be called.
     virtual bool watch_hangup(descriptor& d, hangup_watch* w) noexcept = 0;
-    /// Whether bytes, an end or an error wait at `d` to be received, as far as can be told without
-    /// waiting for the system. For a socket on which nothing is pending.
+    /// Returns true if bytes, an end or an error are waiting at `d`, as far as that is known
+    /// without waiting. For a socket on which no operation is pending.
     virtual bool has_input(descriptor&) noexcept { return false; }
     /// Sends what can be sent without waiting: a count, or a negated errno. -EAGAIN also when this
     /// backend has no such thing: then submit a send.
@@ -273,10 +293,10 @@ public:
     virtual void discard(int fd) noexcept = 0;
 
     const backend_counters& counters() const noexcept { return counters_; }
-    /// Whether it waits in the system at this moment, as far as another thread can say.
+    /// Returns true while the backend waits in the system, as seen by another thread.
     bool is_waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
-    /// Where it leaves the time at which a wait ended, before it tells anybody of an event: what
-    /// those do has to see that time has passed.
+    /// Sets the place where the backend stores the time at which a wait ended, before it reports
+    /// any event: event handlers must see that time has passed.
     void tell_time_in(time_point& place) noexcept { clock_ = &place; }
     /// Called when a thread begins to use it.
     virtual void enters_thread() noexcept {}
@@ -286,9 +306,12 @@ public:
     /// Lets go of `d` without closing it, and gives its number, which the caller owns from then on;
     /// -1 where there is no such thing. Nothing may be pending.
     virtual int detach(descriptor&) noexcept { return -1; }
-    /// A receive from `d` may give less than there is room for and leave bytes behind, as that of a
-    /// Unix socket does behind bytes that came with descriptors (unix(7)).
+    /// Notes that a receive from `d` may return fewer bytes than asked for and leave bytes in the
+    /// socket, as a Unix socket does after bytes that came with descriptors (unix(7)).
     virtual void may_read_short(descriptor&) noexcept {}
+    /// Gives memory that the process has freed and still holds back to the system, where there is
+    /// much of it. For a loop that has time.
+    virtual void give_memory_back() noexcept {}
     /// A receive from `d` that waits may wait until so many bytes are there. False: it will not.
     virtual bool prefer_input(descriptor&, std::size_t /*bytes*/) noexcept { return false; }
 

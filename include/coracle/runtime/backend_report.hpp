@@ -21,7 +21,7 @@ struct backend_feature {
     std::string effect;  ///< what it is good for, or why it is not used
 };
 
-/// What was found of one kind of backend.
+/// The result of probing one kind of backend.
 struct backend_status {
     backend_kind kind{};
     bool usable = false;
@@ -29,11 +29,11 @@ struct backend_status {
     std::vector<backend_feature> features;
 };
 
-/// What this machine can do for a loop, and what `backend_kind::automatic` makes of it.
+/// The backends that this machine can open, and the one that `backend_kind::automatic` chooses.
 struct backend_report {
     std::vector<backend_status> backends;  ///< in the order of preference
-    /// What `automatic` opens now; `automatic` itself when nothing works, or CORACLE_BACKEND asks
-    /// for what cannot be had.
+    /// The kind that `automatic` opens now; `automatic` itself when none works, or when
+    /// CORACLE_BACKEND names one that cannot be opened.
     backend_kind chosen = backend_kind::automatic;
     std::string why;  ///< one sentence
 };

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <coracle/runtime/background_work.hpp>
+#include <coracle/runtime/callback_on.hpp>
+#include <coracle/runtime/detail/background_work.hpp>
 #include <coracle/runtime/runtime.hpp>
 
 #include <cstddef>
@@ -13,15 +14,30 @@ struct background_options {
     unsigned loops = 1;
     /// Default: the best one that works here.
     backend_kind backend = backend_kind::automatic;
-    /// Who hears what the library logs. Default: nobody.
+    /// The logger for the library's messages; must outlive this. Default: warnings and errors, or
+    /// what CORACLE_LOG says, to standard error.
     logger* log = nullptr;
     /// Threads that call callbacks. With the default, 1, one callback runs at a time.
     unsigned callback_threads = 1;
     /// Operations under way at most, their callbacks included; more are refused. Default 65,536.
     std::size_t active = 65'536;
-    /// How long the destructor waits for operations under way before it cancels them. Default 30 s.
+    /// The longest time that the destructor waits for operations under way before it cancels them.
+    /// Default 30 s.
     duration drain = std::chrono::seconds(30);
 };
+
+namespace detail {
+
+/// Makes the future that `background::launch` returns. coracle/runtime/launch.hpp has the
+/// definition for callables.
+template <class F>
+struct launching {
+    static_assert(sizeof(F*) == 0,
+                  "launch() is defined in another header, which keeps <future> out of this one: "
+                  "#include <coracle/runtime/launch.hpp>");
+};
+
+}  // namespace detail
 
 /// A call that `background::start` has started. Copies are handles of the same call; the call goes
 /// on when all are gone. May be used from any thread.
@@ -33,11 +49,11 @@ public:
     /// Asks the operation to stop. Its callback is called all the same, with
     /// `std::errc::operation_canceled` if that was in time. Does not wait.
     void cancel() const noexcept { state_->source.cancel(); }
-    /// Whether its callback has returned.
+    /// Returns true once the callback has returned.
     bool done() const noexcept { return state_->over.is_set(); }
     /// Blocks until it is done. Not on the thread of a loop, nor in its own callback.
     void wait() const noexcept { state_->over.wait(); }
-    /// False when `limit` has passed first.
+    /// Returns false if `limit` has passed first.
     [[nodiscard]] bool wait_for(duration limit) const noexcept {
         return state_->over.wait_for(limit);
     }
@@ -47,14 +63,14 @@ private:
 };
 
 /// Operations for programs that have no coroutines: a runtime on threads of its own, to which any
-/// thread gives work. Work is a callable that gives a task or an operation; it is owned until its
-/// coroutine has ended, and runs on one of the loops. There are four ways to hear of its end:
+/// thread submits work. Work is a callable that returns a task or an operation; it is owned until
+/// its coroutine has ended, and runs on one of the loops. There are four ways to learn of its end:
 ///
 ///     background bg;
 ///     auto page = bg.wait(fetch);                       // blocks
 ///     std::future<std::string> f = bg.launch(fetch);    // needs coracle/runtime/launch.hpp
 ///     auto call = bg.start(fetch, [](std::expected<std::string, error> r) { ... });
-///     bg.start(fetch).wait();                           // hears that it is over, and no more
+///     bg.start(fetch).wait();                           // waits for the end, and no more
 ///
 /// Starting never waits for a loop. All three throw `errc::limit_exceeded` beyond
 /// `background_options::active`, and `errc::shutting_down` after `stop`, before they have touched
@@ -76,7 +92,7 @@ public:
     auto wait(F&& f) {
         using T = detail::await_result<std::invoke_result_t<std::decay_t<F>&>>;
         assert(loop::current() == nullptr);
-        entrance place(*this);
+        call_slot place(*this);
         struct outcome {
             detail::settled<T> settled;
             detail::thread_event over;
@@ -97,7 +113,9 @@ public:
     /// Runs `f()`; the future has what it gives or throws. Defined in coracle/runtime/launch.hpp,
     /// which keeps <future> out of here.
     template <class F>
-    auto launch(F&& f);
+    auto launch(F&& f) {
+        return detail::launching<std::decay_t<F>>::begin(*this, std::forward<F>(f));
+    }
 
     /// Runs `f()`, then calls `callback` with a `std::expected<T, error>`, exactly once, also when
     /// `f` was cancelled or never came to run. An exception of `f` that is no `coracle::exception`
@@ -107,18 +125,18 @@ public:
     background_call start(F&& f, Callback&& callback,
                           callback_on where = callback_on::callback_thread) {
         using T = detail::await_result<std::invoke_result_t<std::decay_t<F>&>>;
-        entrance place(*this);
+        call_slot place(*this);
         auto call = std::make_shared<detail::call_state>();
         auto done = [callback = std::decay_t<Callback>(std::forward<Callback>(callback))](
                         detail::settled<T>& s) mutable { callback(s.result()); };
         run<T>(place, std::forward<F>(f), std::move(done), where, call);
         return background_call(std::move(call));
     }
-    /// The same without a callback.
+    /// Starts `f` without a callback.
     template <class F>
     background_call start(F&& f) {
         using T = detail::await_result<std::invoke_result_t<std::decay_t<F>&>>;
-        entrance place(*this);
+        call_slot place(*this);
         auto call = std::make_shared<detail::call_state>();
         auto done = [](detail::settled<T>&) {};
         run<T>(place, std::forward<F>(f), done, callback_on::loop, call);
@@ -126,8 +144,8 @@ public:
     }
 
     /// Takes no more work, waits for `limit` at most until what is under way is over, cancels the
-    /// rest, and waits for that. True when it had to cancel. Once; later calls give false. Not in a
-    /// callback, nor on one of its loops.
+    /// rest, and waits for that. Returns true if it had to cancel. Once; later calls give false.
+    /// Not in a callback, nor on one of its loops.
     bool stop(duration limit);
 
     /// Calls under way, most at a time so far, callbacks that threw.
@@ -136,14 +154,17 @@ public:
     std::uint64_t failed_callbacks() const noexcept;
 
 private:
+    template <class F>
+    friend struct detail::launching;
+
     /// The place of one call among those under way; given back unless the call is posted.
-    class entrance {
+    class call_slot {
     public:
         /// Throws when no more are taken.
-        explicit entrance(background& b) : background_(&b), home_(&b.call_begins()) {}
-        entrance(const entrance&) = delete;
-        entrance& operator=(const entrance&) = delete;
-        ~entrance() {
+        explicit call_slot(background& b) : background_(&b), home_(&b.call_begins()) {}
+        call_slot(const call_slot&) = delete;
+        call_slot& operator=(const call_slot&) = delete;
+        ~call_slot() {
             if (home_ != nullptr) background_->call_begun(false);
         }
         loop& enter() noexcept { return *std::exchange(home_, nullptr); }
@@ -154,7 +175,7 @@ private:
     };
 
     template <class T, class F, class Done>
-    void run(entrance& place, F&& f, Done done, callback_on where,
+    void run(call_slot& place, F&& f, Done done, callback_on where,
              std::shared_ptr<detail::call_state> call) {
         using Work = detail::background_work<T, std::decay_t<F>, Done>;
         auto work = std::make_unique<Work>(keeper(), std::forward<F>(f), std::move(done), where,

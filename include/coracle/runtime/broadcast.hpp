@@ -1,18 +1,19 @@
 #pragma once
 
-#include <coracle/runtime/broadcast_state.hpp>
+#include <coracle/runtime/detail/broadcast_state.hpp>
+#include <coracle/runtime/slow_reader.hpp>
 
 namespace coracle {
 
 template <class T>
 class broadcast;
 
-/// What `broadcast::send` gives; `value()` is what was to be sent, and still is there after an
-/// error.
+/// The awaitable returned by `broadcast::send`; `value()` is the value to send, and is still there
+/// after an error.
 template <class T>
 using broadcast_send = detail::send_operation<T, detail::broadcast_state<T>>;
 
-/// What `broadcast_reader::receive` gives.
+/// The awaitable returned by `broadcast_reader::receive`.
 template <class T>
 class [[nodiscard]] broadcast_receive final
     : public detail::remote_leaf<broadcast_receive<T>, std::optional<T>, detail::broadcast_waiter> {
@@ -61,7 +62,7 @@ public:
     }
     ~broadcast_reader() { leave(); }
 
-    /// Completes when there is a value that this reader has not received; gives it. Gives nothing
+    /// Completes when there is a value that this reader has not received; gives it. Returns nothing
     /// when the broadcast is closed and all was received. Fails with `errc::too_slow` when this
     /// reader was disconnected. Resumes from the loop that awaits it. Cancelling it loses nothing.
     broadcast_receive<T> receive() noexcept { return {*state_, *position_}; }
@@ -81,7 +82,7 @@ public:
             if (state_->withdraw_waiting(self)) {
                 return std::unexpected(error(std::errc::timed_out, name));
             }
-            self.wait();  // whoever took it from the list is about to wake it
+            self.wait();  // the thread that took it from the list is about to wake it
         }
         auto r = state_->take(*position_);
         if (!r) return std::unexpected(std::move(r).error());
@@ -108,12 +109,12 @@ private:
 
 /// Sends each value to all readers that there are, on any loops and threads; a value sent while
 /// there are none is gone. Every reader gets a copy: give large values as `shared_ptr<const X>`.
-/// Of values that not all have received at most `capacity` are kept; `slow_reader` says what
-/// happens then.
+/// The broadcast keeps at most `capacity` values that not all readers have received; `slow_reader`
+/// says what happens then.
 ///
 /// This is a handle: copies lead to the same broadcast, which lives as long as one of them or a
 /// reader does. It must outlive what is awaited on it. Moving a `T` must not throw. A `T` is copied
-/// and destroyed under the lock of the broadcast, which it must not use then.
+/// under the lock of the broadcast, which its copy constructor must not use; its destructor may.
 template <class T>
 class broadcast {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
@@ -124,7 +125,7 @@ public:
     explicit broadcast(std::size_t capacity, slow_reader policy = slow_reader::drop_oldest)
         : state_(std::make_shared<detail::broadcast_state<T>>(capacity, policy)) {}
 
-    /// Any thread.
+    /// Makes a reader. Any thread.
     broadcast_reader<T> subscribe() { return broadcast_reader<T>(state_); }
 
     /// Completes at once, but with `slow_reader::wait` when there is room: when every reader has

@@ -20,7 +20,7 @@ public:
     virtual ~pending_call() = default;
 
     void arm(time_point due);
-    /// It is not called any more, and destroyed at once.
+    /// Cancels the call, and destroys it at once.
     void drop() noexcept;
 
 protected:
@@ -51,8 +51,8 @@ private:
 
 }  // namespace detail
 
-/// What `call_after` gives: cancels the call when it is destroyed, unless it was detached. Belongs
-/// to the loop of the call.
+/// The handle returned by `call_after`: it cancels the call when it is destroyed, unless it was
+/// detached. Belongs to the loop of the call.
 class [[nodiscard]] delayed_call {
 public:
     delayed_call() noexcept = default;
@@ -67,7 +67,7 @@ public:
     }
     ~delayed_call() { cancel(); }
 
-    /// Whether the call is still to come.
+    /// Returns true until the call has been made or cancelled.
     bool pending() const noexcept { return call_ != nullptr; }
     /// The function is destroyed without being called, before this returns. Harmless when it was
     /// called already, and inside it.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/remote_leaf.hpp>
+#include <coracle/runtime/detail/remote_leaf.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <memory>
@@ -24,9 +24,9 @@ protected:
     cancel_link(cancel_link&&) noexcept = default;
     ~cancel_link() = default;
 
-    /// False when the source has been cancelled already.
+    /// Returns false if the source has been cancelled already.
     bool attach(cancel_state& source, loop& home) noexcept;
-    /// False when a cancellation is under way: `cancelled_from_outside` follows.
+    /// Returns false if a cancellation is under way: `cancelled_from_outside` follows.
     bool detach() noexcept;
 
     /// Called on the loop.
@@ -41,7 +41,7 @@ private:
     loop* home_ = nullptr;
 };
 
-/// What the handles of a `cancel_source` share.
+/// The state that copies of a `cancel_source` share.
 class cancel_state {
 public:
     void cancel() noexcept;
@@ -119,7 +119,7 @@ private:
         ended_ = true;
         return std::noop_coroutine();
     }
-    time_point time_limit() const noexcept override { return this->awaiter_limit(); }
+    limit_step time_limit() const noexcept override { return this->awaiter_limit(); }
 
     std::shared_ptr<cancel_state> source_;
     F f_;

@@ -1,17 +1,18 @@
 #pragma once
 
-#include <coracle/runtime/channel_state.hpp>
+#include <coracle/runtime/detail/channel_state.hpp>
 
 namespace coracle {
 
 template <class T>
 class channel;
 
-/// What `channel::send` gives; `value()` is what was to be sent, and still is there after an error.
+/// The awaitable returned by `channel::send`; `value()` is the value to send, and is still there
+/// after an error.
 template <class T>
 using channel_send = detail::send_operation<T, detail::channel_state<T>>;
 
-/// What `channel::receive` gives.
+/// The awaitable returned by `channel::receive`.
 template <class T>
 class [[nodiscard]] channel_receive final
     : public detail::remote_leaf<channel_receive<T>, std::optional<T>, detail::channel_receiver> {
@@ -47,9 +48,9 @@ private:
     std::optional<T> value_;
 };
 
-/// A queue with a bound between any number of senders and receivers: tasks of any loop, and plain
-/// threads. First in, first out; whoever waited first is served first. A task that waits blocks no
-/// thread. Waiting allocates nothing.
+/// A bounded queue between any number of senders and receivers: tasks of any loop, and plain
+/// threads. First in, first out; waiters are served in the order in which they came. A task that
+/// waits blocks no thread. Waiting allocates nothing.
 ///
 /// This is a handle: copies lead to the same queue, which lives as long as one of them does. An
 /// operation refers to the handle's queue, so a handle must outlive what is awaited on it. Handles
@@ -73,17 +74,17 @@ public:
     /// nothing sent, and without effect once the value was taken over; `value()` of the operation
     /// then has it, as after an error.
     channel_send<T> send(T value) noexcept { return channel_send<T>(*state_, std::move(value)); }
-    /// Completes when there is a value for this receiver; gives it. Gives nothing when the channel
-    /// is closed and empty: `while (auto v = co_await ch.receive()) ...`. Resumes from the loop
-    /// that awaits it. Cancelling it loses no value: what was meant for it stays in its place, and
-    /// the next receiver gets it.
+    /// Completes when there is a value for this receiver; gives it. Returns nothing when the
+    /// channel is closed and empty: `while (auto v = co_await ch.receive()) ...`. Resumes from the
+    /// loop that awaits it. Cancelling it loses no value: what was meant for it stays in its place,
+    /// and the next receiver gets it.
     channel_receive<T> receive() noexcept { return channel_receive<T>(*state_); }
 
     /// Sends if there is room now; else, or when it is closed, gives false and leaves `value` as it
     /// is. Any thread.
     [[nodiscard]] bool try_send(T&& value) noexcept { return detail::try_send(*state_, value); }
     [[nodiscard]] bool try_send(const T& value) { return try_send(T(value)); }
-    /// A value if there is one that nobody has been promised. Any thread.
+    /// Returns a value if there is one that is not promised to a waiting receiver. Any thread.
     [[nodiscard]] std::optional<T> try_receive() noexcept {
         std::optional<T> value;
         detail::queued_receiver self;

@@ -9,7 +9,7 @@ namespace coracle {
 
 class condition;
 
-/// What `condition::wait` gives.
+/// The awaitable returned by `condition::wait`.
 class [[nodiscard]] condition_wait final : public detail::leaf<condition_wait, std::uint64_t> {
 public:
     static constexpr const char* name = "condition";
@@ -28,11 +28,11 @@ private:
     state at_ = state::waiting;
 };
 
-/// Tasks of one loop that wait until something is announced. Each waits for any of a set of bits,
-/// each notification names a set of bits, and the two meet when they have one in common. Nothing is
-/// remembered: a notification that meets nobody is lost, so look at the state of things first, and
-/// again after the wait. No lock is needed for that: nothing else runs between a look and the wait.
-/// Nobody may wait when it is destroyed. Belongs to one loop.
+/// A condition variable for tasks of one loop. Each task waits for any of a set of bits, and a
+/// notification wakes the tasks that wait for one of its bits. Notifications are not remembered:
+/// one without a waiter is lost, so check the state first, and again after the wait. No lock is
+/// needed for that: nothing else runs between the check and the wait. No task may wait when it is
+/// destroyed. Belongs to one loop.
 class condition {
 public:
     static constexpr std::uint64_t any = ~std::uint64_t{0};

@@ -7,29 +7,29 @@
 
 namespace coracle {
 
-/// What a datagram socket does with datagrams that are larger than the path to their receiver takes
+/// The treatment of datagrams that are larger than the MTU of the path to their receiver
 /// (IP_MTU_DISCOVER, IPV6_MTU_DISCOVER; RFC 1191, RFC 8201).
 enum class path_mtu_mode : std::uint8_t {
     system,    ///< what the system has set
-    fragment,  ///< cut into fragments, never asked for (IP_PMTUDISC_DONT)
+    fragment,  ///< cut into fragments; the path MTU is not discovered (IP_PMTUDISC_DONT)
     want,      ///< cut into fragments when too large for a path that is known (IP_PMTUDISC_WANT)
     discover,  ///< refused with EMSGSIZE when too large for what is known (IP_PMTUDISC_DO)
     probe,     ///< sent unfragmented whatever is known of the path (IP_PMTUDISC_PROBE)
 };
 
-/// How to open a datagram socket. Of what the system refuses, the size of buffers and joined
-/// segments are let pass; all else is an error.
+/// Options for opening a datagram socket. A refusal by the system of the buffer sizes or of joined
+/// segments is ignored; any other refusal is an error.
 struct datagram_options {
     bool reuse_port = false;     ///< several sockets share one address (SO_REUSEPORT)
     bool reuse_address = false;  ///< as several receivers of one multicast group do (SO_REUSEADDR)
     bool v6_only = false;        ///< an IPv6 socket takes no datagrams of IPv4
     bool broadcast = false;      ///< may send to broadcast addresses (SO_BROADCAST)
-    /// Tell the address and the interface that each datagram came to (IP_PKTINFO, IPV6_RECVPKTINFO,
-    /// RFC 3542), so that an answer can leave from there.
+    /// Report the address and the interface that each datagram came to (IP_PKTINFO,
+    /// IPV6_RECVPKTINFO, RFC 3542), so that a reply can leave from there.
     bool tell_destination = false;
-    bool tell_time = false;           ///< tell when each datagram came (SO_TIMESTAMPNS)
-    bool tell_hops = false;           ///< tell the time to live that each has left (IP_RECVTTL)
-    bool tell_traffic_class = false;  ///< tell DSCP and ECN of each (IP_RECVTOS, IPV6_RECVTCLASS)
+    bool tell_time = false;           ///< report when each datagram arrived (SO_TIMESTAMPNS)
+    bool tell_hops = false;           ///< report the remaining time to live of each (IP_RECVTTL)
+    bool tell_traffic_class = false;  ///< report DSCP and ECN of each (IP_RECVTOS, IPV6_RECVTCLASS)
     /// Tell the process of each sender (SO_PASSCRED). Unix sockets only.
     bool tell_credentials = false;
     /// Cut what `send_segments` sends here, not in the kernel (UDP_SEGMENT), which is what happens
@@ -49,7 +49,7 @@ struct datagram_options {
     std::size_t largest = 65'535;
 };
 
-/// Whether something is to be told of received datagrams besides their bytes and their sender.
+/// Returns true if more is to be reported of a received datagram than its bytes and its sender.
 inline bool tells_more(const datagram_options& o) noexcept {
     return o.tell_destination || o.tell_time || o.tell_hops || o.tell_traffic_class ||
            o.tell_credentials || o.join_segments;
@@ -64,9 +64,10 @@ struct process_credentials {
     friend bool operator==(const process_credentials&, const process_credentials&) = default;
 };
 
-/// What goes with a message on a Unix socket. Received descriptors are owned until they are taken.
+/// Ancillary objects of a message on a Unix socket. Received descriptors are owned until they are
+/// taken.
 struct passed_objects {
-    /// At most so many descriptors go with one message (SCM_MAX_FD).
+    /// The most descriptors that go with one message (SCM_MAX_FD).
     static constexpr std::size_t max_descriptors = 253;
 
     std::span<const int> to_send;
@@ -81,18 +82,19 @@ struct message_slot {
     char* data = nullptr;
     std::size_t room = 0;         ///< at `data`
     std::size_t size = 0;         ///< received there; to be sent
-    std::int64_t time_ns = 0;     ///< when it came, since 1970; 0: not asked for
+    std::int64_t time_ns = 0;     ///< when it came, since 1970; 0: not requested
     std::uint32_t interface = 0;  ///< that it came by; to send by; 0: any
-    /// Not 0: these are several datagrams, each of so many bytes, of which the last may be shorter.
+    /// The size of each of several datagrams in this slot, of which the last may be shorter; 0:
+    /// there is one.
     std::uint32_t segment = 0;
     std::int32_t failure = 0;         ///< the errno with which it was not sent
-    std::int16_t hops = -1;           ///< -1: not asked for
-    std::int16_t traffic_class = -1;  ///< -1: not asked for
+    std::int16_t hops = -1;           ///< -1: not requested
+    std::int16_t traffic_class = -1;  ///< -1: not requested
     std::uint8_t ip_size = 0;         ///< of the two addresses below: 4, 16 or, unknown, 0
     bool truncated = false;           ///< received: it was longer than `room`
     std::array<std::uint8_t, 16> destination{};  ///< the address that it was sent to
     std::array<std::uint8_t, 16> source{};       ///< of ours, to send from; zeros: any
-    process_credentials sender;                  ///< process -1: not asked for
+    process_credentials sender;                  ///< process -1: not requested
     passed_objects* passed = nullptr;            ///< null: descriptors that are passed are closed
 };
 
@@ -101,7 +103,7 @@ struct message_slot {
 /// which were. Segments are cut by the kernel where it can (UDP_SEGMENT), and one by one elsewhere.
 /// All that it points to must live until it has completed.
 struct messages_operation : io_operation {
-    /// One system call moves at most so many.
+    /// The most messages that one system call moves.
     static constexpr std::size_t most = 64;
 
     messages_operation(opcode c, callback done) noexcept : io_operation(c, done) {}

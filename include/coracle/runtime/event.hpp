@@ -6,7 +6,7 @@ namespace coracle {
 
 class event;
 
-/// What `event::wait` gives.
+/// The awaitable returned by `event::wait`.
 class [[nodiscard]] event_wait final : public detail::leaf<event_wait, void> {
 public:
     static constexpr const char* name = "event";
@@ -19,7 +19,9 @@ private:
     event* event_;
 };
 
-/// A flag that tasks of one loop wait for. Nobody may wait when it is destroyed.
+/// A flag that tasks of one loop set and wait for. It belongs to that loop, which is asserted; from
+/// other threads use a `futex`, or `post` a call that sets it. No task may wait when it is
+/// destroyed.
 class event {
 public:
     event() noexcept = default;
@@ -34,6 +36,7 @@ public:
 private:
     friend class event_wait;
     intrusive_list<detail::runnable> waiting_;
+    loop* owner_ = nullptr;  ///< of those that have waited
     bool set_ = false;
 };
 

@@ -15,7 +15,7 @@ enum class file_kind : std::uint8_t {
     unknown,
 };
 
-/// What the system says of a file (statx).
+/// The status of a file, as statx(2) returns it.
 struct file_status {
     file_kind kind = file_kind::regular;
     std::uint32_t mode = 0;  ///< permissions, set-id and sticky bits (07777)
@@ -32,8 +32,8 @@ struct file_status {
     std::int64_t created_ns = 0;   ///< 0 where the file system does not know
 };
 
-/// What a `file_operation` does; each is the system call of its comment, once. Flags are the
-/// system's. `fd` as the directory that a path starts at may be AT_FDCWD.
+/// The system call that a `file_operation` makes, once. Flags are the system's. `fd` as the
+/// directory that a path starts at may be AT_FDCWD.
 enum class file_action : std::uint8_t {
     open,            ///< openat(fd, path, flags, mode); result: the new number
     close,           ///< close(fd)
@@ -76,6 +76,9 @@ struct file_operation : io_operation {
     std::uint64_t size = 0;
     file_status* status = nullptr;
     void* scratch = nullptr;  ///< the backend's
+    /// For a backend with files of its own: run the operation within `submit`, where else a thread
+    /// beside the loops would run it. Other backends ignore it.
+    bool at_once = false;
 
     static constexpr std::uint64_t no_offset = UINT64_MAX;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/remote_leaf.hpp>
+#include <coracle/runtime/detail/remote_leaf.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -11,7 +11,7 @@ class futex;
 
 namespace detail {
 
-/// Somebody who waits; the lock of the futex guards `at`.
+/// A waiter; the lock of the futex guards `at`.
 class futex_waiter : public remote_waiter {
 public:
     enum class state : std::uint8_t { waiting, woken, cancelled };
@@ -25,7 +25,7 @@ protected:
 
 }  // namespace detail
 
-/// What `futex::wait` gives.
+/// The awaitable returned by `futex::wait`.
 class [[nodiscard]] futex_wait final
     : public detail::remote_leaf<futex_wait, void, detail::futex_waiter> {
 public:
@@ -40,10 +40,10 @@ private:
     std::uint32_t expected_;
 };
 
-/// A 32-bit word, and tasks of any loop and plain threads that wait until it changes: what other
-/// things that wait are built from. Whoever changes `word` so that others can go on calls `wake`
-/// afterwards. All of it may be used from any thread. Nobody may wait, or be inside a call, when it
-/// is destroyed.
+/// A 32-bit word, and tasks of any loop and plain threads that wait until it changes: the base of
+/// the other synchronization primitives. After changing `word` so that waiters can continue, call
+/// `wake`. All members may be used from any thread. No waiter and no call may be left when it is
+/// destroyed.
 class futex {
 public:
     explicit futex(std::uint32_t value = 0) noexcept : word(value) {}
@@ -59,11 +59,11 @@ public:
     /// it. Cancelling it ends the wait; a `wake` that had already reached it goes to the next.
     futex_wait wait(std::uint32_t expected) noexcept { return {*this, expected}; }
 
-    /// The same for a plain thread, which it blocks. Not on the thread of a loop.
+    /// Waits as `wait` does, blocking a plain thread. Not on the thread of a loop.
     void wait_blocking(std::uint32_t expected) {
         static_cast<void>(wait_blocking(expected, duration::max()));
     }
-    /// False when `limit` has passed first.
+    /// Returns false if `limit` has passed first.
     [[nodiscard]] bool wait_blocking(std::uint32_t expected, duration limit);
 
     /// Lets the `n` that have waited longest go on; gives how many there were.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/base/block_pool.hpp>
+#include <coracle/base/detail/block_pool.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -48,7 +48,8 @@ public:
     };
     final_awaiter final_suspend() const noexcept { return {}; }
 
-    /// What is yielded is not copied: it lives in the generator until that goes on.
+    /// Keeps a pointer: the yielded value is not copied, and lives in the generator until that
+    /// resumes.
     std::suspend_always yield_value(reference value) noexcept {
         outermost_->value_ = std::addressof(value);
         return {};
@@ -95,7 +96,7 @@ public:
     static void* operator new(std::size_t size) { return allocate_block(size); }
     static void operator delete(void* p, std::size_t size) noexcept { deallocate_block(p, size); }
 
-    /// Of the outermost generator: to the next value, or the end.
+    /// Resumes the outermost generator, up to the next value or the end.
     void advance() {
         std::coroutine_handle<generator_promise>::from_promise(*innermost_).resume();
         if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
@@ -112,7 +113,7 @@ private:
 
 }  // namespace detail
 
-/// A coroutine that makes a sequence step by step: it runs when the next element is asked for, and
+/// A coroutine that makes a sequence step by step: it runs when the next element is requested, and
 /// `co_yield`s it. An input range to go through once; move-only. `*i` is a `T&&`, or `T` itself
 /// when that is a reference, and valid until the next step. What the coroutine throws leaves the
 /// step that met it. Destroying it destroys the frame with its locals, wherever it stands. The

@@ -7,7 +7,8 @@
 
 namespace coracle {
 
-/// Counts down to zero once; tasks of one loop wait for that. Nobody may wait when it is destroyed.
+/// A counter that goes down to zero once; tasks of one loop wait for zero. No task may wait when it
+/// is destroyed.
 class latch {
 public:
     explicit latch(std::size_t count) noexcept : left_(count) {

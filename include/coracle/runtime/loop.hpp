@@ -1,12 +1,12 @@
 #pragma once
 
-#include <coracle/base/block_pool.hpp>
+#include <coracle/base/detail/block_pool.hpp>
 #include <coracle/base/log.hpp>
 #include <coracle/base/unique_function.hpp>
 #include <coracle/runtime/backend.hpp>
 #include <coracle/runtime/clock.hpp>
-#include <coracle/runtime/context.hpp>
-#include <coracle/runtime/resident.hpp>
+#include <coracle/runtime/detail/context.hpp>
+#include <coracle/runtime/detail/resident.hpp>
 #include <coracle/runtime/timer.hpp>
 
 #include <atomic>
@@ -20,7 +20,7 @@ class thread_pool;
 
 namespace detail {
 
-inline constinit thread_local loop* current_loop = nullptr;
+CORACLE_EXPORT inline constinit thread_local loop* current_loop = nullptr;
 
 /// Something that the loop runs in its next turn. Queued at most once; leaves the queue when
 /// destroyed.
@@ -53,11 +53,13 @@ protected:
 
 }  // namespace detail
 
-/// What a loop has done since it was made.
+/// Statistics of a loop since it was made.
 struct loop_statistics {
     std::uint64_t turns = 0;
+    std::uint64_t tasks = 0;         ///< times that a task, or a posted function, got to run
+    std::uint64_t ready = 0;         ///< of these, in the last turn that has ended
     std::uint64_t waits = 0;         ///< times that it asked the system for events
-    std::uint64_t events = 0;        ///< what it was told of
+    std::uint64_t events = 0;        ///< events reported by the system
     std::uint64_t system_calls = 0;  ///< others than these waits
     duration processor_time{};       ///< of its thread
     duration age{};
@@ -98,24 +100,26 @@ public:
     /// when the loop ends is destroyed without being run; so is `f`, before the call returns, on a
     /// loop that has ended and does not run again yet: then it gives false.
     bool post(unique_function<void()> f);
-    /// The same for `r`, which must live until it has arrived or was dropped. Allocates nothing.
-    /// False when the loop has ended; then nothing is called. Until it returns the loop is kept
-    /// from being destroyed, so what `r` makes happen may end the loop.
+    /// Posts `r`, which must live until it has arrived or was dropped. Allocates nothing. False
+    /// when the loop has ended; then nothing is called. Until it returns the loop is kept from
+    /// being destroyed, so what `r` makes happen may end the loop.
     bool post(detail::remote_runnable& r) noexcept;
 
     /// Runs until `done` is true, after which it stops all tasks that are left and waits for them.
     void run_until(const bool& done);
 
-    /// One turn of `run_until(done)`; with null, of what comes after it. For whoever drives several
-    /// loops in one thread. Gives when the next is due: `time_point::min()` for at once.
+    /// Runs one turn of `run_until(done)`; with null, of the shutdown after it. For a caller that
+    /// drives several loops in one thread. Returns when the next turn is due: `time_point::min()`
+    /// for at once.
     time_point run_turn(const bool* done);
-    /// What follows the last `run_turn`: residents go, and what is posted from now on is refused.
+    /// Follows the last `run_turn`: destroys residents, and refuses all later posts.
     void end_turns() noexcept;
 
     /// Asks every task of this loop to stop. From any thread. Nothing on a loop that has ended.
-    void stop();
+    /// Allocates nothing.
+    void stop() noexcept;
 
-    /// Whether it has run and refuses what is posted. From any thread.
+    /// Returns true once the loop has run and refuses posts. From any thread.
     bool has_ended() const noexcept;
     /// Makes a loop that has ended fit to run again: from now on it takes what is posted. Nothing
     /// on any other, which keeps what is posted. Not while it runs.
@@ -123,7 +127,7 @@ public:
 
     /// Keeps `r` until it is destroyed, or the loop ends. On its thread.
     void settle(resident& r) noexcept { residents_.push_front(r); }
-    /// What `owner` keeps here, or null. On its thread.
+    /// Returns the resident that `owner` keeps here, or null. On the loop's thread.
     resident* find_resident(const void* owner) noexcept {
         for (resident* r = residents_.front(); r != nullptr; r = residents_.next(*r)) {
             if (r->owner() == owner) return r;
@@ -131,12 +135,18 @@ public:
         return nullptr;
     }
 
-    /// The context beneath which detached tasks run.
+    /// The parent context of detached tasks.
     detail::context& root() noexcept { return root_; }
 
-    /// Where work that blocks is done; null: on the loop itself, as in a simulation.
+    /// The pool for blocking work; null: it runs on the loop itself, as in a simulation.
     thread_pool* offload_pool() const noexcept { return offload_pool_; }
-    void offload_to(thread_pool* pool) noexcept { offload_pool_ = pool; }
+    /// The pool for the library's own file work, which must not wait behind the work of users;
+    /// null: it runs on the loop itself.
+    thread_pool* file_pool() const noexcept { return file_pool_; }
+    void offload_to(thread_pool* pool, thread_pool* files = nullptr) noexcept {
+        offload_pool_ = pool;
+        file_pool_ = files != nullptr ? files : pool;
+    }
 
     /// Detached tasks that have not ended.
     void detached_started() noexcept { ++detached_; }
@@ -144,19 +154,20 @@ public:
     std::uint64_t detached() const noexcept { return detached_; }
 
     void enqueue(detail::runnable& r) noexcept { ready_.push_back(r); }
-    /// The same for one to whom another task has handed something over: in this turn if its share
+    /// Enqueues a task that another task has handed something to: it runs in this turn if its share
     /// allows, which saves the system call that ends a turn.
     void hand_over(detail::runnable& r) noexcept { handed_.push_back(r); }
-    /// The same, never for this turn: what is enqueued by what was posted runs in the same one.
+    /// Enqueues for the next turn, never for this one: a runnable that was enqueued by a posted one
+    /// runs in the same turn.
     void enqueue_for_next_turn(detail::runnable& r) noexcept { later_.push_back(r); }
     /// A time in the past is now: a task that armed earlier ones again and again would hold up all
     /// other timers, which fire in order.
-    void arm(detail::timer& t, time_point due) { timers_.arm(t, due < now_ ? now_ : due); }
+    void arm(detail::timer& t, time_point due) noexcept { timers_.arm(t, due < now_ ? now_ : due); }
     void disarm(detail::timer& t) noexcept { timers_.disarm(t); }
     detail::deadline_wheel& deadlines() noexcept { return deadlines_; }
 
-    /// Whether one more operation may complete without waiting for the next turn. Bounds how long
-    /// a task that never waits holds the loop.
+    /// Returns true if one more operation may complete without waiting for the next turn. Bounds
+    /// how long a task that never waits holds the loop.
     bool may_complete_inline() noexcept {
         if (inline_budget_ == 0) return false;
         --inline_budget_;
@@ -182,17 +193,30 @@ public:
     /// The task that runs, or ran last. From any thread.
     const char* running() const noexcept { return running_.load(std::memory_order_relaxed); }
 
-    /// Whether it waits for events at this moment, as far as another thread can say.
+    /// Returns true while the loop waits for events, as seen by another thread.
     bool is_waiting() const noexcept { return backend_->is_waiting(); }
 
     /// Timers that are armed, but for the deadlines of connections.
     std::size_t timers() const noexcept { return timers_.size(); }
-    /// From any thread.
+    /// The statistics so far. From any thread.
     loop_statistics statistics() const noexcept;
     std::uint64_t turns() const noexcept { return turns_; }
 
 private:
     struct posted_function;
+    /// Makes a loop that is idle take a turn, to go on giving memory back.
+    struct trim_turn final : deadline {
+        explicit trim_turn(loop& l) noexcept : deadline(l) {}
+        void expired() noexcept override {}
+    };
+    /// The message that `stop` posts; at most one is under way.
+    struct stop_message final : detail::remote_runnable {
+        explicit stop_message(loop& l) noexcept : owner(&l) {}
+        void arrived() noexcept override;
+        void dropped() noexcept override { under_way.store(false, std::memory_order_relaxed); }
+        loop* owner;
+        std::atomic<bool> under_way{false};
+    };
     static constexpr unsigned inline_budget = 64;
     static constexpr unsigned hand_overs = 256;
     static constexpr unsigned nested_starts_limit = 32;
@@ -201,9 +225,10 @@ private:
     void enter();
     void leave();
     void turn();
-    void run_ready() noexcept;
-    void run_handed() noexcept;
-    void run_posted() noexcept;
+    // Each returns how much it ran.
+    std::uint64_t run_ready() noexcept;
+    std::uint64_t run_handed() noexcept;
+    std::uint64_t run_posted() noexcept;
     detail::remote_runnable* closed() const noexcept;
     static void drop(detail::remote_runnable* first) noexcept;
     void drop_posted() noexcept;
@@ -218,6 +243,7 @@ private:
     block_pool pool_;
     block_pool* outer_pool_ = nullptr;
     loop* outer_loop_ = nullptr;
+    std::uintptr_t outer_floor_ = 0;
     time_point now_;
     std::int64_t unix_time_ = 0;
     time_point next_second_ = time_point::min();
@@ -236,11 +262,16 @@ private:
     unsigned index_;
     time_point born_;
     time_point trimmed_;
+    trim_turn trim_turn_{*this};
     thread_pool* offload_pool_ = nullptr;
+    thread_pool* file_pool_ = nullptr;
     std::atomic<detail::remote_runnable*> posted_{nullptr};
     std::atomic<unsigned> posting_{0};
+    stop_message stop_{*this};
     std::atomic<const char*> running_{"nothing yet"};
     tally turns_;
+    tally tasks_;
+    std::atomic<std::uint64_t> ran_in_turn_{0};
 };
 
 inline void deadline::arm_in(duration d) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 #include <coracle/runtime/semaphore.hpp>
 
 #include <optional>
@@ -28,7 +28,7 @@ public:
     T& operator*() const noexcept { return mutex_->value_; }
     T* operator->() const noexcept { return &mutex_->value_; }
 
-    /// Whether it still holds the lock.
+    /// Returns true while it holds the lock.
     explicit operator bool() const noexcept { return mutex_ != nullptr; }
     /// Unlocks early.
     void unlock() noexcept {
@@ -39,7 +39,7 @@ private:
     mutex<T>* mutex_;
 };
 
-/// What `mutex::lock` gives.
+/// The awaitable returned by `mutex::lock`.
 template <class T>
 class [[nodiscard]] mutex_lock final : public detail::permit_wait<mutex_lock<T>, mutex_guard<T>> {
 public:
@@ -58,8 +58,9 @@ private:
 ///     auto guard = co_await line.lock();
 ///     guard->append("...");
 ///
-/// Whoever asked first gets it first. Tasks of one loop only; threads never wait for it. Nobody may
-/// hold it, or wait for it, when it is destroyed. `mutex<>` guards nothing but a stretch of code.
+/// The lock goes to waiters in the order in which they came. Tasks of one loop only; threads never
+/// wait for it. It must be unlocked and without waiters when it is destroyed. `mutex<>` guards no
+/// value, only a section of code.
 template <class T = unit>
 class mutex {
 public:
@@ -72,7 +73,7 @@ public:
     /// Completes when the lock is this task's; gives the guard. Resumes from the loop. Cancelling
     /// it ends the wait; a lock that was already handed to it goes to the next.
     mutex_lock<T> lock() noexcept { return mutex_lock<T>(*this); }
-    /// A guard if nobody holds it or waits for it.
+    /// Returns a guard if the mutex is unlocked and has no waiters.
     std::optional<mutex_guard<T>> try_lock() noexcept {
         if (!lock_.try_take(1)) return std::nullopt;
         return mutex_guard<T>(*this);

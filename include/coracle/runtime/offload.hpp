@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 #include <coracle/runtime/thread_pool.hpp>
 
 #include <exception>
@@ -114,6 +114,14 @@ private:
     bool stopping_ = false;
 };
 
+/// Runs `f` on the threads that the library has for its work on files.
+template <class F>
+offload_operation<std::decay_t<F>> offload_file_work(F&& f) {
+    CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
+    loop* const here = loop::current();
+    return {here != nullptr ? here->file_pool() : nullptr, std::forward<F>(f)};
+}
+
 }  // namespace detail
 
 /// Runs `f()`, which may block, on a thread of `pool`, and gives what it gives; throws what it
@@ -130,7 +138,7 @@ detail::offload_operation<std::decay_t<F>> offload(thread_pool& pool, F&& f) {
     return {&pool, std::forward<F>(f)};
 }
 
-/// The same on the pool of the runtime (`runtime_options::offload_threads`). A loop without one, as
+/// Runs `f` on the pool of the runtime (`runtime_options::offload_threads`). A loop without one, as
 /// in a simulation, runs `f` itself.
 template <class F>
 detail::offload_operation<std::decay_t<F>> offload(F&& f) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 
 #include <atomic>
 #include <exception>
@@ -12,29 +12,29 @@ namespace coracle {
 
 namespace detail {
 
-/// The part of `on` that does not depend on types: it lives on its own loop, home, sends messages
-/// away, and goes on when every one has come back.
-class errand {
+/// The part of `on` that does not depend on types: it lives on its home loop, sends messages to the
+/// remote loop, and completes when every message has come back.
+class remote_call {
 public:
-    errand(const errand&) = delete;
-    errand& operator=(const errand&) = delete;
+    remote_call(const remote_call&) = delete;
+    remote_call& operator=(const remote_call&) = delete;
 
 protected:
-    explicit errand(loop& away) noexcept : start_(*this), cancel_(*this), away_(&away) {}
-    errand(errand&& other) noexcept : errand(*other.away_) {}
-    ~errand() = default;
+    explicit remote_call(loop& away) noexcept : start_(*this), cancel_(*this), away_(&away) {}
+    remote_call(remote_call&& other) noexcept : remote_call(*other.away_) {}
+    ~remote_call() = default;
 
     loop& away() const noexcept { return *away_; }
     void send_start(loop& home) noexcept;
     void send_cancel() noexcept;
     bool cancel_was_sent() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
-    /// On the other loop: the work has ended. Home may destroy all of this from then on.
+    /// Called on the other loop when the work has ended. Home may destroy all of this from then on.
     void work_is_done() noexcept { start_.come_back(); }
 
 private:
     class message final : public remote_runnable {
     public:
-        explicit message(errand& e) noexcept : errand_(&e) {}
+        explicit message(remote_call& e) noexcept : call_(&e) {}
         void go(loop& away) noexcept {
             if (!away.post(*this)) come_back();
         }
@@ -44,14 +44,14 @@ private:
         void arrived() noexcept override;
         // The other loop ended before it read the message.
         void dropped() noexcept override { come_back(); }
-        errand* errand_;
+        remote_call* call_;
         bool returns_ = false;
     };
 
-    /// On the other loop; `work_is_done` follows.
+    /// Starts the work on the other loop; `work_is_done` follows.
     virtual void start_away() noexcept = 0;
     virtual void cancel_away() noexcept = 0;
-    /// At home, when nothing of it is away any more.
+    /// Called at home when no message is away any more.
     virtual void all_back() noexcept = 0;
 
     message start_;
@@ -62,17 +62,17 @@ private:
     std::atomic<bool> cancelled_{false};
 };
 
-/// What `on` gives.
+/// The awaitable returned by `on`.
 template <class T, class F>
-class [[nodiscard]] on_operation final : public leaf<on_operation<T, F>, T>, errand {
+class [[nodiscard]] on_operation final : public leaf<on_operation<T, F>, T>, remote_call {
 public:
     static constexpr const char* name = "on";
 
-    on_operation(loop& there, F f) : errand(there), f_(std::move(f)), work_(*this) {}
+    on_operation(loop& there, F f) : remote_call(there), f_(std::move(f)), work_(*this) {}
     // Each base moves only its own part.
     // NOLINTBEGIN(bugprone-use-after-move)
     on_operation(on_operation&& other) noexcept(std::is_nothrow_move_constructible_v<F>)
-        : leaf<on_operation, T>(std::move(other)), errand(std::move(other)),
+        : leaf<on_operation, T>(std::move(other)), remote_call(std::move(other)),
           f_(std::move(other.f_)), work_(*this) {}
     // NOLINTEND(bugprone-use-after-move)
 
@@ -100,8 +100,16 @@ private:
         explicit work(on_operation& o) noexcept : operation_(&o) {}
         void start() noexcept {
             loop& l = operation_->away();
+            task<T> made;
+            try {
+                made = call();
+            } catch (...) {  // no memory for its frame
+                operation_->thrown_ = std::current_exception();
+                operation_->work_is_done();
+                return;
+            }
             l.detached_started();
-            this->begin(call(), l, &l.root(), name).resume();
+            this->begin(std::move(made), l, &l.root(), name).resume();
         }
 
     private:
@@ -117,7 +125,7 @@ private:
             operation_->away().detached_ended();
             operation_->work_is_done();
         }
-        time_point time_limit() const noexcept override { return operation_->limit_; }
+        limit_step time_limit() const noexcept override { return {.due = operation_->limit_}; }
 
         on_operation* operation_;
     };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -34,7 +34,7 @@ private:
 ///
 ///     co_await ready.run(connect);
 ///
-/// When it throws or is cancelled, the next one tries. Nobody may wait when it is destroyed.
+/// When it throws or is cancelled, the next one tries. No task may wait when it is destroyed.
 class once {
 public:
     once() noexcept = default;
@@ -57,7 +57,8 @@ private:
     friend class detail::once_turn;
     enum class state : std::uint8_t { idle, running, done };
 
-    /// Whoever tries; says how it went, at the latest when its frame is destroyed.
+    /// The task that runs the initialization; reports how it went, at the latest when its frame is
+    /// destroyed.
     class attempt {
     public:
         explicit attempt(once& o) noexcept : once_(&o) {}

@@ -23,14 +23,14 @@ inline bool is_cancellation(const error& e) noexcept {
     return e == std::errc::operation_canceled;
 }
 
-/// What operations that wait for one event have in common. `Derived` has `bool start()` (true:
-/// completed at once), `void cancel()` and `std::expected<T, error> result()`; it calls
-/// `complete()` from the loop, or enqueues itself as a runnable, which does the same.
+/// The base of operations that wait for one event. `Derived` has `bool start()` (true: completed at
+/// once), `void cancel()` and `std::expected<T, error> result()`; it calls `complete()` from the
+/// loop, or enqueues itself as a runnable, which does the same.
 template <class Derived, class T>
 class leaf : public waiter, public runnable {
 public:
     leaf() noexcept = default;
-    /// Before it is awaited: there is no more to it than what it was asked.
+    /// Moves an operation that has not begun: only its parameters matter.
     leaf(leaf&& other) noexcept : waiter(), runnable(), gives_errors_(other.gives_errors_) {}
 
     bool await_ready() const noexcept { return false; }
@@ -67,13 +67,16 @@ public:
         return self().result();
     }
 
-    void run() noexcept override { complete(); }
+    void run() noexcept override {
+        if (std::exchange(begins_later_, false) && !cancelled_ && !self().start()) return;
+        complete();
+    }
     const char* waits_for() const noexcept override { return Derived::name; }
 
 protected:
     ~leaf() = default;
     loop& owner() const noexcept { return frame_->context->owner(); }
-    /// What a wait and its end touch besides the frame.
+    /// The address that a wait and its end touch besides the frame.
     const void* far_part() const noexcept { return frame_->context; }
 
     /// The wait is over, with -ECANCELED or its like if `mark_cancelled` was called. Throws
@@ -90,6 +93,22 @@ protected:
     }
     void mark_cancelled() noexcept { cancelled_ = true; }
 
+    /// For `start` of a leaf that takes something from a queue of waiting items, called before it
+    /// does so. Returns false when the task has had its share of this turn; `start` then returns
+    /// false too, and is called again in the next turn. Taking first and completing later would
+    /// lose what was taken when the wait is cancelled in between.
+    bool may_begin() noexcept {
+        if (owner().may_complete_inline()) return true;
+        begins_later_ = true;
+        owner().enqueue(*this);
+        return false;
+    }
+    /// For `cancel` of such a leaf: returns true when it has not begun, and now will not.
+    bool withdrawn_before_start() noexcept {
+        if (begins_later_) cancelled_ = true;
+        return begins_later_;
+    }
+
 private:
     Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
@@ -97,6 +116,7 @@ private:
     std::coroutine_handle<> handle_;
     bool cancelled_ = false;
     bool gives_errors_ = false;
+    bool begins_later_ = false;
 };
 
 }  // namespace detail
@@ -110,7 +130,7 @@ public:
     using result_type = std::expected<T, error>;
 
     operation(task<result_type> work) noexcept : work_(std::move(work)) {}
-    /// One that has completed already.
+    /// An operation that has completed already.
     operation(result_type ready) : ready_(keep(std::move(ready))) {}
     operation(operation&&) noexcept = default;
 
@@ -124,7 +144,7 @@ public:
         auto& child = work_.handle().promise();
         child.scope = this;
         child.context = frame_->context;
-        return work_.handle();
+        return detail::within_stack(work_.handle(), *child.context);
     }
 
     T await_resume() {
@@ -142,7 +162,7 @@ public:
     }
 
 private:
-    // What few operations have makes the frames of all that wait for one larger.
+    // A state that few operations need makes the frames of all that wait for one larger.
     static constexpr bool is_large = sizeof(result_type) > 128;
     using kept =
         std::conditional_t<is_large, std::unique_ptr<result_type>, std::optional<result_type>>;
@@ -161,24 +181,22 @@ private:
     }
 
     std::coroutine_handle<> finished() noexcept override {
-        if (!was_stopped()) return handle_;
+        if (!was_stopped()) return detail::within_stack(handle_, *frame_->context);
         // A frame must not destroy itself while it stands at its final suspend point.
         frame_->context->owner().enqueue(*this);
         return std::noop_coroutine();
     }
 
-    void stopped() noexcept override {
-        if (!gives_errors_) {
-            detail::stop_chain(*frame_);
-            return;
-        }
+    detail::promise_base* stopped() noexcept override {
         work_.reset();
+        if (!gives_errors_) return frame_;
         handle_.resume();
+        return nullptr;
     }
 
     void run() noexcept override { detail::stop_chain(*frame_); }
 
-    time_point time_limit() const noexcept override { return detail::time_limit_of(*frame_); }
+    detail::limit_step time_limit() const noexcept override { return {.around = frame_}; }
 
     task<result_type> work_;  ///< empty, and nothing ready: it was stopped
     kept ready_;
@@ -187,22 +205,23 @@ private:
     bool gives_errors_ = false;
 };
 
-/// An operation that was asked for and not begun: what `Op` has to know, an `Op::asked`, in a few
-/// words that travel in registers. The operation itself is made in the place where it is awaited,
-/// or where it gets a name (`net::receive next = peer.receive();`), and is never moved.
+/// An operation that has not begun: the parameters of `Op`, an `Op::parameters`, in a few words
+/// that travel in registers. The operation itself is made where it is awaited, or where it gets a
+/// name
+/// (`net::receive next = peer.receive();`), and is never moved.
 template <class Op>
-class [[nodiscard]] unstarted {
+class [[nodiscard]] deferred_operation {
 public:
-    explicit unstarted(const typename Op::asked& what) noexcept : what_(what) {}
+    explicit deferred_operation(const typename Op::parameters& what) noexcept : parameters_(what) {}
 
-    operator Op() const noexcept { return Op(what_); }
-    const typename Op::asked& asked() const noexcept { return what_; }
+    operator Op() const noexcept { return Op(parameters_); }
+    const typename Op::parameters& parameters() const noexcept { return parameters_; }
 
-    Op operator co_await() const noexcept { return Op(what_); }
+    Op operator co_await() const noexcept { return Op(parameters_); }
 
 private:
-    static_assert(std::is_trivially_copyable_v<typename Op::asked>);
-    typename Op::asked what_;
+    static_assert(std::is_trivially_copyable_v<typename Op::parameters>);
+    typename Op::parameters parameters_;
 };
 
 namespace detail {
@@ -219,8 +238,8 @@ class [[nodiscard]] result_awaiter {
 public:
     explicit result_awaiter(Op&& op) noexcept : op_(std::move(op)) { op_.give_errors(); }
     template <class What>
-        requires std::is_same_v<What, unstarted<Op>>
-    explicit result_awaiter(const What& what) noexcept : op_(what.asked()) {
+        requires std::is_same_v<What, deferred_operation<Op>>
+    explicit result_awaiter(const What& what) noexcept : op_(what.parameters()) {
         op_.give_errors();
     }
     bool await_ready() noexcept(noexcept(op_.await_ready())) { return op_.await_ready(); }
@@ -279,7 +298,7 @@ public:
         auto& child = task_.handle().promise();
         child.scope = this;
         child.context = frame_->context;
-        return task_.handle();
+        return within_stack(task_.handle(), *child.context);
     }
     std::expected<T, error> await_resume() {
         if (!task_) return std::unexpected(stopped_error("task"));
@@ -296,12 +315,15 @@ public:
     }
 
 private:
-    std::coroutine_handle<> finished() noexcept override { return handle_; }
-    void stopped() noexcept override {
+    std::coroutine_handle<> finished() noexcept override {
+        return within_stack(handle_, *frame_->context);
+    }
+    promise_base* stopped() noexcept override {
         task_.reset();
         handle_.resume();
+        return nullptr;
     }
-    time_point time_limit() const noexcept override { return time_limit_of(*frame_); }
+    limit_step time_limit() const noexcept override { return {.around = frame_}; }
 
     task<T> task_;
     promise_base* frame_ = nullptr;
@@ -319,11 +341,11 @@ detail::result_awaiter<Op> as_result(Op&& op) noexcept {
 }
 
 template <class Op>
-detail::result_awaiter<Op> as_result(const unstarted<Op>& what) noexcept {
+detail::result_awaiter<Op> as_result(const deferred_operation<Op>& what) noexcept {
     return detail::result_awaiter<Op>(what);
 }
 
-/// The same for an operation that has a name: it is awaited in place, once.
+/// Awaits an operation that has a name, in place and once, as a result.
 template <detail::operation_like Op>
 detail::result_reference<Op> as_result(Op& op) noexcept {
     return detail::result_reference<Op>(op);

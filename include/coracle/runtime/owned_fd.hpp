@@ -24,7 +24,7 @@ public:
     explicit operator bool() const noexcept { return fd_ >= 0; }
     /// The number, which stays ours.
     int get() const noexcept { return fd_; }
-    /// Gives the number up: the caller closes it.
+    /// Releases the descriptor: the caller closes it.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
     /// Closes what it has, and takes over `fd`.
     void reset(int fd = -1) noexcept { close_descriptor(std::exchange(fd_, fd)); }

@@ -4,7 +4,7 @@
 
 namespace coracle {
 
-/// What `readable` and `writable` give.
+/// The awaitable returned by `readable` and `writable`.
 class [[nodiscard]] readiness final : public detail::leaf<readiness, void>, foreign_operation {
 public:
     static constexpr const char* name = "readiness";
@@ -19,14 +19,15 @@ private:
     static void done(io_operation& op) noexcept;
 };
 
-/// Completes when `fd`, which somebody else owns, can be read without blocking, or has an error or
-/// an end to report. The descriptor must stay open until then. One wait a direction at a time
-/// (EBUSY). Resumes from the loop. Cancelling it leaves the descriptor as it was.
+/// Completes when `fd`, which the caller owns, can be read without blocking, or has an error or an
+/// end to report. The descriptor must stay open until then. One wait a direction at a time (EBUSY).
+/// Resumes from the loop. Cancelling it leaves the descriptor as it was.
 inline readiness readable(int fd) noexcept {
     return {opcode::readable, fd};
 }
 
-/// The same for writing.
+/// Completes when `fd` can be written without blocking, or has an error to report. Otherwise as
+/// `readable`.
 inline readiness writable(int fd) noexcept {
     return {opcode::writable, fd};
 }

@@ -11,7 +11,7 @@ namespace coracle {
 
 namespace detail {
 
-/// Somebody who waits for permits.
+/// A waiter for permits.
 class permit_request : public list_hook {
 public:
     enum class state : std::uint8_t { idle, waiting, granted, withdrawn };
@@ -28,7 +28,7 @@ protected:
     ~permit_request() = default;
 };
 
-/// Permits that are handed over in the order in which they were asked for.
+/// Permits that are handed over in the order in which they were requested.
 class permits {
 public:
     explicit permits(std::size_t n) noexcept : free_(n) {}
@@ -50,7 +50,8 @@ public:
         free_ += n;
         grant();
     }
-    /// `r` is cancelled. False when its owner has to be told so by the caller.
+    /// Cancels `r`. Returns true if it was waiting: the caller then resumes its owner. Permits that
+    /// were granted already go to the next waiter.
     bool withdraw(permit_request& r) noexcept;
 
 private:
@@ -60,7 +61,7 @@ private:
     intrusive_list<permit_request> waiting_;
 };
 
-/// What operations that wait for permits have in common.
+/// The base of operations that wait for permits.
 template <class Derived, class T>
 class permit_wait : public leaf<Derived, T>, permit_request {
 public:
@@ -96,7 +97,7 @@ private:
 
 class semaphore;
 
-/// What `semaphore::acquire` gives.
+/// The awaitable returned by `semaphore::acquire`.
 class [[nodiscard]] semaphore_acquire final : public detail::permit_wait<semaphore_acquire, void> {
 public:
     static constexpr const char* name = "semaphore";
@@ -131,7 +132,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// What `semaphore::hold` gives.
+/// The awaitable returned by `semaphore::hold`.
 class [[nodiscard]] semaphore_hold final
     : public detail::permit_wait<semaphore_hold, semaphore_permit> {
 public:
@@ -147,16 +148,17 @@ private:
     std::size_t held_;
 };
 
-/// Permits that tasks of one loop take and give back. Whoever asked first is served first, also
-/// when a later one asks for less. Nobody may wait when it is destroyed. Belongs to one loop.
+/// Permits that tasks of one loop take and give back. Waiters are served in the order in which they
+/// came, even when a later one requests fewer. No task may wait when it is destroyed. Belongs to
+/// one loop.
 class semaphore {
 public:
     explicit semaphore(std::size_t permits) noexcept : permits_(permits) {}
 
-    /// Completes when `n` permits are free and all that asked before have theirs. Resumes from the
+    /// Completes when `n` permits are free and all earlier waiters have theirs. Resumes from the
     /// loop. Cancelling it ends the wait; permits that were already handed to it go to the next.
     semaphore_acquire acquire(std::size_t n = 1) noexcept { return {permits_, n}; }
-    /// The same; gives an object that holds the permits until it is destroyed.
+    /// Waits as `acquire` does; gives an object that holds the permits until it is destroyed.
     semaphore_hold hold(std::size_t n = 1) noexcept { return {permits_, n}; }
     /// Holds `n` permits if that needs no waiting, else none.
     semaphore_permit try_hold(std::size_t n = 1) noexcept {
@@ -164,7 +166,7 @@ public:
     }
     /// Takes `n` permits if that needs no waiting.
     bool try_acquire(std::size_t n = 1) noexcept { return permits_.try_take(n); }
-    /// Gives `n` permits, which need not have been acquired.
+    /// Releases `n` permits, which need not have been acquired.
     void release(std::size_t n = 1) noexcept { permits_.give(n); }
 
     std::size_t available() const noexcept { return permits_.free(); }

@@ -6,7 +6,7 @@
 
 namespace coracle {
 
-/// What is known of a signal that has come.
+/// A signal that has arrived.
 struct received_signal {
     int number = 0;
     int sender = 0;     ///< the process that sent it; 0 when the kernel did
@@ -26,7 +26,7 @@ public:
     /// Completes with the number of the next signal of the set. Resumes from the loop that awaits
     /// it. Cancelling it loses no signal.
     operation<int> next();
-    /// The same, and who sent it.
+    /// Waits as `next` does, and reports the sender too.
     operation<received_signal> next_received();
 
 private:

@@ -4,7 +4,7 @@
 
 namespace coracle {
 
-/// What `sleep_for` and `sleep_until` give.
+/// The awaitable returned by `sleep_for` and `sleep_until`.
 class [[nodiscard]] sleep_operation final : public detail::leaf<sleep_operation, void>,
                                             public detail::timer {
 public:
@@ -32,7 +32,7 @@ inline sleep_operation sleep_until(time_point t) noexcept {
     return {duration::zero(), t};
 }
 
-/// What `yield` gives.
+/// The awaitable returned by `yield`.
 class [[nodiscard]] yield_operation final : public detail::leaf<yield_operation, void> {
 public:
     static constexpr const char* name = "yield";
@@ -49,7 +49,7 @@ inline yield_operation yield() noexcept {
     return {};
 }
 
-/// What `forever` gives.
+/// The awaitable returned by `forever`.
 class [[nodiscard]] forever_operation final : public detail::leaf<forever_operation, void> {
 public:
     static constexpr const char* name = "forever";

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -35,7 +35,7 @@ protected:
 
 private:
     std::coroutine_handle<> ended() noexcept override {
-        // The frame stands at its final suspend point and must not be destroyed beneath itself.
+        // The frame stands at its final suspend point and must not be destroyed from within itself.
         own_context().owner().enqueue(*this);
         return std::noop_coroutine();
     }
@@ -101,14 +101,19 @@ template <class T>
 void spawn(task<T>) = delete;  // give a callable that makes the task
 
 /// `spawn` on another loop, from any thread: `f` is moved there, called there and destroyed there.
-/// What it throws before there is a task is logged too. Gives false, and `f` is destroyed, when
-/// that loop has ended; one that ends before its turn comes destroys `f` without calling it.
+/// An exception that it throws before there is a task is logged too. Returns false, and `f` is
+/// destroyed, when that loop has ended; one that ends before its turn comes destroys `f` without
+/// calling it.
 template <class F>
     requires detail::coroutine_source<std::decay_t<F>>
 bool spawn_on(loop& there, F&& f, const char* name = "spawned") {
     using Stored = std::decay_t<F>;
     return there.post([f = detail::called_inside<Stored>{std::forward<F>(f)}, name]() mutable {
-        spawn(std::move(f), name);
+        try {
+            spawn(std::move(f), name);
+        } catch (...) {  // no memory for the task
+            detail::log_unhandled(*loop::current(), name, std::current_exception());
+        }
     });
 }
 

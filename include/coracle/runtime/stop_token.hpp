@@ -22,8 +22,7 @@ task<T> run_with_stop_token(std::stop_token token, F f) {
     }
 }
 
-/// A line of execution beneath a task's, on which nothing runs: it hears when the task is
-/// cancelled.
+/// A child context on which no coroutine runs: it is notified when the task is cancelled.
 class stop_relay final : waiter {
 public:
     explicit stop_relay(context& of) : context_(of.owner(), &of) {
@@ -64,7 +63,7 @@ auto with_stop_token(std::stop_token token, F&& f) {
 /// throw, and must leave tasks alone.
 class task_stop_source {
 public:
-    /// Gives one for the awaiting task. Never waits.
+    /// Returns one for the awaiting task. Never waits.
     struct here_operation : detail::current_context {
         task_stop_source await_resume() const { return task_stop_source(*found); }
     };

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <coracle/base/block_pool.hpp>
-#include <coracle/runtime/context.hpp>
+#include <coracle/base/detail/block_pool.hpp>
+#include <coracle/runtime/detail/context.hpp>
+#include <coracle/runtime/detail/stack_depth.hpp>
 
 #include <coroutine>
 #include <exception>
@@ -26,7 +27,8 @@ struct task_promise_base : promise_base {
         template <class P>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
             promise_base& p = h.promise();
-            return p.scope == nullptr ? p.continuation : p.scope->finished();
+            if (p.scope != nullptr) return p.scope->finished();
+            return within_stack(p.continuation, *p.context);
         }
         void await_resume() const noexcept {}
     };
@@ -115,22 +117,13 @@ public:
     using value_type = T;
 
     task() noexcept = default;
-    explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {}
-    task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    task& operator=(task&& other) noexcept {
-        if (this != &other) {
-            reset();
-            handle_ = std::exchange(other.handle_, nullptr);
-        }
-        return *this;
-    }
-    ~task() { reset(); }
+    explicit task(std::coroutine_handle<promise_type> h) noexcept : frame_(h) {}
 
-    explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
-    std::coroutine_handle<promise_type> handle() const noexcept { return handle_; }
-    void reset() noexcept {
-        if (handle_) std::exchange(handle_, nullptr).destroy();
+    explicit operator bool() const noexcept { return static_cast<bool>(frame_.get()); }
+    std::coroutine_handle<promise_type> handle() const noexcept {
+        return std::coroutine_handle<promise_type>::from_address(frame_.get().address());
     }
+    void reset() noexcept { frame_.reset(); }
 
     class awaiter {
     public:
@@ -138,13 +131,14 @@ public:
         bool await_ready() const noexcept { return false; }
         template <detail::task_promise P>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-            promise_type& child = task_.handle_.promise();
+            promise_type& child = task_.handle().promise();
             child.continuation = h;
             child.parent = &h.promise();
+            child.holder = &task_.frame_;
             child.context = h.promise().context;
-            return task_.handle_;
+            return detail::within_stack(task_.frame_.get(), *child.context);
         }
-        T await_resume() { return task_.handle_.promise().take(); }
+        T await_resume() { return task_.handle().promise().take(); }
 
     private:
         task task_;
@@ -155,7 +149,7 @@ public:
     awaiter operator co_await() && noexcept { return awaiter(std::move(*this)); }
 
 private:
-    std::coroutine_handle<promise_type> handle_;
+    detail::owned_frame frame_;
 };
 
 template <class T>

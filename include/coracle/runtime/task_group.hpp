@@ -52,8 +52,8 @@ public:
         m.release()->start(std::move(work), name);
     }
 
-    /// The same if fewer tasks than the limit run and nobody waits for a place; else gives false,
-    /// and `f` is left as it was.
+    /// Spawns `f` if fewer tasks than the limit run and no task waits for a place; else returns
+    /// false and leaves `f` as it was.
     template <class F>
         requires detail::coroutine_source<std::decay_t<F>>
     bool try_spawn(F&& f, const char* name = "task_group") {
@@ -71,8 +71,8 @@ public:
     detail::spawn_when_free_operation<std::decay_t<F>> spawn_when_free(
         F&& f, const char* name = "task_group");
 
-    /// How many tasks `spawn_when_free` and `try_spawn` let run at a time. Default: unlimited. Of 0
-    /// they wait until it is raised.
+    /// The most tasks that `spawn_when_free` and `try_spawn` let run at a time. Default: unlimited.
+    /// With 0 they wait until it is raised.
     void limit(std::size_t most) noexcept {
         limit_ = most;
         give_places();
@@ -110,8 +110,8 @@ private:
             f_.reset();
             group_->member_ended(e);
         }
-        time_point time_limit() const noexcept override {
-            return detail::time_limit_of(*group_->awaiter_);
+        detail::limit_step time_limit() const noexcept override {
+            return {.around = group_->awaiter_};
         }
         task_group* group_;
         std::optional<F> f_;
@@ -134,7 +134,7 @@ private:
 
 namespace detail {
 
-/// What `task_group::spawn_when_free` gives.
+/// The awaitable returned by `task_group::spawn_when_free`.
 template <class F>
 class [[nodiscard]] spawn_when_free_operation final {
 public:
@@ -158,7 +158,7 @@ public:
     }
 
 private:
-    /// Also when `f` throws before there is a task, the place goes on to the next.
+    /// Passes the place on to the next, also when `f` throws before there is a task.
     struct release {
         task_group* group;
         ~release() { group->give_places(); }
@@ -191,12 +191,12 @@ public:
     template <task_promise P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         this->joins(h);
-        whole_.emplace(this->owner(), &this->parent());
-        whole_->name = "with_task_group";
-        group_.context_ = &*whole_;
+        body_context_.emplace(this->owner(), &this->parent());
+        body_context_->name = "with_task_group";
+        group_.context_ = &*body_context_;
         group_.awaiter_ = &h.promise();
         group_.limit_ = limit_;
-        return this->begin(call(), this->owner(), &*whole_, "with_task_group");
+        return this->begin(call(), this->owner(), &*body_context_, "with_task_group");
     }
 
     T await_resume() {
@@ -220,26 +220,27 @@ private:
         group_operation* operation;
     };
 
-    /// When `f` throws before there is a task, those that it has spawned are still awaited.
+    /// Calls `f`. When it throws before there is a task, those that it has spawned are still
+    /// awaited.
     task<T> call() { co_return co_await f_(group_); }
 
     std::coroutine_handle<> ended() noexcept override {
-        if (this->was_stopped() || this->exception() != nullptr) whole_->cancel();
+        if (this->was_stopped() || this->exception() != nullptr) body_context_->cancel();
         if (group_.size_ == 0) return conclude();
         group_.emptied_ = &resumption_;
         return std::noop_coroutine();
     }
-    time_point time_limit() const noexcept override { return this->awaiter_limit(); }
+    limit_step time_limit() const noexcept override { return this->awaiter_limit(); }
 
     std::coroutine_handle<> conclude() noexcept {
-        whole_->unlink();
+        body_context_->unlink();
         return this->finish(this->was_stopped() && group_.failure_ == nullptr);
     }
 
     F f_;
     std::size_t limit_;
     task_group group_;
-    std::optional<context> whole_;
+    std::optional<context> body_context_;
     resumption resumption_;
 };
 
@@ -264,8 +265,8 @@ auto with_task_group(F&& f) {
     return detail::group_operation<T, Stored>(task_group::unlimited, std::forward<F>(f));
 }
 
-/// The same with a `task_group::limit`: no more than `limit` tasks run at a time of those that are
-/// started by `spawn_when_free`.
+/// Runs `f` with a task group as above, with a `task_group::limit`: at most `limit` of the tasks
+/// that `spawn_when_free` starts run at a time.
 template <class F>
 auto with_task_group(std::size_t limit, F&& f) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);

@@ -2,8 +2,7 @@
 
 #include <coracle/runtime/sleep.hpp>
 
-/// What a task may ask about itself: `if (co_await this_task::stopped()) ...`. None of it suspends,
-/// but `yield`.
+/// Queries of a task about itself: `if (co_await this_task::stopped()) ...`. Only `yield` suspends.
 namespace coracle::this_task {
 
 namespace detail {
@@ -47,13 +46,13 @@ struct get_deadline {
 
 }  // namespace detail
 
-/// Gives whether the task was asked to stop: its next wait will end at once. For tasks that compute
-/// for long, and for loops that await with `as_result`.
+/// Returns true if the task was requested to stop: its next wait will end at once. For tasks that
+/// compute for long, and for loops that await with `as_result`.
 inline detail::question<detail::is_stopped> stopped() noexcept {
     return detail::question(detail::is_stopped());
 }
 
-/// Gives the name of the line of execution that the task belongs to, as reports show it.
+/// Returns the name of the line of execution that the task belongs to, as reports show it.
 inline detail::question<detail::get_name> name() noexcept {
     return detail::question(detail::get_name());
 }
@@ -63,7 +62,7 @@ inline detail::question<detail::put_name> set_name(const char* text) noexcept {
     return detail::question(detail::put_name{text});
 }
 
-/// Gives the nearest of the deadlines that `with_deadline` and `with_timeout` have set around the
+/// Returns the nearest of the deadlines that `with_deadline` and `with_timeout` have set around the
 /// task, `time_point::max()` when there is none. One that is `shielded` sees only its own limit and
 /// those inside. It is found by going up the chain of awaiting tasks: ask once, not in each step.
 inline detail::question<detail::get_deadline> deadline() noexcept {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/base/unique_function.hpp>
-#include <coracle/runtime/remote_leaf.hpp>
+#include <coracle/runtime/detail/remote_leaf.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -10,7 +10,7 @@ namespace coracle {
 
 namespace detail {
 
-/// Work for a pool; owned by whoever waits for it.
+/// Work for a pool; owned by the waiter.
 class pool_job : public remote_waiter {
 public:
     /// Called once, on a thread of the pool, unless it was withdrawn before. After the call it may
@@ -33,7 +33,7 @@ struct thread_pool_options {
 };
 
 /// Threads for work that blocks. Tasks use it by `offload`, which is its own bound: a task for
-/// which no thread is free waits its turn. Its threads run on the cores of the thread that made it.
+/// which no thread is free waits in order. Its threads run on the cores of the thread that made it.
 /// May be used from any thread.
 class thread_pool {
 public:
@@ -51,7 +51,7 @@ public:
     std::size_t threads() const noexcept;
     std::size_t queued() const noexcept;
 
-    /// False when there is no thread and none can be started.
+    /// Returns false if there is no thread and none can be started.
     [[nodiscard]] bool submit(detail::pool_job& job) noexcept;
     /// Takes back what has not begun.
     [[nodiscard]] bool withdraw(detail::pool_job& job) noexcept;

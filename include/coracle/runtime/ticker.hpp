@@ -6,7 +6,7 @@ namespace coracle {
 
 class ticker;
 
-/// What `ticker::next` gives.
+/// The awaitable returned by `ticker::next`.
 class [[nodiscard]] tick_wait final : public detail::leaf<tick_wait, std::uint64_t>,
                                       public detail::timer {
 public:
@@ -23,21 +23,21 @@ private:
 };
 
 /// Ticks at fixed points in time: one period after it was made, two periods, and so on, without
-/// drift. Ticks that nobody waited for are not caught up with one by one: the next wait tells how
-/// many there were. Belongs to one loop; one task at a time waits.
+/// drift. Missed ticks are not caught up with one by one: the next wait gives their number. Belongs
+/// to one loop; one task at a time waits.
 class ticker {
 public:
     /// The first tick is due a period after `start`. A period below 1 ns is one of 1 ns.
     ticker(duration period, time_point start) noexcept
         : period_(period < duration(1) ? duration(1) : period), last_(start) {}
 
-    /// Completes when a tick is due that was not yet told of, at once when it was missed. Gives the
-    /// number of ticks since the last time: 1 for who keeps up. Resumes from the loop. Cancelling
-    /// it ends it; the tick is told of by the next wait.
+    /// Completes when a tick is due that was not reported yet, at once when it was missed. Returns
+    /// the number of ticks since the last time: 1 for a task that keeps up. Resumes from the loop.
+    /// Cancelling it ends the wait; the next wait reports the tick.
     tick_wait next() noexcept { return tick_wait(*this); }
 
     duration period() const noexcept { return period_; }
-    /// When the next tick that was not told of is due.
+    /// The time at which the next unreported tick is due.
     time_point due() const noexcept { return detail::later(last_, period_); }
 
 private:

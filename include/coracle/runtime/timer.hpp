@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/base/intrusive_list.hpp>
+#include <coracle/base/detail/intrusive_list.hpp>
 #include <coracle/runtime/clock.hpp>
 
 #include <cstddef>
@@ -13,14 +13,23 @@ class loop;
 
 namespace detail {
 
-/// Where a timer stands in its heap.
+class timer;
+
+/// The position of a timer in its heap.
 struct timer_position {
     static constexpr std::uint32_t unarmed = ~std::uint32_t{0};
+    /// The index of a timer in the list beside the heap, which could not grow.
+    static constexpr std::uint32_t listed = unarmed - 1;
     std::uint32_t at = unarmed;
+
+    // In that list.
+    timer* next_listed = nullptr;
+    time_point due_listed{};
+    std::uint64_t sequence_listed = 0;
 };
 
 /// A timer that fires in exact order. Derive and override; arming allocates only when the heap
-/// grows.
+/// grows, and succeeds without memory too.
 class timer : public timer_position {
 public:
     timer() noexcept = default;
@@ -32,18 +41,19 @@ protected:
     ~timer() = default;
 };
 
-/// Exact timers: a 4-ary heap ordered by time, then by the order of arming.
+/// Exact timers: a 4-ary heap ordered by time, then by the order of arming. What is armed while the
+/// heap has no memory to grow stands in a sorted list beside it: arming never fails.
 class timer_heap {
 public:
-    void arm(timer& t, time_point due);
+    void arm(timer& t, time_point due) noexcept;
     /// Harmless when `t` is not armed.
     void disarm(timer& t) noexcept;
-    bool empty() const noexcept { return entries_.empty(); }
+    bool empty() const noexcept { return size_ == 0; }
     /// The first time something is due; only when not empty.
-    time_point next() const noexcept { return entries_.front().due; }
+    time_point next() const noexcept { return first().due; }
     /// Fires all that is due at `now` and was armed before the call.
     void fire(time_point now) noexcept;
-    std::size_t size() const noexcept { return entries_.size(); }
+    std::size_t size() const noexcept { return size_; }
 
 private:
     struct entry {
@@ -55,19 +65,28 @@ private:
         }
     };
 
+    static entry entry_of(timer& listed) noexcept {
+        return {listed.due_listed, listed.sequence_listed, &listed};
+    }
+    entry first() const noexcept;
+    bool make_place() noexcept;
+    void list(const entry& e) noexcept;
+    void unlist(timer& t) noexcept;
     void place(std::size_t at, const entry& e) noexcept;
     void sift_up(std::size_t at, const entry& e) noexcept;
     void sift_down(std::size_t at, const entry& e) noexcept;
     void remove(std::size_t at) noexcept;
 
     std::vector<entry> entries_;
+    timer* listed_ = nullptr;  ///< the first of the list
+    std::size_t size_ = 0;
     std::uint64_t sequence_ = 0;
 };
 
-/// Where a deadline stands in its wheel.
+/// The position of a deadline in its wheel.
 struct wheel_entry : list_hook {
     time_point due = time_point::max();
-    /// When the wheel next looks at it; max when it does not stand in the wheel.
+    /// The time at which the wheel next looks at it; max when it does not stand in the wheel.
     time_point visited = time_point::max();
 };
 
@@ -127,7 +146,8 @@ private:
         return t.time_since_epoch().count() / tick;
     }
     static std::int64_t ticks_up(time_point t) noexcept {
-        return (t.time_since_epoch().count() + tick - 1) / tick;
+        const std::int64_t count = t.time_since_epoch().count();
+        return count / tick + (count % tick > 0 ? 1 : 0);
     }
     time_point find_next() const noexcept;
     void visit(intrusive_list<wheel_entry>& slot, time_point now) noexcept;

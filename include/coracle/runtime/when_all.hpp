@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 
 #include <tuple>
 #include <vector>
@@ -12,23 +12,23 @@ namespace detail {
 template <class T>
 using stored = std::conditional_t<std::is_void_v<T>, unit, T>;
 
-/// What the children of a `when_all` or `when_any` report to.
-class crew : public joint {
+/// The group that the children of a `when_all` or `when_any` report to.
+class join_group : public joint {
 public:
-    crew() noexcept = default;
-    crew(crew&&) noexcept = default;
+    join_group() noexcept = default;
+    join_group(join_group&&) noexcept = default;
 
     using joint::awaiter_limit;
 
-    /// Child `index` has ended. Gives what to resume.
+    /// Child `index` has ended. Returns what to resume.
     virtual std::coroutine_handle<> member_ended(std::size_t index, bool stopped,
                                                  bool failed) noexcept = 0;
 
 protected:
-    ~crew() = default;
+    ~join_group() = default;
 
-    /// Starts the members, one inside the other's first wait; where crews start crews too deep, in
-    /// the next turn. Gives what to resume.
+    /// Starts the members, one inside the other's first wait; where join groups start join groups
+    /// too deep, in the next turn. Returns what to resume.
     std::coroutine_handle<> begin() noexcept {
         loop& l = owner();
         if (!l.may_start_inline()) {
@@ -42,7 +42,7 @@ protected:
 
 private:
     virtual void start_members() noexcept = 0;
-    /// What `begin` counts as one more than there are members, and each member as one.
+    /// Counts down by one: `begin` counts one more than there are members. Returns what to resume.
     virtual std::coroutine_handle<> one_less() noexcept = 0;
     void start_late() noexcept override { begin().resume(); }
 };
@@ -53,10 +53,11 @@ public:
     explicit member(task<T> t) noexcept : waiting_(std::move(t)) {}
     member(member&&) noexcept = default;
 
-    /// With `cancelled`, what it waits for first is not even begun, and so takes nothing.
-    void start(crew& c, std::size_t index, loop& owner, context& parent, const char* name,
+    /// Starts the member. With `cancelled`, its first wait does not even begin, and so takes
+    /// nothing.
+    void start(join_group& c, std::size_t index, loop& owner, context& parent, const char* name,
                bool cancelled) {
-        crew_ = &c;
+        group_ = &c;
         index_ = index;
         const auto first = this->begin(std::move(waiting_), owner, &parent, name);
         if (cancelled) this->cancel();
@@ -73,16 +74,16 @@ public:
 
 private:
     std::coroutine_handle<> ended() noexcept override {
-        return crew_->member_ended(index_, this->was_stopped(), this->exception() != nullptr);
+        return group_->member_ended(index_, this->was_stopped(), this->exception() != nullptr);
     }
-    time_point time_limit() const noexcept override { return crew_->awaiter_limit(); }
+    limit_step time_limit() const noexcept override { return group_->awaiter_limit(); }
 
     task<T> waiting_;
-    crew* crew_ = nullptr;
+    join_group* group_ = nullptr;
     std::size_t index_ = 0;
 };
 
-/// The members of a crew: a tuple of them.
+/// The members of a join group: a tuple of them.
 template <class... T>
 class pack {
 public:
@@ -114,7 +115,7 @@ private:
     std::tuple<member<T>...> members_;
 };
 
-/// The members of a crew: any number of one type.
+/// The members of a join group: any number of one type.
 template <class T>
 class range {
 public:
@@ -156,16 +157,35 @@ concept awaitable_range =
 template <class R>
 using range_of = range<await_result<range_element<R>>>;
 
+/// Stands for a join group that is refused, so that awaiting it is no further error.
+using refused_group = std::suspend_never;
+
+/// Says why `A...` cannot be the members of a join group.
+template <class... A>
+constexpr refused_group refuse_members() {
+    constexpr bool called = (std::is_invocable_v<A&> || ...);
+    constexpr bool kept = (awaitable_range<std::remove_reference_t<A>> || ...);
+    static_assert(!called,
+                  "when_all and when_any take tasks and operations, not callables: "
+                  "call the lambda, when_any(f(), g())");
+    static_assert(called || !kept,
+                  "when_all and when_any move the members out of a container: "
+                  "pass it by std::move");
+    static_assert(called || kept,
+                  "when_all and when_any take tasks and operations, or a range of them");
+    return {};
+}
+
 /// Starts all members and waits until all have ended; the first that fails stops the others.
 template <class Members>
-class [[nodiscard]] when_all_operation final : crew {
+class [[nodiscard]] when_all_operation final : join_group {
 public:
     template <class... Source>
     explicit when_all_operation(std::in_place_t, Source&&... s)
         : members_(std::forward<Source>(s)...) {}
     when_all_operation(when_all_operation&&) noexcept = default;
 
-    using crew::give_errors;
+    using join_group::give_errors;
     bool await_ready() const noexcept { return members_.size() == 0; }
 
     template <task_promise P>
@@ -239,12 +259,18 @@ auto when_all(A&&... operations) {
                                                detail::to_task(std::forward<A>(operations))...);
 }
 
-/// The same for a range of tasks or operations of one type, which are moved out of it (so a
-/// container is passed by `std::move`); gives a vector. Of no members it completes at once.
+/// Awaits a range of tasks or operations of one type, which are moved out of it (so a container is
+/// passed by `std::move`); gives a vector. Without members it completes at once.
 template <detail::awaitable_range R>
 auto when_all(R&& operations) {
     return detail::when_all_operation<detail::range_of<R>>(std::in_place, std::in_place,
                                                            std::forward<R>(operations));
+}
+
+/// Refuses all else, with a sentence.
+template <class... A>
+auto when_all(A&&...) {
+    return detail::refuse_members<A...>();
 }
 
 }  // namespace coracle

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <coracle/runtime/child.hpp>
+#include <coracle/runtime/detail/child.hpp>
 
 namespace coracle {
 
 namespace detail {
 
-/// What the time of a `limited_operation` is.
+/// The kind of limit that a `limited_operation` sets.
 enum class limit_kind : unsigned char { timeout, deadline, shield };
 
 constexpr const char* name_of(limit_kind k) noexcept {
@@ -78,7 +78,7 @@ public:
 private:
     error timeout() const noexcept { return {std::errc::timed_out, name_of(kind_)}; }
     bool inherits() const noexcept { return kind_ != limit_kind::shield; }
-    /// Once it is awaited.
+    /// The due time, once it is awaited.
     time_point due() const noexcept { return time_point(limit_); }
 
     task<T> make() {
@@ -90,7 +90,7 @@ private:
     }
 
     void expired() noexcept override {
-        // Whoever cancelled it before, an outer limit say, has been told nothing of this one.
+        // A cancellation that came before, from an outer limit say, is not this one's doing.
         if (this->own_context().cancelled()) return;
         expired_ = true;
         this->cancel();
@@ -103,14 +103,14 @@ private:
         return this->finish(this->was_stopped() && (inherits() || !expired_));
     }
 
-    time_point time_limit() const noexcept override {
-        if (!inherits()) return due();
-        const time_point around = this->awaiter_limit();
-        return around < due() ? around : due();
+    limit_step time_limit() const noexcept override {
+        limit_step step = inherits() ? this->awaiter_limit() : limit_step();
+        step.due = due();
+        return step;
     }
 
     F f_;
-    /// Before it is awaited, what was asked for; from then on the time since the clock's epoch.
+    /// The requested limit before it is awaited; from then on the due time since the clock's epoch.
     duration limit_;
     limit_kind kind_;
     bool expired_ = false;
@@ -132,17 +132,17 @@ using limited = limited_operation<typename limited_result<std::decay_t<F>>::type
 
 /// Awaits `f`, an operation, a task, or a callable that gives one (owned until it has ended), for
 /// at most `limit`. Then it is cancelled, and once it has unwound `std::errc::timed_out` is thrown,
-/// also in place of a `std::expected` that tells of the cancellation.
-/// Resumes from the loop. Cancelling it cancels `f`. Limits nest: the nearest one strikes, and
-/// `this_task::deadline()` tells it.
+/// also in place of a `std::expected` that reports the cancellation. Resumes from the loop.
+/// Cancelling it cancels `f`. Limits nest: the earliest one applies, and `this_task::deadline()`
+/// returns it.
 template <class F>
 detail::limited<F> with_timeout(duration limit, F&& f) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
     return {limit, std::forward<F>(f), detail::limit_kind::timeout};
 }
 
-/// The same with a point in time on the clock of the loop (`loop::now`), so that one deadline can
-/// be handed from step to step.
+/// Awaits `f` as `with_timeout` does, until a point in time on the clock of the loop (`loop::now`),
+/// so that one deadline can be handed from step to step.
 template <class F>
 detail::limited<F> with_deadline(time_point due, F&& f) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);

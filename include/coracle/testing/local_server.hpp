@@ -17,7 +17,7 @@ namespace coracle::testing {
 /// loop, and a drain that waits for nothing.
 struct local_server_options : http::server_options {
     local_server_options();
-    /// As they are, but that no number of loops means one.
+    /// Takes over the options of a server; no number of loops means one.
     local_server_options(http::server_options o) : http::server_options(std::move(o)) {}
 
     /// Serves https with a certificate of its own for localhost, 127.0.0.1 and ::1, which only
@@ -35,17 +35,17 @@ public:
 
     /// Throws `exception` when the address cannot be had, or the certificate is no good.
     explicit local_server(http::handler h, options o = {});
-    /// The same without a thread, as a task of the loop `on`, which must outlive it: for
-    /// simulations, and for tests that are coroutines. From the thread of the loop, or before it
-    /// runs. The destructor waits for nothing then: handlers under way are cancelled in the loop's
-    /// next turns, so what they refer to must live as long as the loop runs, or until `stopped`.
+    /// Serves without a thread, as a task of the loop `on`, which must outlive it: for simulations,
+    /// and for tests that are coroutines. From the thread of the loop, or before it runs. The
+    /// destructor waits for nothing then: handlers under way are cancelled in the loop's next
+    /// turns, so what they refer to must live as long as the loop runs, or until `stopped`.
     local_server(loop& on, http::handler h, options o = {});
-    /// As `stop`.
+    /// Calls `stop`.
     ~local_server();
     local_server(const local_server&) = delete;
     local_server& operator=(const local_server&) = delete;
 
-    /// "http://127.0.0.1:40123/path": of the first address unless told otherwise. `target` begins
+    /// Returns "http://127.0.0.1:40123/path", with the first address by default. `target` begins
     /// with a slash.
     std::string url(std::string_view target = "/", std::size_t which = 0) const;
     std::uint16_t port(std::size_t which = 0) const { return addresses().at(which).port(); }
@@ -53,16 +53,16 @@ public:
 
     /// The certificate of the authority to trust, PEM: with `self_signed`, else empty.
     const std::string& authorities() const noexcept;
-    /// Options of a client that trusts this server, and nobody else.
+    /// Options of a client that trusts this server alone.
     tls::client_options client_tls() const;
 
     http::server_counters counters() const noexcept;
 
-    /// Accepts nothing any more, lets answers under way have `timeouts.drain` (default: nothing),
-    /// cuts what is left, and with a thread of its own returns when that has ended. Once more is
+    /// Stops accepting, gives responses under way `timeouts.drain` (default: no time), cuts what is
+    /// left, and with a thread of its own returns when that has ended. Calling it again is
     /// harmless.
     void stop();
-    /// On a loop, after `stop`: completes when the server has ended. Resumes from the loop.
+    /// Completes when the server has ended, after `stop`, on a loop. Resumes from the loop.
     task<> stopped();
 
 private:

@@ -8,7 +8,7 @@
 
 namespace coracle::testing {
 
-/// How a stream came to its end.
+/// The way in which a stream ended.
 enum class ending : std::uint8_t { finished, reset };
 
 /// The other side of a conversation, word for word: sends bytes, and reads up to a text or to the
@@ -20,19 +20,19 @@ public:
     /// Completes when all bytes have been taken. Throws when the connection is gone.
     task<> send(std::string text);
 
-    /// All bytes up to and with the first `text`. Throws `errc::end_of_stream`, or the reset, with
-    /// what had come in its place as subject.
+    /// Reads all bytes up to and with the first `text`. Throws `errc::end_of_stream`, or the reset,
+    /// with the bytes that had come in its place as subject.
     task<std::string> read_until(std::string text);
     /// Exactly `n` bytes. Fails in the same way.
     task<std::string> read_exactly(std::size_t n);
-    /// All bytes that come until the other side ends the stream; then `ended` tells how.
+    /// Reads until the other side ends the stream; then `ended` says how.
     task<std::string> read_to_end();
-    /// How the stream ended: of use after `read_to_end`.
+    /// The way in which the stream ended, after `read_to_end`.
     ending ended() const noexcept { return ending_; }
     /// Throws `errc::protocol_error` unless the stream ends now in good order, without a byte more.
     task<> expect_close();
 
-    /// What has been read and not been asked for.
+    /// The bytes that were read ahead and not yet returned.
     const std::string& pending() const noexcept { return pending_; }
 
     void shutdown_output() noexcept { stream_->shutdown_output(); }

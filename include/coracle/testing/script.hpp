@@ -13,8 +13,8 @@
 
 namespace coracle::testing {
 
-/// What a `script` waits at until a test opens it, once and for all. A handle: copies are the same
-/// gate. Any thread.
+/// A point at which a `script` waits until a test opens it, once and for all. A handle: copies are
+/// the same gate. Any thread.
 class gate {
 public:
     void open() const noexcept { opened_.cancel(); }
@@ -56,9 +56,9 @@ struct step {
 
 }  // namespace detail
 
-/// What a `scripted_peer` does with one connection, word for word and step by step. Behind the last
-/// step it does what `close` does. A step whose connection is gone ends the script. A value; each
-/// function adds a step and gives the script itself.
+/// The steps of a `scripted_peer` on one connection, word for word. After the last step it does
+/// what `close` does. A step whose connection is gone ends the script. A value; each function adds
+/// a step and returns the script itself.
 class script {
 public:
     static constexpr std::uint64_t unlimited = UINT64_MAX;
@@ -66,37 +66,37 @@ public:
 
     // ---- receiving
 
-    /// Up to and with the empty line that ends a head.
+    /// Reads up to and with the empty line that ends a head.
     script& read_head() { return read_until("\r\n\r\n"); }
     script& read_until(std::string text);
     script& read_exactly(std::uint64_t bytes);
-    /// Until the other side ends or resets the stream.
+    /// Reads until the other side ends or resets the stream.
     script& read_to_end();
-    /// These bytes and no others: at the first that differs, or at the end of the stream, the
-    /// connection is reset and `connection_record::failure` says what came.
+    /// Expects these bytes and no others: at the first that differs, or at the end of the stream,
+    /// the connection is reset and `connection_record::failure` has the bytes that came.
     script& expect(std::string bytes);
 
     // ---- sending
 
     script& send(std::string bytes);
-    /// In pieces of `piece` bytes (the last may be shorter), with a pause between each two.
+    /// Sends in pieces of `piece` bytes (the last may be shorter), with a pause between each two.
     script& send_slowly(std::string bytes, std::size_t piece, duration pause);
-    /// The same bytes again and again until the other side is gone, or `at_most` bytes (default
-    /// 1 GiB) have been sent.
+    /// Sends the bytes again and again until the other side is gone, or `at_most` bytes (default 1
+    /// GiB) have been sent.
     script& send_endlessly(std::string bytes, std::uint64_t at_most = default_endless);
-    /// A whole HTTP/1.1 answer of status 200 with this body and the right Content-Length. `fields`
-    /// are further field lines, each with its CRLF.
-    script& answer(std::string_view body, std::string_view fields = {});
-    /// The same with a Content-Length of `length`, whatever the body's.
-    script& answer_claiming(std::uint64_t length, std::string_view body,
-                            std::string_view fields = {});
+    /// Sends a whole HTTP/1.1 response of status 200 with this body and the right Content-Length.
+    /// `fields` are further field lines, each with its CRLF.
+    script& respond(std::string_view body, std::string_view fields = {});
+    /// Sends such a response with a Content-Length of `length`, whatever the body's.
+    script& respond_claiming(std::uint64_t length, std::string_view body,
+                             std::string_view fields = {});
 
     // ---- waiting
 
     script& pause(duration d);
     /// Neither reads nor sends, until the peer object stops.
     script& stall();
-    /// The same until the gate is open.
+    /// Stalls until the gate is open.
     script& stall(const gate& until);
 
     // ---- TLS
@@ -118,12 +118,12 @@ public:
 
     // ---- the whole
 
-    /// All steps before it are done once more, `times` times (default: until the other side goes);
-    /// those among them that are `again` are done anew too.
+    /// Repeats all steps before it, `times` times (default: until the other side goes); those among
+    /// them that are `again` are done anew too.
     script& again(std::uint64_t times = unlimited);
 
-    /// The connection is taken this long after its turn, or when the gate is open; those behind it
-    /// wait too. To the other side it is connected all the same: the system has taken it.
+    /// Accepts the connection this long after its turn, or when the gate is open; later ones wait
+    /// too. The other side is connected all the same: the system has accepted it.
     script& accept_after(duration d);
     script& accept_when(const gate& open);
     script& never_accept() { return accept_when(gate()); }

@@ -27,19 +27,19 @@ struct scripted_peer_options {
     std::string listen = "127.0.0.1:0";
     /// Speaks TLS from the first byte, or from the script's `start_tls`. Default: none.
     std::shared_ptr<tls::server_context> tls = {};
-    /// The same with a certificate of its own for localhost, 127.0.0.1 and ::1. Default: no.
+    /// Speaks TLS with a certificate of its own for localhost, 127.0.0.1 and ::1. Default: no.
     bool self_signed = false;
     /// Bytes of a connection that are kept in its record, and that a `read_until` may look through.
     /// Default 1 MiB.
     std::size_t kept = 1024 * 1024;
     /// Connections that are taken in all; then it stops accepting. Default 100,000.
     std::size_t connections = 100'000;
-    /// From the acceptance of a connection to the end of its script, beyond which it is cut and the
-    /// record says so. Default 10 min.
+    /// The limit from the acceptance of a connection to the end of its script, beyond which it is
+    /// cut and the record says so. Default 10 min.
     duration limit = std::chrono::minutes(10);
 };
 
-/// What is known of one connection of a `scripted_peer`.
+/// The record of one connection of a `scripted_peer`.
 struct connection_record {
     std::string received = {};  ///< the first `scripted_peer_options::kept` bytes
     std::uint64_t bytes_received = 0;
@@ -48,7 +48,7 @@ struct connection_record {
     bool stalled = false;          ///< it stands at a `stall` now
     /// The other side was seen to have gone while the script stalled or paused.
     bool hung_up = false;
-    /// How the other side ended, once the script has met with it.
+    /// The way in which the other side ended, once the script has seen it.
     std::optional<ending> peer_ended = {};
     bool closed = false;       ///< the script is over, and so is the connection
     std::string failure = {};  ///< what went otherwise than the script says; else empty
@@ -66,11 +66,11 @@ public:
     /// the address cannot be had; `scripts` must not be empty.
     explicit scripted_peer(script s, options o = {});
     explicit scripted_peer(std::vector<script> scripts, options o = {});
-    /// The same as a task of the loop `on`, which must outlive it: for simulations. From the thread
-    /// of that loop, or before it runs.
+    /// Plays as a task of the loop `on`, which must outlive it: for simulations. From the thread of
+    /// that loop, or before it runs.
     scripted_peer(loop& on, script s, options o = {});
     scripted_peer(loop& on, std::vector<script> scripts, options o = {});
-    /// As `stop`.
+    /// Calls `stop`.
     ~scripted_peer();
     scripted_peer(const scripted_peer&) = delete;
     scripted_peer& operator=(const scripted_peer&) = delete;
@@ -81,12 +81,12 @@ public:
     std::string url(std::string_view target = "/") const;
     /// The certificate to trust, PEM: with `self_signed`, else empty.
     const std::string& authorities() const noexcept;
-    /// Options of a client that trusts this peer, and nobody else.
+    /// Options of a client that trusts this peer alone.
     tls::client_options client_tls() const;
 
-    /// How many connections have been accepted.
+    /// Returns the number of connections accepted.
     std::size_t connections() const;
-    /// What is known of a connection, by the order of acceptance. Throws `std::out_of_range`.
+    /// Returns the record of a connection, by the order of acceptance. Throws `std::out_of_range`.
     connection_record record(std::size_t index = 0) const;
 
     /// Blocks until it is so, which is looked at whenever a record changes, and at most for
@@ -95,13 +95,13 @@ public:
     bool wait_until(unique_function<bool(const records&)> reached,
                     duration limit = std::chrono::seconds(10)) const;
     bool wait_for_connections(std::size_t n, duration limit = std::chrono::seconds(10)) const;
-    /// Until that connection has been closed.
+    /// Waits until that connection has been closed.
     bool wait_for_end(std::size_t index = 0, duration limit = std::chrono::seconds(10)) const;
-    /// Until that connection stands at a `stall`.
+    /// Waits until that connection stands at a `stall`.
     bool wait_for_stall(std::size_t index = 0, duration limit = std::chrono::seconds(10)) const;
 
-    /// The same for tasks of the peer's loop: awaits the next change of a record. Nobody may wait
-    /// when the peer is destroyed.
+    /// Awaits the next change of a record, for tasks of the peer's loop. No task may wait when the
+    /// peer is destroyed.
     condition_wait changed() const noexcept;
 
     /// Listens no more and cuts what is left; with a thread of its own, returns when that has

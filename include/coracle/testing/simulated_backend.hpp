@@ -21,11 +21,12 @@ class simulated_disk;
 
 /// A backend without a system: a virtual clock that jumps to the next event when nothing is ready,
 /// and a network in memory whose pieces, delays and faults come from a seed. Any address can be
-/// listened on. A closed connection behaves as one of TCP does: FIN and RST arrive behind the
-/// bytes, a reset discards what was not read, and bytes that come to a closed end are answered with
-/// a reset. Datagrams, names and files (`simulated_disk`) are simulated as well; foreign
-/// descriptors are not: `readable` and `writable` fail with ENOTSUP. Only `wake` may be called from
-/// other threads, and a run in which another thread has a hand cannot be repeated.
+/// listened on. A closed connection behaves as one of TCP does: FIN and RST arrive after the bytes;
+/// a reset may discard what its sender still had to send and, one time in four, what has come and
+/// was not read; bytes that come to a closed end cause a reset. Each outcome that Linux may give a
+/// conversation is that of some seed. Datagrams, names and files (`simulated_disk`) are simulated
+/// as well; foreign descriptors are not: `readable` and `writable` fail with ENOTSUP. Only `wake`
+/// may be called from other threads, and a run that another thread influences cannot be repeated.
 class simulated_backend final : public backend {
 public:
     /// Called once, when the run cannot go on: nothing is left that could happen (a deadlock), a
@@ -39,7 +40,7 @@ public:
     /// them.
     std::unique_ptr<simulated_backend> sibling();
 
-    /// For the whole world.
+    /// Sets the function for failures of the whole world.
     void on_failure(failure_handler f, void* user) noexcept;
 
     std::string_view name() const noexcept override { return "simulated"; }
@@ -67,31 +68,31 @@ public:
     void turn_away(descriptor& d) noexcept override;
     void discard(int fd) noexcept override;
 
-    // What follows is about the whole world, whichever loop's backend is asked.
+    // These functions act on the whole world, whichever loop's backend they are called on.
 
     /// A host that `opcode::resolve` finds, instead of one of that name. The ports are of no
     /// account.
     void add_name(std::string_view host, std::vector<net::address> addresses,
                   duration ttl = std::chrono::minutes(1));
-    /// From now on asking for `host` fails with `number`, a positive errno, after a time.
+    /// Makes queries for `host` fail with `number`, a positive errno, after a time.
     void fail_name(std::string_view host, int number, duration after = {});
-    /// How long each answer to a name takes, at most. Default: as long as bytes.
+    /// Sets the time that each response to a name query takes, at most. Default: as long as bytes.
     void delay_names(duration least, duration most) noexcept;
-    /// Calls to this address, of any port when it has none, are never answered.
+    /// Drops calls to this address without a response; without a port, for all of its ports.
     void black_hole(const net::address& to);
     /// Ends what `black_hole` began, for later calls.
     void restore(const net::address& to);
-    /// What the connection from this address has met with. Of connections that shared a port one
-    /// after the other, all.
+    /// Returns the faults that struck the connection from this address. Of connections that shared
+    /// a port one after the other, all.
     fault_set faults_on(const net::address& client) const;
-    /// How many operations of this kind have been submitted.
+    /// Returns the number of operations of this kind that have been submitted.
     std::uint64_t submitted(opcode kind) const noexcept;
 
     /// The files that there are.
     simulated_disk& disk() noexcept;
     /// A hash of all that happened so far: times, connections, bytes and files.
     std::uint64_t trace() const noexcept;
-    /// How many descriptors are open.
+    /// Returns the number of open descriptors.
     std::size_t open_descriptors() const noexcept;
     /// Changes `simulation_options::descriptors`.
     void limit_descriptors(std::size_t most) noexcept;

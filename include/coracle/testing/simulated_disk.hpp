@@ -16,7 +16,7 @@ namespace detail {
 class file_tree;
 }  // namespace detail
 
-/// What a simulated disk is like.
+/// Options of a simulated disk.
 struct disk_options {
     /// Bytes of all files, in pages of 4 KiB, beyond which a write is short and then fails with
     /// ENOSPC. Default 1 GiB.
@@ -35,7 +35,7 @@ struct disk_options {
 /// It outlives simulations, so that a service can be started once more over what an earlier run, or
 /// a crash, has left (`simulation_options::disk`). One simulation at a time, on its thread.
 ///
-/// What survives a crash, at least:
+/// A crash keeps at least:
 /// - of a file that was synced, its bytes, size and permissions as they were then (with the data
 ///   alone, all but permissions and times);
 /// - of a directory that was synced, its names as they were then. Syncing a file says nothing of
@@ -53,37 +53,37 @@ public:
     simulated_disk& operator=(simulated_disk&&) noexcept;
     ~simulated_disk();
 
-    // What tests prepare and look at. These throw `exception` with the error of Linux when they
-    // cannot be done, follow symlinks, and take no time: each is dated 1 ns after the last thing
-    // that has happened on the disk, or 1970 on a new one. What they change is on the disk at once,
-    // with all that has happened before in the directories on the way.
+    // Functions for tests, to prepare files and to look at them. They throw `exception` with the
+    // error of Linux on failure, follow symlinks, and take no time: each is dated 1 ns after the
+    // last operation on the disk, or 1970 on a new one. Their changes are on the disk at once, with
+    // all earlier ones in the directories on the path.
 
     /// Makes a file with this content, and the directories that are missing, or replaces what it
     /// holds.
     void write(std::string_view path, std::string_view content);
     /// Makes a directory, and those that are missing.
     void make_directory(std::string_view path);
-    /// Removes what it names, with all that is beneath; nothing when there is nothing.
+    /// Removes a file, or a directory with all below it; does nothing if there is none.
     void remove(std::string_view path);
     /// The content of a file, as programs see it.
     std::string read(std::string_view path) const;
-    /// Whether there is something of that name; a symlink counts when its target exists.
+    /// Returns true if the name exists; a symlink counts when its target exists.
     bool exists(std::string_view path) const;
-    /// What fs::status would say; nothing when there is no such file.
+    /// Returns the status as fs::status gives it; nothing when there is no such file.
     std::optional<file_status> status(std::string_view path) const;
-    /// The same of a symlink itself, which is what read and the others follow.
+    /// Returns the status of a symlink itself; the other functions follow it.
     std::optional<file_status> link_status(std::string_view path) const;
     /// The names in a directory, sorted.
     std::vector<std::string> list(std::string_view directory) const;
     /// Bytes that its files take, in pages.
     std::uint64_t used() const noexcept;
 
-    // What goes wrong, beside the rates of `fault_options`.
+    // Faults, besides the rates of `fault_options`.
 
     /// Changes `disk_options::capacity`.
     void limit(std::uint64_t capacity) noexcept;
-    /// From now on what names this path, from the root and without symlinks, fails with `number`.
-    /// Those that have it open go on.
+    /// Makes operations on this path, from the root and without symlinks, fail with `number`. Open
+    /// files are not affected.
     void refuse(std::string_view path, int number = EACCES);
     /// Ends what `refuse` began.
     void allow(std::string_view path);
@@ -96,7 +96,7 @@ public:
     /// The machine loses its power: what was not synced is on the disk or not, by `seed`. What is
     /// open fails with EIO from now on, in a simulation that goes on as well.
     void crash(std::uint64_t seed);
-    /// All is written to the disk, as when the machine is turned off properly.
+    /// Writes everything to the disk, as when the machine is turned off properly.
     void sync();
 
     detail::file_tree& tree() noexcept { return *tree_; }

@@ -86,7 +86,8 @@ public:
     /// have open gives EIO; what is a machine that starts again is another simulation over the same
     /// disk.
     void crash_disk() { disk().crash(seed_); }
-    /// Set a sink to hear what the library logs.
+    /// Returns the logger of the library. By default it writes as any `logger`; set a sink to check
+    /// its lines.
     logger& log() noexcept { return log_; }
 
     time_point now() noexcept { return backend().now(); }

@@ -14,7 +14,8 @@ namespace coracle::tls {
 /// for 30 days: for tests and for a first try. Throws `exception`.
 certificate_source self_signed(const std::vector<std::string>& names);
 
-/// What the connections of a server share: certificates, settings, keys of tickets. Thread-safe.
+/// The state that the connections of a server share: certificates, settings, keys of tickets.
+/// Thread-safe.
 class server_context {
 public:
     class implementation;
@@ -22,7 +23,7 @@ public:
     /// Reads all certificates and keys. Throws `exception` with a `tls::errc` and the name of what
     /// is wrong.
     explicit server_context(server_options o);
-    /// One certificate with its key: paths, or what `certificate_source` takes.
+    /// Takes one certificate with its key: paths, or what `certificate_source` takes.
     server_context(std::string certificate, secret key, secret password = {});
     ~server_context();
     server_context(const server_context&) = delete;
@@ -30,7 +31,7 @@ public:
 
     const server_options& options() const noexcept;
 
-    /// What ALPN offers when the options name no protocols. Before the first connection.
+    /// Sets the protocols that ALPN offers when the options name none. Before the first connection.
     void offer(const std::vector<std::string>& protocols);
 
     /// Reads certificates and keys again, for connections from now on. On failure all stays as it
@@ -45,7 +46,7 @@ private:
     std::unique_ptr<implementation> inner_;
 };
 
-/// What the connections of a client share: authorities, settings, sessions. Thread-safe.
+/// The state that the connections of a client share: authorities, settings, sessions. Thread-safe.
 class client_context {
 public:
     class implementation;

@@ -5,24 +5,24 @@
 
 namespace coracle::tls {
 
-/// What TLS may fail with, beside what the stream beneath it fails with.
+/// The errors of TLS, besides those of the stream below it.
 enum class errc : std::uint8_t {
-    handshake_failure = 1,            ///< the two sides found nothing in common, or said so
-    protocol_version,                 ///< no version that both allow
-    no_application_protocol,          ///< ALPN: no protocol that both speak (RFC 7301)
-    not_tls,                          ///< the peer speaks something else
-    http_request,                     ///< the peer speaks HTTP without TLS
-    bad_record,                       ///< a record that does not decrypt or breaks the rules
-    truncated,                        ///< the connection ended without close_notify: bytes may miss
-    alert,                            ///< the peer gave up, and its alert is in the subject
-    too_many_key_updates,             ///< a limit of ours
-    renegotiation,                    ///< the peer asked for a second handshake, which nobody gets
-    certificate_expired,              ///< its time is over
-    certificate_not_yet_valid,        ///< its time has not begun
-    certificate_self_signed,          ///< signed by itself, and not known
-    certificate_untrusted,            ///< its issuer is not known
-    certificate_revoked,              ///< its issuer took it back
-    certificate_for_another_host,     ///< names other hosts than the one that was asked for
+    handshake_failure = 1,      ///< the two sides found nothing in common, or said so
+    protocol_version,           ///< no version that both allow
+    no_application_protocol,    ///< ALPN: no protocol that both speak (RFC 7301)
+    not_tls,                    ///< the peer speaks something else
+    http_request,               ///< the peer speaks HTTP without TLS
+    bad_record,                 ///< a record that does not decrypt or breaks the rules
+    truncated,                  ///< the connection ended without close_notify: bytes may miss
+    alert,                      ///< the peer gave up, and its alert is in the subject
+    too_many_key_updates,       ///< a limit of ours
+    renegotiation,              ///< the peer requested a second handshake, which is always refused
+    certificate_expired,        ///< its time is over
+    certificate_not_yet_valid,  ///< its time has not begun
+    certificate_self_signed,    ///< signed by itself, and not known
+    certificate_untrusted,      ///< its issuer is not known
+    certificate_revoked,        ///< its issuer took it back
+    certificate_for_another_host,     ///< names other hosts than the requested one
     certificate_for_another_address,  ///< the same for an IP address
     certificate_invalid,              ///< anything else that is wrong with it
     certificate_required,             ///< the peer has to show one, and did not

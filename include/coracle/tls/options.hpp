@@ -12,7 +12,7 @@ namespace coracle::tls {
 
 enum class version : std::uint8_t { tls_1_2, tls_1_3 };
 
-/// How a certificate or a key is written down.
+/// The encoding of a certificate or a key.
 enum class encoding : std::uint8_t {
     any,       ///< as it turns out
     pem,       ///< text (RFC 7468)
@@ -24,42 +24,43 @@ enum class encoding : std::uint8_t {
 /// A certificate with its chain and its private key. Each text is a path (PEM, DER or PKCS#12), a
 /// URI that a provider of OpenSSL opens ("pkcs11:..."), or the thing itself: PEM text or DER bytes.
 struct certificate_source {
-    /// The certificate, and behind it those of its chain.
+    /// The certificate, and after it those of its chain.
     std::string certificate = {};
     /// Empty: it is where the certificate is.
     secret key = {};
-    /// Of an encrypted key or a PKCS#12 file.
+    /// The password of an encrypted key or a PKCS#12 file.
     secret password = {};
-    /// The answer of the issuer's OCSP responder (RFC 6960, DER) that a server staples; a path, or
-    /// the bytes. Default: none.
+    /// The response of the issuer's OCSP responder (RFC 6960, DER) that a server staples; a path,
+    /// or the bytes. Default: none.
     std::string ocsp_response = {};
-    /// What `certificate` and `key` have to be; something else is refused.
+    /// The required encodings of `certificate` and `key`; others are refused.
     encoding certificate_encoding = encoding::any;
     encoding key_encoding = encoding::any;
 };
 
-/// Whether a server asks clients for a certificate.
+/// The demand of a server for a client's certificate.
 enum class client_certificates : std::uint8_t { none, optional, required };
 
-/// What both sides may be told.
+/// Options of both sides.
 struct common_options {
     version minimum = version::tls_1_2;
     version maximum = version::tls_1_3;
-    /// For TLS 1.2, as OpenSSL writes it. Default: AEAD with forward secrecy only.
+    /// The cipher suites for TLS 1.2, as OpenSSL writes them. Default: AEAD with forward secrecy
+    /// only.
     std::string ciphers = {};
-    /// For TLS 1.3. Default: OpenSSL's.
+    /// The cipher suites for TLS 1.3. Default: OpenSSL's.
     std::string cipher_suites = {};
     /// Key exchange groups. Default "X25519:P-256:P-384".
     std::string groups = {};
     /// ALPN (RFC 7301), best first. Default: none. A server refuses clients that offer others only.
     std::vector<std::string> protocols = {};
     /// A file to which the secrets of every connection are appended, for debugging with Wireshark:
-    /// whoever reads it reads the connections. Default: none.
+    /// a reader of the file can decrypt the connections. Default: none.
     std::string key_log = {};
     /// The name of an OpenSSL provider, such as "pkcs11", that is loaded beside the default one,
     /// for as long as the context lives: keys may be in it. Default: none.
     std::string provider = {};
-    /// From the first byte to the end of the handshake. Default 10 s.
+    /// The limit from the first byte to the end of the handshake. Default 10 s.
     duration handshake_limit = std::chrono::seconds(10);
     /// KeyUpdate messages of a connection (RFC 8446 section 4.6.3). Default 32.
     unsigned key_updates = 32;
@@ -77,22 +78,23 @@ struct server_options : common_options {
     /// Session tickets (RFC 5077, RFC 8446 section 4.6.1), so that clients come back at a third of
     /// the cost. Default: on.
     bool tickets = true;
-    /// How long a ticket is good for; its key is replaced after half of it. Default 12 h.
+    /// The lifetime of a ticket; its key is replaced after half of it. Default 12 h.
     duration ticket_lifetime = std::chrono::hours(12);
 };
 
 struct client_options : common_options {
-    /// Whether the authorities that the system trusts are trusted. Default: yes.
+    /// Trusts the authorities that the system trusts. Default: yes.
     bool system_authorities = true;
     /// More authorities: the path of a PEM file, or the PEM text.
     std::string authorities = {};
-    /// The same: a folder of PEM files that are named by the hash of their subject ("openssl
-    /// rehash"), which are read, without a detour through other threads, as they are needed.
+    /// More authorities: a folder of PEM files that are named by the hash of their subject
+    /// ("openssl rehash"), which are read, without a detour through other threads, as they are
+    /// needed.
     std::string authority_folder = {};
-    /// What is shown to servers that ask for a certificate. Default: none.
+    /// The certificate to show to servers that request one. Default: none.
     certificate_source identity = {};
-    /// Takes any certificate for any name: whoever sits in between reads and writes at will. Says
-    /// so in the log at each connection. Default: no.
+    /// Accepts any certificate for any name: an attacker in between can read and change everything.
+    /// Logged at each connection. Default: no.
     bool insecure = false;
     /// Sessions kept for later connections (RFC 8446 section 2.2), in all; of one host at most 32.
     /// Default 256; 0: none.

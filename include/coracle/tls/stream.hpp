@@ -1,8 +1,8 @@
 #pragma once
 
 #include <coracle/net/byte_stream.hpp>
-#include <coracle/tls/certificate.hpp>
 #include <coracle/tls/context.hpp>
+#include <coracle/tls/session_info.hpp>
 
 #include <memory>
 #include <string_view>
@@ -10,27 +10,14 @@
 namespace coracle::tls {
 
 /// A byte stream that is encrypted (RFC 8446, RFC 5246) over another one, which it owns. Records
-/// begin small, so that the first bytes can be read early, and grow with what is sent. Of a
-/// connection that waits it holds no buffer. The end of the stream is the peer's close_notify;
-/// without one, receive fails with `tls::errc::truncated`. `close` and `shutdown_output` send ours
-/// without waiting: it is lost where the stream beneath takes nothing just then. After a send that
-/// was cancelled in its midst there is none, and later sends fail with
-/// `std::errc::connection_aborted`.
-class stream : public net::byte_stream {
+/// begin small, so that the first bytes can be read early, and grow with what is sent. While the
+/// connection waits, it holds no buffer. The end of the stream is the peer's close_notify; without
+/// one, receive fails with `tls::errc::truncated`. `close` and `shutdown_output` send ours without
+/// waiting: it is lost where the stream below takes nothing just then. After a send that was
+/// cancelled in its midst there is none, and later sends fail with `std::errc::connection_aborted`.
+class stream : public net::byte_stream, public session_info {
 public:
-    virtual tls::version version() const noexcept = 0;
-    /// As RFC 8446 and IANA name it.
-    virtual std::string_view cipher() const noexcept = 0;
-    /// What ALPN chose; empty when nothing.
-    virtual std::string_view protocol() const noexcept = 0;
-    /// The name that the client asked for (SNI); empty when none.
-    virtual std::string_view server_name() const noexcept = 0;
-    /// Whether an earlier session was taken up again.
-    virtual bool resumed() const noexcept = 0;
-    /// What the peer showed, if anything. It was verified when `verified` says so.
-    virtual certificate peer_certificate() const = 0;
-    virtual bool verified() const noexcept = 0;
-    /// The stream beneath.
+    /// The stream below.
     virtual net::byte_stream& beneath() noexcept = 0;
 };
 

@@ -27,13 +27,12 @@ std::optional<access_log_format> parse_access_log_format(std::string_view text) 
 access_log_file::access_log_file(access_log_options options)
     : format_(options.format), lines_(std::move(options.path), options.lines) {}
 
-void access_log_file::write(void* self, const access_record& record) {
+void access_log_file::observe(const access_record& record) {
     // Keeps its memory from one line to the next.
     thread_local std::string line;
-    auto& log = *static_cast<access_log_file*>(self);
     line.clear();
-    append_access_log_line(line, log.format_, record);
-    log.lines_.add(line);
+    append_access_log_line(line, format_, record);
+    lines_.add(line);
 }
 
 }  // namespace coracle::http

@@ -1,5 +1,7 @@
 #include "base/iso_time.hpp"
 #include "base/json_text.hpp"
+#include "base/plain_prefix.hpp"
+#include "net/host_text.hpp"
 
 #include <coracle/http/access_log.hpp>
 
@@ -9,103 +11,156 @@
 namespace coracle::http {
 namespace {
 
-constexpr std::string_view hexadecimal = "0123456789abcdef";
+/// The most bytes that one byte of a client becomes: "\xhh".
+constexpr std::size_t escaped_size = 4;
+/// "[10/Oct/2000:13:55:36 +0000]", and room for the digits of any number.
+constexpr std::size_t clf_time_size = 48;
+static_assert(clf_time_size >= coracle::detail::longest_iso_time);
+/// The numbers, marks and the version of a line.
+constexpr std::size_t rest_of_line = 128;
 
-void append_number(std::string& out, std::uint64_t n) {
-    char digits[20];
-    const char* end = std::to_chars(digits, digits + sizeof digits, n).ptr;
-    out.append(digits, static_cast<std::size_t>(end - digits));
+char* put(char* to, std::string_view text) noexcept {
+    return to + text.copy(to, text.size());
 }
 
-void append_padded(std::string& out, std::int64_t number) {
-    if (number < 10) out += '0';
-    append_number(out, static_cast<std::uint64_t>(number));
+char* put_number(char* to, std::uint64_t n) noexcept {
+    return std::to_chars(to, to + 20, n).ptr;
 }
 
-bool is_plain(char c) noexcept {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
-void append_escaped(std::string& out, std::string_view text) {
-    for (const char c : text.substr(0, access_log_text)) {
-        if (is_plain(c)) {
-            out += c;
-            continue;
-        }
-        const auto byte = static_cast<unsigned char>(c);
-        out += "\\x";
-        out += hexadecimal[byte >> 4];
-        out += hexadecimal[byte & 15];
+char* put_escaped(char* to, std::string_view text) noexcept {
+    constexpr std::string_view hexadecimal = "0123456789abcdef";
+    for (;;) {
+        const std::size_t plain = coracle::detail::plain_prefix(text);
+        to = put(to, text.substr(0, plain));
+        if (plain == text.size()) return to;
+        const auto byte = static_cast<unsigned char>(text[plain]);
+        *to++ = '\\';
+        *to++ = 'x';
+        *to++ = hexadecimal[byte >> 4];
+        *to++ = hexadecimal[byte & 15];
+        text.remove_prefix(plain + 1);
     }
 }
 
-struct moment {
-    explicit moment(std::int64_t unix_time) noexcept
-        : at{std::chrono::seconds(unix_time)}, day(std::chrono::floor<std::chrono::days>(at)),
-          date(day), of_day(at - day) {}
-    std::chrono::sys_seconds at;
-    std::chrono::sys_days day;
-    std::chrono::year_month_day date;
-    std::chrono::hh_mm_ss<std::chrono::seconds> of_day;
-};
+/// The part of a client's text that goes into a line.
+std::string_view cut(std::string_view text) noexcept {
+    return text.substr(0, access_log_text);
+}
 
-void append_clock(std::string& out, const moment& m) {
-    append_padded(out, m.of_day.hours().count());
-    out += ':';
-    append_padded(out, m.of_day.minutes().count());
-    out += ':';
-    append_padded(out, m.of_day.seconds().count());
+char* put_padded(char* to, std::int64_t number) noexcept {
+    if (number < 10) *to++ = '0';
+    return std::to_chars(to, to + 20, number).ptr;
 }
 
 // "[10/Oct/2000:13:55:36 +0000]"
-void append_clf_time(std::string& out, std::int64_t unix_time) {
+char* write_clf_time(char* to, std::int64_t unix_time) noexcept {
     constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    const moment m(unix_time);
-    out += '[';
-    append_padded(out, static_cast<unsigned>(m.date.day()));
-    out += '/';
-    out += months.substr((static_cast<unsigned>(m.date.month()) - 1) * 3, 3);
-    out += '/';
-    append_number(out, static_cast<std::uint64_t>(static_cast<int>(m.date.year())));
-    out += ':';
-    append_clock(out, m);
-    out += " +0000]";
+    const std::chrono::sys_seconds at{std::chrono::seconds(unix_time)};
+    const auto day = std::chrono::floor<std::chrono::days>(at);
+    const std::chrono::year_month_day date(day);
+    const std::chrono::hh_mm_ss time(at - day);
+    *to++ = '[';
+    to = put_padded(to, static_cast<unsigned>(date.day()));
+    *to++ = '/';
+    to = put(to, months.substr((static_cast<unsigned>(date.month()) - 1) * 3, 3));
+    *to++ = '/';
+    to = put_padded(to, static_cast<int>(date.year()));
+    *to++ = ':';
+    to = put_padded(to, time.hours().count());
+    *to++ = ':';
+    to = put_padded(to, time.minutes().count());
+    *to++ = ':';
+    to = put_padded(to, time.seconds().count());
+    return put(to, " +0000]");
 }
 
-void append_request_line(std::string& out, const request& req) {
-    if (req.method_text().empty()) {  // refused before it was understood
-        out += '-';
-        return;
+/// The text of a second, of which most lines have that of the line before.
+class time_text {
+public:
+    std::string_view of(std::int64_t unix_time, char* (*write)(char*, std::int64_t) noexcept) {
+        if (unix_time != second_ || size_ == 0) [[unlikely]] {
+            size_ = static_cast<std::size_t>(write(text_, unix_time) - text_);
+            second_ = unix_time;
+        }
+        return {text_, size_};
     }
-    append_escaped(out, req.method_text());
-    out += ' ';
-    append_escaped(out, req.target());
-    out += ' ';
-    out += to_string(req.version());
+
+private:
+    std::int64_t second_ = 0;
+    std::size_t size_ = 0;
+    char text_[clf_time_size];
+};
+
+char* put_quoted(char* to, std::string_view text) noexcept {
+    to = put(to, " \"");
+    to = text.empty() ? put(to, "-") : put_escaped(to, text);
+    *to++ = '"';
+    return to;
 }
 
-void append_quoted(std::string& out, std::string_view text) {
-    out += " \"";
-    if (text.empty())
-        out += '-';
-    else
-        append_escaped(out, text);
-    out += '"';
-}
+/// A line of the common format, or the combined one.
+class common_line {
+public:
+    common_line(const access_record& record, bool is_combined) : record_(&record) {
+        peer_size_ = net::detail::write_host(record.peer, peer_);
+        thread_local time_text last;
+        time_ = last.of(record.unix_time, write_clf_time);
+        method_ = cut(record.req.method_text());
+        target_ = cut(record.req.target());
+        if (!is_combined) return;
+        combined_ = true;
+        referer_ = cut(record.req.header("Referer"));
+        agent_ = cut(record.req.header("User-Agent"));
+    }
+    std::size_t longest() const noexcept {
+        const std::size_t texts =
+            peer_size_ + method_.size() + target_.size() + referer_.size() + agent_.size();
+        return escaped_size * texts + clf_time_size + rest_of_line;
+    }
+    /// Writes at most `longest()` bytes; returns their end.
+    char* write(char* to) const noexcept {
+        to = put_escaped(to, {peer_, peer_size_});
+        to = put(to, " - - ");
+        to = put(to, time_);
+        to = put(to, " \"");
+        to = write_request(to);
+        to = put(to, "\" ");
+        to = put_number(to, to_code(record_->status));
+        *to++ = ' ';
+        to = record_->body_bytes == 0 ? put(to, "-") : put_number(to, record_->body_bytes);
+        if (combined_) to = put_quoted(put_quoted(to, referer_), agent_);
+        *to++ = '\n';
+        return to;
+    }
 
-void append_common(std::string& out, const access_record& record) {
-    append_escaped(out, record.peer.host());
-    out += " - - ";
-    append_clf_time(out, record.unix_time);
-    out += " \"";
-    append_request_line(out, record.req);
-    out += "\" ";
-    append_number(out, to_code(record.status));
-    out += ' ';
-    if (record.body_bytes == 0)
-        out += '-';
-    else
-        append_number(out, record.body_bytes);
+private:
+    char* write_request(char* to) const noexcept {
+        if (method_.empty()) return put(to, "-");  // refused before it was understood
+        to = put_escaped(to, method_);
+        *to++ = ' ';
+        to = put_escaped(to, target_);
+        *to++ = ' ';
+        return put(to, to_string(record_->req.version()));
+    }
+
+    const access_record* record_;
+    std::string_view time_;
+    std::string_view method_;
+    std::string_view target_;
+    std::string_view referer_;
+    std::string_view agent_;
+    bool combined_ = false;
+    std::size_t peer_size_;
+    char peer_[net::detail::longest_host];
+};
+
+void append_common(std::string& out, const access_record& record, bool is_combined) {
+    const common_line line(record, is_combined);
+    const std::size_t before = out.size();
+    // Appending the parts one by one costs more than writing them.
+    out.resize_and_overwrite(before + line.longest(), [&](char* text, std::size_t) {
+        return static_cast<std::size_t>(line.write(text + before) - text);
+    });
 }
 
 class json_members {
@@ -117,12 +172,15 @@ public:
         return (*out_ += name) += "\":";
     }
     void text(std::string_view name, std::string_view value) {
-        coracle::detail::append_json_text(key(name), value.substr(0, access_log_text));
+        coracle::detail::append_json_text(key(name), cut(value));
     }
     void text_if_any(std::string_view name, std::string_view value) {
         if (!value.empty()) text(name, value);
     }
-    void number(std::string_view name, std::uint64_t value) { append_number(key(name), value); }
+    void number(std::string_view name, std::uint64_t value) {
+        char digits[20];
+        key(name).append(digits, static_cast<std::size_t>(put_number(digits, value) - digits));
+    }
 
 private:
     std::string* out_;
@@ -133,10 +191,13 @@ void append_json(std::string& out, const access_record& record) {
     const request& req = record.req;
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(record.took).count();
     json_members m(out);
-    m.key("time") += '"';
-    coracle::detail::append_iso_time(out, record.unix_time);
-    out += '"';
-    m.text("peer", record.peer.host());
+    thread_local time_text last;
+    m.key("time")
+        .append("\"")
+        .append(last.of(record.unix_time, coracle::detail::write_iso_time))
+        .append("\"");
+    char peer[net::detail::longest_host];
+    m.text("peer", {peer, net::detail::write_host(record.peer, peer)});
     if (!req.method_text().empty()) {
         m.text("method", req.method_text());
         m.text("target", req.target());
@@ -148,22 +209,17 @@ void append_json(std::string& out, const access_record& record) {
     m.text_if_any("host", req.host());
     m.text_if_any("referer", req.header("Referer"));
     m.text_if_any("user_agent", req.header("User-Agent"));
-    out += '}';
+    out += "}\n";
 }
 
 }  // namespace
 
 void append_access_log_line(std::string& out, access_log_format f, const access_record& record) {
     switch (f) {
-        case access_log_format::common: append_common(out, record); break;
-        case access_log_format::combined:
-            append_common(out, record);
-            append_quoted(out, record.req.header("Referer"));
-            append_quoted(out, record.req.header("User-Agent"));
-            break;
+        case access_log_format::common: append_common(out, record, false); break;
+        case access_log_format::combined: append_common(out, record, true); break;
         case access_log_format::json: append_json(out, record); break;
     }
-    out += '\n';
 }
 
 }  // namespace coracle::http

@@ -68,7 +68,7 @@ event_parser::result event_parser::parse(std::string_view in) {
     return {exceeded_.empty() ? status::need_more : status::limit_exceeded, at};
 }
 
-// True when an event is complete.
+// Returns true when an event is complete.
 bool event_parser::take_line(std::string_view line) {
     if (std::exchange(first_line_, false) && line.starts_with(byte_order_mark)) {
         line.remove_prefix(byte_order_mark.size());
@@ -82,10 +82,10 @@ bool event_parser::take_line(std::string_view line) {
     return false;
 }
 
-// False beyond a limit. A comment has no name.
+// Returns false if a limit is exceeded. A comment has no name.
 bool event_parser::take_field(std::string_view name, std::string_view value) {
     if (name == "data") {
-        // The line end that is added counts, but not behind the last line.
+        // The line end that is added counts, but not after the last line.
         if (data_.size() > limits_.data || value.size() > limits_.data - data_.size()) return false;
         data_.append(value).append("\n");
     } else if (name == "event") {
@@ -104,7 +104,7 @@ bool event_parser::take_field(std::string_view name, std::string_view value) {
 }
 
 bool event_parser::dispatch() {
-    // Few events change it: copied for each of them, a long one would cost much for few bytes.
+    // Shared, not copied: few events change it, and copying a long one for each would be expensive.
     if (std::exchange(id_changed_, false)) event_.id.swap(id_);
     if (data_.empty()) {
         type_.clear();

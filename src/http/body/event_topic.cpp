@@ -8,7 +8,7 @@
 namespace coracle::http {
 namespace {
 
-/// Written out once for all clients.
+/// Formatted once for all clients.
 struct published_event {
     std::uint64_t id = 0;
     std::string text;

@@ -5,14 +5,14 @@
 namespace coracle::http {
 namespace {
 
-/// A CR may belong to the end that follows.
+/// The CR may be followed by an LF that belongs to it.
 std::size_t size_without_cr(std::string_view text) noexcept {
     return text.size() - (text.ends_with('\r') ? 1 : 0);
 }
 
 }  // namespace
 
-/// False beyond the limit: what is kept never grows far beyond it.
+/// Returns false beyond the limit, so that the buffer never grows far beyond it.
 bool line_splitter::keep(std::string_view piece) {
     // One byte more for a CR.
     if (piece.size() > limit_ + 1 - kept_.size()) return false;
@@ -26,7 +26,7 @@ line_splitter::result line_splitter::parse(std::string_view in) {
     const std::size_t end = in.find('\n');
     const std::string_view piece = in.substr(0, end);
     if (failed_) return {status::limit_exceeded, 0};
-    // A line that lies in one piece stays where it is.
+    // A line within one piece is not copied.
     const bool in_place = kept_.empty() && end != std::string_view::npos;
     failed_ = in_place ? size_without_cr(piece) > limit_ : !keep(piece);
     if (failed_) return {status::limit_exceeded, 0};
@@ -40,7 +40,7 @@ line_splitter::result line_splitter::parse(std::string_view in) {
 line_splitter::status line_splitter::finish() noexcept {
     line_ = {};
     if (std::exchange(line_is_kept_, false)) kept_.clear();
-    // A CR without LF is no end.
+    // A CR without LF does not end a line.
     failed_ = failed_ || kept_.size() > limit_;
     if (failed_) return status::limit_exceeded;
     if (kept_.empty()) return status::need_more;

@@ -19,7 +19,7 @@ std::string boundary_of(request& req) {
 }
 
 bool is_multipart(request& req) {
-    // Also when the rest of it is malformed: then it is no other type, but a bad one.
+    // Also if its parameters are malformed: then the request is bad, and not of another type.
     const std::string_view type = req.header(field_id::content_type);
     const auto essence = mime::parse_media_type(type.substr(0, type.find(';')));
     return essence && essence->type() == "multipart";
@@ -50,7 +50,7 @@ std::expected<void, error> multipart_reader::take_piece(std::string_view piece) 
     if (piece.empty()) {
         const mime::multipart_error e = parser_.finish();
         if (e != mime::multipart_error::none) return fail(e);
-        // Nothing stood behind the last boundary.
+        // The last boundary was the end of the body.
         ended_ = true;
         return {};
     }
@@ -62,7 +62,7 @@ std::expected<void, error> multipart_reader::take_piece(std::string_view piece) 
     return {};
 }
 
-// The next event in what has been read, `need_more` when there is none.
+// Returns the next event in the received bytes; `need_more` if there is none.
 std::expected<mime::multipart_event, error> multipart_reader::take() {
     if (error_) return std::unexpected(*error_);
     if (ended_) return mime::multipart_event{kind::end};
@@ -128,7 +128,7 @@ task<std::expected<multipart_part*, error>> multipart_reader::next_part(multipar
         if (e->what == kind::part_begin) co_return &self->part_;
         if (e->what == kind::end) break;
     }
-    // The epilogue: behind it the connection can go on.
+    // Reads the epilogue, after which the connection can be used for the next request.
     for (;;) {
         auto piece = co_await as_result(self->request_->body().read());
         if (!piece) co_return self->fail(std::move(piece).error());
@@ -155,7 +155,7 @@ task<std::expected<std::string_view, error>> multipart_part::read_piece(multipar
 operation<std::string_view> multipart_part::read() {
     using result = std::expected<std::string_view, error>;
     if (!reader_->in_part_) return result(std::string_view());
-    // Most pieces of what was received are there without waiting.
+    // Most pieces have been received already.
     if (!reader_->rest_.empty()) {
         auto e = reader_->take();
         if (!e) return result(std::unexpected(std::move(e).error()));

@@ -22,15 +22,39 @@ destination destination::at(std::string_view path, fs::if_exists policy) {
 
 namespace {
 
-/// Bytes that go to a thread at once.
+/// The bytes of one write on a thread.
 constexpr std::size_t gathered = 256 * 1024;
-/// Names that are tried until one is free; then comes a random one.
+/// The numbered names that are tried before a random one.
 constexpr int most_names = 100;
-/// Bytes of an extension behind which no number is put, as `mime::safe_filename` keeps it.
+/// The longest extension that stays after an added number, as `mime::safe_filename` keeps it.
 constexpr std::size_t longest_extension = 32;
 
-/// A file on its way, used by a thread while its owner waits. What it leaves behind is cleared away
-/// on a thread too: to free a large file takes a disk its time.
+// "boat.tar" as "boat-1.tar"; the name stays short enough.
+std::string numbered(const std::string& name, std::uint64_t i) {
+    std::size_t dot = std::min(name.rfind('.'), name.size());
+    // The client's file name may be only an extension, too long for a number.
+    if (name.size() - dot > longest_extension) dot = name.size();
+    const std::string end = "-" + std::to_string(i) + name.substr(dot);
+    constexpr std::size_t longest = 255;
+    std::string stem = name.substr(0, std::min(dot, longest - end.size()));
+    while (!stem.empty() && (static_cast<unsigned char>(name[stem.size()]) & 0xc0U) == 0x80) {
+        stem.pop_back();  // not within a character
+    }
+    return stem + end;
+}
+
+/// Returns the i-th name to try for `wanted`. A random number has more digits than any counted one.
+std::string next_name(const std::string& wanted, int i, std::uint64_t random) {
+    const std::uint64_t number = random | std::uint64_t{1} << 63;
+    return numbered(wanted, i == most_names ? number : static_cast<unsigned>(i));
+}
+
+std::string path_of(const destination& to) {
+    return to.directory + (to.directory.ends_with('/') ? "" : "/") + to.name;
+}
+
+/// A file that is being written, used by a thread while its owner waits. An unfinished file is
+/// removed on a thread too: to free a large file takes a disk its time.
 class file_on_its_way {
 public:
     file_on_its_way(destination to, std::uint64_t random, loop& owner)
@@ -40,13 +64,18 @@ public:
     ~file_on_its_way() {
         if (!writer_.open()) return;
         thread_pool* pool = owner_->offload_pool();
-        // A refused function is destroyed at once, and the file with it.
+        // If the pool refuses the function, or without memory, it is destroyed here, and the file
+        // with it.
         auto clear_away = [w = std::move(writer_)]() mutable noexcept { w.discard(); };
-        if (pool != nullptr) static_cast<void>(pool->try_post(std::move(clear_away)));
+        try {
+            if (pool != nullptr) static_cast<void>(pool->try_post(std::move(clear_away)));
+        } catch (const std::bad_alloc&) {
+            return;
+        }
     }
 
     bool full() const noexcept { return buffer_.size() >= gathered; }
-    /// Bytes of `piece` that were taken.
+    /// Returns the bytes of `piece` that were taken.
     std::size_t gather(std::string_view piece) {
         if (buffer_.capacity() == 0) buffer_.reserve(std::min(gathered, piece.size() * 2));
         const std::size_t n = std::min(piece.size(), gathered - buffer_.size());
@@ -55,7 +84,7 @@ public:
         return n;
     }
 
-    /// On a thread: writes what was gathered, and with `last` gives the file its name.
+    /// Writes the gathered bytes on a thread, and with `last` names the file.
     std::expected<void, error> write(bool last) {
         if (!writer_.open()) {
             auto created = fs::file_writer::create(to_.directory, random_);
@@ -70,10 +99,7 @@ public:
         return name_it();
     }
 
-    saved_file result() const {
-        const bool root = to_.directory.ends_with('/');
-        return {to_.directory + (root ? "" : "/") + to_.name, size_};
-    }
+    saved_file result() const { return {path_of(to_), size_}; }
 
 private:
     std::expected<void, error> name_it() {
@@ -81,24 +107,8 @@ private:
         for (int i = 1;; ++i) {
             auto named = writer_.commit(to_.name, to_.policy);
             if (named || named.error() != std::errc::file_exists || i > most_names) return named;
-            // A random number has as many digits as no counted one.
-            const std::uint64_t random = random_ | std::uint64_t{1} << 63;
-            to_.name = numbered(wanted, i == most_names ? random : static_cast<unsigned>(i));
+            to_.name = next_name(wanted, i, random_);
         }
-    }
-
-    // "boat.tar" as "boat-1.tar"; the name stays short enough.
-    static std::string numbered(const std::string& name, std::uint64_t i) {
-        std::size_t dot = std::min(name.rfind('.'), name.size());
-        // What a client calls its file may be all extension: then there is no room for a number.
-        if (name.size() - dot > longest_extension) dot = name.size();
-        const std::string end = "-" + std::to_string(i) + name.substr(dot);
-        constexpr std::size_t longest = 255;
-        std::string stem = name.substr(0, std::min(dot, longest - end.size()));
-        while (!stem.empty() && (static_cast<unsigned char>(name[stem.size()]) & 0xc0U) == 0x80) {
-            stem.pop_back();  // not within a character
-        }
-        return stem + end;
     }
 
     destination to_;
@@ -111,15 +121,60 @@ private:
 
 task<std::expected<void, error>> write_gathered(file_on_its_way* file, bool last) {
     const auto work = [file, last] { return file->write(last); };
-    auto done = co_await as_result(offload(work));
+    auto done = co_await as_result(coracle::detail::offload_file_work(work));
     if (!done) co_return std::unexpected(std::move(done).error());
     co_return *std::move(done);
+}
+
+using saved = std::expected<saved_file, error>;
+
+// ---- on the disk of a simulation ------------------------------------------------------------
+
+task<std::expected<std::uint64_t, error>> write_pieces(piece_source* read, const fs::file* to) {
+    std::uint64_t size = 0;
+    for (;;) {
+        auto reading = (*read)();
+        auto piece = co_await as_result(reading);
+        if (!piece) co_return std::unexpected(std::move(piece).error());
+        if (piece->empty()) co_return size;
+        auto writing = to->write_at(size, *piece);
+        auto written = co_await as_result(writing);
+        if (!written) co_return std::unexpected(std::move(written).error());
+        size += piece->size();
+    }
+}
+
+task<std::expected<void, error>> name_it(fs::detail::replacement* file, destination* to) {
+    const bool replaces = to->policy == fs::if_exists::replace;
+    const auto how = replaces ? fs::renaming::replace : fs::renaming::no_replace;
+    const std::string wanted = to->name;
+    for (int i = 1;; ++i) {
+        auto named = co_await file->commit(how, false);
+        if (named || named.error() != std::errc::file_exists || i > most_names) co_return named;
+        to->name = next_name(wanted, i, loop::current()->random());
+        file->name_it(path_of(*to));
+    }
+}
+
+task<saved> save_in_simulation(piece_source read, destination to) {
+    fs::detail::replacement file;
+    auto begun = co_await file.begin(path_of(to), 0666);
+    if (!begun) co_return std::unexpected(std::move(begun).error());
+    auto size = co_await write_pieces(&read, &file.content());
+    std::expected<void, error> named;
+    if (size) named = co_await name_it(&file, &to);
+    if (size && named) co_return saved_file{path_of(to), *size};
+    co_await file.abandon();
+    co_return std::unexpected(size ? std::move(named).error() : std::move(size).error());
 }
 
 }  // namespace
 
 task<std::expected<saved_file, error>> save_pieces(piece_source read, destination to) {
     loop& here = *loop::current();
+    if (!here.backend().is_of_the_system()) {
+        co_return co_await save_in_simulation(std::move(read), std::move(to));
+    }
     file_on_its_way file(std::move(to), here.random(), here);
     for (;;) {
         auto reading = read();

@@ -27,7 +27,12 @@ operation<response>& call::begin() {
 }
 
 operation<full_response> call::full() & {
-    return detail::make_full_call(state_.get());
+    return detail::make_full_call(state_.get(), nullptr);
+}
+
+operation<full_response> call::full() && {
+    detail::call_state* const state = state_.get();
+    return detail::make_full_call(state, std::move(state_));
 }
 
 client_options& call::own_options() {
@@ -109,6 +114,12 @@ call& call::body_file(const std::string& path, std::string_view type) & {
     return body(http::body::file({opened->release(), 0, size}), type);
 }
 
+call& call::upgrade(std::string_view protocol) & {
+    header("Connection", "Upgrade");
+    header("Upgrade", protocol);
+    state_->set_more().may_be_tunnel = true;
+    return *this;
+}
 call& call::bearer(secret token) & {
     own_options().authentication = {auth_scheme::bearer, {}, std::move(token)};
     return *this;
@@ -132,8 +143,10 @@ call& call::follow(http::follow how, unsigned most) & {
     return *this;
 }
 call& call::retry(unsigned retries, duration delay) & {
-    own_options().retry.retries = retries;
-    own_options().retry.delay = delay;
+    retry_options& own = own_options().retry;
+    own.retries = retries;
+    own.delay = delay;
+    own.budget_percent = 0;
     return *this;
 }
 call& call::set_options(client_options all) {
@@ -145,13 +158,13 @@ call& call::options(std::string_view text) & {
     if (!read) state_->refuse(std::move(read).error());
     return *this;
 }
-call& call::set_progress(unique_function<bool(const progress&)> tell) {
-    state_->set_more().tell = std::move(tell);
+call& call::set_progress(unique_function<bool(const progress&)> report) {
+    state_->set_more().report = std::move(report);
     return *this;
 }
 
 std::shared_ptr<background> call::own_loop() const {
-    return state_->core->own_loop();
+    return state_->core->own_loop().get();
 }
 
 full_response call::wait() && {
@@ -161,16 +174,16 @@ full_response call::wait() && {
 
 background_call call::start(unique_function<void(std::expected<full_response, error>)> callback,
                             callback_on where) && {
-    using answer = std::expected<full_response, error>;
-    auto tell = [callback = std::move(callback)](std::expected<answer, error> r) mutable {
-        callback(r ? *std::move(r) : answer(std::unexpected(std::move(r).error())));
+    using result = std::expected<full_response, error>;
+    auto report = [callback = std::move(callback)](std::expected<result, error> r) mutable {
+        callback(r ? *std::move(r) : result(std::unexpected(std::move(r).error())));
     };
     try {
         const auto own = own_loop();
-        return own->start(detail::queued_call(std::move(state_)), std::move(tell), where);
+        return own->start(detail::queued_call(std::move(state_)), std::move(report), where);
     } catch (const exception& e) {
-        // What was refused is as it was.
-        tell(std::unexpected(e.error()));
+        // A failed change leaves the options as they were.
+        report(std::unexpected(e.error()));
     }
     auto over = std::make_shared<coracle::detail::call_state>();
     over->over.set();

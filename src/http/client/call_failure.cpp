@@ -18,7 +18,7 @@ constexpr part parts[] = {
 
 }  // namespace
 
-const answer_info* info_of(const error& e) noexcept {
+const response_info* info_of(const error& e) noexcept {
     const auto* const failure = dynamic_cast<const detail::call_failure*>(e.details());
     return failure == nullptr ? nullptr : &failure->info;
 }
@@ -39,6 +39,9 @@ void call_failure::describe(std::string& line) const {
         before = ", ";
     }
     if (before[0] == ',') line += ')';
+    if (info.retry_held_back) {
+        line += ", not retried: retry_budget_percent of the client's requests is used up";
+    }
 }
 
 }  // namespace detail

@@ -17,7 +17,7 @@ std::string address_with_query(const call_state& c) {
     return all.append(c.address, fragment);
 }
 
-/// Of a body that is not written by a function.
+/// Copies a body, unless a function writes it.
 std::expected<body, error> copy_of(const body& b) {
     if (b.in_memory()) return body(b.bytes());
     error e(std::errc::operation_not_supported, "copy");
@@ -34,7 +34,7 @@ std::expected<body, error> copy_of(const body& b) {
 
 call_extras::call_extras(const call_extras& other)
     : other_method(other.other_method), query(other.query), tunnel(other.tunnel), type(other.type),
-      parts(other.parts) {
+      may_be_tunnel(other.may_be_tunnel), parts(other.parts) {
     if (other.own != nullptr) own = std::make_unique<client_options>(*other.own);
     if (other.problem != nullptr) problem = std::make_unique<error>(*other.problem);
 }
@@ -46,7 +46,7 @@ call_state::call_state(const call_state& other)
     if (other.extras != nullptr) extras = std::make_unique<call_extras>(*other.extras);
     if (!has_body) return;
     if (more().parts != nullptr) {
-        // The body is made of them when the call is.
+        // The body is made of the parts when the call begins.
         if (more().parts->can_be_made_again()) return;
         error e(std::errc::operation_not_supported, "copy");
         refuse(std::move(e.on("a part of the body is written by a function")));
@@ -63,15 +63,19 @@ call_state::call_state(const call_state& other)
 const call_extras call_state::none{};
 
 void call_state_deleter::operator()(call_state* s) const noexcept {
-    // What another thread has allocated would pile up in the pool of this one.
+    // Memory of another thread would accumulate in this thread's pool.
     block_pool* const here = coracle::detail::current_pool;
     if (s->goes_elsewhere) coracle::detail::current_pool = nullptr;
     delete s;
     coracle::detail::current_pool = here;
 }
 
-std::expected<url, error> address_of(const call_state& c, client_shard& here) {
-    return c.more().query.empty() ? here.read_url(c.address) : url::parse(address_with_query(c));
+std::expected<url, error> target_url(const call_state& c, client_shard& here) {
+    const client_options& o = c.own() != nullptr ? *c.own() : here.options()->values;
+    const bool has_query = !c.more().query.empty();
+    if (!has_query && !o.path_as_is) return here.read_url(c.address);
+    return url::parse(has_query ? address_with_query(c) : c.address,
+                      o.path_as_is ? url_path::as_is : url_path::normal);
 }
 
 }  // namespace coracle::http::detail

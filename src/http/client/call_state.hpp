@@ -14,32 +14,33 @@ namespace coracle::http::detail {
 class client_shard;
 class connection_request;
 
-/// What few requests have.
+/// The parts of a request that few requests use.
 struct call_extras {
-    std::string other_method;             ///< the text of one that has no name here
+    std::string other_method;             ///< the text of a method without an enumerator
     std::string query;                    ///< pairs to append, encoded
-    std::string tunnel;                   ///< where a CONNECT leads to
-    std::string type;                     ///< of the body
-    std::shared_ptr<form_body> parts;     ///< of which the body is made when it is sent
-    std::unique_ptr<client_options> own;  ///< in place of the client's options
-    unique_function<bool(const progress&)> tell;
-    std::unique_ptr<error> problem;  ///< the first thing that a setter could not do
+    std::string tunnel;                   ///< target of a CONNECT
+    std::string type;                     ///< media type of the body
+    bool may_be_tunnel = false;           ///< `call::upgrade`
+    std::shared_ptr<form_body> parts;     ///< the body is made of these when it is sent
+    std::unique_ptr<client_options> own;  ///< replace the client's options
+    unique_function<bool(const progress&)> report;
+    std::unique_ptr<error> problem;  ///< the first failure of a setter
 
     call_extras() = default;
-    /// But for `tell`.
+    /// Copies all but `report`.
     call_extras(const call_extras& other);
     call_extras& operator=(const call_extras&) = delete;
 };
 
-/// A request as it is to be made. Small, for as many may wait as there is memory for.
+/// A request that is to be made. Small, because very many may wait.
 struct call_state {
     call_state(std::shared_ptr<client_core> c, std::string_view url)
         : core(std::move(c)), address(url) {}
-    /// The same request, not begun.
+    /// Copies the request, as one that has not begun.
     call_state(const call_state& other);
     call_state& operator=(const call_state&) = delete;
     ~call_state() {
-        // It may have a password.
+        // A URL with a user may have a password.
         if (address.find('@') != std::string::npos) wipe(address.data(), address.size());
     }
     static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
@@ -55,45 +56,45 @@ struct call_state {
     void refuse(error e) {
         if (!more().problem) set_more().problem = std::make_unique<error>(std::move(e));
     }
-    /// Null: the client's.
+    /// Returns the call's own options; null: those of the client.
     const client_options* own() const noexcept { return more().own.get(); }
     const error* problem() const noexcept { return more().problem.get(); }
-    bool tells() const noexcept { return static_cast<bool>(more().tell); }
+    bool reports_progress() const noexcept { return static_cast<bool>(more().report); }
     std::string_view method_text() const noexcept {
         return method == http::method::other ? std::string_view(more().other_method)
                                              : to_string(method);
     }
 
     std::shared_ptr<client_core> core;
-    std::string address;  ///< the URL as it was given
+    std::string address;  ///< the URL as given
     http::fields fields;
     http::body body;
     duration total_timeout{};
     std::unique_ptr<call_extras> extras;
-    /// What waiting for a turn brought, if it waited before it began.
+    /// The granted place, if the call waited for a connection before it began.
     connection_request* turn = nullptr;
     http::method method = http::method::get;
     bool has_body = false;
     bool is_form = false;
-    bool repeatable = false;  ///< though the body is a stream, it can be made again
-    /// Whether it ends on another thread than that it was made on, in whose pool its memory would
-    /// pile up.
+    bool repeatable = false;  ///< the body is a stream that can be made again
+    /// The call ends on another thread than the one that made it, so its memory must not come from
+    /// a pool of that thread.
     bool goes_elsewhere = false;
 
 private:
     static const call_extras none;
 };
 
-/// Where the call goes.
-std::expected<url, error> address_of(const call_state& c, client_shard& here);
-/// How much later than the first a second copy of the request is sent; zero: none is.
+/// Returns the URL of the call, with its query.
+std::expected<url, error> target_url(const call_state& c, client_shard& here);
+/// Returns the delay before a second copy of the request is sent; zero: no copy.
 duration hedge_delay(const call_state& c, client_shard& here);
-/// Makes the call: from its start to the head of the answer that the caller gets. `c` must live
-/// until then.
+/// Makes the call, until the head of the final response. `c` must live until then.
 task<std::expected<response, error>> make_call(call_state* c);
-/// What the interceptors of a client stand around.
+/// Returns the handler that the interceptors of a client wrap: it makes the call.
 handler innermost_handler();
-/// The same, with the body.
-task<std::expected<full_response, error>> make_full_call(call_state* c);
+/// Makes the call and reads the body. `owned` keeps the call for so long; null: `c` must live until
+/// then.
+task<std::expected<full_response, error>> make_full_call(call_state* c, owned_call owned);
 
 }  // namespace coracle::http::detail

@@ -11,8 +11,8 @@ client::client(client_options o, pool_options p, background_options b)
     : core_(std::make_shared<detail::client_core>(std::move(o), p, b)) {}
 
 client::~client() {
-    // Calls on the client's own loop use what the client has there until they have ended.
-    core_->end_own_loop();
+    // Calls on the client's own loop use the client's shard there until they have ended.
+    core_->own_loop().end();
     core_->close();
 }
 
@@ -25,7 +25,7 @@ call client::request(std::string_view method, std::string_view url) {
             state->refuse(error(std::errc::invalid_argument, "method").on(method));
         }
     } else if (state->method == method::connect) {
-        // It names two places.
+        // The error has two subjects.
         state->refuse(error(std::errc::invalid_argument, "method").on("CONNECT: client::connect"));
     }
     return call(std::move(state));
@@ -64,10 +64,13 @@ client& client::share_cookies(std::shared_ptr<cookie_jar> jar) {
     return *this;
 }
 bool client::stop(duration limit) {
-    return core_->stop(limit);
+    return core_->own_loop().stop(limit);
 }
 void client::intercept(unique_function<handler(handler)> around) {
     core_->intercept(std::move(around));
+}
+void client::add_observer(call_observer o) {
+    core_->observe(o);
 }
 
 }  // namespace coracle::http

@@ -1,133 +1,31 @@
-#include "base/ascii.hpp"
-#include "http/client/option_setter.hpp"
+#include "http/client/option_table.hpp"
 
 #include <coracle/http/client_settings.hpp>
-
-#include <algorithm>
-#include <cstdlib>
-#include <utility>
 
 namespace coracle::http {
 namespace {
 
-using detail::option;
-using detail::option_setter;
-using detail::set_result;
+using connect::detail::change_options;
+using connect::detail::describe_table;
+using connect::detail::option_setter;
+using connect::detail::read_option_json;
+using connect::detail::read_option_text;
+using connect::detail::read_option_variables;
+using connect::detail::set_result;
 
-bool is_space(char c) noexcept {
-    return coracle::detail::is_blank(c) || c == '\r' || c == '\n';
+template <class Read>
+set_result change(client_options& options, pool_options* pool, Read read) {
+    return change_options<detail::option_target>(detail::option_family(), options, pool, read);
 }
-
-std::string_view trimmed(std::string_view text) noexcept {
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    return text;
-}
-
-// Takes a value in quotes off `rest`, and appends it to `out`. False: it has no end.
-bool take_quoted(std::string_view& rest, std::string& out) {
-    for (std::size_t i = 1; i < rest.size(); ++i) {
-        if (rest[i] == '"') {
-            rest.remove_prefix(i + 1);
-            return true;
-        }
-        const bool escaped =
-            rest[i] == '\\' && i + 1 < rest.size() && (rest[i + 1] == '"' || rest[i + 1] == '\\');
-        out += rest[escaped ? ++i : i];
-    }
-    return false;
-}
-
-/// Reads "key=value, key=\"value\"".
-class text_reader {
-public:
-    text_reader(option_setter& setter, std::string_view text) noexcept
-        : setter_(setter), rest_(text) {}
-
-    set_result read() {
-        while (!rest_.empty()) {
-            if (auto taken = take_option(); !taken) return taken;
-        }
-        return {};
-    }
-
-private:
-    set_result take_option() {
-        const std::size_t end = std::min(rest_.find_first_of("=,"), rest_.size());
-        const std::string_view key = trimmed(rest_.substr(0, end));
-        const bool has_value = rest_.substr(end).starts_with('=');
-        rest_.remove_prefix(std::min(end + 1, rest_.size()));
-        if (key.empty() && !has_value) return {};
-        const auto found = find(key);
-        if (!found) return std::unexpected(found.error());
-        const option& o = **found;
-        if (!has_value) return detail::refuse_option(std::string(o.key) + " has no \"=\"");
-        after_secret_ = o.is_sensitive;
-        rest_ = trimmed(rest_);
-        if (rest_.starts_with('"')) return take_quoted_value(o);
-        return setter_.set(o, trimmed(coracle::detail::take_item(rest_)));
-    }
-
-    set_result take_quoted_value(const option& o) {
-        detail::wiped_string value(rest_.size());
-        const bool ends = take_quoted(rest_, value.text);
-        rest_ = trimmed(rest_);
-        if (!ends || !(rest_.empty() || rest_.starts_with(','))) {
-            return detail::refuse_option(
-                "the value of " + std::string(o.key) +
-                (ends ? " goes on behind its quotes" : " has no second quote"));
-        }
-        if (!rest_.empty()) rest_.remove_prefix(1);
-        return setter_.set(o, value.text);
-    }
-
-    std::expected<const option*, error> find(std::string_view key) const {
-        auto found = setter_.find(key);
-        // Perhaps it is the rest of a password that had a comma.
-        if (!found && after_secret_) {
-            return detail::refuse_option(
-                "what follows a secret or a proxy is no option: "
-                "a value with a comma stands in quotes");
-        }
-        return found;
-    }
-
-    option_setter& setter_;
-    std::string_view rest_;
-    bool after_secret_ = false;
-};
 
 set_result read_text(client_options& options, pool_options* pool, std::string_view text) {
-    option_setter setter(options, pool);
-    if (auto read = text_reader(setter, text).read(); !read) return read;
-    setter.commit();
-    return {};
+    return change(options, pool,
+                  [text](option_setter& setter) { return read_option_text(setter, text); });
 }
 
-std::string variable_of(const option& o) {
-    std::string name = "CORACLE_";
-    for (const char c : o.key) {
-        name += c >= 'a' && c <= 'z' ? static_cast<char>(c & ~0x20) : c;
-    }
-    return name;
-}
-
-set_result read_environment(client_options& options, pool_options* pool) {
-    option_setter setter(options, pool);
-    for (const option& o : detail::option_table()) {
-        if (o.is_of_pool && pool == nullptr) continue;
-        const std::string variable = variable_of(o);
-        const char* const value = std::getenv(variable.c_str());
-        if (value == nullptr || *value == '\0') continue;
-        if (auto set = setter.set(o, value, variable); !set) return set;
-    }
-    setter.commit();
-    return {};
-}
-
-void append_column(std::string& out, std::string_view text, std::size_t width) {
-    out += text;
-    out.append(width - std::min(width, text.size()) + 2, ' ');
+set_result read_json(client_options& options, pool_options* pool, std::string_view text) {
+    return change(options, pool,
+                  [text](option_setter& setter) { return read_option_json(setter, text); });
 }
 
 }  // namespace
@@ -141,48 +39,36 @@ std::expected<void, error> read_options(client_options& options, pool_options& p
     return read_text(options, &pool, text);
 }
 
+std::expected<void, error> read_json_options(client_options& options, std::string_view text) {
+    return read_json(options, nullptr, text);
+}
+
+std::expected<void, error> read_json_options(client_options& options, pool_options& pool,
+                                             std::string_view text) {
+    return read_json(options, &pool, text);
+}
+
 std::expected<void, error> read_environment_options(client_options& options) {
-    return read_environment(options, nullptr);
+    return change(options, nullptr, read_option_variables);
 }
 
 std::expected<void, error> read_environment_options(client_options& options, pool_options& pool) {
-    return read_environment(options, &pool);
+    return change(options, &pool, read_option_variables);
 }
 
 std::vector<option_description> list_options() {
     std::vector<option_description> list;
     const detail::option_target defaults;
-    for (const option& o : detail::option_table()) {
-        list.push_back({o.key, o.aliases, to_string(o.type), o.get(defaults), o.unit, o.meaning,
+    for (const detail::option& o : detail::option_table()) {
+        list.push_back({o.key, o.aliases, to_string(o.type), o.get(&defaults), o.unit, o.meaning,
                         o.is_of_pool});
     }
     return list;
 }
 
 std::string describe_options() {
-    const std::vector<option_description> list = list_options();
-    std::size_t key = 3;
-    std::size_t value = 7;
-    std::size_t unit = 4;
-    for (const option_description& o : list) {
-        key = std::max(key, o.key.size());
-        value = std::max(value, o.default_value.size());
-        unit = std::max(unit, o.unit.size());
-    }
-    std::string out;
-    const auto append_row = [&](std::string_view k, std::string_view v, std::string_view u,
-                                std::string_view meaning) {
-        append_column(out, k, key);
-        append_column(out, v, value);
-        append_column(out, u, unit);
-        out += meaning;
-        out += '\n';
-    };
-    append_row("key", "default", "unit", "meaning");
-    for (const option_description& o : list) {
-        append_row(o.key, o.default_value, o.unit, o.meaning);
-    }
-    return out;
+    const detail::option_target defaults;
+    return describe_table(detail::option_table(), &defaults);
 }
 
 }  // namespace coracle::http

@@ -1,18 +1,19 @@
-// How a call comes by a connection: its turn, names, TCP, proxies, TLS.
+// How a call gets a connection: the queue, name resolution, TCP, proxies, TLS.
 
 #include "http/client/running_call.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
+#include <coracle/tls/stream.hpp>
 
 namespace coracle::http::detail {
 namespace {
 
-/// The turn of a call at the connections to its origin.
-class turn_wait final : public coracle::detail::leaf<turn_wait, void>, public connection_request {
+/// The wait of a call for a connection to its origin.
+class place_wait final : public coracle::detail::leaf<place_wait, void>, public connection_request {
 public:
     static constexpr const char* name = "connection";
-    explicit turn_wait(origin& o) noexcept : connection_request(o) {}
+    explicit place_wait(origin& o) noexcept : connection_request(o) {}
 
     bool start() noexcept { return is_served(); }
     void cancel() noexcept override {
@@ -27,7 +28,9 @@ private:
     void served() noexcept override { owner().enqueue(*this); }
 };
 
-/// A connection that counts as open while it is being made.
+}  // namespace
+
+/// A connection that is being opened, and counts as open already.
 class opening {
 public:
     explicit opening(origin& o) noexcept : origin_(&o) {}
@@ -36,20 +39,19 @@ public:
     ~opening() {
         if (origin_ != nullptr) origin_->pool().not_opened(*origin_);
     }
-    lease done(std::unique_ptr<net::byte_stream> stream, const tls::stream* secured) {
-        origin& o = *std::exchange(origin_, nullptr);
-        return o.pool().opened(o, std::move(stream), secured);
+    lease done(std::unique_ptr<net::byte_stream> stream, const tls::session_info* secured) {
+        lease made = origin_->pool().opened(*origin_, std::move(stream), secured);
+        origin_ = nullptr;
+        return made;
     }
 
 private:
     origin* origin_;
 };
 
-}  // namespace
-
-/// Whether the call got something by waiting before it began. What is for elsewhere than it goes
-/// now is left to the next.
-bool running_call::has_turn() noexcept {
+/// Returns true if the call was granted a place before it began. Leaves a place at another origin
+/// than its current one to the next call.
+bool running_call::was_granted() noexcept {
     if (call_.turn == nullptr) return false;
     if (call_.turn->is_served() && &call_.turn->at() == origin_) return true;
     std::exchange(call_.turn, nullptr)->leave();
@@ -57,47 +59,53 @@ bool running_call::has_turn() noexcept {
 }
 
 task<std::expected<lease, error>> running_call::get_connection() {
-    if (now() >= whole_) co_return std::unexpected(out_of_time(phase::connect, "connect_timeout"));
-    lease granted;
-    if (fresh_) shard_->pool().close_idle(*origin_);
-    if (has_turn()) {
-        granted = std::exchange(call_.turn, nullptr)->take();
-    } else if (!shard_->pool().try_open(*origin_)) {
-        auto turn = co_await wait_for_room(granted);
-        if (!turn) co_return std::unexpected(std::move(turn).error());
-    }
-    if (granted) {
+    if (now() >= attempt_deadline_)
+        co_return std::unexpected(out_of_time(phase::connect, "connect_timeout"));
+    if (needs_new_connection_) shard_->pool().close_idle(*origin_);
+    for (;;) {
+        lease granted;
+        if (was_granted()) {
+            granted = std::exchange(call_.turn, nullptr)->take();
+            times_.queued = since_start();
+        } else if (!shard_->pool().try_open(*origin_)) {
+            auto turn = co_await wait_for_place(granted);
+            if (!turn) co_return std::unexpected(std::move(turn).error());
+        }
+        if (!granted) break;
         auto fit = co_await is_fit(granted);
         if (!fit) co_return std::unexpected(std::move(fit).error());
         if (*fit) co_return std::move(granted);
-        granted.make_room();
+        if (granted.replace()) break;
     }
+    opening counted(*origin_);
     times_.queued = since_start();
-    co_return co_await open_connection();
+    auto shared = co_await coalesce();
+    if (!shared || *shared) co_return std::move(shared);
+    co_return co_await open_connection(counted);
 }
 
-/// Whether one that was handed over may carry this request.
+/// Returns true if a granted connection can carry this request.
 task<std::expected<bool, error>> running_call::is_fit(lease& granted) {
-    if (fresh_) co_return false;
-    // The answer before may just have been read: what came behind it is known when the backend has
-    // been asked once more.
+    if (needs_new_connection_ && granted->may_be_stale()) co_return false;
+    // The previous response may just have been read. After another turn of the loop the backend has
+    // reported bytes or an end that followed it.
     auto turn = yield();
     auto turned = co_await as_result(turn);
     if (!turned) {
-        granted.give_back();
+        granted.end(fate::unused);
         co_return std::unexpected(std::move(turned).error());
     }
-    // Bytes that no request asked for would be taken for the answer to this one.
-    co_return granted->alive() && !granted->stream().has_input();
+    // Bytes received without a request would be taken for the response to this one.
+    co_return granted->fit();
 }
 
-task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
-    turn_wait turn(*origin_);
+task<std::expected<void, error>> running_call::wait_for_place(lease& granted) {
+    place_wait turn(*origin_);
     if (!shard_->pool().wait(turn)) {
         error e(errc::limit_exceeded, "request");
         co_return std::unexpected(fail(e.on("pool_options.waiting"), phase::connect));
     }
-    limit_.begin(*who_, duration::zero(), whole_);
+    limit_.begin(*context_, duration::zero(), attempt_deadline_);
     auto served = co_await as_result(turn);
     limit_.end();
     if (!served) {
@@ -106,11 +114,12 @@ task<std::expected<void, error>> running_call::wait_for_room(lease& granted) {
         co_return std::unexpected(std::move(served).error());
     }
     granted = turn.take();
+    times_.queued = since_start();
     co_return std::expected<void, error>();
 }
 
 operation<std::unique_ptr<net::byte_stream>> running_call::reach_origin(connect::timings& parts) {
-    connect::options how = origin_->way().connecting();
+    connect::options how = origin_->get_transport().connecting();
     how.record(&parts);
     if (options_->resolve_timeout > duration::zero()) how.resolve_limit(options_->resolve_timeout);
     if (origin_->proxy() != nullptr) how.proxy(origin_->proxy());
@@ -119,7 +128,7 @@ operation<std::unique_ptr<net::byte_stream>> running_call::reach_origin(connect:
 }
 
 task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::connect_to_peer(
-    const tls::stream** secured) {
+    const tls::session_info** secured) {
     connect::timings parts;
     const duration before = since_start();
     auto connecting = reach_origin(parts);
@@ -131,7 +140,7 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     if (!stream) co_return std::unexpected(fail(std::move(stream).error(), phase::connect));
     if (!origin_->secure()) co_return *std::move(stream);
     reached_ = phase::tls;
-    auto context = origin_->way().tls();
+    auto context = origin_->get_transport().tls();
     if (!context) co_return std::unexpected(fail(std::move(context).error(), phase::tls));
     handshake_turns& turns = origin_->handshakes();
     turns.connected(std::max(parts.connect, parts.proxy) - parts.resolve);
@@ -144,22 +153,29 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     const time_point begun = now();
     auto handshake = tls::connect(**context, *std::move(stream), origin_->host());
     auto secure = co_await as_result(handshake);
-    if (!secure) co_return std::unexpected(fail(std::move(secure).error(), phase::tls));
+    if (!secure) {
+        error e = std::move(secure).error();
+        if (e == std::errc::timed_out) e = error(std::errc::timed_out, "tls_timeout");
+        co_return std::unexpected(fail(std::move(e), phase::tls));
+    }
     turns.ended(now() - begun);
+    if (origin_->get_transport().knows_http_2() && (*secure)->protocol() != "h2") {
+        error e(std::errc::protocol_not_supported, "ALPN", phase::tls);
+        co_return std::unexpected(fail(e.on("the server does not speak HTTP/2"), phase::tls));
+    }
     times_.secured = since_start();
     *secured = secure->get();
     co_return *std::move(secure);
 }
 
-task<std::expected<lease, error>> running_call::open_connection() {
-    opening counted(*origin_);
-    const tls::stream* secured = nullptr;
-    time_point due = whole_;
+task<std::expected<lease, error>> running_call::open_connection(opening& counted) {
+    const tls::session_info* secured = nullptr;
+    time_point due = attempt_deadline_;
     if (options_->connect_timeout > duration::zero()) {
         due = std::min(due, coracle::detail::later(now(), options_->connect_timeout));
     }
     reached_ = phase::resolve;
-    // In a context of its own: addresses are tried side by side.
+    // Uses a context of its own, because addresses are tried in parallel.
     auto connecting = with_deadline(due, connect_to_peer(&secured));
     auto got = co_await as_result(connecting);
     if (got && *got) co_return counted.done(**std::move(got), secured);

@@ -8,7 +8,7 @@
 namespace coracle::http::detail {
 namespace {
 
-// As curl marks them, in what is a comment for others.
+// The mark of curl for HttpOnly cookies, a comment for other programs.
 constexpr std::string_view http_only_mark = "#HttpOnly_";
 
 bool has_tab(std::string_view text) noexcept {
@@ -19,7 +19,7 @@ std::string_view flag(bool on) noexcept {
     return on ? "\tTRUE" : "\tFALSE";
 }
 
-/// Some write fractions of seconds.
+/// Some programs write fractions of seconds.
 std::optional<std::int64_t> read_time(std::string_view text) noexcept {
     std::int64_t seconds = 0;
     const char* const end = text.data() + text.size();
@@ -54,7 +54,7 @@ std::optional<stored_cookie> read_cookie_line(std::string_view line) {
         fields[count++] = coracle::detail::take_item(line, '\t');
     }
     const auto expires = read_time(fields[4]);
-    // Without the seventh the value is empty. Behind it there is nothing.
+    // Without the seventh field the value is empty. More fields are an error.
     if (count < 6 || !line.empty() || !expires) return std::nullopt;
     c.domain = fields[0];
     c.host_only = !equal_ignoring_case(fields[1], "TRUE");

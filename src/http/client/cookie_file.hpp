@@ -6,18 +6,18 @@
 #include <string>
 #include <string_view>
 
-// Netscape's cookies.txt: a line a cookie, seven fields with tabs between them.
+// Netscape's cookies.txt: one line for each cookie, with seven fields separated by tabs.
 namespace coracle::http::detail {
 
-/// What such a file begins with.
+/// The first line of such a file.
 inline constexpr std::string_view cookie_file_title = "# Netscape HTTP Cookie File\n";
 
-/// Whether the cookie comes back from its line.
+/// Returns true if the cookie can be written as a line and read back.
 bool fits_cookie_line(const stored_cookie& c) noexcept;
 
 void append_cookie_line(std::string& out, const stored_cookie& c);
 
-/// Nothing for comments, empty lines and what has too few fields.
+/// Returns nothing for comments, empty lines and lines with too few fields.
 std::optional<stored_cookie> read_cookie_line(std::string_view line);
 
 }  // namespace coracle::http::detail

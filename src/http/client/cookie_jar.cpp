@@ -35,7 +35,7 @@ using detail::set_cookie_line;
 
 struct entry {
     stored_cookie cookie;
-    /// Both count what the jar has done, so that no two are equal.
+    /// Positions in the history of the jar, so that no two are equal.
     std::uint64_t created = 0;
     std::uint64_t sent = 0;
 
@@ -58,14 +58,14 @@ bool is_secure(const url& u) noexcept {
     return u.scheme() == "https" || u.scheme() == "wss";
 }
 
-/// Whether a cookie is as its name demands.
+/// Returns true if a cookie fulfils the requirements of its name's prefix.
 bool keeps_to_prefix(const stored_cookie& c) noexcept {
     const cookie_demands demands = demands_of(c.name);
     return (c.secure || !demands.secure) && (c.http_only || !demands.http_only) &&
            (!demands.host || (c.host_only && c.path == "/"));
 }
 
-/// Whether a cookie that no server has sent could be one that a server sends.
+/// Returns true if a server could have sent this cookie.
 bool can_stand(const stored_cookie& c) noexcept {
     std::string_view domain = c.domain;
     if (c.host_only && domain.ends_with('.')) domain.remove_suffix(1);
@@ -80,7 +80,7 @@ bool created_before(const entry& a, const entry& b) noexcept {
     return a.created < b.created;
 }
 
-/// The order in which cookies are sent (section 5.8.3).
+/// Orders cookies as they are sent (section 5.8.3).
 bool sent_before(const entry* a, const entry* b) noexcept {
     if (a->cookie.path.size() != b->cookie.path.size()) {
         return a->cookie.path.size() > b->cookie.path.size();
@@ -88,7 +88,7 @@ bool sent_before(const entry* a, const entry* b) noexcept {
     return a->created < b->created;
 }
 
-/// The order in which the cookies of a domain are given up (section 5.7, the last steps).
+/// Orders the cookies of a domain as they are evicted (section 5.7, the last steps).
 bool goes_before(const entry& a, const entry& b) noexcept {
     if (a.cookie.secure != b.cookie.secure) return !a.cookie.secure;
     return a.sent < b.sent;
@@ -136,7 +136,7 @@ std::size_t cookie_jar::state::remove_if(Condition condition) {
     return removed;
 }
 
-/// Section 5.7: where the cookie belongs, if it may belong there.
+/// Sets the domain of the cookie, if the host may set it (section 5.7).
 cookie_verdict cookie_jar::state::place(const url& from, const set_cookie_line& line,
                                         stored_cookie& out) const {
     const std::string_view host = from.host();
@@ -145,7 +145,7 @@ cookie_verdict cookie_jar::state::place(const url& from, const set_cookie_line& 
     if (!out.host_only) {
         if (!is_cookie_domain(line.domain)) return cookie_verdict::malformed;
         if (!domain_matches(host, line.domain)) return cookie_verdict::other_site;
-        // A host that is an address, or a suffix itself, may set cookies for itself.
+        // A host that is an IP address or a public suffix may set cookies for itself.
         out.host_only = is_ip_host(host) || is_public_suffix(line.domain);
         if (out.host_only && line.domain != host) return cookie_verdict::public_suffix;
     }
@@ -158,7 +158,7 @@ cookie_verdict cookie_jar::state::place(const url& from, const set_cookie_line& 
     out.http_only = line.http_only;
     out.same_site = line.same_site;
     if (!is_secure(from) && (out.secure || overlays_secure(out))) return cookie_verdict::insecure;
-    // "__Host-" wants a Path attribute, not just the path that it would have anyway.
+    // "__Host-" requires a Path attribute, even if the default path is the same.
     const bool wants_path = demands_of(line.name).host;
     if ((wants_path && (line.path.empty() || !line.domain.empty())) || !keeps_to_prefix(out)) {
         return cookie_verdict::prefix;
@@ -166,7 +166,7 @@ cookie_verdict cookie_jar::state::place(const url& from, const set_cookie_line& 
     return cookie_verdict::stored;
 }
 
-/// Who can write to a plain connection must not set aside what came over TLS (section 5.7).
+/// An attacker on a plain connection must not replace a cookie that was set over TLS (section 5.7).
 bool cookie_jar::state::overlays_secure(const stored_cookie& c) const noexcept {
     for (const auto& [domain, list] : domains) {
         if (!domain_matches(domain, c.domain) && !domain_matches(c.domain, domain)) continue;
@@ -192,7 +192,7 @@ cookie_verdict cookie_jar::state::put(stored_cookie&& c, std::int64_t now) {
     });
     entry fresh{.cookie = std::move(c), .created = ++steps, .sent = steps};
     if (old != list.end()) {
-        // It keeps its place in the order of sending.
+        // The replaced cookie keeps its place in the order of sending.
         fresh.created = old->created;
         list.erase(old);
         --count;
@@ -225,7 +225,7 @@ void cookie_jar::state::make_room(std::int64_t now) {
     for (const auto& [domain, list] : domains) {
         for (const entry& e : list) sent.push_back(e.sent);
     }
-    // Some more than has to go, so that a jar that is full does not do this for each new one.
+    // Evicts some more than necessary, so that a full jar does not do this for each new cookie.
     const std::size_t left = limits.cookies - limits.cookies / 32;
     const auto last = sent.end() - static_cast<std::ptrdiff_t>(left);
     std::nth_element(sent.begin(), last, sent.end());
@@ -233,7 +233,7 @@ void cookie_jar::state::make_room(std::int64_t now) {
     evicted += remove_if([kept](const entry& e) { return e.sent < kept; });
 }
 
-/// Section 5.8.3, steps 1 and 2: of the host and of each domain above it.
+/// Collects the cookies of the host and of each domain above it (section 5.8.3, steps 1 and 2).
 std::vector<entry*> cookie_jar::state::belonging_to(const url& to, std::int64_t now) {
     std::vector<entry*> found;
     const std::string_view host = to.host();
@@ -288,8 +288,8 @@ std::string_view to_string(cookie_verdict v) noexcept {
 cookie_jar::cookie_jar(const cookie_limits& limits) : state_(std::make_unique<state>(limits)) {}
 cookie_jar::~cookie_jar() = default;
 
-void cookie_jar::receive(const url& from, const fields& answer, std::int64_t now) {
-    for (const field& f : answer) {
+void cookie_jar::receive(const url& from, const fields& received, std::int64_t now) {
+    for (const field& f : received) {
         if (equal_ignoring_case(f.name, "set-cookie")) receive(from, f.value, now);
     }
 }

@@ -6,15 +6,14 @@
 
 namespace coracle::http::detail {
 
-// No name ends in a label of digits, and every form of an IPv4 address does.
+// Every form of an IPv4 address ends in a label of digits, and no host name does.
 bool is_ip_host(std::string_view host) noexcept {
     if (host.find(':') != std::string_view::npos) return true;
     const std::string_view last = host.substr(host.rfind('.') + 1);
     return !last.empty() && last.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Whether a name is one that DNS would take is for the host to say, so underscores and the like
-// pass.
+// Does not check the rules of DNS: underscores and the like pass.
 bool is_cookie_domain(std::string_view domain) noexcept {
     bool label_begins = true;
     for (const char c : domain) {

@@ -2,23 +2,24 @@
 
 #include <string_view>
 
-// Where a cookie belongs (RFC 6265bis section 5.1).
+// Matching of cookies with hosts and paths (RFC 6265bis section 5.1).
 namespace coracle::http::detail {
 
-/// Whether a host, in lower case, is an address and no name: nothing is below it.
+/// Returns true if a host, in lower case, is an IP address, which has no subdomains.
 bool is_ip_host(std::string_view host) noexcept;
 
-/// Whether a Domain attribute, in lower case and without a leading dot, could be that of a host.
+/// Returns true if a Domain attribute, in lower case and without a leading dot, is a valid host
+/// name.
 bool is_cookie_domain(std::string_view domain) noexcept;
 
-/// Section 5.1.3: the host is the domain or below it.
+/// Returns true if the host is the domain or below it (section 5.1.3).
 bool domain_matches(std::string_view host, std::string_view domain) noexcept;
 
-/// Section 5.1.4, of the path of a cookie that has none itself: that of the request up to its last
-/// slash.
+/// Returns the path of a cookie without a Path attribute: that of the request up to its last slash
+/// (section 5.1.4).
 std::string_view default_path(std::string_view request_path) noexcept;
 
-/// Section 5.1.4: the path of the request is that of the cookie or below it.
+/// Returns true if the path of the request is that of the cookie or below it (section 5.1.4).
 bool path_matches(std::string_view request_path, std::string_view cookie_path) noexcept;
 
 }  // namespace coracle::http::detail

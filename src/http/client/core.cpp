@@ -13,7 +13,7 @@ namespace coracle::http::detail {
 
 namespace {
 
-/// As many calls as may wait, and those that are on their way.
+/// The most calls of the own loop: those that may wait, and those under way.
 background_options with_room_for(background_options b, const pool_options& p) noexcept {
     const std::size_t calls = p.waiting + p.connections;
     if (b.active < calls) b.active = calls;
@@ -36,8 +36,8 @@ std::optional<error> problem_of(const client_options& o) {
 }
 
 client_core::client_core(client_options o, pool_options p, background_options b)
-    : pool_(p), background_options_(with_room_for(b, p)),
-      environment_(connect::proxy_environment::read()) {
+    : pool_(p), environment_(connect::proxy_environment::read()),
+      own_loop_(with_room_for(b, p), "request") {
     set_defaults(std::move(o));
 }
 
@@ -62,12 +62,12 @@ std::expected<void, error> client_core::change_defaults(std::string_view text) {
 
 void client_core::prepare(client_options o) {
     auto next = std::make_shared<prepared_options>();
-    auto way = way_for(o);
-    if (way) {
-        next->way = *std::move(way);
+    auto t = transport_for(o);
+    if (t) {
+        next->made = *std::move(t);
         next->problem = problem_of(o);
     } else {
-        next->problem = std::move(way).error();
+        next->problem = std::move(t).error();
     }
     next->http_is_safe = lists_protocol(o.safe_protocols, "http");
     next->https_is_safe = lists_protocol(o.safe_protocols, "https");
@@ -82,57 +82,34 @@ std::shared_ptr<const prepared_options> client_core::prepared() const {
     return prepared_;
 }
 
-std::expected<std::shared_ptr<const transport>, error> client_core::way_for(
+std::expected<std::shared_ptr<const transport>, error> client_core::transport_for(
     const client_options& o) {
-    // Ways that are kept: each may hold connections, certificates and sessions.
+    // The most transports kept: each may hold connections, certificates and sessions.
     constexpr std::size_t most = 64;
     {
         const std::lock_guard lock(guard_);
         const auto known = std::ranges::find_if(
-            ways_, [&o](const auto& w) { return transport::same(w->options(), o); });
-        if (known != ways_.end()) return *known;
+            transports_, [&o](const auto& w) { return transport::same(w->options(), o); });
+        if (known != transports_.end()) return *known;
     }
     auto made = transport::make(o, environment_);
     if (!made) return made;
     const std::lock_guard lock(guard_);
-    if (ways_.size() == most) ways_.erase(ways_.begin());
-    ways_.push_back(*made);
+    if (transports_.size() == most) transports_.erase(transports_.begin());
+    transports_.push_back(*made);
     return made;
 }
 
 client_shard* client_core::here() {
-    loop* const l = loop::current();
-    assert(l != nullptr);
-    if (resident* const r = l->find_resident(this)) return static_cast<client_shard*>(r);
-    const std::lock_guard lock(guard_);
-    if (closed_) return nullptr;
-    auto made = std::make_unique<client_shard>(*this, *l);
-    places_.push_back({l, made.get()});
-    l->settle(*made);
-    return made.release();
+    return parts_.here(*this);
 }
 
 void client_core::forget(client_shard& s) noexcept {
-    const std::lock_guard lock(guard_);
-    std::erase_if(places_, [&s](const place& p) { return p.shard == &s; });
+    parts_.forget(s);
 }
 
 void client_core::close() noexcept {
-    std::vector<place> others;
-    {
-        const std::lock_guard lock(guard_);
-        closed_ = true;
-        // A loop that ends takes the lock before its shard goes: those in the list are there.
-        for (const place& p : places_) {
-            if (p.on == loop::current()) {
-                others.push_back(p);
-            } else {
-                client_shard* const s = p.shard;
-                p.on->post([s, keep = shared_from_this()] { s->retire(); });
-            }
-        }
-    }
-    for (const place& p : others) p.shard->retire();
+    parts_.close(shared_from_this());
 }
 
 void client_core::intercept(unique_function<handler(handler)> around) {
@@ -144,44 +121,10 @@ void client_core::intercept(unique_function<handler(handler)> around) {
     chain_ = std::move(inner);
 }
 
-std::shared_ptr<background> client_core::own_loop() {
-    const std::lock_guard lock(guard_);
-    if (ended_) throw_exception(error(errc::shutting_down, "request"));
-    if (background_ == nullptr) background_ = std::make_shared<background>(background_options_);
-    return background_;
-}
-
-void client_core::end_own_loop() noexcept {
-    std::shared_ptr<background> own;
-    {
-        const std::lock_guard lock(guard_);
-        ended_ = true;
-        own = std::move(background_);
-    }
-    // Whoever starts a call at this moment may hold it longer than this does. What destroys it must
-    // not wait for calls then, and none of its own threads may.
-    if (own != nullptr) static_cast<void>(own->stop(background_options_.drain));
-}
-
-bool client_core::stop(duration limit) {
-    std::shared_ptr<background> own;
-    {
-        const std::lock_guard lock(guard_);
-        ended_ = true;
-        own = background_;
-    }
-    return own != nullptr && own->stop(limit);
-}
-
 client_statistics client_core::statistics() {
     client_statistics s;
-    const std::lock_guard lock(guard_);
-    for (const place& p : places_) p.shard->add_to(s);
-    if (background_ != nullptr) {
-        s.active = background_->active();
-        s.peak = background_->peak();
-        s.failed_callbacks = background_->failed_callbacks();
-    }
+    parts_.for_each([&s](const client_shard& part) { part.add_to(s); });
+    own_loop_.add_to(s);
     return s;
 }
 

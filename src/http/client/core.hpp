@@ -1,10 +1,11 @@
 #pragma once
 
+#include "connect/loop_parts.hpp"
+#include "connect/own_loop.hpp"
 #include "http/client/transport.hpp"
 
 #include <coracle/http/client.hpp>
 #include <coracle/http/cookie_jar.hpp>
-#include <coracle/runtime/background.hpp>
 
 #include <atomic>
 #include <memory>
@@ -17,12 +18,12 @@ namespace coracle::http::detail {
 
 class client_shard;
 
-/// Whether a list as that of `client_options::safe_protocols` has `scheme`.
+/// Returns true if a list like `client_options::safe_protocols` contains `scheme`.
 bool lists_protocol(std::string_view list, std::string_view scheme) noexcept;
-/// What is wrong with options that nothing else looks at before they go into a head.
+/// Checks the options that are written into heads. Returns an error for a bad one.
 std::optional<error> problem_of(const client_options& o);
 
-/// What the loops that use a client have in common. Thread-safe.
+/// The state of a client that all loops using it share. Thread-safe.
 class client_core final : public std::enable_shared_from_this<client_core> {
 public:
     client_core(client_options o, pool_options p, background_options b);
@@ -32,63 +33,57 @@ public:
 
     client_options defaults() const;
     void set_defaults(client_options o);
-    /// As text. Whoever changes other keys at the same time loses none.
+    /// Changes options from text, atomically: concurrent changes of other keys are not lost.
     std::expected<void, error> change_defaults(std::string_view text);
-    /// The options that calls begin with, and their number, which changes with them.
+    /// Returns the current options. `generation` changes each time they change.
     std::shared_ptr<const prepared_options> prepared() const;
     std::uint64_t generation() const noexcept {
         return generation_.load(std::memory_order_acquire);
     }
-    /// The way that calls with these options take.
-    std::expected<std::shared_ptr<const transport>, error> way_for(const client_options& o);
+    /// Returns the transport for calls with these options.
+    std::expected<std::shared_ptr<const transport>, error> transport_for(const client_options& o);
 
     const pool_options& pool() const noexcept { return pool_; }
     http::cookie_jar& jar() noexcept { return *jar_; }
     void share_jar(std::shared_ptr<http::cookie_jar> j) noexcept { jar_ = std::move(j); }
 
-    /// What this loop has; null when the client is gone.
+    /// Returns the client's shard on the current loop; null when the client is gone.
     client_shard* here();
-    /// The loop has ended.
+    /// To be called when the loop of `s` has ended.
     void forget(client_shard& s) noexcept;
-    /// The client is gone.
+    /// To be called when the client is destroyed.
     void close() noexcept;
 
     void intercept(unique_function<handler(handler)> around);
-    /// The interceptors around the call itself; empty without.
+    /// The interceptors around the call; empty if there are none.
     const handler& chain() const noexcept { return chain_; }
 
-    /// A share of it: the client may go while a call is being started.
-    std::shared_ptr<background> own_loop();
-    void end_own_loop() noexcept;
-    bool stop(duration limit);
+    /// Before the first request.
+    void observe(call_observer o) { observers_.push_back(o); }
+    const std::vector<call_observer>& observers() const noexcept { return observers_; }
+
+    connect::detail::own_loop& own_loop() noexcept { return own_loop_; }
     client_statistics statistics();
 
 private:
     void prepare(client_options o);
 
-    struct place {
-        loop* on;
-        client_shard* shard;
-    };
-
     const pool_options pool_;
-    const background_options background_options_;
     const connect::proxy_environment environment_;
+    connect::detail::loop_parts<client_core, client_shard> parts_;
+    connect::detail::own_loop own_loop_;
 
-    std::mutex changing_;  ///< taken before `guard_`
+    std::mutex changing_;  ///< locked before `guard_`
     mutable std::mutex guard_;
     std::shared_ptr<const prepared_options> prepared_;
     std::atomic<std::uint64_t> generation_{1};
-    /// Of options that single calls had, the ones used last.
-    std::vector<std::shared_ptr<const transport>> ways_;
-    std::vector<place> places_;
-    bool closed_ = false;
-    bool ended_ = false;  ///< takes no calls for its own loop
-    std::shared_ptr<background> background_;
+    /// The transports of calls with options of their own that were used last.
+    std::vector<std::shared_ptr<const transport>> transports_;
 
     std::shared_ptr<http::cookie_jar> jar_ = std::make_shared<http::cookie_jar>();
     std::vector<unique_function<handler(handler)>> interceptors_;
     handler chain_;
+    std::vector<call_observer> observers_;
 };
 
 }  // namespace coracle::http::detail

@@ -1,8 +1,8 @@
 #include "fs/part_file.hpp"
 
-#include <coracle/http/answer_info.hpp>
 #include <coracle/http/content_range.hpp>
 #include <coracle/http/download.hpp>
+#include <coracle/http/response_info.hpp>
 #include <coracle/runtime/sleep.hpp>
 
 #include <utility>
@@ -12,10 +12,10 @@ namespace {
 
 using nothing = std::expected<void, error>;
 
-/// Bytes that are written at once.
+/// The bytes of one write.
 constexpr std::size_t gathered = 256 * 1024;
 
-/// Whether the same may go better another time: what went wrong was the network's.
+/// Returns true if another attempt may succeed: the network failed.
 bool may_pass(const error& e) noexcept {
     return e.phase() != phase::none && e != std::errc::operation_canceled &&
            e != errc::limit_exceeded && e != errc::shutting_down;
@@ -62,7 +62,7 @@ private:
         return c;
     }
 
-    /// One request, and what is to be had of its answer.
+    /// Makes one request and saves its response.
     task<nothing> ask() {
         call c = make_call();
         ++result_.requests;
@@ -74,30 +74,35 @@ private:
         bool is_part = false;
         if (r->status() == status::partial_content ||
             (for_rest && r->status() == status::range_not_satisfiable)) {
-            // All of it is there already.
-            const bool over = range && !range->first && range->whole == part_.size();
+            // The file is complete already. Few servers send a validator here.
+            const bool is_end = range && !range->first && range->whole == part_.size();
+            const bool over = is_end && total_.value_or(part_.size()) == part_.size();
             if (over) {
                 result_.status = status::ok;
                 co_return nothing();
             }
             const bool coded = r->fields().contains("Content-Encoding");
             const bool fits = range && range->first == part_.size() && for_rest && !coded &&
-                              !is_of_another(*r, part_.validator());
-            if (!fits) co_return co_await refuse(*r);
-            if (range->whole) whole_ = range->whole;
+                              is_part_of(*r, part_.validator());
+            if (!fits && !for_rest) co_return broken(errc::protocol_error, *r);
+            if (!fits) {
+                *r = response();
+                co_return co_await begin_again();
+            }
+            if (range->whole) total_ = range->whole;
             is_part = true;
         } else if (r->ok()) {
             auto begun = co_await part_.start_anew(std::string(if_range_validator(*r)));
             if (!begun) co_return begun;
             earlier_ = 0;
-            whole_ = r->length();
+            total_ = r->length();
         } else {
             co_return nothing();
         }
         goes_on_ = !part_.validator().empty();
         auto received = co_await receive(*r);
-        // Behind a part that does not say what the whole is, only a 416 says that there is no more.
-        const bool over = whole_ ? *whole_ == part_.size() : !is_part;
+        // After a partial response of unknown total size only a 416 shows that there is no more.
+        const bool over = total_ ? *total_ == part_.size() : !is_part;
         if (!received || over) co_return received;
         co_return broken(errc::unexpected_end, *r);
     }
@@ -108,13 +113,14 @@ private:
         return std::unexpected(std::move(e));
     }
 
-    /// A part that does not fit behind what is there. The next request begins at the beginning.
-    task<nothing> refuse(const response& r) {
-        nothing why = broken(errc::protocol_error, r);
-        goes_on_ = part_.size() != 0;
+    /// Starts over after a part that does not continue the file, or may be of another version.
+    task<nothing> begin_again() {
+        goes_on_ = true;
+        total_.reset();
+        earlier_ = 0;
         auto begun = co_await part_.start_anew({});
         if (!begun) co_return begun;
-        co_return why;
+        co_return co_await ask();
     }
 
     task<nothing> receive(response& r) {
@@ -128,7 +134,7 @@ private:
                 auto written = co_await part_.write(pieces);
                 if (!written) co_return written;
                 pieces.clear();
-                if (options_.progress) options_.progress(part_.size(), whole_);
+                if (options_.progress) options_.progress(part_.size(), total_);
             }
             if (!piece) co_return std::unexpected(std::move(piece).error());
             if (last) co_return nothing();
@@ -140,9 +146,9 @@ private:
     download_options options_;
     fs::detail::part_file part_;
     downloaded result_;
-    std::optional<std::uint64_t> whole_;
+    std::optional<std::uint64_t> total_;
     std::uint64_t earlier_ = 0;
-    bool goes_on_ = false;  ///< the next request may ask for the rest
+    bool goes_on_ = false;  ///< the next request may resume
 };
 
 task<std::expected<downloaded, error>> run_download(client* from, std::string url, std::string path,

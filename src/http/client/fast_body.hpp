@@ -7,9 +7,10 @@
 
 namespace coracle::http::detail {
 
-/// Lets the receives of a body that comes fast wait for a block of bytes instead of the first ones
-/// (SO_RCVLOWAT, socket(7)): waking for each few segments costs more than to copy them. For one
-/// that stops coming so fast they wait a millisecond longer than they would, and then as others do.
+/// Lets the receives of a fast body wait for a whole block instead of the first bytes (SO_RCVLOWAT,
+/// socket(7)), since waking up for every few segments costs more than copying them. When the body
+/// slows down, one receive takes a millisecond longer, and later ones wait for the first bytes
+/// again.
 class fast_body final : coracle::detail::timer {
 public:
     explicit fast_body(net::byte_stream& from) noexcept : from_(&from) {}
@@ -17,16 +18,16 @@ public:
     fast_body& operator=(const fast_body&) = delete;
     ~fast_body() { stop(); }
 
-    /// Whether receives wait for more than one byte.
+    /// Returns true while receives wait for more than one byte.
     bool is_on() const noexcept { return mark_ != 1; }
-    /// For a receive that is about to begin: at least `bytes` more will come, if all goes well.
+    /// To be called before a receive; at least `bytes` more are expected.
     void wait_for(std::size_t bytes) noexcept {
         if (!set(bytes)) return;
         from_->owner().arm(*this, coracle::detail::later(from_->owner().now(), patience));
     }
-    /// That receive has completed.
+    /// To be called when that receive has completed.
     void came() noexcept { from_->owner().disarm(*this); }
-    /// What follows is not of the body.
+    /// To be called at the end of the body.
     void stop() noexcept {
         came();
         set(1);

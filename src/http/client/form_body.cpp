@@ -8,8 +8,8 @@
 
 namespace coracle::http {
 
-/// The lines before a part, and what it holds: text, a file, what a function writes, or a body of
-/// several parts.
+/// A part: the lines before it, and its content: text, a file, the output of a function, or a
+/// nested body.
 struct form_body::part {
     struct line {
         std::string name;
@@ -23,12 +23,12 @@ struct form_body::part {
     std::unique_ptr<form_body> inner;
 };
 
-/// A piece of the whole body: bytes, then perhaps a file or what a function writes.
+/// A piece of the whole body: bytes, optionally followed by a file or the output of a function.
 struct form_body::segment {
     std::string bytes;
     file_range* file = nullptr;
     body::stream_function* write = nullptr;
-    std::uint64_t size = 0;  ///< of what is not in `bytes`
+    std::uint64_t size = 0;  ///< size of the content that is not in `bytes`
     bool known = true;
 };
 
@@ -47,7 +47,7 @@ std::string disposition_of(std::string_view name, std::optional<std::string> fil
     return mime::format_disposition({"form-data", std::string(name), std::move(filename)});
 }
 
-/// Now, and not when the call is made: who adds the part is told.
+/// Opens the file now, and not when the call is made, so that adding the part fails.
 void check_line(std::string_view name, std::string_view value) {
     if (is_token(name) && is_field_value(value)) return;
     throw_exception(error(std::errc::invalid_argument, "multipart field").on(name));
@@ -75,14 +75,16 @@ form_body& form_body::add_data(std::string_view name, std::string_view filename,
 }
 
 form_body& form_body::add_file(std::string_view name, const std::string& path,
-                               std::string_view media_type) {
+                               std::string_view media_type,
+                               std::optional<std::string_view> filename) {
     auto opened = fs::open_file(path);
     if (opened && opened->status().kind == file_kind::directory) {
         opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
     }
     if (!opened) throw_exception(std::move(opened).error());
-    const std::size_t slash = path.rfind('/');
-    add_data(name, slash == std::string::npos ? path : path.substr(slash + 1), {}, media_type);
+    // Without a slash this is the whole name.
+    const std::string_view last = std::string_view(path).substr(path.rfind('/') + 1);
+    add_data(name, filename.value_or(last), {}, media_type);
     part& p = parts_.back();
     p.size = opened->status().size;
     p.file = file_range(opened->release(), 0, *p.size);
@@ -130,7 +132,7 @@ void form_body::write_into(std::vector<segment>& out, mime::boundary_seed seed, 
         lines.reserve(p.lines.size() + 1);
         for (const part::line& l : p.lines) lines.push_back({l.name, l.value});
         if (p.inner != nullptr) {
-            // Another boundary: one may not stand within the other.
+            // A nested body needs another boundary, which must not begin with the outer one.
             p.inner->write_into(within, {seed.low, seed.high + 0x9e3779b97f4a7c15}, inner_type);
             lines.push_back({"Content-Type", inner_type});
         }

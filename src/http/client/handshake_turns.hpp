@@ -12,22 +12,21 @@
 
 namespace coracle::http::detail {
 
-/// How many TLS handshakes with one origin are under way at a time. Who finds no permit waits for
-/// one only where that is no loss: where handshakes are a matter of computing rather than of
-/// travelling.
+/// Limits the TLS handshakes with one origin under way at a time. A handshake waits for a permit
+/// only if that costs no time: where handshakes are bound by the processor, not the network.
 class handshake_turns {
 public:
-    /// 0: as many as there are.
+    /// `limit` 0: no limit.
     explicit handshake_turns(std::size_t limit) noexcept
         : permits_(limit != 0 ? limit : ~std::size_t{0}) {}
 
-    /// What the network took to connect. The least of all is nearest to the truth: a loop that is
-    /// busy notices late.
+    /// Records the time that a connect took. The shortest time is the best estimate of the round
+    /// trip: a busy loop notices late.
     void connected(duration took) noexcept { nearest_ = std::min(nearest_, took); }
 
     semaphore_permit try_hold() noexcept { return permits_.try_hold(); }
     bool worth_waiting() const noexcept { return nearest_ < near && !stands_still_; }
-    /// Gives a permit, or none when that takes too long. Fails when it is cancelled.
+    /// Waits for a permit. Returns an empty one when that takes too long; fails when cancelled.
     task<std::expected<semaphore_permit, error>> wait() {
         const auto hold = [this] { return permits_.hold(); };
         auto waiting = with_timeout(patience, hold);
@@ -39,13 +38,13 @@ public:
     void ended(duration took) noexcept { stands_still_ = took >= patience; }
 
 private:
-    /// How long one waits for its turn.
+    /// The longest wait for a permit.
     static constexpr duration patience = std::chrono::milliseconds(50);
     static constexpr duration near = std::chrono::milliseconds(2);
 
     semaphore permits_;
     duration nearest_ = duration::max();
-    bool stands_still_ = false;  ///< those that come would wait for a peer that is slow, or silent
+    bool stands_still_ = false;  ///< the peer is slow or silent, so waiting would not help
 };
 
 }  // namespace coracle::http::detail

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "http/client/shard.hpp"
+#include "http/client/steady_rate.hpp"
 #include "http/client/waiting_limit.hpp"
 #include "http/decoding_source.hpp"
-#include "http/h1/chunked_decoder.hpp"
 
-#include <coracle/http/answer_info.hpp>
 #include <coracle/http/call.hpp>
 #include <coracle/http/response.hpp>
+#include <coracle/http/response_info.hpp>
 
 #include <memory>
 #include <optional>
@@ -15,61 +15,71 @@
 
 namespace coracle::http::detail {
 
-/// What holds for the body of an answer while it is read.
+/// Limits and timeouts for reading the body of a response.
 struct body_rules {
     duration idle{};
-    time_point whole = time_point::max();
+    time_point deadline = time_point::max();
     std::uint64_t low_speed = 0;
     duration low_speed_time{};
     std::uint64_t rate = 0;
     std::uint64_t most = 0;  ///< bytes, decoded; 0: no limit
     std::size_t body_limit = 0;
-    std::uint64_t block = 0;  ///< that it is received into, at most
+    std::uint64_t block = 0;  ///< largest block to receive into, in bytes
 };
 
-/// The rest of an answer: its body as it comes off the connection (RFC 9112 sections 6 and 7),
-/// which it holds until the body has ended.
+/// A response after its head: reads the body from the exchange, which it holds until the body has
+/// ended.
 class incoming final : public response_extension, public body_source {
 public:
-    incoming(client_shard& s, http::method asked, answer_info info, time_point started)
+    incoming(client_shard& s, http::method asked, response_info info, time_point started)
         : shard_(s), method_(asked), info_(std::move(info)), started_(started) {}
-    /// Bytes behind the object, for a body that it holds.
-    struct room {
+    incoming(const incoming&) = delete;
+    incoming& operator=(const incoming&) = delete;
+    ~incoming() override {
+        if (is_observed_) notify_of_end(nullptr, false);
+    }
+    /// The size of the memory after the object, which stores a small body.
+    struct tail_size {
         std::size_t bytes;
     };
-    static void* operator new(std::size_t size, room behind);
-    static void operator delete(void* p, room) noexcept { operator delete(p); }
+    static void* operator new(std::size_t size, tail_size behind);
+    static void operator delete(void* p, tail_size) noexcept { operator delete(p); }
     static void operator delete(void* p) noexcept;
 
-    /// The body is there already, and is copied into the room behind this.
-    void holds(std::string_view all, const body_rules& rules) noexcept;
-    /// The body comes off this connection, which is given back at its end if `reusable`.
-    void comes_from(lease from, h1::body_framing framing, std::uint64_t length, bool reusable,
-                    const body_rules& rules);
-    void answers_head(const h1::response_head& head) noexcept {
+    /// Stores a body that was received completely in the memory after this object.
+    void store(std::string_view all, const body_rules& rules) noexcept;
+    /// Reads the body from this exchange, which is released at its end.
+    void read_from(lease from, const body_rules& rules);
+    void responds_to_head(const response_start& head) noexcept {
         to_head_ = true;
         if (head.has_content_length) head_length_ = head.content_length;
     }
-    /// Decodes the body, if all of its codings are known, and takes out of `of` what then says
-    /// something else than there is.
+    /// Decodes the body if all of its codings are known, and removes the fields of `of` that
+    /// describe the coded body.
     void decode(fields& of, const client_options& o);
-    void tell(unique_function<bool(const progress&)> f, const progress& p) {
-        tell_ = std::move(f);
+    void report(unique_function<bool(const progress&)> f, const progress& p) {
+        report_ = std::move(f);
         progress_ = p;
+    }
+
+    /// Notifies the observers of the client once the body ends, which may be now.
+    void observed_as(http::status shown) noexcept {
+        status_ = shown;
+        is_observed_ = true;
+        if (there_ || left_http_) notify_of_end(nullptr, true);
     }
 
     received_body* received() noexcept override { return &body_; }
     const std::string_view* rest() noexcept override {
-        const bool plain = decoders_.empty() && !tell_;
+        const bool plain = decoders_.empty() && !report_;
         return there_ && plain && !is_beyond(rest_.size()) ? &rest_ : nullptr;
     }
     void take_rest() noexcept override {
         rest_ = {};
-        left_ = 0;
         body_ = received_body();
     }
-    answer_info* info() noexcept override { return &info_; }
-    answer_info& details() noexcept { return info_; }
+    response_info* info() noexcept override { return &info_; }
+    response_info& details() noexcept { return info_; }
     std::size_t body_limit() const noexcept override { return rules_.body_limit; }
     const std::optional<std::uint64_t>* head_length() const noexcept override {
         return to_head_ ? &head_length_ : nullptr;
@@ -80,68 +90,64 @@ public:
     const fields* trailers() const noexcept override { return trailers_.get(); }
     void refused(std::error_code why) noexcept override;
 
-    /// Whether all of it is known to come within so many bytes.
+    /// Returns true if the rest of the body is known to have at most `bytes` bytes.
     bool ends_within(std::uint64_t bytes) const noexcept {
-        return there_ || (framing_ == h1::body_framing::length && left_ <= bytes);
+        const auto left = length();
+        return left && *left <= bytes;
     }
-    /// What left HTTP: a connection for who takes it over.
-    void gives_up(lease from) noexcept {
-        lease_ = std::move(from);
+    /// Keeps the exchange after a switch of protocols, for `detach`.
+    void keeps_for_upgrade(lease from) noexcept {
+        exchange_ = std::move(from);
         left_http_ = true;
     }
     std::optional<detached_connection> detach() noexcept override;
 
 private:
     std::expected<std::string_view, error> next_piece();
-    std::expected<std::string_view, error> next_of_length();
-    std::expected<std::string_view, error> next_of_chunks();
     std::expected<std::string_view, error> lend(std::string_view piece);
-    std::expected<void, error> count(std::size_t bytes);
+    std::expected<void, error> watch_speed();
     std::expected<void, error> take(std::size_t bytes);
     bool is_beyond(std::uint64_t bytes) const noexcept {
         return rules_.most != 0 && bytes > rules_.most;
     }
-    std::expected<std::string_view, error> take_what_is_there();
-    std::uint32_t largest_block() const noexcept;
+    std::expected<std::string_view, error> take_received();
     task<std::expected<void, error>> receive_more();
     task<std::expected<void, error>> keep_to_rate();
     bool watches_speed() const noexcept {
         return rules_.low_speed != 0 && rules_.low_speed_time > duration::zero();
     }
-    /// Until too few bytes have come for too long.
+    /// The time until the body counts as too slow.
     duration speed_patience() const noexcept { return rules_.low_speed_time - slow_time_; }
     void finish();
-    /// There is no more of it: says so now, and to whoever reads again.
+    void notify_of_end(const error* failure, bool is_whole) noexcept;
+    /// Ends the body with an error, which this and later reads return.
     error failed(error e);
     error stalled();
 
     shard_use shard_;
     http::method method_;
-    answer_info info_;
+    response_info info_;
     time_point started_;
     received_body body_;
     std::vector<std::unique_ptr<decoding_source>> decoders_;
     std::string_view rest_;
+    http::status status_{};
+    bool is_observed_ = false;  ///< the observers are still to be notified
     bool there_ = false;
     bool to_head_ = false;
     bool left_http_ = false;
-    bool receiving_ = false;  ///< or a wait for bytes was given up
+    bool receiving_ = false;  ///< a receive is under way, or was cancelled
     std::unique_ptr<error> failure_;
     std::optional<std::uint64_t> head_length_;
 
-    lease lease_;
+    lease exchange_;
     body_rules rules_;
-    h1::body_framing framing_ = h1::body_framing::none;
-    bool reusable_ = false;
-    std::uint64_t left_ = 0;
-    std::size_t lent_ = 0;
     std::uint64_t received_ = 0;
-    std::optional<h1::chunked_decoder> decoder_;
     std::unique_ptr<fields> trailers_;
-    time_point reading_since_{};
-    duration slow_time_{};  ///< waited for `slow_bytes_`
-    std::uint64_t slow_bytes_ = 0;
-    unique_function<bool(const progress&)> tell_;
+    steady_rate rate_;
+    duration slow_time_{};       ///< time spent waiting since `counted_`
+    std::uint64_t counted_ = 0;  ///< bytes received when that time began
+    unique_function<bool(const progress&)> report_;
     progress progress_;
 };
 

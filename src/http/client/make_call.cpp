@@ -1,6 +1,7 @@
-// A call from the caller's side: interceptors, attempts, and the body where all of it is wanted.
+// A call from the caller's side: interceptors, attempts, and reading the whole body.
 
 #include "http/client/call_state.hpp"
+#include "http/client/intercepted_request.hpp"
 #include "http/client/running_call.hpp"
 #include "http/message/token.hpp"
 
@@ -27,7 +28,7 @@ std::expected<void, error> make_parts(call_state& c, loop& l) {
     return {};
 }
 
-/// `started`: in place of now.
+/// `started`: the start time, if not now.
 task<call_result> run_call(call_state* c, std::optional<time_point> started = std::nullopt) {
     if (c->problem() != nullptr) co_return std::unexpected(*c->problem());
     client_shard* const here = c->core->here();
@@ -39,34 +40,43 @@ task<call_result> run_call(call_state* c, std::optional<time_point> started = st
     }
     running_call call(*here, *c, started.value_or(here->owner().now()));
     auto ready = call.prepare();
-    if (!ready) co_return call.complete(std::unexpected(std::move(ready).error()));
+    if (!ready) {
+        call.complete_with(ready.error());
+        co_return std::unexpected(std::move(ready).error());
+    }
     for (;;) {
         call_result a = co_await call.attempt();
         const auto v = call.judge(a);
-        if (v == running_call::verdict::done) co_return call.complete(std::move(a));
-        auto goes_on = co_await call.before_next(v, a);
-        if (goes_on) continue;
-        // Without an error of its own it is the answer that there was.
-        if (!goes_on.error().code()) co_return call.complete(std::move(a));
-        co_return call.complete(std::unexpected(std::move(goes_on).error()));
+        if (v != running_call::verdict::done) {
+            auto goes_on = co_await call.before_next(v, a);
+            if (goes_on) continue;
+            // Without an error the response of the attempt is the result.
+            if (goes_on.error().code()) a = std::unexpected(std::move(goes_on).error());
+        }
+        if (a) {
+            call.complete_with(*a);
+        } else {
+            call.complete_with(a.error());
+        }
+        co_return std::move(a);
     }
 }
 
-/// RFC 9110 section 9.2.2: what may be asked twice.
+/// Returns true if the request may be sent twice (RFC 9110 section 9.2.2).
 bool may_hedge(const call_state& c) noexcept {
     return !c.has_body &&
            (c.method == method::get || c.method == method::head || c.method == method::options);
 }
 
-/// What the two copies of a request know of each other.
+/// The state that two copies of a request share.
 struct hedge {
-    time_point started{};  ///< by the call: its limits hold for the second copy too
+    time_point started{};  ///< the start of the call: its timeouts apply to the second copy too
     bool second_sent = false;
     bool one_failed = false;
 };
 
-/// The copy that ends without an answer leaves the decision to the other: `when_any` takes the
-/// first that ends, and cancels this wait.
+/// Waits forever after a copy has failed, so that the other decides: `when_any` takes the first one
+/// that ends, and cancels this wait.
 task<call_result> give_up(hedge* h, call_result failed) {
     const bool last = h->one_failed || !h->second_sent;
     h->one_failed = true;
@@ -78,9 +88,9 @@ task<call_result> give_up(hedge* h, call_result failed) {
 
 task<call_result> run_copy(call_state* c, hedge* h) {
     auto running = run_call(c, h->started);
-    auto answer = co_await std::move(running);
-    if (answer) co_return std::move(answer);
-    auto failing = give_up(h, std::move(answer));
+    auto result = co_await std::move(running);
+    if (result) co_return std::move(result);
+    auto failing = give_up(h, std::move(result));
     co_return co_await std::move(failing);
 }
 
@@ -93,7 +103,7 @@ task<call_result> run_after(call_state* c, hedge* h, duration delay) {
     co_return co_await std::move(running);
 }
 
-/// The first of two answers; an error when neither comes.
+/// Returns the first of two responses; an error when both copies fail.
 task<call_result> run_hedged(call_state* c, duration delay) {
     hedge h;
     h.started = c->turn != nullptr ? c->turn->since() : loop::current()->now();
@@ -110,29 +120,22 @@ task<call_result> send_call(call_state* c) {
     return run_call(c);
 }
 
-/// The call that a request passes through the interceptors for.
-struct call_of_request {
-    call_state* call;
-};
-
-/// What the innermost of them reaches.
+/// The handler that the innermost interceptor calls.
 task<response> send_intercepted(request& req) {
-    call_state* const c = req.data<call_of_request>()->call;
-    c->fields = req.fields();
-    operation<response> sending(send_call(c));
+    operation<response> sending(send_call(&intercepted_request::of(req).changed()));
     co_return co_await std::move(sending);
 }
 
-/// The body of an answer that an interceptor made, or of which it changed the body.
-class own_answer final : public response_extension, public body_source {
+/// The body of a response that an interceptor made or changed.
+class intercepted_response final : public response_extension, public body_source {
 public:
-    own_answer(std::string_view bytes, const answer_info* info)
+    intercepted_response(std::string_view bytes, const response_info* info)
         : bytes_(bytes), rest_(bytes_), body_(this) {
-        if (info != nullptr) info_ = std::make_unique<answer_info>(*info);
+        if (info != nullptr) info_ = std::make_unique<response_info>(*info);
     }
     received_body* received() noexcept override { return &body_; }
-    answer_info* info() noexcept override { return info_.get(); }
-    /// It is in memory already.
+    response_info* info() noexcept override { return info_.get(); }
+    /// The body is in memory already.
     std::size_t body_limit() const noexcept override { return bytes_.size(); }
 
     task<std::expected<std::string_view, error>> read() override {
@@ -144,32 +147,31 @@ private:
     std::string bytes_;
     std::string_view rest_;
     received_body body_;
-    std::unique_ptr<answer_info> info_;
+    std::unique_ptr<response_info> info_;
 };
 
-/// The body of what came from a server is never in memory, unless it has ended: such a one is of an
-/// interceptor, also when it is empty.
+/// Makes the body of an interceptor readable, even an empty one. Such a body is in memory, while
+/// that of a server is not, unless it has ended.
 void let_be_read(response& r) {
     if (!r.body().in_memory()) return;
     received_body* const came = r.extension() == nullptr ? nullptr : r.extension()->received();
     const bool goes_on = came != nullptr && !came->ended();
     if (r.body().bytes().empty() && !goes_on) return;
-    r.set_extension(std::make_unique<own_answer>(r.body().bytes(), r.info()));
+    r.set_extension(std::make_unique<intercepted_response>(r.body().bytes(), r.info()));
 }
 
 task<call_result> through_interceptors(call_state* c) {
     if (c->problem() != nullptr) co_return std::unexpected(*c->problem());
-    auto where = url::parse(c->address);
+    client_shard* const here = c->core->here();
+    if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
+    auto where = target_url(*c, *here);
     if (!where) co_return std::unexpected(std::move(where).error());
-    request req;
-    req.assign({.method = c->method,
-                .method_text = c->method_text(),
-                .target = c->address,
-                .path = where->path(),
-                .query = where->query(),
-                .host = where->authority()});
-    req.fields() = c->fields;
-    req.set_data(call_of_request{c});
+    if (c->more().parts != nullptr) {
+        auto made = make_parts(*c, here->owner());
+        if (!made) co_return std::unexpected(std::move(made).error());
+    }
+    intercepted_request passed(*c, *std::move(where));
+    request& req = passed.seen();
     response r;
     task<response> pending;
     const auto work = [&]() -> task<response> {
@@ -189,7 +191,7 @@ full_response whole_of(response& r, std::string&& body) {
     whole.body = std::move(body);
     whole.trailers = r.trailers();
     if (response_extension* const rest = r.extension()) {
-        if (answer_info* const info = rest->info()) whole.info = std::move(*info);
+        if (response_info* const info = rest->info()) whole.info = std::move(*info);
     }
     return whole;
 }
@@ -209,7 +211,7 @@ task<call_result> make_call(call_state* c) {
     return c->core->chain() ? through_interceptors(c) : send_call(c);
 }
 
-task<std::expected<full_response, error>> make_full_call(call_state* c) {
+task<std::expected<full_response, error>> make_full_call(call_state* c, owned_call) {
     operation<response> sending(make_call(c));
     auto r = co_await as_result(sending);
     if (!r) co_return std::unexpected(std::move(r).error());

@@ -20,7 +20,7 @@ class reader {
 public:
     explicit reader(std::string_view text) noexcept : rest_(text) {}
 
-    /// The next keyword; empty at the end. Passes over comments.
+    /// Returns the next keyword; empty at the end. Skips comments.
     std::string_view keyword() noexcept {
         for (;;) {
             skip_spaces();
@@ -29,7 +29,7 @@ public:
         }
     }
 
-    /// A value, which may stand in quotes; nothing when it does not end.
+    /// Returns a value, which may be quoted; nothing if the quote is not closed.
     std::optional<secret> value() {
         skip_spaces();
         if (!rest_.starts_with('"')) return secret(word());
@@ -40,7 +40,7 @@ public:
         if (rest_.empty()) return std::nullopt;
         drop(1);
         std::string out;
-        // Enough at once, so that no part of a password stays behind in memory.
+        // Reserves all of it at once, so that no copy of a part of a password stays in memory.
         out.reserve(quoted.size());
         for (std::size_t i = 0; i != quoted.size(); ++i) {
             out += quoted[i] == '\\' ? unescaped(quoted[++i]) : quoted[i];
@@ -48,7 +48,7 @@ public:
         return secret(std::move(out));
     }
 
-    /// A macro goes up to an empty line.
+    /// Skips a macro, which ends at an empty line.
     void skip_macro() noexcept {
         while (!rest_.empty()) {
             drop(rest_.find('\n'));
@@ -70,9 +70,9 @@ private:
     std::string_view rest_;
 };
 
-/// What has been read of the entry that fits.
+/// The parts of the matching entry that have been read.
 struct entry {
-    bool open = false;  ///< it is for the host that is looked for
+    bool open = false;  ///< the current entry matches the host
     bool has_user = false;
     bool has_password = false;
     secret user;
@@ -84,7 +84,8 @@ struct entry {
     }
 };
 
-/// One keyword with its value, within an entry or before one; false where the text is broken off.
+/// Processes one keyword with its value, inside or outside of an entry. Returns false if the text
+/// breaks off.
 bool read_value(reader& in, std::string_view keyword, entry& into) {
     const bool user = keyword == "login" || keyword == "user";
     const bool password = keyword == "password" || keyword == "passwd";

@@ -10,29 +10,28 @@
 #include <string>
 #include <string_view>
 
-// The file in which users keep their passwords for ftp, curl and others.
+// The file of passwords that ftp, curl and other programs read.
 namespace coracle::http::detail {
 
-/// Bytes of such a file.
+/// The largest netrc file, in bytes.
 inline constexpr std::size_t netrc_limit = 1024 * 1024;
 
-/// The user and password that a netrc file has for `host`, which compares without case; with a
-/// `user` only an entry for this one. The first that fits counts, and `default` fits every host. A
-/// value may stand in quotes, in which a backslash takes the next byte as it is (\n, \r and \t are
-/// control bytes). "#" begins a comment where a keyword could stand. What stands behind a quote
-/// that does not end is not read.
+/// Returns the user and password of a netrc file for `host`, compared without case, and for `user`
+/// if it is not empty. The first matching entry counts; `default` matches every host. A value may
+/// be in quotes, where a backslash escapes the next byte (\n, \r and \t are control bytes). "#"
+/// begins a comment where a keyword is allowed. Text after an unclosed quote is ignored.
 std::optional<credentials> find_netrc(std::string_view text, std::string_view host,
                                       std::string_view user = {});
 
 struct netrc_file {
     secret text;
     std::string path;
-    /// Others than its owner may read it. Like curl we go on, but the user should know.
+    /// The file is readable by others than its owner. Like curl we use it, but warn the user.
     bool others_may_read = false;
 };
 
-/// Reads $NETRC, or ~/.netrc where that is not set. Blocks. Fails with
-/// `no_such_file_or_directory` when there is none, and as `fs::read_file` does.
+/// Reads $NETRC, or ~/.netrc if that is not set. Blocks. Fails with `no_such_file_or_directory`
+/// when there is none, and as `fs::read_file` does.
 std::expected<netrc_file, error> load_netrc();
 
 }  // namespace coracle::http::detail

@@ -1,75 +1,18 @@
 #include "http/client/pool.hpp"
 
+#include "http/client/h1/h1_connection.hpp"
+
 #include <algorithm>
+#include <new>
 
 namespace coracle::http::detail {
-
-client_connection::client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
-                                     const tls::stream* secured)
-    : deadline(home.pool().owner()), hangup_watch{&client_connection::peer_gone}, home_(&home),
-      stream_(std::move(stream)), secured_(secured), born_(home.pool().owner().now()) {}
-
-client_connection::~client_connection() = default;
-
-net::receive client_connection::receive_more(std::uint32_t most) {
-    if (input && input.empty()) {
-        const std::size_t filled = input.capacity() - input.spare_size();
-        if (filled == input.capacity()) {
-            room_ *= 4;
-        } else if (filled < input.capacity() / 4 && !comes_fast()) {
-            room_ = buffer::default_capacity;
-        }
-        input.release();
-    }
-    room_ = std::min(room_, most);
-    if (!input) return stream_->receive(room_);
-    if (input.spare_size() == 0) input.reserve_spare(input.capacity());
-    return stream_->receive_into(std::move(input));
-}
-
-bool client_connection::comes_fast() const noexcept {
-    return fast_ != nullptr && fast_->is_on();
-}
-
-net::receive client_connection::receive_body(std::uint32_t most, std::uint64_t left) {
-    const bool is_full = input && input.empty() && input.spare_size() == 0;
-    const bool is_fast = comes_fast() || (is_full && input.capacity() == largest_block);
-    net::receive next = receive_more(most);
-    if (is_fast && room_ == largest_block && left >= room_) {
-        if (fast_ == nullptr) fast_ = std::make_unique<fast_body>(*stream_);
-        fast_->wait_for(room_);
-    } else {
-        ends_body();
-    }
-    return next;
-}
-
-bool client_connection::begin_waiting(time_point until) noexcept {
-    if (!stream_->watch_hangup(this)) return false;
-    arm(until);
-    return true;
-}
-
-void client_connection::end_waiting() noexcept {
-    disarm();
-    stream_->watch_hangup(nullptr);
-}
-
-void client_connection::expired() noexcept {
-    home_->pool().discard_idle(*this);
-}
-
-void client_connection::peer_gone(hangup_watch& w) noexcept {
-    auto& self = static_cast<client_connection&>(w);
-    self.home_->pool().discard_idle(self);
-}
 
 void connection_request::leave() noexcept {
     withdraw();
     if (!is_served()) return;
     taken_ = true;
     if (granted_) {
-        granted_.give_back();
+        granted_.end(fate::unused);
     } else {
         at_->pool().not_opened(*at_);
     }
@@ -82,23 +25,41 @@ void connection_request::release_origin() noexcept {
 origin::origin(connection_pool& pool, std::string name, const url& u,
                std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p,
                std::size_t handshakes)
-    : pool_(&pool), name_(std::move(name)), host_(u.host()), port_(u.port()),
-      secure_(u.scheme() == "https"), way_(std::move(t)), proxy_(std::move(p)),
-      handshakes_(handshakes) {}
+    : deadline(pool.owner()), pool_(&pool), name_(std::move(name)), host_(u.host()),
+      port_(u.port()), secure_(u.scheme() == "https"), transport_(std::move(t)),
+      proxy_(std::move(p)), handshakes_(handshakes) {}
 
-std::shared_ptr<authenticator> origin::authentication(const credentials& who) {
-    const auto same = [&who](const credentials& c) {
-        return c.scheme == who.scheme && c.user == who.user && c.password == who.password;
-    };
-    if (authenticator_ == nullptr || !same(authenticator_->who())) {
-        authenticator_ = std::make_shared<authenticator>(who);
+void origin::expired() noexcept {
+    pool_->patience_over(*this);
+}
+
+std::shared_ptr<authenticator> origin::authentication(std::string_view authority,
+                                                      const credentials& used) {
+    constexpr std::size_t most = 8;
+    for (const login& l : logins_) {
+        const credentials& c = l.auth->used();
+        if (l.authority == authority && c.scheme == used.scheme && c.user == used.user &&
+            c.password == used.password) {
+            return l.auth;
+        }
     }
-    return authenticator_;
+    if (logins_.size() == most) logins_.erase(logins_.begin());
+    logins_.push_back({std::string(authority), std::make_shared<authenticator>(used)});
+    return logins_.back().auth;
 }
 
 namespace {
 
-/// scheme://host[:port]
+/// The longest wait of other calls for the first connection to an origin, which shows the version
+/// of HTTP.
+constexpr duration alpn_patience = std::chrono::milliseconds(300);
+/// The longest such wait if the origin is known to use HTTP/2. Without a limit, calls to a silent
+/// host would wait for one connect timeout after the other.
+constexpr duration opening_patience = std::chrono::seconds(3);
+/// The most origins whose version is remembered.
+constexpr std::size_t most_known = 1000;
+
+/// Returns scheme://host[:port].
 std::string_view name_of(const url& u, std::string& composed) {
     if (!u.has_user()) {
         const auto size = static_cast<std::size_t>(u.path().data() - u.text().data());
@@ -108,38 +69,64 @@ std::string_view name_of(const url& u, std::string& composed) {
     return composed;
 }
 
+/// Returns true if requests to `u` are forwarded by the proxy in absolute form.
+bool is_forwarded(const url& u, const std::shared_ptr<const connect::proxy>& by) noexcept {
+    return by != nullptr && by->is_http() && u.scheme() == "http";
+}
+
+std::string name_of_forwarder(const connect::proxy& p) {
+    return "through " + p.to_string();
+}
+
 }  // namespace
 
 connection_pool::~connection_pool() {
     retire();
 }
 
-origin* connection_pool::look_up(const url& u, const std::shared_ptr<const transport>& way) {
+origin* connection_pool::look_up(const url& u, const std::shared_ptr<const transport>& t) {
     std::string composed;
     const std::string_view name = name_of(u, composed);
-    if (last_ != nullptr && last_->name_ == name && last_->way_ == way) return last_;
+    if (last_ != nullptr && last_->name_ == name && last_->transport_ == t) return last_;
+    if (origin* const known = known_as(name, t)) return last_ = known;
+    if (u.scheme() != "http" || !t->may_have_proxy()) return nullptr;
+    const auto proxy = t->proxy_for(u.scheme(), u.host(), u.port());
+    if (!proxy || !is_forwarded(u, *proxy)) return nullptr;
+    return known_as(name_of_forwarder(**proxy), t);
+}
+
+origin* connection_pool::known_as(std::string_view name,
+                                  const std::shared_ptr<const transport>& t) {
     const auto [first, end] = origins_.equal_range(name);
     for (auto at = first; at != end; ++at) {
-        if (at->second->way_ == way) return last_ = at->second.get();
+        if (at->second->transport_ == t) return at->second.get();
     }
     return nullptr;
 }
 
 std::expected<origin*, error> connection_pool::find(const url& u,
-                                                    const std::shared_ptr<const transport>& way) {
-    if (origin* const known = look_up(u, way)) return known;
+                                                    const std::shared_ptr<const transport>& t) {
+    if (origin* const known = look_up(u, t)) return known;
     std::string composed;
-    return make(name_of(u, composed), u, way);
+    return make(name_of(u, composed), u, t);
 }
 
 std::expected<origin*, error> connection_pool::make(std::string_view name, const url& u,
-                                                    const std::shared_ptr<const transport>& way) {
-    auto proxy = way->proxy_for(u.scheme(), u.host(), u.port());
+                                                    const std::shared_ptr<const transport>& t) {
+    auto proxy = t->proxy_for(u.scheme(), u.host(), u.port());
     if (!proxy) return std::unexpected(std::move(proxy).error());
-    auto made = std::make_unique<origin>(*this, std::string(name), u, way, *std::move(proxy),
-                                         options_.handshakes);
-    last_ = made.get();
-    origins_.emplace(std::string(name), std::move(made));
+    const bool shared = is_forwarded(u, *proxy);
+    const std::string known = shared ? name_of_forwarder(**proxy) : std::string(name);
+    auto made =
+        std::make_unique<origin>(*this, known, u, t, *std::move(proxy), options_.handshakes);
+    last_ = origins_.emplace(known, std::move(made))->second.get();
+    if (last_->knows_http_2()) {
+        last_->spoken_ = spoken::http_2;
+    } else if (!last_->secure() || !t->offers_http_2()) {
+        last_->spoken_ = spoken::http_1;
+    } else if (const auto said = known_.find(known); said != known_.end()) {
+        last_->spoken_ = said->second;
+    }
     return last_;
 }
 
@@ -158,23 +145,53 @@ bool connection_pool::is_too_old(const client_connection& c) const noexcept {
     return options_.lifetime > duration::zero() && owner_->now() - c.born() > options_.lifetime;
 }
 
-lease connection_pool::take_idle(origin& o) noexcept {
-    while (client_connection* c = take_first(o.idle_)) {
-        static_cast<idle_link&>(*c).unlink();
-        --counters_.idle;
-        c->end_waiting();
-        // Bytes that no request asked for would be taken for the answer to this one.
-        if (is_too_old(*c) || c->stream().has_input()) {
+/// Returns an HTTP/2 connection that is in use and has a free place. Idle ones are in `idle_`.
+client_h2_connection* connection_pool::shared_with_place(origin& o) noexcept {
+    if (o.shared_.empty() || others_are_first(o)) return nullptr;
+    for (h2_place_link* at = o.shared_.front(); at != nullptr; at = o.shared_.next(*at)) {
+        auto* const c = static_cast<client_h2_connection*>(at);
+        if (c->exchanges() != 0 && !is_too_old(*c) && c->has_place(options_.streams)) return c;
+    }
+    return nullptr;
+}
+
+lease connection_pool::take_place(origin& o) {
+    if (client_h2_connection* const c = shared_with_place(o)) {
+        lease place(c->begin_exchange());
+        ++counters_.reused;
+        return place;
+    }
+    while (client_connection* c = first(o.idle_)) {
+        stop_waiting(*c);
+        // Bytes received without a request would be taken for the response to this one.
+        if (is_too_old(*c) || !c->fit()) {
             ++counters_.stale;
             close(*c, false);
             continue;
         }
-        ++counters_.reused;
-        c->begins_exchange();
-        used_.push_front(*c);
-        return lease(c);
+        return use_idle(*c);
     }
     return {};
+}
+
+/// Takes an idle connection off its lists.
+void connection_pool::stop_waiting(client_connection& c) noexcept {
+    static_cast<pool_link&>(c).unlink();
+    static_cast<idle_link&>(c).unlink();
+    --counters_.idle;
+    c.end_waiting();
+}
+
+lease connection_pool::use_idle(client_connection& c) {
+    used_.push_front(c);
+    try {
+        lease place(c.begin_exchange());
+        ++counters_.reused;
+        return place;
+    } catch (const std::bad_alloc&) {
+        close(c, false);
+        throw;
+    }
 }
 
 bool connection_pool::close_an_idle_one() noexcept {
@@ -184,12 +201,13 @@ bool connection_pool::close_an_idle_one() noexcept {
 }
 
 bool connection_pool::try_open(origin& o) noexcept {
-    if (o.open_ >= options_.connections_per_host) return false;
+    if (o.open_ >= options_.connections_per_host || o.waits_for_opening()) return false;
     while (is_full()) {
         if (!close_an_idle_one()) return false;
     }
     ++o.open_;
     ++counters_.open;
+    opening_begins(o);
     keep_place(o);
     return true;
 }
@@ -197,7 +215,7 @@ bool connection_pool::try_open(origin& o) noexcept {
 bool connection_pool::wait(connection_request& r) noexcept {
     if (counters_.waiting >= options_.waiting) return false;
     ++counters_.waiting;
-    r.begin_waiting(++last_turn_, owner_->now());
+    r.begin_waiting(++last_number_, owner_->now());
     origin& o = r.at();
     o.waiting_.push_back(r);
     if (o.waiting_.front() == &r) keep_place(o);
@@ -212,13 +230,14 @@ void connection_pool::withdraw(connection_request& r) noexcept {
     keep_place(r.at());
 }
 
-/// Looked for from the end: those that come, and those that have just been served, are late.
+/// Searches from the end, because new requests and those just served belong there.
 void connection_pool::keep_place(origin& o) noexcept {
-    turn_link& link = o;
+    ready_link& link = o;
     link.unlink();
     if (o.waiting_.empty() || o.open_ >= options_.connections_per_host) return;
-    turn_link* before = ready_.back();
-    while (before != nullptr && first_turn(origin_of(*before)) > first_turn(o)) {
+    if (o.waits_for_opening()) return;
+    ready_link* before = ready_.back();
+    while (before != nullptr && first_number(origin_of(*before)) > first_number(o)) {
         before = ready_.previous(*before);
     }
     if (before == nullptr) {
@@ -228,13 +247,61 @@ void connection_pool::keep_place(origin& o) noexcept {
     }
 }
 
+void connection_pool::opening_begins(origin& o) noexcept {
+    if (o.opening_++ != 0 || o.spoken_ == spoken::http_1) return;
+    o.patience_over_ = false;
+    const duration most = o.spoken_ == spoken::unknown ? alpn_patience : opening_patience;
+    o.arm(coracle::detail::later(owner_->now(), most));
+}
+
+void connection_pool::opening_ended(origin& o) noexcept {
+    if (--o.opening_ == 0) o.disarm();
+}
+
+void connection_pool::patience_over(origin& o) noexcept {
+    o.patience_over_ = true;
+    keep_place(o);
+    serve_all();
+}
+
+/// Records the version of its last connection, also for the time after the origin was removed.
+void connection_pool::learn(origin& o, spoken what) {
+    o.spoken_ = what;
+    if (!o.secure()) return;
+    if (known_.size() >= most_known) known_.clear();
+    known_[o.name_] = what;
+}
+
 lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> stream,
-                              const tls::stream* secured) {
+                              const tls::session_info* secured) {
+    const bool is_http_2 = secured != nullptr ? secured->protocol() == "h2" : o.knows_http_2();
+    lease place;
+    if (is_http_2) {
+        auto* const c = new client_h2_connection(o, std::move(stream), secured);
+        ++counters_.h2_connections;
+        try {
+            place = lease(c->begin_exchange());
+        } catch (const std::bad_alloc&) {
+            c->end(true);
+            throw;
+        }
+        used_.push_front(*c);
+        o.shared_.push_back(*c);
+        c->start();
+    } else {
+        auto* const c = new client_h1_connection(o, std::move(stream), secured);
+        used_.push_front(*c);
+        place = lease(c->begin_exchange());
+    }
     ++counters_.opened;
-    auto* const c = new client_connection(o, std::move(stream), secured);
-    c->begins_exchange();
-    used_.push_front(*c);
-    return lease(c);
+    opening_ended(o);
+    if (secured != nullptr && o.get_transport().offers_http_2()) {
+        learn(o, is_http_2 ? spoken::http_2 : spoken::http_1);
+    }
+    serve_places(o);
+    keep_place(o);
+    serve_all();
+    return place;
 }
 
 void connection_pool::grant(origin& o, lease l) noexcept {
@@ -247,30 +314,84 @@ void connection_pool::grant(origin& o, lease l) noexcept {
 bool connection_pool::others_are_first(origin& o) noexcept {
     if (ready_.empty() || !is_full()) return false;
     origin& next = origin_of(*ready_.front());
-    return &next != &o && (o.waiting_.empty() || first_turn(next) < first_turn(o));
+    return &next != &o && (o.waiting_.empty() || first_number(next) < first_number(o));
 }
 
 void connection_pool::give_back(client_connection& c) noexcept {
     origin& o = c.home();
-    c.input.release();
-    c.ends_body();
     if (retired_ || others_are_first(o) || is_too_old(c) || !c.alive()) {
         close(c, false);
         return;
     }
-    if (!o.waiting_.empty()) {
-        ++counters_.reused;
-        c.begins_exchange();
-        grant(o, lease(&c));
-        return;
+    if (o.waiting_.empty()) {
+        keep(c);
+    } else if (!try_grant(o, c)) {
+        close(c, false);
     }
+}
+
+/// Keeps a connection that no request waits for as an idle one.
+void connection_pool::keep(client_connection& c) noexcept {
     if (!c.begin_waiting(coracle::detail::later(owner_->now(), options_.idle_time))) {
         close(c, false);
         return;
     }
-    o.idle_.push_front(c);
+    c.home().idle_.push_front(c);
     idle_.push_back(c);
     ++counters_.idle;
+}
+
+/// Grants free places on HTTP/2 connections to waiting requests.
+void connection_pool::serve_places(origin& o) noexcept {
+    while (!o.waiting_.empty() && !retired_) {
+        client_h2_connection* const c = shared_with_place(o);
+        if (c == nullptr) return;
+        if (!try_grant(o, *c)) return;  // tried again when a place is freed
+    }
+}
+
+/// Grants a place on `c` to the request that has waited longest. Returns false without memory.
+bool connection_pool::try_grant(origin& o, client_connection& c) noexcept {
+    try {
+        lease place(c.begin_exchange());
+        ++counters_.reused;
+        grant(o, std::move(place));
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
+void connection_pool::place_freed(client_h2_connection& c) noexcept {
+    origin& o = c.home();
+    if (c.exchanges() == 0 && (retired_ || !c.usable() || others_are_first(o) || is_too_old(c))) {
+        close(c, false);
+        return;
+    }
+    if (c.exchanges() != 0) {
+        serve_places(o);
+        return;
+    }
+    if (o.waiting_.empty()) {
+        keep(c);
+        return;
+    }
+    give_back(c);
+    serve_places(o);
+}
+
+void connection_pool::places_changed(client_h2_connection& c) noexcept {
+    origin& o = c.home();
+    if (c.exchanges() == 0 && !c.usable()) {
+        discard_idle(c);
+    } else if (!o.waiting_.empty()) {
+        serve_places(o);
+    }
+}
+
+void connection_pool::lost(client_h2_connection& c) noexcept {
+    static_cast<h2_place_link&>(c).unlink();
+    if (c.exchanges() == 0) discard_idle(c);
 }
 
 void connection_pool::close_idle(origin& o) noexcept {
@@ -279,33 +400,25 @@ void connection_pool::close_idle(origin& o) noexcept {
 
 void connection_pool::discard_idle(client_connection& c) noexcept {
     ++counters_.stale;
-    --counters_.idle;
-    static_cast<pool_link&>(c).unlink();
-    static_cast<idle_link&>(c).unlink();
-    c.end_waiting();
+    stop_waiting(c);
     close(c, false);
 }
 
 void connection_pool::close(client_connection& c, bool reset) noexcept {
     origin& o = c.home();
-    c.close(reset);
-    delete &c;
+    c.end(reset);
     closed_one(o);
 }
 
-std::unique_ptr<net::byte_stream> connection_pool::detach(client_connection& c) noexcept {
-    origin& o = c.home();
-    auto stream = c.release_stream();
-    delete &c;
-    closed_one(o);
-    return stream;
+void connection_pool::detached(client_connection& c) noexcept {
+    close(c, false);
 }
 
-void connection_pool::make_room(client_connection& c) noexcept {
+void connection_pool::replace(client_connection& c) noexcept {
     ++counters_.stale;
     --counters_.reused;
-    c.close(false);
-    delete &c;
+    opening_begins(c.home());
+    c.end(false);
 }
 
 void connection_pool::closed_one(origin& o) noexcept {
@@ -321,7 +434,13 @@ void connection_pool::serve_waiting() noexcept {
     origin& next = origin_of(*ready_.front());
     ++next.open_;
     ++counters_.open;
+    opening_begins(next);
     grant(next, lease());
+}
+
+/// Lets as many requests open connections as the limits allow.
+void connection_pool::serve_all() noexcept {
+    while (!ready_.empty() && !is_full()) serve_waiting();
 }
 
 void connection_pool::retire() noexcept {

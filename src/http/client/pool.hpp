@@ -1,147 +1,69 @@
 #pragma once
 
 #include "http/client/auth/authenticator.hpp"
-#include "http/client/fast_body.hpp"
+#include "http/client/client_connection.hpp"
+#include "http/client/h2/h2_connection.hpp"
 #include "http/client/handshake_turns.hpp"
 #include "http/client/transport.hpp"
-#include "http/h1/head_parser.hpp"
 
-#include <coracle/base/intrusive_list.hpp>
-#include <coracle/base/tally.hpp>
+#include <coracle/base/detail/intrusive_list.hpp>
+#include <coracle/base/detail/tally.hpp>
 #include <coracle/base/url.hpp>
-#include <coracle/net/byte_stream.hpp>
+#include <coracle/http/h1/head.hpp>
 #include <coracle/runtime/operation.hpp>
-#include <coracle/runtime/timer.hpp>
-#include <coracle/tls/stream.hpp>
 
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace coracle::http::detail {
 
 class connection_pool;
 class origin;
 
-/// Where a connection stands among those of its origin that wait, or among those of its pool that
-/// are used.
-struct pool_link : list_hook {};
-/// Where it stands among all that wait.
-struct idle_link : list_hook {};
-/// Where an origin stands among those that might open a connection if the pool had room.
-struct turn_link : list_hook {};
+/// The link of an origin in the list of those that wait for the pool's limit of connections.
+struct ready_link : list_hook {};
 
-/// A connection to an origin, or to a proxy on the way to it: carries one exchange at a time, and
-/// waits in the pool between two.
-class client_connection final : public pool_link, public idle_link, deadline, hangup_watch {
-public:
-    client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
-                      const tls::stream* secured);
-    ~client_connection();
-    client_connection(const client_connection&) = delete;
-    client_connection& operator=(const client_connection&) = delete;
-    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept {
-        coracle::detail::deallocate_block(p, size);
-    }
-
-    origin& home() noexcept { return *home_; }
-    net::byte_stream& stream() noexcept { return *stream_; }
-    const tls::stream* secured() const noexcept { return secured_; }
-    /// What was received and not understood yet; no block while it waits in the pool.
-    buffer input;
-    h1::response_parser parser;
-
-    /// Receives more of `input`, into the block that is there if there is room: give it back. While
-    /// what comes fills its block, the next one is larger, up to `most`.
-    net::receive receive_more(std::uint32_t most = buffer::default_capacity);
-    /// The same for a body of which so many bytes are still to come, as far as is known. Once it
-    /// comes fast the receive waits for a whole block; `was_received` ends that wait.
-    net::receive receive_body(std::uint32_t most, std::uint64_t left);
-    void was_received() noexcept {
-        if (fast_ != nullptr) fast_->came();
-    }
-    /// Whatever the options say.
-    static constexpr std::uint32_t largest_block = 256 * 1024;
-
-    /// Whether its loop still runs.
-    bool alive() const noexcept { return stream_ != nullptr; }
-    /// Closes it for good: its loop ends.
-    void abandon() noexcept {
-        fast_.reset();
-        stream_->close(true);
-        stream_.reset();
-    }
-    std::unique_ptr<net::byte_stream> release_stream() noexcept {
-        fast_.reset();
-        return std::move(stream_);
-    }
-    bool reused() const noexcept { return uses_ > 1; }
-    time_point born() const noexcept { return born_; }
-    void begins_exchange() noexcept {
-        ++uses_;
-        room_ = buffer::default_capacity;
-    }
-    /// The next bytes are not of the body that came.
-    void ends_body() noexcept {
-        if (fast_ != nullptr) fast_->stop();
-    }
-    /// Watches it while it waits. False when the peer has closed it already.
-    bool begin_waiting(time_point until) noexcept;
-    void end_waiting() noexcept;
-    void close(bool reset) noexcept {
-        if (alive()) stream_->close(reset);
-    }
-
-private:
-    void expired() noexcept override;
-    static void peer_gone(hangup_watch& w) noexcept;
-
-    bool comes_fast() const noexcept;
-
-    origin* home_;
-    std::unique_ptr<net::byte_stream> stream_;
-    std::unique_ptr<fast_body> fast_;  ///< once a body came fast
-    const tls::stream* secured_;
-    time_point born_;
-    std::uint32_t uses_ = 0;
-    std::uint32_t room_ = buffer::default_capacity;  ///< of the next block
-};
-
-/// A connection for one exchange. Unless it is given back whole, it is closed when this is
-/// destroyed.
+/// A place for one exchange on a connection. The destructor cancels the exchange, unless `end` was
+/// called.
 class lease {
 public:
     lease() noexcept = default;
-    explicit lease(client_connection* c) noexcept : connection_(c) {}
-    lease(lease&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
+    explicit lease(client_exchange& e) noexcept : exchange_(&e) {}
+    lease(lease&& other) noexcept : exchange_(std::exchange(other.exchange_, nullptr)) {}
     lease& operator=(lease&& other) noexcept {
         if (this != &other) {
-            close(true);
-            connection_ = std::exchange(other.connection_, nullptr);
+            end(fate::cancelled);
+            exchange_ = std::exchange(other.exchange_, nullptr);
         }
         return *this;
     }
-    ~lease() { close(true); }
+    ~lease() { end(fate::cancelled); }
 
-    explicit operator bool() const noexcept { return connection_ != nullptr; }
-    client_connection* operator->() const noexcept { return connection_; }
-    client_connection& operator*() const noexcept { return *connection_; }
-    /// The exchange is over, and the connection fit for another.
-    void give_back() noexcept;
-    void close(bool reset) noexcept;
-    /// It is no HTTP any more, and whoever gets the stream owns it.
-    std::unique_ptr<net::byte_stream> detach() noexcept;
-    /// Closes one that was handed over, for a new one that is opened now: it counts already.
-    void make_room() noexcept;
+    explicit operator bool() const noexcept { return exchange_ != nullptr; }
+    client_exchange* operator->() const noexcept { return exchange_; }
+    client_exchange& operator*() const noexcept { return *exchange_; }
+    void end(fate how) noexcept {
+        if (exchange_ != nullptr) std::exchange(exchange_, nullptr)->release(how);
+    }
+    /// Releases an exchange that is not fit. Returns true if a new connection may be opened in its
+    /// place; that one is counted already.
+    bool replace() noexcept { return std::exchange(exchange_, nullptr)->replace(); }
+    /// Returns the stream after a switch of protocols; the caller owns it.
+    std::unique_ptr<net::byte_stream> detach(buffer& received, client_shard& of) noexcept {
+        return std::exchange(exchange_, nullptr)->detach(received, of);
+    }
 
 private:
-    client_connection* connection_ = nullptr;
+    client_exchange* exchange_ = nullptr;
 };
 
-/// Somebody who waits until a connection to an origin is free, or may be opened. What his turn
-/// brings, and he does not take, goes to the next.
+/// A request that waits until a connection to an origin is free or may be opened. If it does not
+/// take the granted connection, the next one gets it.
 class connection_request : public list_hook {
 public:
     explicit connection_request(origin& o) noexcept;
@@ -150,18 +72,19 @@ public:
 
     origin& at() const noexcept { return *at_; }
     bool is_waiting() const noexcept { return turn_ != 0; }
-    /// When it began to.
+    /// The time at which it began to wait.
     time_point since() const noexcept { return since_; }
-    /// Whether it has what may be taken.
+    /// Returns true if a place was granted and not taken.
     bool is_served() const noexcept { return served_ && !taken_; }
-    /// Gives the connection, or nothing: then one may be opened, and counts already.
+    /// Returns the granted connection, or an empty lease: then a connection may be opened, and is
+    /// counted already.
     lease take() noexcept {
         taken_ = true;
         return std::move(granted_);
     }
-    /// Waits no longer.
+    /// Stops waiting.
     void withdraw() noexcept;
-    /// The same, and leaves to the next what has come and was not taken.
+    /// Stops waiting, and passes a granted place that was not taken to the next request.
     void leave() noexcept;
 
     // For the pool.
@@ -186,19 +109,23 @@ protected:
 
 private:
     void release_origin() noexcept;
-    /// Its turn has come. Once.
+    /// Called once, when a place is granted.
     virtual void served() noexcept = 0;
 
     origin* at_;
     lease granted_;
     time_point since_{};
-    std::uint64_t turn_ = 0;  ///< those of who came before are smaller; 0: waits for none
+    std::uint64_t turn_ = 0;  ///< smaller for earlier requests; 0: does not wait
     bool served_ = false;
     bool taken_ = false;
 };
 
-/// Scheme, host, port and transport: what connections of one kind have in common.
-class origin : turn_link {
+/// The version of HTTP that an origin speaks, as far as it is known.
+enum class spoken : std::uint8_t { unknown, http_1, http_2 };
+
+/// The key of interchangeable connections: scheme, host, port and transport. All plain requests
+/// through a forwarding proxy share one, whatever their host.
+class origin final : ready_link, deadline {
 public:
     origin(connection_pool& pool, std::string name, const url& u,
            std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p,
@@ -208,16 +135,27 @@ public:
 
     connection_pool& pool() noexcept { return *pool_; }
     const std::string& name() const noexcept { return name_; }
-    const transport& way() const noexcept { return *way_; }
+    const transport& get_transport() const noexcept { return *transport_; }
     const std::string& host() const noexcept { return host_; }
     std::uint16_t port() const noexcept { return port_; }
     bool secure() const noexcept { return secure_; }
     const std::shared_ptr<const connect::proxy>& proxy() const noexcept { return proxy_; }
     handshake_turns& handshakes() noexcept { return handshakes_; }
-    /// What is known of how these credentials are taken here; those used last are remembered.
-    std::shared_ptr<authenticator> authentication(const credentials& who);
-    /// Whether requests go to an HTTP proxy as they are, with the whole URL.
+    /// Returns the authenticator for these credentials at `authority`; the last ones used are kept.
+    std::shared_ptr<authenticator> authentication(std::string_view authority,
+                                                  const credentials& used);
+    /// Returns true if requests are sent to an HTTP proxy in absolute form.
     bool forwards() const noexcept { return proxy_ != nullptr && proxy_->is_http() && !secure_; }
+    /// Facts learned about the server: it requires HTTP/1.1 for all requests, or for upgrades.
+    void wants_http_1() noexcept { wants_http_1_ = true; }
+    void upgrades_http_1_only() noexcept { upgrades_http_1_only_ = true; }
+    /// The server refuses requests on connections to another origin (421).
+    void keeps_apart() noexcept { keeps_apart_ = true; }
+    bool takes_http_2(bool upgrades) const noexcept {
+        return !wants_http_1_ && !(upgrades && upgrades_http_1_only_);
+    }
+    /// Returns true if connections without TLS use HTTP/2.
+    bool knows_http_2() const noexcept { return transport_->knows_http_2() && !forwards(); }
 
 private:
     friend class connection_pool;
@@ -227,24 +165,50 @@ private:
     std::string host_;
     std::uint16_t port_;
     bool secure_;
-    std::shared_ptr<const transport> way_;
+    std::shared_ptr<const transport> transport_;
     std::shared_ptr<const connect::proxy> proxy_;
-    intrusive_list<pool_link> idle_;  ///< the one used last is the first
+    /// Returns true if new requests should wait for a connection that is being opened, because it
+    /// may have places for all.
+    bool waits_for_opening() const noexcept {
+        return opening_ != 0 && spoken_ != spoken::http_1 && !patience_over_;
+    }
+    /// Requests have waited long enough for the version of the origin.
+    void expired() noexcept override;
+
+    intrusive_list<pool_link> idle_;        ///< the last used one first
+    intrusive_list<h2_place_link> shared_;  ///< connections of HTTP/2, used or idle
+    spoken spoken_ = spoken::unknown;
+    bool patience_over_ = false;
+    bool wants_http_1_ = false;
+    bool upgrades_http_1_only_ = false;
+    bool keeps_apart_ = false;
+    unsigned opening_ = 0;  ///< connections that are being opened
     intrusive_list<connection_request> waiting_;
     handshake_turns handshakes_;
-    std::shared_ptr<authenticator> authenticator_;  ///< calls of other users hold theirs
-    unsigned open_ = 0;                             ///< connections that exist or are being made
+    struct login {
+        std::string authority;
+        std::shared_ptr<authenticator> auth;  ///< calls with other credentials have their own
+    };
+    std::vector<login> logins_;  ///< the last used ones; few
+    unsigned open_ = 0;          ///< connections that exist or are being opened
     std::uint32_t users_ = 0;
 };
 
-/// One thread writes, any reads.
+/// Counters of a pool. One thread writes, any thread reads.
 struct pool_counters {
     tally opened;
     tally reused;
-    tally stale;  ///< closed by the peer while they waited, or too old
+    tally stale;  ///< idle connections closed by the peer, or too old
     tally open;
     tally idle;
     tally waiting;
+
+    // Counters of HTTP/2.
+    tally h2_connections;
+    tally coalesced;
+    tally goaways;
+    tally silent;
+    std::array<tally, h2::limit_kinds> h2_limits;  ///< indexed by `h2::limit_kind`
 };
 
 /// The connections of a client on one loop.
@@ -256,53 +220,77 @@ public:
     connection_pool& operator=(const connection_pool&) = delete;
 
     loop& owner() noexcept { return *owner_; }
+    const pool_options& options() const noexcept { return options_; }
 
-    /// The origin of this URL on this way, or null when it has not been made yet.
-    origin* look_up(const url& u, const std::shared_ptr<const transport>& way);
-    /// The same, made if need be. It stays as long as it is held.
-    std::expected<origin*, error> find(const url& u, const std::shared_ptr<const transport>& way);
+    /// Returns the origin of this URL with this transport, or null if there is none yet.
+    origin* look_up(const url& u, const std::shared_ptr<const transport>& t);
+    /// Returns that origin, and creates it if need be. It lives while it is held.
+    std::expected<origin*, error> find(const url& u, const std::shared_ptr<const transport>& t);
     void hold(origin& o) noexcept { ++o.users_; }
     void drop(origin& o) noexcept {
         if (--o.users_ == 0 && o.open_ == 0) forget(o);
     }
 
-    /// An idle connection of `o`, or none.
-    lease take_idle(origin& o) noexcept;
-    /// Whether one more may be opened now; then it counts.
+    /// Returns a place on an open connection to `o`, or none.
+    lease take_place(origin& o);
+    /// Returns true if the certificate of a connection to another origin also covers `o`.
+    bool may_coalesce(origin& o);
+    /// Returns a place on such a connection to one of `addresses`, or none.
+    lease coalesce(origin& o, std::span<const net::address> addresses);
+    /// Returns true if one more connection may be opened now, and counts it.
     bool try_open(origin& o) noexcept;
-    /// Whether somebody who came now would not have to wait. Null: an origin that there is not yet.
-    bool has_room(const origin* o) noexcept {
-        if (o != nullptr && !o->idle_.empty()) return true;
+    /// Returns true if a new request would not have to wait. Null: a new origin.
+    bool has_room(origin* o) noexcept {
+        if (o != nullptr && (!o->idle_.empty() || shared_with_place(*o) != nullptr)) return true;
+        if (o != nullptr && o->waits_for_opening()) return false;
         const unsigned open = o != nullptr ? o->open_ : 0;
         return open < options_.connections_per_host && !(is_full() && idle_.empty());
     }
-    /// Waits its turn; false when too many wait.
+    /// Queues a request. Returns false when too many wait.
     bool wait(connection_request& r) noexcept;
     void withdraw(connection_request& r) noexcept;
-    /// The connection that `try_open` counted is there.
-    lease opened(origin& o, std::unique_ptr<net::byte_stream> stream, const tls::stream* secured);
-    /// It did not come to be.
-    void not_opened(origin& o) noexcept { closed_one(o); }
+    /// To be called when a connection that `try_open` counted was opened.
+    lease opened(origin& o, std::unique_ptr<net::byte_stream> stream,
+                 const tls::session_info* secured);
+    /// To be called when that connection could not be opened.
+    void not_opened(origin& o) noexcept {
+        opening_ended(o);
+        closed_one(o);
+    }
 
     void give_back(client_connection& c) noexcept;
     void close(client_connection& c, bool reset) noexcept;
-    std::unique_ptr<net::byte_stream> detach(client_connection& c) noexcept;
-    void make_room(client_connection& c) noexcept;
+    /// To be called when an exchange on this HTTP/2 connection has ended.
+    void place_freed(client_h2_connection& c) noexcept;
+    /// To be called when its number of places may have changed.
+    void places_changed(client_h2_connection& c) noexcept;
+    /// To be called when it is lost and its exchanges have failed.
+    void lost(client_h2_connection& c) noexcept;
+    /// Serves the requests that waited for the version of `o`.
+    void patience_over(origin& o) noexcept;
+    /// To be called when its stream was detached.
+    void detached(client_connection& c) noexcept;
+    /// Closes a connection that was leased, and counts a new one in its place.
+    void replace(client_connection& c) noexcept;
     void close_idle(origin& o) noexcept;
-    /// One that waited, and is of no more use.
+    /// Closes an idle connection that is not usable any more.
     void discard_idle(client_connection& c) noexcept;
-    /// Closes what waits, and keeps no more.
+    /// Closes idle connections, and keeps none from now on.
     void retire() noexcept;
-    /// Closes what is used, too: the loop has ended.
+    /// Closes used connections too, because the loop has ended.
     void abandon() noexcept;
+    pool_counters& counters() noexcept { return counters_; }
     const pool_counters& counters() const noexcept { return counters_; }
+
+    /// Memory for parsers, valid only until the next wait.
+    h1::response_head& parsed_head() noexcept { return head_; }
 
 private:
     static client_connection* first(intrusive_list<pool_link>& list) noexcept {
         return static_cast<client_connection*>(list.front());
     }
-    static origin& origin_of(turn_link& l) noexcept { return static_cast<origin&>(l); }
-    static std::uint64_t first_turn(origin& o) noexcept { return o.waiting_.front()->turn(); }
+    static origin& origin_of(ready_link& l) noexcept { return static_cast<origin&>(l); }
+    static std::uint64_t first_number(origin& o) noexcept { return o.waiting_.front()->turn(); }
     static client_connection* take_first(intrusive_list<pool_link>& list) noexcept {
         return static_cast<client_connection*>(list.pop_front());
     }
@@ -313,32 +301,51 @@ private:
         }
     };
 
+    origin* known_as(std::string_view name, const std::shared_ptr<const transport>& t);
     std::expected<origin*, error> make(std::string_view name, const url& u,
-                                       const std::shared_ptr<const transport>& way);
+                                       const std::shared_ptr<const transport>& t);
     bool is_full() const noexcept { return counters_.open >= options_.connections; }
     bool is_too_old(const client_connection& c) const noexcept;
     bool close_an_idle_one() noexcept;
     void closed_one(origin& o) noexcept;
-    /// Puts it where its first turn stands in `ready_`: whenever that or `open_` has changed.
+    /// Moves `o` to its place in `ready_`. To be called when its first request or `open_` has
+    /// changed.
     void keep_place(origin& o) noexcept;
-    /// Whether a connection to `o` that is free now has to make room for one to another origin.
+    /// Returns true if a connection to `o` that is free now must be closed for one to another
+    /// origin, whose request waited longer.
     bool others_are_first(origin& o) noexcept;
     void serve_waiting() noexcept;
+    void serve_all() noexcept;
+    void serve_places(origin& o) noexcept;
     void grant(origin& o, lease l) noexcept;
+    bool try_grant(origin& o, client_connection& c) noexcept;
+    /// Counts the connections to `o` that are being opened.
+    void opening_begins(origin& o) noexcept;
+    void opening_ended(origin& o) noexcept;
+    client_h2_connection* shared_with_place(origin& o) noexcept;
+    template <class F>
+    client_h2_connection* find_coalescible(origin& o, F leads_there);
+    lease use_idle(client_connection& c);
+    void stop_waiting(client_connection& c) noexcept;
+    void keep(client_connection& c) noexcept;
+    void learn(origin& o, spoken what);
     void forget(origin& o) noexcept;
 
     loop* owner_;
     pool_options options_;
-    /// Several of one name differ in their transport.
+    /// Origins of the same name differ in their transport.
     std::unordered_multimap<std::string, std::unique_ptr<origin>, key_hash, std::equal_to<>>
         origins_;
-    origin* last_ = nullptr;  ///< the one asked for last
+    origin* last_ = nullptr;  ///< the last result of `look_up`
+    /// The versions of HTTP of origins that were removed.
+    std::unordered_map<std::string, spoken> known_;
     intrusive_list<pool_link> used_;
-    intrusive_list<idle_link> idle_;  ///< the one that has waited longest is the first
-    /// Origins that somebody waits for, and that have fewer connections than they may have: the
-    /// longest wait first.
-    intrusive_list<turn_link> ready_;
-    std::uint64_t last_turn_ = 0;
+    intrusive_list<idle_link> idle_;  ///< the longest idle one first
+    /// Origins with waiting requests and fewer connections than their limit, the longest wait
+    /// first.
+    intrusive_list<ready_link> ready_;
+    std::uint64_t last_number_ = 0;
+    h1::response_head head_;
     pool_counters counters_;
     bool retired_ = false;
 };
@@ -349,32 +356,6 @@ inline connection_request::connection_request(origin& o) noexcept : at_(&o) {
 
 inline void connection_request::withdraw() noexcept {
     at_->pool().withdraw(*this);
-}
-
-inline void lease::give_back() noexcept {
-    if (connection_ != nullptr) {
-        client_connection& c = *std::exchange(connection_, nullptr);
-        c.home().pool().give_back(c);
-    }
-}
-
-inline void lease::close(bool reset) noexcept {
-    if (connection_ != nullptr) {
-        client_connection& c = *std::exchange(connection_, nullptr);
-        c.home().pool().close(c, reset);
-    }
-}
-
-inline std::unique_ptr<net::byte_stream> lease::detach() noexcept {
-    client_connection& c = *std::exchange(connection_, nullptr);
-    return c.home().pool().detach(c);
-}
-
-inline void lease::make_room() noexcept {
-    if (connection_ != nullptr) {
-        client_connection& c = *std::exchange(connection_, nullptr);
-        c.home().pool().make_room(c);
-    }
 }
 
 }  // namespace coracle::http::detail

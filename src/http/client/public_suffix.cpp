@@ -16,9 +16,9 @@ const psl_ctx_t* load_list() {
 
 bool is_public_suffix(std::string_view domain) {
     if (domain.find('.') == std::string_view::npos) return true;
-    // Never freed: threads that outlive `main` may still ask.
+    // Never freed: threads that outlive `main` may still use it.
     static const psl_ctx_t* const list = load_list();
-    // A libpsl without any list: only names without a dot are known to be suffixes.
+    // If libpsl has no list, only names without a dot are suffixes.
     return list != nullptr && psl_is_public_suffix(list, std::string(domain).c_str()) != 0;
 }
 

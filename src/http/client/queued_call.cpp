@@ -5,7 +5,7 @@
 
 namespace coracle::http::detail {
 
-/// Until when it may wait; never: max.
+/// Returns the time until which the call may wait; max: no limit.
 time_point queued_call::waits_until(const client_options& o, time_point now) const noexcept {
     time_point due = time_point::max();
     const duration total =
@@ -16,20 +16,21 @@ time_point queued_call::waits_until(const client_options& o, time_point now) con
     return due;
 }
 
-/// What is wrong with a call it says itself, once it has begun.
+/// A faulty call does not wait: it fails once it has begun.
 bool queued_call::has_to_wait(client_shard& here, coracle::detail::admission& to) {
     call_state& c = *call_;
     const prepared_options& all = *here.options();
     const client_options* const own = c.own();
     if (c.problem() != nullptr || (own == nullptr && all.problem)) return false;
-    // Interceptors may have an answer of their own; and a second copy waits for a turn of its own.
+    // Interceptors may return a response of their own, and a second copy waits for a connection of
+    // its own.
     if (c.core->chain() || hedge_delay(c, here) > duration::zero()) return false;
-    auto way = own != nullptr ? c.core->way_for(*own) : all.way;
-    auto where = address_of(c, here);
-    if (!way || !where || (where->scheme() != "http" && where->scheme() != "https")) return false;
+    auto t = own != nullptr ? c.core->transport_for(*own) : all.made;
+    auto where = target_url(c, here);
+    if (!t || !where || (where->scheme() != "http" && where->scheme() != "https")) return false;
     connection_pool& pool = here.pool();
-    if (pool.has_room(pool.look_up(*where, *way))) return false;
-    auto at = pool.find(*where, *way);
+    if (pool.has_room(pool.look_up(*where, *t))) return false;
+    auto at = pool.find(*where, *t);
     if (!at) return false;
     shard_.emplace(here);
     place_.emplace(**at, to);

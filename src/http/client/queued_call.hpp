@@ -4,36 +4,36 @@
 #include "http/client/pool.hpp"
 #include "http/client/shard.hpp"
 
-#include <coracle/runtime/background_work.hpp>
+#include <coracle/runtime/detail/background_work.hpp>
 
 #include <memory>
 #include <optional>
 
 namespace coracle::http::detail {
 
-/// A call for a client's own loop. While it waits for its turn at the connections of its origin it
-/// is no more than what was asked for, and a place among those that wait.
+/// A call on a client's own loop. While it waits for a connection it takes little memory: its
+/// parameters and a place in the queue.
 class queued_call {
 public:
     explicit queued_call(owned_call c) noexcept : call_(std::move(c)) {
         call_->goes_elsewhere = true;
     }
     queued_call(queued_call&& other) noexcept
-        : call_(std::move(other.call_)) {}  ///< before `admit`
+        : call_(std::move(other.call_)) {}  ///< only before `admit`
 
     bool admit(coracle::detail::admission& to) noexcept;
     void withdraw() noexcept { place_.reset(); }
     task<std::expected<full_response, error>> operator()() noexcept {
-        return make_full_call(call_.get());
+        return make_full_call(call_.get(), nullptr);
     }
 
 private:
-    /// Where it waits.
+    /// The place in the queue.
     class place final : public connection_request {
     public:
         place(origin& o, coracle::detail::admission& to) noexcept
             : connection_request(o), to_(to) {}
-        /// It begins then all the same, and says that its time is over.
+        /// At `due` the call begins without a place, and fails with a timeout.
         void end_at(time_point due) {
             if (due == time_point::max()) return;
             limit_ = std::make_unique<time_limit>(*this);

@@ -4,24 +4,24 @@
 
 namespace coracle::http::detail {
 
-/// How many retries the calls of a client may still have: a share of the calls, so that a server
-/// that is down is not asked many times as often as one that works.
+/// The retries that the calls of a client may still make: a share of all calls, so that retries do
+/// not multiply the load of a server in trouble.
 class retry_budget {
 public:
-    /// What a client that has made no calls yet may retry.
+    /// The budget of a new client.
     static constexpr std::uint32_t first = 10;
 
     void call_begins(unsigned percent) noexcept {
         const std::uint32_t most = percent > first * unit ? percent : first * unit;
         saved_ = saved_ + percent < most ? saved_ + percent : most;
     }
-    /// False when it is used up.
+    /// Takes one retry. Returns false when the budget is used up.
     bool take() noexcept {
         if (saved_ < unit) return false;
         saved_ -= unit;
         return true;
     }
-    /// What was taken is not used.
+    /// Returns a retry that was taken and not made.
     void give_back() noexcept { saved_ += unit; }
 
 private:

@@ -1,7 +1,8 @@
 #include "http/client/running_call.hpp"
 
+#include "http/client/auth/credentials_for.hpp"
 #include "http/client/call_failure.hpp"
-#include "http/client/netrc.hpp"
+#include "http/client/call_observers.hpp"
 #include "http/message/date.hpp"
 #include "http/message/token.hpp"
 
@@ -12,10 +13,12 @@
 namespace coracle::http::detail {
 namespace {
 
-/// What is left of an answer that nobody wants is read up to this, to keep its connection.
+/// The most bytes of an unwanted response that are read to keep its connection.
 constexpr std::uint64_t drained = 64 * 1024;
-/// And for this long.
+/// The most time spent on that.
 constexpr duration drain_time = std::chrono::seconds(1);
+/// The most times that a request which a server turned away moves to another connection.
+constexpr unsigned most_moves = 3;
 
 bool is_idempotent(std::string_view method) noexcept {
     return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" ||
@@ -26,15 +29,18 @@ bool is_idempotent(std::string_view method) noexcept {
 
 running_call::running_call(client_shard& s, call_state& c, time_point started)
     : shard_(s), call_(c), client_options_(s.options()), options_(&client_options_->values),
-      way_(client_options_->way), method_(c.method_text()), limit_(s.owner()), started_(started) {
+      transport_(client_options_->made), method_(c.method_text()), limit_(s.owner()),
+      started_(started) {
     if (c.own() != nullptr) options_ = c.own();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
-    if (total > duration::zero()) call_whole_ = coracle::detail::later(started_, total);
+    if (total > duration::zero()) call_deadline_ = coracle::detail::later(started_, total);
     s.budget().call_begins(options_->retry.budget_percent);
 }
 
 running_call::~running_call() {
+    // A call that is cancelled between two attempts just ends.
+    if (!completed_) notify_of_failure(error(std::errc::operation_canceled, "request"));
     if (origin_ != nullptr) shard_->pool().drop(*origin_);
 }
 
@@ -47,67 +53,83 @@ error running_call::fail(error e, phase where) const {
     if (e.phase() == phase::none) e.in(where);
     std::string about(method_);
     about.append(" ").append(to_.redacted());
-    if (connection_)
-        about.append(" (").append(connection_->stream().peer().to_string()).append(")");
+    if (exchange_) {
+        about.append(" (").append(exchange_->connection().stream().peer().to_string()).append(")");
+    }
     if (!e.subject().empty()) about.append(": ").append(e.subject());
-    error told(e.code(), e.operation().data(), e.phase());
-    told.on(about).on_attempt(attempts_).after_bytes(received_);
-    told.with(std::make_shared<const call_failure>(info_so_far()));
-    return std::move(told.retry_is_safe(may_be_sent_again()));
+    error reported(e.code(), e.operation().data(), e.phase());
+    reported.on(about).on_attempt(attempts_).after_bytes(received());
+    reported.with(std::make_shared<const call_failure>(info_so_far()));
+    return std::move(reported.retry_is_safe(may_be_sent_again()));
 }
 
-answer_info running_call::info_so_far() const {
-    answer_info info = info_of_attempt();
+/// Notifies the observers that the call has ended without a response.
+void running_call::notify_of_failure(const error& why) noexcept {
+    if (shard_->observers().empty()) return;
+    try {
+        const response_info* const known = info_of(why);
+        const response_info info = known != nullptr ? *known : info_so_far();
+        notify(shard_->observers(), {info, call_method(), status(), &why, false});
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the record is lost
+    }
+}
+
+response_info running_call::info_so_far() const {
+    response_info info = info_of_attempt();
     info.url = to_;
-    info.bytes_received = received_;
+    info.bytes_received = received();
     info.times.ended = since_start();
     return info;
 }
 
-answer_info running_call::info_of_attempt() const {
-    answer_info info;
+response_info running_call::info_of_attempt() const {
+    response_info info;
     info.attempts = attempts_;
     info.redirects = redirects_;
-    info.bytes_sent = sent_;
+    info.bytes_sent = sent();
     info.times = times_;
-    if (!connection_) return info;
-    info.peer = connection_->stream().peer();
-    info.reused = connection_->reused();
-    if (const tls::stream* secured = connection_->secured()) {
+    if (!exchange_) return info;
+    client_connection& connection = exchange_->connection();
+    info.peer = connection.stream().peer();
+    info.reused = exchange_->reused();
+    info.stream = exchange_->stream_id();
+    if (const tls::session_info* secured = connection.secured()) {
         info.tls_version = tls_version();
         info.cipher = secured->cipher();
+        info.certificate = connection.certificate();
     }
     return info;
 }
 
-/// Whether nothing can come of it that has not come already.
+/// Returns true if the request may be sent again: it was not processed, or processing it twice has
+/// no further effect.
 bool running_call::may_be_sent_again() const noexcept {
-    if (received_ != 0) return false;
-    return sent_ == 0 || (idempotent() && can_repeat_body());
+    if (unprocessed()) return true;
+    return received() == 0 && idempotent() && can_repeat_body();
 }
 
 error running_call::out_of_time(phase where, const char* limit) const {
-    if (now() >= call_whole_) {
+    if (now() >= call_deadline_) {
         limit = "total_timeout";
-    } else if (now() >= whole_) {
+    } else if (now() >= attempt_deadline_) {
         limit = "retry_attempt_timeout";
     }
     return fail(error(std::errc::timed_out, limit, where), where);
 }
 
 bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
+    const bool secure = scheme == "https";
+    if (!secure && scheme != "http") return false;
     if (call_.own() != nullptr) return lists_protocol(options_->safe_protocols, scheme);
-    return scheme == "http" ? client_options_->http_is_safe : client_options_->https_is_safe;
+    return secure ? client_options_->https_is_safe : client_options_->http_is_safe;
 }
 
 std::expected<void, error> running_call::go_to(url where) {
-    const std::string_view scheme = where.scheme();
-    const bool http = scheme == "http" || scheme == "https";
-    if (!http || !is_safe_protocol(scheme)) {
+    if (!is_safe_protocol(where.scheme())) {
         error e(std::errc::protocol_not_supported, "request");
         return std::unexpected(std::move(e.on(where.redacted())));
     }
-    auto found = shard_->pool().find(where, way_);
+    auto found = shard_->pool().find(where, transport_);
     if (!found) return std::unexpected(std::move(found).error());
     shard_->pool().hold(**found);
     if (call_.method == method::connect && (*found)->forwards()) {
@@ -118,19 +140,26 @@ std::expected<void, error> running_call::go_to(url where) {
     if (origin_ != nullptr) shard_->pool().drop(*origin_);
     origin_ = *found;
     to_ = std::move(where);
-    return {};
+    if (origin_->takes_http_2(call_.more().may_be_tunnel) || !transport_->may_be_http_2())
+        return {};
+    auto kept = keep_to_http_1();
+    return kept ? go_to(to_) : kept;
 }
 
 std::expected<void, error> running_call::prepare() {
     if (call_.own() != nullptr) {
         if (auto bad = problem_of(*call_.own())) return std::unexpected(*std::move(bad));
-        auto way = call_.core->way_for(*call_.own());
-        if (!way) return std::unexpected(std::move(way).error());
-        way_ = *std::move(way);
+        auto found = call_.core->transport_for(*call_.own());
+        if (!found) return std::unexpected(std::move(found).error());
+        transport_ = *std::move(found);
     } else if (client_options_->problem) {
         return std::unexpected(*client_options_->problem);
     }
-    auto where = address_of(call_, *shard_);
+    if (transport_->may_be_http_2() && must_be_http_1()) {
+        auto kept = keep_to_http_1();
+        if (!kept) return kept;
+    }
+    auto where = target_url(call_, *shard_);
     if (!where) return std::unexpected(std::move(where).error());
     if (!where->has_user()) {
         auto went = go_to(*std::move(where));
@@ -141,31 +170,45 @@ std::expected<void, error> running_call::prepare() {
     return went ? choose_credentials(*where) : went;
 }
 
-/// Those of the options, then those in the URL, then those of the user's netrc file.
-std::expected<void, error> running_call::choose_credentials(const url& where) {
-    const bool own = options_->authentication.scheme != auth_scheme::none;
-    if (!own && !where.has_user() && !options_->netrc) return {};
-    credentials who = options_->authentication;
-    if (!own && where.has_user()) {
-        who = {auth_scheme::basic, where.user(), secret(where.password())};
-    } else if (!own) {
-        auto file = load_netrc();
-        if (!file && file.error() != std::errc::no_such_file_or_directory) {
-            return std::unexpected(std::move(file).error());
-        }
-        if (file && file->others_may_read) {
-            shard_->owner().log().write(log_layer::http, log_level::warning,
-                                        "others may read " + file->path);
-        }
-        auto found = file ? find_netrc(file->text.reveal(), where.host()) : std::nullopt;
-        if (found) who = *std::move(found);
-    }
-    if (who.scheme != auth_scheme::none) auth_ = origin_->authentication(who);
+/// Returns true for a switch of protocols that only HTTP/1 supports: CONNECT, and Upgrade fields
+/// that were not set by `call::upgrade`.
+bool running_call::must_be_http_1() const noexcept {
+    if (call_.method == method::connect) return true;
+    if (!call_.fields.contains(field_id::upgrade)) return false;
+    return !call_.more().may_be_tunnel || call_.method != method::get || call_.has_body;
+}
+
+std::expected<void, error> running_call::keep_to_http_1() {
+    client_options o = transport_->options();
+    o.http_version = version_choice::http_1_1;
+    auto found = call_.core->transport_for(o);
+    if (!found) return std::unexpected(std::move(found).error());
+    transport_ = *std::move(found);
     return {};
 }
 
+std::expected<void, error> running_call::choose_credentials(const url& where) {
+    const bool named = options_->authentication.scheme != auth_scheme::none;
+    if (!named && !where.has_user() && !options_->netrc) return {};
+    auto chosen = credentials_for(*options_, where, shard_->owner().log());
+    if (!chosen) return std::unexpected(std::move(chosen).error());
+    if (chosen->scheme != auth_scheme::none)
+        auth_ = origin_->authentication(to_.authority(), *chosen);
+    return {};
+}
+
+/// Returns true if the netrc file is read for the target of a redirect: never if the options have
+/// credentials, which are for another origin, nor for a redirect away from TLS.
+bool running_call::reads_netrc_for(const url& next) const {
+    const credentials& own = options_->authentication;
+    return options_->netrc && own.user.empty() && own.password.empty() &&
+           !(to_.scheme() == "https" && next.scheme() != "https");
+}
+
 std::expected<secret, error> running_call::authorization() {
-    if (auth_ == nullptr || call_.fields.contains(field_id::authorization)) return secret();
+    // The caller's own field has priority, unless a redirect has left its origin.
+    const bool own_field = !left_origin_ && call_.fields.contains(field_id::authorization);
+    if (own_field) return secret();
     digest_request r{method_, to_.target()};
     if (!has_body()) {
         r.body = std::string_view();
@@ -177,18 +220,18 @@ std::expected<secret, error> running_call::authorization() {
     return auth_->authorize(r, random);
 }
 
-/// What a proxy that forwards is told of us.
+/// Returns the credentials for a forwarding proxy.
 std::expected<secret, error> running_call::proxy_authorization() {
     const connect::proxy& p = *origin_->proxy();
     if (p.authenticator() == nullptr) return p.basic_authorization();
     return p.authenticator()->authorize(method_, absolute_form(to_));
 }
 
-/// Whether a 407 can be answered.
-bool running_call::challenged_by_proxy(const fields& answer) {
+/// Returns true if the request should be repeated after a 407.
+bool running_call::challenged_by_proxy(const fields& received) {
     if (!origin_->forwards() || origin_->proxy()->authenticator() == nullptr) return false;
     std::vector<std::string> challenges;
-    for (const field& f : answer) {
+    for (const field& f : received) {
         if (equal_ignoring_case(f.name, challenge_field(auth_side::proxy))) {
             challenges.emplace_back(f.value);
         }
@@ -206,25 +249,37 @@ bool running_call::can_repeat_body() const noexcept {
            call_.repeatable;
 }
 
-/// Whether the server may have sent an answer before it closed its side to the body.
-bool running_call::may_have_answered(const error& e) const noexcept {
-    return has_body() && sent_ != 0 &&
+/// Returns true if the server may have sent a response before it stopped reading the body.
+bool running_call::may_have_responded(const error& e) const noexcept {
+    return has_body() && sent() != 0 &&
            (e == std::errc::broken_pipe || e == std::errc::connection_reset);
 }
 
 bool running_call::may_retry() {
-    return retries_ < options_->retry.retries && can_repeat_body() && shard_->budget().take();
+    if (retries_ >= options_->retry.retries || !can_repeat_body()) return false;
+    if (options_->retry.budget_percent == 0 || shard_->budget().take()) return true;
+    held_back_ = true;
+    ++shard_->counts.retries_held_back;
+    return false;
 }
 
 running_call::verdict running_call::judge_failure(const error& e) {
-    if (coracle::detail::is_cancellation(e) || now() >= call_whole_) return verdict::done;
-    const bool reused = connection_ && connection_->reused();
+    if (coracle::detail::is_cancellation(e) || now() >= call_deadline_) return verdict::done;
+    if (exchange_ && exchange_->turned_away() && can_repeat_body() && moves_ < most_moves) {
+        return verdict::elsewhere;
+    }
+    const bool wants_http_1 =
+        exchange_ && exchange_->needs_http_1() && can_repeat_body() && !transport_->knows_http_2();
+    if (wants_http_1) origin_->wants_http_1();
+    if (wants_http_1 || std::exchange(needs_http_1_, false)) return verdict::over_http_1;
+    const bool reused = exchange_ && exchange_->reused();
     const bool gone =
         e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
-    // The server closed it while the request was under way: one on a new connection tells.
-    if (reused && !fresh_ && gone && received_ == 0 && can_repeat_body() &&
-        (idempotent() || sent_ == 0)) {
-        return verdict::afresh;
+    // The server closed an idle connection while the request was on its way: a new connection shows
+    // if there is another cause.
+    if (reused && !needs_new_connection_ && gone && received() == 0 && can_repeat_body() &&
+        (idempotent() || unprocessed())) {
+        return verdict::new_connection;
     }
     const bool safe = e.safe_to_retry() && e != errc::limit_exceeded &&
                       e.code() != std::make_error_code(std::errc::invalid_argument);
@@ -237,6 +292,11 @@ running_call::verdict running_call::judge_status(const response& r) {
         if (auth_ != nullptr) auth_->received(r.fields());
         return verdict::done;
     }
+    // RFC 9110 section 15.5.20: repeats the request on a new connection to this origin alone.
+    if (code == 421 && r.info()->reused && !needs_new_connection_ && can_repeat_body()) {
+        return verdict::misdirected;
+    }
+    if (code == 417 && sent_expect_ && can_repeat_body()) return verdict::without_expect;
     if (code == 401 && auth_ != nullptr && can_repeat_body() &&
         auth_->challenged(r.fields(), challenges_)) {
         ++challenges_;
@@ -265,10 +325,11 @@ bool running_call::wants_redirect(const response& r) const {
         case 308: break;
         default: return false;
     }
-    return r.fields().contains(field_id::location);
+    // An empty Location would redirect to this URL forever; like curl we ignore it.
+    return !r.fields().get(field_id::location).empty();
 }
 
-/// RFC 9110 section 15.4.
+/// Follows a redirect (RFC 9110 section 15.4).
 std::expected<void, error> running_call::follow_redirect(const response& r) {
     if (redirects_ == options_->redirects) {
         error e(errc::limit_exceeded, "redirect");
@@ -285,7 +346,9 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
         method_ = "GET";
         body_dropped_ = true;
     }
-    if (!to_.same_origin(*next)) {
+    const bool leaves = !to_.same_origin(*next);
+    const bool reads_netrc = leaves && reads_netrc_for(*next);
+    if (leaves) {
         left_origin_ = true;
         auth_ = nullptr;
     }
@@ -295,23 +358,26 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     }
     ++redirects_;
     ++shard_->counts.redirects;
-    fresh_ = false;
+    needs_new_connection_ = false;
     attempts_ = 0;
     challenges_ = 0;
     proxy_challenges_ = 0;
-    return go_to(*std::move(next));
+    auto went = go_to(*std::move(next));
+    return went && reads_netrc ? choose_credentials(to_) : went;
 }
 
 duration running_call::retry_delay(const call_result& a) {
     const retry_options& o = options_->retry;
     duration d = std::max(o.delay, duration::zero());
-    for (unsigned i = 1; i < retries_ && d != duration::zero() && d < o.longest_delay; ++i) {
+    const unsigned doubled = o.backoff ? retries_ : 0;
+    for (unsigned i = 1; i < doubled && d != duration::zero() && d < o.longest_delay; ++i) {
         d = d > o.longest_delay / 2 ? o.longest_delay : d * 2;
     }
     if (d > o.longest_delay) d = o.longest_delay;
-    // A random part of the second half is taken off, so that clients do not come back together.
+    // Subtracts up to half at random, so that clients do not retry all at once.
     const auto half = static_cast<std::uint64_t>(d.count() / 2);
-    if (half != 0) d -= duration(static_cast<duration::rep>(shard_->owner().random() % half));
+    if (o.backoff && half != 0)
+        d -= duration(static_cast<duration::rep>(shard_->owner().random() % half));
     if (!a) return d;
     const std::string_view after = a->fields().get("Retry-After");
     if (after.empty()) return d;
@@ -329,10 +395,10 @@ duration running_call::retry_delay(const call_result& a) {
     return seconds > most ? duration::max() : duration(std::chrono::seconds(seconds));
 }
 
-task<void> running_call::drop_answer(call_result& a) {
+task<void> running_call::drop_response(call_result& a) {
     auto* const rest = static_cast<incoming*>(a->extension());
     if (rest == nullptr || !rest->ends_within(drained)) co_return;
-    limit_.begin(*who_, drain_time, whole_);
+    limit_.begin(*context_, drain_time, attempt_deadline_);
     for (bool more = true; more;) {
         auto reading = a->read();
         auto piece = co_await as_result(reading);
@@ -342,36 +408,50 @@ task<void> running_call::drop_answer(call_result& a) {
 }
 
 task<std::expected<void, error>> running_call::before_next(verdict v, call_result& a) {
-    // That of the attempt which failed must not end the wait for the next one.
+    // The timeout of the failed attempt must not end the wait for the next one.
     limit_.end();
     if (v == verdict::redirect) {
         auto went = follow_redirect(*a);
         if (!went) co_return went;
-        co_await drop_answer(a);
+        co_await drop_response(a);
         co_return went;
     }
-    if (v == verdict::authenticate) {
-        co_await drop_answer(a);
+    if (v == verdict::without_expect) may_expect_ = false;
+    if (v == verdict::authenticate || v == verdict::without_expect) {
+        co_await drop_response(a);
         co_return std::expected<void, error>();
     }
-    connection_.close(true);
-    if (v == verdict::afresh) {
-        fresh_ = true;
+    if (v == verdict::misdirected) {
+        origin_->keeps_apart();
+        needs_new_connection_ = true;
+        co_await drop_response(a);
+        a = call_result();
+        co_return std::expected<void, error>();
+    }
+    exchange_.end(fate::cancelled);
+    // The origin now requires HTTP/1.1, so `go_to` chooses it.
+    if (v == verdict::over_http_1) co_return go_to(to_);
+    if (v == verdict::elsewhere) {
+        ++moves_;
+        co_return std::expected<void, error>();
+    }
+    if (v == verdict::new_connection) {
+        needs_new_connection_ = true;
         co_return std::expected<void, error>();
     }
     ++retries_;
     const duration delay = retry_delay(a);
     if (delay > options_->retry.longest_delay ||
-        coracle::detail::later(now(), delay) >= call_whole_) {
-        // Nobody would wait for it: the answer that there is has to do.
-        shard_->budget().give_back();
+        coracle::detail::later(now(), delay) >= call_deadline_) {
+        // The delay is too long: the call ends with the response or error of this attempt.
+        if (options_->retry.budget_percent != 0) shard_->budget().give_back();
         co_return std::unexpected(a ? error() : std::move(a).error());
     }
     ++shard_->counts.retries;
     if (options_->verbose) log_retry(a, delay);
     if (a) {
-        co_await drop_answer(a);
-        // What could not be read to its end would keep its connection all the while.
+        co_await drop_response(a);
+        // Releases the connection of a body that was not read to its end.
         a = call_result();
     }
     if (delay > duration::zero()) {
@@ -382,21 +462,31 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
     co_return std::expected<void, error>();
 }
 
-call_result running_call::complete(call_result a) {
-    if (!a) {
-        ++shard_->counts.failed;
-        return a;
+void running_call::complete_with(error& failure) {
+    completed_ = true;
+    ++shard_->counts.failed;
+    const response_info* const known = held_back_ ? info_of(failure) : nullptr;
+    if (known != nullptr) {
+        response_info info = *known;
+        info.retry_held_back = true;
+        failure.with(std::make_shared<const call_failure>(std::move(info)));
     }
-    auto& rest = static_cast<incoming&>(*a->extension());
+    notify_of_failure(failure);
+}
+
+void running_call::complete_with(response& r) {
+    completed_ = true;
+    auto& rest = static_cast<incoming&>(*r.extension());
     rest.details().url = std::move(to_);
-    if (call_.tells()) {
+    rest.details().retry_held_back = held_back_;
+    if (call_.reports_progress()) {
         progress p;
         p.sent = body_bytes_;
         p.to_send = has_body() ? call_.body.size() : 0;
         p.to_receive = rest.length();
-        rest.tell(std::move(call_.extras->tell), p);
+        rest.report(std::move(call_.extras->report), p);
     }
-    return a;
+    if (!shard_->observers().empty()) rest.observed_as(r.status());
 }
 
 }  // namespace coracle::http::detail

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "http/client/incoming.hpp"
-#include "http/client/request_head.hpp"
+#include "http/client/send_speed.hpp"
 
 #include <string>
 
@@ -9,35 +9,56 @@ namespace coracle::http::detail {
 
 using call_result = std::expected<response, error>;
 
-/// One call from its start to the head of the answer that the caller gets: its attempts and the
-/// redirects that it follows. Lives in the frame of `run_call`.
+class opening;
+
+/// A call from its start to the head of the final response: its attempts and redirects. Lives in
+/// the coroutine frame of `run_call`.
 class running_call {
 public:
-    /// Its time limits count from `started`.
+    /// Its timeouts run from `started`.
     running_call(client_shard& s, call_state& c, time_point started);
     ~running_call();
     running_call(const running_call&) = delete;
     running_call& operator=(const running_call&) = delete;
 
-    /// Finds out where it goes.
+    /// Resolves the URL, the options and the origin of the call.
     std::expected<void, error> prepare();
-    /// Sends the request once, and waits for the head of its answer.
+    /// Makes one attempt: sends the request and waits for the head of the response.
     task<call_result> attempt();
 
-    /// `afresh`: at once, on a new connection, for the one that waited was stale.
-    enum class verdict : std::uint8_t { done, again, afresh, redirect, authenticate };
+    /// The step after an attempt. `again`: a retry. The others repeat the request at once:
+    /// `new_connection`, because an idle connection was stale; `elsewhere`, because the server said
+    /// that it did nothing; `over_http_1`, because the server requires it; `misdirected`, on a
+    /// connection to this origin alone; `without_expect`, because the server refused "Expect:
+    /// 100-continue" (RFC 9110 section 10.1.1).
+    enum class verdict : std::uint8_t {
+        done,
+        again,
+        new_connection,
+        elsewhere,
+        redirect,
+        authenticate,
+        without_expect,
+        over_http_1,
+        misdirected
+    };
     verdict judge(const call_result& a);
-    /// What has to happen before the next attempt; gives why there is none.
+    /// Prepares the next attempt. Fails when there can be none.
     task<std::expected<void, error>> before_next(verdict v, call_result& a);
-    call_result complete(call_result a);
+    /// Ends the call with this result, to which it adds what it knows.
+    void complete_with(error& failure);
+    void complete_with(response& r);
 
 private:
-    // running_call.cpp: where the request goes.
+    // running_call.cpp: the target of the request.
+    std::expected<void, error> keep_to_http_1();
+    bool must_be_http_1() const noexcept;
     std::expected<void, error> go_to(url where);
     std::expected<void, error> choose_credentials(const url& where);
+    bool reads_netrc_for(const url& next) const;
     std::expected<secret, error> authorization();
     std::expected<secret, error> proxy_authorization();
-    bool challenged_by_proxy(const fields& answer);
+    bool challenged_by_proxy(const fields& received);
     bool is_safe_protocol(std::string_view scheme) const noexcept;
     std::expected<void, error> follow_redirect(const response& r);
     bool wants_redirect(const response& r) const;
@@ -48,64 +69,73 @@ private:
     bool may_be_sent_again() const noexcept;
     bool can_repeat_body() const noexcept;
     duration retry_delay(const call_result& a);
-    task<void> drop_answer(call_result& a);
+    task<void> drop_response(call_result& a);
     http::method call_method() const noexcept;
-    bool may_have_answered(const error& e) const noexcept;
+    bool may_have_responded(const error& e) const noexcept;
 
     // connecting.cpp
-    bool has_turn() noexcept;
+    bool was_granted() noexcept;
     task<std::expected<lease, error>> get_connection();
-    task<std::expected<void, error>> wait_for_room(lease& granted);
+    task<std::expected<lease, error>> coalesce();
+    task<std::expected<void, error>> wait_for_place(lease& granted);
     task<std::expected<bool, error>> is_fit(lease& granted);
-    task<std::expected<lease, error>> open_connection();
+    task<std::expected<lease, error>> open_connection(opening& counted);
     operation<std::unique_ptr<net::byte_stream>> reach_origin(connect::timings& parts);
     task<std::expected<std::unique_ptr<net::byte_stream>, error>> connect_to_peer(
-        const tls::stream** secured);
+        const tls::session_info** secured);
 
     // sending.cpp
     bool has_body() const noexcept;
-    bool asks_before_body() const noexcept;
-    bool send_at_once(buffer& out);
-    task<std::expected<void, error>> send_request(buffer& out);
-    task<std::expected<void, error>> send_head_and_body(buffer& out);
-    task<std::expected<void, error>> hear_refusal();
-    task<std::expected<void, error>> send_unless_refused(buffer& out);
-    task<std::expected<void, error>> keep_to_rate(coracle::detail::context& who,
+    bool expects_continue() const noexcept;
+    bool send_at_once();
+    task<std::expected<void, error>> send_request();
+    task<std::expected<void, error>> send_head_and_body();
+    task<std::expected<void, error>> await_refusal();
+    task<std::expected<void, error>> send_unless_refused();
+    task<std::expected<void, error>> keep_to_rate(coracle::detail::context& context,
                                                   std::uint64_t bytes);
     std::uint64_t largest_step() const noexcept;
-    task<std::expected<void, error>> send_pieces(std::span<slice> pieces, bool more);
-    task<std::expected<void, error>> send_now(std::span<slice> pieces, bool more);
-    task<std::expected<void, error>> send_slowly(std::span<slice> pieces, bool more);
-    task<std::expected<void, error>> send_bytes(std::string_view head, std::string_view bytes);
+    send_speed* slow_upload_watch();
+    error sends_too_slowly() const;
+    task<std::expected<void, error>> send_now(task<std::expected<void, error>> sending);
+    task<std::expected<void, error>> send_piece(std::string_view piece, follows next);
+    task<std::expected<void, error>> send_flush();
+    task<std::expected<void, error>> send_end();
+    task<std::expected<void, error>> send_bytes(std::string_view bytes);
     task<std::expected<void, error>> send_file_body();
-    std::expected<void, error> compose(buffer& out);
-    bool tell_sent(std::uint64_t bytes);
+    std::string all_cookies() const;
+    std::expected<void, error> compose();
+    bool report_sent(std::uint64_t bytes);
     error announced_otherwise(std::uint64_t size, const char* written) const;
     friend class request_body_writer;
 
     // receiving.cpp
+    void begin_attempt();
+    task<std::expected<void, error>> await_turn();
     task<std::expected<bool, error>> wait_for_continue();
-    /// Keeps what was received, or what the receive was lent.
-    void take_input(net::receive& from, std::expected<buffer, error>& got) noexcept;
-    enum class head_state : std::uint8_t { partial, interim, final };
-    std::expected<head_state, error> look_at_head();
+    head_state read_next_head();
+    error head_error() const;
     error head_failure(error e);
-    error beyond(const char* limit) const;
+    error exceeded(const char* limit) const;
     response make_response();
     body_rules rules() const noexcept;
-    answer_info info_of_answer() const;
-    /// As TLS names it; empty without it.
+    response_info info_of_response() const;
+    /// The name of the TLS version; empty without TLS.
     std::string_view tls_version() const noexcept;
 
-    /// What goes over the wire, secrets masked, where the options want to see it.
+    /// Logging of connections and heads, secrets masked, with `client_options::verbose`.
     void log_connection() const;
     void log_head(char direction, std::string_view head) const;
     void log_retry(const call_result& a, duration delay) const;
+    void notify_of_failure(const error& why) noexcept;
     error fail(error e, phase where) const;
-    /// `limit`: the option that ended it, unless that was one of the whole.
+    /// `limit`: the option that ended the call, unless it was that for the whole call.
     error out_of_time(phase where, const char* limit) const;
-    answer_info info_of_attempt() const;
-    answer_info info_so_far() const;
+    response_info info_of_attempt() const;
+    response_info info_so_far() const;
+    std::uint64_t sent() const noexcept { return exchange_ ? exchange_->sent() : 0; }
+    std::uint64_t received() const noexcept { return exchange_ ? exchange_->received() : 0; }
+    bool unprocessed() const noexcept { return !exchange_ || exchange_->unprocessed(); }
     time_point now() const noexcept { return shard_->owner().now(); }
     duration since_start() const noexcept { return now() - started_; }
 
@@ -113,38 +143,42 @@ private:
     call_state& call_;
     std::shared_ptr<const prepared_options> client_options_;
     const client_options* options_;
-    std::shared_ptr<const transport> way_;
+    std::shared_ptr<const transport> transport_;
 
     url to_;
     origin* origin_ = nullptr;
     std::string_view method_;
-    coracle::detail::context* who_ = nullptr;
+    coracle::detail::context* context_ = nullptr;
     waiting_limit limit_;
+    std::unique_ptr<send_speed> send_speed_;  ///< set with `low_speed_limit`
     time_point started_;
-    time_point call_whole_ = time_point::max();
-    time_point whole_ = time_point::max();  ///< of this attempt
-    phase reached_ = phase::none;           ///< by what connects
+    time_point call_deadline_ = time_point::max();
+    time_point attempt_deadline_ = time_point::max();  ///< that of the call, or less
+    phase reached_ = phase::none;                      ///< by connecting
 
-    lease connection_;
-    bool fresh_ = false;          ///< no connection that was used before
-    bool body_dropped_ = false;   ///< a redirect made it a GET
-    bool body_sent_ = false;      ///< one that cannot be repeated was begun
-    bool left_origin_ = false;    ///< a redirect led to another one
-    bool body_whole_ = true;      ///< the request was sent to its end
-    bool rest_has_body_ = false;  ///< what is left to send is head and body
-    bool head_logged_ = false;    ///< that of the answer
+    lease exchange_;
+    response_start start_;               ///< of the last head that was read
+    bool needs_new_connection_ = false;  ///< requires a new connection
+    unsigned moves_ = 0;                 ///< changes of connection that are not retries
+    bool body_dropped_ = false;          ///< a redirect changed the method to GET
+    bool body_sent_ = false;             ///< a body that cannot be repeated was begun
+    bool left_origin_ = false;           ///< a redirect led to another origin
+    bool flushes_ = false;               ///< the exchange has the whole request
+    bool head_logged_ = false;           ///< the head of the response was logged
+    bool may_expect_ = true;             ///< large bodies use Expect: 100-continue
+    bool sent_expect_ = false;           ///< this attempt sent Expect
+    bool needs_http_1_ = false;          ///< the server does not upgrade over HTTP/2
+    bool held_back_ = false;             ///< the budget allowed no further retry
+    bool completed_ = false;             ///< its result is known
     unsigned attempts_ = 0;
     unsigned retries_ = 0;
     unsigned redirects_ = 0;
     unsigned interim_ = 0;
-    std::uint64_t sent_ = 0;
     std::uint64_t body_bytes_ = 0;
-    std::uint64_t received_ = 0;
-    time_point sending_since_{};
-    std::size_t head_size_ = 0;
-    std::shared_ptr<authenticator> auth_;  ///< of the origin; null: nothing to say
-    unsigned challenges_ = 0;              ///< answered
-    unsigned proxy_challenges_ = 0;        ///< likewise
+    steady_rate rate_;                     ///< rate of sending
+    std::shared_ptr<authenticator> auth_;  ///< for the origin; null: no credentials
+    unsigned challenges_ = 0;              ///< challenges of the origin responded to
+    unsigned proxy_challenges_ = 0;        ///< challenges of the proxy responded to
     call_timings times_;
 };
 

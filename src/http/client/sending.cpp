@@ -1,7 +1,6 @@
-// How a request is written: its head and its body.
+// Sending a request: its head and its body.
 
 #include "http/client/running_call.hpp"
-#include "http/h1/head_writer.hpp"
 
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -13,29 +12,20 @@
 namespace coracle::http::detail {
 namespace {
 
-/// Bodies that are copied behind the head, so that both leave in one piece.
+/// The largest body that is copied after the head, so that both are sent at once.
 constexpr std::size_t copied_body = 4096;
-/// Bytes of a body that are handed over at once.
+/// The most bytes of a body passed to the exchange at once.
 constexpr std::size_t body_step = 1024 * 1024;
 
 }  // namespace
 
-/// Writes the body of a request that is made while it is sent.
+/// Writes the body of a request that a function produces while it is sent.
 class request_body_writer final : public body_writer {
 public:
-    /// `size` is the announced one; without it the body is chunked.
-    request_body_writer(running_call& call, std::string_view head,
-                        std::optional<std::uint64_t> size) noexcept
-        : call_(call), head_(head), size_(size), chunked_(!size) {}
+    /// `size` is the announced size.
+    request_body_writer(running_call& call, std::optional<std::uint64_t> size) noexcept
+        : call_(call), size_(size) {}
 
-    task<std::expected<void, error>> finish() {
-        if (!chunked_) co_return co_await send_head();
-        char end[h1::body_end_size];
-        static_cast<void>(h1::write_body_end(end));
-        slice pieces[] = {head_, std::string_view(end, sizeof end)};
-        head_ = {};
-        co_return co_await call_.send_pieces(pieces, false);
-    }
     std::uint64_t written() const noexcept { return written_; }
     const std::unique_ptr<error>& problem() const noexcept { return problem_; }
 
@@ -43,19 +33,14 @@ protected:
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
         if (problem_ != nullptr) co_return std::unexpected(*problem_);
         if (piece.empty()) co_return std::expected<void, error>();
-        // What is behind the announced length would be the next request to the server.
+        // The server would take bytes after the announced length for the next request.
         if (size_ && piece.size() > *size_ - written_) {
             problem_ = std::make_unique<error>(call_.announced_otherwise(*size_, "more"));
             co_return std::unexpected(*problem_);
         }
-        char size[h1::chunk_header_size];
-        const char* const size_end = chunked_ ? h1::write_chunk_header(size, piece.size()) : size;
-        slice pieces[] = {head_, std::string_view(size, size_end), piece,
-                          std::string_view(chunked_ ? "\r\n" : "")};
-        head_ = {};
         written_ += piece.size();
-        auto sent = co_await call_.send_pieces(pieces, false);
-        if (sent && !call_.tell_sent(piece.size())) {
+        auto sent = co_await call_.send_piece(piece, follows::later);
+        if (sent && !call_.report_sent(piece.size())) {
             sent = std::unexpected(error(std::errc::operation_canceled, "on_progress"));
         }
         if (!sent) problem_ = std::make_unique<error>(sent.error());
@@ -63,24 +48,19 @@ protected:
     }
     task<std::expected<void, error>> send_head() override {
         if (problem_ != nullptr) co_return std::unexpected(*problem_);
-        if (head_.empty()) co_return std::expected<void, error>();
-        slice pieces[] = {head_};
-        head_ = {};
-        auto sent = co_await call_.send_pieces(pieces, false);
+        auto sent = co_await call_.send_flush();
         if (!sent) problem_ = std::make_unique<error>(sent.error());
         co_return sent;
     }
 
 private:
     running_call& call_;
-    std::string_view head_;
     std::optional<std::uint64_t> size_;
-    bool chunked_;
     std::uint64_t written_ = 0;
     std::unique_ptr<error> problem_;
 };
 
-/// The function that makes the body is at fault.
+/// The error of a function that wrote more or fewer bytes than announced.
 error running_call::announced_otherwise(std::uint64_t size, const char* written) const {
     error e(std::errc::invalid_argument, "body");
     e.on(std::string("it has ") + written + " bytes than the " + std::to_string(size) +
@@ -88,54 +68,71 @@ error running_call::announced_otherwise(std::uint64_t size, const char* written)
     return fail(std::move(e), phase::send);
 }
 
-bool running_call::tell_sent(std::uint64_t bytes) {
+bool running_call::report_sent(std::uint64_t bytes) {
     body_bytes_ += bytes;
-    if (!call_.tells()) return true;
+    if (!call_.reports_progress()) return true;
     progress p;
     p.sent = body_bytes_;
     p.to_send = call_.body.size();
-    return call_.extras->tell(p);
+    return call_.extras->report(p);
 }
 
-std::expected<void, error> running_call::compose(buffer& out) {
-    auto authorized = authorization();
-    if (!authorized) return std::unexpected(fail(std::move(authorized).error(), phase::send));
-    head_extras extras;
-    extras.whole_url = origin_->forwards();
-    extras.without_credentials = left_origin_;
-    extras.without_body = !has_body();
-    extras.upgrades = call_.fields.contains(field_id::upgrade);
-    extras.authorization = authorized->reveal();
-    std::string cookies;
-    if (options_->cookies && !call_.fields.contains(field_id::cookie)) {
-        cookies = call_.core->jar().cookies_for(to_, shard_->owner().unix_time());
-        extras.cookies = cookies;
+/// Joins the cookies of the jar and those of the call, unless a redirect has left its origin, in
+/// one field (RFC 6265 section 5.4).
+std::string running_call::all_cookies() const {
+    std::string all = call_.core->jar().cookies_for(to_, shard_->owner().unix_time());
+    if (left_origin_) return all;
+    for (const field& f : call_.fields) {
+        if (f.id != field_id::cookie) continue;
+        if (!all.empty()) all += "; ";
+        all += f.value;
     }
-    secret proxy;
-    if (extras.whole_url) {
+    return all;
+}
+
+std::expected<void, error> running_call::compose() {
+    // Optional, so that requests without credentials do not pay for wiping them.
+    std::optional<secret> own;
+    std::optional<secret> proxy;
+    std::string cookies;
+    outgoing_head head;
+    head.method = method_;
+    head.known_method = call_method();
+    head.to = &to_;
+    head.call = &call_;
+    head.options = options_;
+    head.whole_url = origin_->forwards();
+    head.without_credentials = left_origin_;
+    head.has_body = has_body();
+    head.upgrades = call_.fields.contains(field_id::upgrade);
+    if (auth_ != nullptr) {
+        auto given = authorization();
+        if (!given) return std::unexpected(fail(std::move(given).error(), phase::send));
+        head.authorization = own.emplace(*std::move(given)).reveal();
+    }
+    head.has_secrets =
+        auth_ != nullptr || head.whole_url || call_.fields.contains(field_id::authorization);
+    if (options_->cookies) {
+        cookies = all_cookies();
+        head.cookies = cookies;
+    }
+    if (head.whole_url) {
         auto given = proxy_authorization();
         if (!given) return std::unexpected(fail(std::move(given).error(), phase::send));
-        proxy = *std::move(given);
-        extras.proxy_authorization = proxy.reveal();
+        head.proxy_authorization = proxy.emplace(*std::move(given)).reveal();
     }
-    const auto size = has_body() ? call_.body.size() : std::optional<std::uint64_t>(0);
-    extras.expect_continue = asks_before_body();
-    write_request_head(out, method_, to_, call_, *options_, extras, has_body(), size);
+    if (head.has_body) head.length = call_.body.size();
+    head.expect_continue = sent_expect_ = expects_continue();
+    exchange_->begin(head);
     return {};
 }
 
-/// Waits until so many bytes more are not ahead of the rate.
-task<std::expected<void, error>> running_call::keep_to_rate(coracle::detail::context& who,
+/// Waits until sending `bytes` more keeps to the rate.
+task<std::expected<void, error>> running_call::keep_to_rate(coracle::detail::context& context,
                                                             std::uint64_t bytes) {
-    if (sending_since_ == time_point()) sending_since_ = now();
-    const double due =
-        static_cast<double>(sent_ + bytes) / static_cast<double>(options_->rate_limit);
-    // As much as a number of nanoseconds can say.
-    constexpr double longest = 1e9;
-    const std::chrono::duration<double> wanted(std::min(due, longest));
-    const duration ahead = std::chrono::duration_cast<duration>(wanted) - (now() - sending_since_);
-    if (ahead <= std::chrono::milliseconds(1)) co_return std::expected<void, error>();
-    limit_.begin(who, duration::zero(), whole_);
+    const duration ahead = rate_.ahead(sent() + bytes, options_->rate_limit, now());
+    if (ahead == duration::zero()) co_return std::expected<void, error>();
+    limit_.begin(context, duration::zero(), attempt_deadline_);
     auto sleeping = sleep_for(ahead);
     auto slept = co_await as_result(sleeping);
     limit_.end();
@@ -144,216 +141,210 @@ task<std::expected<void, error>> running_call::keep_to_rate(coracle::detail::con
     co_return std::unexpected(std::move(slept).error());
 }
 
-/// Bytes that are handed over at once: what keeps to a rate takes small steps.
+/// The most bytes passed to the exchange at once: fewer with a rate limit.
 std::uint64_t running_call::largest_step() const noexcept {
     const std::uint64_t rate = options_->rate_limit;
     return rate == 0 ? body_step : std::clamp<std::uint64_t>(rate / 8, 1, body_step);
 }
 
-task<std::expected<void, error>> running_call::send_pieces(std::span<slice> pieces, bool more) {
-    return options_->rate_limit == 0 ? send_now(pieces, more) : send_slowly(pieces, more);
+error running_call::sends_too_slowly() const {
+    return fail(error(errc::too_slow, "low_speed_limit"), phase::send);
 }
 
-task<std::expected<void, error>> running_call::send_slowly(std::span<slice> pieces, bool more) {
-    auto& who = co_await coracle::detail::current_context();
-    std::uint64_t left = 0;
-    for (const slice& s : pieces) left += s.size;
-    for (const slice& s : pieces) {
-        std::string_view rest(s.data, s.size);
-        while (!rest.empty()) {
-            slice step[] = {rest.substr(0, largest_step())};
-            rest.remove_prefix(step[0].size);
-            left -= step[0].size;
-            auto due = co_await keep_to_rate(who, step[0].size);
-            if (!due) co_return due;
-            auto sent = co_await send_now(step, more || left != 0);
-            if (!sent) co_return sent;
-        }
+/// Returns the watch that ends the call when the body of the request is sent too slowly; null
+/// without a minimum speed.
+send_speed* running_call::slow_upload_watch() {
+    if (options_->low_speed_limit == 0 || options_->low_speed_time <= duration::zero() ||
+        !has_body()) {
+        return nullptr;
     }
-    co_return std::expected<void, error>();
+    if (send_speed_ == nullptr) {
+        send_speed_ = std::make_unique<send_speed>(shard_->owner(), options_->low_speed_limit,
+                                                   options_->low_speed_time);
+    }
+    return send_speed_.get();
 }
 
-task<std::expected<void, error>> running_call::send_now(std::span<slice> pieces, bool more) {
-    // Not that of the call where a function that makes the body has others beneath it.
-    auto& who = co_await coracle::detail::current_context();
-    limit_.begin(who, options_->idle_timeout, whole_);
-    net::send sending = connection_->stream().send(pieces, more);
-    auto sent = co_await as_result(sending);
+/// Awaits `sending` within the timeouts.
+task<std::expected<void, error>> running_call::send_now(task<std::expected<void, error>> sending) {
+    // This may be another context than that of the call, in a function that writes the body.
+    auto& context = co_await coracle::detail::current_context();
+    limit_.begin(context, options_->idle_timeout, attempt_deadline_);
+    send_speed* const speed = slow_upload_watch();
+    if (speed != nullptr) speed->begin(context, *exchange_);
+    auto sent = co_await std::move(sending);
     const bool late = !sent && limit_.passed();
-    sent_ += static_cast<std::uint64_t>(sending.progress());
     limit_.end();
+    if (speed != nullptr) speed->end();
     if (sent) co_return std::expected<void, error>();
+    if (speed != nullptr && speed->too_slow()) co_return std::unexpected(sends_too_slowly());
     if (late) co_return std::unexpected(out_of_time(phase::send, "idle_timeout"));
     co_return std::unexpected(fail(std::move(sent).error(), phase::send));
 }
 
-task<std::expected<void, error>> running_call::send_bytes(std::string_view head,
-                                                          std::string_view bytes) {
-    do {
+task<std::expected<void, error>> running_call::send_flush() {
+    return send_now(exchange_->flush());
+}
+
+task<std::expected<void, error>> running_call::send_end() {
+    return send_now(exchange_->finish());
+}
+
+task<std::expected<void, error>> running_call::send_piece(std::string_view piece, follows next) {
+    if (options_->rate_limit == 0) {
+        auto sending = send_now(exchange_->send(piece, next));
+        co_return co_await std::move(sending);
+    }
+    auto& context = co_await coracle::detail::current_context();
+    while (!piece.empty()) {
+        const std::string_view step = piece.substr(0, largest_step());
+        piece.remove_prefix(step.size());
+        auto due = co_await keep_to_rate(context, step.size());
+        if (!due) co_return due;
+        const follows then = piece.empty() ? next : follows::at_once;
+        auto sending = send_now(exchange_->send(step, then));
+        auto sent = co_await std::move(sending);
+        if (!sent) co_return sent;
+    }
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> running_call::send_bytes(std::string_view bytes) {
+    if (bytes.empty()) co_return co_await send_end();
+    while (!bytes.empty()) {
         const std::string_view step = bytes.substr(0, largest_step());
         bytes.remove_prefix(step.size());
-        slice pieces[] = {head, step};
-        head = {};
-        auto sent = co_await send_pieces(pieces, !bytes.empty());
+        const follows next = bytes.empty() ? follows::nothing : follows::at_once;
+        auto sent = co_await send_piece(step, next);
         if (!sent) co_return sent;
-        if (!tell_sent(step.size())) {
+        if (!report_sent(step.size())) {
             co_return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
         }
-    } while (!bytes.empty());
+    }
     co_return std::expected<void, error>();
 }
 
 task<std::expected<void, error>> running_call::send_file_body() {
     const file_range& file = call_.body.file_part();
-    auto& who = co_await coracle::detail::current_context();
+    auto& context = co_await coracle::detail::current_context();
     std::uint64_t at = 0;
     while (at != file.size()) {
         const std::uint64_t step = std::min(file.size() - at, largest_step());
         if (options_->rate_limit != 0) {
-            auto due = co_await keep_to_rate(who, step);
+            auto due = co_await keep_to_rate(context, step);
             if (!due) co_return due;
         }
-        limit_.begin(who, options_->idle_timeout, whole_);
-        net::send_file sending =
-            connection_->stream().send_file(file.fd(), file.offset() + at, step);
-        auto sent = co_await as_result(sending);
-        limit_.end();
-        sent_ += static_cast<std::uint64_t>(sending.progress());
-        if (!sent) {
-            if (limit_.passed())
-                co_return std::unexpected(out_of_time(phase::send, "idle_timeout"));
-            co_return std::unexpected(fail(std::move(sent).error(), phase::send));
-        }
+        const follows next = at + step == file.size() ? follows::nothing : follows::at_once;
+        auto sending = send_now(exchange_->send_file(file.fd(), file.offset() + at, step, next));
+        auto sent = co_await std::move(sending);
+        if (!sent) co_return sent;
         at += step;
-        if (!tell_sent(step)) {
+        if (!report_sent(step)) {
             co_return std::unexpected(error(std::errc::operation_canceled, "on_progress"));
         }
     }
+    if (file.size() == 0) co_return co_await send_end();
     co_return std::expected<void, error>();
 }
 
-task<std::expected<void, error>> running_call::send_head_and_body(buffer& out) {
+task<std::expected<void, error>> running_call::send_head_and_body() {
     body_bytes_ = 0;
-    if (!has_body()) {
-        slice head(out.view());
-        co_return co_await send_pieces({&head, 1}, false);
-    }
+    if (!has_body()) co_return co_await send_flush();
     switch (call_.body.type()) {
-        case body::kind::file: {
-            slice head(out.view());
-            auto sent = co_await send_pieces({&head, 1}, call_.body.file_part().size() != 0);
-            if (!sent) co_return sent;
-            co_return co_await send_file_body();
-        }
+        case body::kind::file: co_return co_await send_file_body();
         case body::kind::stream: break;
-        default: co_return co_await send_bytes(out.view(), call_.body.bytes());
+        default: co_return co_await send_bytes(call_.body.bytes());
     }
     body_sent_ = true;
     const auto size = call_.body.size();
-    request_body_writer writer(*this, out.view(), size);
-    // It may wait for anything.
-    auto work = with_deadline(whole_, call_.body.stream_part()(writer));
+    request_body_writer writer(*this, size);
+    // The function may wait for anything.
+    auto work = with_deadline(attempt_deadline_, call_.body.stream_part()(writer));
     auto written = co_await as_result(work);
     const bool failed = !written || writer.problem() != nullptr;
-    if (failed && now() >= whole_)
+    if (failed && now() >= attempt_deadline_)
         co_return std::unexpected(out_of_time(phase::send, "idle_timeout"));
-    // What became of the connection says more than what the function made of it; and behind a
-    // piece that did not go out whole nothing may follow, even if the function thinks so.
+    // The error of the connection comes first, even if the function ignored it: nothing may follow
+    // a piece that was sent in part.
     if (writer.problem() != nullptr) co_return std::unexpected(*writer.problem());
     if (!written) co_return std::unexpected(std::move(written).error());
     if (size && writer.written() != *size) {
         co_return std::unexpected(announced_otherwise(*size, "fewer"));
     }
-    co_return co_await writer.finish();
+    co_return co_await send_end();
 }
 
 bool running_call::has_body() const noexcept {
     return call_.has_body && !body_dropped_;
 }
 
-bool running_call::asks_before_body() const noexcept {
-    if (!has_body() || options_->expect_continue_above == 0) return false;
+bool running_call::expects_continue() const noexcept {
+    if (options_->expect_continue_above == 0 || !has_body() || !may_expect_) return false;
     const auto size = call_.body.size();
     return !size || *size > options_->expect_continue_above;
 }
 
-/// Most requests are small and fit into the socket: that takes no coroutine.
-bool running_call::send_at_once(buffer& out) {
-    if (options_->rate_limit != 0 || asks_before_body() || (call_.tells() && has_body()))
+/// Sends small requests, which fit the socket's buffer, without a coroutine.
+bool running_call::send_at_once() {
+    if (options_->rate_limit != 0 || expects_continue() || (call_.reports_progress() && has_body()))
         return false;
+    std::string_view content;
     if (has_body()) {
         if (!call_.body.in_memory() || call_.body.bytes().size() > copied_body) return false;
-        out.append(call_.body.bytes());
-    }
-    const std::size_t size = out.size();
-    const std::int64_t n = connection_->stream().try_send(out.view());
-    if (n > 0) {
-        sent_ += static_cast<std::uint64_t>(n);
-        out.consume(static_cast<std::size_t>(n));
-    }
-    if (n != static_cast<std::int64_t>(size)) {
-        // What is wrong is said by the operation, which sends the rest.
-        rest_has_body_ = true;
-        return false;
+        content = call_.body.bytes();
     }
     body_bytes_ = 0;
-    return true;
+    flushes_ = !exchange_->try_send(content);
+    return !flushes_;
 }
 
-/// Completes when the server has refused the request, or cannot answer it any more. What is sent
-/// meanwhile would be in vain (RFC 9112 section 9.5).
-task<std::expected<void, error>> running_call::hear_refusal() {
+/// Completes when the server has refused the request or the connection has failed, so that sending
+/// can stop (RFC 9112 section 9.5).
+task<std::expected<void, error>> running_call::await_refusal() {
     for (;;) {
-        if (!connection_->input.empty()) {
-            auto state = look_at_head();
-            if (!state) co_return std::unexpected(std::move(state).error());
-            if (*state == head_state::interim) continue;
-            if (*state == head_state::final) {
-                // The loop that reads the answer sees it again.
-                connection_->parser.reset();
-                if (shard_->head.code >= 300) co_return std::expected<void, error>();
-                // It wants the rest, too.
-                event never;
-                auto waiting = never.wait();
-                co_return co_await as_result(waiting);
-            }
+        const head_state state = read_next_head();
+        if (state == head_state::broken) co_return std::unexpected(head_error());
+        if (state == head_state::interim) continue;
+        if (state == head_state::final) {
+            // The loop that reads the response reads this head again.
+            if (start_.code >= 300) co_return std::expected<void, error>();
+            // The server wants the rest of the body too.
+            event never;
+            auto waiting = never.wait();
+            co_return co_await as_result(waiting);
         }
-        net::receive receiving = connection_->receive_more();
-        auto got = co_await as_result(receiving);
-        take_input(receiving, got);
-        if (!got) co_return std::unexpected(head_failure(std::move(got).error()));
+        exchange_wait more(*exchange_);
+        auto come = co_await as_result(more);
+        if (!come) co_return std::unexpected(head_failure(std::move(come).error()));
     }
 }
 
-task<std::expected<void, error>> running_call::send_unless_refused(buffer& out) {
-    auto both = when_any(send_head_and_body(out), hear_refusal());
+task<std::expected<void, error>> running_call::send_unless_refused() {
+    auto both = when_any(send_head_and_body(), await_refusal());
     auto first = co_await std::move(both);
     if (first.index == 0) co_return std::move(first.value);
-    // What the other has sent counts only now.
+    // Only now the bytes sent by the cancelled task are known.
     if (first.value)
-        body_whole_ = false;
+        exchange_->cut();
     else
         first.value.error().retry_is_safe(may_be_sent_again());
     co_return std::move(first.value);
 }
 
-task<std::expected<void, error>> running_call::send_request(buffer& out) {
-    if (rest_has_body_) {
-        slice rest(out.view());
-        co_return co_await send_pieces({&rest, 1}, false);
-    }
-    if (asks_before_body()) {
-        slice head(out.view());
-        auto sent = co_await send_pieces({&head, 1}, false);
+task<std::expected<void, error>> running_call::send_request() {
+    if (flushes_) co_return co_await send_flush();
+    if (expects_continue()) {
+        auto sent = co_await send_flush();
         if (!sent) co_return sent;
         auto goes_on = co_await wait_for_continue();
         if (!goes_on) co_return std::unexpected(std::move(goes_on).error());
-        body_whole_ = *goes_on;
-        if (!*goes_on) co_return std::expected<void, error>();
-        out.clear();
+        if (!*goes_on) {
+            exchange_->cut();
+            co_return std::expected<void, error>();
+        }
     }
-    if (!has_body()) co_return co_await send_head_and_body(out);
-    co_return co_await send_unless_refused(out);
+    if (!has_body()) co_return co_await send_head_and_body();
+    co_return co_await send_unless_refused();
 }
 
 }  // namespace coracle::http::detail

@@ -14,7 +14,7 @@ namespace {
 using coracle::detail::lower;
 using coracle::detail::take_item;
 
-/// What ends no line of a field but could end one elsewhere; tabs are left.
+/// Returns true for control characters other than tab, which could end a line elsewhere.
 bool has_control_bytes(std::string_view text) noexcept {
     return std::any_of(text.begin(), text.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);
@@ -22,7 +22,7 @@ bool has_control_bytes(std::string_view text) noexcept {
     });
 }
 
-/// Section 5.6.2: the moment that Max-Age names, for as long as it is made of digits.
+/// Returns the time of expiry by Max-Age (section 5.6.2); nothing unless it is a number.
 std::optional<std::int64_t> read_max_age(std::string_view text, std::int64_t now) noexcept {
     const bool negative = text.starts_with('-');
     if (negative) text.remove_prefix(1);
@@ -30,7 +30,7 @@ std::optional<std::int64_t> read_max_age(std::string_view text, std::int64_t now
     std::int64_t seconds = 0;
     for (const char c : text) {
         if (c < '0' || c > '9') return std::nullopt;
-        // More digits cannot matter.
+        // More digits make no difference.
         seconds = std::min<std::int64_t>(seconds * 10 + (c - '0'), most_cookie_seconds);
     }
     if (negative || seconds == 0) return std::numeric_limits<std::int64_t>::min();
@@ -44,7 +44,7 @@ http::same_site read_same_site(std::string_view text) noexcept {
     return http::same_site::unset;
 }
 
-/// Of each attribute the last holds; Max-Age goes before Expires (section 5.7).
+/// The last one of a repeated attribute counts; Max-Age has priority over Expires (section 5.7).
 struct attributes {
     set_cookie_line& out;
     std::int64_t now;
@@ -76,7 +76,7 @@ cookie_verdict check_pair(std::string_view name, std::string_view value) noexcep
     if (name.empty() && value.empty()) return cookie_verdict::malformed;
     if (has_control_bytes(name) || has_control_bytes(value)) return cookie_verdict::malformed;
     if (name.size() + value.size() > most_cookie_bytes) return cookie_verdict::too_large;
-    // On the way back it would be taken for a name.
+    // In the Cookie field it would be taken for a name.
     if (name.empty() && demands_of(value).secure) return cookie_verdict::prefix;
     return cookie_verdict::stored;
 }

@@ -2,20 +2,22 @@
 
 #include "http/client/pool.hpp"
 #include "http/client/retry_budget.hpp"
+#include "http/client/shard_use.hpp"
 
-#include <coracle/base/tally.hpp>
+#include <coracle/base/detail/tally.hpp>
 #include <coracle/http/client.hpp>
 #include <coracle/net/resolver.hpp>
-#include <coracle/runtime/resident.hpp>
+#include <coracle/runtime/detail/resident.hpp>
 
 #include <optional>
+#include <vector>
 
 namespace coracle::http::detail {
 
 class client_core;
 
-/// What a client has on one loop: its connections, its resolver, and the options as this loop has
-/// them. Made when the loop first calls; ends with the client or the loop, once no call uses it.
+/// The part of a client on one loop: connections, resolver, and a copy of the options. Created by
+/// the loop's first call; ends with the client or the loop, once no call uses it.
 class client_shard final : public resident {
 public:
     client_shard(client_core& core, loop& owner);
@@ -24,17 +26,19 @@ public:
     loop& owner() noexcept { return pool_.owner(); }
     connection_pool& pool() noexcept { return pool_; }
     net::resolver& names() noexcept { return *names_; }
-    /// The client's options of now.
+    /// Returns the current options of the client.
     const std::shared_ptr<const prepared_options>& options();
-    /// `url::parse`, which most calls need not do: they ask for what the last one asked for.
+    /// Parses a URL; a repeated one is taken from a cache of one entry.
     std::expected<url, error> read_url(const std::string& address);
     retry_budget& budget() noexcept { return budget_; }
+    /// Those of the client, which a response may outlive.
+    const std::vector<call_observer>& observers() const noexcept { return observers_; }
 
     void hold() noexcept { ++holders_; }
     void drop() noexcept {
         if (--holders_ == 0 && retired_) delete this;
     }
-    /// Closes what waits, and ends when the last call has.
+    /// Closes idle connections, and destroys the shard after its last call.
     void retire() noexcept;
 
     /// From any thread.
@@ -43,11 +47,9 @@ public:
         tally calls;
         tally failed;
         tally retries;
+        tally retries_held_back;
         tally redirects;
     } counts;
-
-    /// For the parser: used between two waits only.
-    h1::response_head head;
 
 private:
     void loop_ended() noexcept override;
@@ -60,22 +62,16 @@ private:
     std::string last_address_;
     url last_url_;
     retry_budget budget_;
+    const std::vector<call_observer> observers_;
     std::size_t holders_ = 0;
     bool retired_ = false;
 };
 
-/// A shard that is used.
-class shard_use {
-public:
-    explicit shard_use(client_shard& s) noexcept : shard_(&s) { s.hold(); }
-    shard_use(const shard_use&) = delete;
-    shard_use& operator=(const shard_use&) = delete;
-    ~shard_use() { shard_->drop(); }
-    client_shard* operator->() const noexcept { return shard_; }
-    client_shard& operator*() const noexcept { return *shard_; }
-
-private:
-    client_shard* shard_;
-};
+inline shard_use::shard_use(client_shard& s) noexcept : shard_(&s) {
+    s.hold();
+}
+inline shard_use::~shard_use() {
+    shard_->drop();
+}
 
 }  // namespace coracle::http::detail

@@ -1,50 +1,60 @@
 #include "http/client/transport.hpp"
 
+#include "connect/client_setup.hpp"
 #include "http/client/auth/proxy_login.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace coracle::http::detail {
+
+using coracle::connect::detail::same_files;
+
 namespace {
 
-bool same_files(const certificate_options& a, const certificate_options& b) noexcept {
-    return a.certificate == b.certificate && a.certificate_type == b.certificate_type &&
-           a.key == b.key && a.key_type == b.key_type && a.key_password == b.key_password &&
-           a.authorities == b.authorities && a.authority_folder == b.authority_folder;
+/// The protocols offered by ALPN (RFC 7301), best first.
+std::vector<std::string> protocols_of(version_choice v) {
+    switch (v) {
+        case version_choice::http_1_1: return {"http/1.1"};
+        case version_choice::http_2: return {"h2"};
+        default: return {"h2", "http/1.1"};
+    }
 }
 
-tls::encoding encoding_of(std::string_view curl_type) noexcept {
-    if (curl_type == "PEM") return tls::encoding::pem;
-    if (curl_type == "DER") return tls::encoding::der;
-    if (curl_type == "P12") return tls::encoding::pkcs12;
-    if (curl_type == "ENG" || curl_type == "PROV") return tls::encoding::provider;
-    return tls::encoding::any;
+/// ALPN may offer only protocols that the connection will use.
+std::optional<error> refuse_other_protocols(const tls::client_context& c) {
+    for (const std::string& p : c.options().protocols) {
+        if (p == "http/1.1" || p == "h2") continue;
+        error e(std::errc::invalid_argument, "request");
+        return std::move(e.on("client_options.tls_context offers another protocol: " + p));
+    }
+    return {};
+}
+
+bool may_agree_on_http_2(const client_options& o) {
+    if (o.tls_context == nullptr) return o.http_version != version_choice::http_1_1;
+    const auto& offered = o.tls_context->options().protocols;
+    return std::ranges::find(offered, "h2") != offered.end();
 }
 
 std::unique_ptr<tls::client_context> make_tls(const client_options& o,
-                                              const certificate_options& files, bool insecure) {
-    tls::client_options t;
+                                              const certificate_options& files, bool insecure,
+                                              version_choice versions) {
+    tls::client_options t = coracle::connect::detail::tls_options_of(o.tls, files, o.engine);
     t.insecure = insecure;
     t.handshake_limit = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
-    t.protocols = {"http/1.1"};
-    t.provider = o.engine;
-    t.identity.certificate_encoding = encoding_of(files.certificate_type);
-    t.identity.key_encoding = encoding_of(files.key_type);
-    t.authority_folder = files.authority_folder;
-    t.identity.certificate = files.certificate;
-    t.identity.key = files.key;
-    t.identity.password = files.key_password;
-    t.authorities = files.authorities;
-    t.system_authorities = files.authorities.empty() && files.authority_folder.empty();
+    t.protocols = protocols_of(versions);
     return std::make_unique<tls::client_context>(std::move(t));
 }
 
 }  // namespace
 
 bool transport::same(const client_options& a, const client_options& b) noexcept {
-    return a.insecure == b.insecure && a.engine == b.engine && a.tls_timeout == b.tls_timeout &&
-           same_files(a.certificates, b.certificates) && a.proxy == b.proxy &&
-           a.no_proxy == b.no_proxy && a.proxy_from_environment == b.proxy_from_environment &&
+    return a.http_version == b.http_version && a.insecure == b.insecure && a.engine == b.engine &&
+           a.tls == b.tls && a.tls_context == b.tls_context && a.sockets == b.sockets &&
+           a.tls_timeout == b.tls_timeout && same_files(a.certificates, b.certificates) &&
+           a.proxy == b.proxy && a.no_proxy == b.no_proxy &&
+           a.proxy_from_environment == b.proxy_from_environment &&
            a.proxy_authentication.scheme == b.proxy_authentication.scheme &&
            a.proxy_authentication.user == b.proxy_authentication.user &&
            a.proxy_authentication.password == b.proxy_authentication.password &&
@@ -57,15 +67,18 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
     const client_options& o, const connect::proxy_environment& environment) {
     std::shared_ptr<transport> t(new transport);
     t->options_ = o;
+    t->offers_http_2_ = may_agree_on_http_2(o);
     connect::overrides known;
     for (const std::string& entry : o.resolve) {
         auto added = known.add(entry);
         if (!added) return std::unexpected(std::move(added).error());
     }
     if (!known.empty()) t->connecting_.resolve(std::move(known));
+    t->connecting_.socket(coracle::connect::detail::socket_options_of(o.sockets));
     t->connecting_.only(o.family).unix_socket(o.unix_socket).interface_name(o.interface_name);
     t->connecting_.limit(duration::max());
-    // What was given is looked at now; the authorities of the system take their time.
+    // Certificates of the options are checked now; the authorities of the system, which take
+    // longer, later.
     const certificate_options none;
     if (!o.proxy.empty()) {
         auto p = connect::proxy::parse(o.proxy.reveal());
@@ -79,17 +92,31 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
             if (!made) return std::unexpected(std::move(made).error());
         }
     }
-    if (!o.engine.empty() || !same_files(o.certificates, none)) {
+    if (o.tls_context != nullptr) {
+        if (auto refused = refuse_other_protocols(*o.tls_context)) {
+            return std::unexpected(*std::move(refused));
+        }
+    } else if (!o.engine.empty() || o.tls != client_tls_options() ||
+               !same_files(o.certificates, none)) {
         auto made = t->tls();
         if (!made) return std::unexpected(std::move(made).error());
     }
     return t;
 }
 
+bool transport::may_coalesce() const noexcept {
+    const client_options& o = options_;
+    return offers_http_2_ && o.tls_context == nullptr && o.certificates.certificate.empty() &&
+           !o.insecure && o.unix_socket.empty() && o.resolve.empty();
+}
+
 std::expected<tls::client_context*, error> transport::tls() const {
+    if (options_.tls_context != nullptr) return options_.tls_context.get();
     const std::lock_guard lock(tls_guard_);
     try {
-        if (tls_ == nullptr) tls_ = make_tls(options_, options_.certificates, options_.insecure);
+        if (tls_ == nullptr)
+            tls_ =
+                make_tls(options_, options_.certificates, options_.insecure, options_.http_version);
     } catch (const exception& e) {
         return std::unexpected(e.error());
     }
@@ -99,9 +126,10 @@ std::expected<tls::client_context*, error> transport::tls() const {
 std::expected<std::shared_ptr<tls::client_context>, error> transport::tls_to_proxy() const {
     const std::lock_guard lock(tls_guard_);
     try {
-        // What `insecure` is said of is the origin: the proxy gets the credentials.
+        // `insecure` refers to the origin only: the proxy gets credentials, so it is verified.
         if (proxy_tls_ == nullptr) {
-            proxy_tls_ = make_tls(options_, options_.proxy_certificates, false);
+            proxy_tls_ =
+                make_tls(options_, options_.proxy_certificates, false, version_choice::http_1_1);
         }
     } catch (const exception& e) {
         return std::unexpected(e.error());
@@ -126,8 +154,13 @@ std::shared_ptr<connect::proxy_authenticator> transport::login_for(const connect
 std::expected<std::shared_ptr<const connect::proxy>, error> transport::introduce(
     connect::proxy p) const {
     const credentials& who = options_.proxy_authentication;
+    if (who.scheme == auth_scheme::bearer && who.password.empty()) {
+        error e(std::errc::invalid_argument, "option");
+        e.on("proxy_authentication_secret wants a token for Bearer");
+        return std::unexpected(std::move(e));
+    }
     if (!who.user.empty()) p.credentials(who.user, who.password);
-    // Of these the proxy must not find the password sent as Basic has it.
+    // With these schemes the password must not be sent to the proxy as Basic.
     if (who.scheme == auth_scheme::digest || who.scheme == auth_scheme::bearer) {
         if (!p.is_http()) {
             error e(std::errc::invalid_argument, "proxy");

@@ -5,18 +5,17 @@
 
 namespace coracle::http::detail {
 
-/// The time that a part of a call may take: ends the wait of the task that it was armed for,
-/// without ending the task.
+/// The timeout of a part of a call: interrupts the wait of a task without cancelling the task.
 class waiting_limit final : public deadline {
 public:
     explicit waiting_limit(loop& owner) noexcept : deadline(owner), owner_(&owner) {}
 
-    /// For the waits of `who` until `limit` has passed, and no longer than until `whole`; a limit
-    /// of zero is none.
-    void begin(coracle::detail::context& who, duration limit, time_point whole) noexcept {
-        who_ = &who;
+    /// Limits the waits of the task of `context` to `limit`, and to `latest`; a limit of zero is
+    /// none.
+    void begin(coracle::detail::context& context, duration limit, time_point latest) noexcept {
+        context_ = &context;
         passed_ = false;
-        time_point due = whole;
+        time_point due = latest;
         if (limit > duration::zero()) {
             const time_point part = coracle::detail::later(owner_->now(), limit);
             if (part < due) due = part;
@@ -35,13 +34,13 @@ private:
 
     void expired() noexcept override {
         passed_ = true;
-        who_->interrupt();
-        // A wait that was over already cannot be ended: the next one is.
+        context_->interrupt();
+        // A wait that had completed already cannot be interrupted: interrupts the next one.
         arm(coracle::detail::later(owner_->now(), again));
     }
 
     loop* owner_;
-    coracle::detail::context* who_ = nullptr;
+    coracle::detail::context* context_ = nullptr;
     bool passed_ = false;
 };
 

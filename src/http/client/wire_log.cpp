@@ -1,4 +1,4 @@
-// What a call that is to be watched writes to the log.
+// The log lines of a call with `client_options::verbose`.
 
 #include "base/ascii.hpp"
 #include "http/client/running_call.hpp"
@@ -13,7 +13,7 @@
 namespace coracle::http::detail {
 namespace {
 
-/// The line as it may be seen.
+/// Masks the secrets of a line.
 std::string masked(std::string_view line) {
     const std::size_t colon = line.find(':');
     const bool is_field = colon != std::string_view::npos && line.find(' ') > colon;
@@ -26,8 +26,9 @@ std::string masked(std::string_view line) {
 
 void running_call::log_connection() const {
     std::string text;
-    const std::string peer = connection_->stream().peer().to_string();
-    if (connection_->reused()) {
+    client_connection& connection = exchange_->connection();
+    const std::string peer = connection.stream().peer().to_string();
+    if (exchange_->reused()) {
         text.append("* uses the connection to ").append(peer).append(" again");
     } else {
         const duration done = std::max(times_.connected, times_.secured);
@@ -35,7 +36,7 @@ void running_call::log_connection() const {
         append_milliseconds(text, std::max(done - times_.queued, duration::zero()));
         text += " ms";
     }
-    if (const tls::stream* const secured = connection_->secured()) {
+    if (const tls::session_info* const secured = connection.secured()) {
         text.append(", ").append(tls_version()).append(", ").append(secured->cipher());
         if (secured->resumed()) text += ", resumed";
     }

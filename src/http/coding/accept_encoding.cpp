@@ -40,7 +40,7 @@ std::optional<int> read_weight(std::string_view text) noexcept {
     return value > 1000 ? std::nullopt : std::optional<int>(value);
 }
 
-/// What follows the name: nothing, or `;q=` and the weight.
+/// Reads the text after the name: nothing, or `;q=` and the weight.
 std::optional<int> read_parameters(std::string_view text) noexcept {
     text = trim_ows(text);
     if (text.empty()) return 1000;

@@ -10,11 +10,11 @@ class fields;
 
 namespace coracle::http::detail {
 
-/// The coding to answer with, of those `available` (the best liked first), by the Accept-Encoding
-/// of a request (RFC 9110 section 12.5.3): the one with the highest weight, and among equals the
-/// first. Identity when the request has no such field, names none of them, or likes identity
-/// better; also when it refuses identity and all of them, for an answer is better than none.
-/// Members that are malformed are ignored.
+/// Returns the coding of the response, of those `available` (the preferred first), by the
+/// Accept-Encoding of a request (RFC 9110 section 12.5.3): the one with the highest weight, and
+/// among equals the first. Identity when the request has no such field, names none of them, or
+/// prefers identity; also when it refuses identity and all of them, for a response is better than
+/// none. Members that are malformed are ignored.
 content_coding negotiate_coding(const fields& request,
                                 std::span<const content_coding> available) noexcept;
 

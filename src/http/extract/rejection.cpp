@@ -1,6 +1,7 @@
 #include "base/ascii.hpp"
+#include "http/error_style.hpp"
+#include "http/exchange/failure.hpp"
 #include "http/message/token.hpp"
-#include "http/server/failure.hpp"
 
 #include <coracle/http/problem.hpp>
 #include <coracle/http/rejection.hpp>
@@ -9,7 +10,8 @@
 namespace coracle::http {
 namespace {
 
-/// Whether the weight among the parameters of a media range is zero (RFC 9110 section 12.4.2).
+/// Returns true if the weight among the parameters of a media range is zero (RFC 9110 section
+/// 12.4.2).
 bool is_refused(std::string_view parameters) noexcept {
     while (!parameters.empty()) {
         const std::size_t end = parameters.find(';');
@@ -61,7 +63,8 @@ bool accepts_json(const request& req) noexcept {
 }
 
 response to_response(const rejection& why, const request& req) {
-    if (accepts_json(req)) {
+    const detail::error_style* const style = req.error_style();
+    if (accepts_json(req) || (style != nullptr && style->problems)) {
         problem p(why.status, why.detail);
         if (!why.found.empty()) p.add_json("errors", faults_as_json(why.found));
         return p;

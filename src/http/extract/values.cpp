@@ -1,4 +1,4 @@
-// Where the extractors of one value find it.
+// The sources of the values of extractors.
 
 #include "http/message/token.hpp"
 
@@ -12,12 +12,13 @@ namespace coracle::http {
 namespace detail {
 namespace {
 
-/// So that a form which somebody else left for the request is not taken for its body.
+/// A private type, so that a form that other code stored with the request is not taken for its
+/// body.
 struct body_form {
     form all;
 };
 
-/// How much of a text is shown to who sent it.
+/// The most bytes of a text that an error shows to its sender.
 constexpr std::size_t most_shown = 64;
 
 std::string_view name_of(value_kind kind) noexcept {
@@ -31,7 +32,7 @@ std::string_view name_of(value_kind kind) noexcept {
     return "value";
 }
 
-/// In quotes, cut, and without control bytes.
+/// Returns the text in quotes, cut, and without control bytes.
 std::string shown(std::string_view text) {
     std::string out(text.substr(0, most_shown));
     for (char& byte : out) {
@@ -110,7 +111,7 @@ bool value_cursor::next_field(std::string_view& out) noexcept {
     return false;
 }
 
-/// `at_` counts the field lines that were begun, `rest_` is what is left of the last.
+/// `at_` counts the field lines that were begun; `rest_` is the rest of the last one.
 bool value_cursor::next_cookie_value(std::string_view& out) noexcept {
     const auto& fields = std::as_const(*req_).fields();
     for (;;) {

@@ -34,7 +34,7 @@ int parse_weight(std::string_view text) noexcept {
     return value > 1000 ? 0 : value;
 }
 
-// What stands behind the name of a member: its parameters.
+// Reads the parameters after the name of a member.
 int weight_of(std::string_view parameters) noexcept {
     while (!parameters.empty()) {
         std::string_view value = take_until(parameters, ';');
@@ -84,7 +84,7 @@ type_weight weight_of_type(const fields& all, std::string_view type) noexcept {
 }  // namespace
 
 coding_choice acceptable_codings(const fields& all) noexcept {
-    // As they are preferred where they weigh the same: by size.
+    // Those with equal weights are ordered by size.
     content_coding left[] = {content_coding::brotli, content_coding::zstd, content_coding::gzip};
     coding_choice choice;
     for (std::size_t n = std::size(left); n != 0; --n) {

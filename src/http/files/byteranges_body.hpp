@@ -9,7 +9,7 @@
 
 namespace coracle::http::detail {
 
-/// Several parts of a representation as a multipart/byteranges body. What it is made of moves.
+/// Several parts of a representation as a multipart/byteranges body. Takes its arguments by moving.
 struct byteranges {
     range_plan plan;
     std::uint64_t size = 0;  ///< of the representation

@@ -13,12 +13,12 @@ using coding::encoder;
 
 constexpr std::size_t piece_size = 64 * 1024;
 
-/// Output of an encoder, which is given up when it grows beyond a bound.
+/// The output of an encoder, abandoned when it exceeds a limit.
 class bounded_output {
 public:
     bounded_output(encoder& e, std::size_t bound) : encoder_(&e), bound_(bound) {}
 
-    /// False when it does not stay below the bound.
+    /// Returns false if the output exceeds the limit.
     bool encode(std::string_view in, encode_action action) {
         for (;;) {
             const std::size_t used = bytes_.size();

@@ -9,8 +9,8 @@
 
 namespace coracle::http::detail {
 
-/// The whole of an open file in a coding; null when that is not smaller by a twentieth. Fails when
-/// the file cannot be read, or is not any more what its status says. Blocks.
+/// Compresses a whole open file; returns null if that saves less than a twentieth. Fails if the
+/// file cannot be read, or has changed since its status was read. Blocks.
 std::expected<std::shared_ptr<const std::string>, error> compress_file(const fs::plain_file& file,
                                                                        content_coding coding);
 

@@ -10,11 +10,11 @@ namespace coracle::http::detail {
 
 using lock_guard = coracle::detail::short_lock::guard;
 
-/// A file that is being compressed, and those who wait for it.
+/// A file that is being compressed, and the tasks that wait for it.
 struct compressed_cache::attempt {
     enum state : std::uint32_t {
         under_way,
-        abandoned,  // before it began: the next one tries
+        abandoned,  // cancelled before it began: the next task tries
         ended,      // `result` holds
     };
     explicit attempt(const key& k) noexcept : of(k) {}
@@ -30,7 +30,7 @@ bool operator==(const compressed_cache::key& a, const compressed_cache::key& b) 
 }
 
 std::size_t compressed_cache::hash::operator()(const key& k) const noexcept {
-    // None of it is chosen by a client.
+    // No part of the key is chosen by a client.
     std::uint64_t h = k.file.inode * 0x9e3779b97f4a7c15u;
     h ^= static_cast<std::uint64_t>(k.file.modified_ns) + k.file.size;
     h = h * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(k.coding) + k.file.device;
@@ -49,7 +49,7 @@ std::optional<compressed_cache::content> compressed_cache::find_locked(const key
     return at->second->bytes;
 }
 
-// The attempt to wait for, or to make where `mine`; none where `ready` is set.
+// The attempt to wait for, or to make if `mine`; none if `ready` is set.
 std::shared_ptr<compressed_cache::attempt> compressed_cache::join(const key& k,
                                                                   std::optional<content>& ready,
                                                                   bool& mine) {
@@ -67,7 +67,7 @@ std::shared_ptr<compressed_cache::attempt> compressed_cache::join(const key& k,
 }
 
 task<compressed_cache::content> compressed_cache::get(const key& k, const fs::plain_file& file) {
-    // Gives the attempt up when it was cancelled before its work began.
+    // Abandons the attempt if it was cancelled before its work began.
     struct ending {
         compressed_cache* cache;
         std::shared_ptr<attempt> of;
@@ -79,8 +79,7 @@ task<compressed_cache::content> compressed_cache::get(const key& k, const fs::pl
         const std::shared_ptr<attempt> a = join(k, ready, mine);
         if (ready) co_return *std::move(ready);
         if (!mine) {
-            // Without as_result, which would give to one that was cancelled the chance to wait
-            // again.
+            // Without as_result, with which a cancelled task would wait again.
             co_await a->done.wait(attempt::under_way);
             if (a->done.word.load(std::memory_order_acquire) == attempt::ended) {
                 co_return a->result;
@@ -93,12 +92,13 @@ task<compressed_cache::content> compressed_cache::get(const key& k, const fs::pl
             finish(a, attempt::ended,
                    made ? std::optional<content>(*std::move(made)) : std::nullopt);
         };
-        [[maybe_unused]] const auto worked = co_await as_result(offload(work));
+        [[maybe_unused]] const auto worked =
+            co_await as_result(coracle::detail::offload_file_work(work));
         co_return a->result;
     }
 }
 
-// Ends an attempt, once: keeps what came of it, and wakes who waits.
+// Ends an attempt, once: keeps its result, and wakes the waiting tasks.
 void compressed_cache::finish(const std::shared_ptr<attempt>& a, std::uint32_t how,
                               std::optional<content> result) {
     std::list<entry> dropped;  // their memory is not freed under the lock

@@ -2,8 +2,8 @@
 
 #include <coracle/fs/plain_file.hpp>
 #include <coracle/http/coding.hpp>
+#include <coracle/runtime/detail/short_lock.hpp>
 #include <coracle/runtime/futex.hpp>
-#include <coracle/runtime/short_lock.hpp>
 #include <coracle/runtime/task.hpp>
 
 #include <cstddef>
@@ -15,21 +15,21 @@
 
 namespace coracle::http::detail {
 
-/// Compressed files in memory: each is compressed once, by whoever asks first, while the others
-/// wait. Shared between loops; what it gives is never changed and outlives its place here.
+/// Compressed files in memory: each is compressed once, by the first task that needs it, while the
+/// others wait. Shared between loops; content that it returns never changes and outlives its entry.
 class compressed_cache {
 public:
-    /// The content of a file as it is now, in a coding.
+    /// The key: a version of a file, and a coding.
     struct key {
         file_status file;
         content_coding coding = content_coding::gzip;
         friend bool operator==(const key& a, const key& b) noexcept;
     };
-    /// Null: does not become smaller.
+    /// Null: compression does not make it smaller.
     using content = std::shared_ptr<const std::string>;
 
-    /// Files that are compressed at a time. Others go out as they are meanwhile: neither memory nor
-    /// processors are given away without a bound.
+    /// The most files compressed at a time. Further ones are sent uncompressed meanwhile, so that
+    /// memory and processor time stay bounded.
     static constexpr std::size_t most_at_once = 4;
 
     /// `limit` in bytes, with the cost of each entry.
@@ -37,12 +37,12 @@ public:
     compressed_cache(const compressed_cache&) = delete;
     compressed_cache& operator=(const compressed_cache&) = delete;
 
-    /// What is there already.
+    /// Returns the content if it is cached.
     std::optional<content> find(const key& k);
 
-    /// What is there, or what comes of compressing `file`, open, of which `k` tells, on the threads
-    /// for blocking work. Null also when the file changed meanwhile, when it cannot be read, and
-    /// beyond `most_at_once`. Cancelling it lets another one try.
+    /// Returns the cached content, or compresses `file`, open, with the key `k`, on the threads for
+    /// blocking work. Returns null also if the file has changed or cannot be read, and beyond
+    /// `most_at_once`. Cancelling it lets another task try.
     task<content> get(const key& k, const fs::plain_file& file);
 
     std::size_t bytes();
@@ -53,7 +53,7 @@ private:
         key of;
         content bytes;
 
-        /// What it takes, with about what the maps take.
+        /// Returns the memory that an entry takes, with about that of the maps.
         std::size_t cost() const noexcept { return 256 + (bytes ? bytes->size() : 0); }
     };
     struct hash {

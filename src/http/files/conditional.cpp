@@ -7,8 +7,8 @@
 namespace coracle::http::detail {
 namespace {
 
-// The date of a field; nothing when it is not there, repeated, or no date, and so to be ignored
-// (RFC 9110 sections 13.1.3 and 13.1.4).
+// Returns the date of a field; nothing if it is missing, repeated or malformed, and so ignored (RFC
+// 9110 sections 13.1.3 and 13.1.4).
 std::optional<std::int64_t> date_of(const fields& all, field_id id) noexcept {
     const field* only = nullptr;
     for (const field& f : all) {

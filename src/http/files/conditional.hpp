@@ -9,12 +9,12 @@
 
 namespace coracle::http::detail {
 
-/// What a precondition is held against: the representation as it is now. Times are seconds since
-/// 1970, UTC.
+/// The validators of a representation, which preconditions are compared with. Times are seconds
+/// since 1970, UTC.
 struct validators {
     std::string_view tag;  ///< strong
     std::int64_t last_modified = 0;
-    /// The time of the answer, where it is known.
+    /// The time of the response, where it is known.
     std::optional<std::int64_t> now;
 };
 
@@ -24,7 +24,7 @@ enum class precondition : std::uint8_t { holds, not_modified, failed };
 /// If-Range.
 precondition check_preconditions(const fields& all, const validators& current) noexcept;
 
-/// Whether If-Range lets a range apply (RFC 9110 section 13.1.5); true where there is none.
+/// Returns true if If-Range lets a range apply (RFC 9110 section 13.1.5), or if there is none.
 bool if_range_holds(const fields& all, const validators& current) noexcept;
 
 }  // namespace coracle::http::detail

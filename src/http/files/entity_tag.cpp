@@ -7,7 +7,7 @@
 namespace coracle::http::detail {
 namespace {
 
-// Whether a list of tags has `tag`. A tag may hold commas, so the list is cut at quotes.
+// Returns true if a list of tags has `tag`. A tag may hold commas, so the list is cut at quotes.
 bool list_has_tag(std::string_view list, std::string_view tag, tag_comparison how) noexcept {
     for (;;) {
         const std::size_t start = list.find_first_not_of(" \t,");

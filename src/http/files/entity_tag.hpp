@@ -12,11 +12,11 @@ namespace coracle::http::detail {
 /// last change and inode, in hexadecimal.
 std::string entity_tag_of(const file_status& status);
 
-/// How two tags compare (RFC 9110 section 8.8.3.2).
+/// The comparison of two tags (RFC 9110 section 8.8.3.2).
 enum class tag_comparison : bool { weak, strong };
 
-/// Whether one of the field lines `id`, lists of entity tags or "*", has `tag`, which is strong.
-/// What follows a malformed member is not looked at.
+/// Returns true if one of the field lines `id`, lists of entity tags or "*", has `tag`, which is
+/// strong. Members after a malformed one are ignored.
 bool any_tag_matches(const fields& all, field_id id, std::string_view tag,
                      tag_comparison how) noexcept;
 

@@ -13,12 +13,8 @@ bool is_cold(const error& e) noexcept {
     return e.code() == std::errc::resource_unavailable_try_again;
 }
 
-std::string_view extension_of(content_coding c) noexcept {
-    switch (c) {
-        case content_coding::brotli: return ".br";
-        case content_coding::zstd: return ".zst";
-        default: return ".gz";
-    }
+std::int64_t seconds_of(const file_status& s) noexcept {
+    return s.modified_ns / 1'000'000'000;
 }
 
 /// The steps of one search; each opens what it tries.
@@ -88,7 +84,6 @@ private:
             !has_variants(*options_, media_type_for(*options_, found.name))) {
             return found;
         }
-        const std::int64_t modified = seconds_of(found.file);
         for (const content_coding c : query_->codings.list()) {
             auto sibling = open(found.name + std::string(extension_of(c)));
             if (!sibling) {
@@ -97,18 +92,12 @@ private:
                 }
                 continue;
             }
-            // Compressors that give their output the time of the input cut it to the second.
-            const bool fresh = seconds_of(*sibling) >= modified;
-            if (!fresh || sibling->status().kind != file_kind::regular) continue;
+            if (!is_fresh_sibling(sibling->status(), found.file.status())) continue;
             found.file = *std::move(sibling);
             found.coding = c;
             break;
         }
         return found;
-    }
-
-    static std::int64_t seconds_of(const fs::plain_file& f) noexcept {
-        return f.status().modified_ns / 1'000'000'000;
     }
 
     const fs::directory* root_;
@@ -122,6 +111,18 @@ private:
 std::expected<found_file, error> find_file(const fs::directory& root, const file_options& options,
                                            const file_query& q, fs::lookup where) {
     return search(root, options, q, where).run();
+}
+
+std::string_view extension_of(content_coding c) noexcept {
+    switch (c) {
+        case content_coding::brotli: return ".br";
+        case content_coding::zstd: return ".zst";
+        default: return ".gz";
+    }
+}
+
+bool is_fresh_sibling(const file_status& sibling, const file_status& file) noexcept {
+    return sibling.kind == file_kind::regular && seconds_of(sibling) >= seconds_of(file);
 }
 
 bool leads_nowhere(const error& e) noexcept {

@@ -4,10 +4,10 @@
 
 namespace coracle::http::detail {
 
-/// Whether `path`, decoded and without a leading slash, may name something beneath the root: every
-/// segment but the last non-empty, none "." or "..", no NUL, backslash or encoded slash, and none
-/// that begins with a dot unless `hidden`. The empty path is the root, and a slash at the end asks
-/// for a directory.
+/// Returns true if `path`, decoded and without a leading slash, may name something below the root:
+/// every segment but the last non-empty, none "." or "..", no NUL, backslash or encoded slash, and
+/// none that begins with a dot unless `hidden`. The empty path is the root, and a slash at the end
+/// names a directory.
 bool is_safe_file_path(std::string_view path, bool hidden) noexcept;
 
 }  // namespace coracle::http::detail

@@ -8,7 +8,7 @@ bool matches_glob(std::string_view glob, std::string_view text) noexcept {
     constexpr std::size_t none = std::string_view::npos;
     std::size_t g = 0;
     std::size_t t = 0;
-    // Where the last "*" stands, and up to where it reaches: an earlier one need never reach on.
+    // The position of the last "*", and the end of its match: an earlier one need never match more.
     std::size_t star = none;
     std::size_t reach = 0;
     while (t != text.size()) {

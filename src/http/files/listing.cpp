@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "base/iso_time.hpp"
 #include "base/json_text.hpp"
+#include "http/files/file_path.hpp"
 
 #include <coracle/base/percent.hpp>
 
@@ -10,6 +11,11 @@
 
 namespace coracle::http::detail {
 namespace {
+
+// The content security policy of the page.
+constexpr std::string_view listing_policy =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
 
 int compare_names(std::string_view a, std::string_view b) noexcept {
     const auto n = std::min(a.size(), b.size());
@@ -73,6 +79,28 @@ std::string listing_json(const listing& l) {
     }
     out += "\n]}\n";
     return out;
+}
+
+std::string show_listing(const request& req, std::string_view path, fs::directory_entries entries,
+                         const file_options& options, bool json) {
+    // Drops names whose status could not be read.
+    std::erase_if(entries.list, [&](const fs::directory_entry& e) {
+        return !is_safe_file_path(e.name, options.hidden);
+    });
+    const listing_order order = parse_listing_order(req.query_text());
+    listing l{std::string(req.path()), path.size(), std::move(entries), options.listing_entries};
+    sort_listing(l.entries, order);
+    return json ? listing_json(l) : listing_page(l, order);
+}
+
+response listing_response(std::string text, bool json) {
+    response r;
+    r.set_body(body(std::move(text)), json ? "application/json" : "text/html; charset=utf-8");
+    r.fields().add("Cache-Control", "no-cache");
+    r.fields().add("Vary", "Accept");
+    r.fields().add("X-Content-Type-Options", "nosniff");
+    r.fields().add("Content-Security-Policy", listing_policy);
+    return r;
 }
 
 }  // namespace coracle::http::detail

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <coracle/fs/plain_file.hpp>
+#include <coracle/http/files.hpp>
+#include <coracle/http/request.hpp>
+#include <coracle/http/response.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -16,12 +19,13 @@ struct listing_order {
     bool descending = false;
 };
 
-/// From the query of a request: "sort=size&order=desc". What it does not know is as without.
+/// Reads the order from the query of a request: "sort=size&order=desc". Unknown values count as
+/// missing.
 listing_order parse_listing_order(std::string_view query) noexcept;
 
 /// A directory to be shown.
 struct listing {
-    /// The path of the request, decoded, ending with a slash; its last `beneath` bytes lie beneath
+    /// The path of the request, decoded, ending with a slash; its last `beneath` bytes lie below
     /// the root.
     std::string path;
     std::size_t beneath = 0;
@@ -38,9 +42,10 @@ std::string listing_page(const listing& l, listing_order order);
 /// {"path": ..., "truncated": ..., "entries": [{"name", "type", "size", "modified", "href"}, ...]}
 std::string listing_json(const listing& l);
 
-/// What the page may do in a browser.
-inline constexpr std::string_view listing_policy =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
+/// Returns the text that shows the directory `path` below the root, sorted as the request demands.
+std::string show_listing(const request& req, std::string_view path, fs::directory_entries entries,
+                         const file_options& options, bool json);
+
+response listing_response(std::string text, bool json);
 
 }  // namespace coracle::http::detail

@@ -52,7 +52,7 @@ td.time{margin-left:auto}
 .dir td.time{margin-left:1.9rem}
 })";
 
-/// A shape for each kind of file, on a grid of 24.
+/// An icon for each kind of file, on a grid of 24.
 constexpr std::string_view icons = R"(<svg class="defs" aria-hidden="true">
 <symbol id="dir" viewBox="0 0 24 24"><path d="M3 6.5a1.5 1.5 0 0 1 1.5-1.5h4.6l2.4 2.5h8a1.5 1.5 0 0 1 1.5 1.5v9a1.5 1.5 0 0 1-1.5 1.5h-15a1.5 1.5 0 0 1-1.5-1.5z"/></symbol>
 <symbol id="file" viewBox="0 0 24 24"><path d="M6 3h8l5 5v13H6zM14 3v5h5"/></symbol>
@@ -91,7 +91,7 @@ std::string_view icon_of(const fs::directory_entry& e) noexcept {
     return "file";
 }
 
-// As text and between quotes. What is no UTF-8 and control characters become U+FFFD.
+// Appends text, also for use between quotes. Invalid UTF-8 and control characters become U+FFFD.
 void append_html(std::string& out, std::string_view text) {
     while (!text.empty()) {
         const std::size_t size = coracle::detail::utf8_sequence(text);
@@ -122,7 +122,7 @@ std::string human_size(std::uint64_t bytes) {
     if (bytes < 1000) return std::to_string(bytes) + " B";
     std::size_t unit = 0;
     auto value = static_cast<double>(bytes) / 1000;
-    // What would be shown as 1000 is one of the next.
+    // A value that would be shown as 1000 is shown in the next unit.
     for (; value >= 999.5; ++unit) value /= 1000;
     char text[32];
     std::snprintf(text, sizeof text, value < 9.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
@@ -143,8 +143,8 @@ void append_time(std::string& out, std::int64_t unix_time) {
     out += iso.substr(0, minute) + "</time>";
 }
 
-/// The path, each segment of it a link upwards. Relative, so that it holds behind a proxy that cuts
-/// a prefix.
+/// Appends the path, each segment of it a link upwards. Relative, so that it holds after a proxy
+/// that cuts a prefix.
 void append_crumbs(std::string& out, const listing& l) {
     std::string_view path = l.path;
     const std::string_view above = path.substr(0, path.size() - l.beneath);

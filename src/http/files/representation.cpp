@@ -28,13 +28,13 @@ validators validators_of(const file_status& status, std::string_view tag) noexce
     validators v{tag, floor_seconds(status.modified_ns), std::nullopt};
     if (loop* l = loop::current(); l != nullptr) {
         v.now = l->unix_time();
-        // RFC 9110 section 8.8.2.1: never later than the Date of the answer.
+        // RFC 9110 section 8.8.2.1: never later than the Date of the response.
         if (v.last_modified > *v.now) v.last_modified = *v.now;
     }
     return v;
 }
 
-// What a 304 has, too (RFC 9110 section 15.4.5).
+// Adds the fields that a 304 has, too (RFC 9110 section 15.4.5).
 void add_metadata(response& to, const representation& r, const validators& current) {
     char date[http_date_size];
     format_http_date(date, current.last_modified);
@@ -46,9 +46,9 @@ void add_metadata(response& to, const representation& r, const validators& curre
 }
 
 response without_content(const representation& r, const validators& current) {
-    response answer(status::not_modified);
-    add_metadata(answer, r, current);
-    return answer;
+    response out(status::not_modified);
+    add_metadata(out, r, current);
+    return out;
 }
 
 response not_satisfiable(std::uint64_t size) {
@@ -76,7 +76,8 @@ content set_file_part(response& to, representation& r, const content_range& part
         r.cold_at = part.first;
         return content::cold;
     }
-    // An error of the disk, or truncated since it was opened: the length of the head is a lie.
+    // The disk failed, or the file was truncated after it was opened: the announced length is
+    // wrong.
     if (!count || *count != bytes.size()) return content::unreadable;
     to.set_body(body(std::move(bytes)));
     return content::set;
@@ -133,20 +134,20 @@ std::optional<response> respond(const request& req, representation& r, disk d) {
     if (plan.what == range_plan::result::unsatisfiable) return not_satisfiable(size);
 
     const bool partial = plan.what == range_plan::result::parts;
-    response answer(partial ? status::partial_content : status::ok);
+    response out(partial ? status::partial_content : status::ok);
     content done = content::set;
     if (plan.count > 1) {
-        set_parts(answer, r, plan);
+        set_parts(out, r, plan);
     } else {
-        answer.fields().add("Content-Type", r.media_type);
-        if (partial) answer.fields().add("Content-Range", to_content_range(plan.list[0], size));
+        out.fields().add("Content-Type", r.media_type);
+        if (partial) out.fields().add("Content-Range", to_content_range(plan.list[0], size));
         const content_range part = partial ? plan.list[0] : content_range{0, size - 1};
-        done = set_part(answer, r, part, req.method() == method::head, d);
+        done = set_part(out, r, part, req.method() == method::head, d);
     }
     if (done == content::cold) return std::nullopt;
     if (done == content::unreadable) return cannot_read();
-    add_content_fields(answer, r, current);
-    return answer;
+    add_content_fields(out, r, current);
+    return out;
 }
 
 }  // namespace coracle::http::detail

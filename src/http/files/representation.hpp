@@ -12,13 +12,13 @@
 
 namespace coracle::http::detail {
 
-/// Up to here one read into memory, which leaves with the head in one send, takes the place of
+/// The largest file that is read into memory and sent together with the head, instead of by
 /// sendfile.
 inline constexpr std::uint64_t small_file = 16 * 1024;
 
 /// A representation of a file (RFC 9110 section 3.2), as it is sent. The views live for the call.
 struct representation {
-    /// Where the content is, unless it is in `bytes`. Its status gives the time and the tag.
+    /// The file with the content, unless it is in `bytes`. Its status gives the time and the tag.
     fs::plain_file file;
     /// The content in memory, or null. Never changed.
     std::shared_ptr<const std::string> bytes;
@@ -26,23 +26,23 @@ struct representation {
     std::string_view cache_control;
     /// The content coding; empty for none.
     std::string_view coding;
-    /// Whether other clients get another coding (RFC 9110 section 12.5.5).
+    /// True if other clients get another coding (RFC 9110 section 12.5.5).
     bool varies = false;
-    /// Whether clients that accept other media types get something else (section 12.5.1).
+    /// True if clients that accept other media types get something else (section 12.5.1).
     bool varies_by_type = false;
     bool nosniff = true;
-    /// Set by `respond`: where the bytes begin that it did not wait for.
+    /// Set by `respond`: the offset of the bytes that it did not wait for.
     std::uint64_t cold_at = 0;
 
     std::uint64_t size() const noexcept { return bytes ? bytes->size() : file.status().size; }
 };
 
-/// Whether content that is not in memory may be waited for.
+/// The permission to wait for content that is not in memory.
 enum class disk : bool { wait, do_not_wait };
 
-/// The answer to a GET or HEAD: preconditions and ranges are applied to the representation.
-/// Nothing, with `do_not_wait`, when a small file would have to be read from the disk; `r` is as it
-/// was then. Otherwise what `r` holds goes into the answer.
+/// Makes the response to a GET or HEAD: preconditions and ranges are applied to the representation.
+/// Nothing, with `do_not_wait`, when a small file would have to be read from the disk; `r` is then
+/// unchanged. Otherwise the content of `r` moves into the response.
 std::optional<response> respond(const request& req, representation& r, disk d);
 
 }  // namespace coracle::http::detail

@@ -1,57 +1,32 @@
 #include "http/coding/compressible.hpp"
+#include "http/files/backend_files.hpp"
 #include "http/files/compressed_cache.hpp"
 #include "http/files/file_lookup.hpp"
 #include "http/files/file_path.hpp"
+#include "http/files/file_responses.hpp"
 #include "http/files/listing.hpp"
 #include "http/files/representation.hpp"
 
-#include <coracle/base/percent.hpp>
 #include <coracle/http/files.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/sleep.hpp>
 
 #include <atomic>
+#include <optional>
 
 namespace coracle::http {
 namespace {
 
+using detail::add_slash;
 using detail::disk;
+using detail::file_error_response;
 using detail::found_file;
+using detail::plain_response;
 using detail::representation;
 
-response plain_answer(status code) {
-    return {code, std::to_string(to_code(code)) + ' ' + std::string(reason_phrase(code)) + '\n'};
-}
-
-// Names that lead nowhere, lead out, or lead to what is no file are all the same to a client.
-response answer_to(const error& e) {
-    const auto code = e.code();
-    if (code == std::errc::permission_denied) return plain_answer(status::forbidden);
-    if (detail::leads_nowhere(e)) return plain_answer(status::not_found);
-    if (code == std::errc::too_many_files_open ||
-        code == std::errc::too_many_files_open_in_system ||
-        code == std::errc::resource_unavailable_try_again) {
-        return plain_answer(status::service_unavailable).set("Retry-After", "1");
-    }
-    return plain_answer(status::internal_server_error);
-}
-
-// To the same path with a slash behind it. Relative, so that it holds behind a proxy that cuts a
-// prefix; with "./" in front, so that no name looks like a scheme or a host.
-response add_slash(const request& req, std::string_view path) {
-    const std::size_t slash = path.rfind('/');
-    const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    std::string location = "./" + percent_encode(name) + '/';
-    if (!req.query_text().empty()) {
-        location += '?';
-        location += req.query_text();
-    }
-    return redirect(location, status::moved_permanently);
-}
-
-/// Whether the kernel can tell what it has in memory of the names beneath a root. Not every file
-/// system can: there, asking first would be in vain each time.
+/// Finds out if the kernel can look up names below a root in memory alone. Not every file system
+/// can: on others, trying first would fail each time.
 class cached_lookups {
 public:
     bool worth_trying() const noexcept { return use_.load(std::memory_order_relaxed) != use::no; }
@@ -70,55 +45,65 @@ private:
 
 class file_handler final : public handler::implementation {
 public:
-    file_handler(fs::directory root, file_options options)
-        : root_(std::move(root)), options_(std::move(options)), cache_(options_.compress_cache) {}
+    /// Takes the directory; without `root`, serves in simulations only.
+    file_handler(std::string path, std::optional<fs::directory> root, file_options options)
+        : path_(std::move(path)), root_(std::move(root)), options_(std::move(options)),
+          cache_(options_.compress_cache) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         if (req.method() != method::get && req.method() != method::head) {
-            answer = plain_answer(status::method_not_allowed).set("Allow", "GET, HEAD");
+            out = plain_response(status::method_not_allowed).set("Allow", "GET, HEAD");
             return true;
         }
         detail::file_query q;
-        q.path = path_beneath(req);
+        q.path = relative_path(req);
         if (!detail::is_safe_file_path(q.path, options_.hidden)) {
-            answer = plain_answer(status::not_found);
+            out = plain_response(status::not_found);
             return true;
         }
         if (options_.precompressed || options_.compress) {
             q.codings = detail::acceptable_codings(req.fields());
         }
         q.may_fall_back = !options_.fallback.empty() && detail::names_html(req.fields());
-        return answer_now(req, q, answer, pending);
+        if (detail::has_own_files()) {
+            pending = detail::respond_from_backend(path_, options_, req, q);
+            return false;
+        }
+        if (!root_) {
+            out = plain_response(status::not_found);
+            return true;
+        }
+        return respond_now(req, q, out, pending);
     }
 
 private:
-    /// What is found out about a request before it can be answered.
+    /// The findings about a request before its response can be made.
     struct step {
         std::expected<found_file, error> found;
         representation content;
     };
 
-    // Without waiting for anything, where that can be done.
-    bool answer_now(const request& req, const detail::file_query& q, response& answer,
-                    task<response>& pending) const {
+    // Responds without waiting, if possible.
+    bool respond_now(const request& req, const detail::file_query& q, response& out,
+                     task<response>& pending) const {
         const bool on_loop = loop::current() != nullptr;
         const bool cached = on_loop && cached_.worth_trying();
-        step s{detail::find_file(root_, options_, q,
+        step s{detail::find_file(*root_, options_, q,
                                  cached ? fs::lookup::cached : fs::lookup::complete),
                {}};
         if (cached && !s.found && is_cold(s.found.error())) {
-            pending = look_up_and_answer(this, &req, q);
+            pending = look_up_and_respond(this, &req, q);
             return false;
         }
         if (auto done = finish(req, q, s, on_loop ? disk::do_not_wait : disk::wait)) {
-            answer = *std::move(done);
+            out = *std::move(done);
             return true;
         }
         if (!on_loop) {
-            answer = plain_answer(status::service_unavailable);
+            out = plain_response(status::service_unavailable);
             return true;
         }
-        pending = answer_later(this, &req, q, std::move(s));
+        pending = respond_later(this, &req, q, std::move(s));
         return false;
     }
 
@@ -126,7 +111,7 @@ private:
         return e.code() == std::errc::resource_unavailable_try_again;
     }
 
-    // The answer, unless it must wait: for a listing, for compression, or for the disk.
+    // Returns the response, unless it must wait: for a listing, for compression, or for the disk.
     std::optional<response> finish(const request& req, const detail::file_query& q, step& s,
                                    disk d) const {
         if (!s.found) return refuse(s.found.error());
@@ -145,12 +130,12 @@ private:
     }
 
     response refuse(const error& e) const {
-        response answer = answer_to(e);
-        // With a fallback, clients that ask for a page would have got one.
-        if (!options_.fallback.empty() && answer.status() == status::not_found) {
-            answer.fields().add("Vary", "Accept");
+        response out = file_error_response(e);
+        // With a fallback, clients that accept a page would have got it.
+        if (!options_.fallback.empty() && out.status() == status::not_found) {
+            out.fields().add("Vary", "Accept");
         }
-        return answer;
+        return out;
     }
 
     // The views are of the options and of static memory.
@@ -184,83 +169,69 @@ private:
         r.coding = to_string(coding);
     }
 
-    // In a task that was cancelled the next wait never returns: nobody is there for its answer.
+    // Ends a cancelled task: its next wait never returns.
     static task<> end_if_cancelled(const error& e) {
         if (coracle::detail::is_cancellation(e)) co_await yield();
     }
 
-    static task<response> look_up_and_answer(const file_handler* self, const request* req,
-                                             detail::file_query q) {
+    static task<response> look_up_and_respond(const file_handler* self, const request* req,
+                                              detail::file_query q) {
         const auto search = [self, &q] {
-            return detail::find_file(self->root_, self->options_, q, fs::lookup::complete);
+            return detail::find_file(*self->root_, self->options_, q, fs::lookup::complete);
         };
-        auto searched = co_await as_result(offload(search));
+        auto searched = co_await as_result(coracle::detail::offload_file_work(search));
         if (!searched) co_await end_if_cancelled(searched.error());
-        if (!searched) co_return answer_to(searched.error());
+        if (!searched) co_return file_error_response(searched.error());
         step s{*std::move(searched), {}};
-        if (s.found) self->cached_.learn(self->root_, s.found->name, self->options_.how);
+        if (s.found) self->cached_.learn(*self->root_, s.found->name, self->options_.how);
         auto done = self->finish(*req, q, s, disk::do_not_wait);
         if (done) co_return *std::move(done);
-        co_return co_await answer_later(self, req, q, std::move(s));
+        co_return co_await respond_later(self, req, q, std::move(s));
     }
 
-    static task<response> answer_later(const file_handler* self, const request* req,
-                                       detail::file_query q, step s) {
+    static task<response> respond_later(const file_handler* self, const request* req,
+                                        detail::file_query q, step s) {
         if (s.found->what == found_file::kind::listing) co_return co_await list(self, req);
         if (const auto coding = self->coding_to_make(q, s)) {
             const detail::compressed_cache::key k{s.content.file.status(), *coding};
             auto made = co_await self->cache_.get(k, s.content.file);
             if (made) use_compressed(s.content, std::move(made), *coding);
         }
-        auto answer = detail::respond(*req, s.content, disk::do_not_wait);
-        if (answer) co_return *std::move(answer);
+        auto out = detail::respond(*req, s.content, disk::do_not_wait);
+        if (out) co_return *std::move(out);
 
         const auto warm = [&s] {
             std::string bytes(detail::small_file, '\0');
-            // What it holds, and whether it can be read, shows when it is read again.
+            // The content, and whether it can be read, shows when it is read again.
             static_cast<void>(s.content.file.read_at(s.content.cold_at, bytes));
         };
-        const auto warmed = co_await as_result(offload(warm));
-        // Where no thread can be started, the loop itself waits for the disk.
+        const auto warmed = co_await as_result(coracle::detail::offload_file_work(warm));
+        // If no thread can be started, the loop itself waits for the disk.
         if (!warmed) co_await end_if_cancelled(warmed.error());
-        answer = detail::respond(*req, s.content, disk::wait);
-        co_return *std::move(answer);
+        out = detail::respond(*req, s.content, disk::wait);
+        co_return *std::move(out);
     }
 
     static task<response> list(const file_handler* self, const request* req) {
         const bool json = detail::prefers_json(req->fields());
         const auto make = [self, req, json] { return self->make_listing(*req, json); };
-        auto made = co_await as_result(offload(make));
+        auto made = co_await as_result(coracle::detail::offload_file_work(make));
         if (!made) co_await end_if_cancelled(made.error());
-        if (!made) co_return answer_to(made.error());
-        if (!*made) co_return answer_to(made->error());
-        response r;
-        r.set_body(body(**std::move(made)), json ? "application/json" : "text/html; charset=utf-8");
-        r.fields().add("Cache-Control", "no-cache");
-        r.fields().add("Vary", "Accept");
-        r.fields().add("X-Content-Type-Options", "nosniff");
-        r.fields().add("Content-Security-Policy", detail::listing_policy);
-        co_return r;
+        if (!made) co_return file_error_response(made.error());
+        if (!*made) co_return file_error_response(made->error());
+        co_return detail::listing_response(**std::move(made), json);
     }
 
     // On a thread for blocking work.
     std::expected<std::string, error> make_listing(const request& req, bool json) const {
-        const std::string_view path = path_beneath(req);
-        auto entries = fs::read_directory(root_, path, options_.listing_entries, options_.hidden,
+        const std::string_view path = relative_path(req);
+        auto entries = fs::read_directory(*root_, path, options_.listing_entries, options_.hidden,
                                           options_.how);
         if (!entries) return std::unexpected(std::move(entries).error());
-        // Names that could not be asked for.
-        std::erase_if(entries->list, [this](const fs::directory_entry& e) {
-            return !detail::is_safe_file_path(e.name, options_.hidden);
-        });
-        const detail::listing_order order = detail::parse_listing_order(req.query_text());
-        detail::listing l{std::string(req.path()), path.size(), *std::move(entries),
-                          options_.listing_entries};
-        detail::sort_listing(l.entries, order);
-        return json ? detail::listing_json(l) : detail::listing_page(l, order);
+        return detail::show_listing(req, path, *std::move(entries), options_, json);
     }
 
-    std::string_view path_beneath(const request& req) const noexcept {
+    std::string_view relative_path(const request& req) const noexcept {
         std::string_view path = req.param(options_.param);
         // A parameter that matched nothing is empty and points into the path; without a parameter
         // there is nothing to point to.
@@ -270,7 +241,8 @@ private:
         return path;
     }
 
-    fs::directory root_;
+    std::string path_;
+    std::optional<fs::directory> root_;
     file_options options_;
     mutable detail::compressed_cache cache_;
     mutable cached_lookups cached_;
@@ -279,9 +251,12 @@ private:
 }  // namespace
 
 handler serve_files(const std::string& root, file_options options) {
+    if (detail::has_own_files()) {
+        return handler(std::make_shared<file_handler>(root, std::nullopt, std::move(options)));
+    }
     auto opened = fs::directory::open(root);
     if (!opened) throw_exception(std::move(opened).error());
-    return handler(std::make_shared<file_handler>(*std::move(opened), std::move(options)));
+    return handler(std::make_shared<file_handler>(root, *std::move(opened), std::move(options)));
 }
 
 }  // namespace coracle::http

@@ -1,4 +1,4 @@
-// Who the client is behind proxies that are trusted.
+// The search for the client behind trusted proxies.
 
 #include "http/h1/target.hpp"
 #include "http/message/token.hpp"
@@ -8,7 +8,7 @@
 namespace coracle::http {
 namespace {
 
-/// What stands in a chain of proxies at one place.
+/// One entry of a chain of proxies.
 struct hop {
     std::optional<net::address> address;
     std::string scheme;
@@ -37,7 +37,7 @@ public:
         return true;
     }
 
-    /// As `next`, and once the list is at its end its first member again: a single
+    /// Returns the next member, and once the list is at its end its first member again: a single
     /// X-Forwarded-Proto that the outermost proxy wrote stands for the whole chain.
     std::string_view next_or_first() noexcept {
         std::string_view member;
@@ -78,7 +78,7 @@ private:
     bool with_host_;
 };
 
-/// The chain that Forwarded tells. A line that is malformed does no harm to those behind it.
+/// The chain in Forwarded fields. A malformed line does no harm to those after it.
 class forwarded_chain {
 public:
     explicit forwarded_chain(const request& req) noexcept
@@ -149,16 +149,16 @@ public:
     trusting_handler(handler inner, std::vector<net::network> trusted, proxy_trust how)
         : inner_(std::move(inner)), trusted_(std::move(trusted)), how_(how) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         if (net::is_in_any(trusted_, req.peer())) {
             auto client = find_client(req);
             if (!client) {
-                answer = response(status::bad_request, "the forwarding fields are malformed\n");
+                out = response(status::bad_request, "the forwarding fields are malformed\n");
                 return true;
             }
             req.set_data(std::move(*client));
         }
-        return inner_.call(req, answer, pending);
+        return inner_.call(req, out, pending);
     }
 
 private:

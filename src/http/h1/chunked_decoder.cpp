@@ -1,10 +1,10 @@
-#include "http/h1/chunked_decoder.hpp"
-
 #include "base/ascii.hpp"
 #include "http/h1/field_lines.hpp"
 #include "http/h1/field_summary.hpp"
 #include "http/h1/scan_kernels.hpp"
 #include "http/message/trailer.hpp"
+
+#include <coracle/http/h1/chunked_decoder.hpp>
 
 #include <algorithm>
 
@@ -98,8 +98,8 @@ parse_error chunked_decoder::step_size(char byte) noexcept {
                : parse_error::bad_chunk_size;
 }
 
-// What may follow a size, a name or a value: the next extension, a gap before it, or the end of the
-// line.
+// Reads a byte after a size, a name or a value: the next extension, a gap before it, or the end of
+// the line.
 bool chunked_decoder::end_of_part(char byte, state gap) noexcept {
     if (byte == ';') {
         state_ = state::extension_name_start;

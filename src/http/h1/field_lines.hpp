@@ -1,7 +1,7 @@
 #pragma once
 
-#include "http/h1/head.hpp"
-#include "http/h1/head_parser.hpp"
+#include <coracle/http/h1/head.hpp>
+#include <coracle/http/h1/head_parser.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -10,7 +10,7 @@ namespace coracle::http::h1 {
 
 class field_summary;
 
-/// Where a line and what has been seen of it end: what the limits look at.
+/// The extent of a line and of the bytes seen of it, for the limits.
 struct line_extent {
     std::size_t line = 0;     ///< where the line begins
     std::size_t content = 0;  ///< where its content ends, as far as seen; CR and LF are not content

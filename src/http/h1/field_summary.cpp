@@ -44,7 +44,7 @@ void for_each_element(std::string_view list, Use use) {
     }
 }
 
-// Whether `note` has a case for the field.
+// Returns true if `note` has a case for the field.
 constexpr bool decides(field_id id) noexcept {
     return id == field_id::content_length || id == field_id::transfer_encoding ||
            id == field_id::connection || id == field_id::upgrade || id == field_id::expect;
@@ -89,8 +89,8 @@ void field_summary::add_content_length(std::string_view value) noexcept {
     }
 }
 
-// Only "chunked" alone is understood. For the others RFC 9112 section 6.1 tells apart what is wrong
-// (400) from what is not implemented (501).
+// Only "chunked" alone is supported. For the others RFC 9112 section 6.1 distinguishes what is
+// wrong (400) from what is not implemented (501).
 void field_summary::add_transfer_encoding(std::string_view value) noexcept {
     if (++transfer_encodings_ > 1) {
         transfer_encodings_ = 2;
@@ -134,7 +134,8 @@ void field_summary::add_connection_option(std::string_view option) noexcept {
     }
 }
 
-// RFC 9112 sections 6.1 and 6.3. What could be told off more kindly is refused all the same.
+// RFC 9112 sections 6.1 and 6.3. Cases in which the RFC permits a lenient reading are refused all
+// the same.
 parse_error field_summary::check_framing(version version) const noexcept {
     if (content_length_error_ != parse_error::none) {
         return content_length_error_;
@@ -185,7 +186,7 @@ parse_error field_summary::finish(request_head& head) const noexcept {
         return parse_error::bad_connection;
     }
     const bool chunked = transfer_encodings_ != 0;
-    // What follows CONNECT is the tunnel, whatever a field says (RFC 9110 section 9.3.6).
+    // Bytes after CONNECT belong to the tunnel, whatever a field says (RFC 9110 section 9.3.6).
     if (head.method == method::connect && (chunked || content_length_ != 0)) {
         return parse_error::content_on_connect;
     }

@@ -1,4 +1,4 @@
-#include "http/h1/head.hpp"
+#include <coracle/http/h1/head.hpp>
 
 #include <cassert>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "http/h1/head_writer.hpp"
-
 #include "http/message/date.hpp"
+
+#include <coracle/http/h1/head_writer.hpp>
 
 #include <cstring>
 

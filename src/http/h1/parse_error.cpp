@@ -1,4 +1,4 @@
-#include "http/h1/parse_error.hpp"
+#include <coracle/http/h1/parse_error.hpp>
 
 #include <string>
 
@@ -36,7 +36,7 @@ std::string_view describe(parse_error error) noexcept {
         case bad_start_line:
             return "the start line does not have three parts with one space between them";
         case bad_version: return "the protocol version is not of the form HTTP/1.1";
-        case unsupported_version: return "the protocol version is neither HTTP/1.1 nor HTTP/1.0";
+        case unsupported_version: return "the protocol version is not HTTP/1";
         case bad_status_code: return "the status code is not a number from 100 to 999";
         case bad_reason: return "the reason phrase holds a control byte";
         case bare_line_feed: return "a line ends in LF without CR";

@@ -1,8 +1,9 @@
 #include "http/h1/field_lines.hpp"
 #include "http/h1/field_summary.hpp"
-#include "http/h1/head_parser.hpp"
 #include "http/h1/scan_kernels.hpp"
 #include "http/h1/target.hpp"
+
+#include <coracle/http/h1/head_parser.hpp>
 
 #include <cstring>
 
@@ -163,13 +164,14 @@ private:
         if (error != parse_error::none) {
             return failed(error);
         }
-        if (text[5] != '1' || text[7] > '1') {
+        // A later minor version is processed as HTTP/1.1 (RFC 9110 section 2.5).
+        if (text[5] != '1') {
             return failed(parse_error::unsupported_version);
         }
         return line_done;
     }
 
-    // How many bytes at the start of `text` fit "HTTP/d.d" CRLF.
+    // Returns how many bytes at the start of `text` fit "HTTP/d.d" CRLF.
     static std::size_t version_prefix(std::string_view text) noexcept {
         constexpr std::string_view common = "HTTP/1.1\r\n";
         if (text.size() == common.size() &&
@@ -231,7 +233,7 @@ parse_error fill_request_line(std::string_view bytes, const head_progress& at,
     out.method = parse_method(out.method_text);
     out.target = bytes.substr(at.first_end + 1, at.second_end - at.first_end - 1);
     out.version =
-        bytes[at.second_end + version_size] == '1' ? version::http_1_1 : version::http_1_0;
+        bytes[at.second_end + version_size] == '0' ? version::http_1_0 : version::http_1_1;
     return split_target(out);
 }
 

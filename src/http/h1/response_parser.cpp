@@ -1,7 +1,8 @@
 #include "http/h1/field_lines.hpp"
 #include "http/h1/field_summary.hpp"
-#include "http/h1/head_parser.hpp"
 #include "http/h1/scan_kernels.hpp"
+
+#include <coracle/http/h1/head_parser.hpp>
 
 namespace coracle::http::h1 {
 
@@ -22,7 +23,7 @@ bool fits(char shape, char byte) noexcept {
                           : byte == shape;
 }
 
-// How many bytes at the start of `text` fit "HTTP/d.d " and a code from 100 to 999.
+// Returns how many bytes at the start of `text` fit "HTTP/d.d " and a code from 100 to 999.
 std::size_t code_prefix(std::string_view text) noexcept {
     constexpr std::string_view shape = "HTTP/d.d cdd";
     std::size_t good = 0;
@@ -77,7 +78,7 @@ private:
         if (error != parse_error::none) {
             return failed(error);
         }
-        if (bytes_[5] != '1' || bytes_[7] > '1') {
+        if (bytes_[5] != '1') {
             return failed(parse_error::unsupported_version);
         }
         progress_.first_end = end;
@@ -113,7 +114,7 @@ private:
 
 void fill_status_line(std::string_view bytes, std::size_t line_end, response_head& out) noexcept {
     const auto digit = [&](std::size_t at) { return bytes[at] - '0'; };
-    out.version = bytes[7] == '1' ? version::http_1_1 : version::http_1_0;
+    out.version = bytes[7] == '0' ? version::http_1_0 : version::http_1_1;
     out.code = static_cast<std::uint16_t>(digit(9) * 100 + digit(10) * 10 + digit(11));
     out.reason = line_end > code_end ? bytes.substr(code_end + 1, line_end - code_end - 1)
                                      : std::string_view{};

@@ -9,9 +9,9 @@
 #include <emmintrin.h>
 #endif
 
-// Each kernel answers the same questions: where, from `at` on, is the first byte that does not
-// belong to a token, a target, a target's part before "?", a field value, a host name? `end` if
-// nowhere. `begin` is how far back the input may be read.
+// Each kernel has the same functions. Each finds the first byte, from `at` on, that does not belong
+// to a token, a target, a target's part before "?", a field value or a host name; `end` if there is
+// none. `begin` is how far back the input may be read.
 namespace coracle::http::h1 {
 
 struct scalar_kernel {
@@ -57,7 +57,7 @@ struct sse2_kernel {
         return none_of(_mm_or_si128(letters(bytes), _mm_andnot_si128(slash, dash_to_9)));
     }
     static unsigned not_target(__m128i bytes) noexcept {
-        // As signed numbers the visible bytes are those above 0x20; DEL is apart.
+        // As signed numbers the visible bytes are those above 0x20, except DEL.
         const __m128i visible = _mm_cmpgt_epi8(bytes, _mm_set1_epi8(0x20));
         const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
         const __m128i quote_or_hash =
@@ -119,8 +119,8 @@ struct sse2_kernel {
         return scalar_kernel::skip(at, end, char_host);
     }
 
-    // Whether a text of 8 to 16 bytes is a name or an IPv4 address, alone or with a port that
-    // is surely below 65536: all of a usual host at once. False says nothing.
+    // Returns true if a text of 8 to 16 bytes is a name or an IPv4 address, alone or with a port
+    // that is surely below 65536: all of a usual host at once. False decides nothing.
     static bool is_usual_host(const char* text, std::size_t size) noexcept {
         const __m128i ends = _mm_unpacklo_epi64(load_half(text), load_half(text + size - 8));
         const unsigned other = in_place(not_host(ends), size);

@@ -10,7 +10,7 @@ namespace coracle::http::h1 {
 
 namespace {
 
-// What follows the host: nothing, or ":" and a port.
+// Returns true for the text that may follow a host: nothing, or ":" and a port.
 inline bool is_port_part(std::string_view text) noexcept {
     if (text.empty()) {
         return true;
@@ -23,7 +23,7 @@ inline bool is_port_part(std::string_view text) noexcept {
             return false;
         }
     }
-    // Of five digits each, so compared as text.
+    // Both have five digits, so they are compared as text.
     return text.size() < 6 || text[1] < '6' || text.substr(1) <= "65535";
 }
 
@@ -46,7 +46,7 @@ bool is_bracketed(std::string_view inside) noexcept {
     return future || colon;
 }
 
-// How much of `text` is a reg-name.
+// Returns the size of the reg-name that `text` begins with.
 std::size_t name_size(std::string_view text) noexcept {
     const char* const begin = text.data();
     const char* const end = begin + text.size();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/h1/head.hpp"
+#include <coracle/http/h1/head.hpp>
 
 #include <string_view>
 
@@ -10,9 +10,9 @@ namespace coracle::http::h1 {
 /// (RFC 9112 section 3.2), by `head.method`. `none`, bad_target_form or bad_host.
 [[nodiscard]] parse_error split_target(request_head& head) noexcept;
 
-/// Whether `text` is host[:port] (RFC 9110 section 7.2, RFC 3986 section 3.2): a name, an IPv4
-/// address or an IP literal in brackets, and a port up to 65535, which may be empty. An empty host
-/// is not, nor is user information.
+/// Returns true if `text` is host[:port] (RFC 9110 section 7.2, RFC 3986 section 3.2): a name, an
+/// IPv4 address or an IP literal in brackets, and a port up to 65535, which may be empty. False for
+/// an empty host and for user information.
 [[nodiscard]] bool is_host(std::string_view text) noexcept;
 
 }  // namespace coracle::http::h1

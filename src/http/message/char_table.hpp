@@ -5,7 +5,7 @@
 
 namespace coracle::http {
 
-/// What a byte may be part of; bits of char_table.
+/// The classes that a byte may belong to; bits of char_table.
 enum char_class : std::uint8_t {
     char_token = 1,   ///< tchar, RFC 9110 section 5.6.2
     char_target = 2,  ///< a request target, see is_target
@@ -13,7 +13,8 @@ enum char_class : std::uint8_t {
     char_host = 8,    ///< a reg-name without "%": unreserved and sub-delims, RFC 3986 section 3.2.2
     char_digit = 16,
     char_alpha = 32,
-    char_path = 64,  ///< char_target without "?"
+    char_path = 64,          ///< char_target without "?"
+    char_lower_token = 128,  ///< char_token without capital letters, RFC 9113 section 8.2.1
 };
 
 namespace detail {
@@ -44,6 +45,8 @@ constexpr std::array<std::uint8_t, 256> make_char_table() {
         bits |= bit_if(visible || byte >= 0x80 || byte == ' ' || byte == '\t', char_value);
         bits |= bit_if(digit || alpha || char_in(byte, "-._~!$&'()*+,;="), char_host);
         bits |= bit_if(visible && !char_in(byte, "#<>\"?"), char_path);
+        const bool capital = byte >= 'A' && byte <= 'Z';
+        bits |= bit_if((bits & char_token) != 0 && !capital, char_lower_token);
         bits |= bit_if(digit, char_digit);
         bits |= bit_if(alpha, char_alpha);
         table[i] = static_cast<std::uint8_t>(bits);
@@ -55,7 +58,7 @@ constexpr std::array<std::uint8_t, 256> make_char_table() {
 
 inline constexpr std::array<std::uint8_t, 256> char_table = detail::make_char_table();
 
-/// Whether `byte` has any bit of `classes`.
+/// Returns true if `byte` has any bit of `classes`.
 [[nodiscard]] constexpr bool is_char(char byte, unsigned classes) noexcept {
     return (char_table[static_cast<unsigned char>(byte)] & classes) != 0;
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-// What both sides of Set-Cookie keep to.
+// The rules that both sides of Set-Cookie keep.
 namespace coracle::http::detail {
 
 // RFC 6265bis sections 5.6 and 5.7: what is longer is ignored by clients.
@@ -15,7 +15,7 @@ inline constexpr std::size_t most_cookie_attribute_bytes = 1024;
 /// Section 5.5: the longest that a cookie is kept.
 inline constexpr std::int64_t most_cookie_seconds = 400 * 86400;
 
-/// What a cookie must have because of how its name begins.
+/// The demands on a cookie because of the prefix of its name.
 struct cookie_demands {
     bool secure = false;     ///< Secure
     bool host = false;       ///< Path=/ and no Domain

@@ -104,7 +104,7 @@ public:
         return number(2);
     }
 
-    // Which of the three-letter `names` comes next, from 0.
+    // Reads one of the three-letter `names`; returns its index.
     int name(std::string_view names) noexcept {
         if (good_ && rest_.size() >= 3) {
             for (std::size_t i = 0; i < names.size(); i += 3) {
@@ -228,7 +228,7 @@ int take_number(std::string_view& text, std::size_t least, std::size_t most) noe
     return value;
 }
 
-// What a cookie's date has shown so far.
+// The parts of a cookie's date that were found so far.
 class cookie_date {
 public:
     // Each production is looked for until it was found, in this order.
@@ -312,6 +312,12 @@ void format_http_date(char out[http_date_size], std::int64_t unix_seconds) noexc
     put_digits(out + 17, second / 3600, 2);
     put_digits(out + 20, second / 60 % 60, 2);
     put_digits(out + 23, second % 60, 2);
+}
+
+std::string format_http_date(std::chrono::sys_seconds time) {
+    char text[http_date_size];
+    format_http_date(text, time.time_since_epoch().count());
+    return {text, http_date_size};
 }
 
 std::optional<std::int64_t> parse_http_date(std::string_view text) noexcept {

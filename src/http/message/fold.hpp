@@ -37,8 +37,8 @@ bool same_words(const char* given, const char* known, std::size_t size) noexcept
 
 }  // namespace detail
 
-/// Whether `given` is `known` in any case, both of `size` bytes, at least 2. `known` is made of
-/// lower-case letters, digits and "-".
+/// Returns true if `given` is `known` in any case, both of `size` bytes, at least 2. `known` is
+/// made of lower-case letters, digits and "-".
 [[nodiscard]] inline bool same_folded(const char* given, const char* known,
                                       std::size_t size) noexcept {
     return size >= 8   ? detail::same_words<std::uint64_t>(given, known, size)
@@ -46,7 +46,7 @@ bool same_words(const char* given, const char* known, std::size_t size) noexcept
                        : detail::same_words<std::uint16_t>(given, known, size);
 }
 
-/// The same for a literal.
+/// Compares with a literal, in any case.
 template <std::size_t Size>
 [[nodiscard]] bool is_folded(std::string_view given, const char (&known)[Size]) noexcept {
     return given.size() == Size - 1 && same_folded(given.data(), known, Size - 1);

@@ -55,7 +55,7 @@ bool overlap(const content_range& a, const content_range& b) noexcept {
     return a.first <= b.last && b.first <= a.last;
 }
 
-// Whether the gap between the two, if there is one, is not worth the head of a part.
+// Returns true if the gap between the two, if there is one, is smaller than the head of a part.
 bool nearly_touch(const content_range& a, const content_range& b) noexcept {
     if (overlap(a, b)) return true;
     const std::uint64_t gap = a.first > b.last ? a.first - b.last - 1 : b.first - a.last - 1;
@@ -72,7 +72,7 @@ std::size_t count_overlaps(const range_plan& plan) noexcept {
     return overlaps;
 }
 
-// Joins part `at` with those behind it that it reaches; whether there was one.
+// Joins part `at` with later ones that it reaches; true if there was one.
 bool join_with_later(range_plan& plan, std::size_t at) noexcept {
     for (std::size_t i = at + 1; i < plan.count; ++i) {
         if (!nearly_touch(plan.list[at], plan.list[i])) continue;

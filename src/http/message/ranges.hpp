@@ -26,13 +26,13 @@ std::string to_content_range(const content_range& part, std::uint64_t size);
 /// The value of Content-Range of a 416: "bytes */100".
 std::string to_unsatisfied_range(std::uint64_t size);
 
-/// What a Range field asks for, as it is to be sent.
+/// The ranges that a Range field requests, as they are to be sent.
 struct range_plan {
     /// More ranges than this in one field are ignored, as the section allows.
     static constexpr std::size_t most = 16;
     /// Parts with a smaller gap between them are sent as one: the head of a part costs as much.
     static constexpr std::uint64_t least_gap = 80;
-    /// How many of the ranges may overlap another before the field is ignored.
+    /// The most ranges that may overlap another before the field is ignored.
     static constexpr std::size_t most_overlaps = 2;
 
     enum class result : std::uint8_t {
@@ -53,11 +53,11 @@ struct range_plan {
 ///
 /// Ignored, so that the whole is sent: another unit than bytes, malformed values, an empty
 /// representation, more than `range_plan::most` ranges, and more than `most_overlaps` overlaps
-/// (section 17.15; CVE-2011-3192). Ranges that begin behind the end are left out, and are
+/// (section 17.15; CVE-2011-3192). Ranges that begin after the end are left out, and are
 /// unsatisfiable when there is no other.
 range_plan parse_ranges(std::string_view value, std::uint64_t size) noexcept;
 
-/// The same for the fields of a request: a repeated Range field is ignored.
+/// Reads the ranges from the fields of a request: a repeated Range field is ignored.
 range_plan requested_ranges(const fields& all, std::uint64_t size) noexcept;
 
 /// The framing of a multipart/byteranges body (RFC 9110 section 14.6): for every part its head and
@@ -70,11 +70,11 @@ public:
                          std::string_view media_type, std::string_view boundary) noexcept
         : parts_(parts), size_(size), media_type_(media_type), boundary_(boundary) {}
 
-    /// The media type of the answer, with the boundary.
+    /// The media type of the response, with the boundary.
     std::string content_type() const;
-    /// What stands before the bytes of a part.
+    /// Returns the text before the bytes of a part.
     std::string part_head(std::size_t part) const;
-    /// What stands behind the bytes of the last part.
+    /// Returns the text after the bytes of the last part.
     std::string end() const;
     /// The size of the body: heads, bytes and end.
     std::uint64_t total_size() const noexcept;

@@ -4,8 +4,8 @@
 
 namespace coracle::http {
 
-/// Whether a field may stand behind a body: not those that frame or route a message, control how
-/// it is answered, authenticate, or say how its content is to be read (RFC 9110 section 6.5.1).
+/// Returns true if a field may be a trailer: not those that frame or route a message, control the
+/// response to it, authenticate, or say how its content is to be read (RFC 9110 section 6.5.1).
 [[nodiscard]] bool may_be_trailer(field_id id) noexcept;
 
 }  // namespace coracle::http

@@ -28,18 +28,18 @@ public:
     guard(const https_only_options& o, std::string field, handler inner)
         : options_(o), field_(std::move(field)), inner_(std::move(inner)) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         if (client_scheme(req) != "https") {
             const bool exempt = !options_.exempt.empty() && req.path().starts_with(options_.exempt);
-            if (exempt) return inner_.call(req, answer, pending);
-            answer = redirect(req);
+            if (exempt) return inner_.call(req, out, pending);
+            out = redirect(req);
             return true;
         }
-        if (field_.empty()) return inner_.call(req, answer, pending);
+        if (field_.empty()) return inner_.call(req, out, pending);
         req.set_data(transport_security{field_});
-        const bool ready = inner_.call(req, answer, pending);
+        const bool ready = inner_.call(req, out, pending);
         if (ready)
-            answer.set(transport_security::field_name, field_);
+            out.set(transport_security::field_name, field_);
         else
             pending = add_field(std::move(pending), field_);
         return ready;

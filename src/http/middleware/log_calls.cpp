@@ -1,10 +1,10 @@
 #include "http/masking.hpp"
 #include "http/milliseconds.hpp"
 
-#include <coracle/http/answer_info.hpp>
 #include <coracle/http/log_calls.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/http/response.hpp>
+#include <coracle/http/response_info.hpp>
 #include <coracle/runtime/loop.hpp>
 
 #include <string>
@@ -25,7 +25,7 @@ void append_time(std::string& text, duration d) {
     text += " ms";
 }
 
-/// What is written of one request.
+/// The line that is logged for one request.
 class call_line {
 public:
     call_line(const log_calls_options& o, const request& req)
@@ -37,7 +37,7 @@ public:
     void ended(const response& r) {
         text_ += ' ' + std::to_string(static_cast<unsigned>(r.status()));
         append_time(text_, here_.now() - began_);
-        if (const answer_info* const info = r.info()) {
+        if (const response_info* const info = r.info()) {
             if (info->attempts > 1) text_ += ", attempt " + std::to_string(info->attempts);
             if (info->redirects != 0) text_ += ", redirects " + std::to_string(info->redirects);
         }
@@ -69,9 +69,9 @@ task<response> log_calls::operator()(request& req, const handler& next) const {
     call_line line(options_, req);
     try {
         auto asking = next(req);
-        response answer = co_await std::move(asking);
-        line.ended(answer);
-        co_return answer;
+        response out = co_await std::move(asking);
+        line.ended(out);
+        co_return out;
     } catch (const exception& e) {
         line.failed(e.error());
         throw;

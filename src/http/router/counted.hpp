@@ -6,8 +6,8 @@
 
 namespace coracle::http::detail {
 
-/// Counts the references to what derives from it. Versions of a table share parts, and the last
-/// of them may end on any thread; readers never count.
+/// A base with a count of references. Versions of a table share parts, and the last reference may
+/// end on any thread; readers never count.
 struct counted {
     mutable std::atomic<std::uint32_t> references{1};
 
@@ -21,7 +21,7 @@ template <class T>
 class counted_ref {
 public:
     counted_ref() noexcept = default;
-    /// Takes over the reference that a new T is born with.
+    /// Takes over the first reference of a new T.
     explicit counted_ref(T* fresh) noexcept : to_(fresh) {}
     counted_ref(const counted_ref& other) noexcept : to_(other.to_) {
         if (to_ != nullptr) to_->references.fetch_add(1, std::memory_order_relaxed);
@@ -32,7 +32,7 @@ public:
         return *this;
     }
     ~counted_ref() {
-        // Acquire and release: what others did with it comes before its end.
+        // Acquire and release: the accesses of other threads happen before the destruction.
         if (to_ != nullptr && to_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
             destroy(to_);
         }
@@ -42,7 +42,8 @@ public:
     T* operator->() const noexcept { return to_; }
     T& operator*() const noexcept { return *to_; }
     explicit operator bool() const noexcept { return to_ != nullptr; }
-    /// Whether it may be changed in place. Holds only for whoever reached it by such alone.
+    /// Returns true if it may be changed in place. Valid only if every reference on the way here
+    /// was the only one, too.
     bool is_only() const noexcept { return to_->references.load(std::memory_order_acquire) == 1; }
 
 private:

@@ -7,65 +7,83 @@
 namespace coracle::http::detail {
 namespace {
 
-/// An answer of the router itself: the error page makes the body, where there is one.
-response plain_answer(const route_table& table, const request& req, status code, const char* text) {
+/// Makes a response of the router itself: the error page makes the body, where there is one.
+response plain_response(const route_table& table, const request& req, status code) {
     if (table.page_for(code, req.path()) != nullptr) return response(code);
-    return response(code, text);
+    return error_response(req, code);
 }
 
-void add_allow(response& answer, std::string_view allow) {
-    if (answer.status() != status::method_not_allowed) return;
-    if (!answer.fields().contains("Allow")) answer.set("Allow", allow);
+/// Adds Allow to a 405, and to a response to OPTIONS (RFC 9110 section 9.3.7).
+void add_allow(response& out, std::string_view allow, bool to_options) {
+    if (out.status() != status::method_not_allowed && !to_options) return;
+    if (!out.fields().contains("Allow")) out.set("Allow", allow);
 }
 
-task<response> add_allow_later(task<response> work, std::string_view allow) {
-    response answer = co_await std::move(work);
-    add_allow(answer, allow);
-    co_return answer;
+task<response> add_allow_later(task<response> work, std::string_view allow, bool to_options) {
+    response out = co_await std::move(work);
+    add_allow(out, allow, to_options);
+    co_return out;
 }
 
-bool unknown_path(const route_table& table, request& req, response& answer,
-                  task<response>& pending) {
+/// Calls the handler for a path that has no route for the method.
+bool call_with_allow(const handler& own, std::string_view allow, request& req, response& out,
+                     task<response>& pending) {
+    const bool to_options = req.method() == method::options;
+    if (own.call(req, out, pending)) {
+        add_allow(out, allow, to_options);
+        return true;
+    }
+    pending = add_allow_later(std::move(pending), allow, to_options);
+    return false;
+}
+
+const route_scope* preflight_scope(const route_table& table, const request& req) {
+    if (req.method() != method::options) return nullptr;
+    return table.scope_of(req.path(), [](const route_scope& s) { return bool(s.preflight); });
+}
+
+bool unknown_path(const route_table& table, request& req, response& out, task<response>& pending) {
+    if (const route_scope* const scope = preflight_scope(table, req)) {
+        return scope->preflight.call(req, out, pending);
+    }
     if (req.method() == method::options && req.path() == "*") {
-        answer = response(status::no_content);
-        answer.set("Allow", table.all_methods());
+        out = response(status::no_content);
+        out.set("Allow", table.all_methods());
         return true;
     }
     const route_scope* const scope =
         table.scope_of(req.path(), [](const route_scope& s) { return s.fallback || s.not_found; });
     if (scope != nullptr) {
         const handler& own = scope->fallback ? scope->fallback : scope->not_found;
-        return own.call(req, answer, pending);
+        return own.call(req, out, pending);
     }
-    answer = plain_answer(table, req, status::not_found, "404 Not Found\n");
+    out = plain_response(table, req, status::not_found);
     return true;
 }
 
-bool other_method(const route_table& table, const route_set& found, request& req, response& answer,
+bool other_method(const route_table& table, const route_set& found, request& req, response& out,
                   task<response>& pending) {
+    if (const route_scope* const scope = preflight_scope(table, req)) {
+        return call_with_allow(scope->preflight, found.allow, req, out, pending);
+    }
     if (req.method() == method::options) {
-        answer = response(status::no_content);
-        answer.set("Allow", found.allow);
+        out = response(status::no_content);
+        out.set("Allow", found.allow);
         return true;
     }
     const route_scope* const scope = table.scope_of(
         req.path(), [](const route_scope& s) { return s.fallback || s.method_not_allowed; });
-    if (scope != nullptr && scope->fallback) return scope->fallback.call(req, answer, pending);
+    if (scope != nullptr && scope->fallback) return scope->fallback.call(req, out, pending);
     if (scope != nullptr) {
-        if (scope->method_not_allowed.call(req, answer, pending)) {
-            add_allow(answer, found.allow);
-            return true;
-        }
-        pending = add_allow_later(std::move(pending), found.allow);
-        return false;
+        return call_with_allow(scope->method_not_allowed, found.allow, req, out, pending);
     }
-    answer = plain_answer(table, req, status::method_not_allowed, "405 Method Not Allowed\n");
-    answer.set("Allow", found.allow);
+    out = plain_response(table, req, status::method_not_allowed);
+    out.set("Allow", found.allow);
     return true;
 }
 
-/// Beside the parameters of a route whose handler this router is. A handler that looks for one that
-/// had no room must not take it for empty.
+/// Adds the parameters to those of an outer route, if this router is a handler. A handler must not
+/// take one that did not fit for empty.
 void put_params(request& req, const route_record& route, const route_match& found) {
     for (std::size_t i = 0; i != found.count; ++i) {
         const std::string_view value(found.values[i].data, found.values[i].size);
@@ -76,18 +94,19 @@ void put_params(request& req, const route_record& route, const route_match& foun
     }
 }
 
-inline bool answer_by_routes(const route_table& table, request& req, response& answer,
-                             task<response>& pending) {
+inline bool respond_by_routes(const route_table& table, request& req, response& out,
+                              task<response>& pending) {
     if (table.hosts() != nullptr) [[unlikely]] {
         const handler* const own = table.hosts()->find(req.host());
-        if (own != nullptr) return own->call(req, answer, pending);
+        if (own != nullptr) return own->call(req, out, pending);
     }
     route_match found;
     if (!table.routes().match(req.path(), found)) {
-        return unknown_path(table, req, answer, pending);
+        return unknown_path(table, req, out, pending);
     }
     const route_record* const route = found.found->find(req.method(), req.method_text());
-    if (route == nullptr) return other_method(table, *found.found, req, answer, pending);
+    if (route == nullptr) return other_method(table, *found.found, req, out, pending);
+    req.set_route(route->pattern.text);
     if (req.param_count() != 0) [[unlikely]] {
         put_params(req, *route, found);
     } else {
@@ -95,22 +114,22 @@ inline bool answer_by_routes(const route_table& table, request& req, response& a
             req.add_param(route->names[i], {found.values[i].data, found.values[i].size});
         }
     }
-    return route->target.call(req, answer, pending);
+    return route->target.call(req, out, pending);
 }
 
 class served_router final : public handler::implementation {
 public:
     explicit served_router(std::shared_ptr<router_state> s) noexcept : state_(std::move(s)) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         served_table& mine = state_->live().of_this_thread();
         req.hold(mine);
         const auto& [table, chain] = *mine.of;
-        if (table.has_pages()) [[unlikely]] {
-            return answer_with_pages(*mine.of, req, answer, pending);
+        if (table.styles_errors()) [[unlikely]] {
+            return respond_with_style(*mine.of, req, out, pending);
         }
-        if (chain) return chain.call(req, answer, pending);
-        return answer_by_routes(table, req, answer, pending);
+        if (chain) return chain.call(req, out, pending);
+        return respond_by_routes(table, req, out, pending);
     }
 
 private:
@@ -119,8 +138,8 @@ private:
 
 }  // namespace
 
-bool dispatch(const route_table& table, request& req, response& answer, task<response>& pending) {
-    return answer_by_routes(table, req, answer, pending);
+bool dispatch(const route_table& table, request& req, response& out, task<response>& pending) {
+    return respond_by_routes(table, req, out, pending);
 }
 
 handler make_handler(std::shared_ptr<router_state> state) {

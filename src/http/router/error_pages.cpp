@@ -1,81 +1,99 @@
+#include "http/error_style.hpp"
+#include "http/exchange/failure.hpp"
 #include "http/router/router_state.hpp"
-#include "http/transport_security.hpp"
 
 namespace coracle::http::detail {
 namespace {
 
-/// The page that an answer lacks, or null.
-const handler* missing_page(const route_table& table, const request& req, const response& answer) {
-    if (answer.body().type() != body::kind::empty) return nullptr;
-    return table.page_for(answer.status(), req.path());
+/// Returns the page for a response without a body, or null.
+const handler* missing_page(const route_table& table, const request& req, const response& out) {
+    if (out.body().type() != body::kind::empty) return nullptr;
+    return table.page_for(out.status(), req.path());
 }
 
-/// The answer to a `status_error` without a text, when there is a page for it.
-bool becomes_page(const route_table& table, const request& req, const status_error& e) {
-    return *e.what() == '\0' && table.page_for(e.code(), req.path()) != nullptr;
+void put_page(response& out, response page) {
+    for (const field& f : page.fields()) out.fields().remove(f.name);
+    for (const field& f : page.fields()) out.fields().add(f.name, f.value);
+    out.set_body(std::move(page.body()), page.default_type());
 }
 
-response thrown_answer(const request& req, const status_error& e) {
-    response answer(e.code());
-    add_transport_security(req, answer);
-    return answer;
-}
-
-void put_page(response& answer, response page) {
-    for (const field& f : page.fields()) answer.fields().remove(f.name);
-    for (const field& f : page.fields()) answer.fields().add(f.name, f.value);
-    answer.set_body(std::move(page.body()), page.default_type());
-}
-
-task<response> put_page_later(response answer, task<response> page) {
+task<response> put_page_later(response out, task<response> page) {
     response made = co_await std::move(page);
-    put_page(answer, std::move(made));
-    co_return answer;
+    put_page(out, std::move(made));
+    co_return out;
 }
 
-task<response> with_page(const route_table* table, request* req, task<response> work) {
-    response answer;
+task<response> with_style(const route_table* table, request* req, task<response> work) {
+    response out;
+    std::exception_ptr thrown;
     try {
-        answer = co_await std::move(work);
-    } catch (const status_error& e) {
-        if (!becomes_page(*table, *req, e)) throw;
-        answer = thrown_answer(*req, e);
+        out = co_await std::move(work);
+    } catch (...) {
+        thrown = std::current_exception();
     }
-    const handler* const page = missing_page(*table, *req, answer);
-    if (page == nullptr) co_return answer;
-    response made = co_await (*page)(*req);
-    put_page(answer, std::move(made));
-    co_return answer;
+    if (thrown != nullptr) out = failed_response(*req, thrown);
+    const handler* const page = missing_page(*table, *req, out);
+    if (page != nullptr) {
+        response made = co_await (*page)(*req);
+        put_page(out, std::move(made));
+    } else if (table->problems) {
+        become_problem(out);
+    }
+    co_return out;
 }
 
-bool answer_without_pages(const served_table::content& content, request& req, response& answer,
-                          task<response>& pending) {
-    return content.chain ? content.chain.call(req, answer, pending)
-                         : dispatch(content.table, req, answer, pending);
+/// Unless an error page makes the body.
+void make_problem(const route_table& table, const request& req, response& out) {
+    if (missing_page(table, req, out) == nullptr) become_problem(out);
+}
+
+task<response> with_problem(const route_table* table, const request* req, task<response> work) {
+    response out = co_await std::move(work);
+    make_problem(*table, *req, out);
+    co_return out;
+}
+
+bool respond_without_style(const served_table::content& content, request& req, response& out,
+                           task<response>& pending) {
+    return content.chain ? content.chain.call(req, out, pending)
+                         : dispatch(content.table, req, out, pending);
 }
 
 }  // namespace
 
-bool answer_with_pages(const served_table::content& content, request& req, response& answer,
-                       task<response>& pending) {
+bool respond_with_problems(const route_table& table, request& req, response& out,
+                           task<response>& pending) {
+    if (!dispatch(table, req, out, pending)) {
+        pending = with_problem(&table, &req, std::move(pending));
+        return false;
+    }
+    make_problem(table, req, out);
+    return true;
+}
+
+bool respond_with_style(const served_table::content& content, request& req, response& out,
+                        task<response>& pending) {
+    req.set_error_style(&content.table);
     try {
-        if (!answer_without_pages(content, req, answer, pending)) {
-            pending = with_page(&content.table, &req, std::move(pending));
+        if (!respond_without_style(content, req, out, pending)) {
+            pending = with_style(&content.table, &req, std::move(pending));
             return false;
         }
-    } catch (const status_error& e) {
-        if (!becomes_page(content.table, req, e)) throw;
-        answer = thrown_answer(req, e);
+    } catch (...) {
+        out = failed_response(req, std::current_exception());
     }
-    const handler* const page = missing_page(content.table, req, answer);
-    if (page == nullptr) return true;
+    const handler* const page = missing_page(content.table, req, out);
+    if (page == nullptr) {
+        if (content.table.problems) become_problem(out);
+        return true;
+    }
     response made;
     task<response> making;
     if (!page->call(req, made, making)) {
-        pending = put_page_later(std::move(answer), std::move(making));
+        pending = put_page_later(std::move(out), std::move(making));
         return false;
     }
-    put_page(answer, std::move(made));
+    put_page(out, std::move(made));
     return true;
 }
 

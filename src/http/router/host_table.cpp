@@ -16,7 +16,7 @@ bool is_host(std::string_view name) noexcept {
            (name.starts_with('[') || name.find(':') == std::string_view::npos);
 }
 
-/// Without the port and a dot at the end (RFC 3986 section 3.2.2).
+/// Returns the host without the port and a dot at the end (RFC 3986 section 3.2.2).
 std::string_view name_of(std::string_view host) noexcept {
     if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
     host = host.substr(0, host.find(':'));

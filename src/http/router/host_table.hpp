@@ -11,7 +11,7 @@ namespace coracle::http::detail {
 
 class router_state;
 
-/// Which handler a host has. Names are kept in lower case.
+/// The handlers of hosts. Names are kept in lower case.
 class host_table {
 public:
     /// Bytes of a host name (RFC 1035 section 2.3.4).
@@ -20,14 +20,15 @@ public:
     struct entry {
         std::string name;  ///< "example.com", or "*.example.com"
         handler target;
-        std::shared_ptr<router_state> routes;  ///< of the handler, when it is a router
+        std::shared_ptr<router_state> routes;  ///< the state of the handler, if it is a router
     };
 
-    /// Throws `exception` (invalid_argument) on a name that no host has; `file_exists` when it has
-    /// one.
+    /// Adds a handler. Throws `exception`: invalid_argument for an invalid name, file_exists if the
+    /// name has a handler.
     void add(std::string_view name, handler target, std::shared_ptr<router_state> routes);
 
-    /// The handler of `host[:port]`: that of its name, else of the longest wildcard; or null.
+    /// Returns the handler of `host[:port]`: that of its name, else of the longest matching
+    /// wildcard; or null.
     const handler* find(std::string_view host) const noexcept;
 
     const std::vector<entry>& entries() const noexcept { return entries_; }

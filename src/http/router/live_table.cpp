@@ -14,9 +14,9 @@ live_table::~live_table() {
 
 void live_table::publish(std::shared_ptr<const served_table::content> next) {
     const std::scoped_lock held(lock_);
-    // The old one may be the last: it ends behind the lock.
+    // The old table may be the last reference: it is destroyed after the lock is released.
     newest_.swap(next);
-    // Only writers, one at a time.
+    // For writers only, one at a time.
     const std::uint64_t now = generation_.load(std::memory_order_relaxed);
     generation_.store(now + 1, std::memory_order_release);
 }

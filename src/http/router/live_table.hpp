@@ -12,9 +12,9 @@
 
 namespace coracle::http::detail {
 
-/// A table as one thread serves it. The requests that were matched against it keep it.
+/// The table that a thread serves. Requests matched against it keep it alive.
 struct alignas(64) served_table : pin {
-    /// Null with no chain: requests go to the routes at once.
+    /// Null without middleware: requests go to the routes at once.
     struct content {
         route_table table;
         handler chain;  ///< the middleware around everything
@@ -25,10 +25,10 @@ struct alignas(64) served_table : pin {
     std::shared_ptr<const content> of;
 };
 
-/// Hands the newest table to every thread that serves. A reader never waits, and writes to nothing
-/// that another thread reads: it compares a counter with the one it has seen, and only where they
-/// differ takes the new table under a lock. An old table ends with the last request that uses it,
-/// and on a thread that serves nothing with the next request that it does serve.
+/// Distributes the newest table to all serving threads. A reader never waits, and never writes to
+/// memory that other threads read: it compares a counter with the last value, and only if it
+/// differs takes the new table under a lock. An old table is destroyed after the last request that
+/// uses it; on an idle thread, at its next request.
 class live_table {
 public:
     live_table() = default;
@@ -36,12 +36,12 @@ public:
     live_table& operator=(const live_table&) = delete;
     ~live_table();
 
-    /// From any thread.
+    /// Publishes a table. From any thread.
     void publish(std::shared_ptr<const served_table::content> next);
 
-    /// The newest table, as this thread has it. Once something was published.
+    /// Returns the newest table for this thread. Only after the first `publish`.
     served_table& of_this_thread() {
-        // What each thread has one of has another address in each of them.
+        // The address of a thread-local object identifies the thread.
         const auto* const thread = static_cast<const void*>(&coracle::detail::current_loop);
         for (place* p = bucket(thread).load(std::memory_order_acquire); p != nullptr; p = p->next) {
             if (p->thread != thread) continue;
@@ -53,7 +53,8 @@ public:
     }
 
 private:
-    /// What one thread has. It is never removed: the next thread at that address takes it over.
+    /// The entry of one thread. It is never removed: a later thread with the same address takes it
+    /// over.
     struct alignas(64) place {
         const void* thread = nullptr;
         std::uint64_t generation = 0;

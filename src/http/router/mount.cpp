@@ -20,7 +20,7 @@ std::string checked_prefix(std::string_view prefix) {
     return std::string(prefix);
 }
 
-/// Moves what one router has into another, beneath a prefix.
+/// Moves the routes of one router into another, below a prefix.
 class mounting {
 public:
     mounting(detail::router_state& to, detail::router_state& from, std::string_view prefix)
@@ -32,13 +32,13 @@ public:
         }
         for (const auto& r : from_.table().list()) move_route(r);
         for (const auto& n : from_.table().names().entries()) {
-            // The route may have lost its place, and with it its name.
+            // The route may have been replaced, and lost its name.
             const auto moved = moved_.find(n.route.get());
             if (moved != moved_.end()) to_.table().name(n.name, moved->second);
         }
         move_scopes();
-        // Whoever names a route of it from now on hears that it is not there. Handlers that were
-        // made of it go on.
+        // From now on naming a route of the mounted router fails, because it has none. Handlers
+        // made of it stay valid.
         if (!from_.state().is_served()) from_.table() = detail::route_table();
     }
 
@@ -60,7 +60,7 @@ private:
 
     void move_scopes() {
         const auto& scopes = from_.table().scopes();
-        // The numbers of the scopes here, by those there.
+        // Maps the scope numbers of the mounted router to those of this one.
         std::vector<std::size_t> numbers;
         for (std::size_t i = 0; i != scopes.size(); ++i) {
             detail::route_scope s = scopes[i];
@@ -74,11 +74,13 @@ private:
             s.not_found = from_.state().wrapped(s.not_found);
             s.method_not_allowed = from_.state().wrapped(s.method_not_allowed);
             s.fallback = from_.state().wrapped(s.fallback);
+            s.preflight = from_.state().wrapped(s.preflight);
             numbers.push_back(to_.table().add_scope(std::move(s)));
         }
     }
 
-    /// Without a prefix both hold everywhere: what this router has stays.
+    /// Takes over a scope. Without a prefix both scopes are everywhere, and this router's own
+    /// handlers have priority.
     void take_over(const detail::route_scope& s) {
         detail::route_scope& own = to_.table().own_scope();
         if (!own.not_found) own.not_found = from_.state().wrapped(s.not_found);
@@ -86,6 +88,7 @@ private:
             own.method_not_allowed = from_.state().wrapped(s.method_not_allowed);
         }
         if (!own.fallback) own.fallback = from_.state().wrapped(s.fallback);
+        if (!own.preflight) own.preflight = from_.state().wrapped(s.preflight);
         for (const auto& p : s.pages) {
             if (to_.table().page_for(p.code, {}) == nullptr) to_.table().add_page(p.code, p.make);
         }

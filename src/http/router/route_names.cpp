@@ -23,7 +23,7 @@ bool is_dots(std::string_view segment) noexcept {
     return segment == "." || segment == "..";
 }
 
-/// Encodes the segments of a text, and leaves the slashes between them.
+/// Encodes the segments of a text, but not the slashes between them.
 std::string encode_path(std::string_view text) {
     std::string out;
     for (;;) {
@@ -55,32 +55,68 @@ std::string_view value_of(const route_record& route, std::span<const url_param> 
     refuse(route, "the parameter " + std::string(name) + " is missing");
 }
 
-[[noreturn]] void refuse_value(const route_record& route, const pattern_piece& p,
+[[noreturn]] void refuse_value(const route_record& route, std::string_view name,
                                std::string_view value) {
-    refuse(route, "the parameter " + p.name + " cannot be \"" + std::string(value) + '"');
+    refuse(route,
+           "the parameter " + std::string(name) + " cannot be \"" + std::string(value) + '"');
 }
 
-/// A value as an expression sees it: its slashes stay encoded when the path is decoded.
-bool matches_encoded(const segment_regex& regex, std::string_view value) {
+/// Returns a value as expressions match it: encoded slashes stay encoded.
+std::string as_matched(std::string_view value) {
     std::string seen;
     for (;;) {
         const std::size_t slash = value.find('/');
         seen += value.substr(0, slash);
-        if (slash == std::string_view::npos) return regex.matches(seen);
+        if (slash == std::string_view::npos) return seen;
         seen += "%2F";
         value.remove_prefix(slash + 1);
     }
 }
 
-/// `path` is what stands in front.
+/// Refuses values that the route would not find in `text`, of named groups or of several
+/// parameters.
+void check_captures(const route_record& route, const pattern_piece& p,
+                    std::span<const url_param> values, std::string_view text, bool in_segment) {
+    std::string_view found[request::most_params];
+    if (!p.regex->match(text, found))
+        refuse(route, "it would not match \"" + std::string(text) + '"');
+    const std::size_t first = p.regex->values() - p.captures.size();
+    for (std::size_t i = 0; i != p.captures.size(); ++i) {
+        for (const url_param& v : values) {
+            if (v.name != p.captures[i]) continue;
+            const std::string wanted = in_segment ? as_matched(v.value) : std::string(v.value);
+            if (found[first + i] != wanted) refuse_value(route, v.name, v.value);
+        }
+    }
+}
+
+/// `path` is the part before it.
 void check_parameter(const route_record& route, const pattern_piece& p, std::string_view value,
                      std::string_view path) {
     std::string segment(path.substr(path.rfind('/') + 1));
     segment.append(value).append(p.text);
     const bool fits = !value.empty() && !is_dots(segment) &&
                       value.find('\0') == std::string_view::npos &&
-                      (p.regex == nullptr || matches_encoded(*p.regex, value));
-    if (!fits) refuse_value(route, p, value);
+                      (p.regex == nullptr || p.regex->matches(as_matched(value)));
+    if (!fits) refuse_value(route, p.name, value);
+}
+
+/// Builds a segment with several parameters, without the text after the last.
+std::string build_parts(const route_record& route, const pattern_piece& p,
+                        std::span<const url_param> values) {
+    std::string matched;
+    std::string encoded;
+    for (const pattern_piece::part& one : p.parts) {
+        const std::string_view value = value_of(route, values, one.name);
+        const std::string seen = as_matched(value);
+        const bool fits = !value.empty() && value.find('\0') == std::string_view::npos &&
+                          (one.regex == nullptr || one.regex->matches(seen));
+        if (!fits) refuse_value(route, one.name, value);
+        matched += seen + one.text;
+        encoded += percent_encode(value) + encode_literal(one.text);
+    }
+    check_captures(route, p, values, matched, true);
+    return encoded;
 }
 
 bool fits_policy(rest_policy policy, std::string_view value) noexcept {
@@ -96,17 +132,17 @@ bool fits_policy(rest_policy policy, std::string_view value) noexcept {
 
 void check_rest(const route_record& route, const pattern_piece& p, std::string_view value,
                 std::string_view path) {
-    // Behind two slashes at the beginning of a reference stands a host (RFC 3986 section 4.2).
+    // A reference that begins with two slashes continues with a host (RFC 3986 section 4.2).
     const bool names_a_host = path == "/" && value.starts_with('/');
-    bool fits =
-        !names_a_host && value.find('\0') == std::string_view::npos && fits_policy(p.policy, value);
+    bool fits = !names_a_host && value.find('\0') == std::string_view::npos &&
+                (p.regex == nullptr ? fits_policy(p.policy, value) : p.regex->matches(value));
     for (std::string_view left = value; fits;) {
         const std::size_t slash = left.find('/');
         fits = !is_dots(left.substr(0, slash));
         if (slash == std::string_view::npos) break;
         left.remove_prefix(slash + 1);
     }
-    if (!fits) refuse_value(route, p, value);
+    if (!fits) refuse_value(route, p.name, value);
 }
 
 }  // namespace
@@ -144,12 +180,18 @@ std::string build_path(const route_record& route, std::span<const url_param> val
             path += encode_literal(p.text);
             continue;
         }
+        if (!p.parts.empty()) {
+            path += build_parts(route, p, values) + encode_literal(p.text);
+            continue;
+        }
         const std::string_view value = value_of(route, values, p.name);
         if (p.what == pattern_piece::kind::rest) {
             check_rest(route, p, value, path);
+            if (!p.captures.empty()) check_captures(route, p, values, value, false);
             path += encode_path(value);
         } else {
             check_parameter(route, p, value, path);
+            if (!p.captures.empty()) check_captures(route, p, values, as_matched(value), true);
             path += percent_encode(value) + encode_literal(p.text);
         }
     }

@@ -19,10 +19,10 @@ public:
         record_ref route;
     };
 
-    /// Throws `exception` (file_exists) with both routes when another has the name.
+    /// Throws `exception` (file_exists), naming both routes, if another route has the name.
     void add(std::string_view name, record_ref route);
     void remove(const route_record* route);
-    /// Null when there is no such name.
+    /// Returns null if there is no such name.
     const route_record* find(std::string_view name) const noexcept;
     /// Empty when it has none.
     std::string_view name_of(const route_record* route) const noexcept;
@@ -32,8 +32,8 @@ private:
     std::vector<entry> entries_;
 };
 
-/// The path, encoded, that `route` matches with these values. Throws `exception` (invalid_argument)
-/// as `router::url` does.
+/// Returns the path, encoded, that `route` matches with these values. Throws `exception`
+/// (invalid_argument) as `router::url` does.
 std::string build_path(const route_record& route, std::span<const url_param> values);
 
 }  // namespace coracle::http::detail

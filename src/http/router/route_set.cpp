@@ -62,6 +62,10 @@ std::vector<std::string> parse_methods(std::string_view list, std::string_view p
         const std::string_view name = trim_ows(list.substr(0, comma));
         if (more) list.remove_prefix(comma + 1);
         if (!is_token(name)) refuse_pattern(pattern, "its list of methods is malformed");
+        if (name == "CONNECT") {
+            // RFC 9112 section 3.2.3: its target is a host and a port.
+            refuse_pattern(pattern, "a CONNECT request has no path that it could match");
+        }
         if (std::find(methods.begin(), methods.end(), name) != methods.end()) {
             refuse_pattern(pattern, "it names " + std::string(name) + " twice");
         }

@@ -18,10 +18,10 @@ struct route_record {
     http::detail::pattern pattern;
     std::vector<std::string> names;
     handler target;
-    /// The parameters that the handler cannot do without; middleware around it does not tell.
+    /// The parameters that the handler requires; those of middleware around it are unknown.
     std::vector<std::string> wanted;
     std::uint64_t sequence = 0;  ///< of its registration
-    std::size_t scope = 0;       ///< in a tree of scopes: which one
+    std::size_t scope = 0;       ///< the number of its scope
 };
 using record_ref = std::shared_ptr<const route_record>;
 
@@ -38,11 +38,11 @@ struct route_set : counted {
     route_set(const route_set&) = default;
 
     void add(std::string_view method, record_ref record);
-    /// Without a method of that name nothing changes.
+    /// Removes the route of a method, if there is one.
     void remove(std::string_view method);
     const entry* find_entry(std::string_view method) const noexcept;
 
-    /// The route that answers a method, or null: the method's own, for HEAD that of GET, then the
+    /// Returns the route for a method, or null: the method's own, for HEAD that of GET, then the
     /// one for any.
     const route_record* find(http::method id, std::string_view text) const noexcept {
         if (id != http::method::other) return by_method[static_cast<std::size_t>(id)];
@@ -50,7 +50,7 @@ struct route_set : counted {
     }
 
     std::vector<entry> entries;
-    /// What `find` gives for a method with a number; for `other` the route for any.
+    /// The result of `find` for a method with a number; for `other` the route for any.
     const route_record* by_method[known_methods] = {};
     std::string allow;  ///< RFC 9110 section 10.2.1
 
@@ -64,8 +64,8 @@ inline void destroy(route_set* s) noexcept {
 }
 using route_set_ref = counted_ref<route_set>;
 
-/// The methods of a list like "GET, POST"; one empty name for "" and "*", any. Throws `exception`
-/// (invalid_argument) on what is no method, or there twice.
+/// Returns the methods of a list like "GET, POST"; one empty name, any method, for "" and "*".
+/// Throws `exception` (invalid_argument) if one is invalid or repeated.
 std::vector<std::string> parse_methods(std::string_view list, std::string_view pattern);
 
 }  // namespace coracle::http::detail

@@ -7,8 +7,8 @@
 namespace coracle::http::detail {
 namespace {
 
-/// The value behind `p`, a copy of it when other tables share it. Tables are changed by one thread
-/// at a time, which also makes the copies that share.
+/// Returns the value that `p` points to, after replacing it by a copy when other tables share it.
+/// Tables are changed by one thread at a time, which also makes the copies that share.
 template <class T>
 T& own(std::shared_ptr<T>& p) {
     if (!p)
@@ -104,7 +104,7 @@ bool route_table::remove(const std::vector<std::string>& methods, const pattern&
 
 void route_table::name(std::string_view name, const record_ref& route) {
     const route_set* const there = routes_.find(route->pattern);
-    // A name that leads nowhere could never be given up again.
+    // A name without a route could never be removed.
     if (there == nullptr || !holds(*there, route)) {
         throw_exception(error(std::errc::invalid_argument, "route")
                             .on(route->pattern.text + " cannot be called \"" + std::string(name) +
@@ -128,7 +128,7 @@ std::size_t route_table::add_scope(route_scope s) {
         record->pattern = parse_pattern(text);
         record->scope = number;
         route_set& set = scope_tree_.at(record->pattern);
-        // Mounted at one place after another: the first one speaks.
+        // The first of several routers mounted at the same prefix responds.
         if (set.entries.empty()) set.add({}, std::move(record));
     };
     auto& all = scopes_to_change();

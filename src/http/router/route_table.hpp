@@ -1,5 +1,6 @@
 #pragma once
 
+#include "http/error_style.hpp"
 #include "http/router/host_table.hpp"
 #include "http/router/route_names.hpp"
 #include "http/router/route_tree.hpp"
@@ -13,7 +14,8 @@
 
 namespace coracle::http::detail {
 
-/// What a router says where no route does; a mounted router has its own beneath its prefix.
+/// The router's own handlers for requests without a route; a mounted router has its own below its
+/// prefix.
 struct route_scope {
     struct page {
         http::status code;
@@ -25,16 +27,17 @@ struct route_scope {
     handler not_found;
     handler method_not_allowed;
     handler fallback;
+    handler preflight;
     std::vector<page> pages;
 
     bool says_something() const noexcept {
-        return not_found || method_not_allowed || fallback || !pages.empty();
+        return not_found || method_not_allowed || fallback || preflight || !pages.empty();
     }
 };
 
-/// All that a router knows at one time: a value. A copy shares what is large; a change copies what
-/// it touches.
-class route_table {
+/// A version of all routes and handlers of a router: a value. Copies share large parts; a change
+/// copies the parts that it modifies.
+class route_table final : public error_style {
 public:
     route_table();
 
@@ -43,15 +46,19 @@ public:
     /// Null without hosts.
     const host_table* hosts() const noexcept { return hosts_.get(); }
     const std::vector<route_scope>& scopes() const noexcept { return *scopes_; }
-    bool has_pages() const noexcept { return has_pages_; }
+    /// Returns true if errors are shown otherwise than as plain text.
+    bool styles_errors() const noexcept { return has_pages_ || problems; }
+    bool has_page(http::status code, std::string_view path) const noexcept override {
+        return page_for(code, path) != nullptr;
+    }
 
-    /// Adds one route for several methods, or none of them. Throws `exception` (file_exists) with a
+    /// Adds one route for several methods, all or none. Throws `exception` (file_exists) with a
     /// sentence that names both routes.
     void add(const std::vector<std::string>& methods, const record_ref& record);
-    /// The same instead of what is there; the place and its turn among expressions stay.
+    /// Replaces a route; its order among expressions stays.
     void replace(const std::vector<std::string>& methods,
                  const std::shared_ptr<route_record>& record);
-    /// Those of the methods that have a route there: false when none has.
+    /// Removes the routes of these methods. Returns false if there is none.
     bool remove(const std::vector<std::string>& methods, const pattern& p);
     /// Throws `exception`: file_exists when another has the name, invalid_argument when the route
     /// is not there any more.
@@ -59,12 +66,11 @@ public:
     void add_host(std::string_view name, handler target, std::shared_ptr<router_state> routes);
 
     route_scope& own_scope() { return scopes_to_change().front(); }
-    /// Adds a scope and gives its number.
+    /// Adds a scope and returns its number.
     std::size_t add_scope(route_scope s);
     void add_page(http::status code, handler make);
 
-    /// The scopes that hold at a path, the narrowest first: the one found first for which
-    /// `has(scope)` is true, or null.
+    /// Returns the narrowest scope at a path for which `has(scope)` is true, or null.
     template <class F>
     const route_scope* scope_of(std::string_view path, F has) const {
         std::size_t i = narrowest_scope(path);
@@ -74,13 +80,13 @@ public:
         }
         return &(*scopes_)[i];
     }
-    /// What makes the error page of a status at a path, or null.
+    /// Returns the handler that makes the error page of a status at a path, or null.
     const handler* page_for(http::status code, std::string_view path) const noexcept;
 
-    /// The methods that some route has, for `OPTIONS *`.
+    /// Returns the methods of all routes, for `OPTIONS *`.
     std::string all_methods() const;
 
-    /// The routes with the methods that they still have, in order of registration.
+    /// Returns the routes with their current methods, in order of registration.
     struct listed_route {
         record_ref record;
         std::vector<std::string> methods;

@@ -1,4 +1,4 @@
-// How patterns get into the tree, and out of it. The search is in route_match.cpp.
+// Insertion of patterns into the tree, and removal. The search is in route_match.cpp.
 
 #include "http/router/route_tree.hpp"
 
@@ -14,8 +14,8 @@ std::size_t shared_bytes(std::string_view a, std::string_view b) noexcept {
     return static_cast<std::size_t>(differ.first - a.begin());
 }
 
-/// Puts a node in front of `n`, which keeps what is behind the first `size` bytes of its prefix and
-/// the one that chooses it.
+/// Splits `n` after the first `size` bytes of its prefix: a new node in front takes those, the next
+/// byte chooses `n`, and `n` keeps the rest.
 void split(node_ref& n, std::size_t size) {
     const std::string prefix(n->prefix_text());
     node_ref front = make_node();
@@ -25,7 +25,8 @@ void split(node_ref& n, std::size_t size) {
     n = std::move(front);
 }
 
-/// The node behind `text`, made where there is none; the tree's own like all on the way.
+/// Returns the node after `text`, and makes it if there is none; it is not shared, nor are those on
+/// the way.
 node_ref& descend(node_ref& from, std::string_view text) {
     node_ref* at = &from;
     for (;;) {
@@ -65,7 +66,7 @@ bool is_plain(const pattern_piece& p) noexcept {
     return p.regex == nullptr && p.text.empty();
 }
 
-/// The node behind a parameter, made where there is none; it may still be shared.
+/// Returns the node after a parameter, and makes it if there is none; it may still be shared.
 node_ref& branch(node_ref& n, const pattern_piece& p) {
     make_own(n);
     if (is_plain(p)) {
@@ -84,7 +85,7 @@ node_ref& branch(node_ref& n, const pattern_piece& p) {
     return at->child;
 }
 
-/// The node behind a literal, or null.
+/// Returns the node after a literal, or null.
 const tree_node* look_down(const tree_node* n, std::string_view text) noexcept {
     for (;;) {
         if (!text.starts_with(n->prefix_text())) return nullptr;
@@ -96,7 +97,7 @@ const tree_node* look_down(const tree_node* n, std::string_view text) noexcept {
     }
 }
 
-/// The same behind a parameter.
+/// Returns the node after a parameter, or null.
 const tree_node* look_into(const tree_node& n, const pattern_piece& p) noexcept {
     if (is_plain(p)) return n.parameter.get();
     if (!n.branches) return nullptr;
@@ -110,9 +111,32 @@ using piece = const pattern_piece*;
 
 void erase_from(node_ref& n, piece at, piece end);
 
-void erase_rest(tree_node& n, rest_policy policy) {
+/// The routes of a rest, or null. Of `branch_set` or `const branch_set`.
+template <class Set>
+auto find_rest(Set& set, const pattern_piece& p) noexcept -> decltype(&set.rests[0]) {
+    if (p.regex == nullptr) return &set.rests[static_cast<std::size_t>(p.policy)];
+    for (auto& r : set.matched_rests) {
+        if (r.regex->text() == p.regex->text()) return &r.routes;
+    }
+    return nullptr;
+}
+
+/// Returns the routes of a rest, and makes them if there are none; they are not shared.
+route_set_ref& own_rest(tree_node& n, const pattern_piece& p) {
     make_own(n.branches);
-    n.branches->rests[static_cast<std::size_t>(policy)] = route_set_ref();
+    route_set_ref* rest = find_rest(*n.branches, p);
+    if (rest == nullptr) {
+        n.branches->matched_rests.push_back({p.regex, {}});
+        rest = &n.branches->matched_rests.back().routes;
+    }
+    make_own(*rest);
+    return *rest;
+}
+
+void erase_rest(tree_node& n, const pattern_piece& p) {
+    make_own(n.branches);
+    *find_rest(*n.branches, p) = route_set_ref();
+    std::erase_if(n.branches->matched_rests, [](const rest_branch& r) { return !r.routes; });
     if (n.branches->empty()) n.branches = {};
 }
 
@@ -132,7 +156,7 @@ void erase_branch(tree_node& n, piece at, piece end) {
     if (n.branches->empty()) n.branches = {};
 }
 
-/// Erases what lies behind `text` and then the pieces. What there is of these is known to exist.
+/// Erases the route at the end of `text` and then the pieces. It is known to exist.
 void erase_behind(node_ref& n, std::string_view text, piece at, piece end) {
     make_own(n);
     text.remove_prefix(n->prefix_size);
@@ -144,7 +168,7 @@ void erase_behind(node_ref& n, std::string_view text, piece at, piece end) {
     } else if (at == end) {
         n->routes = route_set_ref();
     } else if (at->what == pattern_piece::kind::rest) {
-        erase_rest(*n, at->policy);
+        erase_rest(*n, *at);
     } else {
         erase_branch(*n, at, end);
     }
@@ -167,13 +191,10 @@ route_set& route_tree::at(const pattern& p) {
         } else if (piece.what == pattern_piece::kind::parameter) {
             n = &branch(*n, piece);
         } else {
-            make_own((*n)->branches);
-            route_set_ref& rest = (*n)->branches->rests[static_cast<std::size_t>(piece.policy)];
-            make_own(rest);
-            return *rest;
+            return *own_rest(**n, piece);
         }
     }
-    // A branch leads in front of its node, a literal behind it.
+    // A branch leads to the front of its node, a literal to its end.
     if (p.pieces.back().what == pattern_piece::kind::parameter) n = &descend(*n, {});
     make_own((*n)->routes);
     return *(*n)->routes;
@@ -187,8 +208,9 @@ const route_set* route_tree::find(const pattern& p) const noexcept {
         } else if (piece.what == pattern_piece::kind::parameter) {
             n = look_into(*n, piece);
         } else {
-            return n->branches ? n->branches->rests[static_cast<std::size_t>(piece.policy)].get()
-                               : nullptr;
+            if (!n->branches) return nullptr;
+            const route_set_ref* const rest = find_rest(std::as_const(*n->branches), piece);
+            return rest == nullptr ? nullptr : rest->get();
         }
         if (n == nullptr) return nullptr;
     }

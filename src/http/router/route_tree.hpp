@@ -16,27 +16,27 @@ struct route_match {
     };
     const route_set* found = nullptr;
     std::size_t count = 0;
-    std::size_t visited = 0;                 ///< nodes and expressions that were tried
+    std::size_t visited = 0;                 ///< nodes and expressions tried
     value values[request::most_params + 1];  ///< the first `count` are set
 };
 
 /// The patterns of a table as an Adaptive Radix Tree over the bytes of their literals, with
-/// branches for parameters where these begin. A copy shares everything; what a change touches is
-/// copied first where it is shared, the way down to it: O(length of the pattern), whatever the
-/// number of routes. Reading is safe from several threads, and beside changes of copies.
+/// branches for parameters. Copies share all nodes; a change first copies the shared nodes on its
+/// path: O(length of the pattern), whatever the number of routes. Reading is safe from several
+/// threads, also while copies change.
 ///
-/// A search tries literals first, then expressions, parameters and rests, and goes back where that
-/// leads nowhere. Each parameter takes what is left of its segment, so a node is reached in one way
-/// only: a search visits each node, and tries each expression, once at the most.
+/// A search tries literals first, then expressions, parameters and rests, and backtracks where they
+/// lead to no route. Each parameter takes the rest of its segment, so there is only one way to a
+/// node: a search visits each node, and tries each expression, at most once.
 class route_tree {
 public:
     route_tree() : root_(make_node()) {}
 
-    /// The routes at the place of a pattern, to be changed; made where there are none.
+    /// Returns the routes of a pattern, to change them; adds an empty set if there is none.
     route_set& at(const pattern& p);
-    /// The same to be read, or null.
+    /// Returns the routes for reading, or null.
     const route_set* find(const pattern& p) const noexcept;
-    /// Removes a place that `find` finds, with what led to nothing else.
+    /// Removes a pattern that `find` finds, and the nodes that only it used.
     void erase(const pattern& p);
 
     /// Finds the most specific pattern that matches `path`, which begins with a slash. Allocates
@@ -56,6 +56,7 @@ private:
         if (n.parameter) each_from(*n.parameter, f);
         if (n.branches) {
             for (const parameter_branch& b : n.branches->parameters) each_from(*b.child, f);
+            for (const rest_branch& r : n.branches->matched_rests) f(std::as_const(*r.routes));
             for (const route_set_ref& r : n.branches->rests) {
                 if (r) f(std::as_const(*r));
             }

@@ -113,9 +113,21 @@ void router::set_fallback(handler h) {
     c.done();
 }
 
+void router::set_preflight(handler h) {
+    change c(*state_);
+    c.table().own_scope().preflight = std::move(h);
+    c.done();
+}
+
 void router::set_error_page(status code, handler h) {
     change c(*state_);
     c.table().add_page(code, std::move(h));
+    c.done();
+}
+
+void router::problem_details(bool on) {
+    change c(*state_);
+    c.table().problems = on;
     c.done();
 }
 
@@ -132,7 +144,8 @@ std::string router::url(std::string_view name, std::span<const url_param> values
         change c(*state_);
         return build(c.table().names());
     }
-    // Handlers ask too: no lock. Nothing on this thread can replace the table meanwhile.
+    // Handlers call this too, so without a lock: no code on this thread can replace the table
+    // meanwhile.
     return build(state_->live().of_this_thread().of->table.names());
 }
 

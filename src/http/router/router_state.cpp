@@ -11,8 +11,8 @@ void check_wanted(const route_record& record) {
     const auto& names = record.names;
     for (const std::string& w : record.wanted) {
         if (std::find(names.begin(), names.end(), w) != names.end()) continue;
-        refuse_pattern(record.pattern.text,
-                       "its handler asks for {" + w + "}, which the pattern does not have");
+        refuse_pattern(record.pattern.text, "its handler takes the parameter {" + w +
+                                                "}, which the pattern does not have");
     }
 }
 
@@ -22,10 +22,13 @@ class inside_middleware final : public handler::implementation {
 public:
     explicit inside_middleware(router_state& s) noexcept : state_(&s) {}
 
-    bool call(request& req, response& answer, task<response>& pending) const override {
+    bool call(request& req, response& out, task<response>& pending) const override {
         served_table& mine = state_->live().of_this_thread();
         req.hold(mine);
-        return dispatch(mine.of->table, req, answer, pending);
+        const route_table& table = mine.of->table;
+        if (!table.problems) [[likely]]
+            return dispatch(table, req, out, pending);
+        return respond_with_problems(table, req, out, pending);
     }
 
 private:
@@ -59,7 +62,7 @@ void router_state::drop_middleware_above(std::size_t count) {
 handler router_state::wrapped(handler inner) {
     if (!inner) return inner;
     for (auto m = middleware_.rbegin(); m != middleware_.rend(); ++m)
-        inner = (*m)(std::move(inner));
+        inner = (*m)(contain(std::move(inner)));
     return inner;
 }
 

@@ -12,12 +12,11 @@
 
 namespace coracle::http::detail {
 
-/// What a router and the handlers made of it share: the table that is being changed, and the one
-/// that is served.
+/// The state that a router and the handlers made of it share: the table that is being changed, and
+/// the one that is served.
 class router_state {
 public:
-    /// Holds the lock, and publishes at its end what was changed, unless another that began before
-    /// will.
+    /// Holds the lock, and publishes the changes at its end; of nested ones, the outermost does.
     class change {
     public:
         explicit change(router_state& s) : state_(s), held_(s.lock_) { ++s.nested_; }
@@ -41,14 +40,14 @@ public:
     void begin_to_serve();
     live_table& live() noexcept { return live_; }
 
-    /// Once it is served, throws for a handler that wants what the pattern has not. Before that the
-    /// router may still be mounted at a prefix that has it.
+    /// Makes a record. Once the router serves, this throws for a handler with parameters that the
+    /// pattern lacks. Before that, the router may still be mounted at a prefix that has them.
     std::shared_ptr<route_record> make_record(std::string_view text, handler h,
                                               std::vector<std::string> wanted);
     void add_middleware(unique_function<handler(handler)> m);
     void drop_middleware_above(std::size_t count);
     std::size_t middleware_count() const noexcept { return middleware_.size(); }
-    /// Puts the middleware around a handler; nothing stays nothing.
+    /// Puts the middleware around a handler; an empty handler stays empty.
     handler wrapped(handler inner);
 
 private:
@@ -68,12 +67,17 @@ private:
 /// The router as a handler.
 handler make_handler(std::shared_ptr<router_state> state);
 
-/// Answers a request by the routes of a table: what stands inside all middleware.
-bool dispatch(const route_table& table, request& req, response& answer, task<response>& pending);
+/// Responds to a request by the routes of a table: the innermost handler, inside all middleware.
+bool dispatch(const route_table& table, request& req, response& out, task<response>& pending);
 
-/// Answers by `content`, and makes the error pages that are missing.
-bool answer_with_pages(const served_table::content& content, request& req, response& answer,
-                       task<response>& pending);
+/// Responds as `dispatch` does, with problem details in place of plain errors.
+bool respond_with_problems(const route_table& table, request& req, response& out,
+                           task<response>& pending);
+
+/// Responds by `content`, and makes the error pages that are missing, and problem details where
+/// these are wanted.
+bool respond_with_style(const served_table::content& content, request& req, response& out,
+                        task<response>& pending);
 
 /// The table in columns.
 std::string describe_routes(router_state& state);

@@ -27,7 +27,7 @@ std::size_t room(node_kind kind) noexcept {
     return 256;
 }
 
-/// Puts a child where there is room.
+/// Adds a child to a node with a free slot.
 node_ref& place_child(tree_node& n, unsigned char key, node_ref child) noexcept {
     const std::size_t at = n.count++;
     switch (n.kind) {
@@ -46,7 +46,7 @@ node_ref& place_child(tree_node& n, unsigned char key, node_ref child) noexcept 
     return static_cast<node_of_256&>(n).children[key] = std::move(child);
 }
 
-/// A node with the same content and room for another number of children.
+/// Returns a copy of the node with another capacity of children.
 node_ref rebuilt(const tree_node& from, node_kind kind) {
     node_ref made(allocate(kind));
     made->set_prefix(from.prefix_text());
@@ -83,7 +83,7 @@ void remove_indexed(node_of_48& n, unsigned char key) noexcept {
 }  // namespace
 
 bool branch_set::empty() const noexcept {
-    return parameters.empty() &&
+    return parameters.empty() && matched_rests.empty() &&
            std::none_of(std::begin(rests), std::end(rests),
                         [](const route_set_ref& r) { return static_cast<bool>(r); });
 }
@@ -146,7 +146,7 @@ void remove_child(node_ref& n, unsigned char key) {
             --n->count;
             break;
     }
-    // Not at once when it would fit: a route that comes and goes must not copy each time.
+    // Does not shrink as soon as it could: adding and removing one route must not copy each time.
     const auto smaller = static_cast<node_kind>(static_cast<int>(n->kind) - 1);
     if (std::size_t{n->count} * 4 <= room(smaller) * 3) n = rebuilt(*n, smaller);
 }

@@ -28,9 +28,9 @@ using node_ref = counted_ref<tree_node>;
 enum class node_kind : std::uint8_t { bare, four, sixteen, forty_eight, full };
 
 /// A node of an Adaptive Radix Tree (Leis, Kemper, Neumann: "The Adaptive Radix Tree", 2013). It
-/// stands behind its prefix; a child is chosen by the byte that follows, and stands behind that.
-/// One cache line, in which the keys of up to 16 children have their place: they are found by the
-/// same instructions in every node up to that size.
+/// stands after its prefix; the byte that follows chooses a child, which stands after that byte.
+/// One cache line, which holds the keys of up to 16 children: the same instructions find them in
+/// every node up to that size.
 struct alignas(64) tree_node : counted {
     static constexpr std::size_t longest_prefix = 16;
 
@@ -39,9 +39,9 @@ struct alignas(64) tree_node : counted {
     node_kind kind;
     std::uint8_t prefix_size = 0;
     std::uint16_t count = 0;           ///< children
-    route_set_ref routes;              ///< of the path that ends here
-    node_ref parameter;                ///< behind a whole segment, from here on
-    counted_ref<branch_set> branches;  ///< what else is not literal
+    route_set_ref routes;              ///< routes of the pattern that ends here
+    node_ref parameter;                ///< after a whole segment, from here on
+    counted_ref<branch_set> branches;  ///< other branches that are not literal
     char prefix[longest_prefix] = {};
     alignas(16) unsigned char keys[16] = {};
 
@@ -50,7 +50,7 @@ struct alignas(64) tree_node : counted {
         std::copy(text.begin(), text.end(), prefix);
     }
     std::string_view prefix_text() const noexcept { return {prefix, prefix_size}; }
-    /// Whether no route is here or beneath.
+    /// Returns true if there is no route here or below.
     bool is_empty() const noexcept { return count == 0 && !routes && !parameter && !branches; }
 };
 
@@ -84,19 +84,27 @@ struct parameter_branch {
     node_ref child;
 };
 
+/// A rest that an expression has to match.
+struct rest_branch {
+    std::shared_ptr<const segment_regex> regex;
+    route_set_ref routes;
+};
+
 struct branch_set : counted {
-    /// In the order in which they are tried: expressions in that of registration, then others by
-    /// the length of their suffix, the longest first.
+    /// The parameters in the order in which they are tried: expressions in that of registration,
+    /// then others by the length of their suffix, the longest first.
     std::vector<parameter_branch> parameters;
+    /// The rests in the order of registration; tried before the others.
+    std::vector<rest_branch> matched_rests;
     route_set_ref rests[rest_policies];
 
     bool empty() const noexcept;
 };
 
-/// The child's place, or null without one.
+/// Returns the slot of a child, or null.
 inline const node_ref* find_place(const tree_node& n, unsigned char key) noexcept {
     if (n.kind <= node_kind::sixteen) [[likely]] {
-        // The children of the small ones begin behind the line; a bare one has none.
+        // The children of the small ones begin after the line; a bare one has none.
         const auto* const children = reinterpret_cast<const node_ref*>(&n + 1);
 #if defined(__SSE2__)
         const __m128i keys = _mm_load_si128(reinterpret_cast<const __m128i*>(n.keys));
@@ -143,19 +151,19 @@ void each_child(const tree_node& n, F f) {
 
 node_ref make_node();
 
-/// Makes what a reference leads to this tree's own, a copy where other trees share it. A node that
-/// was reached through nodes of its own may be changed then.
+/// Makes a node exclusive to this tree: copies it if other trees share it. A node reached through
+/// exclusive nodes may be changed then.
 void make_own(node_ref& n);
 void make_own(counted_ref<branch_set>& b);
 void make_own(route_set_ref& r);
 
-/// Adds a child behind a key that has none yet. The node, which is its own, is replaced by a larger
-/// one when it is full.
+/// Adds a child after a key that has none yet. The node, which is not shared, is replaced by a
+/// larger one when it is full.
 node_ref& add_child(node_ref& n, unsigned char key, node_ref child);
-/// The place of a child in a node that is its own, or null.
+/// Returns the slot of a child in an exclusive node, or null.
 node_ref* own_place(node_ref& n, unsigned char key) noexcept;
-/// Removes a child; the node, which is its own, is replaced by a smaller one when that has room to
-/// spare, or by its only child.
+/// Removes a child of an exclusive node, which is replaced by a smaller one if that has spare
+/// capacity, or by its only child.
 void remove_child(node_ref& n, unsigned char key);
 /// Puts the only child of a node without routes in its place.
 void join_only_child(node_ref& n);

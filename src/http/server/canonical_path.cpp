@@ -11,14 +11,14 @@
 namespace coracle::http::detail {
 namespace {
 
-/// Whether the byte at `at` keeps the path from being canonical: an encoding, or a dot that begins
-/// a segment.
+/// Returns true if the byte at `at` keeps the path from being canonical: an encoding, or a dot that
+/// begins a segment.
 bool is_suspect(const char* begin, const char* at) noexcept {
     return *at == '%' || (*at == '.' && (at == begin || at[-1] == '/'));
 }
 
-/// Whether nothing has to be decoded and no segment begins with a dot: true of most paths. In
-/// blocks, 25 ns less for a path of 50 bytes than with two searches.
+/// Returns true if nothing has to be decoded and no segment begins with a dot: true of most paths.
+/// In blocks, 25 ns less for a path of 50 bytes than with two searches.
 bool is_plain(std::string_view path) noexcept {
     const char* const begin = path.data();
     const char* const end = begin + path.size();
@@ -40,7 +40,8 @@ bool is_plain(std::string_view path) noexcept {
     return true;
 }
 
-/// Decodes into `out`, which has room for all of `path`; null when it is malformed.
+/// Decodes into `out`, which must have space for all of `path`. Returns null if the path is
+/// malformed.
 char* decode(std::string_view path, char* out) noexcept {
     for (std::size_t i = 0; i != path.size(); ++i) {
         if (path[i] != '%') {
@@ -65,7 +66,8 @@ char* decode(std::string_view path, char* out) noexcept {
     return out;
 }
 
-/// Removes "." and ".." segments of the absolute path in place; null when ".." leaves the root.
+/// Removes "." and ".." segments of the absolute path in place. Returns null if ".." leaves the
+/// root.
 char* remove_dots(char* first, char* last) noexcept {
     char* out = first;
     for (char* segment = first; segment != last;) {

@@ -1,17 +1,21 @@
 #include <coracle/http/server.hpp>
+#include <coracle/http/service.hpp>
 #include <coracle/net/descriptor_limit.hpp>
 #include <coracle/runtime/signals.hpp>
 #include <coracle/tls/reload.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 namespace coracle::http {
 namespace {
 
-task<> watch_signals(signal_set& signals, server& s, runtime& rt) {
+task<> watch_signals(signal_set& signals, server& s, runtime& rt, const service& place) {
     co_await signals.next();
+    place.stopping();
     rt.log().write(log_layer::http, log_level::info, "draining");
     s.stop();
     co_await signals.next();
@@ -29,9 +33,12 @@ task<> reload_on_signal(signal_set& signals, tls::server_context& c, const logge
 }  // namespace
 
 void serve(handler h, server_options options, unique_function<void(server&)> ready) {
-    // The usual soft limit of 1024 descriptors would be the first thing that a server runs into.
+    // Takes variables out of the environment, which only one thread may do.
+    service place({.handover = options.handover});
+    options = place.listening(std::move(options));
+    // Raises the soft limit of descriptors: the usual 1024 are few for a server.
     net::raise_descriptor_limit();
-    // Before the threads of the loops are made, which inherit the mask.
+    // Done before the threads of the loops are made, which inherit the signal mask.
     signal_set signals{SIGINT, SIGTERM};
     std::optional<signal_set> hangup;
     if (options.tls) hangup.emplace({SIGHUP});
@@ -43,11 +50,13 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
     on.log = options.log;
     runtime rt(on);
     server s(std::move(h), std::move(options));
+    place.equip(s);
     s.open(rt);
     if (ready) ready(s);
     rt.run([&](loop& l) -> task<> {
         if (l.index() == 0) {
-            spawn([&] { return watch_signals(signals, s, rt); }, "signals");
+            spawn([&] { return watch_signals(signals, s, rt, place); }, "signals");
+            spawn([&] { return place.run(s, rt); }, "service");
         }
         if (l.index() == 0 && certificates) {
             const auto by_signal = [&] {
@@ -61,10 +70,16 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
 }
 
 void serve(handler h, server_options options) {
-    serve(std::move(h), std::move(options), [](server& s) {
+    const auto announce = [](server& s) {
         for (const std::string& url : s.urls()) std::printf("listening on %s\n", url.c_str());
         std::fflush(stdout);
-    });
+    };
+    try {
+        serve(std::move(h), std::move(options), announce);
+    } catch (const exception& e) {
+        std::fprintf(stderr, "%s: cannot serve: %s\n", program_invocation_short_name, e.what());
+        std::exit(EXIT_FAILURE);
+    }
 }
 
 }  // namespace coracle::http

@@ -2,13 +2,16 @@
 
 namespace coracle::net::detail {
 
-std::string question_key(std::string_view name, net::family wanted) {
+std::string question_key(std::string_view name, record_kind wanted) {
     std::string key(name);
-    key += wanted == net::family::v4 ? " 4" : " 6";
+    switch (wanted) {
+        case record_kind::v4: key += " 4"; break;
+        case record_kind::v6: key += " 6"; break;
+    }
     return key;
 }
 
-const verdict* answer_cache::find(const std::string& key, time_point now) {
+const verdict* response_cache::find(const std::string& key, time_point now) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) return nullptr;
     entry& e = *found->second;
@@ -17,26 +20,26 @@ const verdict* answer_cache::find(const std::string& key, time_point now) {
         return nullptr;
     }
     used_.push_back(e);
-    return &e.answer;
+    return &e.response;
 }
 
-void answer_cache::keep(const std::string& key, const verdict& answer, time_point until) {
+void response_cache::keep(const std::string& key, const verdict& response, time_point until) {
     if (most_ == 0) return;
     const auto [place, is_new] = entries_.try_emplace(key);
     if (is_new) place->second = std::make_unique<entry>();
     entry& e = *place->second;
-    e.answer = answer;
+    e.response = response;
     e.until = until;
     e.key = &place->first;
     used_.push_back(e);
     if (entries_.size() > most_) drop(*used_.front());
 }
 
-void answer_cache::drop(entry& e) {
+void response_cache::drop(entry& e) {
     entries_.erase(entries_.find(*e.key));
 }
 
-void answer_cache::clear() noexcept {
+void response_cache::clear() noexcept {
     entries_.clear();
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
-#include <coracle/base/intrusive_list.hpp>
+#include "net/resolver/records.hpp"
+
+#include <coracle/base/detail/intrusive_list.hpp>
 #include <coracle/net/address.hpp>
 #include <coracle/runtime/clock.hpp>
 
@@ -9,31 +11,29 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace coracle::net::detail {
 
-using address_list = std::shared_ptr<const std::vector<address>>;
-using verdict = std::expected<address_list, error>;
+using verdict = std::expected<std::shared_ptr<const records>, error>;
 
-/// A question: a name in lower case and a family. Families lie side by side.
-std::string question_key(std::string_view name, net::family wanted);
+/// The key of a query: a name in lower case and a kind of record.
+std::string question_key(std::string_view name, record_kind wanted);
 
-/// Answers, each for as long as it holds; of too many, those not used for longest go. A tree, not a
-/// hash table: names may come from strangers, and nobody can make a tree slow.
-class answer_cache {
+/// A cache of responses, each for its lifetime; beyond `most`, those not used for longest are
+/// dropped. A tree, not a hash table: names may come from strangers, who cannot make a tree slow.
+class response_cache {
 public:
-    explicit answer_cache(std::size_t most) noexcept : most_(most) {}
+    explicit response_cache(std::size_t most) noexcept : most_(most) {}
 
-    /// Null when there is none that holds at `now`.
+    /// Returns null if there is none that is valid at `now`.
     const verdict* find(const std::string& key, time_point now);
-    void keep(const std::string& key, const verdict& answer, time_point until);
+    void keep(const std::string& key, const verdict& response, time_point until);
     void clear() noexcept;
     std::size_t size() const noexcept { return entries_.size(); }
 
 private:
     struct entry : list_hook {
-        verdict answer;
+        verdict response;
         time_point until;
         const std::string* key = nullptr;
     };
@@ -42,7 +42,7 @@ private:
 
     std::size_t most_;
     std::map<std::string, std::unique_ptr<entry>, std::less<>> entries_;
-    intrusive_list<entry> used_;  ///< the front was not used for longest
+    intrusive_list<entry> used_;  ///< least recently used first
 };
 
 }  // namespace coracle::net::detail

@@ -11,22 +11,19 @@
 namespace coracle::net::detail {
 namespace {
 
-/// Asks the backend, which may know names of its own.
+/// Queries the backend, which may resolve names itself.
 class backend_question final : public coracle::detail::leaf<backend_question, void>,
                                public resolve_operation {
 public:
     static constexpr const char* name = "resolve";
-    backend_question(std::string_view wanted, net::family of) noexcept : resolve_operation(&done) {
+    backend_question(std::string_view wanted, record_kind of) noexcept : resolve_operation(&done) {
         host = wanted;
-        family = of == net::family::v4 ? AF_INET : AF_INET6;
+        family = of == record_kind::v4 ? AF_INET : AF_INET6;
     }
-    bool start() noexcept {
-        if (!owner().backend().submit(*this)) return false;
-        if (owner().may_complete_inline()) return true;
-        owner().complete_later(*this);
-        return false;
+    bool start() noexcept { return may_begin() && owner().backend().submit(*this); }
+    void cancel() noexcept override {
+        if (!withdrawn_before_start()) owner().backend().cancel(*this);
     }
-    void cancel() noexcept override { owner().backend().cancel(*this); }
     std::expected<void, error> result() const noexcept { return {}; }
 
 private:
@@ -37,7 +34,8 @@ private:
     }
 };
 
-/// Whether this server may just be out of order, and another is worth a question.
+/// Returns true for a failure that may be this server's alone, so that another server is worth a
+/// query.
 bool says_nothing(std::error_code failure) noexcept {
     return failure && failure != resolve_errc::no_such_host &&
            failure != resolve_errc::no_addresses;
@@ -45,11 +43,11 @@ bool says_nothing(std::error_code failure) noexcept {
 
 }  // namespace
 
-lookup::lookup(std::shared_ptr<resolver_state> state, std::string host, net::family wanted,
+lookup::lookup(std::shared_ptr<resolver_state> state, std::string host, record_kind wanted,
                std::string key)
     : state_(std::move(state)), host_(std::move(host)), wanted_(wanted),
       absolute_(host_.ends_with('.')), key_(std::move(key)),
-      answer_(std::unexpected(coracle::detail::stopped_error("resolve"))) {
+      result_(std::unexpected(coracle::detail::stopped_error("resolve"))) {
     if (absolute_) host_.pop_back();
 }
 
@@ -64,11 +62,11 @@ void lookup::add(ticket& t) noexcept {
     waiting_.push_back(t);
 }
 
-void lookup::tell(const verdict& answer) noexcept {
+void lookup::tell(const verdict& response) noexcept {
     while (ticket* t = waiting_.pop_front()) {
         t->in = nullptr;
-        t->answer = answer;
-        t->owner->answered();
+        t->response = response;
+        t->owner->responded();
     }
 }
 
@@ -77,18 +75,18 @@ void lookup::over() noexcept {
     if (exception() != nullptr)
         failed(describe(std::make_error_code(std::errc::not_enough_memory)));
     destroy();
-    tell(answer_);
-    state_->ended(*this, key_, answer_, holds_);
+    tell(result_);
+    state_->ended(*this, key_, result_, holds_);
     state_->owner().detached_ended();
 }
 
-void lookup::found(std::vector<address> addresses, duration holds) {
-    answer_ = std::make_shared<const std::vector<address>>(std::move(addresses));
+void lookup::found(records all, duration holds) {
+    result_ = std::make_shared<const records>(std::move(all));
     holds_ = std::min(holds, state_->options().longest_ttl);
 }
 
 void lookup::failed(error why, duration holds) {
-    answer_ = std::unexpected(std::move(why));
+    result_ = std::unexpected(std::move(why));
     holds_ = std::min(holds, state_->options().longest_negative_ttl);
 }
 
@@ -100,8 +98,8 @@ error lookup::describe(std::error_code code) const {
 
 task<> lookup::find() {
     if (state_->backend_may_know_names()) {
-        const bool answered = co_await ask_backend();
-        if (answered) co_return;
+        const bool responded = co_await ask_backend();
+        if (responded) co_return;
     }
     state_->refresh();
     if (look_into_hosts()) co_return;
@@ -110,8 +108,8 @@ task<> lookup::find() {
 
 task<bool> lookup::ask_backend() {
     backend_question q(host_, wanted_);
-    const auto asked = co_await as_result(q);
-    if (!asked) co_return true;
+    const auto queried = co_await as_result(q);
+    if (!queried) co_return true;
     const std::int64_t result = q.io_operation::result;
     if (result == -ENOSYS) {
         state_->backend_knows_no_names();
@@ -124,10 +122,10 @@ task<bool> lookup::ask_backend() {
     } else if (q.found.empty()) {
         failed(describe(resolve_errc::no_addresses), q.ttl);
     } else {
-        std::vector<address> addresses;
-        addresses.reserve(q.found.size());
-        for (const endpoint& e : q.found) addresses.push_back(address::from(e));
-        found(std::move(addresses), q.ttl);
+        records all;
+        all.addresses.reserve(q.found.size());
+        for (const endpoint& e : q.found) all.addresses.push_back(address::from(e));
+        found(std::move(all), q.ttl);
     }
     co_return true;
 }
@@ -135,14 +133,14 @@ task<bool> lookup::ask_backend() {
 bool lookup::look_into_hosts() {
     const std::vector<address>* all = state_->in_hosts(host_);
     if (all == nullptr) return false;
-    std::vector<address> addresses;
+    records known;
     for (const address& a : *all) {
-        if (a.family() == wanted_) addresses.push_back(a);
+        if (kind_of(a.family()) == wanted_) known.addresses.push_back(a);
     }
-    if (addresses.empty()) {
+    if (known.addresses.empty()) {
         failed(describe(resolve_errc::no_addresses));
     } else {
-        found(std::move(addresses), {});
+        found(std::move(known), {});
     }
     return true;
 }
@@ -150,8 +148,8 @@ bool lookup::look_into_hosts() {
 task<> lookup::ask_name_servers() {
     const auto names =
         candidates(host_, absolute_, state_->search(), state_->options().domains, state_->dots());
-    turn_wait turn(*state_);
-    const auto came = co_await as_result(turn);
+    query_permit permit(*state_);
+    const auto came = co_await as_result(permit);
     if (!came) co_return;
     std::error_code best = resolve_errc::no_such_host;
     std::optional<error> failure;
@@ -159,7 +157,7 @@ task<> lookup::ask_name_servers() {
     for (const std::string& name : names) {
         auto said = co_await ask(name);
         if (!said) {
-            // A domain of the search list that is out of order must not hide the other names.
+            // A broken domain of the search list must not hide the other names.
             if (said.error().code() == resolve_errc::server_failure) {
                 if (!failure) failure = std::move(said).error();
                 continue;
@@ -182,30 +180,31 @@ task<> lookup::ask_name_servers() {
     }
 }
 
-task<std::expected<dns_answer, error>> lookup::ask(const std::string& candidate) {
+task<std::expected<dns_response, error>> lookup::ask(const std::string& candidate) {
     std::error_code failure = resolve_errc::timed_out;
     std::string whom;
     for (unsigned attempt = 0; attempt != std::max(1u, state_->options().attempts); ++attempt) {
         for (std::size_t i = 0; i < state_->servers(); ++i) {
             auto server = state_->server(i);
             question q(server, candidate, wanted_);
-            auto answer = co_await as_result(q);
-            if (!answer && coracle::detail::is_cancellation(answer.error())) {
-                co_return std::unexpected(std::move(answer).error());
+            auto response = co_await as_result(q);
+            if (!response && coracle::detail::is_cancellation(response.error())) {
+                co_return std::unexpected(std::move(response).error());
             }
-            if (answer) {
-                auto said = read_answer(*answer, candidate, wanted_, state_->options().addresses);
+            if (response) {
+                auto said =
+                    read_response(*response, candidate, wanted_, state_->options().addresses);
                 if (!says_nothing(said.failure)) co_return said;
                 failure = said.failure;
             } else {
-                failure = answer.error().code();
+                failure = response.error().code();
             }
             whom = server->at().to_string();
             state_->count_failure();
         }
     }
     error e(failure, "resolve", phase::resolve);
-    e.on(candidate + " (asked " + whom + ')').retry_is_safe(true);
+    e.on(candidate + " (queried " + whom + ')').retry_is_safe(true);
     co_return std::unexpected(std::move(e));
 }
 

@@ -11,14 +11,20 @@
 namespace coracle::net::detail {
 namespace {
 
-enum record_type : std::uint16_t { type_a = 1, type_cname = 5, type_soa = 6, type_aaaa = 28 };
+enum record_type : std::uint16_t {
+    type_a = 1,
+    type_cname = 5,
+    type_soa = 6,
+    type_aaaa = 28,
+};
 constexpr std::uint16_t class_internet = 1;
 constexpr std::size_t header_size = 12;
 constexpr int most_aliases = 16;
-/// Of one name. Without a bound, the pointers of a 64 KiB message are worth 30 million steps.
+/// The most pointers in one name. Without a bound, the pointers of a 64 KiB message are worth 30
+/// million steps.
 constexpr int most_pointers = 32;
 
-/// A record, as the places in the message where its parts are.
+/// A record, as offsets into the message.
 struct record {
     std::string name;
     std::uint16_t type = 0;
@@ -33,7 +39,7 @@ public:
     explicit cursor(std::string_view message) noexcept : message_(message) {}
 
     bool failed() const noexcept { return failed_; }
-    std::size_t at() const noexcept { return at_; }
+    std::size_t offset() const noexcept { return at_; }
     void move_to(std::size_t at) noexcept { at_ = at; }
 
     std::uint32_t number(std::size_t bytes) noexcept {
@@ -51,7 +57,8 @@ public:
         return true;
     }
 
-    /// A name in lower case (RFC 1035 section 4.1.4). Bytes that no host name has become '?'.
+    /// Reads a name, in lower case (RFC 1035 section 4.1.4). Bytes that are invalid in host names
+    /// become '?'.
     std::string name() {
         std::string text;
         std::size_t end = 0;
@@ -63,7 +70,7 @@ public:
             if (size == 0) break;
             if (size >= 0xc0) {
                 const std::size_t target = (size & 0x3f) << 8 | number(1);
-                // Pointers lead to what stands before, or they could lead in circles.
+                // Pointers must lead backwards, or they could form a loop.
                 if (failed_ || target >= limit || ++pointers > most_pointers) return fail_name();
                 if (end == 0) end = at_;
                 at_ = limit = target;
@@ -119,7 +126,7 @@ std::vector<record> read_records(cursor& in, std::size_t count) {
         // RFC 2181 section 8: the top bit makes it zero.
         if (r.ttl > 0x7fffffff) r.ttl = 0;
         r.size = in.number16();
-        r.data = in.at();
+        r.data = in.offset();
         if (!in.take(r.size)) break;
         if (of_class == class_internet) all.push_back(std::move(r));
     }
@@ -135,6 +142,10 @@ std::optional<address> address_of(std::string_view message, const record& r) {
     return address::v4({bytes[0], bytes[1], bytes[2], bytes[3]}, 0);
 }
 
+constexpr std::uint16_t type_of(record_kind kind) noexcept {
+    return kind == record_kind::v4 ? type_a : type_aaaa;
+}
+
 /// RFC 2308 section 5: the smaller of the record's TTL and its last field.
 std::uint32_t negative_ttl(std::string_view message, const std::vector<record>& authority) {
     for (const record& r : authority) {
@@ -145,34 +156,44 @@ std::uint32_t negative_ttl(std::string_view message, const std::vector<record>& 
         in.skip_name();
         in.take(16);
         const std::uint32_t least = in.number(4);
-        if (in.failed() || in.at() != r.data + r.size) continue;
+        if (in.failed() || in.offset() != r.data + r.size) continue;
         return std::min(r.ttl, least);
     }
     return 0;
 }
 
-dns_answer failed(resolve_errc why) {
-    dns_answer answer;
-    answer.failure = why;
-    return answer;
+bool has_records(const dns_response& r) noexcept {
+    return !r.found.addresses.empty();
 }
 
-/// Collects the addresses that `records` has for `name`, through aliases. False when the aliases
-/// lead in a circle.
-bool collect(std::string_view message, const std::vector<record>& records, std::string_view name,
-             std::uint16_t type, std::size_t most, dns_answer& into) {
+dns_response failed(resolve_errc why) {
+    dns_response response;
+    response.failure = why;
+    return response;
+}
+
+/// Takes a record that can be read, unless there are `most` already.
+void take_record(std::string_view message, const record& r, std::size_t most, records& into) {
+    if (into.addresses.size() == most) return;
+    if (auto a = address_of(message, r)) into.addresses.push_back(*a);
+}
+
+/// Collects the records of this type that `all` has for `name`, through aliases. False when the
+/// aliases lead in a circle.
+bool collect(std::string_view message, const std::vector<record>& all, std::string_view name,
+             std::uint16_t type, std::size_t most, dns_response& into) {
     std::uint32_t ttl = 0x7fffffff;
     std::string alias(name);
     for (int hops = 0; hops != most_aliases; ++hops) {
         const record* next = nullptr;
-        for (const record& r : records) {
+        for (const record& r : all) {
             if (r.name != alias) continue;
             if (r.type == type_cname && next == nullptr) next = &r;
-            if (r.type != type || into.found.size() == most) continue;
-            if (auto a = address_of(message, r)) into.found.push_back(*a);
+            if (r.type != type) continue;
+            take_record(message, r, most, into.found);
             ttl = std::min(ttl, r.ttl);
         }
-        if (!into.found.empty()) {
+        if (has_records(into)) {
             into.ttl = ttl;
             return true;
         }
@@ -188,35 +209,35 @@ bool collect(std::string_view message, const std::vector<record>& records, std::
 
 }  // namespace
 
-dns_answer read_answer(std::string_view message, std::string_view name, net::family wanted,
-                       std::size_t most) {
-    if (message.size() < header_size) return failed(resolve_errc::malformed_answer);
+dns_response read_response(std::string_view message, std::string_view name, record_kind wanted,
+                           std::size_t most) {
+    if (message.size() < header_size) return failed(resolve_errc::malformed_response);
     cursor in(message);
     in.take(2);
     const std::uint16_t flags = in.number16();
     const std::size_t questions = in.number16();
-    const std::size_t answers = in.number16();
+    const std::size_t count = in.number16();
     const std::size_t authorities = in.number16();
     in.take(2);
     const bool is_response = (flags & 0x8000) != 0;
-    if (!is_response || questions != 1) return failed(resolve_errc::malformed_answer);
+    if (!is_response || questions != 1) return failed(resolve_errc::malformed_response);
     const unsigned code = flags & 0x0f;
     if (code == 5) return failed(resolve_errc::refused);
     if (code != 0 && code != 3) return failed(resolve_errc::server_failure);
-    const std::uint16_t type = wanted == net::family::v4 ? type_a : type_aaaa;
+    const std::uint16_t type = type_of(wanted);
     if (in.name() != name || in.number16() != type || in.number16() != class_internet) {
-        return failed(resolve_errc::malformed_answer);
+        return failed(resolve_errc::malformed_response);
     }
-    const auto records = read_records(in, answers);
-    if (in.failed()) return failed(resolve_errc::malformed_answer);
-    dns_answer answer;
-    if (!collect(message, records, name, type, most, answer)) {
-        return failed(resolve_errc::malformed_answer);
+    const auto all = read_records(in, count);
+    if (in.failed()) return failed(resolve_errc::malformed_response);
+    dns_response response;
+    if (!collect(message, all, name, type, most, response)) {
+        return failed(resolve_errc::malformed_response);
     }
-    if (!answer.found.empty()) return answer;
-    answer.failure = code == 3 ? resolve_errc::no_such_host : resolve_errc::no_addresses;
-    answer.ttl = negative_ttl(message, read_records(in, authorities));
-    return answer;
+    if (has_records(response)) return response;
+    response.failure = code == 3 ? resolve_errc::no_such_host : resolve_errc::no_addresses;
+    response.ttl = negative_ttl(message, read_records(in, authorities));
+    return response;
 }
 
 }  // namespace coracle::net::detail

@@ -1,27 +1,26 @@
 #pragma once
 
-#include <coracle/net/resolver.hpp>
+#include "net/resolver/records.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 namespace coracle::net::detail {
 
-/// What an answer of a name server says about one name and one family.
-struct dns_answer {
-    /// Empty when there are addresses.
+/// The response of a name server for one name and one kind of record.
+struct dns_response {
+    /// Empty when there are records.
     std::error_code failure;
-    std::vector<address> found;  ///< port 0
-    /// Seconds for which this holds; 0 where the answer does not say.
+    records found;
+    /// The lifetime in seconds; 0 if the response has none.
     std::uint32_t ttl = 0;
 };
 
-/// Reads the message that answers a question for the addresses of `name`, in lower case, following
-/// aliases within it. Takes the first `most` addresses.
-dns_answer read_answer(std::string_view message, std::string_view name, net::family wanted,
-                       std::size_t most);
+/// Reads the response to a query for records of `name`, in lower case, following aliases within it.
+/// Takes the first `most` records.
+dns_response read_response(std::string_view message, std::string_view name, record_kind wanted,
+                           std::size_t most);
 
 }  // namespace coracle::net::detail

@@ -27,7 +27,7 @@ bool ends_in_label(std::string_view name, std::string_view label) noexcept {
     return name.size() == label.size() || name[name.size() - label.size() - 1] == '.';
 }
 
-/// "fe80::1%eth0" as "fe80::1%2".
+/// Converts "fe80::1%eth0" to "fe80::1%2".
 std::string with_zone_number(std::string_view text) {
     const std::size_t percent = text.find('%');
     if (percent == std::string_view::npos) return std::string(text);

@@ -13,20 +13,20 @@ namespace coracle::net::detail {
 
 struct name_server::pending {
     name_server* server;
-    question* who;  ///< null when it was given up
+    question* asker;  ///< null when the query was given up
 };
 
-/// What c-ares calls. None of these resumes a task, so c-ares is never entered twice.
+/// The callbacks of c-ares. None of them resumes a task, so c-ares is never entered twice.
 struct name_server::callbacks {
-    static void answered(void* argument, int status, int, unsigned char* bytes, int size) {
+    static void responded(void* argument, int status, int, unsigned char* bytes, int size) {
         const std::unique_ptr<pending> p(static_cast<pending*>(argument));
-        if (p->who == nullptr) return;
+        if (p->asker == nullptr) return;
         --p->server->wanted_;
         std::string message;
         if (status == ARES_SUCCESS && bytes != nullptr && size > 0) {
             message.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
         }
-        p->who->answered(failure_of(status), std::move(message));
+        p->asker->responded(failure_of(status), std::move(message));
     }
 
     static std::error_code failure_of(int status) noexcept {
@@ -34,7 +34,7 @@ struct name_server::callbacks {
             case ARES_SUCCESS: return {};
             case ARES_ETIMEOUT: return resolve_errc::timed_out;
             case ARES_EBADNAME: return resolve_errc::malformed_name;
-            case ARES_EBADRESP: return resolve_errc::malformed_answer;
+            case ARES_EBADRESP: return resolve_errc::malformed_response;
             case ARES_ENOMEM: return std::make_error_code(std::errc::not_enough_memory);
             default: return resolve_errc::server_unreachable;
         }
@@ -61,7 +61,7 @@ struct name_server::callbacks {
         return 0;
     }
 
-    /// Where c-ares wants to connect to has no zone, so it is passed over for what we know.
+    /// c-ares passes an address without a zone, so the known address of the server is used instead.
     static int connect(ares_socket_t fd, const sockaddr*, ares_socklen_t, void* self) {
         const endpoint to = static_cast<name_server*>(self)->at_.to_endpoint();
         return ::connect(fd, reinterpret_cast<const sockaddr*>(to.bytes), to.size);
@@ -103,13 +103,18 @@ ares_addr_port_node node_of(const address& at) noexcept {
     return node;
 }
 
+int type_number(record_kind kind) noexcept {
+    return kind == record_kind::v4 ? 1 : 28;
+}
+
 }  // namespace
 
 name_server::name_server(loop& owner, const address& at, duration timeout)
     : owner_(&owner), at_(at) {
     using std::chrono::milliseconds;
     ares_options o{};
-    // All that it would read from files is said here; its search and its hosts file are not used.
+    // Sets everything that c-ares would read from files; its search list and hosts file are not
+    // used.
     char nothing[] = "/dev/null";
     char lookups[] = "b";
     o.flags = ARES_FLAG_NOCHECKRESP | ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
@@ -144,22 +149,22 @@ void name_server::send(question& q) {
     ++sent_;
     unsigned char* bytes = nullptr;
     int size = 0;
-    const int type = q.wanted_ == net::family::v4 ? 1 : 28;
+    const int type = type_number(q.wanted_);
     const auto id = static_cast<unsigned short>(owner_->random());
     int status = channel_ == nullptr ? ARES_ENOMEM : ARES_SUCCESS;
     if (status == ARES_SUCCESS) {
         status = ::ares_create_query(q.host_->c_str(), 1, type, id, 1, &bytes, &size, 0);
     }
-    if (status != ARES_SUCCESS) return q.answered(callbacks::failure_of(status), {});
+    if (status != ARES_SUCCESS) return q.responded(callbacks::failure_of(status), {});
     q.pending_ = new pending{this, &q};
     ++wanted_;
-    ::ares_send(channel_, bytes, size, &callbacks::answered, q.pending_);
+    ::ares_send(channel_, bytes, size, &callbacks::responded, q.pending_);
     ::ares_free_string(bytes);
     rearm();
 }
 
 void name_server::give_up(question& q) noexcept {
-    q.pending_->who = nullptr;
+    q.pending_->asker = nullptr;
     if (--wanted_ == 0) ::ares_cancel(channel_);
     rearm();
 }
@@ -192,7 +197,7 @@ void question::cancel() noexcept {
     owner().enqueue(*this);
 }
 
-void question::answered(std::error_code failure, std::string message) noexcept {
+void question::responded(std::error_code failure, std::string message) noexcept {
     failure_ = failure;
     message_ = std::move(message);
     pending_ = nullptr;

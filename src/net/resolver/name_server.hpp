@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/net/resolver.hpp>
+#include "net/resolver/records.hpp"
 
 #include <memory>
 #include <string>
@@ -12,9 +12,9 @@ namespace coracle::net::detail {
 
 class question;
 
-/// One name server, which c-ares speaks to. Whether another is asked after it, and how often, is
-/// decided elsewhere: c-ares alone would report each failure of a server as one to connect to it.
-/// Gives up what nobody waits for any more, so that nothing keeps the loop then.
+/// One name server, queried by c-ares. The caller decides if and how often to query another: c-ares
+/// alone would report each failure of a server as a failed connection. Queries without a waiter are
+/// given up, so that nothing keeps the loop running then.
 class name_server final : coracle::detail::timer {
 public:
     name_server(loop& owner, const address& at, duration timeout);
@@ -23,7 +23,7 @@ public:
     name_server& operator=(const name_server&) = delete;
 
     const address& at() const noexcept { return at_; }
-    /// Questions sent so far.
+    /// The number of queries sent.
     std::size_t sent() const noexcept { return sent_; }
 
 private:
@@ -43,16 +43,16 @@ private:
     ares_channeldata* channel_ = nullptr;
     std::vector<watched_socket*> sockets_;
     std::size_t sent_ = 0;
-    std::size_t wanted_ = 0;  ///< questions that somebody waits for
+    std::size_t wanted_ = 0;  ///< queries with a waiter
 };
 
-/// Asks one server for the addresses of a name, once. Gives the bytes of the answer. Resumes from
-/// the loop.
+/// Queries one server for records of a name, once. Returns the bytes of the response. Resumes
+/// from the loop.
 class [[nodiscard]] question final : public coracle::detail::leaf<question, std::string> {
 public:
     static constexpr const char* name = "resolve";
     question(std::shared_ptr<name_server> server, const std::string& host,
-             net::family wanted) noexcept
+             record_kind wanted) noexcept
         : server_(std::move(server)), host_(&host), wanted_(wanted) {}
     question(const question&) = delete;
     question& operator=(const question&) = delete;
@@ -66,11 +66,11 @@ public:
 
 private:
     friend class name_server;
-    void answered(std::error_code failure, std::string message) noexcept;
+    void responded(std::error_code failure, std::string message) noexcept;
 
     std::shared_ptr<name_server> server_;
     const std::string* host_;
-    net::family wanted_;
+    record_kind wanted_;
     name_server::pending* pending_ = nullptr;
     std::error_code failure_;
     std::string message_;

@@ -13,10 +13,10 @@ public:
             case resolve_errc::no_addresses: return "the name has no such address";
             case resolve_errc::server_failure: return "the name server failed";
             case resolve_errc::refused: return "the name server refused";
-            case resolve_errc::timed_out: return "no name server answered in time";
+            case resolve_errc::timed_out: return "no name server responded in time";
             case resolve_errc::server_unreachable: return "the name server cannot be reached";
             case resolve_errc::malformed_name: return "this is no host name";
-            case resolve_errc::malformed_answer: return "the name server's answer is malformed";
+            case resolve_errc::malformed_response: return "the name server's response is malformed";
         }
         return "unknown error";
     }

@@ -12,7 +12,7 @@ namespace {
 using addresses = std::expected<std::vector<address>, error>;
 
 error failure(resolve_errc why, std::string_view host) {
-    // What is no name may be anything: only so much of it that can be shown.
+    // An invalid name may hold anything: only a printable part of it goes into the error.
     constexpr std::size_t shown = 80;
     std::string text(host.substr(0, shown));
     for (char& c : text) {
@@ -33,7 +33,7 @@ bool fits(const address& a, net::family only) noexcept {
     return only == family::none || a.family() == only;
 }
 
-/// What is known without asking; nothing when somebody has to be asked.
+/// Returns an address that is known without a query, or nothing when name servers must be queried.
 std::optional<addresses> known(std::string_view host, std::string_view name, std::uint16_t port,
                                net::family only) {
     if (detail::is_never_asked(name)) {
@@ -50,7 +50,7 @@ std::optional<addresses> known(std::string_view host, std::string_view name, std
 
 task<addresses> find(std::shared_ptr<detail::resolver_state> state, std::string name,
                      std::uint16_t port, net::family only) {
-    detail::answer_wait wait(*state, name, only);
+    detail::response_wait wait(*state, name, only);
     auto done = co_await as_result(wait);
     if (!done) co_return std::unexpected(std::move(done).error());
     co_return wait.addresses(port);
@@ -60,43 +60,48 @@ task<addresses> find(std::shared_ptr<detail::resolver_state> state, std::string 
 
 namespace detail {
 
-answer_wait::answer_wait(resolver_state& state, const std::string& host, net::family only) noexcept
-    : state_(&state), host_(&host), only_(only) {
+response_wait::response_wait(resolver_state& state, const std::string& host,
+                             net::family only) noexcept
+    : state_(&state), host_(&host), kinds_{record_kind::v6, record_kind::v4} {
+    if (only != family::none) kinds_[0] = kind_of(only);
+    count_ = only == family::none ? 2 : 1;
     for (ticket& t : tickets_) t.owner = this;
 }
 
-bool answer_wait::start() {
-    // Held back by one, so that an answer that is there does not complete it beneath this.
+bool response_wait::start() {
+    // One more than the pending tickets, so that a cached response does not complete the wait
+    // within this function.
     left_ = 1;
-    if (only_ != family::v4 && !state_->join(tickets_[0], *host_, family::v6)) ++left_;
-    if (only_ != family::v6 && !state_->join(tickets_[1], *host_, family::v4)) ++left_;
+    for (unsigned i = 0; i != count_; ++i) {
+        if (!state_->join(tickets_[i], *host_, kinds_[i])) ++left_;
+    }
     if (--left_ != 0) return false;
     if (owner().may_complete_inline()) return true;
     owner().enqueue(*this);
     return false;
 }
 
-void answer_wait::answered() noexcept {
+void response_wait::responded() noexcept {
     if (--left_ == 0) owner().enqueue(*this);
 }
 
-void answer_wait::cancel() noexcept {
+void response_wait::cancel() noexcept {
     if (linked()) return;
     mark_cancelled();
     for (ticket& t : tickets_) state_->leave(t);
     owner().enqueue(*this);
 }
 
-std::expected<std::vector<address>, error> answer_wait::addresses(std::uint16_t port) const {
+std::expected<std::vector<address>, error> response_wait::addresses(std::uint16_t port) const {
     std::vector<address> all;
     const error* why = nullptr;
     for (const ticket& t : tickets_) {
-        if (!t.answer) continue;
-        if (*t.answer) {
-            for (const address& a : ***t.answer) all.push_back(with_port(a, port));
+        if (!t.response) continue;
+        if (*t.response) {
+            for (const address& a : (**t.response)->addresses) all.push_back(with_port(a, port));
         } else if (why == nullptr || why->code() == resolve_errc::no_such_host ||
                    why->code() == resolve_errc::no_addresses) {
-            const error& e = t.answer->error();
+            const error& e = t.response->error();
             if (why == nullptr || e.code() != resolve_errc::no_such_host) why = &e;
         }
     }
@@ -128,7 +133,7 @@ operation<std::vector<address>> resolver::resolve(std::string_view host, std::ui
     bool absolute = false;
     auto name = detail::canonical_name(host, absolute);
     if (!name) return addresses(std::unexpected(failure(resolve_errc::malformed_name, host)));
-    if (auto answer = known(host, *name, port, only)) return *std::move(answer);
+    if (auto response = known(host, *name, port, only)) return *std::move(response);
     if (absolute) *name += '.';
     return find(state_, *std::move(name), port, only);
 }

@@ -7,7 +7,7 @@
 namespace coracle::net::detail {
 namespace {
 
-/// After so many questions a server is asked from another port: whoever wants to slip in an answer
+/// The port changes after this many queries to a server: an attacker who wants to inject a response
 /// must guess it anew (RFC 5452 section 4.5).
 constexpr std::size_t questions_from_one_port = 100;
 
@@ -16,15 +16,15 @@ constexpr std::size_t questions_from_one_port = 100;
 resolver_state::resolver_state(loop& owner, resolver_options o)
     : owner_(&owner), options_(std::move(o)), cache_(options_.cache), hosts_file_(options_.hosts),
       configuration_file_(options_.configuration),
-      turns_left_(options_.questions == 0 ? 1 : options_.questions) {}
+      permits_left_(options_.questions == 0 ? 1 : options_.questions) {}
 
-bool resolver_state::join(ticket& t, const std::string& host, net::family wanted) {
+bool resolver_state::join(ticket& t, const std::string& host, record_kind wanted) {
     ++counters_.asked;
     if (!backend_knows_names_) refresh();
     const std::string key = question_key(host, wanted);
     if (const verdict* known = cache_.find(key, owner_->now())) {
         ++counters_.hits;
-        t.answer = *known;
+        t.response = *known;
         return true;
     }
     if (const auto found = under_way_.find(key); found != under_way_.end()) {
@@ -48,13 +48,13 @@ void resolver_state::leave(ticket& t) noexcept {
     l->give_up();
 }
 
-void resolver_state::ended(lookup& l, const std::string& key, const verdict& answer,
+void resolver_state::ended(lookup& l, const std::string& key, const verdict& response,
                            duration holds) {
     if (const auto found = under_way_.find(key); found != under_way_.end() && found->second == &l) {
         under_way_.erase(found);
     }
     if (holds > duration::zero()) {
-        cache_.keep(key, answer, coracle::detail::later(owner_->now(), holds));
+        cache_.keep(key, response, coracle::detail::later(owner_->now(), holds));
     }
 }
 
@@ -110,31 +110,31 @@ resolver_counters resolver_state::counters() const noexcept {
     return c;
 }
 
-bool turn_wait::start() noexcept {
-    if (state_->turns_left_ == 0) {
+bool query_permit::start() noexcept {
+    if (state_->permits_left_ == 0) {
         state_->queue_.push_back(*this);
         return false;
     }
-    --state_->turns_left_;
-    has_turn_ = true;
+    --state_->permits_left_;
+    has_permit_ = true;
     return true;
 }
 
-void turn_wait::cancel() noexcept {
-    // One that has its turn already keeps it until it is destroyed.
-    if (has_turn_) return;
+void query_permit::cancel() noexcept {
+    // A waiter that has a permit keeps it until it is destroyed.
+    if (has_permit_) return;
     mark_cancelled();
     owner().enqueue(*this);
 }
 
-turn_wait::~turn_wait() {
-    if (!has_turn_) return;
-    auto* next = static_cast<turn_wait*>(state_->queue_.pop_front());
+query_permit::~query_permit() {
+    if (!has_permit_) return;
+    auto* next = static_cast<query_permit*>(state_->queue_.pop_front());
     if (next == nullptr) {
-        ++state_->turns_left_;
+        ++state_->permits_left_;
         return;
     }
-    next->has_turn_ = true;
+    next->has_permit_ = true;
     state_->owner().enqueue(*next);
 }
 

@@ -15,44 +15,45 @@
 namespace coracle::net::detail {
 
 class lookup;
-class answer_wait;
+class response_wait;
 
-/// The place of one who waits for one answer.
+/// The place of a waiter for one response.
 struct ticket : list_hook {
-    answer_wait* owner = nullptr;
+    response_wait* owner = nullptr;
     lookup* in = nullptr;
-    std::optional<verdict> answer;
+    std::optional<verdict> response;
 };
 
 /// Waits for the addresses of a name, of one family or both.
-class [[nodiscard]] answer_wait final : public coracle::detail::leaf<answer_wait, void> {
+class [[nodiscard]] response_wait final : public coracle::detail::leaf<response_wait, void> {
 public:
     static constexpr const char* name = "resolve";
-    answer_wait(resolver_state& state, const std::string& host, net::family only) noexcept;
+    response_wait(resolver_state& state, const std::string& host, net::family only) noexcept;
 
     bool start();
     void cancel() noexcept override;
     std::expected<void, error> result() const noexcept { return {}; }
-    void answered() noexcept;
-    /// IPv6 first. Of two failures, the one that says more.
+    void responded() noexcept;
+    /// IPv6 first. Of two failures returns the more specific one.
     std::expected<std::vector<address>, error> addresses(std::uint16_t port) const;
 
 private:
     resolver_state* state_;
     const std::string* host_;
-    net::family only_;
-    ticket tickets_[2];  ///< v6, v4
+    record_kind kinds_[2];
+    unsigned count_ = 0;
+    ticket tickets_[2];
     unsigned left_ = 0;
 };
 
-/// Waits for one's turn to ask name servers.
-class [[nodiscard]] turn_wait final : public coracle::detail::leaf<turn_wait, void> {
+/// Waits for a permit to query name servers, and gives it back when it is destroyed.
+class [[nodiscard]] query_permit final : public coracle::detail::leaf<query_permit, void> {
 public:
     static constexpr const char* name = "resolve";
-    explicit turn_wait(resolver_state& s) noexcept : state_(&s) {}
-    ~turn_wait();
-    turn_wait(const turn_wait&) = delete;
-    turn_wait& operator=(const turn_wait&) = delete;
+    explicit query_permit(resolver_state& s) noexcept : state_(&s) {}
+    ~query_permit();
+    query_permit(const query_permit&) = delete;
+    query_permit& operator=(const query_permit&) = delete;
 
     bool start() noexcept;
     void cancel() noexcept override;
@@ -61,10 +62,10 @@ public:
 private:
     friend class resolver_state;
     resolver_state* state_;
-    bool has_turn_ = false;
+    bool has_permit_ = false;
 };
 
-/// What a resolver knows and does. Shared with the lookups that are under way.
+/// The state of a resolver. Shared with the lookups that are under way.
 class resolver_state : public std::enable_shared_from_this<resolver_state> {
 public:
     resolver_state(loop& owner, resolver_options o);
@@ -72,21 +73,21 @@ public:
     loop& owner() const noexcept { return *owner_; }
     const resolver_options& options() const noexcept { return options_; }
 
-    /// True when the answer is there; otherwise `t` hears of it.
-    bool join(ticket& t, const std::string& host, net::family wanted);
+    /// Returns true when the response is cached; otherwise `t` waits for it.
+    bool join(ticket& t, const std::string& host, record_kind wanted);
     void leave(ticket& t) noexcept;
-    void ended(lookup& l, const std::string& key, const verdict& answer, duration holds);
-    /// The resolver is gone.
+    void ended(lookup& l, const std::string& key, const verdict& response, duration holds);
+    /// To be called when the resolver is destroyed.
     void close() noexcept;
     void clear_cache() noexcept { cache_.clear(); }
 
-    /// The files of the system are of no interest where the backend knows the names.
+    /// Records that the backend resolves no names, so that the files of the system are used.
     void backend_knows_no_names() noexcept { backend_knows_names_ = false; }
     bool backend_may_know_names() const noexcept { return backend_knows_names_; }
 
-    /// Reads the files again that have changed, not more often than `recheck`.
+    /// Reads changed files again, not more often than `recheck`.
     void refresh();
-    /// The addresses that the hosts file has for `host`, of both families; null for none.
+    /// Returns the addresses of `host` in the hosts file, of both families; null: none.
     const std::vector<address>* in_hosts(std::string_view host) const;
     const std::vector<std::string>& search() const noexcept { return search_; }
     unsigned dots() const noexcept { return dots_; }
@@ -97,12 +98,12 @@ public:
     void count_failure() noexcept { ++counters_.failures; }
 
 private:
-    friend class turn_wait;
+    friend class query_permit;
     void adopt(name_configuration system);
 
     loop* owner_;
     resolver_options options_;
-    answer_cache cache_;
+    response_cache cache_;
     std::map<std::string, lookup*, std::less<>> under_way_;
     watched_file hosts_file_;
     watched_file configuration_file_;
@@ -112,7 +113,7 @@ private:
     unsigned dots_ = 1;
     time_point refreshed_ = time_point::min();
     bool backend_knows_names_ = true;
-    std::size_t turns_left_;
+    std::size_t permits_left_;
     intrusive_list<coracle::detail::runnable> queue_;
     resolver_counters counters_;
 };

@@ -14,7 +14,7 @@ namespace coracle::net::detail {
 using host_table = std::map<std::string, std::vector<address>, std::less<>>;
 host_table read_hosts(std::string_view text);
 
-/// What a resolver takes from resolv.conf(5).
+/// The settings of resolv.conf(5) that a resolver uses.
 struct name_configuration {
     std::vector<address> servers;
     std::vector<std::string> search;
@@ -27,8 +27,8 @@ class watched_file {
 public:
     explicit watched_file(std::string path) : path_(std::move(path)) {}
 
-    /// True when it is other than at the last call, at the first one always. One that is missing is
-    /// empty.
+    /// Returns true if the file has changed since the last call, and at the first call. A missing
+    /// file counts as empty.
     bool changed();
     std::string read() const;
 

@@ -44,7 +44,7 @@ void name_server::watched_socket::done(io_operation& op) noexcept {
     auto& d = static_cast<direction&>(op);
     watched_socket& s = *d.self;
     d.waits = false;
-    // What cannot be watched is left alone: the question then ends by its timeout.
+    // A socket that cannot be watched is left alone: the query then ends by its timeout.
     if (s.server_ != nullptr && d.wanted && op.result >= 0) {
         s.working_ = true;
         const bool is_input = op.code == opcode::readable;

@@ -10,7 +10,7 @@ namespace coracle::net::detail {
 /// the number must stay taken until the loop no longer watches it. Keeps the loop until then.
 class name_server::watched_socket {
 public:
-    /// Null, with errno set, when there is none to be had.
+    /// Returns null, with errno set, on failure.
     static watched_socket* open(loop& owner, name_server& server, int family, int type,
                                 int protocol);
 
@@ -42,7 +42,7 @@ private:
     int fd_;
     direction input_;
     direction output_;
-    bool working_ = false;  ///< c-ares is at work for it
+    bool working_ = false;  ///< c-ares is processing it
 };
 
 }  // namespace coracle::net::detail

@@ -58,7 +58,7 @@ void choose(backend_report& r) {
         if (*wanted == backend_kind::automatic ? !s.usable : s.kind != *wanted) continue;
         if (s.usable) r.chosen = s.kind;
         if (*wanted != backend_kind::automatic)
-            r.why = s.usable ? "CORACLE_BACKEND asks for it" : s.why_not;
+            r.why = s.usable ? "CORACLE_BACKEND names it" : s.why_not;
         else
             r.why = "the first, in order of preference, that works here";
         return;

@@ -84,7 +84,7 @@ void note_ipv6(message_slot& slot, const cmsghdr& c) noexcept {
     }
 }
 
-/// Takes the descriptors over, whatever becomes of them; false when memory is short.
+/// Takes ownership of the descriptors in any case. Returns false without memory.
 bool take_rights(passed_objects* passed, const cmsghdr& c) noexcept {
     const std::size_t count = (c.cmsg_len - CMSG_LEN(0)) / sizeof(int);
     bool fits = true;
@@ -122,20 +122,20 @@ void settle_passed(message_slot& slot, const msghdr& m) noexcept {
     if (passed.truncated) passed.received.clear();
 }
 
-/// What is not told of this message must not be that of the one that was here before.
-void forget_told(message_slot& slot) noexcept {
-    const message_slot untold{};
-    slot.segment = untold.segment;
-    slot.ip_size = untold.ip_size;
-    slot.time_ns = untold.time_ns;
-    slot.interface = untold.interface;
-    slot.hops = untold.hops;
-    slot.traffic_class = untold.traffic_class;
-    slot.sender = untold.sender;
+/// Resets the fields that the system may leave out, so that none of an earlier message remain.
+void reset_info(message_slot& slot) noexcept {
+    const message_slot defaults{};
+    slot.segment = defaults.segment;
+    slot.ip_size = defaults.ip_size;
+    slot.time_ns = defaults.time_ns;
+    slot.interface = defaults.interface;
+    slot.hops = defaults.hops;
+    slot.traffic_class = defaults.traffic_class;
+    slot.sender = defaults.sender;
 }
 
 void note_received(message_slot& slot, msghdr& m, std::size_t size) noexcept {
-    forget_told(slot);
+    reset_info(slot);
     slot.size = size < slot.room ? size : slot.room;
     slot.peer.size = m.msg_namelen;
     slot.truncated = (m.msg_flags & MSG_TRUNC) != 0;
@@ -163,7 +163,7 @@ void note_received(message_slot& slot, msghdr& m, std::size_t size) noexcept {
 
 class control_writer {
 public:
-    /// Goes on behind what stands in `room` already.
+    /// Appends to the control data in `room`.
     control_writer(msghdr& m, void* room) noexcept
         : message_(m), at_(static_cast<char*>(room) + m.msg_controllen),
           begin_(static_cast<char*>(room)) {}
@@ -186,7 +186,7 @@ private:
     char* begin_;
 };
 
-/// An interface matters to link-local receivers only: to others an answer goes by the routes.
+/// Sets the interface for link-local receivers only: replies to others follow the routes.
 bool is_link_local(const endpoint& e) noexcept {
     sockaddr_in6 s{};
     std::memcpy(&s, e.bytes, sizeof s);
@@ -237,14 +237,14 @@ void prepare_receiving(msghdr& m, iovec& bytes, message_slot& slot, void* contro
 
 constexpr int receive_flags = MSG_CMSG_CLOEXEC | MSG_DONTWAIT;
 
-/// Room for the control data of a message with descriptors: little more than what may come, for the
-/// kernel installs all that fit.
+/// The space for control data with descriptors: little more than expected, because the kernel
+/// installs all descriptors that fit.
 std::size_t control_room(const passed_objects& p) noexcept {
     const std::size_t rights = p.most == 0 ? 0 : CMSG_SPACE(p.most * sizeof(int));
     return CMSG_SPACE(sizeof(ucred)) + rights;
 }
 
-/// The cheaper call: a datagram that is too long shows by its length.
+/// A cheaper call: a too long datagram is recognized by its length.
 std::int64_t receive_plain(int fd, message_slot& slot) noexcept {
     socklen_t size = sizeof slot.peer.bytes;
     const ssize_t n = ::recvfrom(fd, slot.data, slot.room, MSG_TRUNC | MSG_DONTWAIT,
@@ -253,7 +253,7 @@ std::int64_t receive_plain(int fd, message_slot& slot) noexcept {
     slot.size = std::min(static_cast<std::size_t>(n), slot.room);
     slot.truncated = static_cast<std::size_t>(n) > slot.room;
     slot.peer.size = size;
-    forget_told(slot);
+    reset_info(slot);
     return 1;
 }
 
@@ -284,13 +284,14 @@ std::int64_t send_one(int fd, message_slot& slot) noexcept {
     return ::sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// Of a message to a Unix socket that ours is not connected with: it is the queue of that one that
-/// may be full, and nothing tells when it has room.
+/// Returns true for a message to a Unix socket that ours is not connected with: the queue that may
+/// be full is that of the receiver, and poll(2) does not report when it has space.
 bool is_for_another_queue(const message_slot& slot) noexcept {
     return slot.peer.size != 0 && as_sockaddr(slot.peer)->sa_family == AF_UNIX;
 }
 
-/// Only a stream takes a part, when it is full; what is passed goes with the first bytes.
+/// Returns the outcome of a send. Only a stream takes a part, when it is full; descriptors go with
+/// the first bytes.
 std::int64_t took(message_slot& slot, std::size_t size) noexcept {
     if (size == slot.size) return 1;
     slot.data += size;
@@ -302,7 +303,7 @@ std::int64_t took(message_slot& slot, std::size_t size) noexcept {
 /// The kernel takes at most 64 segments at once, and no more than one datagram's bytes.
 std::size_t largest_train(std::size_t segment) noexcept {
     constexpr std::size_t most_segments = 64;
-    constexpr std::size_t most_bytes = 65'487;  // of IPv6, which is less than of IPv4
+    constexpr std::size_t most_bytes = 65'487;  // that of IPv6, which is less than that of IPv4
     return std::max(segment, std::min(most_segments, most_bytes / segment) * segment);
 }
 
@@ -329,7 +330,8 @@ bool means_no_segments(int number) noexcept {
 
 }  // namespace
 
-/// For calls that move several messages. Kept, for it is some 20 KB that would have to be cleared.
+/// The headers for calls with several messages. Kept, because clearing their 20 KB each time would
+/// be expensive.
 struct message_headers {
     mmsghdr headers[messages_operation::most] = {};
     iovec bytes[messages_operation::most] = {};
@@ -358,7 +360,8 @@ std::expected<int, error> system_backend::open_datagram(endpoint& at,
 std::int64_t system_backend::receive_single(messages_operation& op) noexcept {
     message_slot& slot = op.slots[0];
     if (op.into != nullptr) {
-        *op.into = buffer(op.largest);
+        op.into->release();
+        if (!op.into->try_obtain(op.largest)) return -ENOMEM;
         slot.data = op.into->spare();
         slot.room = op.largest;
     }
@@ -418,7 +421,8 @@ std::int64_t system_backend::send_segments(messages_operation& op) noexcept {
     return 1;
 }
 
-/// Sends what it can of the slots that are left; a count, or a negated errno of the first.
+/// Sends as many of the remaining slots as possible. Returns a count, or the negated errno of the
+/// first one.
 std::int64_t system_backend::send_some(messages_operation& op) noexcept {
     const std::span<message_slot> left = op.slots.subspan(op.next);
     const auto stands_alone = [](const message_slot& s) {
@@ -461,7 +465,8 @@ std::int64_t system_backend::try_send_many(messages_operation& op) noexcept {
 }
 
 std::int64_t system_backend::try_receive_from(datagram_operation& op) noexcept {
-    op.into = buffer(op.capacity);
+    op.into.release();
+    if (!op.into.try_obtain(op.capacity)) return -ENOMEM;
     iovec into{op.into.spare(), op.into.spare_size()};
     msghdr message{};
     message.msg_name = op.peer.bytes;

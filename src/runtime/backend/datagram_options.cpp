@@ -10,7 +10,7 @@
 namespace coracle::detail {
 namespace {
 
-/// Sets options one after another until one is refused, which it keeps in mind.
+/// Sets options one after another until one fails, and records that failure.
 class option_setter {
 public:
     explicit option_setter(int fd) noexcept : fd_(fd) {}
@@ -51,7 +51,7 @@ int discovery(path_mtu_mode mode) noexcept {
     }
 }
 
-/// An IPv6 socket takes datagrams of IPv4 too, whose options are those of IPv4.
+/// An IPv6 socket also receives IPv4 datagrams, which have their own options.
 void set_v4(option_setter& s, bool must, const datagram_options& o) noexcept {
     s.set(o.tell_destination, IPPROTO_IP, IP_PKTINFO, 1, "tell_destination")
         .set(o.tell_hops, IPPROTO_IP, IP_RECVTTL, 1, "tell_hops")
@@ -73,7 +73,7 @@ void set_v6(option_setter& s, const datagram_options& o) noexcept {
         .set(o.hops > 0, IPPROTO_IPV6, IPV6_UNICAST_HOPS, o.hops, "hops");
 }
 
-/// What may fail without harm.
+/// Sets an option that may fail without harm.
 void try_option(int fd, bool wanted, int level, int name, int value) noexcept {
     if (wanted) static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
 }

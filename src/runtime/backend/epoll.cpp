@@ -3,17 +3,19 @@
 #include "runtime/backend/prefetch.hpp"
 
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/owned_fd.hpp>
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace coracle::detail {
 namespace {
 
-/// Tells a foreign descriptor from one of ours in the word that epoll keeps for us.
+/// Marks foreign descriptors in the user data of epoll.
 constexpr std::uintptr_t foreign_tag = 1;
 
 void set_error(io_operation& op, int number) noexcept {
@@ -23,21 +25,19 @@ void set_error(io_operation& op, int number) noexcept {
 }  // namespace
 
 std::expected<std::unique_ptr<backend>, error> epoll_backend::open() {
-    const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
-    if (epoll < 0) return std::unexpected(system_error(errno, "epoll_create1"));
-    const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event < 0) {
-        const error e = system_error(errno, "eventfd");
-        ::close(epoll);
-        return std::unexpected(e);
-    }
-    std::unique_ptr<epoll_backend> b(new epoll_backend(epoll, event));
+    owned_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll) return std::unexpected(system_error(errno, "epoll_create1"));
+    owned_fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) return std::unexpected(system_error(errno, "eventfd"));
     epoll_event interest{};
     interest.events = EPOLLIN | EPOLLET;
     interest.data.ptr = nullptr;
-    if (::epoll_ctl(epoll, EPOLL_CTL_ADD, event, &interest) != 0) {
+    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &interest) != 0) {
         return std::unexpected(system_error(errno, "epoll_ctl"));
     }
+    std::unique_ptr<epoll_backend> b(new epoll_backend(epoll.get(), event.get()));
+    static_cast<void>(epoll.release());
+    static_cast<void>(event.release());
     return b;
 }
 
@@ -48,51 +48,53 @@ epoll_backend::~epoll_backend() {
 
 void epoll_backend::wake() noexcept {
     const std::uint64_t one = 1;
-    // EAGAIN means that the counter is full, and so that a wake is under way.
+    // EAGAIN means that the counter is full, so a wake is under way.
     static_cast<void>(!::write(event_, &one, sizeof one));
 }
 
 std::expected<void, error> epoll_backend::attach(descriptor& d, int fd) noexcept {
     epoll_event interest{};
-    interest.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    interest.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
     interest.data.ptr = &d;
     ++counters_.system_calls;
     if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &interest) != 0) {
         return std::unexpected(system_error(errno, "epoll_ctl"));
     }
     d.fd = fd;
-    // The registration itself reports bytes that are there already, so the first read need not try.
+    // The registration reports bytes that were received already, so the first read need not try.
     d.flags = writable;
+    d.failure = 0;
     return {};
 }
 
 void epoll_backend::close(descriptor& d, bool reset) noexcept {
     if (!d.open()) return;
     forget_events(&d);
-    // A child that is being started, or whoever has a duplicate, would keep the registration alive,
-    // and it would tell of a descriptor that is gone.
+    // A new child process, or another duplicate of the descriptor, would keep the registration
+    // alive, and it would report events of a closed descriptor.
     ++counters_.system_calls;
     ::epoll_ctl(epoll_, EPOLL_CTL_DEL, d.fd, nullptr);
     close_number(d.fd, reset);
     d.fd = -1;
-    d.flags = 0;
+    d.flags = when_closed;
     d.watch = nullptr;
 }
 
 int epoll_backend::detach(descriptor& d) noexcept {
     if (!d.open()) return -1;
-    // The registration is of the open file, which lives on.
+    // The registration belongs to the open file, which stays open.
     ++counters_.system_calls;
     ::epoll_ctl(epoll_, EPOLL_CTL_DEL, d.fd, nullptr);
     forget_events(&d);
-    d.flags = 0;
+    d.flags = when_closed;
     d.watch = nullptr;
     return std::exchange(d.fd, -1);
 }
 
 bool epoll_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     d.watch = nullptr;
-    if ((d.flags & (peer_closed | broken)) != 0) return false;
+    if (w == nullptr) return true;
+    if (!d.open() || concerns(d, *w)) return false;
     d.watch = w;
     return true;
 }
@@ -104,8 +106,9 @@ void epoll_backend::forget_events(void* source) noexcept {
 }
 
 bool epoll_backend::submit(io_operation& op) noexcept {
-    // The commonest by far: a connection that has answered waits for the next request.
-    if (op.code == opcode::receive && (op.on->flags & readable) == 0) {
+    // The most common case by far: a connection that has sent its response waits for the next
+    // request.
+    if (op.code == opcode::receive && (op.on->flags & readable) == 0 && op.on->input == nullptr) {
         op.on->input = &op;
         return false;
     }
@@ -120,7 +123,7 @@ bool epoll_backend::submit(io_operation& op) noexcept {
         op.result = -ENOSYS;
         return true;
     }
-    if (begin(op)) return true;
+    if (is_second(op) || begin(op)) return true;
     place_of(op) = &op;
     return false;
 }
@@ -137,6 +140,7 @@ void epoll_backend::cancel(io_operation& op) noexcept {
             f->output = nullptr;
         else
             continue;
+        asks_for_foreign_ = true;
         set_error(op, ECANCELED);
         loop::current()->complete_later(op);
         drop_if_unused(*f);
@@ -160,13 +164,15 @@ void epoll_backend::dispatch(int index) noexcept {
     if ((e & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) d.flags |= writable;
     if ((e & EPOLLRDHUP) != 0) d.flags |= peer_closed;
     if ((e & (EPOLLHUP | EPOLLERR)) != 0) d.flags |= broken;
+    // A receive ends before the urgent byte, and leaves what follows it (tcp(7)).
+    if ((e & EPOLLPRI) != 0) d.flags |= readable | reads_short;
 
     // Each completion may close the descriptor, which clears the word in the event.
     if ((d.flags & readable) != 0 && d.input != nullptr) complete_input(d);
     if (event.data.ptr != source) return;
     if ((d.flags & writable) != 0 && d.output != nullptr) complete_output(d);
     if (event.data.ptr != source) return;
-    if ((d.flags & (peer_closed | broken)) != 0 && d.watch != nullptr) {
+    if (d.watch != nullptr && concerns(d, *d.watch)) {
         hangup_watch& w = *std::exchange(d.watch, nullptr);
         w.gone(w);
     }
@@ -181,7 +187,7 @@ int epoll_backend::wait_for_events(time_point until) noexcept {
     if (has_pwait2_) {
         const timespec t{left / 1'000'000'000, left % 1'000'000'000};
         const int n = ::epoll_pwait2(epoll_, events_, batch, &t, nullptr);
-        // A filter of system calls that does not know this one says EPERM.
+        // A seccomp filter that does not know this call returns EPERM.
         if (n >= 0 || errno == EINTR) return n;
         has_pwait2_ = false;
     }
@@ -190,7 +196,7 @@ int epoll_backend::wait_for_events(time_point until) noexcept {
                         static_cast<int>(milliseconds < 3'600'000 ? milliseconds : 3'600'000));
 }
 
-/// The descriptor of the event at `index` if it is one of ours; null behind the last event.
+/// Returns the descriptor of the event at `index`, if it is one of ours; null after the last event.
 inline descriptor* epoll_backend::descriptor_of(int index) const noexcept {
     void* const source = events_[index].data.ptr;
     const bool of_others = (reinterpret_cast<std::uintptr_t>(source) & foreign_tag) != 0;
@@ -210,18 +216,32 @@ void epoll_backend::wait(time_point until) noexcept {
     if (has_unfinished()) continue_unfinished();
 }
 
+/// Returns null without memory.
+epoll_backend::foreign* epoll_backend::add_foreign(int fd) noexcept {
+    try {
+        return foreigners_.emplace_back(std::make_unique<foreign>(fd)).get();
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 bool epoll_backend::submit_foreign(foreign_operation& op) noexcept {
     foreign* f = nullptr;
     for (auto& known : foreigners_) {
         if (known->fd == op.fd) f = known.get();
     }
+    if (f == nullptr) f = add_foreign(op.fd);
     if (f == nullptr) {
-        foreigners_.push_back(std::make_unique<foreign>(op.fd));
-        f = foreigners_.back().get();
+        set_error(op, ENOMEM);
+        return true;
     }
     auto& place = op.code == opcode::readable ? f->input : f->output;
     if (place != nullptr) {
         set_error(op, EBUSY);
+        return true;
+    }
+    if (asks_for_foreign_ && foreign_is_ready(op)) {
+        drop_if_unused(*f);
         return true;
     }
     place = &op;
@@ -252,6 +272,7 @@ void epoll_backend::drop_if_unused(foreign& f) noexcept {
 }
 
 void epoll_backend::dispatch_foreign(foreign& f, std::uint32_t events) noexcept {
+    asks_for_foreign_ = false;
     io_operation* ready[2] = {nullptr, nullptr};
     if (f.input != nullptr && (events & ~std::uint32_t{EPOLLOUT}) != 0) {
         ready[0] = std::exchange(f.input, nullptr);
@@ -263,8 +284,8 @@ void epoll_backend::dispatch_foreign(foreign& f, std::uint32_t events) noexcept 
         static_cast<void>(rearm(f));
     else
         drop_if_unused(f);
-    // From here on `f` may be gone. Completing through the loop keeps a second completion safe from
-    // what the first one does.
+    // From here on `f` may be destroyed. Completing through the loop protects a second completion
+    // from the effects of the first.
     for (io_operation* op : ready) {
         if (op == nullptr) continue;
         op->result = 0;

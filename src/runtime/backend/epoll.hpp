@@ -9,8 +9,9 @@
 
 namespace coracle::detail {
 
-/// Edge-triggered epoll: a descriptor is registered once, for everything, and no epoll_ctl follows.
-/// Every operation first tries its system call unless the descriptor is known to be empty or full.
+/// Edge-triggered epoll: a descriptor is registered once, for all events, without further
+/// epoll_ctl. Every operation first tries its system call unless the descriptor is known to be
+/// empty or full.
 class epoll_backend final : public readiness_backend {
 public:
     static std::expected<std::unique_ptr<backend>, error> open();
@@ -27,7 +28,7 @@ public:
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
 
 private:
-    /// A descriptor that somebody else owns, and who waits for it.
+    /// A descriptor that the library does not own, and the operations that wait for it.
     struct foreign {
         int fd;
         bool registered = false;
@@ -39,11 +40,12 @@ private:
 
     epoll_backend(int epoll, int event) noexcept : epoll_(epoll), event_(event) {}
 
-    /// The registration tells of it by itself.
+    /// Does nothing: the edge-triggered registration reports when there is space again.
     void waits_for_room(descriptor&) noexcept override {}
 
     bool submit_other(io_operation& op) noexcept;
     bool submit_foreign(foreign_operation& op) noexcept;
+    foreign* add_foreign(int fd) noexcept;
     bool rearm(foreign& f) noexcept;
     void drop_if_unused(foreign& f) noexcept;
     int wait_for_events(time_point until) noexcept;

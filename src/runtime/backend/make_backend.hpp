@@ -4,11 +4,11 @@
 
 namespace coracle::detail {
 
-/// docs/benchmarks.md and docs/internals.md say why.
+/// The reasons are in docs/benchmarks.md and docs/internals.md.
 constexpr backend_kind backends_by_preference[] = {backend_kind::epoll, backend_kind::uring,
                                                    backend_kind::poll};
 
-/// What CORACLE_BACKEND asks for; an error when there is no such backend.
+/// Returns the kind that CORACLE_BACKEND names; an error when there is no such backend.
 std::expected<backend_kind, error> backend_from_environment();
 
 /// Opens exactly this kind.

@@ -1,6 +1,6 @@
 // recv and send as bare system calls. Those of the C library are points at which a thread may be
-// cancelled: with more than one thread in the program, glibc spends two locked instructions on that
-// around each call, as much as all else that a short call does outside the kernel.
+// cancelled: with more than one thread in the program, glibc executes two locked instructions
+// around each call, as expensive as the rest of a short call outside the kernel.
 
 #pragma once
 
@@ -22,7 +22,8 @@
 
 namespace coracle::detail {
 
-// Sanitizers watch the calls of the C library; and not every Linux has these two by themselves.
+// Sanitizers intercept the calls of the C library; and some architectures lack these two system
+// calls.
 #if defined(CORACLE_UNDER_SANITIZER) || !defined(SYS_recvfrom) || !defined(SYS_sendto)
 
 inline ssize_t plain_recv(int fd, void* into, std::size_t size, int flags) noexcept {

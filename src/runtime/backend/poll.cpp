@@ -1,6 +1,7 @@
 #include "runtime/backend/poll.hpp"
 
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/owned_fd.hpp>
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -12,10 +13,10 @@
 namespace coracle::detail {
 
 std::expected<std::unique_ptr<backend>, error> poll_backend::open() {
-    const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event < 0) return std::unexpected(system_error(errno, "eventfd"));
-    std::unique_ptr<poll_backend> b(new poll_backend(event));
-    b->polled_.push_back({event, POLLIN, 0});
+    owned_fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) return std::unexpected(system_error(errno, "eventfd"));
+    std::unique_ptr<poll_backend> b(new poll_backend(event.get()));
+    b->polled_.push_back({event.release(), POLLIN, 0});
     b->interests_.emplace_back();
     return b;
 }
@@ -26,13 +27,13 @@ poll_backend::~poll_backend() {
 
 void poll_backend::wake() noexcept {
     const std::uint64_t one = 1;
-    // EAGAIN means that the counter is full, and so that a wake is under way.
+    // EAGAIN means that the counter is full, so a wake is under way.
     static_cast<void>(!::write(event_, &one, sizeof one));
 }
 
 std::size_t poll_backend::take_place(const interest& whose, int fd) {
     if (free_.empty()) {
-        // Room to free it again is taken now, when a failure can still be told.
+        // The space for freeing the slot is reserved now, while a failure can still be reported.
         free_.reserve(polled_.size() + 1);
         interests_.reserve(polled_.size() + 1);
         polled_.push_back({-1, 0, 0});
@@ -60,6 +61,7 @@ std::expected<void, error> poll_backend::attach(descriptor& d, int fd) noexcept 
         return std::unexpected(error(std::errc::not_enough_memory, "attach"));
     }
     d.fd = fd;
+    d.failure = 0;
     return {};
 }
 
@@ -71,27 +73,28 @@ void poll_backend::close(descriptor& d, bool reset) noexcept {
 int poll_backend::detach(descriptor& d) noexcept {
     if (!d.open()) return -1;
     free_place(place_of_descriptor(d));
-    d.flags = 0;
+    d.flags = when_closed;
     d.watch = nullptr;
     return std::exchange(d.fd, -1);
 }
 
-/// Puts into the array what `d` waits for. One that waits for nothing has a negative number there,
-/// or poll would report its hang-up for ever.
+/// Updates the events of `d` in the array. A descriptor without a wait has a negative number there,
+/// or poll would report its hang-up forever.
 void poll_backend::update(const descriptor& d) noexcept {
     pollfd& p = polled_[place_of_descriptor(d)];
     unsigned events = 0;
     if (d.input != nullptr) events |= POLLIN | POLLRDHUP;
     if (d.output != nullptr && !d.output->linked()) events |= POLLOUT;
-    if (d.watch != nullptr) events |= POLLRDHUP;
-    p.fd = events != 0 ? d.fd : -1;
+    if (d.watch != nullptr && !d.watch->ignores_end) events |= POLLRDHUP;
+    // poll(2) reports a hang-up without being asked to.
+    p.fd = events != 0 || d.watch != nullptr ? d.fd : -1;
     p.events = static_cast<short>(events);
 }
 
 bool poll_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
-    d.watch = nullptr;
-    const bool gone = (d.flags & (peer_closed | broken)) != 0;
-    if (!gone) d.watch = w;
+    if (!d.open()) return w == nullptr;
+    const bool gone = w != nullptr && concerns(d, *w);
+    d.watch = gone ? nullptr : w;
     update(d);
     return !gone;
 }
@@ -104,7 +107,7 @@ bool poll_backend::submit(io_operation& op) noexcept {
         op.result = -ENOSYS;
         return true;
     }
-    if (begin(op)) return true;
+    if (is_second(op) || begin(op)) return true;
     place_of(op) = &op;
     update(*op.on);
     return false;
@@ -119,11 +122,12 @@ bool poll_backend::submit_foreign(foreign_operation& op) noexcept {
     }
     try {
         const bool reads = op.code == opcode::readable;
-        // poll passes negative numbers over; this one is an error.
+        // poll ignores negative numbers; this one is an error.
         if (op.fd < 0) {
             op.result = -EBADF;
             return true;
         }
+        if (asks_for_foreign_ && foreign_is_ready(op)) return true;
         const std::size_t place = take_place({nullptr, &op}, op.fd);
         polled_[place].events = static_cast<short>(reads ? POLLIN | POLLRDHUP : POLLOUT);
     } catch (const std::bad_alloc&) {
@@ -135,20 +139,23 @@ bool poll_backend::submit_foreign(foreign_operation& op) noexcept {
 
 void poll_backend::cancel(io_operation& op) noexcept {
     if (op.code != opcode::readable && op.code != opcode::writable) {
-        if (withdraw(op)) update(*op.on);
+        if (!withdraw(op)) return;
+        forget_unready(op);
+        update(*op.on);
         return;
     }
     for (std::size_t place = 0; place != interests_.size(); ++place) {
         if (interests_[place].foreign != &op) continue;
         free_place(place);
+        asks_for_foreign_ = true;
         op.result = -ECANCELED;
         loop::current()->complete_later(op);
         return;
     }
 }
 
-/// poll takes no array that is longer than the process may have descriptors, and that limit may
-/// have been lowered since; or memory is short. Then it is done piece by piece, and waits little.
+/// poll fails if the array is longer than the limit of descriptors, which may have been lowered, or
+/// without memory. Then polls piece by piece, with short waits.
 int poll_backend::poll_in_pieces() noexcept {
     constexpr std::size_t piece = 32;
     constexpr int pause_ms = 1;
@@ -177,6 +184,7 @@ int poll_backend::wait_for_events(time_point until) noexcept {
 void poll_backend::dispatch(std::size_t place, unsigned events) noexcept {
     if (foreign_operation* const op = interests_[place].foreign) {
         free_place(place);
+        asks_for_foreign_ = false;
         op->result = (events & POLLNVAL) != 0 ? -EBADF : 0;
         loop::current()->complete_later(*op);
         return;
@@ -192,7 +200,7 @@ void poll_backend::dispatch(std::size_t place, unsigned events) noexcept {
     if (!stands()) return;
     if (d.output != nullptr && (d.flags & writable) != 0) complete_output(d);
     if (!stands()) return;
-    if (d.watch != nullptr && (d.flags & (peer_closed | broken)) != 0) {
+    if (d.watch != nullptr && concerns(d, *d.watch)) {
         hangup_watch& w = *std::exchange(d.watch, nullptr);
         w.gone(w);
         if (!stands()) return;
@@ -200,7 +208,7 @@ void poll_backend::dispatch(std::size_t place, unsigned events) noexcept {
     update(d);
 }
 
-/// What is known of a descriptor is noted for all before any operation goes on.
+/// Records the readiness of all descriptors before any operation continues.
 void poll_backend::note_events(int count) noexcept {
     for (std::size_t i = 1; count > 0 && i != polled_.size(); ++i) {
         const auto events = static_cast<unsigned>(polled_[i].revents);

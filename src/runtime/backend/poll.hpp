@@ -9,7 +9,7 @@
 
 namespace coracle::detail {
 
-/// poll(2), for systems where nothing better is to be had: each wait costs in proportion to the
+/// poll(2), for systems without a better interface: each wait costs in proportion to the
 /// descriptors. Its array stays from one wait to the next, and is changed where an operation begins
 /// to wait or ends.
 class poll_backend final : public readiness_backend {
@@ -22,15 +22,15 @@ public:
     void cancel(io_operation& op) noexcept override;
     void wait(time_point until) noexcept override;
     void wake() noexcept override;
-    /// It hears of bytes only while somebody waits for them.
-    bool has_input(descriptor& d) noexcept override { return peek(d.fd); }
+    /// Asks the system: poll(2) reports bytes only while an operation waits for them.
+    bool has_input(descriptor& d) noexcept override { return peek(d); }
     std::expected<void, error> attach(descriptor& d, int fd) noexcept override;
     void close(descriptor& d, bool reset) noexcept override;
     int detach(descriptor& d) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
 
 private:
-    /// Whom a place in the array belongs to; neither: the place is free, and its number negative.
+    /// The owner of a slot in the array; neither: the slot is free, and its number negative.
     struct interest {
         descriptor* owner = nullptr;
         foreign_operation* foreign = nullptr;
@@ -38,7 +38,7 @@ private:
 
     explicit poll_backend(int event) noexcept : event_(event) {}
 
-    // `descriptor::flags` holds the place above the flags.
+    // `descriptor::flags` has the index in its upper bits.
     static constexpr unsigned place_shift = flag_bits;
     static std::size_t place_of_descriptor(const descriptor& d) noexcept {
         return d.flags >> place_shift;

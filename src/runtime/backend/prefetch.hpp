@@ -1,6 +1,5 @@
-// Begins to load what is about to be touched. With a thousand connections and more all of it is
-// cold each time, and the system calls for one connection take long enough for that of the next to
-// come.
+// Prefetches memory that is about to be used. With a thousand connections and more it is never in
+// the cache, and the system calls for one connection take long enough to load that of the next.
 
 #pragma once
 
@@ -10,11 +9,11 @@
 
 namespace coracle::detail {
 
-// GCC 12 takes a function that only prefetches for one without effect, and drops calls of it; hence
+// GCC 12 treats a function that only prefetches as one without effect, and removes its calls; hence
 // always_inline.
 
-/// Lines of memory, from so many bytes before `object` on. What stands there may be anything, and
-/// `object` null: hence a number.
+/// Prefetches cache lines from `before` bytes before `object` on. The memory may be anything, and
+/// `object` null, so addresses are numbers.
 template <int Lines>
 [[gnu::always_inline]] inline void prefetch(const void* object, std::uintptr_t before) noexcept {
     constexpr std::uintptr_t line = 64;
@@ -24,24 +23,26 @@ template <int Lines>
     }
 }
 
-/// The descriptor, and what it stands in.
+/// Prefetches the descriptor and its surroundings.
 [[gnu::always_inline]] inline void prefetch_descriptor(const descriptor* d) noexcept {
     prefetch<2>(d, 16);
 }
 
-/// The operation, which begins with its awaiter, and what is around it in the frame of its task.
+/// Prefetches the operation, which begins with its awaiter, and its surroundings in the frame of
+/// its task.
 [[gnu::always_inline]] inline void prefetch_operation(const io_operation& op) noexcept {
     prefetch<9>(&op, 320);
 }
 
-/// What else its completion touches: of an operation that is here already.
+/// Prefetches the rest of what the completion of an operation touches; the operation itself is in
+/// the cache already.
 [[gnu::always_inline]] inline void prefetch_far_part(const io_operation& op) noexcept {
     __builtin_prefetch(op.far, 1);
 }
 
-/// What the next three events will touch, before one is dispatched; null: there is none, or it is
-/// of no descriptor of ours. In three steps, for each has to have come before the next can be asked
-/// for.
+/// Prefetches for the next three events before one is dispatched; null: there is none, or it is of
+/// no descriptor of ours. In three steps, for each address is read from the memory that the step
+/// before fetched.
 [[gnu::always_inline]] inline void prefetch_events(const descriptor* next, const descriptor* second,
                                                    const descriptor* third) noexcept {
     if (next != nullptr && next->input != nullptr) prefetch_far_part(*next->input);

@@ -5,14 +5,16 @@
 #include <coracle/runtime/datagram_operation.hpp>
 #include <coracle/runtime/loop.hpp>
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cerrno>
 
 namespace coracle::detail {
 
 bool readiness_backend::has_input(descriptor& d) noexcept {
-    // A read that was just filled leaves the flag, and nothing behind it.
-    return (d.flags & readable) != 0 && peek(d.fd);
+    // A read that filled its buffer leaves the flag set, though it may have taken the last byte.
+    return (d.flags & readable) != 0 && peek(d);
 }
 
 std::int64_t readiness_backend::try_send(descriptor& d, slice bytes) noexcept {
@@ -33,10 +35,10 @@ std::int64_t readiness_backend::try_send(descriptor& d, slice bytes) noexcept {
     if (result < 0 ? number == EAGAIN : static_cast<std::size_t>(result) < bytes.size) {
         d.flags &= ~std::uint32_t{writable};
     }
-    return result < 0 ? -number : result;
+    return result < 0 ? true_result(d, -number) : result;
 }
 
-/// Keeps in mind that a call would have waited; true when it has not.
+/// Records that a call would have blocked. Returns true if it did not.
 bool readiness_backend::knows(descriptor& d, flag f, std::int64_t result) const noexcept {
     if (result != -EAGAIN) return true;
     d.flags &= ~std::uint32_t{f};
@@ -47,7 +49,7 @@ bool readiness_backend::attempt_receive(receive_operation& op) noexcept {
     descriptor& d = *op.on;
     if ((d.flags & readable) == 0) return false;
     op.result = try_receive(op);
-    // A short read has drained the socket, unless the end of the stream is behind it.
+    // A short read has drained the socket, unless the end of the stream follows.
     constexpr std::uint32_t tells_nothing = peer_closed | broken | reads_short;
     if (op.result > 0 && op.into.spare_size() != 0 && (d.flags & tells_nothing) == 0) {
         d.flags &= ~std::uint32_t{readable};
@@ -59,21 +61,21 @@ bool readiness_backend::attempt_receive_many(messages_operation& op) noexcept {
     descriptor& d = *op.on;
     if ((d.flags & readable) == 0) return false;
     op.result = try_receive_many(op);
-    // Fewer than a call takes: the queue is empty, unless an error stands behind them. An error
-    // that has been told is over; a datagram socket lives on.
+    // Fewer datagrams than a call takes: the queue is empty, unless an error follows. A reported
+    // error is cleared, and the socket stays usable.
     const bool several = op.slots.size() > 1;
-    const std::size_t asked = std::min(op.slots.size(), messages_operation::most);
+    const std::size_t requested = std::min(op.slots.size(), messages_operation::most);
     if (op.result < 0) {
         d.flags &= ~std::uint32_t{broken};
-    } else if (several && static_cast<std::size_t>(op.result) < asked &&
+    } else if (several && static_cast<std::size_t>(op.result) < requested &&
                (d.flags & (peer_closed | broken)) == 0) {
         d.flags &= ~std::uint32_t{readable};
     }
     return knows(d, readable, op.result);
 }
 
-/// Whoever waits has made the system call himself, in vain: what is known is used up by telling
-/// him.
+/// Consumes the readiness `f`, so that it is reported once: the task that waits for readiness makes
+/// its system calls itself.
 bool readiness_backend::take_readiness(io_operation& op, flag f) noexcept {
     descriptor& d = *op.on;
     if ((d.flags & f) == 0) return false;
@@ -112,6 +114,15 @@ bool readiness_backend::attempt(io_operation& op) noexcept {
             return knows(d, writable, op.result);
         case opcode::receive_many:
             return attempt_receive_many(static_cast<messages_operation&>(op));
+        case opcode::splice_in:
+            // A short count means nothing: the pipe may have no space for more pages.
+            if ((d.flags & readable) == 0) return false;
+            op.result = try_splice_in(static_cast<splice_operation&>(op));
+            return knows(d, readable, op.result);
+        case opcode::splice_out:
+            if ((d.flags & writable) == 0) return false;
+            op.result = try_splice_out(static_cast<splice_operation&>(op));
+            return knows(d, writable, op.result);
         case opcode::send_many:
             if ((d.flags & writable) == 0) return false;
             op.result = try_send_many(static_cast<messages_operation&>(op));
@@ -134,15 +145,23 @@ bool readiness_backend::begin(io_operation& op) noexcept {
     return false;
 }
 
+bool readiness_backend::is_input(opcode c) noexcept {
+    return c == opcode::receive || c == opcode::receive_from || c == opcode::accept ||
+           c == opcode::receive_many || c == opcode::input_ready || c == opcode::splice_in;
+}
+
 io_operation*& readiness_backend::place_of(io_operation& op) noexcept {
-    const bool reads = op.code == opcode::receive || op.code == opcode::receive_from ||
-                       op.code == opcode::accept || op.code == opcode::receive_many ||
-                       op.code == opcode::input_ready;
-    return reads ? op.on->input : op.on->output;
+    return is_input(op.code) ? op.on->input : op.on->output;
+}
+
+bool readiness_backend::is_second(io_operation& op) noexcept {
+    if (place_of(op) == nullptr) return false;
+    op.result = -EBUSY;
+    return true;
 }
 
 bool readiness_backend::withdraw(io_operation& op) noexcept {
-    // One without a descriptor completed when it was submitted, and only waits for its turn.
+    // An operation without a descriptor completed when it was submitted, and only waits to resume.
     if (op.on == nullptr) return false;
     io_operation*& place = place_of(op);
     if (place != &op) return false;
@@ -153,8 +172,31 @@ bool readiness_backend::withdraw(io_operation& op) noexcept {
     return true;
 }
 
+void readiness_backend::forget_unready(const io_operation& op) noexcept {
+    // A connecting socket is writable only when the connect has ended.
+    if (op.code == opcode::connect) return;
+    const bool reads = is_input(op.code);
+    // For these a call that finds nothing has a meaning: a FIFO without a writer yet reports an
+    // end.
+    const bool only_notifies = op.code == opcode::input_ready || op.code == opcode::output_ready;
+    if (only_notifies && poll_now(op.on->fd, reads) == 0) return;
+    op.on->flags |= reads ? readable : writable;
+}
+
+/// Returns what poll(2) reports of a descriptor now; 0: nothing that ends a wait.
+short readiness_backend::poll_now(int fd, bool reads) noexcept {
+    pollfd p{fd, static_cast<short>(reads ? POLLIN | POLLRDHUP : POLLOUT), 0};
+    return ::poll(&p, 1, 0) > 0 ? p.revents : short{0};
+}
+
+bool readiness_backend::foreign_is_ready(foreign_operation& op) noexcept {
+    const short events = poll_now(op.fd, op.code == opcode::readable);
+    op.result = (events & POLLNVAL) != 0 ? -EBADF : 0;
+    return events != 0;
+}
+
 std::int64_t readiness_backend::left_until(time_point until) noexcept {
-    // A far deadline needs no fresh clock: it comes late by what this turn has taken, at most.
+    // A far deadline does not need the current time: it may be late by the duration of this turn.
     constexpr duration far = std::chrono::milliseconds(100);
     const time_point asked = asked_at_.load(std::memory_order_relaxed);
     const time_point from = until - asked > far ? asked : now();
@@ -163,7 +205,7 @@ std::int64_t readiness_backend::left_until(time_point until) noexcept {
 
 void readiness_backend::complete_input(descriptor& d) noexcept {
     io_operation& op = *d.input;
-    // The commonest by far is asked for by name: 25 instructions of a request.
+    // Calls the most common one directly: saves 25 instructions of a request.
     const bool done = op.code == opcode::receive
                           ? attempt_receive(static_cast<receive_operation&>(op))
                           : attempt(op);

@@ -4,13 +4,15 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 namespace coracle::detail {
 namespace {
 
-constexpr int local_port_range = 51;  // IP_LOCAL_PORT_RANGE: younger than our headers
+constexpr int local_port_range = 51;  // IP_LOCAL_PORT_RANGE: newer than our headers
 
 using done_or_error = std::expected<void, error>;
 
@@ -45,7 +47,7 @@ done_or_error set_type_of_service(int fd, int family, int value) noexcept {
                     value)) {
         return refused("type_of_service");
     }
-    // For the connections of IPv4 that a listener of both takes.
+    // For the IPv4 connections of a listener of both families.
     set_if(is_v6, fd, IPPROTO_IP, IP_TOS, value);
     return {};
 }
@@ -61,7 +63,7 @@ done_or_error set_port_range(int fd, const socket_options& o) noexcept {
 }
 
 bool has_port(const endpoint& e) noexcept {
-    // The port stands in the same place in both kinds of address.
+    // The port has the same offset in both kinds of address.
     sockaddr_in s{};
     std::memcpy(&s, e.bytes, sizeof s);
     return s.sin_port != 0;
@@ -69,7 +71,7 @@ bool has_port(const endpoint& e) noexcept {
 
 done_or_error bind_to(int fd, const endpoint& local) noexcept {
     if (local.size == 0) return {};
-    // Without this a port is taken for all peers at once, and there are 28,000 of them.
+    // Without this a local port is used for all peers, and there are only 28,000 ports.
     if (!has_port(local)) set_if(true, fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     set_if(has_port(local), fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (::bind(fd, reinterpret_cast<const sockaddr*>(local.bytes), local.size) != 0) {
@@ -81,12 +83,14 @@ done_or_error bind_to(int fd, const endpoint& local) noexcept {
 }  // namespace
 
 done_or_error set_common_options(int fd, int family, const socket_options& o) noexcept {
-    // Before the handshake, which settles the scale of the window.
+    // Before the handshake, which fixes the window scale.
     set_if(o.send_buffer != 0, fd, SOL_SOCKET, SO_SNDBUF, o.send_buffer);
     set_if(o.receive_buffer != 0, fd, SOL_SOCKET, SO_RCVBUF, o.receive_buffer);
     if (!is_tcp(family)) return {};
     set_if(o.no_delay, fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set_keep_alive(fd, o.keep_alive);
+    set_if(o.unsent != 0, fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+           static_cast<int>(std::min<unsigned>(o.unsent, INT_MAX)));
     set_if(o.user_timeout_ms != 0, fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
            static_cast<int>(o.user_timeout_ms));
     if (auto set = set_type_of_service(fd, family, o.type_of_service); !set) return set;
@@ -110,10 +114,17 @@ done_or_error set_connecting_options(int fd, int family, const socket_options& o
     return bind_to(fd, o.local);
 }
 
+done_or_error share_port(int fd) noexcept {
+    if (!try_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return refused("reuse_port");
+    return {};
+}
+
 done_or_error set_listening_options(int fd, int family, const socket_options& o) noexcept {
     if (!is_tcp(family)) return {};
     static_cast<void>(try_option(fd, SOL_SOCKET, SO_REUSEADDR, 1));
-    if (o.reuse_port && !try_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return refused("reuse_port");
+    if (o.reuse_port && !o.claims_port) {
+        if (auto shared = share_port(fd); !shared) return shared;
+    }
     if (family == AF_INET6 && !try_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, o.v6_only ? 1 : 0)) {
         return refused("v6_only");
     }

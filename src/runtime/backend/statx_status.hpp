@@ -8,13 +8,13 @@
 
 namespace coracle::detail {
 
-/// What is asked of statx(2) for a `file_status`.
+/// The fields of statx(2) that a `file_status` needs.
 constexpr unsigned wanted_status = STATX_BASIC_STATS | STATX_BTIME;
 
-/// A time that 64 bits cannot hold, after 2262, is the last that they can.
+/// Returns nanoseconds; times after 2262, which 64 bits cannot hold, become the largest value.
 std::int64_t saturated_nanoseconds(std::int64_t seconds, std::int64_t nanoseconds) noexcept;
 
-/// What statx(2) said, in our terms.
+/// Converts the result of statx(2).
 file_status status_from(const struct statx& s) noexcept;
 
 }  // namespace coracle::detail

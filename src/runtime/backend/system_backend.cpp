@@ -1,5 +1,6 @@
 #include "runtime/backend/system_backend.hpp"
 
+#include "runtime/backend/kernel_splice.hpp"
 #include "runtime/backend/plain_calls.hpp"
 #include "runtime/backend/socket_options.hpp"
 #include "runtime/backend/unix_path.hpp"
@@ -44,7 +45,7 @@ void system_backend::enters_thread() noexcept {
 
 duration system_backend::processor_time() const noexcept {
     const clockid_t clock = thread_clock_.load(std::memory_order_relaxed);
-    // A thread that has ended has no clock any more.
+    // A thread that has ended has no CPU clock any more.
     const std::int64_t spent = clock == 0 ? 0 : read_clock(clock);
     return duration(spent == 0 ? 0 : spent - spent_before_.load(std::memory_order_relaxed));
 }
@@ -86,6 +87,13 @@ std::expected<int, error> system_backend::listen(endpoint& at, const socket_opti
     }
     if (::bind(fd, as_sockaddr(at), at.size) != 0) return fail("bind");
     if (::listen(fd, o.backlog) != 0) return fail("listen");
+    // Sharing begins only after bind and listen: this listener shares the port with later ones,
+    // never with one that was there before.
+    if (o.reuse_port && o.claims_port && family != AF_UNIX) set = share_port(fd);
+    if (!set) {
+        ::close(fd);
+        return std::unexpected(set.error());
+    }
     if (auto local = local_endpoint(fd)) at = *local;
     return fd;
 }
@@ -163,13 +171,14 @@ std::int64_t system_backend::try_accept(address_operation& op) noexcept {
 std::int64_t system_backend::try_connect(address_operation& op) noexcept {
     ++counters_.system_calls;
     if (::connect(op.on->fd, as_sockaddr(op.peer), op.peer.size) == 0) return 0;
-    // An interrupted connect goes on by itself. EAGAIN is a failure: a Unix socket's queue is full.
+    // An interrupted connect continues in the kernel. EAGAIN is a failure: the queue of a Unix
+    // socket is full.
     return errno == EINTR || errno == EINPROGRESS ? -EINPROGRESS : -errno;
 }
 
 std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
     const bool borrowed = !op.into;
-    if (borrowed) op.into.obtain(op.capacity);
+    if (borrowed && !op.into.try_obtain(op.capacity)) return -ENOMEM;
     ++counters_.system_calls;
     const ssize_t n = plain_recv(op.on->fd, op.into.spare(), op.into.spare_size(), 0);
     if (n <= 0) return received_nothing(op, n, borrowed);
@@ -190,7 +199,20 @@ std::int64_t system_backend::try_receive(receive_operation& op) noexcept {
     } else if (borrowed) {
         op.into.release();
     }
-    return result < 0 ? -number : result;
+    return result > 0 ? result : true_result(*op.on, result < 0 ? -number : 0);
+}
+
+std::int64_t system_backend::true_result(descriptor& d, std::int64_t result) noexcept {
+    switch (-result) {
+        case 0:
+        case EPIPE: return d.failure != 0 ? -d.failure : result;
+        case ECONNRESET:
+        case ECONNABORTED:
+        case ETIMEDOUT:
+        case EHOSTUNREACH:
+        case ENETUNREACH: d.failure = static_cast<int>(-result); return result;
+        default: return result;
+    }
 }
 
 bool system_backend::prefer_input(descriptor& d, std::size_t bytes) noexcept {
@@ -200,14 +222,14 @@ bool system_backend::prefer_input(descriptor& d, std::size_t bytes) noexcept {
     return ::setsockopt(d.fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark) == 0;
 }
 
-bool system_backend::peek(int fd) noexcept {
+bool system_backend::peek(descriptor& d) noexcept {
     char first = 0;
     ssize_t n = -1;
     do {
         ++counters_.system_calls;
-        n = ::recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+        n = ::recv(d.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
-    return n >= 0 || errno != EAGAIN;
+    return n >= 0 || true_result(d, -errno) != -EAGAIN;
 }
 
 std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
@@ -224,7 +246,7 @@ std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
                               : ::sendmsg(op.on->fd, &message, flags);
         if (n < 0) {
             if (errno == EINTR) continue;
-            return -errno;
+            return true_result(*op.on, -errno);
         }
         op.sent += n;
         auto left = static_cast<std::size_t>(n);
@@ -237,7 +259,7 @@ std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
             op.slices[0].data += left;
             op.slices[0].size -= left;
         }
-        // A short count means that the socket is full: the kernel will say when it is not.
+        // A short count means that the socket is full: the kernel reports when it is not.
         if (!all) return -EAGAIN;
     }
     return op.sent;
@@ -258,9 +280,9 @@ std::int64_t system_backend::try_send_file(send_file_operation& op) noexcept {
             const int number = errno;
             if (number == EINTR) continue;
             if (number == EPIPE) quiet.take_signal();
-            return -number;
+            return true_result(*op.on, -number);
         }
-        // The file became shorter while it was being sent.
+        // The file was truncated while it was sent.
         if (n == 0) return -ENODATA;
         op.sent += n;
         op.file_offset += n;
@@ -268,6 +290,18 @@ std::int64_t system_backend::try_send_file(send_file_operation& op) noexcept {
         left -= n;
     }
     return op.sent;
+}
+
+std::int64_t system_backend::try_splice_in(splice_operation& op) noexcept {
+    ++counters_.system_calls;
+    const std::int64_t n = splice_from(op.on->fd, op);
+    return n > 0 ? n : true_result(*op.on, n);
+}
+
+std::int64_t system_backend::try_splice_out(splice_operation& op) noexcept {
+    ++counters_.system_calls;
+    const std::int64_t n = splice_all_to(op.on->fd, op);
+    return n < 0 ? true_result(*op.on, n) : n;
 }
 
 }  // namespace coracle::detail

@@ -14,7 +14,7 @@ namespace coracle::detail {
 
 struct message_headers;
 
-/// What all backends share that run on the kernel: sockets, clocks, randomness, and the system
+/// The base of all backends that run on the kernel: sockets, clocks, randomness, and the system
 /// calls that try an operation without waiting.
 class system_backend : public backend {
 public:
@@ -37,18 +37,23 @@ public:
     void turn_away(descriptor& d) noexcept override;
     bool prefer_input(descriptor& d, std::size_t bytes) noexcept override;
     void discard(int fd) noexcept override;
+    void give_memory_back() noexcept override;
 
 protected:
-    /// Each tries once: a count, or a negated errno (-EAGAIN, for a connect -EINPROGRESS: it would
-    /// wait).
+    /// Each function makes one attempt, and returns a count or a negated errno (-EAGAIN, or for a
+    /// connect -EINPROGRESS: it would wait).
     std::int64_t try_accept(address_operation& op) noexcept;
     std::int64_t try_connect(address_operation& op) noexcept;
     std::int64_t try_receive(receive_operation& op) noexcept;
-    /// Sends what it can; the slices are advanced. -EAGAIN: not all could be sent.
+    /// Sends as much as possible and advances the slices. -EAGAIN: not all could be sent.
     std::int64_t try_send_all(send_operation& op) noexcept;
-    /// The same for a file. Gives `unfinished` when it has sent its share of one turn.
+    /// Sends as much of a file as possible. Returns `unfinished` when it has sent its share of one
+    /// turn.
     std::int64_t try_send_file(send_file_operation& op) noexcept;
     static constexpr std::int64_t unfinished = INT64_MIN;
+
+    std::int64_t try_splice_in(splice_operation& op) noexcept;
+    std::int64_t try_splice_out(splice_operation& op) noexcept;
 
     // Datagrams (datagram_calls.cpp).
     std::int64_t try_receive_from(datagram_operation& op) noexcept;
@@ -56,8 +61,11 @@ protected:
     std::int64_t try_receive_many(messages_operation& op) noexcept;
     std::int64_t try_send_many(messages_operation& op) noexcept;
 
-    /// Asks the system whether something waits to be received.
-    bool peek(int fd) noexcept;
+    /// Queries the system if there is input to receive.
+    bool peek(descriptor& d) noexcept;
+    /// Converts `result`, the 0 or negated errno of a call on the connection `d`: the system
+    /// reports a reset only once, and then an end for a receive, and EPIPE for a send.
+    static std::int64_t true_result(descriptor& d, std::int64_t result) noexcept;
     void close_number(int fd, bool reset) noexcept;
     static int socket_error(int fd) noexcept;
 
@@ -70,9 +78,10 @@ private:
     bool has_headers() noexcept;
 
     std::atomic<int> thread_clock_{0};
-    std::atomic<std::int64_t> spent_before_{0};  ///< by the thread, when it came
+    std::atomic<std::int64_t> spent_before_{0};  ///< set by the thread, with the time
     std::uint64_t random_pool_[32];
     unsigned random_left_ = 0;
+    std::size_t not_given_back_ = 0;  ///< freed memory that could not be returned last time
     std::unique_ptr<message_headers> headers_;  ///< for several datagrams in one call
 };
 

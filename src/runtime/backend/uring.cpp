@@ -3,6 +3,7 @@
 #include "runtime/backend/prefetch.hpp"
 
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/owned_fd.hpp>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -18,12 +19,13 @@ namespace coracle::detail {
 
 std::expected<std::unique_ptr<backend>, error> uring_backend::open(unsigned allowed,
                                                                    unsigned buffers) {
-    const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event < 0) return std::unexpected(system_error(errno, "eventfd"));
-    std::unique_ptr<uring_backend> b(new uring_backend(allowed, buffers, event));
+    owned_fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) return std::unexpected(system_error(errno, "eventfd"));
+    std::unique_ptr<uring_backend> b(new uring_backend(allowed, buffers, event.get()));
+    static_cast<void>(event.release());
     std::expected<unsigned, error> used = 0u;
-    // When a ring ends, the kernel interrupts the threads that it knows it from, the one that made
-    // it among them: a blocking call of the caller's would then fail with EINTR, out of the blue.
+    // When a ring is closed, the kernel interrupts the threads that used it, including its creator:
+    // a blocking call of the caller would then fail with EINTR.
     try {
         std::thread([&] { used = open_ring(b->ring_, allowed); }).join();
     } catch (const std::system_error& e) {
@@ -79,6 +81,7 @@ std::expected<void, error> uring_backend::attach(descriptor& d, int fd) noexcept
     d.fd = fd;
     d.state = e;
     d.flags = writable;
+    d.failure = 0;
     return {};
 }
 
@@ -108,8 +111,8 @@ int uring_backend::detach(descriptor& d) noexcept {
         }
     }
     if (!static_cast<uring_change_link&>(e).linked()) release_if_unused(e);
-    d.flags = 0;
-    d.state = nullptr;
+    d.flags = when_closed;
+    d.state = &closed_;
     d.watch = nullptr;
     return std::exchange(d.fd, -1);
 }
@@ -117,16 +120,15 @@ int uring_backend::detach(descriptor& d) noexcept {
 bool uring_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     d.watch = nullptr;
     if (w == nullptr) return true;
+    if (!d.open()) return false;
     uring_entry& e = entry_of(d);
-    if (gone(e)) return false;
+    if (concerns(e, *w)) return false;
     if (!e.stays(receiving)) {
-        // It may have closed with its last bytes, of which only a poll tells.
+        // The peer may have closed right after its last bytes, which only a poll reports.
         pollfd now{d.fd, POLLRDHUP, 0};
         ++counters_.system_calls;
-        if (::poll(&now, 1, 0) == 1) {
-            d.flags |= peer_closed;
-            return false;
-        }
+        if (::poll(&now, 1, 0) == 1) note_end(d, static_cast<std::uint32_t>(now.revents));
+        if (concerns(e, *w)) return false;
         change(e);
     }
     d.watch = w;
@@ -136,11 +138,11 @@ bool uring_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
 bool uring_backend::has_input(descriptor& d) noexcept {
     const uring_entry& e = entry_of(d);
     if (e.first != uring_buffers::none || e.ended) return true;
-    // What an armed receive has taken is known already.
-    return !e.stays(receiving) && peek(d.fd);
+    // Bytes of an armed receive have been reported already.
+    return !e.stays(receiving) && peek(d);
 }
 
-/// Gives the reader what has come: the block itself, or as much as there is room for.
+/// Passes received bytes to the reader: the block itself, or as much as fits.
 std::int64_t uring_backend::take_received(uring_entry& e, receive_operation& op) noexcept {
     const uring_buffers::number n = e.first;
     const std::string_view bytes = buffers_.bytes(n);
@@ -149,7 +151,7 @@ std::int64_t uring_backend::take_received(uring_entry& e, receive_operation& op)
         op.into = buffers_.take(n);
         return static_cast<std::int64_t>(bytes.size());
     }
-    if (!op.into) op.into = buffer(op.capacity);
+    if (!op.into && !op.into.try_obtain(op.capacity)) return -ENOMEM;
     const std::string_view part = bytes.substr(0, op.into.spare_size());
     op.into.append(part);
     buffers_.consume(n, part.size());
@@ -166,7 +168,7 @@ bool uring_backend::receive_now(uring_entry& e, receive_operation& op) noexcept 
         return true;
     }
     if (e.ended) {
-        op.result = e.end_result;
+        op.result = true_result(*op.on, e.end_result);
         return true;
     }
     return !e.has(receiving) && attempt_receive(op);
@@ -174,17 +176,20 @@ bool uring_backend::receive_now(uring_entry& e, receive_operation& op) noexcept 
 
 bool uring_backend::submit(io_operation& op) noexcept {
     if (op.code != opcode::receive) return submit_other(op);
-    // The commonest by far: a connection that has answered, and whose receive is still armed.
+    // The most common case by far: a connection that has sent its response, and whose receive is
+    // still armed.
     uring_entry& e = entry_of(*op.on);
     auto& receive = static_cast<receive_operation&>(op);
-    if (is_bulk(receive) || !waits_for_bytes(e)) return submit_receive(e, receive);
+    if (is_bulk(receive) || !waits_for_bytes(e) || op.on->input != nullptr) {
+        return submit_receive(e, receive);
+    }
     op.on->input = &op;
     return false;
 }
 
 [[gnu::noinline]] bool uring_backend::submit_receive(uring_entry& e,
                                                      receive_operation& op) noexcept {
-    if (!waits_for_bytes(e) && receive_now(e, op)) return true;
+    if (is_second(op) || (!waits_for_bytes(e) && receive_now(e, op))) return true;
     op.on->input = &op;
     change(e);
     return false;
@@ -199,10 +204,40 @@ bool uring_backend::submit(io_operation& op) noexcept {
         op.result = -ENOSYS;
         return true;
     }
-    if (begin(op)) return true;
+    if (is_second(op)) return true;
+    uring_entry& e = entry_of(*op.on);
+    if (op.code == opcode::splice_in ? splice_now(e, op) : begin(op)) return true;
     place_of(op) = &op;
-    change(entry_of(*op.on));
+    change(e);
     return false;
+}
+
+/// Bytes that the kernel has received into blocks come first: a receive gives them, and then the
+/// end or error. A receive that is armed would take the bytes to splice.
+bool uring_backend::splice_now(uring_entry& e, io_operation& op) noexcept {
+    if (e.first != uring_buffers::none || e.ended) {
+        op.result = 0;
+        return true;
+    }
+    return !e.has(receiving) && attempt(op);
+}
+
+/// Returns true if the operation that waits for input has completed.
+bool uring_backend::attempt_input(uring_entry& e, io_operation& op) noexcept {
+    switch (op.code) {
+        case opcode::receive: return receive_now(e, static_cast<receive_operation&>(op));
+        case opcode::splice_in: return splice_now(e, op);
+        default: return attempt(op);
+    }
+}
+
+bool uring_backend::note_foreign(uring_entry& e) noexcept {
+    try {
+        foreign_.push_back(&e);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 bool uring_backend::submit_foreign(foreign_operation& op) noexcept {
@@ -212,8 +247,10 @@ bool uring_backend::submit_foreign(foreign_operation& op) noexcept {
             return true;
         }
     }
+    if (asks_for_foreign_ && foreign_is_ready(op)) return true;
     uring_entry* const e = take_entry();
-    if (e == nullptr) {
+    if (e == nullptr || !note_foreign(*e)) {
+        if (e != nullptr) unused_.push_front(*e);
         op.result = -ENOMEM;
         return true;
     }
@@ -221,7 +258,6 @@ bool uring_backend::submit_foreign(foreign_operation& op) noexcept {
     e->fd = op.fd;
     e->ending = 0;
     e->first = uring_buffers::none;
-    foreign_.push_back(e);
     change(*e);
     return false;
 }
@@ -232,7 +268,7 @@ void uring_backend::cancel(io_operation& op) noexcept {
         return;
     }
     if (op.code != opcode::readable && op.code != opcode::writable) {
-        withdraw(op);
+        if (withdraw(op)) forget_unready(op);
         return;
     }
     for (uring_entry*& place : foreign_) {
@@ -240,6 +276,7 @@ void uring_backend::cancel(io_operation& op) noexcept {
         if (e.foreign != &op) continue;
         place = foreign_.back();
         foreign_.pop_back();
+        asks_for_foreign_ = true;
         e.foreign = nullptr;
         if (e.armed != 0)
             change(e);
@@ -271,7 +308,7 @@ void uring_backend::absorb_received(uring_entry& e, const io_uring_cqe& c) noexc
     switch (c.res) {
         case -ENOBUFS: buffers_.grow(); break;
         case -EINVAL:
-            // It knows the operation, but not its multishot form.
+            // The kernel knows the operation, but not its multishot form.
             features_ &= ~unsigned{multishot_receive};
             break;
         case -ECANCELED:
@@ -282,28 +319,36 @@ void uring_backend::absorb_received(uring_entry& e, const io_uring_cqe& c) noexc
             if (c.res > 0) break;
             e.ended = true;
             e.end_result = c.res;
+            true_result(*e.owner, c.res);
             return;
     }
-    // More may be in the socket: whoever reads next looks there.
+    // The socket may have more: the next reader tries it.
     e.owner->flags |= readable;
 }
 
-void uring_backend::absorb_polled(uring_entry& e, unsigned which, std::int32_t result) noexcept {
-    e.armed &= static_cast<std::uint8_t>(~which);
-    e.ending &= static_cast<std::uint8_t>(~which);
+void uring_backend::note_end(descriptor& d, std::uint32_t events) noexcept {
+    if ((events & POLLRDHUP) != 0) d.flags |= peer_closed;
+    if ((events & (POLLHUP | POLLERR)) != 0) d.flags |= broken;
+}
+
+void uring_backend::absorb_polled(uring_entry& e, unsigned which, std::int32_t result,
+                                  bool goes_on) noexcept {
+    if (!goes_on) {
+        e.armed &= static_cast<std::uint8_t>(~which);
+        e.ending &= static_cast<std::uint8_t>(~which);
+    }
     if (e.foreign != nullptr) {
         e.foreign->result = result < 0 ? result : 0;
         return;
     }
     if (e.owner == nullptr || result == -ECANCELED) return;
-    // A failed poll leaves it to the system call to say what is wrong.
+    // After a failed poll the system call reports the error.
     const auto events =
         result < 0 ? std::uint32_t{POLLIN | POLLOUT} : static_cast<std::uint32_t>(result);
     std::uint32_t& flags = e.owner->flags;
     if ((events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR)) != 0) flags |= readable;
     if ((events & (POLLOUT | POLLHUP | POLLERR)) != 0) flags |= writable;
-    if ((events & POLLRDHUP) != 0) flags |= peer_closed;
-    if ((events & (POLLHUP | POLLERR)) != 0) flags |= broken;
+    note_end(*e.owner, events);
 }
 
 void uring_backend::absorb(const io_uring_cqe& c) noexcept {
@@ -321,12 +366,12 @@ void uring_backend::absorb(const io_uring_cqe& c) noexcept {
     if (which == receiving)
         absorb_received(*e, c);
     else
-        absorb_polled(*e, which, c.res);
+        absorb_polled(*e, which, c.res, (c.flags & IORING_CQE_F_MORE) != 0);
     ready_.push_back(*e);
 }
 
-/// Everything that has come is taken note of before any of it is acted upon: who is told of bytes
-/// must find, if it asks, that the end is behind them.
+/// Records all completions before processing any: a task that resumes with bytes must also see an
+/// end that follows them.
 void uring_backend::absorb() noexcept {
     unsigned head = 0;
     unsigned count = 0;
@@ -342,6 +387,7 @@ void uring_backend::absorb() noexcept {
 void uring_backend::complete_foreign(uring_entry& e) noexcept {
     foreign_operation& op = *std::exchange(e.foreign, nullptr);
     std::erase(foreign_, &e);
+    asks_for_foreign_ = false;
     release_if_unused(e);
     loop::current()->refill_inline_budget();
     op.completed(op);
@@ -359,20 +405,15 @@ void uring_backend::dispatch(uring_entry& e) noexcept {
     // Each completion may close the descriptor.
     descriptor& d = *e.owner;
     const std::uint32_t generation = e.generation;
-    if (d.input != nullptr && d.input->code == opcode::receive) {
-        io_operation& op = *d.input;
-        if (receive_now(e, static_cast<receive_operation&>(op))) {
-            d.input = nullptr;
-            loop::current()->refill_inline_budget();
-            op.completed(op);
-        }
-    } else if (d.input != nullptr) {
-        complete_input(d);
+    if (d.input != nullptr && attempt_input(e, *d.input)) {
+        io_operation& op = *std::exchange(d.input, nullptr);
+        loop::current()->refill_inline_budget();
+        op.completed(op);
     }
     if (e.generation != generation) return;
     if (d.output != nullptr && (d.flags & writable) != 0) complete_output(d);
     if (e.generation != generation) return;
-    if (d.watch != nullptr && gone(e)) {
+    if (d.watch != nullptr && concerns(e, *d.watch)) {
         hangup_watch& w = *std::exchange(d.watch, nullptr);
         w.gone(w);
         if (e.generation != generation) return;
@@ -396,7 +437,7 @@ void uring_backend::dispatch(uring_entry& e) noexcept {
 
 void uring_backend::wait(time_point until) noexcept {
     if (!settle_on_this_thread()) {
-        // There was a ring, and now there can be none: wait for better times.
+        // The new ring cannot be opened now: try again later.
         static_cast<void>(::poll(nullptr, 0, 10));
         return;
     }

@@ -60,7 +60,7 @@ bool uring_buffers::lend_one(int offset) noexcept {
             s.block = static_cast<char*>(allocate_block(buffer::default_capacity));
         }
     } catch (const std::bad_alloc&) {
-        return false;  // those that are there have to do for now
+        return false;  // continues with the existing ones for now
     }
     const number n = std::exchange(free_, slots_[free_].next);
     slots_[n].is_lent = true;

@@ -10,33 +10,33 @@
 
 namespace coracle::detail {
 
-/// The receive buffers that a loop lends to the kernel: ordinary blocks of the pool. One that has
-/// been filled goes to its reader as it is, and a fresh one takes its place. Each has a number, and
-/// numbers stand in lists of filled buffers that nobody has read yet.
+/// The receive buffers that a loop lends to the kernel: ordinary blocks of the pool. A filled one
+/// is passed to its reader, and replaced by a new one. Each has a number, by which lists of filled,
+/// unread buffers refer to it.
 class uring_buffers {
 public:
     using number = std::uint16_t;
     static constexpr number none = 0xffff;
     static constexpr unsigned short group = 0;
-    static constexpr unsigned entries = 1024;      ///< of the ring: the most that is ever lent
-    static constexpr unsigned lent_at_first = 64;  ///< doubled each time they do not suffice
+    static constexpr unsigned entries = 1024;      ///< size of the ring: the most buffers lent
+    static constexpr unsigned lent_at_first = 64;  ///< doubled each time they are too few
     static constexpr unsigned numbers_at_most = 32'768;
 
-    /// `most` are lent, or filled and not read, at a time.
+    /// `most`: the limit of buffers that are lent, or filled and unread.
     explicit uring_buffers(unsigned most) noexcept : most_(most) {}
     uring_buffers(const uring_buffers&) = delete;
     uring_buffers& operator=(const uring_buffers&) = delete;
     ~uring_buffers();
 
-    /// Registers the ring of buffers; 0 or a negated errno.
+    /// Registers the ring of buffers. Returns 0 or a negated errno.
     int open(io_uring& ring) noexcept;
     bool is_open() const noexcept { return ring_ != nullptr; }
-    /// The kernel's side is gone: what was lent is ours again.
+    /// To be called when the ring was closed: lent buffers are ours again.
     void forget_lent() noexcept;
-    /// The same for good.
+    /// Frees all buffers.
     void drop() noexcept;
 
-    /// The kernel has put `size` bytes into a buffer.
+    /// To be called when the kernel has filled a buffer with `size` bytes.
     void filled(number n, std::size_t size) noexcept {
         slot& s = slots_[n];
         s.begin = 0;
@@ -52,7 +52,7 @@ public:
     void consume(number n, std::size_t size) noexcept {
         slots_[n].begin += static_cast<std::uint32_t>(size);
     }
-    /// Gives the block with its bytes away; the number is free again.
+    /// Returns the block with its bytes, and frees the number.
     buffer take(number n) noexcept {
         slot& s = slots_[n];
         char* const block = s.block;
@@ -61,7 +61,7 @@ public:
         free_ = n;
         return buffer::adopt(block, s.begin, s.end);
     }
-    /// Nobody wants what is in it.
+    /// Frees a buffer without reading its bytes.
     void give_back(number n) noexcept {
         slots_[n].next = free_;
         free_ = n;
@@ -69,7 +69,7 @@ public:
 
     number& next(number n) noexcept { return slots_[n].next; }
 
-    /// Lends as many as there should be. Fresh blocks come from the pool of the running loop.
+    /// Lends buffers up to the current number. New blocks come from the pool of the running loop.
     void replenish() noexcept {
         if (lent_ < wanted_) lend_more();
     }

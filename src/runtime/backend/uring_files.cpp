@@ -12,12 +12,12 @@
 namespace coracle::detail {
 namespace {
 
-/// In `result`, while nothing has been asked of the kernel.
+/// The `result` of an operation that has not been submitted to the kernel.
 constexpr std::int64_t not_asked = INT64_MIN;
 
 constexpr std::size_t kept_places = 64;
 
-/// Those for which io_uring has no operation that all kernels with it have, or none at all.
+/// Returns false for calls that io_uring does not have, or not on all kernels that have it.
 bool is_of_ring(file_action a) noexcept {
     switch (a) {
         case file_action::truncate:
@@ -34,7 +34,7 @@ bool is_of_ring(file_action a) noexcept {
 void prepare_transfer(io_uring_sqe& sqe, const file_operation& op) noexcept {
     const bool reads = op.action == file_action::read;
     if (op.pieces.size() == 1) {
-        // An iovec would have to be copied by the kernel.
+        // Avoids an iovec, which the kernel would have to copy.
         const slice& one = op.pieces[0];
         const auto size = static_cast<unsigned>(std::min<std::size_t>(one.size, 1u << 30));
         if (reads)
@@ -99,12 +99,12 @@ void uring_files::cancel(file_operation& op) noexcept {
         loop::current()->complete_later(op);
         return;
     }
-    // It has been answered, and completes in this turn.
+    // It has completed, and resumes in this turn.
     if (op.linked()) return;
     try {
         cancelled_.push_back(&op);
     } catch (const std::bad_alloc&) {
-        // Then it takes the time that it takes.
+        return;  // it ends without being cancelled
     }
 }
 
@@ -122,7 +122,7 @@ void uring_files::prepare(io_uring_sqe& sqe) noexcept {
         ::io_uring_prep_nop(&sqe);
         sqe.user_data = 0;
         op.result = -ENOMEM;
-        answered_.push_back(op);
+        completed_.push_back(op);
         return;
     }
     op.result = 0;
@@ -153,7 +153,7 @@ void uring_files::take_status(file_operation& op) noexcept {
     try {
         spare_.push_back(std::move(place));
     } catch (const std::bad_alloc&) {
-        // Then the next one is made anew.
+        return;  // the next one is made anew
     }
 }
 
@@ -163,20 +163,20 @@ void uring_files::absorb(const io_uring_cqe& c) noexcept {
     std::erase(cancelled_, &op);
     op.result = c.res;
     if (op.action == file_action::status) take_status(op);
-    // After close the number is gone, whatever it says: another thread may have it by now.
+    // After close the descriptor is free, whatever it returns: another thread may have it by now.
     const bool may_repeat = op.action != file_action::close;
     if (c.res == -EINTR && may_repeat && !op.cancelled) {
-        // A worker of the kernel's was interrupted before it had done anything.
+        // A worker thread of the kernel was interrupted before it began.
         op.result = not_asked;
         waiting_.push_back(op);
         return;
     }
     if (c.res == -EINTR && may_repeat) op.result = -ECANCELED;
-    answered_.push_back(op);
+    completed_.push_back(op);
 }
 
 void uring_files::complete() noexcept {
-    while (io_operation* op = answered_.pop_front()) {
+    while (io_operation* op = completed_.pop_front()) {
         loop::current()->refill_inline_budget();
         op->completed(*op);
     }

@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned submissions = 512;
 constexpr unsigned completions = 4096;
 
-/// 0 when io_uring is open to all, 1 to some, 2 to nobody; -1 when this kernel does not say.
+/// Returns 0 when io_uring is open to all, 1 to some, 2 to none; -1 when this kernel does not say.
 int disabled_by_sysctl() noexcept {
     char text[8] = {};
     const int fd = ::open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC);
@@ -34,7 +34,8 @@ std::string reason_for(int number) {
             const int level = disabled_by_sysctl();
             if (level > 0) {
                 return "the sysctl kernel.io_uring_disabled is " + std::to_string(level) +
-                       (level == 1 ? ": only its group may use io_uring" : ": nobody may use it");
+                       (level == 1 ? ": only its group may use io_uring"
+                                   : ": no process may use it");
             }
             return "a seccomp filter or a security module forbids io_uring";
         }
@@ -78,7 +79,7 @@ std::expected<unsigned, error> open_ring(io_uring& ring, unsigned allowed) noexc
                                      IORING_SETUP_R_DISABLED);
         if (result == 0) used |= deferred_work;
     }
-    // Flags that a kernel does not know are EINVAL.
+    // Unknown flags fail with EINVAL.
     if (result == -EINVAL && (allowed & cooperative_work) != 0) {
         result = open_with(ring, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
         if (result == 0) used |= cooperative_work;
@@ -90,12 +91,12 @@ std::expected<unsigned, error> open_ring(io_uring& ring, unsigned allowed) noexc
     const auto knows = [&](int operation) {
         return probe != nullptr && ::io_uring_opcode_supported(probe.get(), operation) != 0;
     };
-    // No feature flag tells 5.19, which brought the rings of buffers and this operation.
+    // No feature flag identifies 5.19, which brought the rings of buffers and this operation.
     if (!knows(IORING_OP_SOCKET) || (ring.features & IORING_FEAT_EXT_ARG) == 0) {
         ::io_uring_queue_exit(&ring);
         return refuse(ENOSYS, "io_uring_setup", "io_uring of a kernel before 5.19 lacks too much");
     }
-    // Nor does any tell multishot receives; this operation came with them.
+    // Nor does any identify multishot receives; this operation came with them.
     if (knows(IORING_OP_SEND_ZC)) used |= allowed & multishot_receive;
     return used;
 }

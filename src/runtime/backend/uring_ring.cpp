@@ -1,4 +1,5 @@
-// The side of the io_uring backend that faces the kernel: the ring, and what is asked through it.
+// The side of the io_uring backend that faces the kernel: the ring, and the requests that go
+// through it.
 
 #include "runtime/backend/uring.hpp"
 
@@ -11,7 +12,7 @@
 namespace coracle::detail {
 namespace {
 
-/// A number that no two threads share; an id of the system's is used again.
+/// A unique number for each thread; the system reuses its thread IDs.
 std::uint64_t this_thread() noexcept {
     static std::atomic<std::uint64_t> last{0};
     constinit static thread_local std::uint64_t mine = 0;
@@ -31,8 +32,8 @@ bool uring_backend::on_its_thread() const noexcept {
     return ring_is_open_ && thread_ == this_thread();
 }
 
-/// A ring with one issuer is bound to the thread that enables it, and the next run of the loop may
-/// be on another. Then there is a new ring, and everything is asked for again.
+/// A ring with a single issuer is bound to the thread that enables it, and the next run of the loop
+/// may be on another thread. Then opens a new ring, and makes all requests again.
 bool uring_backend::settle_on_this_thread() noexcept {
     if (thread_ == this_thread()) return true;
     if (thread_ != 0) abandon_ring();
@@ -44,7 +45,7 @@ bool uring_backend::settle_on_this_thread() noexcept {
             ring_is_open_ = true;
         }
         if (enable_ring()) break;
-        // It cannot be used as it is: the next one does without.
+        // This ring cannot be enabled: the next one does not use the feature.
         ::io_uring_queue_exit(&ring_);
         ring_is_open_ = false;
         allowed_ &= ~unsigned{deferred_work};
@@ -68,12 +69,12 @@ bool uring_backend::enable_ring() noexcept {
     return true;
 }
 
-/// Takes what has come, and leaves the ring to the kernel, which cancels what is asked of it.
+/// Records the completions, and closes the ring, so that the kernel cancels its requests.
 void uring_backend::abandon_ring() noexcept {
     if (!ring_is_open_) return;
     absorb();
-    // The kernel would go on writing to the memory of theirs. A run ends after its tasks, and they
-    // after their operations.
+    // The kernel would still write to the memory of file operations. There are none: a run ends
+    // after its tasks, and they end after their operations.
     assert(files_.in_flight() == 0);
     ::io_uring_queue_exit(&ring_);
     ring_is_open_ = false;
@@ -93,7 +94,7 @@ void uring_backend::abandon_ring() noexcept {
     }
 }
 
-/// Null when the kernel takes no more for now.
+/// Returns null if the kernel accepts no more requests now.
 io_uring_sqe* uring_backend::next_request() noexcept {
     io_uring_sqe* sqe = ::io_uring_get_sqe(&ring_);
     if (sqe != nullptr) return sqe;
@@ -105,7 +106,7 @@ io_uring_sqe* uring_backend::next_request() noexcept {
 void uring_backend::arm_wake() noexcept {
     io_uring_sqe* sqe = next_request();
     if (sqe == nullptr) return;
-    // The event is never read: each write wakes the poll anew, and its counter overflows never.
+    // The event is never read: each write wakes the poll again, and its counter never overflows.
     ::io_uring_prep_poll_multishot(sqe, event_, POLLIN);
     sqe->user_data = wake_mark;
     wake_is_armed_ = true;
@@ -131,6 +132,18 @@ bool uring_backend::arm_poll(uring_entry& e, uring_request which, unsigned event
     return true;
 }
 
+/// Polls always report an end. After an end, a one-shot poll would complete at once, again and
+/// again; a multishot poll reports later events only.
+bool uring_backend::arm_watch(uring_entry& e) noexcept {
+    if (!e.owner->watch->ignores_end) return arm_poll(e, watching, POLLRDHUP);
+    io_uring_sqe* sqe = next_request();
+    if (sqe == nullptr) return false;
+    ::io_uring_prep_poll_multishot(sqe, e.fd, POLLERR | POLLHUP);
+    sqe->user_data = mark_of(e, watching);
+    e.armed |= watching;
+    return true;
+}
+
 bool uring_backend::disarm(uring_entry& e, unsigned requests) noexcept {
     for (unsigned which = receiving; which <= watching; which <<= 1) {
         if ((requests & which) == 0 || !e.stays(which)) continue;
@@ -146,20 +159,22 @@ bool uring_backend::disarm(uring_entry& e, unsigned requests) noexcept {
 bool uring_backend::apply_input(uring_entry& e) noexcept {
     io_operation* const op = e.owner->input;
     if (op == nullptr) {
-        // Bytes came that nobody waits for: what follows stays in the socket, and the peer feels
-        // it.
+        // Bytes arrived without a waiting task: later ones stay in the socket, and flow control
+        // slows the peer.
         return e.first == uring_buffers::none || disarm(e, receiving);
     }
     if (op->code == opcode::receive) {
         const bool bulk = is_bulk(static_cast<const receive_operation&>(*op));
         if (e.has(receiving)) return !bulk || disarm(e, receiving);
-        // With nothing lent it would end at once, and be armed again, as fast as the kernel can.
+        // Without lent buffers it would end at once, and be armed again, in a busy loop.
         if (can_multishot() && !bulk && buffers_.lent() != 0) return arm_receive(e);
     }
+    // After the last completion of the receive, the bytes belong to the splice.
+    if (op->code == opcode::splice_in && e.has(receiving)) return disarm(e, receiving);
     return e.has(reading) || arm_poll(e, reading, POLLIN | POLLRDHUP);
 }
 
-/// Asks the kernel for what `e` wants now; false when it takes no more.
+/// Makes the requests that `e` needs now. Returns false if the kernel accepts no more.
 bool uring_backend::apply(uring_entry& e) noexcept {
     if (e.foreign != nullptr) {
         if (e.armed != 0) return true;
@@ -172,9 +187,10 @@ bool uring_backend::apply(uring_entry& e) noexcept {
     if (out != nullptr && !out->linked() && !e.has(writing) && !arm_poll(e, writing, POLLOUT)) {
         return false;
     }
-    // A receive that stays armed hears of the end by itself.
-    const bool deaf = e.owner->watch != nullptr && !gone(e) && !e.stays(receiving);
-    return !deaf || e.has(watching) || arm_poll(e, watching, POLLRDHUP);
+    const hangup_watch* const watch = e.owner->watch;
+    // An armed receive reports the end itself.
+    const bool deaf = watch != nullptr && !concerns(e, *watch) && !e.stays(receiving);
+    return !deaf || e.has(watching) || arm_watch(e);
 }
 
 void uring_backend::apply_changes() noexcept {
@@ -183,10 +199,11 @@ void uring_backend::apply_changes() noexcept {
         if (!apply(static_cast<uring_entry&>(*link))) return;
         link->unlink();
     }
-    if (files_.wants_requests()) ask_for_files();
+    if (files_.wants_requests()) queue_file_requests();
 }
 
-void uring_backend::ask_for_files() noexcept {
+/// Puts the waiting operations on files into the ring, as far as there is room.
+void uring_backend::queue_file_requests() noexcept {
     while (files_.wants_requests()) {
         io_uring_sqe* sqe = next_request();
         if (sqe == nullptr) return;
@@ -194,8 +211,8 @@ void uring_backend::ask_for_files() noexcept {
     }
 }
 
-/// Takes back what the kernel refused to take for now: its descriptor is about to be closed, and
-/// the number may soon be another's.
+/// Withdraws unsubmitted requests: their descriptor is about to be closed, and its number may be
+/// reused.
 void uring_backend::withdraw_requests(uring_entry& e) noexcept {
     for (unsigned left = ::io_uring_sq_ready(&ring_); left != 0; --left) {
         io_uring_sqe& sqe = ring_.sq.sqes[(ring_.sq.sqe_tail - left) & ring_.sq.ring_mask];
@@ -209,7 +226,7 @@ void uring_backend::withdraw_requests(uring_entry& e) noexcept {
     }
 }
 
-/// Submits what is asked for, and waits; a negated errno when that fails.
+/// Submits the prepared requests, and waits. Returns a negated errno on failure.
 int uring_backend::submit_and_wait(time_point until) noexcept {
     if (until == time_point::min()) return ::io_uring_submit_and_get_events(&ring_);
     if (until == time_point::max()) return ::io_uring_submit_and_wait(&ring_, 1);
@@ -220,16 +237,31 @@ int uring_backend::submit_and_wait(time_point until) noexcept {
     return ::io_uring_submit_and_wait_timeout(&ring_, &first, 1, &t, nullptr);
 }
 
+/// Makes the kernel do the rest of the deferred work: since 6.14 one call does at most 20 pieces of
+/// it, fewer than an accept in each turn adds. A flood of TLS handshakes then left 1,400
+/// connections open whose ends were never reported.
+void uring_backend::take_deferred() noexcept {
+    constexpr unsigned done_by_one_call = 20;
+    unsigned before = 0;
+    for (unsigned now = ::io_uring_cq_ready(&ring_); now >= before + done_by_one_call;
+         now = ::io_uring_cq_ready(&ring_)) {
+        before = now;
+        ++counters_.system_calls;
+        if (::io_uring_get_events(&ring_) < 0) return;
+    }
+}
+
 void uring_backend::enter(time_point until) noexcept {
     const waiting_mark mark(*this);
-    // What could not be asked for is tried again soon.
+    // Retries requests that could not be made soon.
     if (!changed_.empty() || !wake_is_armed_ || files_.is_behind()) {
         const time_point soon = now() + std::chrono::milliseconds(1);
         if (soon < until) until = soon;
     }
     const int result = submit_and_wait(until);
+    if ((features_ & deferred_work) != 0) take_deferred();
     if (result >= 0 || result == -ETIME || result == -EINTR) return;
-    // Memory is short, or completions have to be taken first: not as fast as it can be tried.
+    // Memory is short, or completions must be processed first: retries after a pause.
     constexpr int pause_ms = 1;
     if (::io_uring_cq_ready(&ring_) == 0) static_cast<void>(::poll(nullptr, 0, pause_ms));
 }

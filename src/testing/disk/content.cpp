@@ -170,7 +170,7 @@ void file_content::crash(random_source& chance) {
     pages_ = durable_;
     size_ = durable_size_;
     medium_->used += pages_.size() * page_size;
-    // What a page holds behind the end of the file is nobody's.
+    // The bytes of a page after the end of the file are not part of it.
     while (!pages_.empty() && pages_.rbegin()->first * page_size >= size_) {
         drop(pages_.rbegin()->first);
     }

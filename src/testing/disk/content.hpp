@@ -11,7 +11,8 @@
 
 namespace coracle::testing::detail {
 
-/// What all files of a disk share: its room, and the chance by which it works by itself.
+/// The state that all files of a disk share: its free space, and the chance by which it works by
+/// itself.
 struct medium {
     std::uint64_t capacity = 0;  ///< bytes
     std::uint64_t used = 0;
@@ -21,9 +22,9 @@ struct medium {
 };
 
 /// The bytes of a file, twice: as programs see them, and as they have reached the disk. In pages,
-/// of which those that are missing are zeros; pages that nobody has changed since they reached the
-/// disk are shared between the two. A page that has not may be written by the disk at any time, as
-/// a system does that wants its memory back.
+/// of which those that are missing are zeros; pages that have not changed since they reached the
+/// disk are shared between the two. The disk may write a changed page at any time, as a system does
+/// that wants its memory back.
 class file_content {
 public:
     static constexpr std::size_t page_size = 4096;
@@ -38,7 +39,7 @@ public:
     std::uint64_t allocated() const noexcept { return pages_.size() * page_size; }
 
     std::size_t read(std::uint64_t from, char* into, std::size_t size) const;
-    /// How many bytes found room on the disk.
+    /// Writes as many bytes as the disk has space for. Returns their number.
     std::size_t write(std::uint64_t at, std::string_view bytes);
     void truncate(std::uint64_t size);
     /// Room for `size` bytes; false when there is not so much.
@@ -46,14 +47,15 @@ public:
     /// Makes these bytes zeros without room.
     void punch(std::uint64_t at, std::uint64_t size);
 
-    /// All of it reaches the disk.
+    /// Writes all of it to the disk.
     void sync();
     /// The disk fails to write: what was to reach it does or does not, by chance, and is not tried
     /// again unless it is written again.
     void fail_to_sync();
-    /// Nobody can see it any more: gives its room back, but for what has reached the disk.
+    /// Frees the space of a file that no program can reach any more, but for what has reached the
+    /// disk.
     void release();
-    /// What had not reached the disk has, or has not, or in parts; it is all that is left.
+    /// Crashes: changes that had not reached the disk have, or have not, or in parts.
     void crash(random_source& chance);
 
 private:

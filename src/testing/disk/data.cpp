@@ -1,4 +1,4 @@
-// What calls do to what is open.
+// Calls on open files.
 
 #include "testing/disk/tree.hpp"
 
@@ -28,7 +28,8 @@ bool is_nowhere(std::uint64_t offset) noexcept {
     return is_negative(offset) && offset != file_operation::no_offset;
 }
 
-/// Where a call that moves bytes begins; `moved` moves the descriptor's position if it is that.
+/// The offset of a call that moves bytes; `moved` advances the descriptor's position if the call
+/// uses that.
 struct position_of {
     open_file& f;
     bool is_own;
@@ -42,7 +43,7 @@ struct position_of {
 };
 
 void was_read(inode& n, std::int64_t now_ns) noexcept {
-    // As with the mount option relatime.
+    // The mount option relatime.
     constexpr std::int64_t day = 86'400'000'000'000;
     const std::int64_t last = n.now.accessed_ns;
     if (last > n.now.modified_ns && last > n.now.changed_ns && now_ns - last < day) return;
@@ -78,7 +79,7 @@ file_tree::result file_tree::write(file_request& r) {
     if (r.op.pieces.size() > most_pieces) return -EINVAL;
     inode& n = *r.on->node;
     position_of to(*r.on, r.op.offset);
-    // Linux appends then whatever offset was asked for.
+    // Linux appends then, whatever the given offset.
     if ((r.on->flags & O_APPEND) != 0) to.at = n.content.size();
     std::size_t done = 0;
     std::size_t size = 0;

@@ -17,7 +17,7 @@ struct inode;
 using inode_ref = ref<inode>;
 using entries = std::map<std::string, inode_ref, std::less<>>;
 
-/// What an inode says of itself; all but the size.
+/// The attributes of an inode; all but the size.
 struct attributes {
     std::uint32_t mode = 0;
     std::int64_t accessed_ns = 0;
@@ -30,7 +30,7 @@ struct inode final : subject {
     inode(file_kind k, std::uint64_t n, medium& m) noexcept : kind(k), number(n), content(m) {}
 
     bool is_directory() const noexcept { return kind == file_kind::directory; }
-    /// Frees what nobody can reach any more, for programs.
+    /// Frees an inode that programs can reach no more.
     void release_if_gone() {
         if (links == 0 && opens == 0) content.release();
     }

@@ -14,7 +14,7 @@ struct entry_change {
     inode_ref target;
 };
 
-/// What one call did to names: it reaches the disk whole or not at all.
+/// The changes of names by one call: they reach the disk as a whole or not at all.
 struct name_operation {
     std::vector<entry_change> changes;
     bool moves_directory = false;  ///< from one directory to another
@@ -29,7 +29,7 @@ public:
     void add(name_operation op);
     void sync(const inode& directory);
     void sync_all();
-    /// Some have reached the disk, and the others never happened.
+    /// Crashes: some changes have reached the disk, and the others never happened.
     void crash(random_source& chance);
 
 private:

@@ -1,4 +1,4 @@
-// What calls do to names: open, mkdir, unlink, rename, link, symlink, readlink.
+// Calls on names: open, mkdir, unlink, rename, link, symlink, readlink.
 
 #include "testing/disk/tree.hpp"
 
@@ -49,7 +49,7 @@ file_tree::result file_tree::open(file_request& r) {
         if (!opened) return -opened.error();
         n = *opened;
         if (!p->target) {
-            // Whoever makes a file may do with it what he said, whatever its permissions.
+            // The maker of a file may use it as requested, whatever its permissions.
             r.opened = ref<open_file>(new open_file(n, flags, crashes_));
             return 0;
         }
@@ -94,7 +94,7 @@ int file_tree::may_open(const file_request& r, const inode& n) const {
     if (n.is_directory() && writes) return EISDIR;
     unsigned bits = writes ? 2 : 0;
     if ((flags & O_ACCMODE) != O_WRONLY) bits |= 4;
-    return may(n, bits) ? 0 : EACCES;
+    return permits(n, bits) ? 0 : EACCES;
 }
 
 file_tree::result file_tree::open_nameless(file_request& r) {
@@ -141,7 +141,7 @@ file_tree::result file_tree::make_directory(file_request& r) {
     const found p = resolve(r, false, r.op.path, follow::never);
     if (!p) return -p.error();
     if (const int number = may_create(*p, true)) return -number;
-    // It has no set-id bits, whatever is asked for.
+    // Without set-id bits, whatever was requested.
     add_name(*p, make(file_kind::directory, r.op.mode & 01777, r.now_ns), r.now_ns);
     return 0;
 }
@@ -264,8 +264,8 @@ int file_tree::may_rename(const place& from, const place& to, unsigned flags) co
     if (replaces && from.target->is_directory() != to.target->is_directory()) {
         return from.target->is_directory() ? ENOTDIR : EISDIR;
     }
-    // What moves has its ".." written anew.
-    const auto may_move = [this](const inode& n) { return !n.is_directory() || may(n, 2); };
+    // Moving a directory rewrites its "..".
+    const auto may_move = [this](const inode& n) { return !n.is_directory() || permits(n, 2); };
     if (from.directory != to.directory) {
         if (!may_move(*from.target) || (swaps && !may_move(*to.target))) return EACCES;
     }

@@ -1,4 +1,4 @@
-// Where a path leads: path_resolution(7).
+// The resolution of paths: path_resolution(7).
 
 #include "testing/disk/tree.hpp"
 
@@ -35,7 +35,7 @@ file_tree::found file_tree::resolve(const file_request& r, bool other, std::stri
     return p;
 }
 
-/// Whether the slashes before the rest were all of it.
+/// Skips slashes; returns true if nothing follows them.
 bool file_tree::skip_slashes(walk& w) const {
     w.rest.erase(0, std::min(w.rest.find_first_not_of('/'), w.rest.size()));
     return w.rest.empty();
@@ -61,8 +61,8 @@ file_tree::found file_tree::walk_along(walk w, follow how) const {
         w.rest.erase(0, end);
         const bool slash = !w.rest.empty();
         const bool is_last = skip_slashes(w);
-        if (!w.is_by_hand && !may(*w.at, 1)) return std::unexpected(EACCES);
-        // Who changes a name looks for it when all else of his paths has been found.
+        if (!w.is_by_hand && !permits(*w.at, 1)) return std::unexpected(EACCES);
+        // A call that changes a name looks it up only after all else of its paths.
         if (is_too_long(name) && !(is_last && how == follow::never)) {
             return std::unexpected(ENAMETOOLONG);
         }
@@ -99,7 +99,7 @@ inode_ref file_tree::child(const inode& directory, const std::string& name) cons
     return at == directory.children.end() ? inode_ref() : at->second;
 }
 
-/// What a path under /proc/self/fd names; null when it is none.
+/// Returns the file that a path under /proc/self/fd names; null when it is none.
 std::expected<inode_ref, int> file_tree::magic_link(const file_request& r,
                                                     std::string_view path) const {
     if (!path.starts_with(own_descriptors)) return inode_ref();
@@ -132,13 +132,14 @@ std::expected<inode_ref, int> file_tree::named(const file_request& r, follow how
 
 // ---- permissions --------------------------------------------------------------------------------
 
-/// All files belong to whoever runs the programs.
-bool file_tree::may(const inode& n, unsigned bits) const noexcept {
+/// Returns true if the owner of the file has all permissions in `bits` (4 read, 2 write, 1
+/// execute): all files belong to the user who runs the programs.
+bool file_tree::permits(const inode& n, unsigned bits) const noexcept {
     return options.privileged || (n.now.mode >> 6 & bits) == bits;
 }
 
 int file_tree::may_change_names(const inode& directory) const noexcept {
-    return may(directory, 3) ? 0 : EACCES;
+    return permits(directory, 3) ? 0 : EACCES;
 }
 
 // ---- refusals -----------------------------------------------------------------------------------

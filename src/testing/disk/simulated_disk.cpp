@@ -21,7 +21,7 @@ using detail::ref;
     throw_exception(std::move(e.on(path)));
 }
 
-/// Nobody but the test has something open.
+/// No program has a file open: the calls come from a test.
 struct no_numbers final : detail::number_table {
     ref<open_file> file_at(int) const override { return {}; }
 };

@@ -1,4 +1,4 @@
-// What an inode says of itself.
+// The status of inodes.
 
 #include "testing/disk/tree.hpp"
 

@@ -48,7 +48,7 @@ public:
     /// Does it, at once and whole. Not for `file_action::close`.
     result perform(file_request& r);
 
-    /// As if the power never ended, and behind all that has happened.
+    /// Performs a call of a test: the power never ends, and it comes after all that has happened.
     result perform_by_hand(file_request& r);
 
     void crash(std::uint64_t seed);
@@ -72,7 +72,7 @@ public:
 
 private:
     enum class last_name : std::uint8_t { ordinary, dot, dot_dot, root };
-    /// What becomes of a symlink at the end of a path.
+    /// The treatment of a symlink at the end of a path.
     enum class follow : std::uint8_t {
         always,
         unless_last,  ///< but a slash behind it follows it
@@ -80,7 +80,7 @@ private:
         never,        ///< whatever stands behind it: it is a name that will be changed
     };
 
-    /// Where a path leads.
+    /// The outcome of resolving a path.
     struct place {
         inode_ref directory;  ///< in which the last name stands
         std::string name;
@@ -110,7 +110,7 @@ private:
     int refusal(const place& p) const;
 
     // permissions
-    bool may(const inode& n, unsigned bits) const noexcept;
+    bool permits(const inode& n, unsigned bits) const noexcept;
     int may_change_names(const inode& directory) const noexcept;
 
     // names.cpp

@@ -261,7 +261,7 @@ private:
 }  // namespace
 
 TEST_P(files, are_closed_and_not_locked_when_no_thread_can_be_started) {
-    if (GetParam().threads == 0) GTEST_SKIP() << "none is needed";
+    if (GetParam().threads == 0) return;  // none is started
     directory_.write("f", "x");
     run([&]() -> task<> {
         const int number = ::open(path("f").c_str(), O_RDWR | O_CLOEXEC);

@@ -67,7 +67,7 @@ TEST_P(full_disks, are_named_with_the_file_and_how_much_went_there) {
                             ": No space left on device, bytes 262144; free space"),
                   0u)
             << said;
-        // What is there is what was reported.
+        // The file holds the bytes that were reported.
         const std::string there = co_await fs::read_text(on_disk("log"));
         EXPECT_TRUE(there == much.substr(0, disk_size));
         // Once there is room again, all goes on.

@@ -30,7 +30,7 @@ protected:
         std::map<std::string, fs::entry> entries;
         std::vector<std::string> problems;
     };
-    /// What a walk tells, by the path below its root.
+    /// The entries of a walk, by the path below its root.
     task<found> all_of(async_generator<fs::entry> walk, std::string root) {
         found all;
         while (auto e = co_await walk.next()) {

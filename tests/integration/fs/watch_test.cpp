@@ -51,7 +51,7 @@ public:
     void make_directory(std::string_view name) const {
         EXPECT_EQ(::mkdir(path(name).c_str(), 0755), 0);
     }
-    /// Of a file that was not there before.
+    /// The name of a file that was not there before.
     std::string new_name() const { return "end " + std::to_string(++names_); }
     void remove(std::string_view name) const { std::filesystem::remove_all(path(name)); }
     void rename(std::string_view from, std::string_view to) const {
@@ -191,6 +191,66 @@ TEST_P(watching, tells_whole_writes_when_asked) {
     on.run(f);
 }
 
+TEST_P(watching, tells_who_opens_reads_and_closes_a_file_when_asked) {
+    const auto f = [&]() -> task<> {
+        s.write("a");
+        s.make_directory("d");
+        watch_options o;
+        o.settle = 0ms;
+        o.kinds = fs::bit_of(change_kind::opened) | fs::bit_of(change_kind::accessed) |
+                  fs::bit_of(change_kind::closed_write) | fs::bit_of(change_kind::closed_nowrite);
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        const int directory = ::open(s.path("d").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        ::close(directory);
+        const int fd = ::open(s.path("a").c_str(), O_RDONLY | O_CLOEXEC);
+        char byte = 0;
+        EXPECT_EQ(::read(fd, &byte, 1), 1);
+        ::close(fd);
+        s.write("a");
+        const texts all = co_await next(s, w, 5);
+        EXPECT_EQ(all,
+                  list("opened a", "accessed a", "closed_nowrite a", "opened a", "closed_write a"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, tells_of_no_opening_and_closing_unless_asked) {
+    const auto f = [&]() -> task<> {
+        s.write("a");
+        watch_options o;
+        o.settle = 0ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        s.write("a");
+        s.remove("a");
+        const texts all = co_await next(s, w, 2);
+        EXPECT_EQ(all, list("modified a", "removed a"));
+    };
+    on.run(f);
+}
+
+TEST_P(watching, fails_where_there_is_nothing_when_something_must_be_there) {
+    const auto f = [&]() -> task<> {
+        for (const bool recursive : {false, true}) {
+            watch_options o;
+            o.recursive = recursive;
+            o.must_exist = !recursive;
+            const auto none = co_await as_result(fs::watch(s.path("none"), std::move(o)));
+            EXPECT_FALSE(none);
+            if (none) continue;
+            EXPECT_EQ(none.error(), std::errc::no_such_file_or_directory);
+            EXPECT_EQ(none.error().subject(), s.path("none"));
+        }
+        s.write("file");
+        watch_options o;
+        o.must_exist = true;
+        auto w = co_await fs::watch(s.path("file"), std::move(o));
+        s.remove("file");
+        const texts all = co_await next(s, w, 1);
+        EXPECT_EQ(all, list("removed file"));
+    };
+    on.run(f);
+}
+
 TEST_P(watching, follows_directories_as_they_appear_move_and_go) {
     const auto f = [&]() -> task<> {
         s.make_directory("old");
@@ -237,7 +297,7 @@ TEST_P(watching, follows_what_was_made_in_a_directory_that_is_moved_at_once) {
         EXPECT_EQ(all, list("created a/x/", "created b/x/y/", "moved a>b/"));
         s.write("b/x/y/f");
         s.write("b/known/g");
-        // What was known before is not told anew.
+        // Known files are not reported anew.
         all = co_await until_end(s, w);
         EXPECT_EQ(all, list("created b/known/g", "created b/x/y/f"));
     };
@@ -276,7 +336,7 @@ TEST_P(watching, follows_a_directory_that_is_moved_onto_an_empty_one_and_back) {
         watch_options o;
         o.recursive = true;
         o.settle = 5ms;
-        o.kinds = ~(1u << static_cast<unsigned>(change_kind::attributes));
+        o.kinds &= ~fs::bit_of(change_kind::attributes);
         auto w = co_await fs::watch(s.path(), std::move(o));
         // The system does not say of one that is open that it is gone.
         const int open_still = ::open(s.path("b").c_str(), O_RDONLY | O_CLOEXEC);
@@ -373,7 +433,7 @@ TEST_P(watching, forgets_a_directory_that_left_before_another_took_the_name_of_i
         watch_options o;
         o.recursive = true;
         o.settle = 5ms;
-        o.kinds = ~(1u << static_cast<unsigned>(change_kind::attributes));
+        o.kinds &= ~fs::bit_of(change_kind::attributes);
         auto w = co_await fs::watch(s.path(), std::move(o));
         std::filesystem::rename(s.path("p/c"), outside + "/c");
         s.rename("q", "p");
@@ -393,7 +453,7 @@ TEST_P(watching, tells_only_what_is_wanted) {
         watch_options o;
         o.recursive = true;
         o.settle = 5ms;
-        o.kinds = 1u << static_cast<unsigned>(change_kind::created);
+        o.kinds = fs::bit_of(change_kind::created);
         o.filter = [](std::string_view path, bool is_directory) {
             return is_directory ? !path.ends_with("/skipped")
                                 : path.ends_with(".txt") || path.find("/end ") != path.npos;
@@ -524,7 +584,7 @@ TEST_P(watching, tells_what_is_due_while_directories_keep_appearing) {
         watch_options o;
         o.recursive = true;
         o.settle = 0ms;
-        // Of a file that is there before its directory is watched, it is asked as that is read.
+        // A file that exists before its directory is watched reaches the filter when that is read.
         o.filter = [&](std::string_view path, bool) {
             if (path.ends_with("/f") && made != most) make_next();
             return true;

@@ -1,4 +1,4 @@
-// What peers, callers and lifetimes may do to the client, in virtual time.
+// Attacks on the client by peers, callers and lifetimes, in virtual time.
 
 #include <coracle/http/client.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -65,8 +65,8 @@ TEST(client_attacks, calls_with_other_credentials_do_not_take_each_others_place)
     http::client_options o = plain();
     o.retry.retries = 1;
     o.retry.delay = 1s;
-    stage s({script().read_head().pause(100ms).send(busy), script().read_head().answer("bob"),
-             script().read_head().answer("alice")},
+    stage s({script().read_head().pause(100ms).send(busy), script().read_head().respond("bob"),
+             script().read_head().respond("alice")},
             o);
     s.run([&]() -> task<> {
         spawn([&]() -> task<> {
@@ -118,7 +118,7 @@ TEST(client_attacks, the_time_for_the_first_byte_does_not_end_the_wait_for_a_ret
     o.first_byte_timeout = 1s;
     o.retry.retries = 1;
     o.retry.delay = 5s;
-    stage s({script().read_head().cut(), script().read_head().answer("at last")}, o);
+    stage s({script().read_head().cut(), script().read_head().respond("at last")}, o);
     s.run([&]() -> task<> {
         auto res = co_await s.client->get(s.peer->url());
         EXPECT_EQ(co_await res.text(), "at last");
@@ -150,8 +150,9 @@ TEST(client_attacks, a_retry_that_is_waited_for_keeps_no_connection) {
     const std::string busy =
         "HTTP/1.1 503 Busy\r\nRetry-After: 20\r\n"
         "Transfer-Encoding: chunked\r\n\r\n5\r\nlater\r\n";
-    stage s({script().read_head().send(busy).read_to_end(), script().read_head().answer("at last")},
-            o);
+    stage s(
+        {script().read_head().send(busy).read_to_end(), script().read_head().respond("at last")},
+        o);
     s.run([&]() -> task<> {
         spawn([&]() -> task<> {
             co_await sleep_for(5s);
@@ -198,10 +199,10 @@ TEST(client_attacks, a_body_whose_reading_was_cancelled_is_not_read_on) {
     });
 }
 
-TEST(client_attacks, an_answer_may_outlive_its_client_and_its_loop) {
+TEST(client_attacks, a_response_may_outlive_its_client_and_its_loop) {
     std::optional<http::response> kept;
     {
-        stage s({script().read_head().answer_claiming(1'000'000, "a part").stall()});
+        stage s({script().read_head().respond_claiming(1'000'000, "a part").stall()});
         s.run([&]() -> task<> { kept = co_await s.client->get(s.peer->url()); });
     }
     EXPECT_EQ(kept->status(), http::status::ok);
@@ -227,7 +228,7 @@ TEST(client_attacks, a_body_stays_within_the_length_that_was_announced) {
 TEST(client_attacks, a_user_agent_writes_no_fields_of_its_own) {
     http::client_options o = plain();
     o.user_agent = "x\r\nX-Evil: 1";
-    stage s({script().read_head().answer("")}, o);
+    stage s({script().read_head().respond("")}, o);
     s.run([&]() -> task<> {
         auto call = s.client->get(s.peer->url());
         auto res = co_await as_result(call);
@@ -238,7 +239,7 @@ TEST(client_attacks, a_user_agent_writes_no_fields_of_its_own) {
 
 TEST(client_attacks, credentials_of_any_kind_stay_with_their_origin) {
     simulation sim;
-    scripted_peer there(sim.loop(), script().read_head().answer("there"));
+    scripted_peer there(sim.loop(), script().read_head().respond("there"));
     const std::string moved =
         "HTTP/1.1 307 Moved\r\nLocation: " + there.url() + "\r\nContent-Length: 0\r\n\r\n";
     scripted_peer here(sim.loop(), script().read_head().send(moved));
@@ -296,7 +297,7 @@ TEST(client_attacks, delays_of_any_length_do_not_overflow) {
 TEST(client_attacks, small_bodies_keep_to_the_limit_too) {
     http::client_options o = plain();
     o.response_limit = 10;
-    stage s({script().read_head().answer("1234567890").read_head().answer("12345678901")}, o);
+    stage s({script().read_head().respond("1234567890").read_head().respond("12345678901")}, o);
     s.run([&]() -> task<> {
         auto whole = co_await s.client->get(s.peer->url());
         EXPECT_EQ(co_await whole.text(), "1234567890");
@@ -310,7 +311,7 @@ TEST(client_attacks, an_attempt_that_takes_too_long_is_made_again) {
     http::client_options o = plain();
     o.retry.retries = 1;
     o.retry.attempt_timeout = 1s;
-    stage s({script().read_head().stall(), script().read_head().answer("second")}, o);
+    stage s({script().read_head().stall(), script().read_head().respond("second")}, o);
     s.run([&]() -> task<> {
         auto res = co_await s.client->get(s.peer->url());
         EXPECT_EQ(co_await res.text(), "second");
@@ -337,7 +338,7 @@ TEST(client_attacks, a_server_that_sends_nothing_is_too_slow_before_it_is_idle) 
     http::client_options o = plain();
     o.low_speed_limit = 10;
     o.low_speed_time = 5s;
-    stage s({script().read_head().answer_claiming(100'000, "a part").stall()}, o);
+    stage s({script().read_head().respond_claiming(100'000, "a part").stall()}, o);
     s.run([&]() -> task<> {
         auto res = co_await s.client->get(s.peer->url());
         auto text = co_await as_result(res.text());
@@ -346,12 +347,45 @@ TEST(client_attacks, a_server_that_sends_nothing_is_too_slow_before_it_is_idle) 
     EXPECT_LT(s.took, 11s);
 }
 
-TEST(client_attacks, progress_is_told_of_the_answer_behind_a_redirect) {
+TEST(client_attacks, a_server_that_takes_nothing_is_too_slow_before_it_is_idle) {
+    http::client_options o = plain();
+    o.low_speed_limit = 10;
+    o.low_speed_time = 5s;
+    stage s({script().read_head().stall()}, o);
+    s.run([&]() -> task<> {
+        auto call = s.client->post(s.peer->url()).body(std::string(20'000'000, 'b'));
+        auto res = co_await as_result(call);
+        EXPECT_TRUE(!res && res.error() == errc::too_slow) << "another error";
+        EXPECT_TRUE(!res && res.error().phase() == phase::send);
+    });
+    EXPECT_LT(s.took, 11s);
+}
+
+TEST(client_attacks, an_upload_that_is_slow_enough_is_not_too_slow) {
+    http::client_options o = plain();
+    o.low_speed_limit = 1000;
+    o.low_speed_time = 5s;
+    // The function that makes the body may take its time.
+    stage s({script().read_until("end").respond("done")}, o);
+    s.run([&]() -> task<> {
+        const auto write = [](http::body_writer& out) -> task<> {
+            co_await out.write("begun");
+            co_await sleep_for(20s);
+            co_await out.write("end");
+        };
+        auto call = s.client->post(s.peer->url());
+        call.body(http::body::stream(write));
+        auto res = co_await as_result(call);
+        EXPECT_TRUE(res) << res.error();
+    });
+}
+
+TEST(client_attacks, progress_is_told_of_the_response_behind_a_redirect) {
     stage s({script()
                  .read_head()
                  .send("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
                  .read_head()
-                 .answer("0123456789")});
+                 .respond("0123456789")});
     std::uint64_t received = 0;
     s.run([&]() -> task<> {
         auto call = s.client->get(s.peer->url());

@@ -25,6 +25,7 @@ runtime_options one_thread_for_offload() {
     runtime_options o;
     o.loops = 1;
     o.offload_threads = 1;
+    o.file_threads = 0;  // files share it
     return o;
 }
 

@@ -1,8 +1,8 @@
-// Compressed answers and requests through a server in a simulation.
+// Compressed responses and requests through a server in a simulation.
 
 #include "support/codings.hpp"
 #include "support/content.hpp"
-#include "support/simulated_answer.hpp"
+#include "support/simulated_response.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/compress.hpp>
@@ -23,9 +23,9 @@ http::handler compressed(F f, http::compress_options options = {}) {
     return http::compress(std::move(options))(http::handler(std::move(f)));
 }
 
-simulated_answer get(const http::handler& h, std::string_view accept,
-                     std::string_view method = "GET") {
-    return answer_of(h, request_for(method, "Accept-Encoding: " + std::string(accept) + "\r\n"));
+simulated_response get(const http::handler& h, std::string_view accept,
+                       std::string_view method = "GET") {
+    return response_of(h, request_for(method, "Accept-Encoding: " + std::string(accept) + "\r\n"));
 }
 
 http::handler text(std::size_t size) {
@@ -141,7 +141,7 @@ TEST(compression, tells_caches_what_it_did) {
     }
 }
 
-TEST(compression, of_the_answer_to_head_is_told_and_not_done) {
+TEST(compression, of_the_response_to_head_is_told_and_not_done) {
     const auto a = get(text(5000), "gzip", "HEAD");
     EXPECT_EQ(a.header("Content-Encoding"), "gzip");
     EXPECT_EQ(a.header("Vary"), "Accept-Encoding");
@@ -178,7 +178,7 @@ TEST(compression, of_a_stream_shows_each_piece_when_it_is_written) {
             peer p = co_await connect_peer(server.addresses().front());
             co_await p.send(request_for("GET", "Accept-Encoding: " + std::string(coding) + "\r\n"));
             co_await p.read_until("\r\n\r\n");
-            // Of each chunk its size, its bytes and CRLF, until the event is there.
+            // Reads the size of each chunk, its bytes and CRLF, until the event is there.
             http::content_coding known = *http::find_content_coding(coding);
             coding::decoder d(known);
             while (first.size() < 11) {
@@ -289,8 +289,8 @@ TEST(compression, passes_trailers_on) {
             },
             "text/plain");
     };
-    const auto a = answer_of(compressed(inner),
-                             request_for("GET", "Accept-Encoding: gzip\r\nTE: trailers\r\n"));
+    const auto a = response_of(compressed(inner),
+                               request_for("GET", "Accept-Encoding: gzip\r\nTE: trailers\r\n"));
     EXPECT_EQ(decoded("gzip", a.body), "data");
     EXPECT_EQ(a.trailers, "X-Sum: 4\r\n");
 }

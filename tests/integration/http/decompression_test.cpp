@@ -2,11 +2,15 @@
 
 #include "support/codings.hpp"
 #include "support/content.hpp"
-#include "support/simulated_answer.hpp"
+#include "support/simulated_response.hpp"
 
+#include <coracle/http/client.hpp>
 #include <coracle/http/compress.hpp>
+#include <coracle/testing/local_server.hpp>
 
 #include <gtest/gtest.h>
+
+#include <atomic>
 
 using namespace coracle;
 using namespace coracle::testing;
@@ -14,7 +18,7 @@ using http::content_coding;
 
 namespace {
 
-/// Answers with the number of bytes and what the fields say.
+/// Responds with the number of bytes and what the fields say.
 task<http::response> count(http::request& req) {
     std::size_t n = 0;
     for (;;) {
@@ -35,8 +39,8 @@ http::handler decompressing(F f, http::decompress_options options = {}) {
     return http::decompress(std::move(options))(http::handler(std::move(f)));
 }
 
-simulated_answer post(const http::handler& h, std::string_view body, std::string_view coding) {
-    return answer_of(h, post_of(body, "Content-Encoding: " + std::string(coding) + "\r\n"));
+simulated_response post(const http::handler& h, std::string_view body, std::string_view coding) {
+    return response_of(h, post_of(body, "Content-Encoding: " + std::string(coding) + "\r\n"));
 }
 
 constexpr content_coding codings[] = {content_coding::gzip, content_coding::deflate,
@@ -54,7 +58,7 @@ TEST(decompression, gives_the_handler_what_was_encoded) {
 }
 
 TEST(decompression, leaves_other_requests_alone) {
-    EXPECT_EQ(answer_of(decompressing(&echo), post_of("hello")).body, "hello");
+    EXPECT_EQ(response_of(decompressing(&echo), post_of("hello")).body, "hello");
     EXPECT_EQ(post(decompressing(&echo), "hello", "identity").body, "hello");
     EXPECT_EQ(post(decompressing(&echo), "", "gzip").body, "");
     EXPECT_EQ(post(decompressing(&echo), "", "gzip").status(), 200);
@@ -70,10 +74,10 @@ TEST(decompression, of_a_chunked_body_keeps_its_trailers) {
     const std::string body = encoded(content_coding::gzip, "hello");
     char size[8];
     std::snprintf(size, sizeof size, "%zx", body.size());
-    const auto a = answer_of(decompressing(with_trailers),
-                             "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                             "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n" +
-                                 std::string(size) + "\r\n" + body + "\r\n0\r\nX-Sum: 5\r\n\r\n");
+    const auto a = response_of(decompressing(with_trailers),
+                               "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                               "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n" +
+                                   std::string(size) + "\r\n" + body + "\r\n0\r\nX-Sum: 5\r\n\r\n");
     EXPECT_EQ(a.body, "hello5");
 }
 
@@ -90,6 +94,47 @@ TEST(decompression, takes_as_many_codings_as_its_limit) {
     http::decompress_options more;
     more.limits.codings = 3;
     EXPECT_EQ(post(decompressing(&echo, more), thrice, "gzip, br, zstd").body, text_of(5000));
+}
+
+TEST(decompression, refuses_what_needs_too_large_a_window) {
+    http::decompress_options options;
+    options.limits.ratio = 0;
+    options.window = 64 * 1024;
+    const std::string body = encoded(content_coding::zstd, text_of(1'000'000));
+    EXPECT_EQ(post(decompressing(&count, options), body, "zstd").status(), 413);
+    options.window = 1024 * 1024;
+    EXPECT_EQ(post(decompressing(&count, options), body, "zstd").body, "1000000");
+}
+
+TEST(decompression, is_refused_where_decoders_hold_too_much) {
+    for (const content_coding coding : codings) {
+        http::decompress_options options;
+        options.memory = 4096;
+        const std::string body = encoded(coding, text_of(100'000));
+        EXPECT_EQ(post(decompressing(&count, options), body, to_string(coding)).status(), 503);
+        options.memory = 8 * 1024 * 1024;
+        EXPECT_EQ(post(decompressing(&count, options), body, to_string(coding)).body, "100000");
+    }
+}
+
+// Where memory is handed out again at once, all of them are at one address.
+TEST(decompression, takes_no_budget_over_from_options_that_were_at_its_address) {
+    std::atomic<std::size_t> memory = 0;
+    const local_server server([&memory](http::request& req) -> task<http::response> {
+        http::decompress_options options;
+        options.memory = memory;
+        const http::handler fresh = http::decompress(options)(&count);
+        auto counting = fresh(req);
+        co_return co_await std::move(counting);
+    });
+    http::client client;
+    const std::string body = encoded(content_coding::gzip, text_of(100'000));
+    for (const std::size_t bytes : {4096U, 8'388'608U, 4096U, 8'388'608U}) {
+        memory = bytes;
+        const auto r =
+            client.post(server.url()).body(body).header("Content-Encoding", "gzip").wait();
+        EXPECT_EQ(to_code(r.status), bytes == 4096 ? 503 : 200);
+    }
 }
 
 TEST(decompression, of_an_unknown_coding_is_refused_with_what_is_known) {

@@ -1,4 +1,4 @@
-// What a handler asks for, over a real connection.
+// The parameters of handlers, over a real connection.
 #include "support/blocking_peer.hpp"
 
 #include <coracle/http/extract.hpp>
@@ -54,7 +54,7 @@ TEST(extraction, a_body_that_is_refused_does_not_break_the_connection) {
     EXPECT_EQ(server.counters().connections, 1u);
 }
 
-TEST(extraction, a_body_beyond_the_limit_is_answered_and_counted) {
+TEST(extraction, a_body_beyond_the_limit_gets_a_response_and_is_counted) {
     http::router routes;
     routes.post("/", [](http::limited_text_body<8> text) { return *text; });
     local_server server(routes, on_loopback());
@@ -64,7 +64,7 @@ TEST(extraction, a_body_beyond_the_limit_is_answered_and_counted) {
     blocking_peer above(server.port());
     ASSERT_TRUE(above.send(post("/", "text/plain", "123456789")));
     EXPECT_TRUE(above.receive_until("larger than is accepted\n"));
-    // It is counted in the turn of the loop that sent it: before any later answer.
+    // It is counted in the turn of the loop that sent it: before any later response.
     blocking_peer later(server.port());
     ASSERT_TRUE(later.send(post("/", "text/plain", "1")));
     EXPECT_TRUE(later.receive_until("\r\n\r\n1"));
@@ -95,7 +95,8 @@ TEST(extraction, data_of_a_request_ends_with_its_exchange_and_is_not_seen_by_the
         co_await yield();
         co_return http::stream([&here](http::body_writer& out) -> task<> {
             // It lives until the body has been written.
-            co_await out.write(here == 1 ? "here" : "gone");
+            const std::string_view text = here == 1 ? "here" : "gone";
+            co_await out.write(text);
         });
     });
     routes.get("/second", [&](http::request& req) {

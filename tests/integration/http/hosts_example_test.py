@@ -14,10 +14,10 @@ def ask(server, host, path):
     connection.putrequest("GET", path, skip_host=True)
     connection.putheader("Host", host)
     connection.endheaders()
-    answer = connection.getresponse()
-    body = answer.read().decode()
+    response = connection.getresponse()
+    body = response.read().decode()
     connection.close()
-    return answer.status, body
+    return response.status, body
 
 
 def test_each_host_has_its_routes():

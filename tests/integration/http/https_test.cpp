@@ -55,7 +55,7 @@ task<testing::peer> connect_securely(tls::client_context& c, std::uint16_t port,
     co_return testing::peer(std::move(secured));
 }
 
-/// The last line of the answer to one request on a new connection.
+/// The last line of the response to one request on a new connection.
 std::string ask(tls::client_context& c, std::uint16_t port, std::string before = {}) {
     return block_on([&]() -> task<std::string> {
         testing::peer p = co_await connect_securely(c, port, before);
@@ -66,7 +66,7 @@ std::string ask(tls::client_context& c, std::uint16_t port, std::string before =
     });
 }
 
-TEST_F(https, answers_and_tells_the_handler_what_was_agreed_on) {
+TEST_F(https, responds_and_tells_the_handler_what_was_agreed_on) {
     http::router routes;
     routes.get("/", [](http::request& req) {
         return std::string(req.scheme()) + ' ' + std::string(req.tls()->protocol()) + ' ' +
@@ -249,9 +249,12 @@ TEST_F(https, lets_handshakes_count_as_connections) {
         testing::peer idle =
             co_await testing::connect_peer(net::address::v4({127, 0, 0, 1}, server.port()));
         auto s = co_await net::connect(net::address::v4({127, 0, 0, 1}, server.port()));
-        const auto early =
-            co_await as_result(with_timeout(std::chrono::milliseconds(30), s->receive()));
-        EXPECT_FALSE(early);
+        const auto pauses = [&]() -> task<> {
+            while (server.counters().accept_paused == 0) co_await yield();
+        };
+        const auto paused = co_await as_result(with_timeout(std::chrono::seconds(10), pauses));
+        EXPECT_TRUE(paused) << "the handshake was not counted";
+        EXPECT_EQ(server.counters().open, 0U);
         idle.close();
         auto secured = co_await tls::connect(c, std::move(s), "localhost");
         EXPECT_EQ(secured->protocol(), "http/1.1");
@@ -331,8 +334,8 @@ TEST_F(https, asks_for_https_also_where_a_handler_throws) {
             const std::string asked =
                 "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
             co_await p.send(asked);
-            std::string answered = co_await p.read_until("\r\n\r\n");
-            co_return answered;
+            std::string response_head = co_await p.read_until("\r\n\r\n");
+            co_return response_head;
         });
         EXPECT_NE(head.find("Strict-Transport-Security: max-age="), std::string::npos)
             << path << '\n'
@@ -381,7 +384,7 @@ TEST_F(https, reads_changed_certificates_again_while_it_serves) {
     write("second.example");
     EXPECT_TRUE(*context->reload_if_changed());
     EXPECT_EQ(shown(), "second.example");
-    // What cannot be read changes nothing.
+    // A file that cannot be read changes nothing.
     directory.write("cert.pem", "no certificate");
     EXPECT_FALSE(context->reload_if_changed());
     EXPECT_EQ(shown(), "second.example");

@@ -21,11 +21,11 @@ def ask(server, method, target, body=None, fields=None):
     connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
     try:
         connection.request(method, target, body, fields or {})
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        media = answer.headers.get("Content-Type", "")
+        response = connection.getresponse()
+        text = response.read().decode()
+        media = response.headers.get("Content-Type", "")
         value = json.loads(text) if media.endswith("json") else text
-        return answer.status, media, value, answer.headers.get("Location")
+        return response.status, media, value, response.headers.get("Location")
     finally:
         connection.close()
 

@@ -1,13 +1,21 @@
 // Ranges of bodies in memory and of files, through a server.
 
-#include "support/simulated_answer.hpp"
+#include "support/simulated_response.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/fs/file.hpp>
 #include <coracle/http/compress.hpp>
+#include <coracle/http/from_source.hpp>
 #include <coracle/http/ranges.hpp>
+#include <coracle/io/files.hpp>
+#include <coracle/io/memory.hpp>
+#include <coracle/runtime/sleep.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
 
 using namespace coracle;
 using namespace coracle::testing;
@@ -32,8 +40,9 @@ http::response tagged(std::size_t size) {
     return r;
 }
 
-simulated_answer get(const http::handler& h, std::string_view range, std::string_view fields = {}) {
-    return answer_of(
+simulated_response get(const http::handler& h, std::string_view range,
+                       std::string_view fields = {}) {
+    return response_of(
         h, request_for("GET", "Range: " + std::string(range) + "\r\n" + std::string(fields)));
 }
 
@@ -43,8 +52,8 @@ const http::handler& text() {
     return h;
 }
 
-/// The parts of a multipart answer, in the form "Content-Range|bytes".
-std::vector<std::string> parts_of(const simulated_answer& a) {
+/// The parts of a multipart response, in the form "Content-Range|bytes".
+std::vector<std::string> parts_of(const simulated_response& a) {
     const std::string type = a.header("Content-Type");
     constexpr std::string_view start = "multipart/byteranges; boundary=";
     EXPECT_TRUE(type.starts_with(start)) << type;
@@ -92,7 +101,7 @@ TEST(a_range, of_shared_bytes_keeps_what_owns_them) {
     std::string text;
     const auto h = with_ranges([&](http::request&) {
         text = "0123456789";
-        // Shows it in the answer when the last owner goes too early.
+        // Shows it in the response when the last owner goes too early.
         const std::shared_ptr<const std::string> owner(
             &text, [&](const std::string*) { text.assign(text.size(), '-'); });
         http::response r;
@@ -112,8 +121,8 @@ TEST(a_range, that_does_not_exist_is_a_416) {
 
 TEST(a_range, is_ignored_where_it_means_nothing) {
     EXPECT_EQ(get(text(), "lines=1-2").status(), 200);
-    EXPECT_EQ(answer_of(text(), request_for("GET")).header("Accept-Ranges"), "bytes");
-    const auto head = answer_of(text(), request_for("HEAD", "Range: bytes=0-1\r\n"));
+    EXPECT_EQ(response_of(text(), request_for("GET")).header("Accept-Ranges"), "bytes");
+    const auto head = response_of(text(), request_for("HEAD", "Range: bytes=0-1\r\n"));
     EXPECT_EQ(head.status(), 200);
     EXPECT_EQ(head.header("Accept-Ranges"), "bytes");
     EXPECT_EQ(head.header("Content-Length"), "10000");
@@ -125,7 +134,7 @@ TEST(a_range, is_ignored_where_it_means_nothing) {
         return http::stream([](http::body_writer& out) -> task<> { co_await out.write("all"); });
     });
     EXPECT_EQ(get(stream, "bytes=0-0").body, "all");
-    EXPECT_EQ(answer_of(text(), request_for("POST", "Range: bytes=0-0\r\n")).status(), 200);
+    EXPECT_EQ(response_of(text(), request_for("POST", "Range: bytes=0-0\r\n")).status(), 200);
 }
 
 TEST(a_range, applies_when_if_range_holds) {
@@ -182,7 +191,7 @@ TEST(several_ranges, of_a_file_are_multipart_of_known_length) {
     EXPECT_EQ(parts_of(a), expected);
 }
 
-TEST(several_ranges, cannot_make_an_answer_much_longer_than_the_whole) {
+TEST(several_ranges, cannot_make_a_response_much_longer_than_the_whole) {
     for (const char* range : {"bytes=0-,0-,0-,0-", "bytes=0-,1-,2-,3-,4-",
                               "bytes=0-0,200-200,400-400,600-600,800-800,1000-1000,1200-1200,"
                               "1400-1400,1600-1600,1800-1800,2000-2000,2200-2200,2400-2400,"
@@ -206,7 +215,111 @@ TEST(a_range, is_of_the_bytes_that_were_made_when_compression_is_around_it) {
     EXPECT_EQ(part.status(), 206);
     EXPECT_EQ(part.header("Content-Encoding"), "-");
     EXPECT_EQ(part.body, text_of(10'000).substr(10, 10));
-    const auto whole = answer_of(h, request_for("GET", "Accept-Encoding: gzip\r\n"));
+    const auto whole = response_of(h, request_for("GET", "Accept-Encoding: gzip\r\n"));
     EXPECT_EQ(whole.header("Content-Encoding"), "gzip");
     EXPECT_EQ(whole.header("Accept-Ranges"), "-");
+}
+
+// ---- bodies that can seek
+// ------------------------------------------------------------------------
+
+namespace {
+
+/// A source that reads a few bytes at a time, and may be asked to seek.
+class slow_source final : public io::source {
+public:
+    slow_source(std::string bytes, bool seeks) : bytes_(std::move(bytes)), seeks_(seeks) {}
+    task<std::expected<std::size_t, error>> read_some(std::span<char> into) override {
+        co_await yield();
+        const std::size_t n = std::min({into.size(), bytes_.size() - at_, std::size_t{7}});
+        bytes_.copy(into.data(), n, at_);
+        at_ += n;
+        co_return n;
+    }
+    bool seek(std::uint64_t position) noexcept override {
+        if (seeks_) at_ = static_cast<std::size_t>(position);
+        return seeks_;
+    }
+
+private:
+    std::string bytes_;
+    std::size_t at_ = 0;
+    bool seeks_;
+};
+
+http::handler from_slow_source(bool seeks) {
+    return with_ranges([seeks](http::request&) {
+        return http::from_source(std::make_unique<slow_source>(text_of(1000), seeks), 1000,
+                                 "text/plain");
+    });
+}
+
+}  // namespace
+
+TEST(ranges, are_served_of_a_source_that_can_seek) {
+    const http::handler h = from_slow_source(true);
+    const auto one = get(h, "bytes=10-29");
+    EXPECT_EQ(one.status(), 206);
+    EXPECT_EQ(one.header("Content-Range"), "bytes 10-29/1000");
+    EXPECT_EQ(one.header("Content-Length"), "20");
+    EXPECT_EQ(one.body, text_of(1000).substr(10, 20));
+    const auto several = get(h, "bytes=900-,0-1");
+    EXPECT_EQ(several.status(), 206);
+    EXPECT_EQ(parts_of(several),
+              (std::vector<std::string>{"bytes 900-999/1000|" + text_of(1000).substr(900),
+                                        "bytes 0-1/1000|" + text_of(2)}));
+    EXPECT_EQ(get(h, "bytes=1000-").status(), 416);
+    const auto whole = response_of(h, request_for("GET", ""));
+    EXPECT_EQ(whole.status(), 200);
+    EXPECT_EQ(whole.header("Accept-Ranges"), "bytes");
+    EXPECT_EQ(whole.header("Content-Length"), "1000");
+    EXPECT_EQ(whole.header("Content-Type"), "text/plain");
+    EXPECT_EQ(whole.body, text_of(1000));
+}
+
+TEST(ranges, are_not_served_of_a_source_that_only_goes_on) {
+    const auto a = get(from_slow_source(false), "bytes=10-29");
+    EXPECT_EQ(a.status(), 200);
+    EXPECT_EQ(a.header("Accept-Ranges"), "-");
+    EXPECT_EQ(a.body, text_of(1000));
+}
+
+TEST(ranges, are_served_of_bytes_that_a_function_writes_in_part) {
+    const http::handler h = with_ranges([](http::request&) {
+        http::response r;
+        r.set_body(http::body::seekable(
+            [](http::body_writer& out, std::uint64_t offset, std::uint64_t size) -> task<> {
+                const std::string text = text_of(1000).substr(offset, size);
+                co_await out.write(text);
+            },
+            1000));
+        return r;
+    });
+    EXPECT_EQ(get(h, "bytes=-10").body, text_of(1000).substr(990));
+    EXPECT_EQ(response_of(h, request_for("GET", "")).body, text_of(1000));
+}
+
+TEST(from_source, reads_a_file_and_memory_in_part) {
+    const http::handler file = with_ranges([](http::request&) -> task<http::response> {
+        auto opened = co_await fs::open("/file", fs::read_write | fs::create);
+        const std::string text = text_of(1000);
+        co_await opened.write_at(0, text);
+        auto source = std::make_unique<io::file_source>(std::move(opened));
+        co_return http::from_source(std::move(source), 1000);
+    });
+    EXPECT_EQ(get(file, "bytes=500-509").body, text_of(1000).substr(500, 10));
+    static const std::string kept = text_of(1000);
+    const http::handler memory = with_ranges([](http::request&) {
+        return http::from_source(std::make_unique<io::memory_source>(kept), kept.size());
+    });
+    EXPECT_EQ(get(memory, "bytes=500-509").body, kept.substr(500, 10));
+}
+
+TEST(from_source, sends_what_comes_where_the_size_is_not_known) {
+    const http::handler h = [](http::request&) {
+        return http::from_source(std::make_unique<slow_source>(text_of(100), true));
+    };
+    const auto a = response_of(h, request_for("GET", ""));
+    EXPECT_EQ(a.status(), 200);
+    EXPECT_EQ(a.body, text_of(100));
 }

@@ -30,7 +30,7 @@ local_server_options two_loops() {
     return o;
 }
 
-/// Asks on one connection until it is told to stop; every answer must be the one that is due.
+/// Asks on one connection until it is told to stop; every response must be the one that is due.
 class client {
 public:
     client(std::uint16_t port, std::string path)
@@ -41,28 +41,28 @@ public:
     }
     client(const client&) = delete;
     client& operator=(const client&) = delete;
-    void wait_for(std::uint64_t answers) const {
-        while (answers_ < answers && lost_ == 0) std::this_thread::yield();
+    void wait_for(std::uint64_t responses) const {
+        while (responses_ < responses && lost_ == 0) std::this_thread::yield();
     }
-    std::uint64_t answers() const { return answers_; }
+    std::uint64_t responses() const { return responses_; }
     std::uint64_t lost() const { return lost_; }
 
 private:
     void run(std::uint16_t port, const std::string& path) {
         blocking_peer peer(port);
         const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
-        const std::string answer = "\r\n\r\nhere is " + path;
+        const std::string res = "\r\n\r\nhere is " + path;
         while (!stop_) {
-            if (!peer.send(request) || !peer.receive_until(answer)) {
+            if (!peer.send(request) || !peer.receive_until(res)) {
                 ++lost_;
                 return;
             }
-            ++answers_;
+            ++responses_;
         }
     }
 
     std::atomic<bool> stop_{false};
-    std::atomic<std::uint64_t> answers_{0};
+    std::atomic<std::uint64_t> responses_{0};
     std::atomic<std::uint64_t> lost_{0};
     std::thread thread_;
 };
@@ -109,11 +109,11 @@ TEST(live_router, loses_no_request_while_ten_thousand_routes_come_and_go) {
             });
         }
     }
-    for (client* each : {&a, &b, &c}) each->wait_for(each->answers() + 10);
+    for (client* each : {&a, &b, &c}) each->wait_for(each->responses() + 10);
     EXPECT_EQ(status_of(server.port(), path(count - 1)), 200);
     for (int i = 0; i != count; ++i) EXPECT_TRUE(routes.remove("GET", path(i))) << i;
     for (client* each : {&a, &b, &c}) {
-        each->wait_for(each->answers() + 10);
+        each->wait_for(each->responses() + 10);
         EXPECT_EQ(each->lost(), 0u);
     }
     EXPECT_EQ(routes.describe(),

@@ -75,27 +75,28 @@ std::vector<limit_case> limit_cases() {
     };
 }
 
-/// The request to `at` (also one byte shorter would do) is answered and the connection goes on.
+/// The request to `at` (also one byte shorter would do) gets its response and the connection goes
+/// on.
 task<> expect_served(world& w, std::string request) {
     peer p = co_await w.connect();
     co_await p.send(std::move(request));
-    const std::string answer = co_await read_answer(p);
-    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+    const std::string response = co_await read_response(p);
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 200 ")) << response;
     co_await p.send(get("/hello"));
-    EXPECT_TRUE((co_await read_answer(p)).ends_with("hello"));
+    EXPECT_TRUE((co_await read_response(p)).ends_with("hello"));
 }
 
 task<> expect_refused(world& w, std::string request, int status) {
     peer p = co_await w.connect();
     co_await as_result(p.send(std::move(request)));
-    const std::string answer = co_await p.read_to_end();
-    EXPECT_TRUE(answer.starts_with("HTTP/1.1 " + std::to_string(status) + ' ')) << answer;
-    EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
+    const std::string response = co_await p.read_to_end();
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 " + std::to_string(status) + ' ')) << response;
+    EXPECT_NE(response.find("Connection: close\r\n"), std::string::npos) << response;
     EXPECT_EQ(p.ended(), ending::finished);
 }
 
 /// Everything that comes back for `requests` on one connection that the client half-closes.
-std::string answers_to(std::uint64_t seed, const std::string& requests) {
+std::string responses_to(std::uint64_t seed, const std::string& requests) {
     std::string all;
     world w(seed);
     w.run([&](world& on) -> task<> {
@@ -140,12 +141,12 @@ TEST(server_limits, hold_a_whole_body_to_a_mebibyte) {
             };
             peer p = co_await w.connect();
             spawn([&p, text = request(most)]() -> task<> { co_await p.send(text); });
-            const std::string whole = co_await read_answer(p);
+            const std::string whole = co_await read_response(p);
             EXPECT_TRUE(whole.starts_with("HTTP/1.1 200 "));
             peer q = co_await w.connect();
             spawn([&q, text = request(most + 1)]() -> task<> { co_await as_result(q.send(text)); });
-            const std::string answer = co_await read_answer(q);
-            EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
+            const std::string response = co_await read_response(q);
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 413 ")) << response;
             co_await sleep_for(2s);
             q.close(true);
             co_await sleep_for(1s);
@@ -164,8 +165,8 @@ TEST(server_limits, hold_every_body_to_the_servers_own) {
             peer p = co_await w.connect();
             const std::string request = post("/count", "Content-Length: 101\r\n", repeated(101));
             co_await p.send(request);
-            const std::string answer = co_await read_answer(p);
-            EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
+            const std::string response = co_await read_response(p);
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 413 ")) << response;
             EXPECT_EQ(w.counters().body_too_large, 1u);
         },
         o);
@@ -193,15 +194,15 @@ TEST(server_limits, discard_an_unread_body_up_to_64_kib) {
     });
 }
 
-TEST(server_limits, discard_an_unread_body_for_a_second) {
+TEST(server_limits, discard_an_unread_body_for_five_seconds_of_silence) {
     for_seeds(4, [](world& w) -> task<> {
         peer p = co_await w.connect();
         co_await p.send(post("/ignore", "Content-Length: 100\r\n", "some"));
         const time_point began = w.sim.now();
         const std::string all = co_await p.read_to_end();
         EXPECT_TRUE(all.starts_with("HTTP/1.1 200 ")) << all;
-        EXPECT_GE(w.since(began), 1s);
-        EXPECT_LE(w.since(began), 1300ms);
+        EXPECT_GE(w.since(began), 5s);
+        EXPECT_LE(w.since(began), 5300ms);
         EXPECT_EQ(w.counters().bodies_not_discarded, 1u);
     });
 }
@@ -212,11 +213,11 @@ TEST(server_limits, say_continue_when_the_body_is_first_read) {
         co_await p.send(post("/echo", "Expect: 100-continue\r\nContent-Length: 5\r\n"));
         EXPECT_EQ(co_await p.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
         co_await p.send("12345");
-        EXPECT_TRUE((co_await read_answer(p)).ends_with("\r\n\r\n12345"));
+        EXPECT_TRUE((co_await read_response(p)).ends_with("\r\n\r\n12345"));
     });
 }
 
-TEST(server_limits, write_no_answer_behind_half_a_continue) {
+TEST(server_limits, write_no_response_behind_half_a_continue) {
     simulation_options s;
     s.faults.no_memory = 4;
     for (const char* path : {"/echo", "/speak-first"}) {
@@ -247,7 +248,7 @@ TEST(server_limits, never_say_continue_for_a_body_that_is_not_read) {
     });
 }
 
-TEST(server_limits, never_say_continue_in_the_midst_of_an_answer) {
+TEST(server_limits, never_say_continue_in_the_midst_of_a_response) {
     for_seeds(8, [](world& w) -> task<> {
         peer p = co_await w.connect();
         co_await p.send(post("/speak-first", "Expect: 100-continue\r\nContent-Length: 5\r\n"));
@@ -265,26 +266,27 @@ TEST(server_limits, let_a_handler_read_or_write_but_not_both_at_once) {
         co_await p.send(post("/both-at-once", "Content-Length: 5\r\nConnection: close\r\n"));
         co_await sleep_for(1s);
         co_await p.send("12345");
-        const std::string answer = co_await p.read_to_end();
-        EXPECT_TRUE(answer.ends_with("write: Operation now in progress\r\n0\r\n\r\n")) << answer;
+        const std::string response = co_await p.read_to_end();
+        EXPECT_TRUE(response.ends_with("write: Operation now in progress\r\n0\r\n\r\n"))
+            << response;
     });
 }
 
-TEST(server_limits, answer_500_for_a_status_that_no_answer_may_have) {
+TEST(server_limits, respond_500_for_a_status_that_no_response_may_have) {
     for_seeds(8, [](world& w) -> task<> {
         peer p = co_await w.connect();
         for (const char* path : {"/status?is=103", "/status?is=103&stream=1", "/status?is=1103",
                                  "/status?is=1103&stream=1", "/status?is=0"}) {
             co_await p.send(get(path));
-            const std::string answer = co_await read_answer(p);
-            EXPECT_TRUE(answer.starts_with("HTTP/1.1 500 ")) << path << ": " << answer;
+            const std::string response = co_await read_response(p);
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 500 ")) << path << ": " << response;
         }
     });
 }
 
 // ---- what does not depend on the network --------------------------------------------------------
 
-TEST(server_limits, give_the_same_answers_for_any_split_of_the_requests) {
+TEST(server_limits, give_the_same_responses_for_any_split_of_the_requests) {
     const std::string requests = get("/hello") + post("/echo", "Content-Length: 5\r\n", "12345") +
                                  chunked(
                                      "3;a=b\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n"
@@ -294,10 +296,10 @@ TEST(server_limits, give_the_same_answers_for_any_split_of_the_requests) {
                                  get("/not-there") + "HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n" +
                                  post("/ignore", "Content-Length: 4\r\n", "abcd") +
                                  get("/hello", "Connection: close\r\n");
-    const std::string once = answers_to(1, requests);
+    const std::string once = responses_to(1, requests);
     EXPECT_TRUE(once.ends_with("Connection: close\r\n\r\nhello")) << once;
     for (const std::uint64_t seed : seeds(200)) {
-        EXPECT_EQ(answers_to(seed, requests), once) << "seed " << seed;
+        EXPECT_EQ(responses_to(seed, requests), once) << "seed " << seed;
         if (HasFailure()) return;
     }
 }
@@ -354,7 +356,7 @@ TEST(server_limits, have_the_framing_that_each_version_and_method_asks_for) {
     for (const framing_case& c : cases) {
         SCOPED_TRACE(c.request);
         for (const std::uint64_t seed : seeds(8)) {
-            const std::string all = answers_to(seed, c.request);
+            const std::string all = responses_to(seed, c.request);
             for (const char* text : c.has) EXPECT_NE(all.find(text), std::string::npos) << all;
             for (const char* text : c.lacks) EXPECT_EQ(all.find(text), std::string::npos) << all;
             EXPECT_TRUE(all.ends_with(c.end)) << all;
@@ -371,16 +373,16 @@ TEST(server_limits, let_a_handler_pass_on_what_it_has_not_read) {
             co_await p.send(post("/rest", "Content-Length: 10\r\n", body.substr(0, first)));
             co_await sleep_for(1s);
             if (first != body.size()) co_await p.send(body.substr(first));
-            const std::string answer = co_await read_answer(p);
-            const std::size_t at = answer.find("X-First: ");
-            EXPECT_NE(at, std::string::npos) << answer;
+            const std::string response = co_await read_response(p);
+            const std::size_t at = response.find("X-First: ");
+            EXPECT_NE(at, std::string::npos) << response;
             if (at == std::string::npos) co_return;
-            std::string passed = answer.substr(at + 9, answer.find('\r', at) - at - 9);
+            std::string passed = response.substr(at + 9, response.find('\r', at) - at - 9);
             EXPECT_LE(passed.size(), first);
-            passed += answer.substr(answer.find("\r\n\r\n") + 4);
+            passed += response.substr(response.find("\r\n\r\n") + 4);
             EXPECT_EQ(passed, body);
             co_await p.send(get("/hello"));
-            EXPECT_TRUE((co_await read_answer(p)).ends_with("hello"));
+            EXPECT_TRUE((co_await read_response(p)).ends_with("hello"));
         });
     }
 }
@@ -444,12 +446,12 @@ TEST(server_limits, refuse_to_upgrade_where_the_body_does_not_end) {
         co_await expect_refused(w, post("/upgrade", chunked_fields, "what\r\n"), 400);
         const time_point began = w.sim.now();
         co_await expect_refused(w, post("/upgrade", fields + "Content-Length: 9\r\n", "1"), 408);
-        EXPECT_GE(w.since(began), 1s);
-        EXPECT_LE(w.since(began), 1300ms);
+        EXPECT_GE(w.since(began), 5s);
+        EXPECT_LE(w.since(began), 5300ms);
     });
 }
 
-TEST(server_limits, let_half_closing_clients_have_their_answers) {
+TEST(server_limits, let_half_closing_clients_have_their_responses) {
     for_seeds(20, [](world& w) -> task<> {
         peer p = co_await w.connect();
         co_await p.send(get("/hello") + get("/hello"));
@@ -457,5 +459,22 @@ TEST(server_limits, let_half_closing_clients_have_their_answers) {
         const std::string all = co_await p.read_to_end();
         EXPECT_NE(all.find("hello", all.find("hello") + 1), std::string::npos) << all;
         EXPECT_EQ(p.ended(), ending::finished);
+    });
+}
+
+// A close with bytes that were not read would reset the response away (RFC 9112 section 9.6).
+TEST(server_limits, let_clients_that_send_on_have_their_refusals) {
+    for_seeds(20, [](world& w) -> task<> {
+        const auto refused = [&](const std::string& request, const char* status) -> task<> {
+            peer p = co_await w.connect();
+            co_await p.send(request + repeated(200'000));
+            const std::string all = co_await p.read_to_end();
+            EXPECT_TRUE(all.starts_with(status)) << all;
+            EXPECT_EQ(p.ended(), ending::finished) << status;
+        };
+        co_await refused("GARBAGE\r\n\r\n", "HTTP/1.1 400 ");
+        co_await refused("GET /" + repeated(100'000), "HTTP/1.1 414 ");
+        co_await refused(get("/hello", "X: " + repeated(100'000)), "HTTP/1.1 431 ");
+        co_await refused(post("/echo", "Content-Length: 100000000\r\n"), "HTTP/1.1 413 ");
     });
 }

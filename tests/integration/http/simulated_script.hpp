@@ -13,17 +13,17 @@ namespace scripted {
 
 using coracle::testing::detail::random_source;
 
-/// What a scripted client asks for, and what the right answer is.
+/// The requests of a scripted client, and the right responses.
 struct request {
     std::string id;
     std::string head;
     std::string body;      ///< as it is sent, chunked or not
-    bool waits = false;    ///< until everything before is answered
+    bool waits = false;    ///< until everything before has its response
     bool expects = false;  ///< sends the body when it is told to go on
     bool ignored = false;  ///< the server reads no body
     int status = 200;
-    bool has_body = true;  ///< of the answer
-    std::string answer;
+    bool has_body = true;  ///< of the response
+    std::string response;
 };
 
 /// One client: when it comes, what it asks for, how it goes.
@@ -109,7 +109,7 @@ private:
             case 10:
                 r = post(std::move(r), "/ignore", size_up_to(1000), chance_.one_in(2));
                 r.ignored = true;
-                r.answer = "ignored";
+                r.response = "ignored";
                 return r;
             default:
                 r = get(std::move(r), "/throw", 1);
@@ -126,20 +126,20 @@ private:
         r.head = std::string("GET ") + path + "?id=" + r.id + "&n=" + std::to_string(n) +
                  " HTTP/1.1\r\nHost: x\r\n\r\n";
         if (chance_.one_in(3)) add_field(r, "X-Padding: " + pattern("p", size_up_to(300)) + "\r\n");
-        r.answer = pattern(r.id, n);
+        r.response = pattern(r.id, n);
         return r;
     }
 
     request post(request r, const char* path, std::size_t n, bool chunked) {
         r.head = std::string("POST ") + path + "?id=" + r.id + " HTTP/1.1\r\nHost: x\r\n\r\n";
-        r.answer = pattern(r.id, n);
+        r.response = pattern(r.id, n);
         if (!chunked) {
             add_field(r, "Content-Length: " + std::to_string(n) + "\r\n");
-            r.body = r.answer;
+            r.body = r.response;
             return r;
         }
         add_field(r, "Transfer-Encoding: chunked\r\n");
-        for (std::string_view left = r.answer; !left.empty();) {
+        for (std::string_view left = r.response; !left.empty();) {
             const std::size_t size = 1 + chance_.up_to(size_up_to(left.size()) + 30);
             const std::string_view chunk = left.substr(0, size);
             left.remove_prefix(chunk.size());

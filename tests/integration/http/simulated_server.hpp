@@ -116,6 +116,10 @@ struct world {
         const auto c = counters();
         EXPECT_EQ(c.open, 0u);
         EXPECT_EQ(c.in_flight, 0u);
+        EXPECT_EQ(c.active, 0u);
+        EXPECT_EQ(c.handshaking, 0u);
+        EXPECT_EQ(c.draining, 0u);
+        EXPECT_EQ(c.open_h2, 0u);
         EXPECT_EQ(sim.backend().open_descriptors(), 0u);
     }
 
@@ -136,7 +140,7 @@ void for_seeds(std::uint64_t n, F f, const http::server_options& o = {}) {
     }
 }
 
-/// The same with a handler of the test's own.
+/// Runs the seeds with a handler of the test's own.
 template <class F>
 void for_seeds(std::uint64_t n, const http::handler& h, F f) {
     for (const std::uint64_t seed : seeds(n)) {
@@ -146,8 +150,8 @@ void for_seeds(std::uint64_t n, const http::handler& h, F f) {
     }
 }
 
-/// One answer off the connection: the head and as much body as it announces.
-inline task<std::string> read_answer(peer& p) {
+/// One response off the connection: the head and as much body as it announces.
+inline task<std::string> read_response(peer& p) {
     std::string head = co_await p.read_until("\r\n\r\n");
     const auto at = head.find("Content-Length: ");
     if (at == std::string::npos) co_return head;

@@ -72,7 +72,7 @@ private:
     int fd_;
 };
 
-struct answer {
+struct reading {
     std::string head;
     std::string body;
     bool has(std::string_view line) const {
@@ -87,12 +87,12 @@ struct answer {
     int status() const { return std::stoi(head.substr(9, 3)); }
 };
 
-answer split(std::string text) {
+reading split(std::string text) {
     const std::size_t end = text.find("\r\n\r\n");
     return {text.substr(0, end + 2), text.substr(end + 4)};
 }
 
-std::string decoded(const answer& a) {
+std::string decoded(const reading& a) {
     coding::decoder d(*coding::find_content_coding(a.field("Content-Encoding")));
     std::string out(1'000'000, '\0');
     const auto r = d.decode(a.body, out);
@@ -106,7 +106,8 @@ class static_files : public ::testing::Test {
 protected:
     static_files() { std::filesystem::create_directory(all_.path() / "root"); }
 
-    answer get(const local_server& s, std::string_view target, std::string_view fields = {}) const {
+    reading get(const local_server& s, std::string_view target,
+                std::string_view fields = {}) const {
         const client c(s.port());
         c.ask("GET " + std::string(target), fields);
         return split(c.rest());
@@ -131,12 +132,12 @@ TEST_F(static_files, go_out_in_the_best_coding_that_the_client_takes) {
     const std::string original = text(50'000);
     all_.write("root/a.txt", original);
     const local_server s(files());
-    const answer plain = get(s, "/a.txt");
+    const reading plain = get(s, "/a.txt");
     EXPECT_EQ(plain.body, original);
     EXPECT_EQ(plain.field("Vary"), "Accept-Encoding");
     for (const std::string coding : {"br", "zstd", "gzip"}) {
         const std::string fields = "Accept-Encoding: " + coding + ", deflate\r\n";
-        const answer a = get(s, "/a.txt", fields);
+        const reading a = get(s, "/a.txt", fields);
         EXPECT_EQ(a.field("Content-Encoding"), coding);
         EXPECT_LT(a.body.size(), original.size() / 2);
         EXPECT_EQ(a.field("Content-Length"), std::to_string(a.body.size()));
@@ -146,7 +147,7 @@ TEST_F(static_files, go_out_in_the_best_coding_that_the_client_takes) {
         const std::string tag = a.field("ETag");
         EXPECT_NE(tag, plain.field("ETag"));
         EXPECT_EQ(get(s, "/a.txt", fields + "If-None-Match: " + tag + "\r\n").status(), 304);
-        const answer part =
+        const reading part =
             get(s, "/a.txt", fields + "If-Range: " + tag + "\r\nRange: bytes=10-19,1000-1009\r\n");
         EXPECT_EQ(part.status(), 206);
         EXPECT_NE(part.body.find("\r\n\r\n" + a.body.substr(1000, 10) + "\r\n--"),
@@ -160,7 +161,7 @@ TEST_F(static_files, are_compressed_between_two_sizes) {
     const local_server s(files());
     for (const std::size_t size : {1999u, 2000u, 2001u, 2999u, 3000u, 3001u}) {
         all_.write("root/a.txt", text(size));
-        const answer a = get(s, "/a.txt", "Accept-Encoding: gzip\r\n");
+        const reading a = get(s, "/a.txt", "Accept-Encoding: gzip\r\n");
         EXPECT_EQ(a.has("Content-Encoding: gzip"), size >= 2000 && size <= 3000) << size;
     }
 }
@@ -177,7 +178,7 @@ TEST_F(static_files, have_several_ranges_on_the_wire) {
     const std::string original = text(200'000);
     all_.write("root/a.bin", original);
     const local_server s(files());
-    const answer a = get(s, "/a.bin", "Range: bytes=100000-149999,5-9,-3\r\n");
+    const reading a = get(s, "/a.bin", "Range: bytes=100000-149999,5-9,-3\r\n");
     EXPECT_EQ(a.status(), 206);
     EXPECT_EQ(a.field("Content-Length"), std::to_string(a.body.size()));
     const std::string type = a.field("Content-Type");
@@ -203,7 +204,7 @@ TEST_F(static_files, that_shrink_while_they_are_sent_end_the_connection) {
         std::string all = c.some();
         std::filesystem::resize_file(path, 1'000'000);
         all += c.rest();
-        const answer a = split(all);
+        const reading a = split(all);
         EXPECT_LT(a.body.size(), std::stoull(a.field("Content-Length")));
         EXPECT_EQ(get(s, "/nothing").status(), 404);
     }
@@ -237,7 +238,7 @@ TEST_F(static_files, list_directories_as_a_page_or_as_json) {
     all_.write("root/sub/back\\slash", "x");
     all_.write("root/with/index.html", "<p>index");
     const local_server s(files());
-    const answer page = get(s, "/sub/", "Accept: text/html\r\n");
+    const reading page = get(s, "/sub/", "Accept: text/html\r\n");
     EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
     EXPECT_TRUE(page.field("Content-Security-Policy").starts_with("default-src 'none'"));
     EXPECT_EQ(page.field("X-Content-Type-Options"), "nosniff");
@@ -246,7 +247,7 @@ TEST_F(static_files, list_directories_as_a_page_or_as_json) {
     EXPECT_EQ(page.body.find(".hidden"), std::string::npos);
     EXPECT_EQ(page.body.find("slash"), std::string::npos);
 
-    const answer json = get(s, "/sub/", "Accept: application/json\r\n");
+    const reading json = get(s, "/sub/", "Accept: application/json\r\n");
     EXPECT_EQ(json.field("Content-Type"), "application/json");
     EXPECT_NE(json.body.find("\"name\":\"a b.txt\""), std::string::npos);
 
@@ -257,7 +258,7 @@ TEST_F(static_files, list_directories_as_a_page_or_as_json) {
     EXPECT_EQ(get(s, "/%2e%2e/").status(), 400);
     const client head(s.port());
     head.ask("HEAD /sub/");
-    const answer nothing = split(head.rest());
+    const reading nothing = split(head.rest());
     EXPECT_EQ(nothing.status(), 200);
     EXPECT_EQ(nothing.body, "");
 }
@@ -298,20 +299,20 @@ void forget(const std::filesystem::path& path) {
 }
 
 /// A client that asks `h` for /a.bin, and has gone before the one thread that there is has taken up
-/// what that needs; nothing where it needs none. Gives whether it was answered.
+/// what that needs; nothing where it needs none. Returns true if it got a response.
 task<std::optional<bool>> ask_and_leave(const http::handler& h, const thread_pool& threads) {
     bool waits = false;
-    bool answered = false;
+    bool responded = false;
     const auto both = [&](task_group& g) -> task<> {
         g.spawn([&]() -> task<> {
             http::request req;
             http::request::parts parts;
             parts.path = "/a.bin";
             req.assign(parts);
-            http::response answer;
+            http::response response;
             task<http::response> pending;
-            if (!h.call(req, answer, pending)) answer = co_await std::move(pending);
-            answered = true;
+            if (!h.call(req, response, pending)) response = co_await std::move(pending);
+            responded = true;
         });
         co_await yield();
         waits = threads.queued() == 1;
@@ -319,34 +320,68 @@ task<std::optional<bool>> ask_and_leave(const http::handler& h, const thread_poo
     };
     co_await with_task_group(both);
     if (!waits) co_return std::nullopt;
-    co_return answered;
+    co_return responded;
 }
 
 }  // namespace
 
-TEST_F(static_files, are_not_read_on_the_loop_for_a_client_that_has_gone) {
-    const auto path = all_.write("root/a.bin", text(16'000));
-    const http::handler h = files();
-    std::optional<bool> answered;
+TEST_F(static_files, do_not_wait_behind_work_that_was_offloaded) {
+    all_.write("root/a.bin", text(100));
+    http::file_options how;
+    how.listing = true;
+    const http::handler h = http::serve_files(root().string(), how);
     roadblock block;
     runtime_options options;
     options.loops = 1;
     options.offload_threads = 1;
+    int status = 0;
+    runtime rt(options);
+    rt.run([&](loop&) -> task<> {
+        const auto blocks = [&] { block.wait(); };
+        const auto both = [&](task_group& g) -> task<> {
+            for (int i = 0; i != 2; ++i) {
+                g.spawn([&]() -> task<> { co_await offload(blocks); });
+            }
+            http::request req;
+            http::request::parts parts;
+            parts.path = "/";
+            req.assign(parts);
+            http::response response;
+            task<http::response> pending;
+            // A directory is read on a thread.
+            if (!h.call(req, response, pending)) response = co_await std::move(pending);
+            status = static_cast<int>(response.status());
+            block.open();
+        };
+        co_await with_task_group(both);
+    });
+    EXPECT_EQ(status, 200);
+}
+
+TEST_F(static_files, are_not_read_on_the_loop_for_a_client_that_has_gone) {
+    const auto path = all_.write("root/a.bin", text(16'000));
+    const http::handler h = files();
+    std::optional<bool> responded;
+    roadblock block;
+    runtime_options options;
+    options.loops = 1;
+    options.offload_threads = 1;
+    options.file_threads = 0;  // files share it
     runtime rt(options);
     rt.run([&](loop& l) -> task<> {
         const auto blocks = [&] { block.wait(); };
         const auto both = [&](task_group& g) -> task<> {
             g.spawn([&]() -> task<> { co_await offload(blocks); });
-            while (l.offload_pool()->queued() != 0) co_await yield();
-            // What the system reads ahead may be there before it is asked for again.
-            for (int i = 0; i != 2000 && !answered; ++i) {
+            while (l.file_pool()->queued() != 0) co_await yield();
+            // Bytes that the system reads ahead may be there before they are requested again.
+            for (int i = 0; i != 2000 && !responded; ++i) {
                 forget(path);
-                answered = co_await ask_and_leave(h, *l.offload_pool());
+                responded = co_await ask_and_leave(h, *l.file_pool());
             }
             block.open();
         };
         co_await with_task_group(both);
     });
-    if (!answered) GTEST_SKIP() << "this system forgets no file";
-    EXPECT_FALSE(*answered) << "the loop has read the file itself";
+    if (!responded) GTEST_SKIP() << "this system forgets no file";
+    EXPECT_FALSE(*responded) << "the loop has read the file itself";
 }

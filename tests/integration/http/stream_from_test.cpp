@@ -1,4 +1,4 @@
-// A streamed answer that a plain thread feeds through a channel, over real sockets.
+// A streamed response that a plain thread feeds through a channel, over real sockets.
 
 #include <coracle/http/stream_from.hpp>
 #include <coracle/testing/local_server.hpp>

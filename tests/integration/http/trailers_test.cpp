@@ -1,7 +1,7 @@
-// Trailers both ways, interim answers, streams of announced size and media types, through a server
-// in a simulation.
+// Trailers both ways, interim responses, streams of announced size and media types, through a
+// server in a simulation.
 
-#include "support/simulated_answer.hpp"
+#include "support/simulated_response.hpp"
 
 #include <coracle/http/server.hpp>
 #include <coracle/http/stream_from.hpp>
@@ -13,8 +13,8 @@ using namespace coracle::testing;
 
 namespace {
 
-simulated_answer get(http::handler h, std::string_view fields = {}) {
-    return answer_of(std::move(h), request_for("GET", fields));
+simulated_response get(http::handler h, std::string_view fields = {}) {
+    return response_of(std::move(h), request_for("GET", fields));
 }
 
 http::response with_trailer(bool announced, std::string name = "X-Sum", std::string value = "4") {
@@ -63,7 +63,7 @@ task<http::response> tell_trailers(http::request& req) {
 
 }  // namespace
 
-TEST(trailers, of_an_answer_are_sent_to_who_asks_for_them) {
+TEST(trailers, of_a_response_are_sent_to_who_asks_for_them) {
     const auto h = [](http::request&) { return with_trailer(false); };
     const auto a = get(h, "TE: trailers\r\n");
     EXPECT_EQ(a.body, "data");
@@ -73,19 +73,19 @@ TEST(trailers, of_an_answer_are_sent_to_who_asks_for_them) {
     EXPECT_EQ(get(h).body, "data");
 }
 
-TEST(trailers, of_an_answer_are_sent_when_they_were_announced) {
+TEST(trailers, of_a_response_are_sent_when_they_were_announced) {
     const auto a = get([](http::request&) { return with_trailer(true); });
     EXPECT_EQ(a.header("Trailer"), "X-Sum");
     EXPECT_EQ(a.trailers, "X-Sum: 4\r\n");
 }
 
-TEST(trailers, of_an_answer_are_dropped_for_http_1_0) {
-    const auto a = answer_of(http::handler([](http::request&) { return with_trailer(true); }),
-                             "GET / HTTP/1.0\r\nTE: trailers\r\n\r\n");
+TEST(trailers, of_a_response_are_dropped_for_http_1_0) {
+    const auto a = response_of(http::handler([](http::request&) { return with_trailer(true); }),
+                               "GET / HTTP/1.0\r\nTE: trailers\r\n\r\n");
     EXPECT_EQ(a.body, "data");
 }
 
-TEST(trailers, of_an_answer_may_not_frame_or_split_it) {
+TEST(trailers, of_a_response_may_not_frame_or_split_it) {
     for (const char* name : {"Content-Length", "transfer-encoding", "Set-Cookie", "Trailer", "a b",
                              "Host", "Content-Type", "Cache-Control"}) {
         std::error_code seen;
@@ -111,14 +111,14 @@ TEST(trailers, of_an_answer_may_not_frame_or_split_it) {
 
 TEST(trailers, of_a_request_are_there_behind_its_body) {
     const http::handler h(&tell_trailers);
-    EXPECT_EQ(answer_of(h, chunked_request("X-A: 1\r\nX-B: 2\r\n")).body, "0 hello|X-A=1|X-B=2");
-    EXPECT_EQ(answer_of(h, chunked_request("")).body, "0 hello");
-    EXPECT_EQ(answer_of(h, post_of("hello")).body, "0 hello");
-    EXPECT_EQ(answer_of(h, request_for("GET")).body, "0 ");
-    EXPECT_EQ(answer_of(h, chunked_request("Content-Length: 1\r\n")).status(), 400);
+    EXPECT_EQ(response_of(h, chunked_request("X-A: 1\r\nX-B: 2\r\n")).body, "0 hello|X-A=1|X-B=2");
+    EXPECT_EQ(response_of(h, chunked_request("")).body, "0 hello");
+    EXPECT_EQ(response_of(h, post_of("hello")).body, "0 hello");
+    EXPECT_EQ(response_of(h, request_for("GET")).body, "0 ");
+    EXPECT_EQ(response_of(h, chunked_request("Content-Length: 1\r\n")).status(), 400);
 }
 
-TEST(an_interim_answer, comes_before_the_answer) {
+TEST(an_interim_response, comes_before_the_response) {
     const auto h = [](http::request& req) -> task<http::response> {
         http::response hints(http::status::early_hints);
         hints.fields().add("Link", "</a.css>; rel=preload");
@@ -135,12 +135,12 @@ TEST(an_interim_answer, comes_before_the_answer) {
               "Link: </b.js>; rel=preload\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n");
     EXPECT_EQ(a.status(), 200);
     EXPECT_EQ(a.body, "hello");
-    const auto old = answer_of(http::handler(h), "GET / HTTP/1.0\r\n\r\n");
+    const auto old = response_of(http::handler(h), "GET / HTTP/1.0\r\n\r\n");
     EXPECT_EQ(old.interim, "");
     EXPECT_EQ(old.body, "hello");
 }
 
-TEST(an_interim_answer, is_interim) {
+TEST(an_interim_response, is_interim) {
     using enum http::status;
     for (const auto code : {ok, switching_protocols, not_found, static_cast<http::status>(99)}) {
         const auto h = [code](http::request& req) -> task<http::response> {
@@ -155,7 +155,7 @@ TEST(an_interim_answer, is_interim) {
     }
 }
 
-TEST(an_interim_answer, is_too_late_in_the_body) {
+TEST(an_interim_response, is_too_late_in_the_body) {
     const auto h = [](http::request& req) -> task<http::response> {
         co_return http::stream([&req](http::body_writer& out) -> task<> {
             http::response interim(http::status::early_hints);
@@ -183,7 +183,7 @@ TEST(a_stream, keeps_the_media_type_that_a_handler_made) {
     EXPECT_EQ(get(none).header("Content-Type"), "-");
 }
 
-TEST(a_stream, has_no_media_type_that_splits_its_answer) {
+TEST(a_stream, has_no_media_type_that_splits_its_response) {
     EXPECT_THROW(http::stream(write_data, "a\r\nX: y"), exception);
     const channel<std::string> pieces(1);
     EXPECT_THROW(http::stream_from(pieces, "a\r\nX: y"), exception);
@@ -196,7 +196,7 @@ TEST(a_server_name, is_sent_when_it_can_be_the_value_of_a_field) {
     const http::handler h([](http::request&) { return "data"; });
     http::server_options o;
     o.server_name = "name/1";
-    EXPECT_EQ(answer_of(h, request_for("GET"), o).header("Server"), "name/1");
+    EXPECT_EQ(response_of(h, request_for("GET"), o).header("Server"), "name/1");
     o.server_name = "name\r\nX: y";
     EXPECT_THROW(http::server(h, o), exception);
 }
@@ -207,7 +207,7 @@ TEST(a_stream_of_announced_size, has_a_length_and_no_chunks) {
     EXPECT_FALSE(a.chunked);
     EXPECT_TRUE(a.whole);
     EXPECT_EQ(a.body, "0123456789");
-    const auto head = answer_of(
+    const auto head = response_of(
         http::handler([](http::request&) { return sized("0123456789", 10); }), request_for("HEAD"));
     EXPECT_EQ(head.header("Content-Length"), "10");
     EXPECT_EQ(head.body, "");
@@ -224,6 +224,6 @@ TEST(a_stream_of_announced_size, cannot_write_more) {
     EXPECT_FALSE(a.whole);
     EXPECT_EQ(a.ended, ending::reset);
     EXPECT_EQ(a.counters.handler_errors, 1U);
-    // Nothing has been sent yet: there is still an answer.
+    // Nothing has been sent yet: there is still a response.
     EXPECT_EQ(get([](http::request&) { return sized("0123456789", 2); }).status(), 500);
 }

@@ -327,6 +327,19 @@ TEST_P(descriptor_stream, reads_an_end_from_the_null_device_and_zeros_from_that_
     });
 }
 
+TEST_P(descriptor_stream, does_not_wait_for_what_never_makes_anybody_wait) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string file = directory.write("file", "text");
+        for (const auto& [path, text] : {std::pair("/dev/null", ""), {file.c_str(), "text"}}) {
+            const owned_fd fd(::open(path, O_RDONLY | O_CLOEXEC));
+            auto s = shared(fd.get());
+            s->wait_before_reading();
+            EXPECT_EQ(co_await read_all(*s), text) << path;
+        }
+    });
+}
+
 TEST_P(descriptor_stream, leaves_the_flags_of_what_it_shares_alone) {
     run([]() -> task<> {
         int ends[2];
@@ -442,7 +455,7 @@ TEST_P(descriptor_stream, names_the_path_that_is_no_fifo) {
         file_with(path, "");
         auto file = co_await as_result(io::open_fifo(path, io::fifo_end::write));
         EXPECT_TRUE(!file && file.error() == std::errc::invalid_argument);
-        // What a FIFO says that nobody reads yet.
+        // The error of a FIFO without a reader.
         sockaddr_un name{};
         name.sun_family = AF_UNIX;
         const std::string at = directory.path() / "socket";

@@ -1,6 +1,8 @@
+#include "support/freed_memory.hpp"
 #include "support/on_each_backend.hpp"
 #include "support/stream_reads.hpp"
 
+#include <coracle/base/secret.hpp>
 #include <coracle/io/descriptor_stream.hpp>
 #include <coracle/io/terminal.hpp>
 #include <coracle/process/pseudo_terminal.hpp>
@@ -326,9 +328,38 @@ TEST_P(terminal, gives_a_short_password_in_memory_of_which_there_is_no_copy) {
         co_await t.stream().send("abc\n");
         const std::string given = co_await io::read_password("? ", o);
         EXPECT_EQ(given, "abc");
-        // What a string has within itself is copied wherever it is moved.
+        // A short string holds its bytes within itself, and they are copied wherever it is moved.
         EXPECT_GT(given.capacity(), std::string().capacity());
     });
+}
+
+TEST_P(terminal, leaves_nothing_of_a_password_in_memory) {
+    constexpr std::string_view password =
+        "a password that is longer than fits into a string itself";
+    const coracle::testing::freed_memory_watch freed(password.substr(10, 20));
+    run([&]() -> task<> {
+        pseudo_terminal t = opened();
+        const owned_fd slave = slave_of(t);
+        const auto type = [&](int fd, std::string_view end = "\n") {
+            EXPECT_EQ(::write(fd, password.data(), password.size()), std::ssize(password));
+            EXPECT_EQ(::write(fd, end.data(), end.size()), std::ssize(end));
+        };
+        // Nothing of this side's goes through memory that is given back.
+        const owned_fd master(::fcntl(t.stream().fd(), F_DUPFD_CLOEXEC, 0));
+        type(master.get());
+        {
+            const secret given(co_await io::read_password("? ", asked_at(slave)));
+            EXPECT_EQ(given.reveal(), password);
+        }
+        type(master.get());
+        auto cut = co_await as_result(io::read_password("? ", asked_at(slave, 40)));
+        EXPECT_TRUE(!cut && cut.error() == errc::limit_exceeded);
+        // Ctrl-D hands over what there is of a line.
+        type(master.get(), "\4beyond\n");
+        auto later = co_await as_result(io::read_password("? ", asked_at(slave, 60)));
+        EXPECT_TRUE(!later && later.error() == errc::limit_exceeded);
+    });
+    EXPECT_EQ(freed.found(), 0u);
 }
 
 TEST(window_changes, tells_of_a_new_size) {

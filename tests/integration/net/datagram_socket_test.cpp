@@ -34,7 +34,7 @@ datagram_socket open(std::string_view where, const datagram_options& o = {}) {
     return *std::move(s);
 }
 
-/// The same work on a backend of the system and on a simulated one.
+/// The work for a backend of the system and for a simulated one.
 task<> echo_in_batches(std::size_t count) {
     auto server = open("127.0.0.1:0");
     auto client = open("127.0.0.1:0");
@@ -118,8 +118,8 @@ task<> refused_and_usable() {
     auto stranger = open("127.0.0.1:0");
     co_await stranger.send_to("psst", s.local());
     co_await friendly.reply(d, "yes");
-    const net::datagram answer = co_await s.receive();
-    EXPECT_EQ(answer.view(), "yes");
+    const net::datagram response = co_await s.receive();
+    EXPECT_EQ(response.view(), "yes");
     EXPECT_TRUE(s.disconnect());
     EXPECT_EQ(s.peer().family(), net::family::none);
     auto unaddressed = co_await as_result(s.send("to whom?"));
@@ -162,7 +162,7 @@ task<> replies_leave_from_where_it_came(std::string any, std::string one, std::s
     auto client = open(port_of);
     net::address to = at(one);
     to.set_port(server.local().port());
-    // A connected client takes an answer from there only.
+    // A connected client takes a response from there only.
     EXPECT_TRUE(client.connect(to));
     co_await client.send("where?");
     const net::datagram d = co_await server.receive();
@@ -366,7 +366,7 @@ TEST_P(datagram_socket_on, joins_groups_and_leaves_them) {
             EXPECT_EQ(d.view(), "to all");
             EXPECT_EQ(d.to, group);
             EXPECT_EQ(d.interface, lo);
-            // An answer does not leave from the group.
+            // A response does not leave from the group.
             co_await member.reply(d, "here");
             const net::datagram here = co_await sender.receive();
             EXPECT_EQ(here.view(), "here");
@@ -529,7 +529,7 @@ TEST_P(datagram_socket_on, moves_64_datagrams_in_one_system_call) {
         EXPECT_EQ(calls.get() - before, 1u);
         datagram_batch in(65, 64);
         before = calls.get();
-        // Whether it had to wait first is the backend's business.
+        // The backend decides whether it had to wait first.
         EXPECT_EQ(co_await s.receive_many(in), 64u);
         EXPECT_LE(calls.get() - before, 2u);
         b.add("x", s.local());

@@ -50,7 +50,7 @@ std::string text(const addresses& all) {
     return s;
 }
 
-/// What `host` resolves to, or the error.
+/// Returns the addresses of `host`, or the error.
 std::expected<addresses, error> resolved(const net::resolver_options& o, std::string host,
                                          net::family only_family = net::family::none) {
     return block_on([&]() -> task<std::expected<addresses, error>> {
@@ -78,7 +78,7 @@ TEST(resolver, gives_one_family_when_asked_for_one) {
     EXPECT_EQ(server.asked("boats.example", dns_aaaa), 0u);
 }
 
-TEST(resolver, follows_aliases_within_an_answer) {
+TEST(resolver, follows_aliases_within_a_response) {
     dns_server server([](const dns_query& q) -> replies {
         dns_reply r(q);
         r.cname("b.example", "c.example").cname(q.name, "b.example");
@@ -96,7 +96,7 @@ TEST(resolver, does_not_follow_aliases_in_a_circle) {
     });
     const auto found = resolved(only({server.at()}), "a.example");
     ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().code(), resolve_errc::malformed_answer);
+    EXPECT_EQ(found.error().code(), resolve_errc::malformed_response);
 }
 
 TEST(resolver, says_that_a_host_does_not_exist) {
@@ -128,7 +128,7 @@ TEST(resolver, says_that_the_server_failed_and_which) {
     dns_server server([](const dns_query& q) -> replies { return {dns_reply(q).code(2)}; });
     const auto found = resolved(only({server.at()}), "boats.example");
     ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().message(), "resolve boats.example (asked " + server.at().to_string() +
+    EXPECT_EQ(found.error().message(), "resolve boats.example (queried " + server.at().to_string() +
                                            "): the name server failed, phase resolve, "
                                            "safe to retry");
     EXPECT_EQ(server.asked("boats.example", dns_a), 3u);
@@ -191,7 +191,7 @@ TEST(resolver, gives_up_after_its_attempts) {
     EXPECT_EQ(server.asked("boats.example", dns_a), 4u);
 }
 
-TEST(resolver, asks_by_tcp_when_the_answer_was_cut) {
+TEST(resolver, asks_by_tcp_when_the_response_was_cut) {
     dns_server server([](const dns_query& q) -> replies {
         if (!q.tcp) return {dns_reply(q).truncated()};
         dns_reply r(q);
@@ -204,7 +204,7 @@ TEST(resolver, asks_by_tcp_when_the_answer_was_cut) {
     EXPECT_EQ(server.asked("boats.example", dns_a), 2u);
 }
 
-TEST(resolver, takes_only_so_many_addresses_of_an_answer) {
+TEST(resolver, takes_only_so_many_addresses_of_a_response) {
     dns_server server([](const dns_query& q) -> replies {
         if (!q.tcp) return {dns_reply(q).truncated()};
         dns_reply r(q);
@@ -216,7 +216,7 @@ TEST(resolver, takes_only_so_many_addresses_of_an_answer) {
     EXPECT_EQ(found->size(), 64u);
 }
 
-TEST(resolver, ignores_answers_to_other_questions) {
+TEST(resolver, ignores_responses_to_other_questions) {
     dns_server server([](const dns_query& q) -> replies {
         dns_reply forged(q);
         forged.a(q.name, "203.0.113.66").aaaa(q.name, "2001:db8::66");
@@ -230,7 +230,7 @@ TEST(resolver, ignores_answers_to_other_questions) {
     EXPECT_EQ(text(*found), "[2001:db8::7]:80 192.0.2.7:80 ");
 }
 
-TEST(resolver, says_that_an_answer_is_garbage) {
+TEST(resolver, says_that_a_response_is_garbage) {
     dns_server server([](const dns_query& q) -> replies {
         std::string good = boats(q).front();
         good.resize(good.size() - 3);
@@ -238,7 +238,7 @@ TEST(resolver, says_that_an_answer_is_garbage) {
     });
     const auto found = resolved(only({server.at()}), "boats.example");
     ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().code(), resolve_errc::malformed_answer);
+    EXPECT_EQ(found.error().code(), resolve_errc::malformed_response);
 }
 
 TEST(resolver, looks_into_the_search_domains) {
@@ -416,7 +416,7 @@ TEST(resolver, gives_up_a_question_that_waits_for_its_turn) {
     dns_server server(boats);
     block_on([&]() -> task<> {
         net::resolver r(*loop::current(), only({server.at()}));
-        // What the backend answers at once then comes in the next turn only.
+        // Results that the backend has at once then come in the next turn only.
         while (loop::current()->may_complete_inline()) {
         }
         const auto at_once = []() -> task<> { co_return; };
@@ -459,7 +459,7 @@ TEST(resolver, ends_with_its_loop_in_the_midst_of_a_question) {
     });
 }
 
-TEST(resolver, answers_a_thousand_questions_at_once) {
+TEST(resolver, resolves_a_thousand_names_at_once) {
     dns_server server(boats);
     block_on([&]() -> task<> {
         auto o = only({server.at()});
@@ -477,6 +477,6 @@ TEST(resolver, answers_a_thousand_questions_at_once) {
         EXPECT_EQ(r.counters().cached, 2000u);
     });
     EXPECT_GE(server.asked(), 2000u);
-    // One that wants to slip in answers must guess the port anew now and then.
+    // One that wants to slip in responses must guess the port anew now and then.
     EXPECT_GE(server.ports(), 10u);
 }

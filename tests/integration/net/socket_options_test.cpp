@@ -1,8 +1,10 @@
 #include "support/connected.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,7 +50,7 @@ net::address any_v6() {
     return net::address::v6({}, 0);
 }
 
-/// Whether an IPv4 client reaches `port`.
+/// Returns true if an IPv4 client reaches `port`.
 bool reachable_by_v4(std::uint16_t port) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const endpoint e = net::address::v4({127, 0, 0, 1}, port).to_endpoint();
@@ -57,7 +59,38 @@ bool reachable_by_v4(std::uint16_t port) {
     return connected;
 }
 
+/// Sends to a peer that does not read until the system takes no more; gives the bytes that it has
+/// not sent yet.
+int unsent_bytes(unsigned limit) {
+    int held = -1;
+    block_on([&]() -> task<> {
+        socket_options o;
+        o.unsent = limit;
+        auto l = net::listener::open(*loop::current(), loopback(), o);
+        auto both = co_await coracle::testing::connect_to(*l);
+        const std::string piece(16 * 1024, 'x');
+        while (both.server->try_send(piece) > 0) {
+        }
+        EXPECT_EQ(::ioctl(both.server->number(), SIOCOUTQNSD, &held), 0);
+    });
+    return held;
+}
+
 }  // namespace
+
+TEST(socket_options, bounds_what_is_held_unsent_for_a_peer_that_does_not_read) {
+    constexpr int piece = 16 * 1024;
+    EXPECT_LE(unsent_bytes(64 * 1024), 64 * 1024 + piece);
+    EXPECT_GT(unsent_bytes(0), 256 * 1024);
+}
+
+TEST(socket_options, of_a_listener_bound_what_its_connections_hold) {
+    socket_options o;
+    o.unsent = 64 * 1024;
+    with_listener(o, loopback(), [](int fd, const net::address&) {
+        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT), 64 * 1024);
+    });
+}
 
 TEST(socket_options, leaves_the_system_its_defaults) {
     with_stream({}, [](int fd) {

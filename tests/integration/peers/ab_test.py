@@ -26,7 +26,7 @@ def load(server, count, *arguments):
 def test_keep_alive_holds_for_every_request():
     count = scaled(10_000, 1000)
     with Server("hello") as server:
-        check(load(server, count, "-k") == count, "an answer was not keep-alive")
+        check(load(server, count, "-k") == count, "a response was not keep-alive")
 
 
 def test_a_connection_for_each_request():

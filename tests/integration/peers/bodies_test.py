@@ -48,10 +48,10 @@ def post(server, body, content_type="multipart/form-data; boundary=b", path="/up
     client.request("POST", path, body=body, encode_chunked=chunked,
                    headers={"Content-Type": content_type} |
                    ({"Transfer-Encoding": "chunked"} if chunked else {}))
-    answer = client.getresponse()
-    told = answer.read().decode()
+    response = client.getresponse()
+    told = response.read().decode()
     client.close()
-    return answer.status, told
+    return response.status, told
 
 
 def test_curl_uploads_files():
@@ -163,17 +163,17 @@ def test_a_large_upload_takes_no_memory():
 def stream(server, path, method="GET", body=None, **headers):
     client = http.client.HTTPConnection(server.host, server.port, timeout=30)
     client.request(method, path, body=body, headers=headers)
-    answer = client.getresponse()
-    check(answer.status == 200 and answer.getheader("Content-Type") == "text/event-stream",
-          answer.getheaders())
-    check(answer.getheader("Cache-Control") == "no-store", answer.getheaders())
-    check(answer.getheader("X-Accel-Buffering") == "no", answer.getheaders())
-    return client, answer
+    response = client.getresponse()
+    check(response.status == 200 and response.getheader("Content-Type") == "text/event-stream",
+          response.getheaders())
+    check(response.getheader("Cache-Control") == "no-store", response.getheaders())
+    check(response.getheader("X-Accel-Buffering") == "no", response.getheaders())
+    return client, response
 
 
-def read_event(answer):
+def read_event(response):
     lines = []
-    while line := answer.readline().decode().rstrip("\n"):
+    while line := response.readline().decode().rstrip("\n"):
         lines.append(line)
     return lines
 
@@ -182,18 +182,18 @@ def test_events_are_heard_and_resumed():
     with Server("events") as server:
         def say(text):
             data = urllib.parse.urlencode({"text": text}).encode()
-            with urllib.request.urlopen(server.url + "/say", data) as answer:
-                check(answer.status == 204, answer.status)
+            with urllib.request.urlopen(server.url + "/say", data) as response:
+                check(response.status == 204, response.status)
 
         for text in ("one", "two\r\ndata: x\rid: 9", "three"):
             say(text)
-        client, answer = stream(server, "/events", **{"Last-Event-ID": "1"})
-        check(read_event(answer) == ["retry: 1000"], "retry comes first")
+        client, response = stream(server, "/events", **{"Last-Event-ID": "1"})
+        check(read_event(response) == ["retry: 1000"], "retry comes first")
         two = ["id: 2", "event: said", "data: two", "data: data: x", "data: id: 9"]
-        check(read_event(answer) == two, "the data cannot be another event")
-        check(read_event(answer) == ["id: 3", "event: said", "data: three"], "three")
+        check(read_event(response) == two, "the data cannot be another event")
+        check(read_event(response) == ["id: 3", "event: said", "data: three"], "three")
         say("four")
-        check(read_event(answer) == ["id: 4", "event: said", "data: four"], "four")
+        check(read_event(response) == ["id: 4", "event: said", "data: four"], "four")
         client.close()
 
 
@@ -226,17 +226,17 @@ def test_a_form_without_its_field():
 
 def test_a_streamed_completion():
     with Server("completion") as server:
-        client, answer = stream(server, "/v1/chat/completions", "POST",
+        client, response = stream(server, "/v1/chat/completions", "POST",
                                 json.dumps({"stream": True, "messages": []}))
         text, finish = "", None
-        while (lines := read_event(answer)) != ["data: [DONE]"]:
+        while (lines := read_event(response)) != ["data: [DONE]"]:
             check(len(lines) == 1 and lines[0].startswith("data: "), lines)
             chunk = json.loads(lines[0][6:])
             check(chunk["object"] == "chat.completion.chunk", chunk)
             text += chunk["choices"][0]["delta"].get("content", "")
             finish = chunk["choices"][0]["finish_reason"]
         check(text == "A coracle is a small boat." and finish == "stop", (text, finish))
-        check(answer.read() == b"", "nothing follows [DONE]")
+        check(response.read() == b"", "nothing follows [DONE]")
         client.close()
 
 

@@ -49,8 +49,8 @@ def test_an_upload_with_progress():
 def test_events_and_resumption():
     with Server("events") as server:
         def say(text):
-            with urllib.request.urlopen(server.url + "/say", f"text={text}".encode()) as answer:
-                check(answer.status == 204, answer.status)
+            with urllib.request.urlopen(server.url + "/say", f"text={text}".encode()) as response:
+                check(response.status == 204, response.status)
 
         with Page(server.url + "/") as page:
             page.wait("state.textContent === 'connected'")
@@ -67,8 +67,8 @@ def test_events_and_resumption():
             page.evaluate("events.close()")
             say("missed")
             script = """new Promise(resolve => {
-                fetch('/events', {headers: {'Last-Event-ID': '2'}}).then(async answer => {
-                    const reader = answer.body.getReader();
+                fetch('/events', {headers: {'Last-Event-ID': '2'}}).then(async response => {
+                    const reader = response.body.getReader();
                     let text = '';
                     while (!text.includes('missed')) {
                         text += new TextDecoder().decode((await reader.read()).value);
@@ -83,7 +83,7 @@ def test_events_and_resumption():
 def test_a_form_that_is_posted():
     with Server("events") as server, Page(server.url + "/") as page:
         status = page.evaluate("fetch('/say', {method: 'POST', body: new FormData(form)})"
-                               ".then(answer => answer.status)")
+                               ".then(response => response.status)")
         check(status == 415, f"multipart is not urlencoded: {status}")
 
 

@@ -1,4 +1,4 @@
-"""Compressed answers and requests: curl, Python's zlib and Chromium against our server."""
+"""Compressed responses and requests: curl, Python's zlib and Chromium against our server."""
 
 import gzip
 import os
@@ -36,7 +36,7 @@ def head_of(stream):
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         line = stream.readline()
-        check(line, "the answer ends in its head")
+        check(line, "the response ends in its head")
         head += line
     return head.decode()
 
@@ -156,7 +156,7 @@ def test_a_reader_that_stops_takes_little_memory():
             readers.append((s, stream))
         # They get their turns between these, until nothing more fits on the way.
         for _ in range(scaled(50, 10)):
-            check(EXPECTED[-7:] in server.get(NUMBERS), "others are answered meanwhile")
+            check(EXPECTED[-7:] in server.get(NUMBERS), "others are served meanwhile")
         grown = [now - then for now, then in zip(server.memory(), before)]
         check(is_sanitized("compression") or max(grown) < MAY_GROW, f"grew by {grown} KiB")
         for s, stream in readers:

@@ -24,7 +24,7 @@ def test_get_and_head():
         check(curl(server.url + "/") == b"Hello, World!\n", "the body of GET")
         head = curl("--head", server.url + "/").decode().lower()
         check(head.startswith("http/1.1 200 ") and "content-length: 14\r\n" in head, head)
-        check("date: " in head, "every answer has a Date")
+        check("date: " in head, "every response has a Date")
         check(b"404" in curl("--write-out", "%{http_code}", server.url + "/no"), "unknown path")
         told = curl("--include", "--request", "DELETE", server.url + "/").decode()
         check(" 405 " in told.splitlines()[0] and re.search("(?im)^allow: .*GET", told), told)

@@ -41,13 +41,13 @@ inline std::string file_of_peers() {
     return bytes;
 }
 
-/// Lets in who answers its challenge with the password (RFC 7616 section 3.4), and takes each count
-/// of a nonce once.
+/// Lets in a client that meets its challenge with the password (RFC 7616 section 3.4), and takes
+/// each count of a nonce once.
 class digest_door {
 public:
     explicit digest_door(tls::detail::hash function) : function_(function) {}
 
-    http::response answer(http::request& req) {
+    http::response respond(http::request& req) {
         if (opens_to(req)) return hello_of_peers;
         const bool is_md5 = function_ == tls::detail::hash::md5;
         const std::string nonce = "nonce " + std::to_string(nonces_.size());
@@ -82,7 +82,7 @@ private:
 };
 
 /// Our server in this process, with the behaviours that process.py lists. Not `http10`: a server
-/// answers with its own version, whatever the client's is (RFC 9110 section 6.2).
+/// responds with its own version, whatever the client's is (RFC 9110 section 6.2).
 class own_peer {
 public:
     own_peer() : server_(routes()), refusing_(say_hello, one_request_each()) {}
@@ -125,7 +125,7 @@ private:
             co_return r;
         });
         plays("close_early", [](http::request&) { return falls_short(write_hello); });
-        plays("no_answer", [](http::request&) { return falls_short(write_nothing); });
+        plays("no_response", [](http::request&) { return falls_short(write_nothing); });
         return std::move(routes_);
     }
 
@@ -171,7 +171,7 @@ private:
              {std::pair("digest", tls::detail::hash::md5),
               std::pair("digest_sha256", tls::detail::hash::sha256)}) {
             plays(name, [door = std::make_shared<digest_door>(function)](http::request& req) {
-                return door->answer(req);
+                return door->respond(req);
             });
         }
     }

@@ -10,7 +10,8 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
-from proxy_process import USER, Dante, Microsocks, Tinyproxy, free_port
+from ports import free_port
+from proxy_process import USER, Dante, Microsocks, Tinyproxy
 from server_process import BIN, Server, check, run_tests
 from test_certificates import Authority
 
@@ -36,34 +37,34 @@ def run_program(*command, **variables):
 
 
 def get(proxy, host, port, **variables):
-    """(exit code, answer, what it said) of one request through a proxy."""
+    """(exit code, response, what it said) of one request through a proxy."""
     done = run_program(BIN / "proxy", proxy, host, port, **variables)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def check_answer(outcome, proxy=None):
-    code, answer, said = outcome
-    check(code == 0 and answer.endswith("Hello, World!\n"), outcome)
+def check_response(outcome, proxy=None):
+    code, response, said = outcome
+    check(code == 0 and response.endswith("Hello, World!\n"), outcome)
     if proxy is not None:
         check(f"connected to 127.0.0.1:{proxy.port};" in said, outcome)
 
 
 def check_failure(outcome, words):
-    code, answer, said = outcome
-    check(code == 1 and answer == "" and words in said, outcome)
+    code, response, said = outcome
+    check(code == 1 and response == "" and words in said, outcome)
 
 
 def test_connect_through_an_http_proxy():
     with Server("hello") as server, Tinyproxy() as proxy:
-        check_answer(get(proxy.url, "127.0.0.1", server.port), proxy)
-        check_answer(get(proxy.authorized_url, "localhost", server.port), proxy)
+        check_response(get(proxy.url, "127.0.0.1", server.port), proxy)
+        check_response(get(proxy.authorized_url, "localhost", server.port), proxy)
         check(proxy.requests() == [f"CONNECT 127.0.0.1:{server.port}",
                                    f"CONNECT localhost:{server.port}"], proxy.log_text())
 
 
 def test_an_http_proxy_that_wants_a_password():
     with Server("hello") as server, Tinyproxy(authorized=True) as proxy:
-        check_answer(get(proxy.authorized_url, "127.0.0.1", server.port), proxy)
+        check_response(get(proxy.authorized_url, "127.0.0.1", server.port), proxy)
         check_failure(get(proxy.url, "127.0.0.1", server.port),
                       "407 Proxy Authentication Required; it takes Basic): the proxy wants "
                       "credentials, phase proxy")
@@ -80,14 +81,14 @@ def test_names_are_resolved_at_either_end_of_socks5():
     with Server("hello") as server, Microsocks() as proxy:
         for scheme in ("socks5", "socks5h"):
             url = f"{scheme}://127.0.0.1:{proxy.port}"
-            check_answer(get(url, "localhost", server.port), proxy)
-            check_answer(get(url, "127.0.0.1", server.port), proxy)
+            check_response(get(url, "localhost", server.port), proxy)
+            check_response(get(url, "127.0.0.1", server.port), proxy)
             check_failure(get(url, "127.0.0.1", free_port()), "phase proxy")
 
 
 def test_a_socks5_proxy_that_wants_a_password():
     with Server("hello") as server, Microsocks(authorized=True) as proxy:
-        check_answer(get(proxy.authorized_url, "localhost", server.port), proxy)
+        check_response(get(proxy.authorized_url, "localhost", server.port), proxy)
         check_failure(get(proxy.url, "localhost", server.port), "the proxy wants credentials")
         wrong = proxy.authorized_url.replace("cret", "crets")
         check_failure(get(wrong, "localhost", server.port), "the proxy refused the credentials")
@@ -97,7 +98,7 @@ def test_socks4_and_socks5_by_another_proxy():
     with Server("hello") as server, Dante() as proxy:
         for scheme in ("socks4", "socks5", "socks5h"):
             url = f"{scheme}://127.0.0.1:{proxy.port}"
-            check_answer(get(url, "127.0.0.1", server.port), proxy)
+            check_response(get(url, "127.0.0.1", server.port), proxy)
         check_failure(get(proxy.url, "127.0.0.1", free_port()), "phase proxy")
         check_failure(get(f"socks5://127.0.0.1:{proxy.port}", "127.0.0.1", free_port()),
                       "the host refused the proxy's connection")
@@ -105,11 +106,11 @@ def test_socks4_and_socks5_by_another_proxy():
 
 def test_the_environment_names_a_proxy():
     with Server("hello") as server, Tinyproxy() as proxy:
-        check_answer(get("-", "127.0.0.1", server.port, http_proxy=proxy.url), proxy)
+        check_response(get("-", "127.0.0.1", server.port, http_proxy=proxy.url), proxy)
         outcome = get("-", "127.0.0.1", server.port, http_proxy=proxy.url, no_proxy="127.0.0.0/8")
-        check_answer(outcome)
+        check_response(outcome)
         check(f"connected to 127.0.0.1:{server.port};" in outcome[2], outcome)
-        check_answer(get("-", "127.0.0.1", server.port, HTTP_PROXY="http://127.0.0.1:1"))
+        check_response(get("-", "127.0.0.1", server.port, HTTP_PROXY="http://127.0.0.1:1"))
 
 
 def serve(*arguments):
@@ -117,7 +118,7 @@ def serve(*arguments):
 
 
 def client(*arguments, ends_with=0, trusts=CA, **variables):
-    """(answer, what it said) of the HTTP client."""
+    """(response, what it said) of the HTTP client."""
     done = run_program(BIN / "coracle", "get", "-fsS", "--cacert", trusts.pem, *arguments,
                        **variables)
     check(done.returncode == ends_with, f"{arguments} ended with {done.returncode}: {done.stderr}")
@@ -133,8 +134,8 @@ def check_page(proxy_url, url, *arguments):
 
 
 def check_refused(proxy_url, url, code, words, *arguments, **how):
-    answer, said = client("-x", proxy_url, *arguments, url, ends_with=code, **how)
-    check(answer == b"" and words in said, f"{url} through {proxy_url}: {said}")
+    response, said = client("-x", proxy_url, *arguments, url, ends_with=code, **how)
+    check(response == b"" and words in said, f"{url} through {proxy_url}: {said}")
 
 
 def test_the_client_asks_an_http_proxy_for_plain_urls_as_a_whole():
@@ -151,9 +152,9 @@ def test_the_client_asks_an_http_proxy_for_plain_urls_as_a_whole():
 
 def test_the_client_uploads_through_an_http_proxy():
     with Server("stream") as server, Tinyproxy() as proxy:
-        answer, _ = client("-x", proxy.url, "--data-binary", f"@{ROOT / 'page'}",
+        response, _ = client("-x", proxy.url, "--data-binary", f"@{ROOT / 'page'}",
                            server.url + "/echo")
-        check(answer == PAGE, f"{len(answer)} bytes came back")
+        check(response == PAGE, f"{len(response)} bytes came back")
         check(proxy.requests() == [f"POST {server.url}/echo"], proxy.log_text())
 
 
@@ -205,7 +206,7 @@ def test_the_client_gives_an_http_proxy_its_password():
             check_page(proxy.url, page_of(server), *login)
             _, said = client("-v", "-x", proxy.url, *login, "-o", os.devnull, page_of(server))
             check(proxy.password not in said, said)
-        # A proxy that passes requests on refuses with an answer.
+        # A proxy that passes requests on refuses with a response.
         check_refused(proxy.url, page_of(plain), FAILED_STATUS, "407")
         check_refused(wrong, page_of(plain), FAILED_STATUS, "401")
         check_refused(proxy.url, page_of(secure), NO_AUTHENTICATION, "the proxy wants credentials")

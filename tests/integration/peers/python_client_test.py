@@ -20,9 +20,9 @@ def test_keep_alive():
         port = client.sock.getsockname()[1]
         for method in ["GET", "HEAD", "GET"] * 20:
             client.request(method, "/")
-            answer = client.getresponse()
-            check(answer.status == 200 and not answer.will_close, answer.status)
-            check(answer.read() == (b"" if method == "HEAD" else b"Hello, World!\n"), method)
+            response = client.getresponse()
+            check(response.status == 200 and not response.will_close, response.status)
+            check(response.read() == (b"" if method == "HEAD" else b"Hello, World!\n"), method)
             check(client.sock.getsockname()[1] == port, "the connection was not reused")
         client.close()
 
@@ -34,20 +34,20 @@ def test_chunked_both_ways():
         for _ in range(3):
             client.request("POST", "/echo", body=iter(pieces), encode_chunked=True,
                            headers={"Transfer-Encoding": "chunked"})
-            answer = client.getresponse()
-            check(answer.getheader("Transfer-Encoding") == "chunked", answer.getheaders())
-            check(answer.read() == b"".join(pieces), "the echo differs")
+            response = client.getresponse()
+            check(response.getheader("Transfer-Encoding") == "chunked", response.getheaders())
+            check(response.read() == b"".join(pieces), "the echo differs")
         client.close()
 
 
 def test_pieces_arrive_as_they_are_made():
     with Server("stream") as server:
         client = connection(server)
-        # Were the answer held back to its end, the first line would take a minute.
+        # Were the response held back to its end, the first line would take a minute.
         client.request("GET", "/count?to=2&pause=60000")
-        answer = client.getresponse()
-        check(answer.readline() == b"1\n", "the first line")
-        answer.close()
+        response = client.getresponse()
+        check(response.readline() == b"1\n", "the first line")
+        response.close()
         client.close()
 
 
@@ -56,9 +56,9 @@ def test_errors_leave_the_connection_usable():
         client = connection(server)
         for target, status in [("/boats/x", 400), ("/boats/1", 404), ("/no", 404), ("/boats", 200)]:
             client.request("GET", target)
-            answer = client.getresponse()
-            answer.read()
-            check(answer.status == status and not answer.will_close, (target, answer.status))
+            response = client.getresponse()
+            response.read()
+            check(response.status == status and not response.will_close, (target, response.status))
         client.close()
 
 

@@ -123,6 +123,7 @@ struct fifo_row : cancel_row {
 
 struct password_row : cancel_row {
     static constexpr bool real = true;
+    static constexpr bool waits_for_a_thread = true;  // one of the system's carries what is typed
     std::optional<process::pseudo_terminal> terminal;
     owned_fd slave;
     task<> prepare() {

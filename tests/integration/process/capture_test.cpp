@@ -138,7 +138,7 @@ TEST_P(capture, gives_no_cut_output_when_it_is_cancelled) {
         EXPECT_EQ(::pipe2(of_leader, O_CLOEXEC), 0);
         EXPECT_EQ(::pipe2(of_rest, O_CLOEXEC), 0);
         owned_fd leader_waits(of_leader[1]);
-        // What it leaves running holds its output until this goes.
+        // The process that it leaves running holds its output until this goes.
         const owned_fd rest_waits(of_rest[1]);
         process::command c = process::shell("(read x; echo two) <&3 & echo one; read y");
         c.input(redirect::descriptor(owned_fd(of_leader[0])));

@@ -1,9 +1,10 @@
-// What every backend promises, whatever it does beneath.
+// The contract of every backend, whatever its means.
 
 #include "support/backends.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/datagram_operation.hpp>
+#include <coracle/runtime/task_group.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -51,6 +52,32 @@ task<> until(const F& f) {
 }
 
 }  // namespace
+
+/// Ends that nobody is told of keep their descriptors: since 6.14 one call of a ring that puts its
+/// work off tells of 20.
+TEST_P(backend_contract, tells_of_all_ends_in_one_turn) {
+    constexpr std::size_t count = 100;
+    const auto f = [&]() -> task<> {
+        std::vector<connection_pair> all;
+        for (std::size_t i = 0; i != count; ++i) all.push_back(co_await connected());
+        std::size_t ended = 0;
+        const auto wait_for_ends = [&](task_group& g) -> task<> {
+            for (auto& both : all) {
+                g.spawn([&ended, &s = *both.server]() -> task<> {
+                    static_cast<void>(co_await as_result(s.receive()));
+                    ++ended;
+                });
+            }
+            co_await turns(3);
+            for (auto& both : all) both.client->close();
+            // The turn in which they close, and the next one.
+            co_await turns(2);
+            EXPECT_EQ(ended, count);
+        };
+        co_await with_task_group(wait_for_ends);
+    };
+    on.run(f);
+}
 
 TEST_P(backend_contract, bytes_come_in_order_in_both_directions) {
     const auto f = [&]() -> task<> {
@@ -114,7 +141,8 @@ TEST_P(backend_contract, ordinary_and_bulk_reads_take_turns) {
         const auto reader = [&]() -> task<std::string> {
             std::string all;
             for (std::size_t i = 0; all.size() != text.size(); ++i) {
-                const buffer b = co_await both.server->receive(i % 3 == 0 ? 65536 : 16384);
+                const std::size_t most = i % 3 == 0 ? 65536 : 16384;
+                const buffer b = co_await both.server->receive(most);
                 all += b.view();
                 if (i % 5 == 0) co_await turns(3);
             }
@@ -164,8 +192,8 @@ TEST_P(backend_contract, a_half_closed_stream_still_sends) {
         auto end = co_await as_result(both.server->receive());
         EXPECT_FALSE(end);
         co_await both.server->send("still here");
-        const std::string answer = co_await read_exactly(*both.client, 10);
-        EXPECT_EQ(answer, "still here");
+        const std::string response = co_await read_exactly(*both.client, 10);
+        EXPECT_EQ(response, "still here");
     };
     on.run(f);
 }
@@ -233,7 +261,8 @@ TEST_P(backend_contract, who_does_not_read_stops_who_sends) {
                 before = sent;
                 co_await yield();
             }
-            // What is under way is the kernel's: the buffers of both sockets, which it bounds.
+            // The bytes under way are in the kernel: in the buffers of both sockets, which it
+            // bounds.
             EXPECT_LT(sent, 32 * 1024 * 1024);
             while (read != text.size()) {
                 const buffer b = co_await both.server->receive();
@@ -360,6 +389,31 @@ TEST_P(backend_contract, a_watch_hears_that_the_peer_is_gone) {
                 EXPECT_EQ(gone.calls, 1);
                 EXPECT_FALSE(both.server->watch_hangup(&gone)) << "it knows already";
             }
+        }
+    };
+    on.run(f);
+}
+
+TEST_P(backend_contract, a_watch_may_pass_over_the_end_and_wait_for_a_reset) {
+    const auto f = [&]() -> task<> {
+        for (const bool ends_before : {false, true}) {
+            auto both = co_await connected();
+            gone_flag gone;
+            gone.ignores_end = true;
+            if (ends_before) both.client->shutdown_output();
+            co_await turns(20);
+            EXPECT_TRUE(both.server->watch_hangup(&gone));
+            if (!ends_before) both.client->shutdown_output();
+            co_await turns(50);
+            EXPECT_EQ(gone.calls, 0);
+            EXPECT_EQ(both.server->try_send("still"), 5);
+            const std::string still = co_await read_exactly(*both.client, 5);
+            EXPECT_EQ(still, "still");
+            both.client->close(true);
+            co_await until([&] { return gone.calls != 0; });
+            co_await turns(5);
+            EXPECT_EQ(gone.calls, 1);
+            EXPECT_FALSE(both.server->watch_hangup(&gone)) << "it knows already";
         }
     };
     on.run(f);

@@ -5,6 +5,8 @@
 #include "support/failing_calls.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/io/copy.hpp>
+#include <coracle/io/streams.hpp>
 #include <coracle/runtime/backend_report.hpp>
 
 #include <fcntl.h>
@@ -18,6 +20,27 @@ using namespace coracle::testing;
 using namespace std::chrono_literals;
 
 namespace {
+
+/// Goes through the kernel once 64 KiB have gone.
+task<> splices() {
+    auto from = co_await connected();
+    auto to = co_await connected();
+    const std::string text(200'000, 'x');
+    const auto feeds = [&]() -> task<> {
+        co_await from.client->send(text);
+        from.client->shutdown_output();
+    };
+    const auto copies = [&]() -> task<> {
+        io::stream_source source(*from.server);
+        io::stream_sink sink(*to.client);
+        EXPECT_EQ(co_await io::copy(source, sink), text.size());
+    };
+    const auto reads = [&]() -> task<> {
+        const std::string got = co_await read_exactly(*to.server, text.size());
+        EXPECT_EQ(got, text);
+    };
+    co_await when_all(feeds(), copies(), reads());
+}
 
 /// Uses each kind of system call, and stops at the first error.
 task<> everything(int file, int foreign) {
@@ -37,7 +60,8 @@ task<> everything(int file, int foreign) {
     const auto reads = [&]() -> task<> {
         std::size_t read = 0;
         for (std::size_t i = 0;; ++i) {
-            auto b = co_await as_result(both.server->receive(i % 3 == 2 ? 65536 : 16384));
+            const std::size_t most = i % 3 == 2 ? 65536 : 16384;
+            auto b = co_await as_result(both.server->receive(most));
             if (!b) {
                 if (b.error() == errc::end_of_stream) break;
                 throw exception(b.error());
@@ -47,6 +71,7 @@ task<> everything(int file, int foreign) {
         EXPECT_EQ(read, 2 * text.size() + 4 + 5);
     };
     co_await when_all(sends(), reads());
+    co_await splices();
     co_await readable(foreign);
     co_await as_result(with_timeout(1us, both.server->receive()));
 }

@@ -1,4 +1,4 @@
-// What an event does sees the time that was spent waiting for it.
+// The code that an event resumes sees the time that was spent waiting for it.
 
 #include "support/backends.hpp"
 

@@ -1,6 +1,7 @@
 #include "support/failing_calls.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <liburing.h>
 #include <poll.h>
@@ -148,6 +149,8 @@ extern "C" long syscall(long number, ...) noexcept {
 }
 CORACLE_REPLACE(ssize_t, sendmsg, (int a, const msghdr* b, int c), (a, b, c))
 CORACLE_REPLACE(ssize_t, sendfile, (int a, int b, off_t* c, size_t d) noexcept, (a, b, c, d))
+CORACLE_REPLACE(ssize_t, splice, (int a, off_t* b, int c, off_t* d, size_t e, unsigned f),
+                (a, b, c, d, e, f))
 CORACLE_REPLACE(int, eventfd, (unsigned a, int b) noexcept, (a, b))
 CORACLE_REPLACE(int, epoll_create1, (int a) noexcept, (a))
 CORACLE_REPLACE(int, epoll_ctl, (int a, int b, int c, epoll_event* d) noexcept, (a, b, c, d))

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a futex is for: a lock that tasks of any loop, and threads, take in turn.
+/// A use of a futex: a lock that tasks of any loop, and threads, take in turn.
 class shared_lock {
 public:
     task<> lock() {

@@ -10,7 +10,7 @@
 namespace coracle::testing {
 namespace {
 
-/// The whole answer to a GET of "http://127.0.0.1:PORT/...".
+/// The whole response to a GET of "http://127.0.0.1:PORT/...".
 std::string get(const std::string& url) {
     const std::size_t host = url.find("//") + 2;
     const std::size_t path = url.find('/', host);

@@ -76,7 +76,7 @@ TEST(local_server, serves_https_that_only_its_own_clients_trust) {
     });
 }
 
-TEST(local_server, waits_for_no_answer_when_it_stops) {
+TEST(local_server, waits_for_no_response_when_it_stops) {
     local_server server(never);
     block_on([&]() -> task<> {
         testing::peer c = co_await connect_peer(server.addresses().front());
@@ -89,15 +89,15 @@ TEST(local_server, waits_for_no_answer_when_it_stops) {
     server.stop();
 }
 
-TEST(local_server, lets_answers_end_when_it_is_told_to) {
+TEST(local_server, lets_responses_end_when_it_is_told_to) {
     local_server_options o;
     o.timeouts.drain = 30s;
-    const gate answer;
-    auto wait_and_answer = [&](http::request&) -> task<http::response> {
-        co_await answer.passed();
-        co_return http::response("answered");
+    const gate may_respond;
+    auto wait_and_respond = [&](http::request&) -> task<http::response> {
+        co_await may_respond.passed();
+        co_return http::response("served");
     };
-    local_server server(wait_and_answer, o);
+    local_server server(wait_and_respond, o);
     std::string got;
     std::thread client([&] { got = block_on([&] { return ask(server.addresses().front()); }); });
     block_on([&]() -> task<> {
@@ -111,10 +111,10 @@ TEST(local_server, lets_answers_end_when_it_is_told_to) {
             open = (co_await as_result(connecting)).has_value();
         }
     });
-    answer.open();
+    may_respond.open();
     stopper.join();
     client.join();
-    EXPECT_EQ(got, "answered");
+    EXPECT_EQ(got, "served");
     EXPECT_EQ(server.counters().cut_by_drain, 0U);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a client that sends `request` gets until the end, and how that end was.
+/// The bytes that a client which sends `request` receives until the end, and how that end was.
 struct heard {
     std::string text;
     ending how = ending::finished;
@@ -39,8 +39,8 @@ scripted_peer_options with_tls() {
     return o;
 }
 
-TEST(scripted_peer_on_a_thread, answers_and_can_be_waited_for) {
-    scripted_peer p(script().read_head().answer("hello"));
+TEST(scripted_peer_on_a_thread, responds_and_can_be_waited_for) {
+    scripted_peer p(script().read_head().respond("hello"));
     EXPECT_EQ(p.url("/a"), "http://127.0.0.1:" + std::to_string(p.port()) + "/a");
     EXPECT_FALSE(p.wait_for_connections(1, 1ms));
     EXPECT_THROW(p.record(), std::out_of_range);
@@ -59,7 +59,7 @@ TEST(scripted_peer_on_a_thread, resets) {
 }
 
 TEST(scripted_peer_on_a_thread, cuts_in_the_midst_of_a_body) {
-    const scripted_peer p(script().read_head().answer_claiming(100, "short").cut());
+    const scripted_peer p(script().read_head().respond_claiming(100, "short").cut());
     const heard h = talk(p, "GET / HTTP/1.1\r\n\r\n");
     EXPECT_TRUE(h.text.ends_with("Content-Length: 100\r\n\r\nshort"));
     EXPECT_EQ(h.how, ending::finished);
@@ -118,7 +118,7 @@ TEST(scripted_peer_on_a_thread, ends_at_once_whatever_it_does) {
 }
 
 TEST(scripted_peer_on_a_thread, speaks_tls_and_ends_it_in_good_order) {
-    scripted_peer p(script().read_head().answer("hello"), with_tls());
+    scripted_peer p(script().read_head().respond("hello"), with_tls());
     EXPECT_TRUE(p.url().starts_with("https://127.0.0.1:"));
     tls::client_context trust(p.client_tls());
     block_on([&]() -> task<> {
@@ -133,7 +133,7 @@ TEST(scripted_peer_on_a_thread, speaks_tls_and_ends_it_in_good_order) {
 }
 
 TEST(scripted_peer_on_a_thread, cuts_tls_without_close_notify) {
-    scripted_peer p(script().read_head().answer_claiming(10, "short").cut(), with_tls());
+    scripted_peer p(script().read_head().respond_claiming(10, "short").cut(), with_tls());
     tls::client_context trust(p.client_tls());
     block_on([&]() -> task<> {
         testing::peer c = co_await connect_securely(trust, p.address());

@@ -25,7 +25,7 @@ FREE = ("--listen", "127.0.0.1:0")
 
 
 def curl(*arguments):
-    """(status, fields in lower case, body) of one answer."""
+    """(status, fields in lower case, body) of one response."""
     done = subprocess.run([CURL, "-s", "-i", "--path-as-is", "--max-time", "20", *arguments],
                           capture_output=True, check=True)
     head, _, body = done.stdout.partition(b"\r\n\r\n")
@@ -108,10 +108,10 @@ class Files(WithFiles):
                    "/..;/secret", "/.%2e/secret"]
         with self.serve() as s:
             for target in targets:
-                answer = s.get(target)
-                self.assertRegex(answer, rb"^HTTP/1.1 40[04] ", target)
+                response = s.get(target)
+                self.assertRegex(response, rb"^HTTP/1.1 40[04] ", target)
                 for wrong in (b"outside", b"root:", b"dot", b"0123456789"):
-                    self.assertNotIn(wrong, answer.partition(b"\r\n\r\n")[2], target)
+                    self.assertNotIn(wrong, response.partition(b"\r\n\r\n")[2], target)
             self.assertEqual(curl(s.url + "/a.txt")[0], 200)
 
     def test_dotfiles_are_served_when_asked_for(self):
@@ -127,7 +127,7 @@ class Files(WithFiles):
 
 
 class AccessLog(WithFiles):
-    def test_has_a_line_for_each_answer_that_cannot_be_forged(self):
+    def test_has_a_line_for_each_response_that_cannot_be_forged(self):
         log = self.all / "access.log"
         log.write_text("before\n")
         with self.serve(f"--access-log={log}", "--threads", "1") as s:
@@ -302,6 +302,11 @@ class Faults(WithFiles):
         self.assertRegex(err, r"^coracle: [^\n]+\n$")
         return err
 
+    def test_an_address_is_taken_once(self):
+        for other in ("127.0.0.1:1", "http://127.0.0.1:1"):
+            self.assertIn("twice", self.say("--listen", "127.0.0.1:1", "--listen", other))
+        self.assertIn("twice", self.say("--listen", "unix:/no", "--listen", "unix:/no"))
+
     def test_an_address_in_use_is_named(self):
         for threads in ("1", "2"):
             with Server("coracle", *FREE, "--threads", threads, before=("serve",)) as s:
@@ -309,6 +314,16 @@ class Faults(WithFiles):
                 for mine in ("1", "2"):
                     err = self.say("--listen", at, "--threads", mine)
                     self.assertIn(f"cannot listen on {at}: Address already in use", err)
+
+    def test_a_users_program_ends_in_order_when_its_port_is_taken(self):
+        with Server("hello", before=("127.0.0.1:0", "2")) as s:
+            at = f"{s.host}:{s.port}"
+            for loops in ("1", "2"):
+                said = subprocess.run([str(BIN / "hello"), at, loops], capture_output=True,
+                                      text=True, timeout=30)
+                self.assertEqual((said.returncode, said.stdout), (1, ""))
+                self.assertRegex(said.stderr, rf"^hello: cannot serve: [^\n]*{at}[^\n]*"
+                                              r"Address already in use[^\n]*\n$")
 
     def test_bad_addresses_and_directories_are_named(self):
         self.assertIn("'nowhere'", self.say("--listen", "nowhere"))
@@ -405,6 +420,21 @@ class Https(WithFiles):
                                "--listen", "https://127.0.0.1:0")
         self.assertEqual(code, 1)
         self.assertIn("needs a port", err)
+
+
+class Dashboard(WithFiles):
+    def test_stands_beside_the_files_where_it_is_asked_for(self):
+        with self.serve("--threads", "1", "--dashboard") as s:
+            self.assertEqual(s.process.stdout.readline().decode(),
+                             f"dashboard at {s.url}/-/dashboard\n")
+            status, fields, page = curl(s.url + "/-/dashboard")
+            self.assertEqual(status, 200)
+            self.assertIn("default-src 'none'", fields["content-security-policy"])
+            self.assertIn(b"<title>coracle</title>", page)
+            self.assertEqual(curl(s.url + "/a.txt")[2], b"0123456789")
+            self.assertEqual(curl("-H", "Host: example.com", s.url + "/-/dashboard")[0], 403)
+        with self.serve("--threads", "1") as s:
+            self.assertEqual(curl(s.url + "/-/dashboard")[0], 404)
 
 
 class Drain(WithFiles):

@@ -11,7 +11,7 @@ are; `url(behaviour)` makes the URL. What the behaviours are stands in `process.
 from .aiohttp_peer import Aiohttp
 from .apache import Apache
 from .go_programs import HttpBin, Toxiproxy
-from .nginx import Nginx
+from .nginx import Nginx, NginxH2
 
 BEHAVING = [Nginx, Apache, HttpBin, Aiohttp]
 """Those that have behaviours."""

@@ -1,8 +1,8 @@
-"""usage: python3 http_peers nginx|apache|httpbin|aiohttp|toxiproxy
+"""usage: python3 http_peers nginx|nginx_h2|apache|httpbin|aiohttp|toxiproxy
 
 Starts the peer and serves until standard input ends; for tests that are not in Python. Prints a line
 "NAME URL" for each behaviour, "base URL" for the whole, and "ready"; or "missing WHY", and exits
-with 77. Of toxiproxy, each line of standard input is a command, answered by "ok ..." or "error WHY":
+with 77. Of toxiproxy, each line of standard input is a command, with the reply "ok ..." or "error WHY":
 
     proxy PORT                              -> ok NAME PORT
     toxic NAME KIND [TOXICITY] [KEY=NUMBER ...]
@@ -19,9 +19,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from http_peers import Aiohttp, Apache, HttpBin, Nginx, Toxiproxy
+from http_peers import Aiohttp, Apache, HttpBin, Nginx, NginxH2, Toxiproxy
 
-KINDS = {"nginx": Nginx, "apache": Apache, "httpbin": HttpBin, "aiohttp": Aiohttp,
+KINDS = {"nginx": Nginx, "nginx_h2": NginxH2, "apache": Apache, "httpbin": HttpBin, "aiohttp": Aiohttp,
          "toxiproxy": Toxiproxy}
 
 

@@ -32,11 +32,11 @@ async def loop(_):
 
 @routes.get("/{coding:gzip|deflate}")
 async def compressed(request):
-    answer = web.Response(body=TEXT)
+    response = web.Response(body=TEXT)
     coding = request.match_info["coding"]
     if coding in request.headers.get("Accept-Encoding", ""):
-        answer.enable_compression(web.ContentCoding(coding))
-    return answer
+        response.enable_compression(web.ContentCoding(coding))
+    return response
 
 
 @routes.get("/file")
@@ -46,9 +46,9 @@ async def file(request):
 
 @routes.get("/cookies")
 async def cookies(_):
-    answer = web.Response(text="set")
-    answer.set_cookie("flavour", "oat")
-    return answer
+    response = web.Response(text="set")
+    response.set_cookie("flavour", "oat")
+    return response
 
 
 @routes.get("/cookie-wanted")
@@ -67,12 +67,12 @@ async def basic(request):
 
 @routes.get("/drip")
 async def drip(request):
-    answer = web.StreamResponse()
-    await answer.prepare(request)
+    response = web.StreamResponse()
+    await response.prepare(request)
     for _ in range(10):
-        await answer.write(b"*")
+        await response.write(b"*")
         await asyncio.sleep(0.1)
-    return answer
+    return response
 
 
 @routes.get("/delay")
@@ -88,17 +88,17 @@ async def echo(request):
 
 @routes.get("/no-keep-alive")
 async def no_keep_alive(_):
-    answer = web.Response(body=HELLO)
-    answer.force_close()
-    return answer
+    response = web.Response(body=HELLO)
+    response.force_close()
+    return response
 
 
-def raw(path, answer):
-    """What aiohttp itself does not send: the bytes of an answer, and the end of the stream."""
+def raw(path, response):
+    """What aiohttp itself does not send: the bytes of a response, and the end of the stream."""
 
     @routes.get(path)
     async def send(request):
-        request.transport.write(answer)
+        request.transport.write(response)
         request.transport.close()
         return web.Response()
 
@@ -106,7 +106,7 @@ def raw(path, answer):
 raw("/trailers", b"HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n"
                  b"Connection: close\r\n\r\nd\r\nHello, World!\r\n0\r\nX-Sum: abc\r\n\r\n")
 raw("/close-early", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nHello, World!")
-raw("/no-answer", b"")
+raw("/no-response", b"")
 raw("/http10", b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!")
 
 

@@ -35,7 +35,7 @@ class Aiohttp(Peer):
         "trailers": "/trailers",
         "echo": "/echo",
         "close_early": "/close-early",
-        "no_answer": "/no-answer",
+        "no_response": "/no-response",
         "http10": "/http10",
         "no_keep_alive": "/no-keep-alive",
     }

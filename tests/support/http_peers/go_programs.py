@@ -95,6 +95,6 @@ class Toxiproxy(Peer):
                                          data=None if body is None else json.dumps(body).encode())
         # Not through the proxy of the environment.
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with direct.open(request, timeout=PATIENCE) as answer:
-            text = answer.read()
+        with direct.open(request, timeout=PATIENCE) as response:
+            text = response.read()
             return json.loads(text) if text else None

@@ -18,7 +18,7 @@ http {{
     access_log off; default_type text/plain; root {directory}/www;
     types {{ application/octet-stream bin; }}
     server {{
-        listen 127.0.0.1:{port}; absolute_redirect off;
+        listen 127.0.0.1:{port}{protocol}; absolute_redirect off;
         {redirects}
         location = /loop {{ return 302 /loop; }}
         location = /text.txt {{ gzip on; gzip_min_length 1; gzip_types text/plain; }}
@@ -34,7 +34,7 @@ http {{
         }}
         location = /drip {{ limit_rate 50k; alias {directory}/www/file.bin; }}
         location = /trailers {{ add_trailer X-Sum abc; alias {directory}/www/hello; }}
-        location = /no-answer {{ return 444; }}
+        location = /no-response {{ return 444; }}
         location = /no-keep-alive {{ keepalive_timeout 0; alias {directory}/www/hello; }}
     }}
 }}
@@ -42,6 +42,7 @@ http {{
 
 
 class Nginx(ConfiguredPeer):
+    PROTOCOL = ""
     PATHS = {
         "hello": "/hello",
         **{f"redirect_{s}": f"/redirect/{s}" for s in (301, 302, 303, 307, 308)},
@@ -54,7 +55,7 @@ class Nginx(ConfiguredPeer):
         "basic": "/basic",
         "drip": "/drip",
         "trailers": "/trailers",
-        "no_answer": "/no-answer",
+        "no_response": "/no-response",
         "no_keep_alive": "/no-keep-alive",
     }
 
@@ -73,7 +74,13 @@ class Nginx(ConfiguredPeer):
                 (directory / "www" / "text.zst").write_bytes(compressed)
             (directory / "nginx.conf").write_text(CONFIG.format(
                 user="user www-data;" if is_root() else "", directory=directory, port=port,
-                redirects=REDIRECTS))
+                protocol=self.PROTOCOL, redirects=REDIRECTS))
             return [program, "-c", directory / "nginx.conf", "-p", directory, "-e", "stderr"]
 
         super().__init__(command, ready="start worker process ")
+
+
+class NginxH2(Nginx):
+    """Speaks nothing but HTTP/2, without TLS."""
+
+    PROTOCOL = " http2"

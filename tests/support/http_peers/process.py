@@ -1,6 +1,6 @@
 """What the fixtures of http_peers have in common.
 
-The behaviours, and what the answer is:
+The behaviours, and what the response is:
 
 hello           200 and HELLO (of httpbin: another text)
 redirect_NNN    the status 301, 302, 303, 307 or 308, to `hello` or to what shows the request
@@ -12,12 +12,12 @@ cookies         sets the cookie flavour=oat (of httpbin: redirects to what shows
 cookie_wanted   403 but for who sends that cookie
 basic, digest   401 but for USER with PASSWORD; digest_sha256 with that algorithm
 drip            a body that takes a second and comes bit by bit
-delay           an answer that takes a second
+delay           a response that takes a second
 trailers        a chunked body with a trailer field X-Sum
 echo            POST: 200 and the body, somewhere
 close_early     says more in Content-Length than comes before the end of the stream
-no_answer       closes without an answer
-http10          an answer of HTTP/1.0
+no_response     closes without a response
+http10          a response of HTTP/1.0
 no_keep_alive   refuses to keep the connection
 """
 
@@ -32,6 +32,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from ports import free_port
 from server_process import skip
 
 HELLO = b"Hello, World!"
@@ -109,15 +110,8 @@ class ConfiguredPeer(Peer):
         self.directory.chmod(0o755)  # their workers are another user
         write_content(self.directory / "www")
         try:
-            # Between the choice of a port and its use another process may take it.
-            for attempt in range(5):
-                port = free_port()
-                try:
-                    super().__init__(make_command(self.directory, port), ready, port)
-                    return
-                except PeerFailed:
-                    if attempt == 4:
-                        raise
+            port = free_port()
+            super().__init__(make_command(self.directory, port), ready, port)
         except BaseException:
             shutil.rmtree(self.directory, ignore_errors=True)
             raise
@@ -125,13 +119,6 @@ class ConfiguredPeer(Peer):
     def __exit__(self, *arguments):
         super().__exit__(*arguments)
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def free_port():
-    import socket
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def write_content(directory):

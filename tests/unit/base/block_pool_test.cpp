@@ -1,4 +1,4 @@
-#include <coracle/base/block_pool.hpp>
+#include <coracle/base/detail/block_pool.hpp>
 
 #include <gtest/gtest.h>
 

@@ -100,7 +100,7 @@ TEST(buffer, keeps_the_block_when_cleared_and_gives_it_back_when_released) {
 
 TEST(buffer, reuses_the_blocks_of_the_pool_of_its_thread) {
 #if CORACLE_POOLS_STAND_ASIDE
-    GTEST_SKIP() << "the pools stand aside";
+    GTEST_SKIP() << "the pools stand aside in this build";
 #else
     coracle::block_pool pool;
     auto* before = std::exchange(coracle::detail::current_pool, &pool);

@@ -1,4 +1,4 @@
-#include <coracle/base/intrusive_list.hpp>
+#include <coracle/base/detail/intrusive_list.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <coracle/base/typed_slots.hpp>
+#include <coracle/base/detail/typed_slots.hpp>
 
 #include <gtest/gtest.h>
 

@@ -107,6 +107,8 @@ TEST(url, is_kept_in_normal_form) {
         {"http://a/...", "http://a/..."},
         {"http://a/.b/..c", "http://a/.b/..c"},
         {"http://a/%7eb%2f%c3%a9", "http://a/~b%2F%C3%A9"},
+        // Query and fragment are as they were, but for what may not stand there.
+        {"http://a/?%7eb%2f%2F%#%7e", "http://a/?%7eb%2f%2F%25#%7e"},
         {"http://a/b c\"<>^`{|}[]", "http://a/b%20c%22%3C%3E%5E%60%7B%7C%7D%5B%5D"},
         {"http://a/\xc3\xa9?\xc3\xa9 \\#\xc3\xa9", "http://a/%C3%A9?%C3%A9%20%5C#%C3%A9"},
         {"http://a/100%?50%zz%4", "http://a/100%25?50%25zz%254"},
@@ -147,10 +149,10 @@ TEST(url, takes_names_beyond_ascii) {
          "without "
          "leading zeros"},
         // U+2100 is mapped to "a/c", which ends a host.
-        {"http://x\xe2\x84\x80y.example/", "! the host has a character that no name has"},
-        {"http://\xc3\x28/", "! the host has a character that no name has"},
-        {"http://\xff/", "! the host is no internationalized name"},
-        {"http://a\xcc\x88\xe2\x80\xae.b/", "! the host is no internationalized name"},
+        {"http://x\xe2\x84\x80y.example/", "! the host has a character that names cannot have"},
+        {"http://\xc3\x28/", "! the host has a character that names cannot have"},
+        {"http://\xff/", "! the host is not a valid internationalized name"},
+        {"http://a\xcc\x88\xe2\x80\xae.b/", "! the host is not a valid internationalized name"},
     };
     for (const row& r : rows) EXPECT_EQ(normal(r.text), r.result) << r.text;
 }
@@ -205,19 +207,19 @@ TEST(url, takes_addresses_in_their_one_form) {
                                         "v1.a",
                                         " ::1"}) {
         EXPECT_EQ(normal("http://[" + std::string(host) + "]/"),
-                  "! what stands in brackets is no IPv6 address")
+                  "! the text in brackets is not an IPv6 address")
             << host;
     }
 }
 
 TEST(url, refuses_what_two_readers_take_for_two_things) {
-    const std::string_view no_port = "! the port is no number from 1 to 65535";
-    const std::string_view no_name = "! the host has a character that no name has";
+    const std::string_view no_port = "! the port is not a number from 1 to 65535";
+    const std::string_view no_name = "! the host has a character that names cannot have";
     const std::string_view control = "! a control byte stands in it";
     const std::string_view backslash = "! a backslash stands before the query";
     const std::string_view two =
         "! a second \"@\" stands before the path: in a password it is \"%40\"";
-    const std::string_view no_scheme = "! it begins with no scheme, such as \"http://\"";
+    const std::string_view no_scheme = "! it does not begin with a scheme, such as \"http://\"";
     const row rows[] = {
         {"", "! it is empty"},
         {"   ", "! it is empty"},
@@ -269,10 +271,10 @@ TEST(url, refuses_what_two_readers_take_for_two_things) {
         {"http://a..b/", "! a part of the host's name is empty"},
         {"http://./", "! a part of the host's name is empty"},
         {"http://a../", "! a part of the host's name is empty"},
-        {"http://[::1/", "! what begins with \"[\" does not end with \"]\""},
-        {"http://[::1]a/", "! what begins with \"[\" does not end with \"]\""},
-        {"http://[fe80::1%25eth0]/", "! an IPv6 address with a zone is of no use to others"},
-        {"http://[fe80::1%1]/", "! an IPv6 address with a zone is of no use to others"},
+        {"http://[::1/", "! a host that begins with \"[\" must end with \"]\""},
+        {"http://[::1]a/", "! a host that begins with \"[\" must end with \"]\""},
+        {"http://[fe80::1%25eth0]/", "! an IPv6 address with a zone is valid on this machine only"},
+        {"http://[fe80::1%1]/", "! an IPv6 address with a zone is valid on this machine only"},
     };
     for (const row& r : rows) EXPECT_EQ(normal(r.text), r.result) << r.text;
 }
@@ -383,7 +385,7 @@ TEST(url_resolve, takes_what_location_fields_hold) {
         {"//a:8443/c", "https://a:8443/c"},
         {"//c:443", "https://c/"},
         {"http://C:80/\xc3\xa9 ", "http://c/%C3%A9"},
-        {"HTTPS:/c", "https://u:p@a:8443/c"},
+        {"HTTPS:/c", "! no \"//\" follows the scheme"},
         {"HTTPS://c", "https://c/"},
         {" c d ", "https://u:p@a:8443/c%20d"},
         {"a/b:c", "https://u:p@a:8443/a/b:c"},

@@ -2,6 +2,7 @@
 #include "coding/encoder.hpp"
 #include "support/content.hpp"
 
+#include <brotli/encode.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +50,7 @@ struct decoded {
     coding_error error = coding_error::none;
 };
 
-/// What has come of `in` so far, given in pieces of `step` with `room` for each step out.
+/// Decodes `in`, given in pieces of `step`, with `room` for each step of the output.
 coding_error feed(decoder& d, std::string_view in, std::string& out, std::size_t step = SIZE_MAX,
                   std::size_t room = 4096) {
     std::string piece(room, '\0');
@@ -197,6 +198,99 @@ TEST_P(every_coding, keeps_to_the_ratio_that_it_may_have) {
     EXPECT_EQ(within(1, in.size() - 1), coding_error::ratio_exceeded);
 }
 
+TEST_P(every_coding, keeps_to_the_very_ratio) {
+    const std::string noise = noise_of(4'000);
+    std::string in;
+    for (std::size_t at = 0; at != noise.size(); at += 4) {
+        in.append(noise, at, 4).append(96, 'a');
+    }
+    const std::string out = encoded(GetParam(), in);
+    const std::size_t ratio = in.size() / out.size();
+    ASSERT_GT(ratio, 8U) << "or one more is much more";
+    const auto within = [&](std::size_t most) {
+        decoding_limits limits;
+        limits.ratio = static_cast<std::uint32_t>(most);
+        limits.ratio_from = in.size() - 1;  // looked at where all is there
+        return decode(GetParam(), out, SIZE_MAX, 1000, limits).error;
+    };
+    EXPECT_EQ(within(ratio + 1), coding_error::none);
+    EXPECT_EQ(within(ratio - 1), coding_error::ratio_exceeded);
+}
+
+namespace {
+
+/// Text that fills a window: nothing of it comes again.
+std::string distinct_text(std::size_t size) {
+    coracle::testing::number_sequence numbers;
+    std::string text;
+    while (text.size() < size) text += std::to_string(numbers.next()) + '\n';
+    text.resize(size);
+    return text;
+}
+
+std::string brotli_with_window(std::string_view in, int window_bits) {
+    std::size_t size = BrotliEncoderMaxCompressedSize(in.size()) + 1024;
+    std::string out(size, '\0');
+    EXPECT_EQ(BrotliEncoderCompress(2, window_bits, BROTLI_MODE_GENERIC, in.size(),
+                                    reinterpret_cast<const std::uint8_t*>(in.data()), &size,
+                                    reinterpret_cast<std::uint8_t*>(out.data())),
+              BROTLI_TRUE);
+    out.resize(size);
+    return out;
+}
+
+decoding_limits of_window(std::uint64_t bytes) {
+    decoding_limits limits;
+    limits.window = bytes;
+    return limits;
+}
+
+constexpr std::uint64_t mebibyte = 1024 * 1024;
+
+}  // namespace
+
+TEST(windows, of_brotli_are_bounded_by_what_the_content_fills) {
+    const std::string small = brotli_with_window(distinct_text(100'000), 24);
+    EXPECT_EQ(decode(content_coding::brotli, small, SIZE_MAX, 4096, of_window(mebibyte)).error,
+              coding_error::none);
+    const std::string large = brotli_with_window(distinct_text(6 * mebibyte), 24);
+    EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096, of_window(mebibyte)).error,
+              coding_error::window_too_large);
+    EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096).error, coding_error::none);
+}
+
+TEST(windows, of_zstd_are_bounded_by_what_the_frame_asks_for) {
+    const auto e = make_encoder(content_coding::zstd, 9);
+    e->begin(std::nullopt);
+    const std::string in = distinct_text(4 * mebibyte);
+    std::string large(2 * in.size(), '\0');
+    const auto r = e->encode(in, large, encode_action::finish);
+    ASSERT_TRUE(r.done);
+    large.resize(r.produced);
+    EXPECT_EQ(decode(content_coding::zstd, large, SIZE_MAX, 4096, of_window(mebibyte)).error,
+              coding_error::window_too_large);
+    EXPECT_EQ(decode(content_coding::zstd, large, SIZE_MAX, 4096).error, coding_error::none);
+}
+
+TEST_P(every_coding, counts_what_its_decoder_holds_in_a_budget) {
+    const std::string out = encoded(GetParam(), text_of(100'000));
+    decoder_budget budget{.most = 8 * mebibyte};
+    std::string room(4096, '\0');
+    {
+        decoder first(GetParam(), {}, &budget);
+        EXPECT_EQ(first.decode(out, room).error, coding_error::none);
+        EXPECT_GT(budget.held, 4096U);
+        budget.most = budget.held;
+        {
+            decoder second(GetParam(), {}, &budget);
+            EXPECT_EQ(second.decode(out, room).error, coding_error::no_memory);
+            EXPECT_EQ(second.finish(), coding_error::no_memory);
+        }
+        EXPECT_EQ(budget.held, budget.most) << "the second one has given back what it held";
+    }
+    EXPECT_EQ(budget.held, 0U);
+}
+
 TEST_P(every_coding, keeps_its_error) {
     decoder d(GetParam());
     std::string out;
@@ -236,8 +330,8 @@ TEST(zstd, may_not_ask_for_a_window_beyond_8_MiB) {
     };
     EXPECT_EQ(decode(content_coding::zstd, frame(12, 0)).bytes, "x");
     EXPECT_EQ(decode(content_coding::zstd, frame(13, 0)).bytes, "x");  // 2^(10 + 13)
-    EXPECT_EQ(decode(content_coding::zstd, frame(13, 1)).error, coding_error::corrupt);
-    EXPECT_EQ(decode(content_coding::zstd, frame(14, 0)).error, coding_error::corrupt);
+    EXPECT_EQ(decode(content_coding::zstd, frame(13, 1)).error, coding_error::window_too_large);
+    EXPECT_EQ(decode(content_coding::zstd, frame(14, 0)).error, coding_error::window_too_large);
 }
 
 TEST(brotli, may_not_ask_for_a_large_window) {

@@ -1,5 +1,5 @@
-// What an encoder and a decoder hold, by the account of the C library (which says nothing under a
-// sanitizer).
+// The memory of an encoder and of a decoder, by the account of the C library (which is silent under
+// a sanitizer).
 
 #include "coding/decoder.hpp"
 #include "coding/encoder_pool.hpp"

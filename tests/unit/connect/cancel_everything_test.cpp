@@ -43,15 +43,15 @@ struct connect_row : name_row {
 struct proxy_row : connect_row {
     static constexpr bool again = false;
     task<> help() {
-        const std::string_view answers[] = {
+        const std::string_view replies[] = {
             {"\x05\x02", 2}, {"\x01\0", 2}, {"\x05\0\0\x01\0\0\0\0\0\0target speaks", 23}};
         // Nobody comes where it was cancelled early.
         auto caller = co_await as_result(with_timeout(1s, l->accept()));
         if (!caller) co_return;
-        for (const std::string_view answer : answers) {
+        for (const std::string_view reply : replies) {
             const auto asked = co_await as_result((*caller)->receive());
             if (!asked) co_return;
-            const auto sent = co_await as_result((*caller)->send(answer));
+            const auto sent = co_await as_result((*caller)->send(reply));
             if (!sent) co_return;
         }
     }

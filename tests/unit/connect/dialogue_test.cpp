@@ -30,7 +30,7 @@ std::unique_ptr<dialogue> begin(proxy_kind k, std::string_view host = "boats") {
     return begin(proxy(k, "proxy", 1080), host);
 }
 
-/// What it says now.
+/// Takes the current output.
 std::string said(dialogue& d) {
     std::string text(d.output());
     d.sent();
@@ -58,8 +58,8 @@ struct ended {
     bool operator==(const ended&) const = default;
 };
 
-/// How it ends with this answer: the same however the answer is cut.
-ended answered(const proxy& p, const std::string& bytes) {
+/// How it ends with this response: the same however the response is cut.
+ended after_reply(const proxy& p, const std::string& bytes) {
     std::vector<ended> all;
     for (const std::size_t size :
          {bytes.size() + 1, std::size_t{1}, std::size_t{2}, std::size_t{7}}) {
@@ -75,17 +75,17 @@ ended answered(const proxy& p, const std::string& bytes) {
     return all.front();
 }
 
-ended answered(proxy_kind k, const std::string& bytes) {
-    return answered(proxy(k, "proxy", 1080), bytes);
+ended after_reply(proxy_kind k, const std::string& bytes) {
+    return after_reply(proxy(k, "proxy", 1080), bytes);
 }
 
 /// Opens with these bytes, not with fewer, and leaves all that is behind them.
 void opens_with(const proxy& p, const std::string& bytes) {
-    const ended e = answered(p, bytes + "\x16hello");
+    const ended e = after_reply(p, bytes + "\x16hello");
     EXPECT_EQ(e.state, status::open) << e.code.message() << e.detail;
     EXPECT_EQ(e.left, "\x16hello");
     for (std::size_t cut = 0; cut != bytes.size(); ++cut) {
-        EXPECT_EQ(answered(p, bytes.substr(0, cut)).state, status::talks) << cut;
+        EXPECT_EQ(after_reply(p, bytes.substr(0, cut)).state, status::talks) << cut;
     }
 }
 
@@ -110,42 +110,57 @@ TEST(http_dialogue, opens_behind_the_head_and_leaves_the_rest) {
     opens_with(p, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n");
 }
 
-TEST(http_dialogue, passes_over_interim_answers_up_to_a_limit) {
+TEST(http_dialogue, passes_over_interim_responses_up_to_a_limit) {
     const std::string interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     std::string all;
     for (unsigned i = 0; i != proxy::most_interim; ++i) all += interim;
-    EXPECT_EQ(answered(proxy_kind::http, all + "HTTP/1.1 200 OK\r\n\r\n").state, status::open);
-    const ended e = answered(proxy_kind::http, all + interim);
+    EXPECT_EQ(after_reply(proxy_kind::http, all + "HTTP/1.1 200 OK\r\n\r\n").state, status::open);
+    const ended e = after_reply(proxy_kind::http, all + interim);
     EXPECT_EQ(e.code, coracle::errc::limit_exceeded);
     EXPECT_NE(e.detail.find("proxy::most_interim"), std::string::npos);
 }
 
 TEST(http_dialogue, says_which_status_refused) {
-    ended e = answered(proxy_kind::http, "HTTP/1.1 503 No \x1b[31mroute\r\nA: b\r\n\r\nbody");
+    ended e = after_reply(proxy_kind::http, "HTTP/1.1 503 No \x1b[31mroute\r\nA: b\r\n\r\nbody");
     EXPECT_EQ(e.code, proxy_errc::refused);
     EXPECT_EQ(e.detail, "503 No ?[31mroute");
-    e = answered(proxy_kind::http, "HTTP/1.1 301 Moved\r\nLocation: http://evil/\r\n\r\n");
+    e = after_reply(proxy_kind::http, "HTTP/1.1 301 Moved\r\nLocation: http://evil/\r\n\r\n");
     EXPECT_EQ(e.code, proxy_errc::refused);
     EXPECT_EQ(e.detail, "301 Moved");
 }
 
 TEST(http_dialogue, says_which_credentials_are_wanted) {
-    const std::string answer =
+    const std::string reply =
         "HTTP/1.1 407 Proxy Authentication Required\r\n"
         "Proxy-Authenticate: Basic realm=\"a, Fake \\\"x\\\" b\", charset=\"UTF-8\"\r\n"
         "proxy-authenticate: Digest realm = \"q\", qop=\"auth,Other\", Negotiate\r\n\r\n";
-    ended e = answered(proxy_kind::http, answer);
+    ended e = after_reply(proxy_kind::http, reply);
     EXPECT_EQ(e.code, proxy_errc::credentials_wanted);
     EXPECT_EQ(e.code, std::errc::permission_denied);
     EXPECT_EQ(e.detail, "407 Proxy Authentication Required; it takes Basic, Digest, Negotiate");
-    e = answered(with_password(proxy_kind::http), answer);
+    e = after_reply(with_password(proxy_kind::http), reply);
     EXPECT_EQ(e.code, proxy_errc::credentials_refused);
-    e = answered(with_password(proxy_kind::http), "HTTP/1.0 401 Unauthorized\r\n\r\n");
+    e = after_reply(with_password(proxy_kind::http), "HTTP/1.0 401 Unauthorized\r\n\r\n");
     EXPECT_EQ(e.code, proxy_errc::credentials_refused);
     EXPECT_EQ(e.detail, "401 Unauthorized");
 }
 
-TEST(http_dialogue, refuses_what_is_no_answer_of_http) {
+TEST(http_dialogue, takes_folds_of_fields_for_spaces) {
+    const proxy p(proxy_kind::http, "proxy", 1080);
+    opens_with(p, "HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\tc: d\r\n \r\nY: z\r\n\r\n");
+    const ended e =
+        after_reply(proxy_kind::http,
+                    "HTTP/1.1 407 Wanted\r\nProxy-Authenticate:\r\n Basic realm=\"a\",\r\n"
+                    "\tDigest realm=\"b\",\r\n   nonce=\"c\"\r\nX: y\r\n , Negotiate\r\n\r\n");
+    EXPECT_EQ(e.detail, "407 Wanted; it takes Basic, Digest");
+    for (const char* bytes : {"HTTP/1.1 200 OK\r\n a: b\r\n\r\n",
+                              "HTTP/1.1 103 Hints\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\n c\r\n\r\n"}) {
+        EXPECT_EQ(after_reply(proxy_kind::http, bytes).code, coracle::errc::protocol_error)
+            << bytes;
+    }
+}
+
+TEST(http_dialogue, refuses_what_is_no_response_of_http) {
     for (const std::string& bytes :
          {"SSH-2.0-x\r\n"s, "HTTP/2 200\r\n\r\n"s, "HTTP/1.1 20\r\n\r\n"s, "HTTP/1.1 2000\r\n\r\n"s,
           "HTTP/1.1  200 OK\r\n\r\n"s, "HTTP/1.x 200 OK\r\n\r\n"s, "HTTP/1.1 600 OK\r\n\r\n"s,
@@ -153,7 +168,8 @@ TEST(http_dialogue, refuses_what_is_no_answer_of_http) {
           "HTTP/1.1 101 Switching\r\n\r\n"s, "HTTP/1.1 200 OK\r\nno field\r\n\r\n"s,
           "HTTP/1.1 200 OK\r\n: x\r\n\r\n"s, "HTTP/1.1 200 OK\r\na b: x\r\n\r\n"s,
           "HTTP/1.1 200 O\rK\r\n\r\n"s, "HTTP/1.1 200 OK\r\na: \0\r\n\r\n"s}) {
-        EXPECT_EQ(answered(proxy_kind::http, bytes).code, coracle::errc::protocol_error) << bytes;
+        EXPECT_EQ(after_reply(proxy_kind::http, bytes).code, coracle::errc::protocol_error)
+            << bytes;
     }
 }
 
@@ -171,11 +187,11 @@ TEST(http_dialogue, takes_a_head_up_to_its_limit_of_bytes) {
     const auto head = [&](std::size_t size) {
         return begin_of_head + std::string(size - begin_of_head.size() - 4, 'x') + "\r\n\r\n";
     };
-    EXPECT_EQ(answered(proxy_kind::http, head(proxy::most_head_bytes)).state, status::open);
-    const ended e = answered(proxy_kind::http, head(proxy::most_head_bytes + 1));
+    EXPECT_EQ(after_reply(proxy_kind::http, head(proxy::most_head_bytes)).state, status::open);
+    const ended e = after_reply(proxy_kind::http, head(proxy::most_head_bytes + 1));
     EXPECT_EQ(e.code, coracle::errc::limit_exceeded);
     EXPECT_NE(e.detail.find("proxy::most_head_bytes"), std::string::npos);
-    EXPECT_EQ(answered(proxy_kind::http, begin_of_head + std::string(1 << 20, 'x')).code,
+    EXPECT_EQ(after_reply(proxy_kind::http, begin_of_head + std::string(1 << 20, 'x')).code,
               coracle::errc::limit_exceeded);
 }
 
@@ -185,8 +201,8 @@ TEST(http_dialogue, takes_a_head_up_to_its_limit_of_lines) {
         for (std::size_t i = 0; i != fields; ++i) text += "a:\r\n";
         return text + "\r\n";
     };
-    EXPECT_EQ(answered(proxy_kind::http, head(proxy::most_head_lines - 2)).state, status::open);
-    const ended e = answered(proxy_kind::http, head(proxy::most_head_lines - 1));
+    EXPECT_EQ(after_reply(proxy_kind::http, head(proxy::most_head_lines - 2)).state, status::open);
+    const ended e = after_reply(proxy_kind::http, head(proxy::most_head_lines - 1));
     EXPECT_EQ(e.code, coracle::errc::limit_exceeded);
     EXPECT_NE(e.detail.find("proxy::most_head_lines"), std::string::npos);
 }
@@ -204,13 +220,13 @@ TEST(socks4_dialogue, opens_with_a_reply_of_8_bytes) {
 
 TEST(socks4_dialogue, says_why_it_was_refused) {
     const auto code = [](char c) {
-        return answered(proxy_kind::socks4a, "\0"s + c + "123456").code;
+        return after_reply(proxy_kind::socks4a, "\0"s + c + "123456").code;
     };
     EXPECT_EQ(code('\x5b'), proxy_errc::general_failure);
     EXPECT_EQ(code('\x5c'), proxy_errc::identd_unreachable);
     EXPECT_EQ(code('\x5d'), proxy_errc::identd_mismatch);
     EXPECT_EQ(code('\x5e'), coracle::errc::protocol_error);
-    EXPECT_EQ(answered(proxy_kind::socks4a, "\x04").code, coracle::errc::protocol_error);
+    EXPECT_EQ(after_reply(proxy_kind::socks4a, "\x04").code, coracle::errc::protocol_error);
 }
 
 TEST(socks5_dialogue, asks_by_name_and_by_address) {
@@ -249,7 +265,7 @@ TEST(socks5_dialogue, opens_with_an_address_of_any_kind) {
 
 TEST(socks5_dialogue, says_why_it_was_refused) {
     const auto code = [](char c) {
-        return answered(proxy_kind::socks5h, "\x05\0\x05"s + c + "\0\x01"s).code;
+        return after_reply(proxy_kind::socks5h, "\x05\0\x05"s + c + "\0\x01"s).code;
     };
     EXPECT_EQ(code(1), proxy_errc::general_failure);
     EXPECT_EQ(code(2), std::errc::permission_denied);
@@ -265,19 +281,19 @@ TEST(socks5_dialogue, says_why_it_was_refused) {
 
 TEST(socks5_dialogue, says_that_credentials_are_wanted_or_wrong) {
     const proxy p = with_password(proxy_kind::socks5h);
-    EXPECT_EQ(answered(proxy_kind::socks5h, "\x05\xff").code, proxy_errc::credentials_wanted);
-    EXPECT_EQ(answered(p, "\x05\xff").code, proxy_errc::credentials_refused);
-    EXPECT_EQ(answered(p, "\x05\x02\x01\x01").code, proxy_errc::credentials_refused);
+    EXPECT_EQ(after_reply(proxy_kind::socks5h, "\x05\xff").code, proxy_errc::credentials_wanted);
+    EXPECT_EQ(after_reply(p, "\x05\xff").code, proxy_errc::credentials_refused);
+    EXPECT_EQ(after_reply(p, "\x05\x02\x01\x01").code, proxy_errc::credentials_refused);
 }
 
-TEST(socks5_dialogue, refuses_what_is_no_answer_of_socks5) {
+TEST(socks5_dialogue, refuses_what_is_no_response_of_socks5) {
     const proxy p = with_password(proxy_kind::socks5h);
     for (const std::string& bytes : {"\x04\0"s, "HTTP/1.1 400"s, "\x05\x01"s, "\x05\x02\x05"s,
                                      "\x05\0\x01\0"s, "\x05\0\x05\0\0\x02\0"s}) {
-        EXPECT_EQ(answered(p, bytes).code, coracle::errc::protocol_error) << bytes;
+        EXPECT_EQ(after_reply(p, bytes).code, coracle::errc::protocol_error) << bytes;
     }
     // A login that was not offered.
-    EXPECT_EQ(answered(proxy_kind::socks5h, "\x05\x02").code, coracle::errc::protocol_error);
+    EXPECT_EQ(after_reply(proxy_kind::socks5h, "\x05\x02").code, coracle::errc::protocol_error);
 }
 
 TEST(dialogue, refuses_what_cannot_be_said_before_anything_is_sent) {

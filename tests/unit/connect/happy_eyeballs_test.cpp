@@ -15,7 +15,7 @@ namespace {
 
 using addresses = std::vector<std::string>;
 
-/// Connects to "boats", port 80, and gives who answered, or the error's message.
+/// Connects to "boats", port 80, and returns the host that responded, or the error's message.
 task<std::string> who(connect::options o = {}) {
     net::resolver names(*loop::current());
     auto s = co_await as_result(connect::to(names, "boats", 80, o));
@@ -41,7 +41,7 @@ TEST(happy_eyeballs, takes_v6_first_when_all_is_well) {
     });
 }
 
-TEST(happy_eyeballs, tries_the_next_beside_one_that_does_not_answer) {
+TEST(happy_eyeballs, tries_the_next_beside_one_that_does_not_respond) {
     run_scripted([](scripted_network& n) -> task<> {
         two_and_two(n);
         n.host("192.0.2.1").after = 30ms;
@@ -153,7 +153,7 @@ TEST(happy_eyeballs, reports_each_address_and_why) {
     });
 }
 
-TEST(happy_eyeballs, gives_up_after_its_limit_and_says_who_did_not_answer) {
+TEST(happy_eyeballs, gives_up_after_its_limit_and_says_who_did_not_respond) {
     run_scripted([](scripted_network& n) -> task<> {
         n.v6("boats").addresses = addresses{"2a00::1"};
         n.v4("boats").addresses = addresses{"192.0.2.1"};
@@ -163,8 +163,8 @@ TEST(happy_eyeballs, gives_up_after_its_limit_and_says_who_did_not_answer) {
         const time_point start = loop::current()->now();
         const std::string message = co_await who(o);
         EXPECT_EQ(message,
-                  "connect boats:80 (192.0.2.1:80 Connection refused; [2a00::1]:80 did "
-                  "not answer): Connection timed out, phase connect, attempt 2, safe to "
+                  "connect boats:80 (192.0.2.1:80 Connection refused; [2a00::1]:80 no "
+                  "response): Connection timed out, phase connect, attempt 2, safe to "
                   "retry");
         EXPECT_EQ(loop::current()->now() - start, 2s);
         EXPECT_EQ(n.open(), 0);
@@ -222,7 +222,7 @@ TEST(happy_eyeballs, tries_only_so_many_addresses) {
     });
 }
 
-TEST(happy_eyeballs, tries_no_more_addresses_when_a_family_answers_late) {
+TEST(happy_eyeballs, tries_no_more_addresses_when_a_family_responds_late) {
     run_scripted([](scripted_network& n) -> task<> {
         for (int i = 1; i != 60; ++i) {
             n.v4("boats").addresses.push_back("192.0.2." + std::to_string(i));
@@ -296,7 +296,7 @@ TEST(happy_eyeballs, ends_when_it_is_cancelled_while_it_waits_for_addresses) {
     });
 }
 
-TEST(happy_eyeballs, gives_one_stream_when_two_answer_at_the_same_moment) {
+TEST(happy_eyeballs, gives_one_stream_when_two_respond_at_the_same_moment) {
     run_scripted([](scripted_network& n) -> task<> {
         two_and_two(n);
         n.host("[2a00::1]").after = 350ms;

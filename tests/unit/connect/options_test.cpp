@@ -20,7 +20,7 @@ net::address at(std::string_view text) {
     return net::address::parse(text).value();
 }
 
-/// Connects to boats:80; who answered, or the error.
+/// Connects to boats:80; returns the host that responded, or the error.
 task<std::string> who(connect::options o) {
     net::resolver names(*loop::current());
     auto s = co_await as_result(connect::to(names, "boats", 80, o));

@@ -12,7 +12,7 @@ using namespace coracle::connect;
 
 namespace {
 
-/// What is read from a URL, in one line.
+/// Returns a parsed proxy URL in one line.
 std::string read(std::string_view url) {
     const auto p = proxy::parse(url);
     if (!p) return p.error().message();

@@ -41,7 +41,7 @@ TEST(simulated_connect, goes_on_to_the_next_address_when_nobody_listens) {
     }
 }
 
-TEST(simulated_connect, does_not_wait_for_an_address_that_never_answers) {
+TEST(simulated_connect, does_not_wait_for_an_address_that_never_responds) {
     for (const std::uint64_t seed : coracle::testing::seeds(50)) {
         simulation s(seed);
         s.backend().black_hole(v6(0));
@@ -98,8 +98,8 @@ TEST(simulated_connect, says_what_is_wrong_with_each_address) {
         EXPECT_FALSE(stream);
         const std::string why(stream.error().subject());
         EXPECT_EQ(why,
-                  "boats:80 (192.0.2.1:80 Connection refused; [2001:db8::1]:80 did not "
-                  "answer)");
+                  "boats:80 (192.0.2.1:80 Connection refused; [2001:db8::1]:80 no "
+                  "response)");
         auto unknown = co_await as_result(connect::to(names, "ships", 80));
         EXPECT_EQ(unknown.error().code(), net::resolve_errc::no_such_host);
     });

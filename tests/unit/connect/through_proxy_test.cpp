@@ -267,11 +267,12 @@ TEST(through_proxy, says_what_the_proxy_refuses) {
 }
 
 TEST(through_proxy, fails_when_the_proxy_ends_at_any_byte) {
-    const std::string answer = "HTTP/1.1 200 OK\r\n\r\n";
-    for (std::size_t cut = 0; cut != answer.size(); ++cut) {
+    const std::string response = "HTTP/1.1 200 OK\r\n\r\n";
+    for (std::size_t cut = 0; cut != response.size(); ++cut) {
         for (const turn& last : {end, reset}) {
             proxied_world w(cut + 1);
-            w.ask({hear(connect_head), say(answer.substr(0, cut)), last}, relay(proxy_kind::http));
+            w.ask({hear(connect_head), say(response.substr(0, cut)), last},
+                  relay(proxy_kind::http));
             EXPECT_EQ(w.why.phase(), phase::proxy) << cut;
             EXPECT_TRUE(w.why == errc::end_of_stream || w.why == std::errc::connection_reset)
                 << cut;

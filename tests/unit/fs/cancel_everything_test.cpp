@@ -310,7 +310,7 @@ std::string name_of_row(const ::testing::TestParamInfo<cancel_case>& row) {
     return test_name(row.param.name);
 }
 
-/// The same by the system, with whatever backend this machine has.
+/// Runs a row on the system, with whatever backend this machine has.
 template <class Row>
 struct by_the_system : Row {
     static constexpr bool real = true;

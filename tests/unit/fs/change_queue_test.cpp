@@ -16,7 +16,7 @@ change of(change_kind kind, std::string path, std::string from = {}) {
     return {kind, false, std::move(path), std::move(from)};
 }
 
-/// What is due, as "kind path " each.
+/// Returns the due changes, as "kind path " each.
 std::string due(change_queue& q, time_point now) {
     std::string all;
     while (auto c = q.take(now)) {

@@ -19,7 +19,7 @@ using namespace coracle::testing;
 
 namespace {
 
-/// What is in "/data" when an operation begins.
+/// Makes the content of "/data" before an operation begins.
 simulated_disk prepared() {
     simulated_disk disk;
     disk.write("/data/f", "old");

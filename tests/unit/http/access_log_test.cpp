@@ -134,7 +134,7 @@ TEST(access_log, goes_to_its_file) {
         {.path = (all.path() / "log").string(), .format = access_log_format::combined});
     const auto peer = net::address::parse("192.0.2.1:999");
     http::request req;
-    http::access_log_file::write(&log, {*peer, req, http::status::ok, 1, {}, 0});
+    log.observe({*peer, req, http::status::ok, 1, {}, 0});
     log.flush();
     std::ifstream in(all.path() / "log");
     const std::string text{std::istreambuf_iterator<char>(in), {}};

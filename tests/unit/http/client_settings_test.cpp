@@ -1,8 +1,13 @@
+#include "http/client/option_table.hpp"
+#include "support/environment_variable.hpp"
+#include "support/struct_members.hpp"
+
 #include <coracle/http/client_settings.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -46,28 +51,15 @@ client_options from_json(std::string_view text) {
     return options;
 }
 
-/// The names of the members of a struct of client_options.hpp.
+/// The names of the members of a struct of client_options.hpp, or of the resolver's.
 std::vector<std::string> members(std::string_view structure) {
-    std::ifstream file(CORACLE_TEST_SOURCE_DIR "/include/coracle/http/client_options.hpp");
-    std::vector<std::string> names;
-    bool inside = false;
-    for (std::string line; std::getline(file, line);) {
-        if (line.starts_with("struct ")) inside = line == "struct " + std::string(structure) + " {";
-        if (!inside || !line.starts_with("    ") || line.find("//") == 4) continue;
-        std::string_view declared = std::string_view(line).substr(0, line.find_first_of("={;"));
-        while (declared.ends_with(' ')) declared.remove_suffix(1);
-        const std::size_t begin = declared.rfind(' ') + 1;
-        if (begin < declared.size()) names.emplace_back(declared.substr(begin));
-    }
-    return names;
+    const bool shared = structure == "client_tls_options" || structure == "certificate_options" ||
+                        structure == "client_socket_options";
+    const std::string_view header = structure == "resolver_options" ? "net/resolver.hpp"
+                                    : shared                        ? "connect/client_options.hpp"
+                                                                    : "http/client_options.hpp";
+    return struct_members(CORACLE_TEST_SOURCE_DIR, std::string(header), std::string(structure));
 }
-
-/// Sets a variable of the environment for as long as it lives.
-struct variable {
-    variable(const char* n, const char* value) : name(n) { ::setenv(n, value, 1); }
-    ~variable() { ::unsetenv(name); }
-    const char* name;
-};
 
 }  // namespace
 
@@ -174,7 +166,7 @@ TEST(read_options, says_what_is_wanted) {
         {"follow=4", "follow wants none (0), same_method (1), standard (2) or first_only (3)"},
         {"mode=ntlm", "authentication_mode wants none, basic, digest or bearer"},
         {"family=v5", "family wants any, v4 or v6"},
-        {"sslcerttype=X", "sslcerttype wants PEM, DER, P12, or nothing: as the file tells"},
+        {"sslcerttype=X", "sslcerttype wants PEM, DER, P12, or nothing to find out from the file"},
         {"user_agent=a\r\nb", "user_agent wants text without control characters"},
         {"secret=a\nb", "authentication_secret wants text without control characters"},
         {"proxy=gopher://a",
@@ -223,7 +215,7 @@ TEST(read_options, sets_all_or_nothing) {
     EXPECT_EQ(o.redirects, 9u);
     EXPECT_EQ(p.connections, 3u);
     EXPECT_EQ(p.idle_time, 60s);
-    // What a text does not say stays as it was.
+    // Settings that a text does not name stay as they were.
     EXPECT_TRUE(read_options(o, p, "cookies=yes"));
     EXPECT_TRUE(o.redirects == 9 && o.cookies && p.connections == 3);
     EXPECT_EQ(refusal("pool_connections=3"), "pool_connections is of a client, not of one request");
@@ -327,11 +319,20 @@ TEST(read_json_options, refuses_what_is_no_json_object_and_says_where) {
                                         R"({"retry": {"delay": {}}})",
                                         R"({"cookies": {}})",
                                         R"({} // so)"}) {
-        EXPECT_TRUE(json_refusal(text).starts_with("the text is no JSON object")) << text;
+        EXPECT_TRUE(json_refusal(text).starts_with("the text is not a JSON object")) << text;
     }
     EXPECT_NE(json_refusal("{}\0"sv), "");
     EXPECT_EQ(json_refusal(R"({"cookies": ?})"),
-              "the text is no JSON object with options: look at byte 12");
+              "the text is not a JSON object of options: see byte 12");
+}
+
+TEST(read_json_options, names_the_line_of_what_is_wrong) {
+    EXPECT_EQ(json_refusal("{\n\"cookies\": 1,\n\"retry\": {\"delay\": \"x\"}\n}"),
+              "retry_delay wants a time such as 5000 (ms), 250ms, 5s, 2min or 1h, line 3");
+    EXPECT_EQ(json_refusal("{\n\n\"cookie\":\n1}"), "\"cookie\" (did you mean cookies?), line 3");
+    EXPECT_EQ(json_refusal("{\n\"cookies\": 1,\n}"),
+              "the text is not a JSON object of options: see byte 16, line 3");
+    EXPECT_EQ(json_refusal("{\n\"cookies\": 1,\n\"cookies\": 1}"), "cookies comes twice, line 3");
 }
 
 TEST(read_json_options, refuses_values_of_another_kind) {
@@ -360,11 +361,11 @@ TEST(read_json_options, refuses_values_of_another_kind) {
 }
 
 TEST(read_environment_options, takes_the_variables_of_keys) {
-    const variable a("CORACLE_CONNECT_TIMEOUT", "7s");
-    const variable b("CORACLE_RETRY_RETRIES", "3");
-    const variable c("CORACLE_POOL_CONNECTIONS", "8");
-    const variable d("CORACLE_USER_AGENT", "");
-    const variable e("CORACLE_TIMEOUT", "1");
+    const environment_variable a("CORACLE_CONNECT_TIMEOUT", "7s");
+    const environment_variable b("CORACLE_RETRY_RETRIES", "3");
+    const environment_variable c("CORACLE_POOL_CONNECTIONS", "8");
+    const environment_variable d("CORACLE_USER_AGENT", "");
+    const environment_variable e("CORACLE_TIMEOUT", "1");
     client_options o;
     ASSERT_TRUE(read_environment_options(o));
     EXPECT_EQ(o.connect_timeout, 7s);
@@ -375,7 +376,7 @@ TEST(read_environment_options, takes_the_variables_of_keys) {
     ASSERT_TRUE(read_environment_options(o, p));
     EXPECT_EQ(p.connections, 8u);
 
-    const variable f("CORACLE_VERBOSE", "loud");
+    const environment_variable f("CORACLE_VERBOSE", "loud");
     const auto read = read_environment_options(o, p);
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().subject(),
@@ -411,8 +412,14 @@ TEST(list_options, has_every_member_of_the_structs) {
     add("client_options", "");
     add("retry_options", "retry_");
     add("pool_options", "pool_");
-    for (const std::string outer : {"retry", "authentication", "proxy_authentication",
-                                    "certificates", "proxy_certificates"}) {
+    add("client_tls_options", "tls_");
+    add("client_socket_options", "socket_");
+    add("resolver_options", "pool_resolver_");
+    add("client_h2_options", "pool_h2_");
+    // The last two are no text.
+    for (const std::string outer :
+         {"retry", "authentication", "proxy_authentication", "certificates", "proxy_certificates",
+          "tls", "sockets", "pool_resolver", "pool_h2", "tls_context", "pool_h2_limits"}) {
         EXPECT_EQ(wanted.erase(outer), 1u) << outer;
     }
     for (const std::string prefix : {"authentication_", "proxy_authentication_"}) {
@@ -429,6 +436,59 @@ TEST(list_options, has_every_member_of_the_structs) {
     }
     EXPECT_EQ(members("certificate_options").size(), 7u);
     EXPECT_EQ(keys, wanted);
+}
+
+/// A value that is not the default.
+std::string another_value(const coracle::http::detail::option& o, const std::string& usual) {
+    using enum coracle::http::detail::option_type;
+    const std::string_view key = o.key;
+    switch (o.type) {
+        case boolean: return usual == "1" ? "0" : "1";
+        case count:
+        case size: return "7";
+        case time: return "7s";
+        case secret: return key == "proxy" ? "http://proxy.test:1" : "s";
+        case list:
+            return key == "resolve"                 ? "a:1:192.0.2.1"
+                   : key == "pool_resolver_servers" ? "192.0.2.1:53"
+                                                    : "x.test";
+        case text:
+            return key == "proxy" ? "http://proxy.test:1" : key == "safe_protocols" ? "https" : "x";
+        case choice: break;
+    }
+    for (const char* name : {"basic", "v4", "standard", "DER", "1.3", "1.2", "1.1"}) {
+        coracle::http::detail::option_target target;
+        if (name != usual && o.set(&target, name)) return name;
+    }
+    return {};
+}
+
+TEST(list_options, can_all_be_set_by_key_by_json_and_by_the_environment) {
+    for (const auto& o : coracle::http::detail::option_table()) {
+        const coracle::http::detail::option_target defaults;
+        const std::string value = another_value(o, o.get(&defaults));
+        coracle::http::detail::option_target by_key;
+        coracle::http::detail::option_target by_json;
+        coracle::http::detail::option_target by_environment;
+        const std::string key(o.key);
+        const bool bare = o.type == coracle::http::detail::option_type::count ||
+                          o.type == coracle::http::detail::option_type::size;
+        const std::string in_json = bare ? value : '"' + value + '"';
+        EXPECT_TRUE(read_options(by_key.client, by_key.pool, key + "=\"" + value + '"')) << key;
+        EXPECT_TRUE(
+            read_json_options(by_json.client, by_json.pool, "{\"" + key + "\": " + in_json + '}'))
+            << key;
+        std::string name = "CORACLE_";
+        for (const char c : key) name += static_cast<char>(std::toupper(c));
+        {
+            const environment_variable set(name.c_str(), value.c_str());
+            EXPECT_TRUE(read_environment_options(by_environment.client, by_environment.pool))
+                << key;
+        }
+        EXPECT_NE(o.get(&by_key), o.get(&defaults)) << key;
+        EXPECT_EQ(o.get(&by_json), o.get(&by_key)) << key;
+        EXPECT_EQ(o.get(&by_environment), o.get(&by_key)) << key;
+    }
 }
 
 TEST(describe_options, is_a_table_with_a_line_for_each) {

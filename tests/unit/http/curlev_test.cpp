@@ -3,6 +3,7 @@
 #include <coracle/http/client_settings.hpp>
 #include <coracle/http/coding.hpp>
 #include <coracle/http/curlev.hpp>
+#include <coracle/http/h1/parse_error.hpp>
 #include <coracle/net/resolver.hpp>
 #include <coracle/tls/error.hpp>
 
@@ -31,7 +32,7 @@ int code_of_options(std::string_view text) {
 
 }  // namespace
 
-TEST(curlev_code, is_the_status_of_an_answer) {
+TEST(curlev_code, is_the_status_of_a_response) {
     static_assert(curlev_code(status::ok) == 200);
     EXPECT_EQ(curlev_code(status::service_unavailable), 503);
     EXPECT_EQ(curlev_code(static_cast<status>(999)), 999);
@@ -65,10 +66,13 @@ TEST(curlev_code, is_that_of_libcurl_for_each_phase) {
         {{std::errc::broken_pipe, "write", phase::send}, 55},
         {{errc::end_of_stream, "write", phase::send}, 55},
         {{std::errc::io_error, "read", phase::send}, 26},
+        {{std::errc::operation_not_supported, "redirect", phase::send}, 65},
         {{std::errc::no_such_file_or_directory, "open", phase::send}, 26},
-        {{errc::end_of_stream, "answer", phase::first_byte}, 52},
-        {{connection_reset, "answer", phase::first_byte}, 56},
-        {{errc::protocol_error, "answer", phase::first_byte}, 8},
+        {{errc::end_of_stream, "response", phase::first_byte}, 52},
+        {{connection_reset, "response", phase::first_byte}, 56},
+        {{errc::protocol_error, "response", phase::first_byte}, 8},
+        {{h1::make_error_code(h1::parse_error::missing_colon), "response", phase::first_byte}, 8},
+        {{h1::make_error_code(h1::parse_error::bad_chunk_size), "body", phase::receive}, 56},
         {{errc::end_of_stream, "body", phase::receive}, 18},
         {{connection_reset, "body", phase::receive}, 56},
         {{errc::protocol_error, "body", phase::receive}, 8},
@@ -77,6 +81,7 @@ TEST(curlev_code, is_that_of_libcurl_for_each_phase) {
         {{coding_error::truncated, "body", phase::receive}, 61},
         {{coding_error::ratio_exceeded, "body", phase::receive}, 61},
         {{coding_error::too_large, "body", phase::receive}, 63},
+        {{coding_error::no_memory, "body", phase::receive}, 27},
         {{std::errc::operation_canceled, "request", phase::connect}, 42},
         {{std::errc::operation_canceled, "on_progress", phase::receive}, 42},
         {{std::errc::protocol_not_supported, "request"}, 1},
@@ -116,6 +121,7 @@ TEST(curlev_code, knows_what_is_wrong_with_tls) {
     EXPECT_EQ(curlev_code(error(certificate_untrusted, "handshake", phase::proxy)), 60);
     EXPECT_EQ(curlev_code(error(handshake_failure, "handshake", phase::proxy)), 35);
     EXPECT_EQ(curlev_code(error(std::errc::no_such_file_or_directory, "cainfo", phase::tls)), 77);
+    EXPECT_EQ(curlev_code(error(certificate_unreadable, "authorities", phase::tls)), 77);
 }
 
 TEST(curlev_code, knows_the_limits) {

@@ -92,18 +92,18 @@ struct asked {
 
     /// "status body"; `waited` tells whether a task was made.
     std::string by(const handler& h) {
-        response answer;
+        response res;
         task<response> pending;
-        waited = !h.call(req, answer, pending);
+        waited = !h.call(req, res, pending);
         if (waited) {
-            answer = run_virtually([&]() -> task<response> {
+            res = run_virtually([&]() -> task<response> {
                 response got = co_await std::move(pending);
                 co_return got;
             });
         }
-        type = answer.default_type();
-        return std::to_string(static_cast<int>(answer.status())) + ' ' +
-               std::string(answer.body().bytes());
+        type = res.default_type();
+        return std::to_string(static_cast<int>(res.status())) + ' ' +
+               std::string(res.body().bytes());
     }
 
     std::unique_ptr<pieces> source;

@@ -41,9 +41,9 @@ struct asked {
     std::string through(const trust_proxies& trust) {
         const handler h = trust(handler([](request&) { return "reached"; }));
         task<response> none;
-        EXPECT_TRUE(h.call(req, answer, none));
-        if (answer.body().bytes() != "reached") {
-            return std::to_string(static_cast<int>(answer.status()));
+        EXPECT_TRUE(h.call(req, res, none));
+        if (res.body().bytes() != "reached") {
+            return std::to_string(static_cast<int>(res.status()));
         }
         const auto* info = req.data<client_info>();
         return req.client().host() + ' ' + std::string(client_scheme(req)) + ' ' +
@@ -53,7 +53,7 @@ struct asked {
     }
     net::address peer;
     request req;
-    response answer;
+    response res;
 };
 
 const trust_proxies ours{"10.0.0.0/8", "::1"};

@@ -16,7 +16,7 @@ using http::response;
 
 namespace {
 
-std::string answer_of(const handler& h) {
+std::string response_of(const handler& h) {
     return run_virtually([&]() -> task<std::string> {
         request req;
         response r = co_await h(req);
@@ -38,27 +38,27 @@ task<response> coroutine_function(request&) {
 }  // namespace
 
 TEST(handler, is_made_of_functions_and_coroutines) {
-    EXPECT_EQ(answer_of(&plain_function), "200 function");
-    EXPECT_EQ(answer_of(&coroutine_function), "200 coroutine");
-    EXPECT_EQ(answer_of([](request&) -> task<response> { co_return "lambda"; }), "200 lambda");
+    EXPECT_EQ(response_of(&plain_function), "200 function");
+    EXPECT_EQ(response_of(&coroutine_function), "200 coroutine");
+    EXPECT_EQ(response_of([](request&) -> task<response> { co_return "lambda"; }), "200 lambda");
 }
 
 TEST(handler, takes_whatever_a_response_can_be_made_of) {
-    EXPECT_EQ(answer_of([](request&) { return std::string("string"); }), "200 string");
-    EXPECT_EQ(answer_of([](request&) { return "literal"; }), "200 literal");
-    EXPECT_EQ(answer_of([](request&) { return http::status::no_content; }), "204 ");
-    EXPECT_EQ(answer_of([](request&) -> task<std::string> { co_return "task"; }), "200 task");
-    EXPECT_EQ(answer_of([](request&) -> task<http::status> { co_return http::status::gone; }),
+    EXPECT_EQ(response_of([](request&) { return std::string("string"); }), "200 string");
+    EXPECT_EQ(response_of([](request&) { return "literal"; }), "200 literal");
+    EXPECT_EQ(response_of([](request&) { return http::status::no_content; }), "204 ");
+    EXPECT_EQ(response_of([](request&) -> task<std::string> { co_return "task"; }), "200 task");
+    EXPECT_EQ(response_of([](request&) -> task<http::status> { co_return http::status::gone; }),
               "410 ");
 }
 
-TEST(handler, answers_at_once_or_with_a_task) {
+TEST(handler, responds_at_once_or_with_a_task) {
     request req;
-    response answer;
+    response res;
     task<response> pending;
-    EXPECT_TRUE(handler(&plain_function).call(req, answer, pending));
-    EXPECT_EQ(answer.body().bytes(), "function");
-    EXPECT_FALSE(handler(&coroutine_function).call(req, answer, pending));
+    EXPECT_TRUE(handler(&plain_function).call(req, res, pending));
+    EXPECT_EQ(res.body().bytes(), "function");
+    EXPECT_FALSE(handler(&coroutine_function).call(req, res, pending));
     EXPECT_TRUE(pending);
 }
 
@@ -72,16 +72,16 @@ TEST(handler, owns_what_its_lambda_captured) {
             co_return *text;
         };
     }
-    EXPECT_EQ(answer_of(h), "200 " + std::string(100, 'x'));
+    EXPECT_EQ(response_of(h), "200 " + std::string(100, 'x'));
     const handler copy = h;  // NOLINT(performance-unnecessary-copy-initialization)
     h = {};
-    EXPECT_EQ(answer_of(copy), "200 " + std::string(100, 'x'));
+    EXPECT_EQ(response_of(copy), "200 " + std::string(100, 'x'));
 }
 
 TEST(handler, lets_exceptions_through) {
-    EXPECT_THROW(answer_of([](request&) -> response { throw std::runtime_error("no"); }),
+    EXPECT_THROW(response_of([](request&) -> response { throw std::runtime_error("no"); }),
                  std::runtime_error);
-    EXPECT_THROW(answer_of([](request&) -> task<response> {
+    EXPECT_THROW(response_of([](request&) -> task<response> {
                      throw http::status_error(http::status::conflict);
                      co_return "";
                  }),
@@ -94,21 +94,21 @@ TEST(wrap, puts_a_middleware_around_a_handler) {
         response r = co_await next(req);
         co_return std::string(r.body().bytes()) + mark;
     };
-    EXPECT_EQ(answer_of(http::wrap(intercepts, &plain_function)), "200 function" + mark);
-    EXPECT_EQ(answer_of(http::wrap(intercepts, &coroutine_function)), "200 coroutine" + mark);
+    EXPECT_EQ(response_of(http::wrap(intercepts, &plain_function)), "200 function" + mark);
+    EXPECT_EQ(response_of(http::wrap(intercepts, &coroutine_function)), "200 coroutine" + mark);
     const auto wraps = [](handler inner) -> handler {
         return [inner = std::move(inner)](request& req) -> task<response> {
             response r = co_await inner(req);
             co_return "<" + std::string(r.body().bytes()) + ">";
         };
     };
-    EXPECT_EQ(answer_of(http::wrap(wraps, http::wrap(intercepts, &plain_function))),
+    EXPECT_EQ(response_of(http::wrap(wraps, http::wrap(intercepts, &plain_function))),
               "200 <function" + mark + ">");
 }
 
-TEST(wrap, lets_a_middleware_answer_by_itself) {
+TEST(wrap, lets_a_middleware_respond_by_itself) {
     const auto refuses = [](request&, const handler&) -> task<response> {
         co_return http::status::forbidden;
     };
-    EXPECT_EQ(answer_of(http::wrap(refuses, &plain_function)), "403 ");
+    EXPECT_EQ(response_of(http::wrap(refuses, &plain_function)), "403 ");
 }

@@ -48,7 +48,7 @@ private:
     std::string current_;
 };
 
-std::string answer_of(const response& r) {
+std::string response_of(const response& r) {
     return std::to_string(static_cast<int>(r.status())) + ' ' + std::string(r.body().bytes());
 }
 
@@ -59,22 +59,22 @@ std::string post(const handler& h, std::string text, std::string_view type,
     req.set_body(http::received_body(&source));
     if (!type.empty()) req.fields().add("Content-Type", type);
     if (!accept.empty()) req.fields().add("Accept", accept);
-    response answer;
+    response res;
     task<response> pending;
-    EXPECT_FALSE(h.call(req, answer, pending));
-    answer = run_virtually([&]() -> task<response> {
+    EXPECT_FALSE(h.call(req, res, pending));
+    res = run_virtually([&]() -> task<response> {
         response got = co_await std::move(pending);
         co_return got;
     });
-    return answer_of(answer);
+    return response_of(res);
 }
 
 const handler twice([](http::json<digit> d) { return http::json(digit{2 * d->value}); });
 
-TEST(json, a_body_is_decoded_and_an_answer_encoded) {
+TEST(json, a_body_is_decoded_and_a_response_encoded) {
     EXPECT_EQ(post(twice, "4", "application/json"), "200 8");
     const response r = http::json(digit{3}, http::status::created);
-    EXPECT_EQ(answer_of(r), "201 3");
+    EXPECT_EQ(response_of(r), "201 3");
     EXPECT_EQ(r.default_type(), "application/json");
 }
 
@@ -119,7 +119,7 @@ TEST(problem, is_written_as_rfc_9457_says) {
                            .instance("/berths/7")
                            .add("owner", "\"eve\"\n\x01\x7f")
                            .add_json("berths", "[1,2]");
-    EXPECT_EQ(answer_of(r),
+    EXPECT_EQ(response_of(r),
               "409 {\"type\":\"/problems/taken\",\"title\":\"Berth taken\",\"status\":409,"
               "\"detail\":\"taken\",\"instance\":\"/berths/7\","
               "\"owner\":\"\\\"eve\\\"\\n\\u0001\\u007f\",\"berths\":[1,2]}");

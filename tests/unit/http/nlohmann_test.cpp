@@ -74,7 +74,7 @@ TEST(nlohmann, a_syntax_error_has_its_position) {
     EXPECT_TRUE(why_not<order>("{} {}").starts_with("at byte 4: "));
     EXPECT_TRUE(why_not<order>("\"\xff\"").starts_with("at byte 2: "));
     EXPECT_NE(why_not<order>("1e999"), "decoded");
-    // What it shows of the text is cut.
+    // The quoted part of the text is cut.
     EXPECT_LT(why_not<order>('"' + std::string(100'000, 'x')).size(), 300u);
 }
 

@@ -87,7 +87,7 @@ TEST(router, tells_apart_parameters_of_different_names_at_one_place) {
     EXPECT_EQ(ask(h, "POST", "/x/2").body, "post 2");
 }
 
-TEST(router, answers_another_method_with_405_and_allow) {
+TEST(router, responds_to_another_method_with_405_and_allow) {
     router r;
     r.get("/a", say("get"));
     r.post("/a", say("post"));
@@ -106,7 +106,7 @@ TEST(router, answers_another_method_with_405_and_allow) {
     EXPECT_EQ(ask(h, "OPTIONS", "/none").status, 404);
 }
 
-TEST(router, answers_options_of_the_whole_server) {
+TEST(router, responds_to_options_of_the_whole_server) {
     router r;
     r.get("/a", say("get"));
     r.put("/b", say("put"));
@@ -117,7 +117,7 @@ TEST(router, answers_options_of_the_whole_server) {
     }
 }
 
-TEST(router, lets_a_get_route_answer_head_unless_it_has_its_own) {
+TEST(router, lets_a_get_route_respond_to_head_unless_it_has_its_own) {
     router r;
     r.get("/a", say("get"));
     r.get("/b", say("get"));
@@ -187,7 +187,7 @@ TEST(router, describes_its_routes_in_order) {
               "GET, HEAD  /d\n");
 }
 
-TEST(router, puts_middleware_around_routes_and_its_own_answers_the_first_outermost) {
+TEST(router, puts_middleware_around_routes_and_its_own_responses_the_first_outermost) {
     router r;
     const auto mark = [](std::string left, std::string right) {
         return [left, right](request& req, const handler& next) -> task<response> {
@@ -344,10 +344,10 @@ TEST(router, tells_why_it_refuses_a_pattern) {
     router r;
     const std::pair<std::string, std::string> rows[] = {
         {"/a%20b", "paths are matched decoded"},
-        {"/{a}-{b}", "one parameter at the most"},
-        {"/{a:[^/]+}-{b:[^/]+}", "one parameter at the most"},
-        {"/{a:[^/]+}{b}", "one parameter at the most"},
-        {"/{a:x/y}{*b}", "one parameter at the most"},
+        {"/{a}{b:[^/]+}", "nothing says where {a} ends"},
+        {"/{a}-{*b}", "the last segment"},
+        {"/{a:x/y}{*b}", "several segments"},
+        {"/{*a:saef}", "any, safe, segment or an expression"},
         {"/{*a}/b", "the last segment"},
         {"/a/../b", "segment"},
         {"/a/.", "segment"},

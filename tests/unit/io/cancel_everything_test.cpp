@@ -127,6 +127,9 @@ struct write_row : writer_row {
 struct print_row : writer_row {
     auto make() { return out.print("{}, {}", 1, large); }
 };
+struct println_row : writer_row {
+    auto make() { return out.println("{:>5}, {}", 1, large); }
+};
 struct put_row : writer_row {
     task<> prepare() {
         const std::string full(64, 'x');
@@ -162,6 +165,7 @@ constexpr cancel_case cases[] = {
     row<read_struct_row>("reader::read_struct<T>()"),
     row<write_row>("writer::write(bytes)"),
     row<print_row>("writer::print(text, values...)"),
+    row<println_row>("writer::println(text, values...)"),
     row<put_row>("writer::put(c)"),
     row<write_struct_row>("writer::write_struct(object)"),
     row<writer_flush_row>("writer::flush()"),

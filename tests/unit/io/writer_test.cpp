@@ -77,6 +77,21 @@ TEST(a_writer, passes_on_what_the_text_of_a_value_throws) {
     });
 }
 
+TEST(a_writer, ends_lines_in_the_block_and_behind_it) {
+    block_on([]() -> task<> {
+        recording_sink to;
+        io::writer out(to, tight);
+        std::string expected;
+        for (int i = 0; i != 100; ++i) {
+            co_await out.println("{:>{}}", i, i);
+            expected += io::format("{:>{}}", i, i) + '\n';
+        }
+        co_await out.println("");
+        co_await out.flush();
+        EXPECT_EQ(to.text(), expected + '\n');
+    });
+}
+
 TEST(a_writer, writes_nothing_before_its_block_is_full) {
     block_on([]() -> task<> {
         recording_sink to;
@@ -136,7 +151,7 @@ TEST(a_writer, writes_the_same_whatever_the_sizes) {
 }
 
 TEST(a_writer, writes_into_its_block_without_a_frame_and_without_suspending) {
-    if (!counts_allocations()) GTEST_SKIP() << "the pools stand aside";
+    if (!counts_allocations()) GTEST_SKIP() << "the pools stand aside in this build";
     block_on([]() -> task<> {
         recording_sink to;
         io::writer out(to);

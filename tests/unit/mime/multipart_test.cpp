@@ -9,8 +9,8 @@ using kind = multipart_event::kind;
 
 namespace {
 
-/// What a parser told, as text: "[name: value|...]" begins a part, "]" ends it, "." is the end of a
-/// whole body.
+/// The reports of a parser as text: "[name: value|...]" begins a part, "]" ends it, "." is the end
+/// of a whole body.
 struct outcome {
     std::string told;
     multipart_error error = multipart_error::none;
@@ -65,7 +65,7 @@ outcome parse(std::string_view bytes, std::size_t first, std::size_t step,
     return out;
 }
 
-/// The same however the bytes are cut.
+/// Parses the bytes; the outcome must not depend on how they are cut.
 outcome parse(std::string_view bytes, const multipart_limits& limits = {},
               std::string_view boundary = "b") {
     outcome whole = parse(bytes, 0, std::max<std::size_t>(bytes.size(), 1), limits, boundary);
@@ -218,7 +218,7 @@ TEST(multipart_parser, holds_the_header_of_a_part_to_the_byte) {
     EXPECT_EQ(failure(of(101), limits), multipart_error::header_too_large);
     EXPECT_EQ(failure("--b\r\n" + std::string(101, 'x'), limits),
               multipart_error::header_too_large);
-    // Of folded lines each byte counts.
+    // Each byte of folded lines counts.
     EXPECT_EQ(failure(with_header("A: " + std::string(90, 'x') + "\r\n x\r\n"), limits),
               multipart_error::none);
     EXPECT_EQ(failure(with_header("A: " + std::string(91, 'x') + "\r\n x\r\n"), limits),

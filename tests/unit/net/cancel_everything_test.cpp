@@ -3,6 +3,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/net/listener.hpp>
+#include <coracle/net/serve.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <fcntl.h>
@@ -101,6 +102,29 @@ struct accept_row : connect_row {
     }
 };
 
+/// Cancelled in the midst of a connection, it waits for its handler.
+struct serve_row : cancel_row {
+    static constexpr bool endless = true;
+    std::optional<net::listener> l;
+    std::unique_ptr<net::socket> client;
+    net::serve_options o;
+    task<> prepare() {
+        l.emplace(*net::listener::open(*loop::current(), loopback()));
+        o.drain = std::chrono::milliseconds(1);
+        co_return;
+    }
+    auto make() {
+        auto handler = [](std::unique_ptr<net::socket> peer) -> task<> {
+            co_await as_result(peer->receive());
+        };
+        return net::serve(*l, handler, o);
+    }
+    task<> help() {
+        auto connected = co_await as_result(net::connect(l->local()));
+        if (connected) client = *std::move(connected);
+    }
+};
+
 constexpr cancel_case cases[] = {
     row<receive_row>("byte_stream::receive(n)"),
     row<receive_into_row>("byte_stream::receive_into(b)"),
@@ -108,6 +132,7 @@ constexpr cancel_case cases[] = {
     row<send_file_row>("byte_stream::send_file(fd, at, n)"),
     row<connect_row>("net::connect(address)"),
     row<accept_row>("listener::accept()"),
+    row<serve_row>("net::serve(l, f, o)"),
 };
 
 class cancelled_in_the_network : public ::testing::TestWithParam<cancel_case> {};

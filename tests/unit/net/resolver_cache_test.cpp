@@ -13,7 +13,7 @@ using net::resolve_errc;
 
 namespace {
 
-/// Whether the first IPv4 address of `host` could be had.
+/// Gives true if the first IPv4 address of `host` is found.
 task<bool> has(net::resolver& r, std::string host) {
     auto found = co_await as_result(r.resolve(host, 1, net::family::v4));
     co_return found.has_value();
@@ -21,7 +21,7 @@ task<bool> has(net::resolver& r, std::string host) {
 
 }  // namespace
 
-TEST(resolver_cache, keeps_an_answer_for_its_ttl) {
+TEST(resolver_cache, keeps_a_response_for_its_ttl) {
     run_scripted([](scripted_network& n) -> task<> {
         net::resolver r(*loop::current());
         n.v4("boats").addresses.push_back("192.0.2.1");
@@ -36,7 +36,7 @@ TEST(resolver_cache, keeps_an_answer_for_its_ttl) {
     });
 }
 
-TEST(resolver_cache, keeps_no_answer_longer_than_its_own_bound) {
+TEST(resolver_cache, keeps_no_response_longer_than_its_own_bound) {
     run_scripted([](scripted_network& n) -> task<> {
         net::resolver_options o;
         o.longest_ttl = 10s;
@@ -64,7 +64,7 @@ TEST(resolver_cache, keeps_it_that_a_host_does_not_exist) {
     });
 }
 
-TEST(resolver_cache, keeps_neither_failures_nor_answers_without_a_ttl) {
+TEST(resolver_cache, keeps_neither_failures_nor_responses_without_a_ttl) {
     run_scripted([](scripted_network& n) -> task<> {
         net::resolver r(*loop::current());
         n.v4("broken").result = -EIO;

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 using namespace coracle;
-using coracle::net::detail::read_answer;
+using coracle::net::detail::read_response;
+using coracle::net::detail::record_kind;
 using coracle::testing::dns_query;
 using coracle::testing::dns_reply;
 using net::resolve_errc;
@@ -20,8 +21,8 @@ dns_query question() {
     return q;
 }
 
-net::detail::dns_answer read(const std::string& message, std::size_t most = 64) {
-    return read_answer(message, "boats.example", net::family::v4, most);
+net::detail::dns_response read(const std::string& message, std::size_t most = 64) {
+    return read_response(message, "boats.example", record_kind::v4, most);
 }
 
 }  // namespace
@@ -33,8 +34,8 @@ TEST(dns_message, gives_addresses_and_the_smallest_ttl) {
                             .a("B.EXAMPLE", "192.0.2.2", 60)
                             .a("c.example", "192.0.2.3", 10));
     ASSERT_FALSE(a.failure);
-    ASSERT_EQ(a.found.size(), 2u);
-    EXPECT_EQ(a.found[1].host(), "192.0.2.2");
+    ASSERT_EQ(a.found.addresses.size(), 2u);
+    EXPECT_EQ(a.found.addresses[1].host(), "192.0.2.2");
     EXPECT_EQ(a.ttl, 50u);
 }
 
@@ -47,25 +48,25 @@ TEST(dns_message, takes_the_negative_ttl_from_the_authority) {
 
 TEST(dns_message, takes_a_ttl_beyond_the_largest_for_none) {
     const auto a = read(dns_reply(question()).a("boats.example", "192.0.2.1", 0xffffffff));
-    EXPECT_EQ(a.found.size(), 1u);
+    EXPECT_EQ(a.found.addresses.size(), 1u);
     EXPECT_EQ(a.ttl, 0u);
 }
 
 TEST(dns_message, stops_at_so_many_addresses) {
     dns_reply r(question());
     for (int i = 0; i != 100; ++i) r.a("boats.example", "192.0.2.1");
-    EXPECT_EQ(read(r, 7).found.size(), 7u);
+    EXPECT_EQ(read(r, 7).found.addresses.size(), 7u);
 }
 
-TEST(dns_message, refuses_what_is_no_answer_to_the_question) {
+TEST(dns_message, refuses_what_is_no_response_to_the_question) {
     const std::string good = dns_reply(question()).a("boats.example", "192.0.2.1");
     std::string query = good;
     query[2] = '\x01';
-    EXPECT_EQ(read(query).failure, resolve_errc::malformed_answer);
-    EXPECT_EQ(read_answer(good, "other.example", net::family::v4, 9).failure,
-              resolve_errc::malformed_answer);
-    EXPECT_EQ(read_answer(good, "boats.example", net::family::v6, 9).failure,
-              resolve_errc::malformed_answer);
+    EXPECT_EQ(read(query).failure, resolve_errc::malformed_response);
+    EXPECT_EQ(read_response(good, "other.example", record_kind::v4, 9).failure,
+              resolve_errc::malformed_response);
+    EXPECT_EQ(read_response(good, "boats.example", record_kind::v6, 9).failure,
+              resolve_errc::malformed_response);
 }
 
 TEST(dns_message, refuses_a_message_that_was_cut_anywhere) {
@@ -73,7 +74,7 @@ TEST(dns_message, refuses_a_message_that_was_cut_anywhere) {
         dns_reply(question()).cname("boats.example", "b.example").a("b.example", "192.0.2.1");
     ASSERT_FALSE(read(good).failure);
     for (std::size_t size = 0; size != good.size(); ++size) {
-        EXPECT_EQ(read(good.substr(0, size)).failure, resolve_errc::malformed_answer) << size;
+        EXPECT_EQ(read(good.substr(0, size)).failure, resolve_errc::malformed_response) << size;
     }
 }
 
@@ -87,7 +88,7 @@ TEST(dns_message, survives_any_byte_that_is_changed) {
             std::string bad = good;
             bad[at] = static_cast<char>(value);
             const auto a = read(bad);
-            EXPECT_TRUE(a.failure || a.found.size() == 1);
+            EXPECT_TRUE(a.failure || a.found.addresses.size() == 1);
         }
     }
 }
@@ -97,7 +98,7 @@ TEST(dns_message, does_not_follow_pointers_in_circles_or_for_long) {
     std::string circle = head;
     circle[7] = 1;
     circle += std::string("\xc0\x1f\0\1\0\1\0\0\0\1\0\4\1\2\3\4", 16);
-    EXPECT_EQ(read(circle).failure, resolve_errc::malformed_answer);
+    EXPECT_EQ(read(circle).failure, resolve_errc::malformed_response);
 
     // A text record full of pointers, each to the one before, and then a name that uses them.
     std::string chain = head;
@@ -113,5 +114,5 @@ TEST(dns_message, does_not_follow_pointers_in_circles_or_for_long) {
     chain += static_cast<char>(0xc0 | target >> 8);
     chain += static_cast<char>(target & 0xff);
     chain += std::string("\0\1\0\1\0\0\0\1\0\4\1\2\3\4", 14);
-    EXPECT_EQ(read(chain).failure, resolve_errc::malformed_answer);
+    EXPECT_EQ(read(chain).failure, resolve_errc::malformed_response);
 }

@@ -25,7 +25,7 @@ task<> send_all(net::byte_stream& s, std::string_view text) {
     EXPECT_EQ(n, text.size());
 }
 
-/// Sends without an answer until the system takes no more.
+/// Sends without a response until the system takes no more.
 void fill(net::byte_stream& s) {
     const std::string block(65536, 'x');
     while (s.try_send(block) > 0) {
@@ -39,8 +39,8 @@ TEST(socket, carries_bytes_both_ways) {
         const auto both = co_await connected();
         co_await both.client->send("question");
         EXPECT_EQ(co_await read_exactly(*both.server, 8), "question");
-        co_await both.server->send("answer");
-        EXPECT_EQ(co_await read_exactly(*both.client, 6), "answer");
+        co_await both.server->send("reply");
+        EXPECT_EQ(co_await read_exactly(*both.client, 5), "reply");
         EXPECT_EQ(both.server->peer().host(), "127.0.0.1");
         EXPECT_NE(both.server->peer().port(), 0);
     });

@@ -28,7 +28,8 @@ std::size_t in_steady_state(F step) {
 class steady_state : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!coracle::testing::counts_allocations()) GTEST_SKIP() << "the pools stand aside";
+        if (!coracle::testing::counts_allocations())
+            GTEST_SKIP() << "the pools stand aside in this build";
         const std::size_t before = allocations();
         ::operator delete(::operator new(1));
         ASSERT_EQ(allocations(), before + 1) << "the counter counts";

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace coracle;
@@ -191,4 +192,41 @@ TEST(broadcast, serves_plain_threads) {
     EXPECT_EQ(reader.receive_blocking(), 1);
     b.close();
     EXPECT_EQ(reader.receive_blocking().error(), errc::end_of_stream);
+}
+
+namespace {
+
+/// Uses the broadcast that it was sent through when it goes.
+struct looks_back {
+    broadcast<looks_back>* at = nullptr;
+    int* seen = nullptr;
+
+    looks_back(broadcast<looks_back>& b, int& n) noexcept : at(&b), seen(&n) {}
+    looks_back(const looks_back&) = default;
+    looks_back(looks_back&& other) noexcept
+        : at(std::exchange(other.at, nullptr)), seen(other.seen) {}
+    ~looks_back() {
+        if (at != nullptr) *seen += static_cast<int>(at->readers());
+    }
+};
+
+}  // namespace
+
+TEST(broadcast, destroys_values_where_they_may_use_it) {
+    run_virtually([]() -> task<> {
+        int seen = 0;
+        broadcast<looks_back> b(2);
+        auto first = b.subscribe();
+        {
+            auto second = b.subscribe();
+            for (int i = 0; i != 3; ++i) EXPECT_TRUE(b.try_send(looks_back(b, seen)));
+            EXPECT_EQ(seen, 2) << "the oldest was dropped";
+            EXPECT_TRUE(first.try_receive());
+            EXPECT_EQ(seen, 4);
+            EXPECT_TRUE(first.try_receive());
+        }
+        EXPECT_EQ(seen, 6 + 1 + 1) << "the second reader took two with it";
+        EXPECT_EQ(first.lost(), 1u);
+        co_return;
+    });
 }

@@ -141,7 +141,7 @@ TEST(call_after, logs_what_its_function_throws) {
         co_await sleep_for(1ms);
     };
     block_on(main, options);
-    EXPECT_EQ(out, "task call_after ended by an exception: broken");
+    EXPECT_EQ(out, "task call_after ended by an exception: std::runtime_error: broken");
 }
 
 TEST(call_after, arms_a_million_and_calls_those_that_are_left_in_order) {
@@ -153,7 +153,7 @@ TEST(call_after, arms_a_million_and_calls_those_that_are_left_in_order) {
         bool in_order = true;
         int last = -1;
         for (int i = 0; i != count; ++i) {
-            // Of one time there are a thousand.
+            // A thousand have one due time.
             calls.push_back(call_after(1us * (i / 1000), [&, i] {
                 in_order = in_order && last < i;
                 last = i;

@@ -183,6 +183,14 @@ struct when_any_range_row : cancel_row {
     auto make() { return when_any(members()); }
 };
 
+struct when_any_results_row : cancel_row {
+    auto make() { return when_any_results(wait_and_give(), forever(), sleep_for(9us)); }
+};
+
+struct when_any_results_range_row : cancel_row {
+    auto make() { return when_any_results(when_any_range_row::members()); }
+};
+
 struct with_timeout_row : cancel_row {
     auto make() { return with_timeout(1s, wait_and_give()); }
 };
@@ -282,6 +290,8 @@ constexpr cancel_case cases[] = {
     row<when_all_range_row>("when_all(range)"),
     row<when_any_row>("when_any(a, b, ...)"),
     row<when_any_range_row>("when_any(range)"),
+    row<when_any_results_row>("when_any_results(a, b, ...)"),
+    row<when_any_results_range_row>("when_any_results(range)"),
     row<with_timeout_row>("with_timeout(d, f)"),
     row<with_deadline_row>("with_deadline(t, f)"),
     row<shielded_row>("shielded(d, f)"),

@@ -83,3 +83,15 @@ TEST(event, forgets_a_wait_that_was_cancelled) {
         co_await e.wait();
     });
 }
+
+#if !defined(NDEBUG)
+TEST(event_death, comes_when_another_thread_sets_it) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    event e;
+    run_virtually([&]() -> task<> {
+        e.set();
+        co_await e.wait();
+    });
+    EXPECT_DEATH(e.set(), "an event is of one loop");
+}
+#endif

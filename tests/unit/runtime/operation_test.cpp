@@ -15,14 +15,14 @@ using coracle::testing::run_virtually;
 
 namespace {
 
-task<std::expected<int, error>> answer(int n) {
+task<std::expected<int, error>> compute(int n) {
     co_await yield();
-    if (n < 0) co_return std::unexpected(error(std::errc::invalid_argument, "answer"));
+    if (n < 0) co_return std::unexpected(error(std::errc::invalid_argument, "compute"));
     co_return n;
 }
 
 operation<int> ask(int n) {
-    return answer(n);
+    return compute(n);
 }
 
 operation<> wait_for_ever() {
@@ -81,7 +81,7 @@ TEST(operation, throws_its_error) {
         FAIL() << "it must throw";
     } catch (const exception& e) {
         EXPECT_TRUE(e.error() == std::errc::invalid_argument);
-        EXPECT_EQ(e.error().operation(), "answer");
+        EXPECT_EQ(e.error().operation(), "compute");
     }
 }
 

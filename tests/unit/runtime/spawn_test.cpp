@@ -128,8 +128,8 @@ TEST(spawn, logs_an_exception_with_the_name_of_the_task) {
     };
     block_on(main, options);
     EXPECT_EQ(out,
-              "task mailer ended by an exception: broken\n"
-              "task spawned ended by an unknown exception\n");
+              "task mailer ended by an exception: std::runtime_error: broken\n"
+              "task spawned ended by an exception: int\n");
 }
 
 TEST(spawn, leaves_nothing_behind_when_its_callable_throws_before_there_is_a_task) {

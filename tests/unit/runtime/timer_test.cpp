@@ -1,3 +1,4 @@
+#include "support/allocation_count.hpp"
 #include "support/virtual_time.hpp"
 
 #include <coracle/runtime/timer.hpp>
@@ -151,6 +152,37 @@ TEST(timer_heap, agrees_with_a_multimap_under_random_arming_moving_and_disarming
         heap.fire(now);
         ASSERT_EQ(fired, expected);
     }
+}
+
+TEST(timer_heap, takes_timers_and_keeps_their_order_without_memory_to_grow) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    std::mt19937 draw(3);
+    std::vector<int> fired;
+    fired.reserve(1000);
+    std::vector<std::unique_ptr<recorder>> timers;
+    for (int i = 0; i != 1000; ++i) timers.push_back(std::make_unique<recorder>(fired, i));
+    timer_heap heap;
+    std::multimap<time_point, int> expected;
+    for (int i = 0; i != 1000; ++i) {
+        auto& timer = *timers[static_cast<std::size_t>(i)];
+        const auto due = start + 1ms * static_cast<int>(draw() % 300);
+        coracle::testing::fail_allocation(draw() % 8 != 0 ? 1 : 0);
+        heap.arm(timer, due);
+        coracle::testing::fail_allocation(0);
+        if (draw() % 4 == 0)
+            heap.disarm(timer);
+        else
+            expected.emplace(due, i);
+        ASSERT_EQ(heap.size(), expected.size());
+    }
+    for (auto now = start; !heap.empty(); now += 7ms) {
+        EXPECT_EQ(heap.next(), std::next(expected.begin(), static_cast<int>(fired.size()))->first);
+        heap.fire(now);
+    }
+    ASSERT_EQ(fired.size(), expected.size());
+    auto at = fired.begin();
+    for (const auto& [due, id] : expected) ASSERT_EQ(*at++, id);
 }
 
 TEST(timer_heap, forgets_a_timer_that_another_one_disarms_while_it_fires) {
@@ -344,6 +376,17 @@ TEST_F(wheel_test, a_deadline_may_arm_itself_again_when_it_fires) {
     run_to(now_ + 100s);
     EXPECT_GE(r.times, 93);
     EXPECT_LE(r.times, 100);
+}
+
+TEST_F(wheel_test, waits_for_the_end_of_time_without_being_visited_each_tick) {
+    at(0).arm(time_point::max() - duration(1));
+    std::size_t visits = 0;
+    while (loop_.deadlines().next() < now_ + 24h * 100) {
+        advance(loop_.deadlines().next());
+        EXPECT_TRUE(fired_.empty());
+        ASSERT_LT(++visits, 100u);
+    }
+    EXPECT_TRUE(at(0).armed());
 }
 
 TEST_F(wheel_test, sleeps_until_the_end_when_it_is_empty) {

@@ -10,16 +10,16 @@ namespace {
 
 void ignore(io_operation&) noexcept {}
 
-/// What the ring has still to ask for when the first answer to `op` was EINTR.
+/// Returns true if the ring requests `op` again after the completion EINTR.
 bool is_asked_again(file_operation& op) {
     detail::uring_files files;
     EXPECT_FALSE(files.take(op));
     io_uring_sqe asked{};
     files.prepare(asked);
-    io_uring_cqe answer{};
-    answer.user_data = asked.user_data;
-    answer.res = -EINTR;
-    files.absorb(answer);
+    io_uring_cqe completion{};
+    completion.user_data = asked.user_data;
+    completion.res = -EINTR;
+    files.absorb(completion);
     const bool again = files.wants_requests();
     op.unlink();
     return again;

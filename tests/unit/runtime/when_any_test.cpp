@@ -173,6 +173,74 @@ TEST(when_any, cancelled_gives_the_value_of_a_member_that_still_had_one) {
     EXPECT_EQ(value, 9);
 }
 
+TEST(when_any_results, gives_what_the_losers_had_all_the_same) {
+    run_virtually([]() -> task<> {
+        // It has taken something, and does not let go of it.
+        const auto late = []() -> task<std::string> {
+            co_await as_result(forever());
+            co_return "taken";
+        };
+        auto ended = co_await when_any_results(late(), after(1ms, 7), sleep_for(1h));
+        EXPECT_EQ(ended.first, 1u);
+        auto& [text, number, nothing] = ended.results;
+        static_assert(std::is_same_v<decltype(nothing), std::expected<void, error>>);
+        EXPECT_EQ(*text, "taken");
+        EXPECT_EQ(*number, 7);
+        EXPECT_EQ(nothing.error(), std::errc::operation_canceled);
+    });
+}
+
+TEST(when_any_results, of_a_range_is_a_vector) {
+    run_virtually([]() -> task<> {
+        std::vector<task<int>> tasks;
+        for (int i = 0; i != 3; ++i) tasks.push_back(after(1ms * (3 - i), i));
+        const auto ended = co_await when_any_results(std::move(tasks));
+        EXPECT_EQ(ended.first, 2u);
+        EXPECT_FALSE(ended.results[0]);
+        EXPECT_FALSE(ended.results[1]);
+        EXPECT_EQ(ended.results[2], 2);
+        auto none = co_await as_result(when_any_results(std::vector<task<int>>()));
+        EXPECT_EQ(none.error(), std::errc::invalid_argument);
+    });
+}
+
+TEST(when_any_results, gives_errors_in_their_places_and_throws_all_else) {
+    run_virtually([]() -> task<> {
+        const auto fails = []() -> task<int> {
+            co_await yield();
+            throw_exception(error(std::errc::io_error, "test"));
+        };
+        const auto ended = co_await when_any_results(after(1h, 1), fails());
+        EXPECT_EQ(ended.first, 1u);
+        EXPECT_EQ(std::get<1>(ended.results).error(), std::errc::io_error);
+        const auto throws = []() -> task<int> {
+            co_await yield();
+            throw std::runtime_error("test");
+        };
+        bool caught = false;
+        try {
+            static_cast<void>(co_await when_any_results(after(1h, 1), throws()));
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        EXPECT_TRUE(caught);
+    });
+}
+
+TEST(when_any_results, cancelled_from_outside_gives_what_a_member_still_had) {
+    run_virtually([]() -> task<> {
+        const auto late = []() -> task<int> {
+            co_await as_result(forever());
+            co_return 9;
+        };
+        const auto both = [&] { return when_any_results(late(), after(1h, 1)); };
+        const auto ended = co_await with_timeout(1ms, both);
+        EXPECT_EQ(ended.first, 0u);
+        EXPECT_EQ(std::get<0>(ended.results), 9);
+        EXPECT_FALSE(std::get<1>(ended.results));
+    });
+}
+
 TEST(when_any, takes_a_range_of_operations) {
     run_virtually([]() -> task<> {
         std::vector<sleep_operation> sleeps;

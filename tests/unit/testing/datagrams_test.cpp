@@ -268,7 +268,7 @@ TEST(simulated_names, are_asked_for_until_somebody_stops) {
         auto ask = []() -> task<> { co_await resolve("slow.example"); };
         co_await as_result(with_timeout(1s, ask));
         EXPECT_LT(sim.elapsed(), 2s);
-        co_await sleep_for(2h);  // the answer comes, to nobody
+        co_await sleep_for(2h);  // the response comes, to nobody
     });
 }
 

@@ -1,4 +1,4 @@
-// The same calls on a simulated disk and on the file system beneath the temporary directory.
+// Calls on a simulated disk, compared with those on the file system of the temporary directory.
 
 #include "fs/perform.hpp"
 #include "support/temporary_directory.hpp"
@@ -181,7 +181,7 @@ private:
         if (chance_.one_in(5)) flags |= O_TRUNC;
         if (chance_.one_in(5)) flags |= O_APPEND;
         if (chance_.one_in(6)) flags |= O_NOFOLLOW;
-        // What O_CREAT makes of it, kernels say differently.
+        // Kernels differ in what O_CREAT makes of it.
         if ((flags & O_CREAT) == 0 && chance_.one_in(5)) flags = O_DIRECTORY;
         if ((flags & O_CREAT) == 0 && chance_.one_in(10)) flags = O_TMPFILE | (flags & O_ACCMODE);
         if (chance_.one_in(12)) flags = O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY));
@@ -191,7 +191,7 @@ private:
     random_source chance_;
 };
 
-/// What came of a call, as far as the two can agree.
+/// The outcome of a call, as far as the two can agree.
 struct outcome {
     std::int64_t result = 0;
     std::string seen;
@@ -355,7 +355,7 @@ task<std::string> tree_of(subject& s, std::size_t directory, std::string prefix)
     co_return all;
 }
 
-/// Whether the system under test has what not all file systems have.
+/// Returns true if the system under test has features that not all file systems have.
 bool is_supported(const call& c, const std::string& directory) {
     static const bool nameless = [&] {
         const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -392,7 +392,7 @@ task<> compare(std::string directory, std::uint64_t seed, unsigned calls) {
             continue;
         }
         outcome expected = co_await system.does(c);
-        // Of a directory some kernels say to readv what others say to read.
+        // For a directory some kernels return from readv the error that others return from read.
         if (c.action == file_action::read && expected.result == -EINVAL) expected.result = -EISDIR;
         const outcome got = co_await simulated.does(c);
         EXPECT_EQ(got, expected) << "call " << i << ": " << described(c);

@@ -1,4 +1,4 @@
-// What is left of files when the machine loses its power, over ten thousand seeds.
+// The files after a loss of power, over ten thousand seeds.
 
 #include "testing/random.hpp"
 #include "unit/testing/simulated_files.hpp"
@@ -38,7 +38,7 @@ void run_into_crash(simulated_disk& disk, std::uint64_t seed, F program) {
 
 // ---- a log --------------------------------------------------------------------------------------
 
-/// What a program does for its log to be there.
+/// The steps of a program that make its log durable.
 struct log_habits {
     bool syncs_records = true;
     bool syncs_directory = true;
@@ -63,7 +63,7 @@ task<> keep_log(log_habits how, unsigned& acknowledged) {
     }
 }
 
-/// What of the log is wrong after a crash; empty when nothing is.
+/// Returns what is wrong with the log after a crash; empty when nothing is.
 std::string fault_of_log(const simulated_disk& disk, unsigned acknowledged) {
     if (!disk.exists("/data/log")) return acknowledged == 0 ? "" : "the log is gone";
     const std::string log = disk.read("/data/log");
@@ -73,7 +73,7 @@ std::string fault_of_log(const simulated_disk& disk, unsigned acknowledged) {
         at += record(found++).size();
     }
     if (found < acknowledged) return "record " + std::to_string(found) + " is gone";
-    // What was not acknowledged is one record at most, in any state.
+    // The rest was not acknowledged: one record at most, in any state.
     const std::size_t tail = log.size() - at;
     if (found != records && tail > record(found).size()) return "there is more than was written";
     return "";
@@ -113,7 +113,7 @@ TEST(simulated_crash, finds_a_log_whose_name_is_not_synced) {
 
 // ---- atomic replace -----------------------------------------------------------------------------
 
-/// What a program does for a replaced file to be old or new.
+/// The steps of a program that make a replaced file old or new.
 struct replace_habits {
     bool syncs_file = true;
     bool syncs_directory = true;
@@ -157,7 +157,7 @@ task<> keep_replacing(replace_habits how, unsigned& begun, unsigned& acknowledge
     }
 }
 
-/// What is wrong with a file that was replaced; empty when nothing is.
+/// Returns what is wrong with a file that was replaced; empty when nothing is.
 std::string fault_of_replace(const simulated_disk& disk, unsigned begun, unsigned acknowledged) {
     for (const std::string& name : disk.list("/data")) {
         if (name != "config" && !name.starts_with('.')) return "there is also " + name;

@@ -1,4 +1,4 @@
-// What of a simulated disk survives a crash, and what may be lost.
+// The parts of a simulated disk that survive a crash, and those that may be lost.
 
 #include "unit/testing/simulated_files.hpp"
 
@@ -91,6 +91,31 @@ std::string names_of(const simulated_disk& disk, const char* directory) {
     std::string all;
     for (const std::string& name : disk.list(directory)) all += name;
     return all;
+}
+
+TEST(simulated_disk_durability, keeps_permissions_and_times_only_with_a_sync) {
+    const auto left = [](bool syncs) {
+        return left_by_crashes(
+            [syncs]() -> task<> {
+                {
+                    auto f = co_await fs::open("/a/f", written, 0644);
+                    co_await f.sync();
+                }
+                co_await fs::sync_directory("/a");
+                auto f = co_await fs::open("/a/f", flags::write);
+                co_await f.set_mode(0600);
+                co_await fs::set_times("/a/f", 5, 7);
+                if (syncs) co_await f.sync();
+            },
+            [](const simulated_disk& disk) {
+                const auto s = disk.status("/a/f").value();
+                return std::to_string(s.mode & 0777) + (s.modified_ns == 7 ? " new" : " old");
+            });
+    };
+    const std::string before = std::to_string(0644) + " old";
+    const std::string after = std::to_string(0600) + " new";
+    EXPECT_EQ(left(true), std::set<std::string>{after});
+    EXPECT_EQ(left(false), (std::set<std::string>{before, after}));
 }
 
 TEST(simulated_disk_durability, loses_the_last_names_of_a_directory_first) {

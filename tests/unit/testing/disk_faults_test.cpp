@@ -1,4 +1,4 @@
-// What goes wrong with the files of a simulated world.
+// Faults of the files of a simulated world.
 
 #include "support/temporary_directory.hpp"
 #include "unit/testing/raw_file.hpp"
@@ -36,7 +36,7 @@ TEST(simulated_disk_faults, is_full_when_its_pages_are_taken) {
         EXPECT_EQ(*first, 3 * 4096);
         const auto rest = co_await as_result(f.write_at(3 * 4096, "x"));
         EXPECT_EQ(rest.error(), std::errc::no_space_on_device);
-        // What has room already may change.
+        // Bytes that have space already may change.
         co_await f.write_at(4096, "y");
         co_await fs::remove("/f");
         const auto gone_but_open = co_await as_result(fs::write_text("/g", "z"));
@@ -64,7 +64,7 @@ TEST(simulated_disk_faults, reads_and_writes_in_part) {
     });
 }
 
-/// What a call on "/f", which is there and open as `f`, fails with under these faults.
+/// Returns the error of a call on "/f", which exists and is open as `f`, under these faults.
 template <class Call>
 std::error_code failure_of(const fault_options& faults, Call call) {
     simulated_disk disk;

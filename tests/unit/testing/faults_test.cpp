@@ -1,15 +1,19 @@
-// What goes wrong in a simulated world, and that it is said of the connection that it went wrong
-// with.
+// Faults in a simulated world, and their record with the connection that they struck.
 
 #include "unit/testing/simulated_pair.hpp"
 
+#include <coracle/fs/names.hpp>
 #include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 using namespace simulated;
 
@@ -110,7 +114,7 @@ std::size_t count_of(fault which, std::uint32_t fault_options::* rate, Check che
     return met;
 }
 
-/// Whether all seeds are run, so that it can be said how many show something.
+/// Returns true if all seeds are run, so that a test can demand how many show something.
 bool runs_all() {
     return seeds(2).size() == 2;
 }
@@ -151,6 +155,172 @@ TEST(simulated_faults, close_half_of_a_connection) {
     EXPECT_GE(ends, 5u);
 }
 
+/// A connection with `o`, both ends of which `f(client, server)` has, or nothing where there is
+/// none.
+template <class F>
+void with_both_ends(const simulation_options& o, F f) {
+    simulation sim(o);
+    SCOPED_TRACE(sim.replay());
+    sim.run([&]() -> task<> {
+        net::listener l = open_listener(sim.loop());
+        auto client = co_await as_result(net::connect(l.local()));
+        if (!client) co_return;
+        auto server = co_await as_result(l.accept());
+        if (!server) co_return;
+        co_await f(**client, **server);
+    });
+}
+
+TEST(simulated_faults, lose_what_is_sent_behind_a_half_close_and_nothing_of_the_other_half) {
+    int lost = 0;
+    for (const std::uint64_t seed : seeds(40)) {
+        simulation_options o = seeded(seed);
+        o.faults.half_closes = 1;
+        with_both_ends(o, [&](net::socket& a, net::socket& b) -> task<> {
+            // Longer than the latest moment of such a fault.
+            const auto sends = [](net::socket& s) -> task<> {
+                for (int i = 0; i != 200; ++i) {
+                    const auto sent = co_await as_result(s.send("x"));
+                    EXPECT_TRUE(sent) << "nobody is told";
+                    co_await sleep_for(100ms);
+                }
+            };
+            std::size_t got[2] = {};
+            bool ended[2] = {};
+            const auto reads = [&](net::socket& s, int which) -> task<> {
+                // Also behind the end: nothing may come there any more.
+                const auto all = [&]() -> task<> {
+                    for (;;) {
+                        auto bytes = co_await as_result(s.receive());
+                        if (bytes) {
+                            EXPECT_FALSE(ended[which]) << "something came behind the end";
+                            got[which] += bytes->size();
+                        } else {
+                            if (bytes.error() == errc::end_of_stream) ended[which] = true;
+                            co_await sleep_for(100ms);
+                        }
+                    }
+                };
+                co_await as_result(with_timeout(1min, all));
+            };
+            co_await when_all(sends(a), sends(b), reads(a, 0), reads(b, 1));
+            if (!ended[0] && !ended[1]) co_return;
+            EXPECT_NE(ended[0], ended[1]) << "one half is left";
+            EXPECT_EQ(got[ended[0] ? 1 : 0], 200U);
+            if (got[ended[0] ? 0 : 1] < 200) ++lost;
+        });
+    }
+    if (runs_all()) {
+        EXPECT_GE(lost, 20);
+    }
+}
+
+TEST(simulated_faults, run_out_of_memory_at_each_kind_of_operation) {
+    std::map<std::string, int> times;
+    const auto count = [&](const char* what, bool ok, const error& e) {
+        if (ok) return;
+        EXPECT_EQ(e, std::errc::not_enough_memory) << what;
+        ++times[what];
+    };
+    for (const std::uint64_t seed : seeds(400)) {
+        simulation_options o = seeded(seed);
+        o.faults.no_memory = 4;
+        simulation sim(o);
+        sim.run([&]() -> task<> {
+            net::address to = at("127.0.0.1:80");
+            auto l = net::listener::open(sim.loop(), to);
+            if (!l) co_return count("listen", false, l.error());
+            auto client = co_await as_result(net::connect(to));
+            count("connect", client.has_value(), client ? error() : client.error());
+            if (!client) co_return;
+            auto server = co_await as_result(l->accept());
+            count("accept", server.has_value(), server ? error() : server.error());
+            if (!server) co_return;
+            const std::int64_t tried = (*client)->try_send("x");
+            if (tried == -ENOMEM) ++times["try_send"];
+            auto sent = co_await as_result((*client)->send("x"));
+            count("send", sent.has_value(), sent ? error() : sent.error());
+            if (!sent) co_return;
+            auto bytes = co_await as_result((*server)->receive());
+            count("receive", bytes.has_value(), bytes ? error() : bytes.error());
+            auto made = co_await as_result(fs::make_directory("/d"));
+            count("file", made.has_value(), made ? error() : made.error());
+        });
+    }
+    if (!runs_all()) return;
+    for (const char* what : {"connect", "accept", "try_send", "send", "receive", "file"}) {
+        EXPECT_GE(times[what], 5) << what;
+    }
+}
+
+TEST(simulated_faults, are_interruptions_of_what_could_complete_at_once) {
+    simulation_options o = seeded(1);
+    o.split = false;
+    for (const std::uint32_t rate : {0U, 2U}) {
+        o.faults.interruptions = rate;
+        with_both_ends(o, [&](net::socket& client, net::socket&) -> task<> {
+            int refused = 0;
+            for (int i = 0; i != 100; ++i) {
+                if (client.try_send("x") == -EAGAIN) ++refused;
+            }
+            EXPECT_EQ(refused != 0, rate != 0) << refused;
+            EXPECT_LT(refused, 80);
+            co_return;
+        });
+    }
+}
+
+TEST(simulation, gives_less_than_has_come_at_times_where_it_may_split) {
+    for (const bool split : {true, false}) {
+        int in_part = 0;
+        for (const std::uint64_t seed : seeds(40)) {
+            simulation_options o = seeded(seed);
+            o.split = split;
+            with_both_ends(o, [&](net::socket& client, net::socket& server) -> task<> {
+                co_await client.send(std::string(1000, 'x'));
+                co_await sleep_for(1s);  // all of it has come
+                auto first = co_await server.receive();
+                if (first.size() < 1000) ++in_part;
+                std::size_t got = first.size();
+                while (got < 1000) got += (co_await server.receive()).size();
+                EXPECT_EQ(got, 1000U);
+            });
+        }
+        if (!runs_all()) continue;
+        if (split) {
+            EXPECT_GE(in_part, 3);
+            EXPECT_LE(in_part, 30);
+        } else {
+            EXPECT_EQ(in_part, 0);
+        }
+    }
+}
+
+TEST(simulation, lets_no_more_connections_wait_than_the_listener_said) {
+    simulation sim(1);
+    sim.run([&]() -> task<> {
+        socket_options so;
+        so.backlog = 2;
+        auto l = net::listener::open(sim.loop(), at("127.0.0.1:80"), so);
+        std::vector<std::unique_ptr<net::socket>> waiting;
+        for (int i = 0; i != 2; ++i) waiting.push_back(co_await net::connect(l->local()));
+        const auto calls = [&]() -> task<> {
+            waiting.push_back(co_await net::connect(l->local()));
+        };
+        EXPECT_FALSE(co_await as_result(with_timeout(10s, calls))) << "a third found room";
+        static_cast<void>(co_await l->accept());
+        EXPECT_TRUE(co_await as_result(with_timeout(10s, calls)));
+        // As with Linux: after tries at 1, 3, 7, ... seconds.
+        const time_point before = sim.now();
+        auto never = co_await as_result(net::connect(l->local()));
+        EXPECT_FALSE(never);
+        if (!never) {
+            EXPECT_EQ(never.error(), std::errc::timed_out);
+        }
+        EXPECT_GT(sim.now() - before, 30s);
+    });
+}
+
 TEST(simulated_faults, silence_a_connection_and_tell_nobody) {
     std::size_t timeouts = 0;
     const auto met = count_of(fault::silence, &fault_options::silences, [&](const outcome& o) {
@@ -164,13 +334,16 @@ TEST(simulated_faults, silence_a_connection_and_tell_nobody) {
 }
 
 TEST(simulated_faults, stall_a_connection_and_lose_nothing) {
+    int late = 0;
     const auto met = count_of(fault::stall, &fault_options::stalls, [&](const outcome& o) {
+        if (o.took > 500ms + 1s) ++late;  // the last second is waited for in any case
         EXPECT_FALSE(o.faults.may_lose());
         EXPECT_TRUE(o.got == text());
         EXPECT_LT(o.took, 7s);
     });
     if (!runs_all()) return;
     EXPECT_GE(met, 20u);
+    EXPECT_GE(late, 10);
 }
 
 TEST(simulated_faults, interrupt_and_lose_nothing) {
@@ -195,7 +368,7 @@ TEST(simulated_faults, run_out_of_descriptors) {
     EXPECT_EQ(send_through(o, "x").connect_error, std::errc::too_many_files_open);
 }
 
-TEST(simulated_faults, leave_a_call_without_an_answer) {
+TEST(simulated_faults, leave_a_call_without_a_response) {
     simulation_options o;
     o.faults.black_holes = 1;
     simulation sim(o);

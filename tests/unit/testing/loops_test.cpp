@@ -81,14 +81,14 @@ TEST(simulated_loops, share_one_network) {
                     EXPECT_EQ(&s->owner(), &sim.loop(1));
                     peer p(std::move(s));
                     EXPECT_EQ(co_await p.read_until("\n"), "question\n");
-                    co_await p.send("answer\n");
+                    co_await p.send("reply\n");
                     served = true;
                 });
             });
             co_await ready.wait();
             peer p = co_await connect_peer(l.local());
             co_await p.send("question\n");
-            EXPECT_EQ(co_await p.read_until("\n"), "answer\n");
+            EXPECT_EQ(co_await p.read_until("\n"), "reply\n");
             while (!served) co_await sleep_for(1ms);
         });
         EXPECT_EQ(sim.backend().open_descriptors(), 0u) << sim.replay();

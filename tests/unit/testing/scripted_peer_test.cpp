@@ -53,8 +53,8 @@ time_point now() {
     return loop::current()->now();
 }
 
-TEST_F(scripted_peer_in_a_simulation, reads_a_head_answers_and_records_what_came) {
-    play(script().read_head().answer("hello", "X-A: 1\r\n"), [](scripted_peer& p) -> task<> {
+TEST_F(scripted_peer_in_a_simulation, reads_a_head_responds_and_records_what_came) {
+    play(script().read_head().respond("hello", "X-A: 1\r\n"), [](scripted_peer& p) -> task<> {
         testing::peer c = co_await call(p);
         co_await c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nrest");
         const std::string all = co_await c.read_to_end();
@@ -73,7 +73,7 @@ TEST_F(scripted_peer_in_a_simulation, reads_a_head_answers_and_records_what_came
 }
 
 TEST_F(scripted_peer_in_a_simulation, claims_a_length_that_is_not_the_bodys) {
-    play(script().answer_claiming(99, "short").cut(), [](scripted_peer& p) -> task<> {
+    play(script().respond_claiming(99, "short").cut(), [](scripted_peer& p) -> task<> {
         testing::peer c = co_await call(p);
         const std::string all = co_await c.read_to_end();
         EXPECT_EQ(all, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort");
@@ -183,7 +183,7 @@ TEST_F(scripted_peer_in_a_simulation, sends_endlessly_up_to_a_bound) {
 }
 
 TEST_F(scripted_peer_in_a_simulation, sends_endlessly_until_the_other_side_is_gone) {
-    play(script().send_endlessly("x").answer("never sent"), [](scripted_peer& p) -> task<> {
+    play(script().send_endlessly("x").respond("never sent"), [](scripted_peer& p) -> task<> {
         testing::peer c = co_await call(p);
         co_await c.read_exactly(300'000);
         c.close(true);
@@ -199,7 +199,7 @@ TEST_F(scripted_peer_in_a_simulation, stalls_until_the_gate_is_open_and_sees_a_h
     for (const bool leaves : {false, true}) {
         simulation world(1);
         const gate g;
-        scripted_peer peer(world.loop(), script().read_head().stall(g).answer("late"),
+        scripted_peer peer(world.loop(), script().read_head().stall(g).respond("late"),
                            at_port_80());
         auto main = [&]() -> task<> {
             testing::peer c = co_await call(peer);

@@ -1,4 +1,4 @@
-// What tests/support/test_main.cpp says of tests that hang or die.
+// Runs tests that hang and die, and reads the messages of tests/support/test_main.cpp about them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -196,7 +196,7 @@ constexpr const char* rsa_only = "ECDHE-RSA-AES128-GCM-SHA256";
 TEST_F(credentials, of_a_server_come_with_a_stapled_response) {
     tls::server_options so;
     so.certificates.push_back(made);
-    // What is stapled is the client's to check: any bytes go through.
+    // The client checks the stapled response: any bytes go through.
     const std::string response(300, '\x30');
     so.certificates.front().ocsp_response = file("ocsp.der", response);
     EXPECT_EQ(stapled(so, ec_only), response);
@@ -214,7 +214,7 @@ TEST_F(credentials, of_each_kind_of_key_come_with_their_own_stapled_response) {
     EXPECT_EQ(stapled(so, rsa_only), "");
 }
 
-/// What becomes of a client that trusts a folder.
+/// Returns the error of a client that trusts a folder.
 std::error_code trusting(const std::string& folder, const certificate_source& shown) {
     std::error_code code;
     block_on([&]() -> task<> {

@@ -74,6 +74,57 @@ TEST(tls_handshake, refuses_a_certificate_for_another_host) {
               tls::errc::certificate_for_another_host);
 }
 
+TEST(tls_handshake, takes_the_common_name_for_no_name_of_a_host) {
+    const tls_world world;
+    tls::server_options so;
+    so.certificates = {world.ca.issue({.names = {"localhost"}, .alternative_names = false})};
+    block_on([&]() -> task<> {
+        tls::server_context s(so);
+        tls::client_context c(world.client_options());
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_FALSE(ends.client);
+        if (ends.client) co_return;
+        EXPECT_EQ(ends.client.error(), tls::errc::certificate_for_another_host);
+        EXPECT_NE(ends.client.error().message().find("names no host"), std::string::npos)
+            << ends.client.error();
+    });
+}
+
+TEST(tls_handshake, says_why_a_certificate_is_not_trusted) {
+    const tls_world world;
+    auto co = world.client_options();
+    co.authorities = testing::test_ca("Another").pem();
+    block_on([&]() -> task<> {
+        tls::server_context s(world.server_options());
+        tls::client_context c(co);
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_FALSE(ends.client);
+        if (ends.client) co_return;
+        EXPECT_NE(ends.client.error().message().find("unable to get local issuer certificate"),
+                  std::string::npos)
+            << ends.client.error();
+    });
+}
+
+TEST(tls_handshake, takes_an_asterisk_for_a_whole_label_and_for_no_part_of_one) {
+    const tls_world world;
+    const auto with_name = [&](const std::string& name) {
+        tls::server_options so;
+        so.certificates = {world.ca.issue({.names = {name}, .common_name = false})};
+        return so;
+    };
+    const auto whole = with_name("*.harbour.test");
+    EXPECT_EQ(refusal(world.client_options(), whole, "boat.harbour.test"), std::error_code());
+    EXPECT_EQ(refusal(world.client_options(), whole, "a.boat.harbour.test"),
+              tls::errc::certificate_for_another_host);
+    // RFC 9525 section 6.3.
+    for (const char* part : {"b*.harbour.test", "*t.harbour.test", "b*t.harbour.test"}) {
+        EXPECT_EQ(refusal(world.client_options(), with_name(part), "boat.harbour.test"),
+                  tls::errc::certificate_for_another_host)
+            << part;
+    }
+}
+
 TEST(tls_handshake, refuses_a_certificate_for_another_address) {
     const tls_world world;
     EXPECT_EQ(refusal(world.client_options(), world.server_options(), "127.0.0.2"),
@@ -232,7 +283,7 @@ TEST(tls_handshake, refuses_a_client_that_another_authority_vouches_for) {
     });
 }
 
-/// What a client is shown that asks for `host`.
+/// Returns the certificate that a client which requests `host` is shown.
 tls::certificate shown_for(const tls_world& world, const tls::server_options& so,
                            const std::string& host) {
     tls::certificate shown;
@@ -316,7 +367,7 @@ TEST(tls_handshake, asks_for_a_name_without_the_dot_at_its_end) {
               tls::errc::certificate_for_another_host);
 }
 
-/// Whether the second of two connections takes up the session of the first.
+/// Returns true if the second of two connections resumes the session of the first.
 bool is_taken_up(tls::version most, std::string_view first, std::string_view second) {
     const tls_world world;
     bool resumed = false;
@@ -370,7 +421,7 @@ TEST(tls_handshake, gives_up_after_its_time) {
 
 TEST(tls_handshake, knows_plain_http_and_other_noise) {
     const tls_world world;
-    const auto answer_to = [&](std::string bytes) {
+    const auto response_to = [&](std::string bytes) {
         std::error_code code;
         block_on([&]() -> task<> {
             tls::server_context s(world.server_options());
@@ -381,8 +432,8 @@ TEST(tls_handshake, knows_plain_http_and_other_noise) {
         });
         return code;
     };
-    EXPECT_EQ(answer_to("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), tls::errc::http_request);
-    EXPECT_EQ(answer_to("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), tls::errc::not_tls);
+    EXPECT_EQ(response_to("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), tls::errc::http_request);
+    EXPECT_EQ(response_to("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), tls::errc::not_tls);
 }
 
 }  // namespace

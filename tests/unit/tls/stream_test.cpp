@@ -74,7 +74,7 @@ struct connected_tls {
         c = *std::move(ends.client);
         s = *std::move(ends.server);
     }
-    /// What lies beneath the client's stream.
+    /// The stream below the client's.
     task<valve*> open_with_valve() {
         testing::connection_pair both = co_await testing::connected();
         std::unique_ptr<net::byte_stream> beneath = std::make_unique<valve>(std::move(both.client));
@@ -124,8 +124,8 @@ TEST_P(tls_stream, carries_bytes_both_ways) {
         for (int i = 0; i != 100; ++i) {
             co_await t.c->send("question");
             EXPECT_EQ(co_await read_exactly(*t.s, 8), "question");
-            co_await t.s->send("answer");
-            EXPECT_EQ(co_await read_exactly(*t.c, 6), "answer");
+            co_await t.s->send("reply");
+            EXPECT_EQ(co_await read_exactly(*t.c, 5), "reply");
         }
     });
 }
@@ -195,7 +195,7 @@ TEST_P(tls_stream, goes_on_with_what_could_not_be_sent_at_once) {
     block_on([&]() -> task<> {
         connected_tls t(world, GetParam());
         co_await t.open();
-        // What try_send has begun, a send of the same bytes completes.
+        // A send of the bytes that try_send has begun completes them.
         const std::string block = pattern(40'000);
         std::size_t blocks = 0;
         std::size_t done = 0;
@@ -254,8 +254,8 @@ TEST_P(tls_stream, ends_with_close_notify) {
             EXPECT_EQ(end.error(), errc::end_of_stream);
         }
         // The other direction is still open.
-        co_await t.s->send("answer");
-        EXPECT_EQ(co_await read_exactly(*t.c, 6), "answer");
+        co_await t.s->send("reply");
+        EXPECT_EQ(co_await read_exactly(*t.c, 5), "reply");
     });
 }
 
@@ -314,7 +314,7 @@ TEST_P(tls_stream, can_be_closed_after_a_send_was_cancelled) {
     });
 }
 
-/// What becomes of a send behind one that was cancelled a turn after it began.
+/// Returns the error of a send after one that was cancelled a turn after it began.
 task<std::error_code> after_cancelled_send(connected_tls& t, std::string_view bytes) {
     auto cancelled = t.c->send(bytes);
     auto turn = yield();
@@ -398,7 +398,7 @@ INSTANTIATE_TEST_SUITE_P(versions, tls_stream,
                              return p.param == tls::version::tls_1_2 ? "tls_1_2" : "tls_1_3";
                          });
 
-/// What becomes of a connection whose peer sends this many KeyUpdates between two bytes.
+/// Returns the error of a connection whose peer sends this many KeyUpdates between two bytes.
 std::error_code after_key_updates(unsigned many) {
     std::error_code code;
     block_on([&]() -> task<> {
@@ -426,7 +426,27 @@ TEST(tls_key_updates, are_limited) {
     EXPECT_EQ(after_key_updates(33), tls::errc::too_many_key_updates);
 }
 
-TEST(tls_key_updates, are_answered_when_asked_for) {
+TEST(tls_key_updates, beyond_the_limit_meet_an_alert) {
+    block_on([]() -> task<> {
+        const tls_world world;
+        connected_tls t(world);
+        co_await t.open();
+        for (int i = 0; i != 33; ++i) {
+            SSL_key_update(t.ssl_of(*t.c), SSL_KEY_UPDATE_NOT_REQUESTED);
+            co_await t.c->send("x");
+            static_cast<void>(co_await as_result(t.s->receive()));
+        }
+        t.s->close();
+        // Without close_notify this would be `truncated`.
+        const auto end = co_await as_result(t.c->receive());
+        EXPECT_FALSE(end);
+        if (!end) {
+            EXPECT_EQ(end.error(), errc::end_of_stream);
+        }
+    });
+}
+
+TEST(tls_key_updates, get_one_in_return_when_asked_for) {
     block_on([]() -> task<> {
         const tls_world world;
         connected_tls t(world);
@@ -435,8 +455,8 @@ TEST(tls_key_updates, are_answered_when_asked_for) {
             SSL_key_update(t.ssl_of(*t.c), SSL_KEY_UPDATE_REQUESTED);
             co_await t.c->send("question");
             EXPECT_EQ(co_await read_exactly(*t.s, 8), "question");
-            co_await t.s->send("answer");
-            EXPECT_EQ(co_await read_exactly(*t.c, 6), "answer");
+            co_await t.s->send("reply");
+            EXPECT_EQ(co_await read_exactly(*t.c, 5), "reply");
         }
     });
 }
@@ -454,6 +474,14 @@ TEST(tls_renegotiation, is_refused) {
         EXPECT_FALSE(refused);
         if (!refused) {
             EXPECT_EQ(refused.error().code(), tls::errc::renegotiation);
+        }
+        // The peer is told so.
+        t.s->close();
+        const auto end = co_await as_result(t.c->receive());
+        EXPECT_FALSE(end);
+        if (!end) {
+            EXPECT_NE(end.error().message().find("no renegotiation"), std::string::npos)
+                << end.error();
         }
     });
 }

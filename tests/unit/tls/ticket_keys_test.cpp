@@ -4,6 +4,8 @@
 
 #include <array>
 #include <memory>
+#include <new>
+#include <string_view>
 
 namespace coracle::tls::detail {
 namespace {
@@ -62,6 +64,22 @@ TEST_F(keys, beyond_the_last_three_are_forgotten) {
 TEST_F(keys, do_not_know_tickets_of_others) {
     give(0);
     EXPECT_EQ(take(ticket(), 1), 0);
+}
+
+TEST_F(keys, are_gone_from_memory_with_their_owner) {
+    alignas(ticket_keys) char memory[sizeof(ticket_keys)] = {};
+    auto* const own = new (memory) ticket_keys(12 * hour);
+    ticket t;
+    EXPECT_EQ(own->prepare(0, t.name.data(), t.iv.data(), cipher.get(), mac.get(), true), 1);
+    // The key stands beside its name, which is known.
+    const std::string_view bytes(memory, sizeof memory);
+    const std::string_view name(reinterpret_cast<const char*>(t.name.data()), t.name.size());
+    const std::size_t at = bytes.find(name);
+    ASSERT_NE(at, std::string_view::npos);
+    const std::size_t size = name.size() + 64;
+    EXPECT_NE(bytes.substr(at, size).find_first_not_of('\0', name.size()), std::string_view::npos);
+    own->~ticket_keys();
+    EXPECT_EQ(bytes.substr(at, size).find_first_not_of('\0'), std::string_view::npos);
 }
 
 TEST_F(keys, use_another_vector_for_each_ticket) {

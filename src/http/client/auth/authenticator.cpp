@@ -11,21 +11,21 @@
 namespace coracle::http::detail {
 namespace {
 
-/// How often one request is sent again because its nonce was stale.
+/// The most repeats of one request because of a stale nonce.
 constexpr unsigned most_stale = 2;
 
 std::unexpected<error> refused(std::string_view part) {
     return std::unexpected(error(std::errc::invalid_argument, "authorize").on(part));
 }
 
-/// Both parts in one text, which is overwritten.
-std::expected<secret, error> basic(const credentials& who) {
-    if (who.user.find(':') != std::string::npos) return refused("user");
-    const std::string_view password = who.password.reveal();
+/// Joins both parts in one secret text.
+std::expected<secret, error> basic(const credentials& c) {
+    if (c.user.find(':') != std::string::npos) return refused("user");
+    const std::string_view password = c.password.reveal();
     std::string pair;
-    // Enough at once, so that no half of it stays behind in memory.
-    pair.reserve(who.user.size() + 1 + password.size());
-    pair.append(who.user).append(":").append(password);
+    // Reserves all of it at once, so that no copy of a part stays in memory.
+    pair.reserve(c.user.size() + 1 + password.size());
+    pair.append(c.user).append(":").append(password);
     const secret encoded(mime::base64_encode(pair));
     wipe(pair.data(), pair.size());
     std::string value;
@@ -34,9 +34,10 @@ std::expected<secret, error> basic(const credentials& who) {
     return secret(std::move(value));
 }
 
-/// b64token (RFC 6750 section 2.1), and what else may stand in a field, for there are such tokens.
-std::expected<secret, error> bearer(const credentials& who) {
-    const std::string_view token = who.password.reveal();
+/// Accepts a b64token (RFC 6750 section 2.1) and any other visible text, because such tokens are in
+/// use.
+std::expected<secret, error> bearer(const credentials& c) {
+    const std::string_view token = c.password.reveal();
     if (token.empty() || !is_field_value(token)) return refused("token");
     std::string value;
     value.reserve(7 + token.size());
@@ -70,20 +71,21 @@ std::uint16_t challenge_status(auth_side side) noexcept {
 
 std::expected<secret, error> authenticator::authorize(const digest_request& r,
                                                       std::array<std::uint64_t, 2> random) {
-    switch (who_.scheme) {
+    switch (credentials_.scheme) {
         case auth_scheme::none: break;
-        case auth_scheme::basic: return basic(who_);
-        case auth_scheme::bearer: return bearer(who_);
+        case auth_scheme::basic: return basic(credentials_);
+        case auth_scheme::bearer: return bearer(credentials_);
         case auth_scheme::digest: return digest(r, random);
     }
     return secret();
 }
 
 bool authenticator::renew_key(std::array<std::uint64_t, 2> random) {
-    // The key of a session holds the first cnonce, so this stays (RFC 7616 section 3.4.2).
+    // The key of a session includes the first cnonce, so that one is kept (RFC 7616 section 3.4.2).
     if (!challenge_->session || key_.empty()) cnonce_ = cnonce_of(random);
     if (!key_.empty()) return true;
-    auto key = digest_key(*challenge_, {who_.user, who_.password.reveal()}, cnonce_);
+    auto key =
+        digest_key(*challenge_, {credentials_.user, credentials_.password.reveal()}, cnonce_);
     if (!key) return false;
     key_ = *std::move(key);
     return true;
@@ -92,28 +94,28 @@ bool authenticator::renew_key(std::array<std::uint64_t, 2> random) {
 std::expected<secret, error> authenticator::digest(const digest_request& r,
                                                    std::array<std::uint64_t, 2> random) {
     if (!challenge_ || !renew_key(random)) return secret();
-    auto value = digest_authorization(*challenge_, key_, who_.user, r, cnonce_, count_ + 1);
+    auto value = digest_authorization(*challenge_, key_, credentials_.user, r, cnonce_, count_ + 1);
     if (!value) return refused("body");
-    // A nonce that was counted to the end is good no more: the next request is challenged anew.
+    // The count of the nonce is used up: the next request gets a new challenge.
     if (++count_ == std::numeric_limits<std::uint32_t>::max()) challenge_.reset();
     return secret(*std::move(value));
 }
 
-bool authenticator::challenged(const fields& answer, unsigned answered) {
-    // The others went with the request, so they were refused.
-    if (who_.scheme != auth_scheme::digest) return false;
-    auto next = strongest(challenges_in(answer, challenge_field(side_)));
-    if (!next || answered > most_stale || (answered != 0 && !next->stale)) return false;
-    // Some servers have one nonce for all, and still want it counted.
+bool authenticator::challenged(const fields& received, unsigned repeats) {
+    // Credentials of the other schemes were sent with the request, so they were refused.
+    if (credentials_.scheme != auth_scheme::digest) return false;
+    auto next = strongest(challenges_in(received, challenge_field(side_)));
+    if (!next || repeats > most_stale || (repeats != 0 && !next->stale)) return false;
+    // Some servers always send the same nonce, and expect the count to go on.
     if (!challenge_ || challenge_->nonce != next->nonce) count_ = 0;
     challenge_ = std::move(next);
     key_ = {};
     return true;
 }
 
-void authenticator::received(const fields& answer) {
+void authenticator::received(const fields& received) {
     if (!challenge_) return;
-    const field* const line = answer.find(info_field(side_));
+    const field* const line = received.find(info_field(side_));
     if (line == nullptr) return;
     std::string nonce = info_parameter(line->value, "nextnonce");
     if (nonce.empty() || nonce == challenge_->nonce || !is_field_value(nonce)) return;

@@ -16,7 +16,8 @@
 
 namespace coracle::http::detail {
 
-/// Who asks: the server or the proxy before it, each with its own fields (RFC 9110 section 11).
+/// The side that requests credentials: the origin or the proxy, each with its own fields (RFC 9110
+/// section 11).
 enum class auth_side : std::uint8_t { origin, proxy };
 
 /// The names of the fields of a side.
@@ -24,54 +25,54 @@ std::string_view challenge_field(auth_side side) noexcept;    ///< WWW-Authentic
 std::string_view credentials_field(auth_side side) noexcept;  ///< Authorization
 std::string_view info_field(auth_side side) noexcept;         ///< Authentication-Info
 
-/// The status by which a side asks: 401 or 407.
+/// The status of a challenge of this side: 401 or 407.
 std::uint16_t challenge_status(auth_side side) noexcept;
 
-/// How a client makes itself known to one origin or one proxy. Basic and Bearer are sent at once.
-/// Digest needs a challenge: the first request goes out without credentials; once it was
-/// challenged, the next requests are authorised beforehand, each with its own count of the nonce.
-/// One for each origin, with the credentials that hold there. Not thread-safe.
+/// Authenticates a client to one origin or one proxy. Basic and Bearer are sent at once. Digest
+/// needs a challenge: the first request is sent without credentials; after the challenge, requests
+/// are authorised beforehand, each with its own count of the nonce. There is one for each origin
+/// and its credentials. Not thread-safe.
 ///
-///     unsigned answered = 0;
+///     unsigned repeats = 0;
 ///     for (;;) {
-///         auto value = who.authorize(request, random);   // into credentials_field(side)
+///         auto value = auth.authorize(request, random);   // into credentials_field(side)
 ///         ... send, receive ...
-///         if (status != challenge_status(side) || !who.challenged(answer, answered)) break;
-///         ++answered;
+///         if (status != challenge_status(side) || !auth.challenged(fields, repeats)) break;
+///         ++repeats;
 ///     }
-///     who.received(answer);
+///     auth.received(fields);
 class authenticator {
 public:
     authenticator() noexcept = default;
-    explicit authenticator(credentials who, auth_side side = auth_side::origin)
-        : who_(std::move(who)), side_(side) {}
+    explicit authenticator(credentials c, auth_side side = auth_side::origin)
+        : credentials_(std::move(c)), side_(side) {}
 
-    /// The value of the field for this request; empty: there is nothing to say yet. `random` are
-    /// 128 random bits. Fails with `invalid_argument` and names the part: a user with a colon in it
-    /// (Basic cannot carry one, RFC 7617), a token that is none, a request without known body where
-    /// the server demands that it be digested.
+    /// Returns the value of the field for this request; empty: no credentials yet. `random` is 128
+    /// random bits. Fails with `invalid_argument` and the bad part as subject: a user with a colon
+    /// (which Basic cannot carry, RFC 7617), a malformed token, a body that is not known beforehand
+    /// where the server requires a digest of it.
     std::expected<secret, error> authorize(const digest_request& r,
                                            std::array<std::uint64_t, 2> random);
 
-    /// Takes the challenges of a 401 or 407. True when the same request should be sent once more;
-    /// `answered` is how often that was done for it. False when the credentials were refused, or
-    /// nothing that we know is offered.
-    bool challenged(const fields& answer, unsigned answered);
+    /// Processes the challenges of a 401 or 407. Returns true if the same request should be sent
+    /// once more; `repeats` is how often it was already. Returns false if the credentials were
+    /// refused, or no known scheme is offered.
+    bool challenged(const fields& received, unsigned repeats);
 
-    /// Takes what an answer that was not refused says of the next nonce (RFC 7616 section 3.5).
-    void received(const fields& answer);
+    /// Takes the next nonce from an accepted response (RFC 7616 section 3.5).
+    void received(const fields& received);
 
-    const credentials& who() const noexcept { return who_; }
+    const credentials& used() const noexcept { return credentials_; }
 
 private:
     std::expected<secret, error> digest(const digest_request& r,
                                         std::array<std::uint64_t, 2> random);
     bool renew_key(std::array<std::uint64_t, 2> random);
 
-    credentials who_;
+    credentials credentials_;
     auth_side side_ = auth_side::origin;
     std::optional<digest_challenge> challenge_;
-    secret key_;          // of `challenge_`; empty until the first request
+    secret key_;          // for `challenge_`; empty until the first request
     std::string cnonce_;  // of the session, or of the last request
     std::uint32_t count_ = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 using coracle::detail::is_blank;
 using coracle::detail::lower;
 
-/// Reads a line from its left.
+/// Reads a line from left to right.
 class reader {
 public:
     explicit reader(std::string_view line) noexcept : rest_(line) {}
@@ -32,7 +32,7 @@ public:
         return rest_.size() != before;
     }
 
-    /// Lists may have empty members (RFC 9110 section 5.6.1.2).
+    /// Skips empty members of the list (RFC 9110 section 5.6.1.2).
     void skip_separators() noexcept {
         do skip_blanks();
         while (take(','));
@@ -44,7 +44,8 @@ public:
         return drop(size);
     }
 
-    /// token68 (RFC 9110 section 11.2) up to the end of its member; else nothing is taken.
+    /// Reads a token68 (RFC 9110 section 11.2) that ends its member of the list; otherwise reads
+    /// nothing.
     std::string_view token68() noexcept {
         constexpr std::string_view letters =
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/";
@@ -55,7 +56,7 @@ public:
         return body == 0 || !ends ? std::string_view() : drop(end);
     }
 
-    /// A token or a quoted string (section 5.6.4); false where it is neither.
+    /// Reads a token or a quoted string (section 5.6.4). Returns false if there is neither.
     bool value(std::string& out) {
         if (!take('"')) {
             out = token();
@@ -70,7 +71,7 @@ public:
         return take('"');
     }
 
-    /// `name = value`; false, and nothing is taken, where none begins.
+    /// Reads `name = value`. Returns false, and reads nothing, if no parameter begins here.
     bool parameter_begins(std::string_view& name) noexcept {
         const std::string_view before = rest_;
         name = token();
@@ -93,7 +94,7 @@ private:
     std::string_view rest_;
 };
 
-/// The parameters up to the next challenge; false where the line is malformed.
+/// Reads the parameters up to the next challenge. Returns false if the line is malformed.
 bool read_parameters(reader& in, challenge& out, const challenge_limits& limits) {
     for (;;) {
         in.skip_separators();
@@ -116,7 +117,7 @@ bool read_challenge(reader& in, challenge& out, const challenge_limits& limits) 
     if (in.at_end() || in.at(',')) {
         in.skip_separators();
         std::string_view name;
-        // No member of the list begins with a parameter.
+        // The line must begin with a scheme, not with a parameter.
         return !in.parameter_begins(name);
     }
     if (!blank) return false;
@@ -144,11 +145,11 @@ void read_challenges(std::string_view line, std::vector<challenge>& out,
     }
 }
 
-std::vector<challenge> challenges_in(const fields& answer, std::string_view name,
+std::vector<challenge> challenges_in(const fields& received, std::string_view name,
                                      const challenge_limits& limits) {
     std::vector<challenge> all;
     challenge_limits left = limits;
-    for (const field& f : answer) {
+    for (const field& f : received) {
         if (!equal_ignoring_case(f.name, name)) continue;
         if (f.value.size() > left.bytes) break;
         read_challenges(f.value, all, left);

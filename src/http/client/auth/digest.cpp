@@ -45,7 +45,7 @@ bool is_true(const std::string* value) noexcept {
     return value != nullptr && equal_ignoring_case(*value, "true");
 }
 
-/// What no quoted string may hold.
+/// The bytes that a quoted string must not contain.
 bool needs_encoding(std::string_view user) noexcept {
     return std::any_of(user.begin(), user.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);
@@ -93,7 +93,7 @@ std::optional<digest_challenge> digest_challenge::from(const challenge& c) {
     const std::string* const realm = c.find("realm");
     const std::string* const nonce = c.find("nonce");
     if (c.scheme != "digest" || realm == nullptr || nonce == nullptr) return std::nullopt;
-    // Both are sent back.
+    // The response repeats both.
     if (!is_field_value(*realm) || !is_field_value(*nonce)) return std::nullopt;
     digest_challenge out;
     out.realm = *realm;
@@ -123,9 +123,9 @@ std::optional<digest_challenge> strongest(std::span<const challenge> all) {
     return best;
 }
 
-std::optional<secret> digest_key(const digest_challenge& c, const digest_identity& who,
+std::optional<secret> digest_key(const digest_challenge& c, const digest_identity& identity,
                                  std::string_view cnonce) {
-    auto key = digest(c.function, {who.user, ":", c.realm, ":", who.password});
+    auto key = digest(c.function, {identity.user, ":", c.realm, ":", identity.password});
     if (key && c.session) {
         const secret of_user(std::move(*key));
         key = digest(c.function, {of_user.reveal(), ":", c.nonce, ":", cnonce});

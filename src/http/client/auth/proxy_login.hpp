@@ -8,19 +8,19 @@
 
 namespace coracle::http::detail {
 
-/// How the loops of a client make themselves known to one proxy: with Digest, what one of them was
-/// asked serves all.
+/// Authenticates all loops of a client to one proxy: a Digest challenge that one of them received
+/// serves all.
 class proxy_login final : public connect::proxy_authenticator {
 public:
-    explicit proxy_login(credentials who) : who_(std::move(who), auth_side::proxy) {}
+    explicit proxy_login(credentials c) : authenticator_(std::move(c), auth_side::proxy) {}
 
     std::expected<secret, error> authorize(std::string_view method,
                                            std::string_view target) override;
-    bool challenged(const std::vector<std::string>& challenges, unsigned answered) override;
+    bool challenged(const std::vector<std::string>& challenges, unsigned repeats) override;
 
 private:
     std::mutex guard_;
-    authenticator who_;
+    authenticator authenticator_;
 };
 
 }  // namespace coracle::http::detail

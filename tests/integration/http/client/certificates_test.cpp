@@ -48,7 +48,7 @@ protected:
         for (const auto& [key, value] : with) c.options(prefix + key + "=\"" + value + '"');
         return c;
     }
-    std::string answer(settings with) { return get(std::move(with)).wait().body; }
+    std::string body_of(settings with) { return get(std::move(with)).wait().body; }
     error failure(settings with) { return failure_of(get(std::move(with))); }
     std::string welcome() const {
         return is_proxy() ? "ada asks for http://target.test/x" : "ada asks for /x";
@@ -78,9 +78,9 @@ protected:
 };
 
 TEST_P(client_certificates, are_shown_where_they_are_demanded) {
-    EXPECT_EQ(answer(pem()), welcome());
+    EXPECT_EQ(body_of(pem()), welcome());
     const std::string both = write("both.pem", ada_.certificate + std::string(ada_.key.reveal()));
-    EXPECT_EQ(answer({{"sslcert", both}}), welcome());
+    EXPECT_EQ(body_of({{"sslcert", both}}), welcome());
 }
 
 TEST_P(client_certificates, are_missed_where_there_are_none) {
@@ -100,7 +100,7 @@ TEST_P(client_certificates, are_not_those_for_the_other) {
     settings trusting = pem();
     trusting["cainfo"] = authority_;
     http::call c = get(is_proxy() ? "" : "proxy_", trusting);
-    // What is left is whom to trust.
+    // Only the authority to trust is set for this side.
     c.options((is_proxy() ? "proxy_cainfo=" : "cainfo=") + authority_);
     EXPECT_EQ(failure_of(std::move(c)), tls::errc::certificate_required);
 }
@@ -122,7 +122,7 @@ TEST_P(client_certificates, are_read_in_the_encoding_that_is_named) {
         {{"sslcert", container}, {"keypasswd", "sesame"}, {"sslcerttype", "P12"}},
         {{"sslcert", container}, {"keypasswd", "sesame"}},
     };
-    for (const settings& s : table) EXPECT_EQ(answer(s), welcome()) << s.at("sslcert");
+    for (const settings& s : table) EXPECT_EQ(body_of(s), welcome()) << s.at("sslcert");
 }
 
 TEST_P(client_certificates, are_refused_in_another_encoding_than_the_one_that_is_named) {
@@ -147,7 +147,7 @@ TEST_P(client_certificates, have_keys_that_a_password_opens) {
     settings s = {{"sslcert", certificate_},
                   {"sslkey", write("locked.key", encrypted_key(ada_, "sesame"))},
                   {"keypasswd", "sesame"}};
-    EXPECT_EQ(answer(s), welcome());
+    EXPECT_EQ(body_of(s), welcome());
     s["keypasswd"] = "wrong horse";
     const error e = failure(s);
     EXPECT_EQ(e, tls::errc::wrong_password);
@@ -186,7 +186,7 @@ TEST_P(client_certificates, of_others_are_trusted_for_an_authority_in_the_folder
     folder_.write("trusted/notes", "no certificate has a name like this");
     EXPECT_EQ(failure(s), tls::errc::certificate_untrusted);
     folder_.write("trusted/" + hashed_name(ca_.pem()), ca_.pem());
-    EXPECT_EQ(answer(s), welcome());
+    EXPECT_EQ(body_of(s), welcome());
 }
 
 TEST_P(client_certificates, of_proxies_are_verified_even_by_the_careless) {

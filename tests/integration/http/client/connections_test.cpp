@@ -3,9 +3,11 @@
 #include "support/client_calls.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/http/curlev.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
+#include <coracle/testing/simulation.hpp>
 
 #include <gmock/gmock.h>
 
@@ -99,18 +101,38 @@ TEST(client_connections, that_are_idle_make_room_for_other_origins) {
 }
 
 TEST(client_connections, that_the_server_closes_are_dropped) {
-    const scripted_peer peer(script().read_head().answer("x"));
+    const scripted_peer peer(script().read_head().respond("x"));
     http::client client;
     for (int i = 0; i != 3; ++i) EXPECT_EQ(client.get(peer.url()).wait().body, "x");
     while (client.statistics().connections != 0) std::this_thread::yield();
-    const scripted_peer refusing(script().read_head().answer("x", "Connection: close\r\n"));
+    const scripted_peer refusing(script().read_head().respond("x", "Connection: close\r\n"));
     EXPECT_EQ(client.get(refusing.url()).wait().body, "x");
     EXPECT_EQ(client.statistics().connections, 0U);
 }
 
+TEST(client_connections, to_a_proxy_that_forwards_are_shared_by_all_origins) {
+    const scripted_peer proxy(script().read_head().respond("x").again());
+    http::client_options o;
+    o.proxy = proxy.url();
+    o.no_proxy = "127.0.0.1";
+    http::client client(o);
+    for (const char* to : {"http://a.test/", "http://b.test/", "http://a.test:81/"}) {
+        EXPECT_EQ(client.get(to).wait().body, "x");
+    }
+    EXPECT_EQ(client.statistics().opened, 1U);
+    EXPECT_EQ(client.statistics().idle, 1U);
+    EXPECT_THAT(proxy.record().received,
+                ::testing::AllOf(HasSubstr("GET http://a.test/ "), HasSubstr("GET http://b.test/ "),
+                                 HasSubstr("Host: a.test:81\r\n")));
+    // Calls that bypass it have connections of their own.
+    const local_server server(path_of);
+    EXPECT_EQ(client.get(server.url("/y")).wait().body, "/y");
+    EXPECT_EQ(client.statistics().opened, 2U);
+}
+
 TEST(client_connections, that_were_stale_are_replaced_once_but_never_for_post) {
-    const auto stale = [] { return script().read_head().answer("first").read_head().cut(); };
-    const auto fresh = [] { return script().read_head().answer("second").read_to_end(); };
+    const auto stale = [] { return script().read_head().respond("first").read_head().cut(); };
+    const auto fresh = [] { return script().read_head().respond("second").read_to_end(); };
     http::client client;
     const scripted_peer peer({stale(), fresh()});
     EXPECT_EQ(client.get(peer.url()).wait().body, "first");
@@ -134,7 +156,7 @@ TEST(client_retries, come_where_the_server_says_so_and_stop_at_their_number) {
         "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n";
     const scripted_peer peer({script().read_head().send(busy).close(),
                               script().read_head().send(busy).close(),
-                              script().read_head().answer("good")});
+                              script().read_head().respond("good")});
     http::client client;
     const auto r = client.post(peer.url()).body("x").retry(2, 1ms).wait();
     EXPECT_EQ(r.body, "good");
@@ -159,15 +181,67 @@ TEST(client_retries, do_not_wait_longer_than_they_may) {
     EXPECT_EQ(r.info.attempts, 1U);
 }
 
-TEST(client_retries, have_a_budget) {
+TEST(client_retries, have_a_budget_and_say_when_it_is_used_up) {
     const scripted_peer peer(script().read_head().cut());
-    http::client client;
+    http::client_options o;
+    o.retry.retries = 20;
+    o.retry.delay = 1us;
+    http::client client(o);
     for (int i = 0; i != 5; ++i) {
-        EXPECT_TRUE(failure_of(client.get(peer.url()).retry(20, 1us)).code());
+        const error e = failure_of(client.get(peer.url()));
+        EXPECT_TRUE(e.code());
+        EXPECT_THAT(e.message(), ::testing::HasSubstr("not retried: retry_budget_percent"));
+        ASSERT_NE(http::info_of(e), nullptr);
+        EXPECT_TRUE(http::info_of(e)->retry_held_back);
     }
     EXPECT_GE(client.statistics().retries, 10U);
     EXPECT_LE(client.statistics().retries, 12U);
+    EXPECT_EQ(client.statistics().retries_held_back, 5U);
     EXPECT_EQ(peer.connections(), 5U + client.statistics().retries);
+    const std::string busy = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+    const scripted_peer server(script().read_head().send(busy).again());
+    const auto r = client.get(server.url()).wait();
+    EXPECT_EQ(r.status, http::status::service_unavailable);
+    EXPECT_TRUE(r.info.retry_held_back);
+}
+
+TEST(client_retries, that_a_call_asks_for_are_all_made) {
+    const scripted_peer peer(script().read_head().cut());
+    http::client client;
+    for (int i = 0; i != 3; ++i) {
+        const error e = failure_of(client.get(peer.url()).retry(10, 1us));
+        EXPECT_EQ(e.attempt(), 11U);
+        EXPECT_FALSE(http::info_of(e)->retry_held_back);
+    }
+    EXPECT_EQ(client.statistics().retries, 30U);
+}
+
+TEST(client_retries, of_curlev_wait_as_long_as_the_server_says) {
+    const auto busy = [](std::string_view after) {
+        return "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: " + std::string(after) +
+               "\r\n\r\n";
+    };
+    http::client_options o = http::curlev_defaults();
+    o.retry.retries = 1;
+    o.proxy_from_environment = false;
+    EXPECT_EQ(o.retry.delay, 100ms);
+    for (const auto& [after, attempts] : {std::pair("7", 2U), std::pair("3600", 1U)}) {
+        simulation world(1);
+        scripted_peer_options at;
+        at.listen = "10.0.0.1:80";
+        scripted_peer server(
+            world.loop(),
+            {script().read_head().send(busy(after)).close(), script().read_head().respond("good")},
+            at);
+        world.run([&]() -> task<> {
+            http::client client(o);
+            auto calling = client.get(server.url());
+            const auto r = co_await calling.full();
+            EXPECT_EQ(r.info.attempts, attempts);
+            EXPECT_EQ(r.info.times.ended >= 7s, attempts == 2);
+            server.stop();
+        });
+    }
 }
 
 TEST(client_retries, never_repeat_a_post_that_was_sent) {
@@ -187,7 +261,7 @@ class client_hedging : public ::testing::Test {
 protected:
     using result = std::expected<http::full_response, error>;
 
-    /// Both copies have been sent, and nobody has answered.
+    /// Both copies have been sent, and no server has responded.
     background_call start(const scripted_peer& peer, duration after = 1ms) {
         http::client_options o;
         o.retry.hedge_after = after;
@@ -198,7 +272,7 @@ protected:
         return c;
     }
     script fails_when(const gate& g) { return script().read_head().stall(g).cut(); }
-    script answers_when(const gate& g) { return script().read_head().stall(g).answer("good"); }
+    script responds_when(const gate& g) { return script().read_head().stall(g).respond("good"); }
     void wait_for_failures(std::uint64_t n) const {
         while (client_.statistics().failed < n) std::this_thread::yield();
     }
@@ -209,8 +283,8 @@ protected:
     const gate two_;
 };
 
-TEST_F(client_hedging, gives_the_first_answer) {
-    const scripted_peer peer({script().read_head().stall(), answers_when(two_)});
+TEST_F(client_hedging, gives_the_first_response) {
+    const scripted_peer peer({script().read_head().stall(), responds_when(two_)});
     const auto c = start(peer);
     two_.open();
     c.wait();
@@ -218,19 +292,19 @@ TEST_F(client_hedging, gives_the_first_answer) {
     EXPECT_EQ(got_->body, "good");
 }
 
-TEST_F(client_hedging, gives_the_answer_of_one_copy_when_the_other_has_failed) {
+TEST_F(client_hedging, gives_the_response_of_one_copy_when_the_other_has_failed) {
     for (const bool first_fails : {true, false}) {
         const gate fail;
-        const gate answer;
-        const std::vector<script> both = first_fails
-                                             ? std::vector{fails_when(fail), answers_when(answer)}
-                                             : std::vector{answers_when(answer), fails_when(fail)};
+        const gate may_respond;
+        const std::vector<script> both =
+            first_fails ? std::vector{fails_when(fail), responds_when(may_respond)}
+                        : std::vector{responds_when(may_respond), fails_when(fail)};
         const scripted_peer peer(both);
         const auto before = client_.statistics().failed;
         const auto c = start(peer);
         fail.open();
         wait_for_failures(before + 1);
-        answer.open();
+        may_respond.open();
         c.wait();
         ASSERT_TRUE(got_) << got_.error();
         EXPECT_EQ(got_->body, "good");
@@ -251,7 +325,7 @@ TEST_F(client_hedging, fails_when_both_copies_have) {
 }
 
 TEST_F(client_hedging, is_cancelled_with_one_copy_left) {
-    const scripted_peer peer({fails_when(one_), answers_when(two_)});
+    const scripted_peer peer({fails_when(one_), responds_when(two_)});
     const auto c = start(peer);
     one_.open();
     wait_for_failures(1);
@@ -316,6 +390,96 @@ TEST(client_interceptors, give_bodies_of_their_own) {
         EXPECT_EQ(co_await r.read(), "");
         EXPECT_EQ(r.body().bytes(), "from the cache");
     });
+}
+
+/// Responds with what came: method, target, two fields and the body.
+task<http::response> all_of(http::request& req) {
+    const std::string body = co_await req.body().text();
+    co_return http::response(std::string(req.method_text()) + ' ' + std::string(req.target()) +
+                             ' ' + std::string(req.header("Content-Type")) + ' ' +
+                             std::string(req.header("X-Signed")) + ' ' + body);
+}
+
+/// Sees all of a request and changes all of it.
+task<http::response> rewrite(http::request& req, const http::handler& next) {
+    const std::string seen = std::string(req.method_text()) + ' ' + std::string(req.path()) + ' ' +
+                             std::string(req.query_text()) + ' ' + co_await req.body().text();
+    if (req.path() == "/signed") {
+        req.fields().set("X-Signed", std::to_string(seen.size()) + seen);
+    } else if (req.path() == "/other") {
+        const std::string elsewhere =
+            "http://" + std::string(req.host()) + "/elsewhere?z=" + std::to_string(seen.size());
+        req.set_method("PATCH").set_url(elsewhere).set_content(
+            http::body("<" + std::string(req.content().bytes()) + ">"), "text/x-angles");
+        EXPECT_EQ(req.method_text(), "PATCH");
+        EXPECT_EQ(req.method(), http::method::patch);
+        EXPECT_EQ(req.path(), "/elsewhere");
+        EXPECT_EQ(req.target(), elsewhere);
+        EXPECT_EQ(co_await req.body().text(), req.content().bytes());
+    } else if (req.path() == "/form") {
+        req.fields().set("X-Signed", seen.contains("name=\"name\"") ? "seen" : "not seen");
+    } else if (req.path() == "/odd") {
+        req.set_method("BREW");
+    }
+    auto going = next(req);
+    co_return co_await std::move(going);
+}
+
+TEST(client_interceptors, see_and_change_all_of_a_request) {
+    const local_server server(all_of);
+    http::client client;
+    client.use(rewrite);
+    const auto seen =
+        client.post(server.url("/signed?a=1")).query("b", "2 3").body("text", "text/plain").wait();
+    EXPECT_EQ(seen.body,
+              "POST /signed?a=1&b=2%203 text/plain 29POST /signed a=1&b=2%203 text text");
+    const auto changed =
+        client.post(server.url("/other")).query("q", "1").body("text", "text/plain").wait();
+    EXPECT_EQ(changed.body, "PATCH /elsewhere?z=20 text/x-angles  <text>");
+    EXPECT_EQ(changed.info.url.path(), "/elsewhere");
+    EXPECT_EQ(client.get(server.url("/other")).wait().body,
+              "PATCH /elsewhere?z=12 text/x-angles  <>");
+    EXPECT_EQ(client.get(server.url("/odd")).wait().body, "BREW /odd   ");
+    EXPECT_EQ(client.get(server.url("/plain")).wait().body, "GET /plain   ");
+    http::form_body parts;
+    parts.add("name", "value");
+    const auto form = client.post(server.url("/form")).multipart(std::move(parts)).wait();
+    EXPECT_NE(form.body.find(" seen "), std::string::npos) << form.body;
+    EXPECT_NE(form.body.find("name=\"name\""), std::string::npos) << form.body;
+}
+
+TEST(client_interceptors, change_nothing_into_what_cannot_be_sent) {
+    const local_server server(all_of);
+    http::client client;
+    std::vector<std::error_code> refused;
+    client.use([&refused](http::request& req, const http::handler& next) -> task<http::response> {
+        const auto refuses = [&refused](auto f) {
+            try {
+                f();
+                refused.emplace_back();
+            } catch (const exception& e) {
+                refused.push_back(e.code());
+            }
+        };
+        refuses([&] { req.set_method("BAD METHOD"); });
+        refuses([&] { req.set_method("CONNECT"); });
+        refuses([&] { req.set_url("not a url"); });
+        auto going = next(req);
+        co_return co_await std::move(going);
+    });
+    EXPECT_EQ(client.put(server.url("/same")).body("x", "a/b").wait().body, "PUT /same a/b  x");
+    ASSERT_EQ(refused.size(), 3u);
+    for (const std::error_code& code : refused) EXPECT_TRUE(code);
+    // A request that came is nobody's to send.
+    const local_server strict([](http::request& req) {
+        try {
+            req.set_method("PUT");
+        } catch (const exception& e) {
+            return http::response(e.code() == std::errc::operation_not_supported ? "no" : "other");
+        }
+        return http::response("yes");
+    });
+    EXPECT_EQ(http::client().get(strict.url()).wait().body, "no");
 }
 
 TEST(client_calls, are_cancelled_by_their_handle) {
@@ -415,8 +579,8 @@ TEST(client_calls, outlive_their_client_on_other_loops) {
 void expect_not_misled(const scripted_peer_options& o) {
     const gate later;
     const std::string forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
-    const scripted_peer peer({script().read_head().answer("one").stall(later).send(forged).stall(),
-                              script().read_head().answer("two")},
+    const scripted_peer peer({script().read_head().respond("one").stall(later).send(forged).stall(),
+                              script().read_head().respond("two")},
                              o);
     http::client_options trusting;
     const temporary_directory folder;
@@ -441,10 +605,10 @@ TEST(client_connections, on_which_bytes_came_that_nobody_asked_for_are_not_used_
     expect_not_misled(secured);
 }
 
-/// The server does something to a connection behind the answer of one call, while another waits
+/// The server does something to a connection behind the response of one call, while another waits
 /// for it.
 void expect_not_handed_over(script first, const gate& go, const gate& later) {
-    const scripted_peer peer({std::move(first), script().read_head().answer("two")});
+    const scripted_peer peer({std::move(first), script().read_head().respond("two")});
     http::pool_options p;
     p.connections_per_host = 1;
     http::client client({}, p);
@@ -474,26 +638,26 @@ void expect_not_handed_over(script first, const gate& go, const gate& later) {
     EXPECT_EQ(client.statistics().reused, 0U);
 }
 
-TEST(client_connections, that_are_spoiled_behind_an_answer_go_to_nobody_who_waits) {
-    const auto answered = [](const gate& go, const gate& later) {
-        return script().read_head().stall(go).answer("one").stall(later);
+TEST(client_connections, that_are_spoiled_behind_a_response_go_to_nobody_who_waits) {
+    const auto responding = [](const gate& go, const gate& later) {
+        return script().read_head().stall(go).respond("one").stall(later);
     };
     const std::string forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
     {
         const gate go;
         const gate later;
-        expect_not_handed_over(answered(go, later).send(forged).stall(), go, later);
+        expect_not_handed_over(responding(go, later).send(forged).stall(), go, later);
     }
     const gate go;
     const gate later;
-    expect_not_handed_over(answered(go, later).shutdown_output().stall(), go, later);
+    expect_not_handed_over(responding(go, later).shutdown_output().stall(), go, later);
 }
 
 TEST(client_connections, that_have_to_be_new_are_not_those_of_others) {
     const gate cut;
-    const scripted_peer peer({script().read_head().answer("warm").read_head().stall(cut).cut(),
-                              script().read_head().answer("other").read_head().cut(),
-                              script().read_head().answer("new")});
+    const scripted_peer peer({script().read_head().respond("warm").read_head().stall(cut).cut(),
+                              script().read_head().respond("other").read_head().cut(),
+                              script().read_head().respond("new")});
     http::pool_options p;
     p.connections_per_host = 1;
     http::client client({}, p);

@@ -1,6 +1,7 @@
 // Requests that are made more than once.
 
 #include "support/client_calls.hpp"
+#include "support/each_version.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/testing/local_server.hpp>
@@ -12,9 +13,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class client_copies : public ::testing::Test {
+class client_copies : public each_version {
 protected:
-    /// What the server was asked, each time the same.
+    /// Makes a call twice; the requests that the server received, if they are equal.
     std::string told_twice(http::call c) {
         const std::string before = c.copy().wait().body;
         http::call later = c.copy();
@@ -26,10 +27,10 @@ protected:
     }
 
     local_server server_{tell_request};
-    http::client client_;
+    http::client client_{options()};
 };
 
-TEST_F(client_copies, are_the_same_request) {
+TEST_P(client_copies, are_the_same_request) {
     const std::string told = told_twice(client_.request("PURGE", server_.url("/a"))
                                             .query("q", "boats")
                                             .header("X-A", "1")
@@ -40,7 +41,7 @@ TEST_F(client_copies, are_the_same_request) {
     EXPECT_THAT(told, HasSubstr("Authorization: Basic "));
 }
 
-TEST_F(client_copies, have_the_same_body) {
+TEST_P(client_copies, have_the_same_body) {
     EXPECT_EQ(body_told(told_twice(client_.post(server_.url()).body("bytes"))), "bytes");
     EXPECT_EQ(body_told(told_twice(client_.post(server_.url()).form("a", "1").form("b", "2"))),
               "a=1&b=2");
@@ -49,7 +50,7 @@ TEST_F(client_copies, have_the_same_body) {
     EXPECT_EQ(body_told(told_twice(client_.post(server_.url()).body_file(path))), "of a file");
 }
 
-TEST_F(client_copies, have_the_same_parts) {
+TEST_P(client_copies, have_the_same_parts) {
     const temporary_directory folder;
     http::form_body parts;
     parts.add("name", "Ada").add_file("file", folder.write("a.txt", "of a file"));
@@ -61,7 +62,7 @@ TEST_F(client_copies, have_the_same_parts) {
     }
 }
 
-TEST_F(client_copies, go_on_with_a_form_of_their_own) {
+TEST_P(client_copies, go_on_with_a_form_of_their_own) {
     http::call c = client_.post(server_.url()).form("a", "1");
     http::call other = c.copy();
     other.form("b", "2");
@@ -69,7 +70,7 @@ TEST_F(client_copies, go_on_with_a_form_of_their_own) {
     EXPECT_EQ(body_told(std::move(c).wait().body), "a=1");
 }
 
-TEST_F(client_copies, cannot_have_what_a_function_writes) {
+TEST_P(client_copies, cannot_have_what_a_function_writes) {
     const auto write = [](http::body_writer& out) -> task<> { co_await out.write("once"); };
     const http::call c = client_.post(server_.url()).body(http::body::stream(write));
     const error e = failure_of(c.copy());
@@ -83,10 +84,12 @@ TEST_F(client_copies, cannot_have_what_a_function_writes) {
     EXPECT_EQ(failure_of(form.copy()), std::errc::operation_not_supported);
 }
 
-TEST_F(client_copies, keep_what_a_setter_could_not_do) {
+TEST_P(client_copies, keep_what_a_setter_could_not_do) {
     const http::call c = client_.get(server_.url()).header("no name", "1");
     EXPECT_EQ(failure_of(c.copy()), std::errc::invalid_argument);
 }
+
+INSTANTIATE_TEST_SUITE_P(over, client_copies, both_versions(), version_name);
 
 }  // namespace
 }  // namespace coracle::testing

@@ -35,7 +35,7 @@ protected:
 
 TEST_F(client_counts, calls_under_way_and_those_of_them_that_wait) {
     const gate go;
-    const scripted_peer peer(script().read_head().stall(go).answer("x").again());
+    const scripted_peer peer(script().read_head().stall(go).respond("x").again());
     std::vector<background_call> calls;
     for (int i = 0; i != 5; ++i) calls.push_back(client_.get(peer.url()).start());
     ASSERT_TRUE(peer.wait_for_stall(0));
@@ -78,7 +78,7 @@ TEST_F(client_counts, callbacks_that_throw_and_goes_on) {
 
 TEST_F(client_counts, failed_calls_once_with_their_retries) {
     const scripted_peer peer({script().read_head().cut(), script().read_head().cut(),
-                              script().read_head().answer("good"), script().read_head().cut()});
+                              script().read_head().respond("good"), script().read_head().cut()});
     EXPECT_EQ(client_.get(peer.url()).retry(5, 1ms).wait().body, "good");
     EXPECT_EQ(client_.statistics().retries, 2U);
     EXPECT_EQ(client_.statistics().failed, 0U);
@@ -86,7 +86,7 @@ TEST_F(client_counts, failed_calls_once_with_their_retries) {
     EXPECT_EQ(client_.statistics().calls, 2U);
     EXPECT_EQ(client_.statistics().failed, 1U);
     EXPECT_EQ(client_.statistics().retries, 5U);
-    // The connection of the good answer was closed by the peer, and is no failure.
+    // The connection of the good response was closed by the peer, and is no failure.
     EXPECT_EQ(client_.statistics().connections, 0U);
 }
 

@@ -1,4 +1,5 @@
-// What the calls of a client begin with, and what clients share: options given as text, and jars.
+// The defaults of a client's calls, and the objects that clients share: options given as text, and
+// jars.
 
 #include "support/client_calls.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-/// What it throws; without a code when it does not.
+/// Returns the error that it throws; without a code when it throws none.
 error failure_of_defaults(http::client& c, std::string_view text) {
     try {
         c.set_defaults(text);
@@ -68,7 +69,7 @@ TEST(client_defaults, that_nothing_can_be_made_with_fail_each_call) {
     EXPECT_EQ(client.get(server.url("/y")).wait().body, "/y");
 }
 
-/// Sets the cookie that the path says, and answers with those that came.
+/// Sets the cookie that the path says, and responds with those that came.
 http::response bake(http::request& req) {
     http::response r(std::string(req.header("Cookie")));
     if (req.path() != "/") r.fields().add("Set-Cookie", std::string(req.path().substr(1)));

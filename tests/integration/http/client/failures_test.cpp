@@ -1,4 +1,4 @@
-// What the errors of a call say.
+// The texts of the errors of a call.
 
 #include "support/client_calls.hpp"
 #include "support/temporary_directory.hpp"
@@ -42,7 +42,7 @@ TEST(client_failures, have_the_timings_so_far_and_the_bytes_of_both_directions) 
     http::client client;
     const error e = failure_of(client.get(peer.url("/a")));
     EXPECT_EQ(e, errc::end_of_stream);
-    const http::answer_info* const known = http::info_of(e);
+    const http::response_info* const known = http::info_of(e);
     ASSERT_NE(known, nullptr);
     EXPECT_EQ(known->url.text(), peer.url("/a"));
     EXPECT_EQ(known->peer, peer.address());
@@ -58,11 +58,11 @@ TEST(client_failures, have_the_timings_so_far_and_the_bytes_of_both_directions) 
     EXPECT_EQ(http::info_of(error(errc::too_slow)), nullptr);
 }
 
-TEST(client_failures, know_whom_they_had_reached_before_an_answer_came) {
+TEST(client_failures, know_whom_they_had_reached_before_a_response_came) {
     const scripted_peer peer(script().read_head().close());
     http::client client;
     const error e = failure_of(client.get(peer.url()));
-    const http::answer_info* const known = http::info_of(e);
+    const http::response_info* const known = http::info_of(e);
     ASSERT_NE(known, nullptr);
     EXPECT_EQ(known->peer, peer.address());
     EXPECT_GT(known->bytes_sent, 0U);
@@ -128,6 +128,49 @@ TEST(client_failures, have_the_numbers_of_curlev) {
     }
 }
 
+TEST(client_failures, have_the_numbers_of_libcurl_for_what_servers_send) {
+    const std::string ok = "HTTP/1.1 200 OK\r\n";
+    const std::string chunked = ok + "Transfer-Encoding: chunked\r\n\r\n";
+    struct row {
+        std::string bytes;
+        int code;
+        phase in;
+    };
+    const row rows[] = {
+        {"", 52, phase::first_byte},
+        {"HTTP/1.1 2", 52, phase::first_byte},
+        {ok + "Content-Le", 52, phase::first_byte},
+        {"220 hello ESMTP\r\n", 8, phase::first_byte},
+        {"HTTP/9.9 200 OK\r\n\r\n", 8, phase::first_byte},
+        {ok + "no colon\r\n\r\n", 8, phase::first_byte},
+        {ok + "Content-Length: -1\r\n\r\n", 8, phase::first_byte},
+        {"HTTP/1.1 101 Switching Protocols\r\n\r\n", 8, phase::first_byte},
+        {ok + "A: " + std::string(70'000, 'a'), 56, phase::first_byte},
+        {ok + "Content-Length: 10\r\n\r\nabc", 18, phase::receive},
+        {chunked + "5\r\nab", 18, phase::receive},
+        {chunked + "zz\r\n", 56, phase::receive},
+        {ok + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", 61, phase::receive},
+    };
+    for (const row& r : rows) {
+        const scripted_peer peer(script().read_head().send(r.bytes).close());
+        http::client client;
+        const error e = failure_of(client.get(peer.url()));
+        EXPECT_EQ(http::curlev_code(e), r.code) << r.bytes.substr(0, 60) << '\n' << e;
+        EXPECT_EQ(e.phase(), r.in) << e;
+    }
+}
+
+TEST(client_failures, of_handshakes_that_never_end_name_their_limit) {
+    const scripted_peer peer(script().stall());
+    http::client_options o;
+    o.tls_timeout = 20ms;
+    http::client client(o);
+    const error e = failure_of(client.get("https" + peer.url().substr(4)));
+    EXPECT_EQ(e, std::errc::timed_out);
+    EXPECT_EQ(e.operation(), "tls_timeout");
+    EXPECT_EQ(e.phase(), phase::tls);
+}
+
 TEST(client_failures, of_files_that_cannot_be_written_have_the_number_of_that) {
     const local_server server(tell_request);
     http::client client;
@@ -135,8 +178,8 @@ TEST(client_failures, of_files_that_cannot_be_written_have_the_number_of_that) {
     const std::string there = folder.path().string();
     for (const std::string& path : {there + "/none/such", there}) {
         block_on([&]() -> task<> {
-            auto answer = co_await client.get(server.url());
-            auto saving = answer.save_to(path);
+            auto response = co_await client.get(server.url());
+            auto saving = response.save_to(path);
             const auto saved = co_await as_result(saving);
             EXPECT_FALSE(saved);
             if (saved) co_return;

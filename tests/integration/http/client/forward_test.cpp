@@ -7,12 +7,14 @@
 #include <coracle/http/forward.hpp>
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/router.hpp>
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/testing/local_server.hpp>
 
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace coracle::testing {
 namespace {
@@ -33,12 +35,12 @@ protected:
         routes.any("/{*rest}", http::forward_to(client_, behind_.url(base_path)));
         front_.emplace(std::move(routes));
     }
-    /// Whether a request with this target is answered so, to the end of the connection.
-    ::testing::AssertionResult answers(const std::string& target, const std::string& expected) {
+    /// Checks the response to a request with this target, to the end of the connection.
+    ::testing::AssertionResult responds(const std::string& target, const std::string& expected) {
         blocking_peer peer(front_->port());
         peer.send("GET " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
         if (peer.receive_until(expected)) return ::testing::AssertionSuccess();
-        return ::testing::AssertionFailure() << target << " was not answered with " << expected;
+        return ::testing::AssertionFailure() << target << " did not get " << expected;
     }
 
     local_server behind_{target_of};
@@ -48,20 +50,20 @@ protected:
 
 TEST_F(forwarding, keeps_targets_as_they_came) {
     serve("/public");
-    EXPECT_TRUE(answers("/api/a?x=1&y=%2F", "behind:/public/api/a?x=1&y=%2F"));
-    EXPECT_TRUE(answers("http://h/a?x=1", "behind:/public/a?x=1"));
-    EXPECT_TRUE(answers("http://h", "behind:/public/"));
-    EXPECT_TRUE(answers("http://h?x=1", "behind:/public/?x=1"));
-    EXPECT_TRUE(answers("http://h/a%20b?u=http://i/c", "behind:/public/a%20b?u=http://i/c"));
+    EXPECT_TRUE(responds("/api/a?x=1&y=%2F", "behind:/public/api/a?x=1&y=%2F"));
+    EXPECT_TRUE(responds("http://h/a?x=1", "behind:/public/a?x=1"));
+    EXPECT_TRUE(responds("http://h", "behind:/public/"));
+    EXPECT_TRUE(responds("http://h?x=1", "behind:/public/?x=1"));
+    EXPECT_TRUE(responds("http://h/a%20b?u=http://i/c", "behind:/public/a%20b?u=http://i/c"));
 }
 
 TEST_F(forwarding, decodes_no_target_twice) {
     serve("/public");
     const std::string up = "/%252e%252e/%252e%252e/%252e%252e/admin";
     for (const char* form : {"", "http://h"}) {
-        EXPECT_TRUE(answers(form + ("/api" + up), "behind:/public/api" + up));
-        EXPECT_TRUE(answers(form + std::string("/api/admin"), "guarded"));
-        EXPECT_TRUE(answers(form + std::string("/api/admin%3f"), "behind:/public/api/admin%3F"));
+        EXPECT_TRUE(responds(form + ("/api" + up), "behind:/public/api" + up));
+        EXPECT_TRUE(responds(form + std::string("/api/admin"), "guarded"));
+        EXPECT_TRUE(responds(form + std::string("/api/admin%3f"), "behind:/public/api/admin%3F"));
     }
 }
 
@@ -90,7 +92,7 @@ TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_
     EXPECT_TRUE(direct.receive_until("for:127.0.0.1;by:."));
 }
 
-TEST(answers_of_clients, are_passed_on_as_what_they_are) {
+TEST(responses_of_clients, are_passed_on_as_what_they_are) {
     const std::string coded = encoded(http::content_coding::gzip, "decoded text");
     const local_server behind(
         [&](http::request&) { return http::response(coded).set("Content-Encoding", "gzip"); });
@@ -106,7 +108,7 @@ TEST(answers_of_clients, are_passed_on_as_what_they_are) {
     EXPECT_EQ(r.header("Content-Encoding"), "");
 }
 
-TEST(answers_of_clients, to_head_are_passed_on_with_the_length_that_they_came_with) {
+TEST(responses_of_clients, to_head_are_passed_on_with_the_length_that_they_came_with) {
     const local_server behind([](http::request& req) {
         if (req.path() == "/text") return http::response("twelve bytes");
         return http::stream([](http::body_writer& out) -> task<> { co_await out.write("x"); });
@@ -127,11 +129,33 @@ TEST(answers_of_clients, to_head_are_passed_on_with_the_length_that_they_came_wi
     EXPECT_EQ(nothing.header("Content-Length"), "0");
 }
 
+TEST(forwarded_requests, of_clients_that_have_left_are_no_errors) {
+    const local_server behind([](http::request&) -> task<http::response> {
+        co_await sleep_for(std::chrono::hours(1));
+        co_return "late";
+    });
+    http::client client;
+    const local_server front(http::forward_to(client, behind.url()));
+    std::uint64_t requests = 0;
+    for (const char* request : {"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+                                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc"}) {
+        blocking_peer peer(front.port());
+        peer.send(request);
+        ++requests;
+        while (behind.counters().requests != requests) std::this_thread::yield();
+        peer.reset();
+        while (front.counters().open != 0) std::this_thread::yield();
+        EXPECT_EQ(front.counters().clients_gone, requests);
+        EXPECT_EQ(front.counters().responses_5xx, 0U);
+        EXPECT_EQ(front.counters().handler_errors, 0U);
+    }
+}
+
 TEST_F(forwarding, stays_beneath_the_path_of_its_base) {
     serve("/public/");
-    EXPECT_TRUE(answers("/a/../b", "behind:/public/b"));
+    EXPECT_TRUE(responds("/a/../b", "behind:/public/b"));
     for (const char* target : {"/../admin", "/%2e%2e/admin", "http://h/../admin"}) {
-        EXPECT_FALSE(answers(target, "admin")) << target;
+        EXPECT_FALSE(responds(target, "admin")) << target;
     }
 }
 

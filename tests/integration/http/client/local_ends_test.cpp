@@ -30,7 +30,7 @@ TEST(client_unix_sockets, take_calls_to_any_host) {
         const local_server server(tell_caller, at("unix:" + name));
         http::client client;
         const auto get = [&](const char* url) {
-            // What there is on the way to a host counts for nothing here.
+            // Settings of the route to a host have no effect here.
             const std::string options = "unix_socket=" + name + ", proxy=http://proxy.invalid:1";
             return client.get(url).options(options).wait();
         };

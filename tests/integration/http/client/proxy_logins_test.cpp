@@ -1,4 +1,4 @@
-// What proxies that want more than Basic are told.
+// The credentials for proxies that demand more than Basic.
 
 #include "support/client_calls.hpp"
 
@@ -34,7 +34,7 @@ void expect_nothing_said(const std::string& heard) {
 
 TEST(client_proxy_logins, digest_what_a_proxy_that_forwards_asks_for) {
     const scripted_peer proxy(
-        script().read_head().send(challenge).read_head().answer("one").read_head().answer("two"));
+        script().read_head().send(challenge).read_head().respond("one").read_head().respond("two"));
     http::client client(through(proxy, http::auth_scheme::digest));
     EXPECT_EQ(client.get("http://origin.test/a?b").wait().body, "one");
     EXPECT_EQ(client.get("http://origin.test/c").wait().body, "two");
@@ -81,7 +81,7 @@ TEST(client_proxy_logins, end_where_the_proxy_refuses_them) {
 }
 
 TEST(client_proxy_logins, give_a_token_at_once) {
-    const scripted_peer proxy(script().read_head().answer("one"));
+    const scripted_peer proxy(script().read_head().respond("one"));
     http::client_options o = through(proxy, http::auth_scheme::bearer);
     http::client client(o);
     EXPECT_EQ(client.get("http://origin.test/").wait().body, "one");
@@ -98,7 +98,7 @@ TEST(client_proxy_logins, are_user_and_password_for_socks) {
 }
 
 TEST(client_proxy_logins, digest_what_stands_in_the_url_of_the_proxy) {
-    const scripted_peer proxy(script().read_head().send(challenge).read_head().answer("one"));
+    const scripted_peer proxy(script().read_head().send(challenge).read_head().respond("one"));
     http::client_options o;
     o.proxy = "http://ada:geheim@" + proxy.address().to_string();
     o.proxy_authentication.scheme = http::auth_scheme::digest;

@@ -1,6 +1,7 @@
 // Redirects: which method and body go on, and what stays behind.
 
 #include "support/client_calls.hpp"
+#include "support/each_version.hpp"
 
 #include <coracle/testing/local_server.hpp>
 
@@ -23,22 +24,22 @@ task<http::response> redirect_by_path(http::request& req) {
     }(path.substr(4), code);
 }
 
-class client_redirects : public ::testing::Test {
+class client_redirects : public each_version {
 protected:
     std::string told(http::call c) { return std::move(c).wait().body; }
 
     local_server server_{redirect_by_path};
-    http::client client_;
+    http::client client_{options()};
 };
 
-TEST_F(client_redirects, are_not_followed_unless_asked_for) {
+TEST_P(client_redirects, are_not_followed_unless_asked_for) {
     const auto r = client_.get(server_.url("/302/end")).wait();
     EXPECT_EQ(r.status, http::status::found);
     EXPECT_EQ(r.header("Location"), "/end");
     EXPECT_EQ(r.info.redirects, 0U);
 }
 
-TEST_F(client_redirects, keep_or_change_the_method_as_their_status_and_the_mode_say) {
+TEST_P(client_redirects, keep_or_change_the_method_as_their_status_and_the_mode_say) {
     using http::follow;
     struct {
         const char* method;
@@ -68,13 +69,36 @@ TEST_F(client_redirects, keep_or_change_the_method_as_their_status_and_the_mode_
     EXPECT_EQ(client_.statistics().opened, 1U);
 }
 
-TEST_F(client_redirects, of_head_stay_head) {
+TEST_P(client_redirects, of_head_stay_head) {
     const auto r = client_.head(server_.url("/303/end")).follow(http::follow::standard).wait();
     EXPECT_EQ(r.status, http::status::ok);
     EXPECT_EQ(r.body, "");
 }
 
-TEST_F(client_redirects, may_be_as_many_as_the_limit) {
+TEST_P(client_redirects, without_a_place_to_go_to_are_given_as_they_are) {
+    const local_server server([](http::request&) {
+        http::response r(http::status::found, "here");
+        r.set("Location", "");
+        return r;
+    });
+    const auto r = client_.get(server.url()).follow(http::follow::standard).wait();
+    EXPECT_EQ(r.status, http::status::found);
+    EXPECT_EQ(r.body, "here");
+    EXPECT_EQ(r.info.redirects, 0U);
+}
+
+TEST_P(client_redirects, to_a_scheme_with_one_slash_are_refused) {
+    const local_server server([](http::request&) {
+        http::response r(http::status::found);
+        r.set("Location", "http:/other/x");
+        return r;
+    });
+    const error e = failure_of(client_.get(server.url()).follow(http::follow::standard));
+    EXPECT_EQ(e, std::errc::invalid_argument);
+    EXPECT_THAT(e.message(), HasSubstr("no \"//\" follows the scheme"));
+}
+
+TEST_P(client_redirects, may_be_as_many_as_the_limit) {
     http::full_response r =
         client_.get(server_.url("/301/302/303/end")).follow(http::follow::standard, 3).wait();
     EXPECT_EQ(r.info.redirects, 3U);
@@ -85,7 +109,7 @@ TEST_F(client_redirects, may_be_as_many_as_the_limit) {
     EXPECT_THAT(e.message(), HasSubstr("client_options.redirects"));
 }
 
-TEST_F(client_redirects, take_credentials_to_no_other_origin) {
+TEST_P(client_redirects, take_credentials_to_no_other_origin) {
     const local_server other(tell_request);
     const local_server away([&](http::request& req) {
         return http::redirect(req.path() == "/home" ? "/end" : other.url("/end"));
@@ -111,7 +135,7 @@ TEST_F(client_redirects, take_credentials_to_no_other_origin) {
                 HasSubstr("Authorization: Basic"));
 }
 
-TEST_F(client_redirects, go_to_safe_protocols_only) {
+TEST_P(client_redirects, go_to_safe_protocols_only) {
     const local_server away([](http::request& req) {
         return http::redirect(req.path() == "/file" ? "file://localhost/etc/passwd"
                                                     : "ftp://127.0.0.1/");
@@ -124,7 +148,7 @@ TEST_F(client_redirects, go_to_safe_protocols_only) {
     so.self_signed = true;
     const local_server down([&](http::request&) { return http::redirect(server_.url("/end")); },
                             so);
-    http::client_options o;
+    http::client_options o = options();
     o.insecure = true;
     o.follow = http::follow::standard;
     EXPECT_THAT(told(client_.get(down.url()).options(o)), StartsWith("GET /end"));
@@ -132,7 +156,7 @@ TEST_F(client_redirects, go_to_safe_protocols_only) {
     EXPECT_EQ(failure_of(client_.get(down.url()).options(o)), std::errc::protocol_not_supported);
 }
 
-TEST_F(client_redirects, cannot_repeat_a_stream) {
+TEST_P(client_redirects, cannot_repeat_a_stream) {
     const auto write = [](http::body_writer& out) -> task<> { co_await out.write("once"); };
     const error e = failure_of(client_.post(server_.url("/307/end"))
                                    .follow(http::follow::standard)
@@ -145,13 +169,13 @@ TEST_F(client_redirects, cannot_repeat_a_stream) {
                 StartsWith("GET /end\n"));
 }
 
-TEST_F(client_redirects, without_a_location_are_answers) {
+TEST_P(client_redirects, without_a_location_are_responses) {
     const local_server odd([](http::request&) { return http::response(http::status::found); });
     const auto r = client_.get(odd.url()).follow(http::follow::standard).wait();
     EXPECT_EQ(r.status, http::status::found);
 }
 
-TEST_F(client_redirects, may_be_challenged_anew) {
+TEST_P(client_redirects, may_be_challenged_anew) {
     const auto challenge = [](http::request& req) {
         const bool first = req.path() == "/first";
         const std::string nonce = first ? "nonce=\"one\"" : "nonce=\"two\"";
@@ -163,7 +187,7 @@ TEST_F(client_redirects, may_be_challenged_anew) {
         return first ? http::redirect("/second") : http::response("let in");
     };
     const local_server server(challenge);
-    http::client client;
+    http::client client(options());
     const auto r = client.get(server.url("/first"))
                        .digest("ada", secret("x"))
                        .follow(http::follow::standard)
@@ -171,6 +195,8 @@ TEST_F(client_redirects, may_be_challenged_anew) {
     EXPECT_EQ(r.status, http::status::ok);
     EXPECT_EQ(r.body, "let in");
 }
+
+INSTANTIATE_TEST_SUITE_P(over, client_redirects, both_versions(), version_name);
 
 }  // namespace
 }  // namespace coracle::testing

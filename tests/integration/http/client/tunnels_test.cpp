@@ -25,10 +25,10 @@ TEST(client_tunnels, are_asked_for_and_taken) {
         script().read_head().send(std::string(opened) + "early").read_until("ping").send("pong"));
     http::client client;
     block_on([&]() -> task<> {
-        auto answer = co_await client.connect(proxy.url("/ignored"), "boats.test:443");
-        EXPECT_TRUE(answer.ok());
-        auto tunnel = answer.detach();
-        EXPECT_FALSE(answer.detach());
+        auto response = co_await client.connect(proxy.url("/ignored"), "boats.test:443");
+        EXPECT_TRUE(response.ok());
+        auto tunnel = response.detach();
+        EXPECT_FALSE(response.detach());
         EXPECT_TRUE(tunnel.has_value());
         if (!tunnel) co_return;
         EXPECT_EQ(tunnel->received.view(), "early");
@@ -43,14 +43,14 @@ TEST(client_tunnels, are_asked_for_and_taken) {
                       Not(HasSubstr("Accept-Encoding")), Not(HasSubstr("Content-Length"))));
 }
 
-TEST(client_tunnels, outlive_the_client_and_the_answer) {
+TEST(client_tunnels, outlive_the_client_and_the_response) {
     const scripted_peer proxy(script().read_head().send(opened).read_until("ping").send("pong"));
     block_on([&]() -> task<> {
         std::unique_ptr<net::byte_stream> stream;
         {
             http::client client;
-            auto answer = co_await client.connect(proxy.url(), "[::1]:1");
-            stream = answer.detach().value().stream;
+            auto response = co_await client.connect(proxy.url(), "[::1]:1");
+            stream = response.detach().value().stream;
         }
         peer other(std::move(stream));
         co_await other.send("ping");
@@ -59,20 +59,20 @@ TEST(client_tunnels, outlive_the_client_and_the_answer) {
     });
 }
 
-TEST(client_tunnels, that_are_refused_are_answers) {
+TEST(client_tunnels, that_are_refused_are_responses) {
     const scripted_peer proxy(
         script().read_head().send("HTTP/1.1 407 No\r\nContent-Length: 4\r\n\r\nwhy?").close());
     http::client client;
     block_on([&]() -> task<> {
-        auto answer = co_await client.connect(proxy.url(), "boats.test:443");
-        EXPECT_EQ(answer.status(), http::status::proxy_authentication_required);
-        EXPECT_FALSE(answer.detach());
-        const std::string text = co_await answer.text();
+        auto response = co_await client.connect(proxy.url(), "boats.test:443");
+        EXPECT_EQ(response.status(), http::status::proxy_authentication_required);
+        EXPECT_FALSE(response.detach());
+        const std::string text = co_await response.text();
         EXPECT_EQ(text, "why?");
     });
 }
 
-TEST(client_tunnels, that_nobody_takes_are_closed_with_the_answer) {
+TEST(client_tunnels, that_nobody_takes_are_closed_with_the_response) {
     const scripted_peer proxy(script().read_head().send(opened).read_to_end());
     http::client client;
     block_on([&]() -> task<> {
@@ -108,9 +108,9 @@ TEST(client_upgrades, give_the_connection_that_switched) {
     block_on([&]() -> task<> {
         auto asking = client.get(server.url());
         asking.header("Connection", "Upgrade").header("Upgrade", "echo");
-        auto answer = co_await asking;
-        EXPECT_EQ(answer.status(), http::status::switching_protocols);
-        auto switched = answer.detach();
+        auto response = co_await asking;
+        EXPECT_EQ(response.status(), http::status::switching_protocols);
+        auto switched = response.detach();
         EXPECT_TRUE(switched.has_value());
         if (!switched) co_return;
         peer other(std::move(switched->stream));
@@ -121,15 +121,15 @@ TEST(client_upgrades, give_the_connection_that_switched) {
     EXPECT_EQ(client.statistics().connections, 0U);
 }
 
-TEST(client_upgrades, that_are_not_done_leave_an_ordinary_answer) {
+TEST(client_upgrades, that_are_not_done_leave_an_ordinary_response) {
     const local_server server(path_of);
     http::client client;
     block_on([&]() -> task<> {
         auto asking = client.get(server.url("/a"));
         asking.header("Connection", "Upgrade").header("Upgrade", "echo");
-        auto answer = co_await asking;
-        EXPECT_FALSE(answer.detach());
-        const std::string text = co_await answer.text();
+        auto response = co_await asking;
+        EXPECT_FALSE(response.detach());
+        const std::string text = co_await response.text();
         EXPECT_EQ(text, "/a");
     });
 }

@@ -1,4 +1,4 @@
-// What client_options::verbose writes to the log, and what it does not.
+// The lines that client_options::verbose writes to the log, and those that it leaves out.
 
 #include "support/client_calls.hpp"
 #include "support/heard_log.hpp"
@@ -30,7 +30,7 @@ protected:
         return o;
     }
     std::vector<std::string> lines() { return log_.lines(); }
-    /// Whatever any layer said.
+    /// All lines of any layer.
     std::string all() { return log_.all(); }
 
     heard_log log_{log_level::trace};
@@ -61,9 +61,9 @@ TEST_F(client_log, is_empty_unless_it_is_asked_for) {
 TEST_F(client_log, masks_cookies_both_ways) {
     const scripted_peer peer(script()
                                  .read_head()
-                                 .answer("body of the answer",
-                                         "Set-Cookie: id=hidden-cookie; Path=/\r\n"
-                                         "sEt-cOOkie: other=hidden-too\r\n")
+                                 .respond("body of the response",
+                                          "Set-Cookie: id=hidden-cookie; Path=/\r\n"
+                                          "sEt-cOOkie: other=hidden-too\r\n")
                                  .again());
     client_.get(peer.url()).wait();
     const auto first = lines();
@@ -76,7 +76,7 @@ TEST_F(client_log, masks_cookies_both_ways) {
     // They went all the same.
     EXPECT_THAT(peer.record().received,
                 HasSubstr("Cookie: id=hidden-cookie; other=hidden-too\r\n"));
-    EXPECT_THAT(peer.record().received, HasSubstr("Cookie: mine=hidden\r\n"));
+    EXPECT_THAT(peer.record().received, HasSubstr("; mine=hidden\r\n"));
     EXPECT_THAT(all(), Not(HasSubstr("hidden")));
 }
 
@@ -106,7 +106,7 @@ TEST_F(client_log, masks_credentials_for_a_proxy) {
     EXPECT_THAT(all(), Not(HasSubstr("aGlkZGVu")));
 }
 
-TEST_F(client_log, has_the_head_of_an_answer_that_comes_before_the_body_was_sent_once) {
+TEST_F(client_log, has_the_head_of_a_response_that_comes_before_the_body_was_sent_once) {
     const scripted_peer peer(
         script()
             .read_head()

@@ -43,7 +43,7 @@ TEST(client_connections, are_waited_for_by_so_many_only) {
     EXPECT_EQ(client.statistics().connections, 0U);
 }
 
-/// Servers that note in which order they answer, and do so to /held when its gate is open.
+/// Servers that note in which order they respond, and do so to /held when its gate is open.
 class client_turns : public ::testing::Test {
 protected:
     http::handler noting(const gate& held) {
@@ -71,7 +71,7 @@ protected:
         start(server.url(path));
         while (client_->statistics().waiting == before) std::this_thread::yield();
     }
-    void wait_for_answers(std::size_t n) {
+    void wait_for_responses(std::size_t n) {
         for (;; std::this_thread::yield()) {
             const std::lock_guard lock(guard_);
             if (order_.size() >= n) return;
@@ -117,7 +117,7 @@ TEST_F(client_turns, that_a_host_has_no_connection_for_hold_up_nobody) {
     queue(three_, "/1");
     queue(one_, "/2");
     go_.open();
-    wait_for_answers(3);
+    wait_for_responses(3);
     stay_.open();
     EXPECT_THAT(order(), ElementsAre("/held", "/1", "/2", "/held", "/blocked"));
 }
@@ -134,7 +134,7 @@ TEST_F(client_turns, of_calls_that_were_given_up_go_to_those_behind) {
     EXPECT_THAT(order(), ElementsAre("/held", "/2", "/3"));
 }
 
-/// One connection, held by a call that a server never answers.
+/// One connection, held by a call that a server never responds to.
 class client_waiting : public ::testing::Test {
 protected:
     using result = std::expected<http::full_response, error>;
@@ -253,12 +253,13 @@ TEST(client_waiting_calls, end_when_the_client_stops_though_their_turn_never_com
     EXPECT_EQ(cancelled, 10);
 }
 
-/// What is to be met elsewhere now: the first call stalls, the second is answered.
+/// A client whose later calls need another kind of connection: the first call stalls, the second
+/// gets a response.
 class client_moved : public ::testing::TestWithParam<bool> {};
 
 TEST_P(client_moved, calls_leave_turns_at_the_old_place_to_others) {
     const scripted_peer peer({script().read_head().stall(),
-                              script().read_head().answer("new", "Connection: close\r\n")});
+                              script().read_head().respond("new", "Connection: close\r\n")});
     http::pool_options p;
     p.connections_per_host = 1;
     // With one connection in all, a call that kept its turn would wait for itself.

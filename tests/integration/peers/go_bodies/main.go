@@ -37,12 +37,12 @@ func upload(to string, write func(*multipart.Writer)) (int, string) {
 		must(form.Close())
 		writer.Close()
 	}()
-	answer, err := client.Post(to+"/upload", form.FormDataContentType(), reader)
+	response, err := client.Post(to+"/upload", form.FormDataContentType(), reader)
 	must(err)
-	defer answer.Body.Close()
-	told, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	told, err := io.ReadAll(response.Body)
 	must(err)
-	return answer.StatusCode, string(told)
+	return response.StatusCode, string(told)
 }
 
 func uploads(to string) {
@@ -71,11 +71,11 @@ func uploads(to string) {
 }
 
 func events(from string) {
-	answer, err := client.Get(from + "/events")
+	response, err := client.Get(from + "/events")
 	must(err)
-	defer answer.Body.Close()
-	check(answer.Header.Get("Content-Type") == "text/event-stream", "%v", answer.Header)
-	lines := bufio.NewScanner(answer.Body)
+	defer response.Body.Close()
+	check(response.Header.Get("Content-Type") == "text/event-stream", "%v", response.Header)
+	lines := bufio.NewScanner(response.Body)
 	next := func() string {
 		check(lines.Scan(), "the stream ended: %v", lines.Err())
 		return lines.Text()

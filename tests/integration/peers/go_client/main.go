@@ -49,11 +49,11 @@ func keepAlive(url string) {
 		context := httptrace.WithClientTrace(context.Background(), trace)
 		request, err := http.NewRequestWithContext(context, "GET", url+"/", nil)
 		must(err)
-		answer, err := client.Do(request)
+		response, err := client.Do(request)
 		must(err)
-		body, err := io.ReadAll(answer.Body)
+		body, err := io.ReadAll(response.Body)
 		must(err)
-		answer.Body.Close()
+		response.Body.Close()
 		check(string(body) == "Hello, World!\n", "hello: %q", body)
 	}
 	check(fresh == 1, "%d connections for requests one after another", fresh)
@@ -67,12 +67,12 @@ func manyAtOnce(url string) {
 		go func() {
 			defer all.Done()
 			for i := 0; i < 100; i++ {
-				answer, err := client.Get(url + "/")
+				response, err := client.Get(url + "/")
 				must(err)
-				_, err = io.Copy(io.Discard, answer.Body)
+				_, err = io.Copy(io.Discard, response.Body)
 				must(err)
-				answer.Body.Close()
-				check(answer.StatusCode == 200, "status %d", answer.StatusCode)
+				response.Body.Close()
+				check(response.StatusCode == 200, "status %d", response.StatusCode)
 			}
 		}()
 	}
@@ -90,11 +90,11 @@ func echo(client *http.Client, url string, body []byte, chunked bool, header ...
 	for i := 0; i+1 < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	answer, err := client.Do(request)
+	response, err := client.Do(request)
 	must(err)
-	back, err := io.ReadAll(answer.Body)
+	back, err := io.ReadAll(response.Body)
 	must(err)
-	answer.Body.Close()
+	response.Body.Close()
 	check(sha256.Sum256(back) == sha256.Sum256(body), "the echo of %d bytes is %d bytes", len(body),
 		len(back))
 }
@@ -108,23 +108,23 @@ func bodies(url string) {
 	echo(client, url, nil, false)
 }
 
-// A client that announces trailers is answered, and its connection serves on.
+// A client that announces trailers is served, and its connection serves on.
 func trailers(url string) {
 	client := newClient()
 	request, err := http.NewRequest("POST", url+"/echo", io.NopCloser(strings.NewReader("cargo")))
 	must(err)
 	request.ContentLength = -1
 	request.Trailer = http.Header{"X-Checksum": []string{"42"}}
-	answer, err := client.Do(request)
+	response, err := client.Do(request)
 	must(err)
-	back, err := io.ReadAll(answer.Body)
+	back, err := io.ReadAll(response.Body)
 	must(err)
-	answer.Body.Close()
-	check(string(back) == "cargo" && len(answer.Trailer) == 0, "%q %v", back, answer.Trailer)
+	response.Body.Close()
+	check(string(back) == "cargo" && len(response.Trailer) == 0, "%q %v", back, response.Trailer)
 	echo(client, url, []byte("again"), false)
 }
 
-// Goes away in the middle of an answer, and in the middle of a request.
+// Goes away in the middle of a response, and in the middle of a request.
 func cancellation(url string) {
 	client := newClient()
 	for i := 0; i < 20; i++ {
@@ -132,14 +132,14 @@ func cancellation(url string) {
 		request, err := http.NewRequestWithContext(context, "GET",
 			url+"/count?to=1000000&pause=1", nil)
 		must(err)
-		answer, err := client.Do(request)
+		response, err := client.Do(request)
 		must(err)
-		_, err = io.ReadFull(answer.Body, make([]byte, 4))
+		_, err = io.ReadFull(response.Body, make([]byte, 4))
 		must(err)
 		cancel()
-		_, err = io.ReadAll(answer.Body)
-		check(err != nil, "a cancelled answer has an end")
-		answer.Body.Close()
+		_, err = io.ReadAll(response.Body)
+		check(err != nil, "a cancelled response has an end")
+		response.Body.Close()
 	}
 	for i := 0; i < 20; i++ {
 		context, cancel := context.WithCancel(context.Background())
@@ -147,13 +147,13 @@ func cancellation(url string) {
 		request, err := http.NewRequestWithContext(context, "POST", url+"/echo", reader)
 		must(err)
 		go writer.Write([]byte("half of it"))
-		answer, err := client.Do(request)
+		response, err := client.Do(request)
 		must(err)
-		_, err = io.ReadFull(answer.Body, make([]byte, 10))
+		_, err = io.ReadFull(response.Body, make([]byte, 10))
 		must(err)
 		cancel()
 		writer.Close()
-		answer.Body.Close()
+		response.Body.Close()
 	}
 	echo(client, url, []byte("still there"), false)
 }

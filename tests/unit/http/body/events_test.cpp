@@ -48,7 +48,7 @@ http::request& asking(http::request& req, std::string_view last_id) {
     return req;
 }
 
-/// What a response of `f` writes.
+/// Returns the bytes that a response of `f` writes.
 template <class F>
 std::string sent(F f, http::event_options options = {}, std::string_view last_id = {}) {
     recording_writer out;
@@ -140,7 +140,7 @@ TEST(events, end_when_the_heartbeat_finds_the_client_gone) {
 
 namespace {
 
-/// What a client with this id gets of a topic, which is closed at once.
+/// Returns the events that a client with this id gets of a topic, which is closed at once.
 std::string replayed(http::event_topic topic, std::string_view last_id) {
     const auto f = [topic](http::event_sink& out) mutable -> task<> {
         auto all = topic.send_to(out);

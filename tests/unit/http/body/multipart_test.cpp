@@ -51,7 +51,7 @@ task<std::string> told(http::request& req, multipart_limits limits = {}) {
     }
 }
 
-/// What is told when the body comes in pieces of every size up to 8, and at once.
+/// Returns the reports for the body in pieces of every size up to 8, and at once.
 std::string told_of(const std::string& body, const multipart_limits& limits = {},
                     const char* type = form_data) {
     std::string whole;

@@ -5,11 +5,13 @@
 
 #include <coracle/http/multipart.hpp>
 #include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 
@@ -213,6 +215,34 @@ TEST(save_in, makes_the_clients_name_harmless_and_its_own) {
         EXPECT_EQ(names.count(name), 1u) << name;
     }
     EXPECT_EQ(names_in(outside).size(), 0u);
+}
+
+TEST(save_in, writes_to_the_disk_of_a_simulation) {
+    const temporary_directory real;
+    const std::string directory = real.path();
+    for (const std::uint64_t seed : seeds(8)) {
+        simulation world(seed);
+        world.disk().make_directory(directory);
+        world.run([&]() -> task<> {
+            for (int i = 0; i != 3; ++i) co_await save_in("a.txt", directory, file_naming::as_sent);
+            co_await save_in("b.txt", directory, file_naming::random);
+            auto cut = save(file("f", bytes(100'000)).substr(0, 90'000), directory + "/cut");
+            const auto none = co_await std::move(cut);
+            EXPECT_FALSE(none);
+            auto whole = save(file("f", bytes(100'000)) + "--b--", directory + "/whole");
+            const auto saved = co_await std::move(whole);
+            EXPECT_TRUE(saved && saved->size == 100'000 && saved->path == directory + "/whole");
+        });
+        const auto names = world.disk().list(directory);
+        EXPECT_EQ(names.size(), 5U);
+        for (const char* name : {"a.txt", "a-1.txt", "a-2.txt", "whole"}) {
+            EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+        }
+        EXPECT_EQ(world.disk().read(directory + "/whole"), bytes(100'000));
+        EXPECT_EQ(world.disk().status(directory + "/whole")->mode, 0644U);
+        EXPECT_EQ(world.backend().open_descriptors(), 0U);
+    }
+    EXPECT_TRUE(names_in(real).empty());
 }
 
 TEST(save_in, finds_room_for_a_number_in_a_name_that_is_all_extension) {

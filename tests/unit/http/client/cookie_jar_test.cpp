@@ -26,7 +26,7 @@ url at(std::string_view text) {
     return url::parse(text).value();
 }
 
-/// What is sent back to the same place.
+/// Returns the cookies that are sent back to the place they came from.
 std::string echoed(std::string_view line, std::string_view where = "https://home.example.org/a/b") {
     cookie_jar jar;
     jar.receive(at(where), line, now);
@@ -51,14 +51,14 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-TEST(cookie_jar, takes_all_cookies_of_an_answer) {
+TEST(cookie_jar, takes_all_cookies_of_a_response) {
     cookie_jar jar;
-    fields answer;
-    answer.add("Set-Cookie", "a=1");
-    answer.add("content-type", "text/plain");
-    answer.add("set-cookie", "b=2; Path=/");
-    answer.add("SET-COOKIE", "c=3; Max-Age=0");
-    jar.receive(at("http://example.com/x/y"), answer, now);
+    fields res;
+    res.add("Set-Cookie", "a=1");
+    res.add("content-type", "text/plain");
+    res.add("set-cookie", "b=2; Path=/");
+    res.add("SET-COOKIE", "c=3; Max-Age=0");
+    jar.receive(at("http://example.com/x/y"), res, now);
     EXPECT_EQ(sent_to(jar, "http://example.com/x/"), "a=1; b=2");
     EXPECT_EQ(sent_to(jar, "http://example.com/"), "b=2");
     EXPECT_EQ(sent_to(jar, "http://www.example.com/x/"), "");
@@ -202,7 +202,7 @@ TEST(cookie_jar, sends_longest_path_first_then_the_oldest) {
          {"a=1; Path=/", "b=2; Path=/x/y", "c=3; Path=/", "d=4; Path=/x", "a=5; Path=/"}) {
         jar.receive(home, line, now);
     }
-    // What is replaced keeps its place.
+    // A cookie that is replaced keeps its place.
     EXPECT_EQ(jar.cookies_for(home, now), "b=2; d=4; a=5; c=3");
 }
 
@@ -343,7 +343,7 @@ TEST(cookie_jar, keeps_as_many_of_a_domain_as_it_may) {
     jar.receive(home, "newest=1", now);
     EXPECT_EQ(sent_to(jar, "https://a.org/"), "secure=1; newer=1; newest=1");
     EXPECT_EQ(jar.evicted(), 3u);
-    // What has expired goes first.
+    // Expired cookies go first.
     jar.receive(home, "newer=1; Max-Age=5", now);
     jar.receive(home, "last=1", now + 5);
     EXPECT_EQ(sent_to(jar, "https://a.org/"), "secure=1; newest=1; last=1");

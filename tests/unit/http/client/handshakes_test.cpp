@@ -26,6 +26,8 @@ http::client make_client(unsigned handshakes) {
     http::client_options o;
     o.proxy_from_environment = false;
     o.insecure = true;  // reads no certificates of the system's
+    // Else all wait for what the first connection speaks.
+    o.http_version = http::version_choice::http_1_1;
     http::pool_options p;
     p.handshakes = handshakes;
     return http::client(std::move(o), p);
@@ -37,7 +39,7 @@ simulation_options peer_at(duration distance) {
     return o;
 }
 
-/// A server that hears what clients say first, and never answers.
+/// A server that hears what clients say first, and never responds.
 class silent_server {
 public:
     unsigned hellos() const noexcept { return hellos_; }
@@ -75,9 +77,9 @@ std::vector<unsigned> hellos_at(duration distance, unsigned handshakes,
         http::client client = make_client(handshakes);
         const auto call = [&]() -> task<> {
             const time_point began = sim.now();
-            const auto answer = co_await as_result(client.get(server.url()).timeout(total));
-            EXPECT_TRUE(!answer && answer.error() == std::errc::timed_out);
-            EXPECT_TRUE(!answer && answer.error().phase() == phase::tls);
+            const auto response = co_await as_result(client.get(server.url()).timeout(total));
+            EXPECT_TRUE(!response && response.error() == std::errc::timed_out);
+            EXPECT_TRUE(!response && response.error().phase() == phase::tls);
             // Timers fire up to 1/16 of their time late.
             EXPECT_LE(sim.now() - began, total + total / 8);
         };
@@ -143,8 +145,8 @@ TEST(client_handshakes, that_come_later_take_up_sessions) {
         local_server server(*loop::current(), [](http::request&) { return "hello"; }, o);
         http::client client = make_client(limit);
         const auto call = [&]() -> task<> {
-            const auto answer = co_await as_result(client.get(server.url()).full());
-            EXPECT_TRUE(answer && answer->body == "hello");
+            const auto response = co_await as_result(client.get(server.url()).full());
+            EXPECT_TRUE(response && response->body == "hello");
         };
         const auto block = [&](task_group& group) -> task<> {
             for (unsigned i = 0; i != calls; ++i) group.spawn(call);

@@ -38,7 +38,7 @@ protected:
             co_await server.stopped();
         });
     }
-    /// Who answers a call with these options, or why nobody does.
+    /// Returns the server that responds to a call with these options, or the error.
     task<std::string> peer(std::string_view url, std::string_view options) {
         http::call c = client_->get(url).options(options);
         auto asking = c.full();
@@ -74,7 +74,7 @@ TEST_F(client_names, may_be_told_and_are_not_asked_for_then) {
     run([this]() -> task<> {
         const std::string url = "http://boats.test/";
         EXPECT_EQ(co_await peer(url, "resolve=boats.test:80:192.0.2.2"), "192.0.2.2:80");
-        // One of another port is not meant, and one that does not answer not the only one.
+        // One of another port is not meant, and one that does not respond not the only one.
         EXPECT_EQ(co_await peer(url, "resolve=boats.test:81:192.0.2.2, family=v4"), "192.0.2.1:80");
         const std::uint64_t asked = sim_.backend().submitted(opcode::resolve);
         EXPECT_EQ(

@@ -27,9 +27,9 @@ class client_connections_in_time : public ::testing::Test {
 protected:
     /// Runs a test for a client with these times.
     template <class F>
-    void with(duration idle_time, duration lifetime, const script& answers, F test) {
+    void with(duration idle_time, duration lifetime, const script& responses, F test) {
         sim_.run([&]() -> task<> {
-            const scripted_peer peer(sim_.loop(), answers, patient());
+            const scripted_peer peer(sim_.loop(), responses, patient());
             http::client_options o;
             o.proxy_from_environment = false;
             o.first_byte_timeout = 0s;
@@ -43,9 +43,9 @@ protected:
         });
         EXPECT_EQ(sim_.backend().open_descriptors(), 0u);
     }
-    static script answers_at_once() { return script().read_head().answer("x").again(); }
+    static script responds_at_once() { return script().read_head().respond("x").again(); }
 
-    /// Whether the call was made on a connection that had been used before.
+    /// Gives true if the call was made on a connection that had been used before.
     task<bool> reuses() {
         http::call c = client_->get(peer_->url());
         auto asking = c.full();
@@ -63,7 +63,7 @@ protected:
 }  // namespace
 
 TEST_F(client_connections_in_time, are_closed_when_they_have_been_idle_for_so_long) {
-    with(60s, 0s, answers_at_once(), [this]() -> task<> {
+    with(60s, 0s, responds_at_once(), [this]() -> task<> {
         EXPECT_FALSE(co_await reuses());
         co_await sleep_for(59s);
         EXPECT_EQ(open(), 1u);
@@ -78,8 +78,8 @@ TEST_F(client_connections_in_time, are_closed_when_they_have_been_idle_for_so_lo
     });
 }
 
-TEST_F(client_connections_in_time, are_idle_from_their_last_answer_on) {
-    with(60s, 0s, answers_at_once(), [this]() -> task<> {
+TEST_F(client_connections_in_time, are_idle_from_their_last_response_on) {
+    with(60s, 0s, responds_at_once(), [this]() -> task<> {
         EXPECT_FALSE(co_await reuses());
         for (int i = 0; i != 10; ++i) {
             co_await sleep_for(50s);
@@ -89,8 +89,8 @@ TEST_F(client_connections_in_time, are_idle_from_their_last_answer_on) {
     });
 }
 
-TEST_F(client_connections_in_time, are_not_idle_while_they_wait_for_an_answer) {
-    const auto late = script().read_head().pause(10min).answer("x").again();
+TEST_F(client_connections_in_time, are_not_idle_while_they_wait_for_a_response) {
+    const auto late = script().read_head().pause(10min).respond("x").again();
     with(60s, 0s, late, [this]() -> task<> {
         EXPECT_FALSE(co_await reuses());
         EXPECT_TRUE(co_await reuses());
@@ -98,7 +98,7 @@ TEST_F(client_connections_in_time, are_not_idle_while_they_wait_for_an_answer) {
 }
 
 TEST_F(client_connections_in_time, take_no_request_once_they_are_too_old) {
-    with(1h, 60s, answers_at_once(), [this]() -> task<> {
+    with(1h, 60s, responds_at_once(), [this]() -> task<> {
         EXPECT_FALSE(co_await reuses());
         co_await sleep_for(59s);
         EXPECT_TRUE(co_await reuses());
@@ -113,7 +113,7 @@ TEST_F(client_connections_in_time, take_no_request_once_they_are_too_old) {
 }
 
 TEST_F(client_connections_in_time, are_not_kept_when_they_come_back_too_old) {
-    const auto late = script().read_head().pause(2min).answer("x").again();
+    const auto late = script().read_head().pause(2min).respond("x").again();
     with(1h, 60s, late, [this]() -> task<> {
         EXPECT_FALSE(co_await reuses());
         EXPECT_EQ(open(), 0u);
@@ -123,7 +123,7 @@ TEST_F(client_connections_in_time, are_not_kept_when_they_come_back_too_old) {
 }
 
 TEST_F(client_connections_in_time, may_have_any_age_by_default) {
-    with(48h, 0s, answers_at_once(), [this]() -> task<> {
+    with(48h, 0s, responds_at_once(), [this]() -> task<> {
         EXPECT_FALSE(co_await reuses());
         co_await sleep_for(24h);
         EXPECT_TRUE(co_await reuses());

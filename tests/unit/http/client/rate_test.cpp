@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::uint64_t rate = 100'000;
 constexpr std::size_t body_size = 1'000'000;
-/// What may come at once: a block of the receiver, and what stands in the buffers of the sender.
+/// The bytes that may come at once: a block of the receiver, and those in the buffers of the
+/// sender.
 constexpr double burst = 100'000;
 /// Timers fire up to 1/16 s late, and what is left out is not caught up with.
 constexpr duration least = 9s;
@@ -85,7 +86,7 @@ protected:
             co_await server.stopped();
         });
     }
-    /// Answers with the number of bytes.
+    /// Responds with the number of bytes.
     static task<http::response> note_arrival(http::request& req) {
         const std::size_t size = co_await watch(req.body());
         co_return http::response(std::to_string(size));

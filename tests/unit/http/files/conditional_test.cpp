@@ -105,7 +105,7 @@ TEST(conditional, if_range_needs_a_strong_validator) {
     EXPECT_TRUE(range_applies(same));
     EXPECT_FALSE(range_applies(earlier));
     EXPECT_FALSE(range_applies(later));
-    // Changed within the second of the answer, or nobody knows when.
+    // Changed within the second of the response, or nobody knows when.
     EXPECT_FALSE(range_applies(same, {"\"v2\"", changed, changed}));
     EXPECT_FALSE(range_applies(same, {"\"v2\"", changed, std::nullopt}));
 }

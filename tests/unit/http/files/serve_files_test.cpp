@@ -20,7 +20,7 @@ using http::status;
 
 namespace {
 
-/// What an answer would send.
+/// Returns the bytes that a response would send.
 std::string content(const http::response& r) {
     if (r.body().type() != http::body::kind::file) return std::string(r.body().bytes());
     const auto& part = r.body().file_part();
@@ -89,10 +89,10 @@ protected:
         parts.path = path;
         parts.query = query;
         req.assign(parts);
-        http::response answer;
+        http::response response;
         task<http::response> pending;
-        EXPECT_TRUE(h.call(req, answer, pending));
-        return answer;
+        EXPECT_TRUE(h.call(req, response, pending));
+        return response;
     }
     http::response get(std::string_view path, lines fields = {}) const {
         return ask(http::method::get, path, fields);
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(both_ways, serve_files_test,
                          ::testing::Values(fs::beneath_method::automatic, fs::beneath_method::walk),
                          name_of);
 
-TEST_P(serve_files_test, answers_with_a_file_and_its_fields) {
+TEST_P(serve_files_test, responds_with_a_file_and_its_fields) {
     const auto r = get("/a.txt");
     EXPECT_EQ(r.status(), status::ok);
     EXPECT_EQ(content(r), "0123456789");
@@ -134,7 +134,7 @@ TEST_P(serve_files_test, sends_large_files_from_the_descriptor) {
     EXPECT_EQ(get("/a.txt").body().type(), http::body::kind::text);
 }
 
-TEST_P(serve_files_test, answers_head_like_get) {
+TEST_P(serve_files_test, responds_to_head_like_get) {
     const auto r = ask(http::method::head, "/a.txt", {{"Range", "bytes=0-0"}});
     EXPECT_EQ(r.status(), status::ok);
     EXPECT_EQ(r.body().size(), 10u);
@@ -226,7 +226,7 @@ TEST_P(serve_files_test, takes_the_path_from_the_route) {
     EXPECT_EQ(ask(h, http::method::get, "/a.txt").status(), status::not_found);
 }
 
-TEST_P(serve_files_test, answers_conditional_requests) {
+TEST_P(serve_files_test, responds_to_conditional_requests) {
     const std::string tag(get("/a.txt").fields().get("ETag"));
     const auto unchanged = get("/a.txt", {{"If-None-Match", tag}});
     EXPECT_EQ(unchanged.status(), status::not_modified);
@@ -241,7 +241,7 @@ TEST_P(serve_files_test, answers_conditional_requests) {
     EXPECT_EQ(get("/a.txt", {{"If-None-Match", tag}}).status(), status::ok);
 }
 
-TEST_P(serve_files_test, answers_with_one_range) {
+TEST_P(serve_files_test, responds_with_one_range) {
     const auto r = get("/a.txt", {{"Range", "bytes=2-4"}});
     EXPECT_EQ(r.status(), status::partial_content);
     EXPECT_EQ(r.fields().get("Content-Range"), "bytes 2-4/10");
@@ -309,7 +309,7 @@ TEST_P(serve_files_test, says_503_without_descriptors) {
     EXPECT_EQ(r.fields().get("Retry-After"), "1");
 }
 
-TEST_P(serve_files_test, answers_with_several_ranges) {
+TEST_P(serve_files_test, responds_with_several_ranges) {
     const auto r = get("/a.txt", {{"Range", "bytes=0-0,-1"}});
     // Nearer than the head of a part is long: one.
     EXPECT_EQ(r.status(), status::partial_content);
@@ -394,7 +394,7 @@ TEST_P(serve_files_test, takes_no_sibling_that_is_stale_out_of_reach_or_not_want
     std::filesystem::create_symlink("../secret", root() / "b.js.br");
     std::filesystem::create_directory(root() / "b.js.gz");
     EXPECT_TRUE(is_plain("/b.js"));
-    // What does not compress has no siblings.
+    // Files that do not compress have no siblings.
     all_.write("root/large.bin.br", "brotli");
     EXPECT_TRUE(is_plain("/large.bin"));
     EXPECT_FALSE(get("/large.bin").fields().contains("Vary"));

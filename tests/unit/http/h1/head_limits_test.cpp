@@ -1,4 +1,4 @@
-#include "http/h1/head_parser.hpp"
+#include <coracle/http/h1/head_parser.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "http/h1/head_writer.hpp"
-
-#include "http/h1/chunked_decoder.hpp"
-#include "http/h1/head_parser.hpp"
 #include "http/message/date.hpp"
+
+#include <coracle/http/h1/chunked_decoder.hpp>
+#include <coracle/http/h1/head_parser.hpp>
+#include <coracle/http/h1/head_writer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ using namespace coracle::http::h1;
 
 namespace {
 
-// What `write` puts into a buffer of exactly the promised size; the promise is an upper bound.
+// Returns the bytes that `write` puts into a buffer of exactly the promised size; the promise is an
+// upper bound.
 template <class Write>
 std::string written(std::size_t size, Write write) {
     std::string buffer(size, '?');

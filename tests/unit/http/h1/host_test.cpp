@@ -66,3 +66,11 @@ TEST(host, may_be_an_address) {
     EXPECT_FALSE(host("[::1]:65536"));
     EXPECT_FALSE(host("[::1"));
 }
+
+TEST(host, is_no_name_in_brackets) {
+    for (const char* text : {"[abcd]", "[abcd]:80", "[]", "[1.2.3.4]", "[127.0.0.1]:8080", "[a]",
+                             "[0123456789abcdef]", "[::g]", "[::1]x", "[::1]:x", "[[::1]]"}) {
+        EXPECT_FALSE(host(text)) << text;
+    }
+    EXPECT_TRUE(host("[v7.boats:1]"));
+}

@@ -122,6 +122,29 @@ TEST(field_value, cannot_end_its_line) {
     }
 }
 
+TEST(field_value, is_looked_at_byte_for_byte) {
+    for (std::size_t size = 1; size != 20; ++size) {
+        for (std::size_t at = 0; at != size; ++at) {
+            for (unsigned byte = 0; byte != 256; ++byte) {
+                std::string value(size, 'x');
+                value[at] = static_cast<char>(byte);
+                const bool at_an_end = at == 0 || at + 1 == size;
+                const bool blank = byte == ' ' || byte == '\t';
+                const bool control = byte < 0x20 || byte == 0x7f;
+                const bool good = blank ? !at_an_end : !control;
+                ASSERT_EQ(is_field_value(value), good) << byte << " at " << at << " of " << size;
+            }
+        }
+    }
+}
+
+TEST(token, in_lower_case_has_no_capital_letter) {
+    EXPECT_TRUE(is_lower_token("content-type"));
+    EXPECT_TRUE(is_lower_token("x!1"));
+    const char* const others[] = {"", "Content-type", "content-typE", "a b", "a:b", "a\x80"};
+    for (const char* other : others) EXPECT_FALSE(is_lower_token(other)) << other;
+}
+
 TEST(target, is_visible_ascii_without_a_fragment) {
     EXPECT_TRUE(is_target("/a?b[]={|}%20"));
     for (const std::string_view bad : {""sv, "/a b"sv, "/#"sv, "/\xc3"sv, "/\r\n"sv, "/<"sv}) {

@@ -9,7 +9,7 @@
 
 namespace coracle::testing {
 
-/// What came of a request that a handler was asked.
+/// The outcome of a request to a handler.
 struct outcome {
     int status;
     std::string body;
@@ -40,7 +40,7 @@ inline std::string get(const http::handler& h, std::string_view path) {
     return o.status == 200 ? o.body : std::to_string(o.status);
 }
 
-/// A handler that answers with a word and the parameters "a" and "b".
+/// A handler that responds with a word and the parameters "a" and "b".
 inline auto say(std::string word) {
     return [word](http::request& req) {
         std::string text = word;

@@ -13,17 +13,17 @@ using http::router;
 
 namespace {
 
-/// The status of an answer that is there at once.
+/// The status of a response that is there at once.
 int get_now(const handler& h, std::string_view path) {
     request req;
     request::parts p;
     p.method_text = "GET";
     p.path = path;
     req.assign(p);
-    response answer;
+    response res;
     task<response> pending;
-    EXPECT_TRUE(h.call(req, answer, pending));
-    return static_cast<int>(answer.status());
+    EXPECT_TRUE(h.call(req, res, pending));
+    return static_cast<int>(res.status());
 }
 
 }  // namespace
@@ -127,15 +127,15 @@ TEST(router, keeps_a_route_until_the_last_request_that_found_it) {
         p.method_text = "GET";
         p.path = "/a/b";
         req.assign(p);
-        response answer;
+        response res;
         task<response> pending;
-        EXPECT_FALSE(h.call(req, answer, pending));
+        EXPECT_FALSE(h.call(req, res, pending));
         r.remove("/a/{name}");
         EXPECT_EQ(get_now(h, "/a/b"), 404);
         EXPECT_FALSE(watch.expired());
         go.set();
-        answer = co_await std::move(pending);
-        EXPECT_EQ(answer.body().bytes(), "b1");
+        res = co_await std::move(pending);
+        EXPECT_EQ(res.body().bytes(), "b1");
         req.clear();
         EXPECT_TRUE(watch.expired());
     });
@@ -151,9 +151,9 @@ TEST(router, is_outlived_by_requests) {
         router r;
         r.get("/a", say("a"));
         const handler h = r;
-        response answer;
+        response res;
         task<response> pending;
-        EXPECT_TRUE(h.call(req, answer, pending));
+        EXPECT_TRUE(h.call(req, res, pending));
     }
     req.clear();
 }

@@ -81,13 +81,14 @@ TEST(router, refuses_a_handler_that_asks_for_a_parameter_which_the_pattern_does_
     } catch (const exception& e) {
         EXPECT_EQ(e.error(), std::errc::invalid_argument);
         EXPECT_EQ(e.error().subject(),
-                  "\"/boats/{boat}\": its handler asks for {id}, which the pattern does not have");
+                  "\"/boats/{boat}\": its handler takes the parameter {id}, which the pattern does "
+                  "not have");
     }
     EXPECT_TRUE(r.remove("/boats/{boat}"));
     r.get("/boats/{id}", asks);
     r.get("/files/{*rest}", [](http::path<"rest"> rest) { return std::string(*rest); });
     const handler h = r;
-    const std::string reason = "its handler asks for {id}";
+    const std::string reason = "its handler takes the parameter {id}";
     for (const std::string& said :
          {why_refused([&] { r.get("/ships/{ship}", asks); }),
           why_refused([&] { r.replace("GET", "/ships/{ship}", asks); }), why_refused([&] {
@@ -125,7 +126,8 @@ TEST(router, lets_handlers_ask_for_the_parameters_of_the_prefix_that_they_are_mo
     router without;
     fill(without);
     const std::string said = why_refused([&] { r.mount("/no", std::move(without)); });
-    EXPECT_NE(said.find("\"/no\": its handler asks for {id}"), std::string::npos) << said;
+    EXPECT_NE(said.find("\"/no\": its handler takes the parameter {id}"), std::string::npos)
+        << said;
     EXPECT_EQ(get(h, "/no/posts/b"), "404");
 }
 
@@ -223,7 +225,7 @@ TEST(router, adds_allow_to_a_405_of_its_own_handler) {
     EXPECT_EQ(o.allow, "GET, HEAD, OPTIONS");
 }
 
-TEST(router, makes_error_pages_for_answers_without_a_body) {
+TEST(router, makes_error_pages_for_responses_without_a_body) {
     router r;
     r.error_page(http::status::not_found,
                  [](request& req) { return http::html("<p>no " + std::string(req.path())); });

@@ -38,7 +38,7 @@ TEST(router, builds_the_paths_of_named_routes) {
 
 TEST(router, builds_no_path_that_its_route_would_not_match) {
     router r;
-    r.get("/a/{p:[a-z/]+}", say("x")).name("letters");
+    r.get("/a/{p:[a-z]+}", say("x")).name("letters");
     r.get("/b/{p:[a-z%2F]+}", say("x")).name("encoded");
     r.get("/c/{*p:safe}", say("x")).name("safe");
     r.get("/d/{*p:segment}", say("x")).name("segment");

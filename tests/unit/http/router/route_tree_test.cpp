@@ -125,7 +125,7 @@ TEST(route_tree, visits_each_node_once_at_the_most) {
     for (unsigned i = 0; i != depth; ++i) path += "/a";
     EXPECT_LE(visited(t, path + "/no"), 8U << depth);
     EXPECT_NE(find(t, path + "/end"), "-");
-    // The same table costs nothing when the path turns off early.
+    // A table as large costs nothing when the path turns off early.
     EXPECT_LE(visited(t, "/b/c"), 16u);
 }
 

@@ -18,9 +18,9 @@ std::vector<challenge> challenges(std::string_view line) {
     return all;
 }
 
-/// What answers a challenge, with a cnonce of its own.
-std::string answer_to(std::string_view line, const digest_identity& who, const digest_request& r,
-                      std::string_view cnonce, std::uint32_t count = 1) {
+/// Returns the response to a challenge, with a cnonce of its own.
+std::string response_to(std::string_view line, const digest_identity& who, const digest_request& r,
+                        std::string_view cnonce, std::uint32_t count = 1) {
     const auto c = strongest(challenges(line));
     if (!c) return {};
     const auto key = digest_key(*c, who, cnonce);
@@ -68,13 +68,13 @@ TEST(digest_authorization, is_that_of_rfc_7616_for_sha_256_and_md5) {
             .append("\", opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"");
     };
     EXPECT_EQ(
-        answer_to(sha, who, get, cnonce),
+        response_to(sha, who, get, cnonce),
         expected("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"));
-    EXPECT_EQ(answer_to(md5, who, get, cnonce),
+    EXPECT_EQ(response_to(md5, who, get, cnonce),
               expected("MD5", "8ca523f5e9506fed4657c9700eebdbec"));
-    // Of both the stronger is answered, whichever comes first.
-    EXPECT_TRUE(has(answer_to(md5 + ", " + sha, who, get, cnonce), "algorithm=SHA-256"));
-    EXPECT_TRUE(has(answer_to(sha + ", " + md5, who, get, cnonce), "algorithm=SHA-256"));
+    // The stronger of the two is used, whichever comes first.
+    EXPECT_TRUE(has(response_to(md5 + ", " + sha, who, get, cnonce), "algorithm=SHA-256"));
+    EXPECT_TRUE(has(response_to(sha + ", " + md5, who, get, cnonce), "algorithm=SHA-256"));
 }
 
 // Section 3.9.2 as its erratum 4897 corrects it.
@@ -92,16 +92,16 @@ TEST(digest_authorization, is_that_of_rfc_7616_for_sha_512_256_and_userhash) {
         "cnonce=\"NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v\", qop=auth, "
         "response=\"3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5\", "
         "opaque=\"HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS\"";
-    EXPECT_EQ(answer_to(asked + "true", who, r, cnonce),
+    EXPECT_EQ(response_to(asked + "true", who, r, cnonce),
               "Digest "
               "username=\"793263caabb707a56211940d90411ea4a575adeccb7e360aeb624ed06ece9b0b\", " +
                   common + ", userhash=true");
-    EXPECT_EQ(answer_to(asked + "false", who, r, cnonce),
+    EXPECT_EQ(response_to(asked + "false", who, r, cnonce),
               "Digest username*=UTF-8''J%C3%A4s%C3%B8n%20Doe, " + common);
 }
 
 TEST(digest_authorization, is_that_of_rfc_2617) {
-    const std::string value = answer_to(
+    const std::string value = response_to(
         "Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", "
         "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", "
         "opaque=\"5ccc069c403ebaf9f0171e9517f40e41\"",
@@ -112,10 +112,10 @@ TEST(digest_authorization, is_that_of_rfc_2617) {
 
 TEST(digest_authorization, without_qop_is_that_of_rfc_2069) {
     // The request-digest of RFC 2069 section 2.4 as its erratum 749 corrects it.
-    EXPECT_EQ(answer_to("Digest realm=\"testrealm@host.com\", "
-                        "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", "
-                        "opaque=\"5ccc069c403ebaf9f0171e9517f40e41\"",
-                        {"Mufasa", "CircleOfLife"}, get, "unused"),
+    EXPECT_EQ(response_to("Digest realm=\"testrealm@host.com\", "
+                          "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", "
+                          "opaque=\"5ccc069c403ebaf9f0171e9517f40e41\"",
+                          {"Mufasa", "CircleOfLife"}, get, "unused"),
               "Digest username=\"Mufasa\", realm=\"testrealm@host.com\", uri=\"/dir/index.html\", "
               "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", "
               "response=\"1949323746fe6a43ef61f9606e7febea\", "
@@ -127,31 +127,31 @@ TEST(digest_authorization, covers_the_body_where_only_that_is_offered) {
     const digest_identity who{"u", "p"};
     digest_request r{.method = "POST", .target = "/x", .body = "hello"};
     // md5(md5("u:r:p") ":n:00000002:c:auth-int:" md5("POST:/x:" md5("hello")))
-    const std::string value = answer_to(asked, who, r, "c", 2);
+    const std::string value = response_to(asked, who, r, "c", 2);
     EXPECT_TRUE(has(value,
                     "nc=00000002, cnonce=\"c\", qop=auth-int, "
                     "response=\"e54f87f7142943ac23f019a752c5370c\""))
         << value;
     r.body = "hellp";
-    EXPECT_NE(answer_to(asked, who, r, "c", 2), value);
+    EXPECT_NE(response_to(asked, who, r, "c", 2), value);
     r.body.reset();
-    EXPECT_EQ(answer_to(asked, who, r, "c", 2), "");
-    EXPECT_TRUE(has(answer_to("Digest realm=r, nonce=n, qop=\"auth-int, auth\"", who, r, "c"),
+    EXPECT_EQ(response_to(asked, who, r, "c", 2), "");
+    EXPECT_TRUE(has(response_to("Digest realm=r, nonce=n, qop=\"auth-int, auth\"", who, r, "c"),
                     "qop=auth,"));
 }
 
 TEST(digest_authorization, of_a_session_has_both_nonces_in_its_key) {
     // md5(md5(md5("u:r:p") ":n:c") ":n:00000001:c:auth:" md5("GET:/dir/index.html"))
     const std::string value =
-        answer_to("Digest realm=r, nonce=n, qop=auth, algorithm=md5-SESS", {"u", "p"}, get, "c");
+        response_to("Digest realm=r, nonce=n, qop=auth, algorithm=md5-SESS", {"u", "p"}, get, "c");
     EXPECT_TRUE(has(value, "algorithm=md5-SESS, ")) << value;
     EXPECT_TRUE(has(value, "response=\"0abe11747db4fe75b9d027c31a167c62\"")) << value;
 }
 
 TEST(digest_authorization, quotes_what_it_sends_back) {
     const std::string value =
-        answer_to("Digest realm=\"a\\\"b\\\\c\", nonce=\"\\\"\", opaque=\"\", qop=auth",
-                  {"o\"r", "p"}, {.method = "GET", .target = "/?\"\\"}, "c");
+        response_to("Digest realm=\"a\\\"b\\\\c\", nonce=\"\\\"\", opaque=\"\", qop=auth",
+                    {"o\"r", "p"}, {.method = "GET", .target = "/?\"\\"}, "c");
     EXPECT_TRUE(
         value.starts_with("Digest username=\"o\\\"r\", realm=\"a\\\"b\\\\c\", "
                           "uri=\"/?\\\"\\\\\", nonce=\"\\\"\", "))
@@ -210,7 +210,7 @@ TEST(authenticator, without_credentials_says_nothing) {
     nobody.received(asking(simple));
 }
 
-TEST(authenticator, answers_a_digest_and_then_goes_on_by_itself) {
+TEST(authenticator, responds_to_a_digest_and_then_goes_on_by_itself) {
     authenticator who(mufasa);
     EXPECT_EQ(said(who.authorize(get, random_bits)), "");
     ASSERT_TRUE(who.challenged(asking(simple), 0));
@@ -242,11 +242,11 @@ TEST(authenticator, takes_the_next_nonce) {
     authenticator who(mufasa);
     ASSERT_TRUE(who.challenged(asking("Digest realm=r, nonce=n1, qop=auth"), 0));
     who.authorize(get, random_bits).value();
-    fields answer;
-    answer.add("Authentication-Info", "nextnonce=\"n2\", qop=auth");
-    who.received(answer);
+    fields res;
+    res.add("Authentication-Info", "nextnonce=\"n2\", qop=auth");
+    who.received(res);
     EXPECT_TRUE(has(said(who.authorize(get, random_bits)), "nonce=\"n2\", nc=00000001"));
-    who.received(answer);
+    who.received(res);
     EXPECT_TRUE(has(said(who.authorize(get, random_bits)), "nonce=\"n2\", nc=00000002"));
 }
 
@@ -273,7 +273,7 @@ TEST(authenticator, says_when_it_needs_the_body) {
                     "nc=00000001"));
 }
 
-TEST(authenticator, answers_a_proxy_in_its_own_fields) {
+TEST(authenticator, responds_to_a_proxy_in_its_own_fields) {
     authenticator who(mufasa, auth_side::proxy);
     EXPECT_FALSE(who.challenged(asking(simple), 0));
     fields f;

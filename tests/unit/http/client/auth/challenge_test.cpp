@@ -45,11 +45,11 @@ TEST(challenge, may_be_several_in_a_line) {
 }
 
 TEST(challenge, may_stand_in_several_lines) {
-    fields answer;
-    answer.add("WWW-Authenticate", "Basic realm=a");
-    answer.add("Proxy-Authenticate", "Basic realm=p");
-    answer.add("www-authenticate", "Digest realm=b, nonce=c");
-    const auto all = challenges_in(answer, "WWW-Authenticate");
+    fields res;
+    res.add("WWW-Authenticate", "Basic realm=a");
+    res.add("Proxy-Authenticate", "Basic realm=p");
+    res.add("www-authenticate", "Digest realm=b, nonce=c");
+    const auto all = challenges_in(res, "WWW-Authenticate");
     EXPECT_EQ(shown(all), "basic[realm=a|]digest[realm=b|nonce=c|]");
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(*all[1].find("nonce"), "c");
@@ -74,10 +74,10 @@ TEST(challenge, holds_its_limits) {
     EXPECT_EQ(read("A x=1, B y=2, C", {.challenges = 2}), "a[x=1|]b[y=2|]");
     EXPECT_EQ(read("A x=1, y=2, B z=3", {.parameters = 2}), "a[x=1|y=2|]b[z=3|]");
     EXPECT_EQ(read("A x=1, y=2, z=3, B z=3", {.parameters = 2}), "");
-    fields answer;
-    for (int i = 0; i != 100; ++i) answer.add("WWW-Authenticate", "A x=" + std::string(996, 'x'));
-    EXPECT_EQ(challenges_in(answer, "WWW-Authenticate").size(), 16u);
-    EXPECT_EQ(challenges_in(answer, "WWW-Authenticate", {.bytes = 5000}).size(), 5u);
+    fields res;
+    for (int i = 0; i != 100; ++i) res.add("WWW-Authenticate", "A x=" + std::string(996, 'x'));
+    EXPECT_EQ(challenges_in(res, "WWW-Authenticate").size(), 16u);
+    EXPECT_EQ(challenges_in(res, "WWW-Authenticate", {.bytes = 5000}).size(), 5u);
 }
 
 TEST(challenge, may_be_endless) {

@@ -1,0 +1,102 @@
+#include "http/exchange/failure.hpp"
+
+#include "base/exception_text.hpp"
+#include "http/error_style.hpp"
+#include "http/exception_view.hpp"
+#include "http/transport_security.hpp"
+
+#include <coracle/http/coding.hpp>
+#include <coracle/http/h1/parse_error.hpp>
+#include <coracle/http/request.hpp>
+#include <coracle/runtime/loop.hpp>
+
+#include <cerrno>
+#include <new>
+
+namespace coracle::http::detail {
+namespace {
+
+status status_of_coding(coding_error e) noexcept {
+    switch (e) {
+        case coding_error::too_large:
+        case coding_error::ratio_exceeded:
+        case coding_error::window_too_large: return status::content_too_large;
+        case coding_error::no_memory: return status::service_unavailable;
+        default: return status::bad_request;
+    }
+}
+
+bool is_over_quota(const error& e) noexcept {
+    return e.code() == std::error_code(EDQUOT, std::generic_category());
+}
+
+/// Makes the response that the handler meant. Without a text of its own, the error page makes the
+/// body where the router has one.
+response meant_response(const request& req, const status_error& e) {
+    const error_style* const style = req.error_style();
+    const bool silent = *e.what() == '\0';
+    if (silent && style != nullptr && style->has_page(e.code(), req.path())) return {e.code()};
+    return error_response(req, e.code(), e.what());
+}
+
+/// Reports a failure through the connection, or to the log of the loop if the request has no
+/// connection.
+void report(request& req, const std::exception_ptr& e, bool out_of_memory = false) {
+    // The query may hold what is secret.
+    const std::string_view path = req.target().substr(0, req.target().find('?'));
+    const std::string reason = "a handler failed for " + std::string(req.method_text()) + ' ' +
+                               std::string(path) + ": " + coracle::detail::describe_exception(e);
+    if (req.exchange() != nullptr) {
+        req.exchange()->report_failure(reason, out_of_memory);
+    } else if (const loop* const here = loop::current()) {
+        here->log().write(log_layer::http, log_level::error, reason);
+    }
+}
+
+response response_to(request& req, const std::exception_ptr& e) {
+    try {
+        std::rethrow_exception(e);
+    } catch (const status_error& x) {
+        return meant_response(req, x);
+    } catch (const exception& x) {
+        const status code = status_of(x.error());
+        if (is_server_error(code)) report(req, e);
+        return error_response(req, code);
+    } catch (const std::bad_alloc&) {
+        // Without memory the status is 503, because a later request may succeed.
+        report(req, e, true);
+        return error_response(req, status::service_unavailable);
+    } catch (...) {
+        report(req, e);
+        return error_response(req, status::internal_server_error);
+    }
+}
+
+}  // namespace
+
+status status_of(const error& e) noexcept {
+    if (e.code().category() == status_category()) return static_cast<status>(e.code().value());
+    if (e.code().category() == h1::parse_error_category()) {
+        return h1::status_for(static_cast<h1::parse_error>(e.code().value()));
+    }
+    if (e.code().category() == coding_category()) {
+        return status_of_coding(static_cast<coding_error>(e.code().value()));
+    }
+    if (e == std::errc::not_enough_memory) return status::service_unavailable;
+    if (e.operation() == "body" && (e == std::errc::timed_out || e == errc::too_slow)) {
+        return status::request_timeout;
+    }
+    if (e.operation() == "save" && (e == std::errc::no_space_on_device || is_over_quota(e))) {
+        return status::insufficient_storage;
+    }
+    return status::internal_server_error;
+}
+
+response failed_response(request& req, const std::exception_ptr& e) {
+    response out = response_to(req, e);
+    show_exception(req, e, out);
+    add_transport_security(req, out);
+    return out;
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <coracle/http/response.hpp>
+
+#include <exception>
+
+namespace coracle::http {
+class request;
+}
+
+namespace coracle::http::detail {
+
+/// Returns the status for an error of reading the request, or 500.
+status status_of(const error& e) noexcept;
+
+/// Returns the response to a request whose handler threw `e`. Logs and counts it, unless it is a
+/// `status_error` or the client's fault.
+response failed_response(request& req, const std::exception_ptr& e);
+
+}  // namespace coracle::http::detail

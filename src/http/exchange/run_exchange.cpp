@@ -1,0 +1,132 @@
+#include "http/exchange/run_exchange.hpp"
+
+#include "http/exchange/body_stream.hpp"
+#include "http/exchange/failure.hpp"
+#include "http/exchange/guarded_call.hpp"
+#include "http/message/token.hpp"
+
+namespace coracle::http::detail {
+namespace {
+
+/// Returns true for fields about the body or caching, which a replacement of the response does not
+/// get.
+bool is_of_body(const field& f) noexcept {
+    constexpr std::string_view content = "content-";
+    if (equal_ignoring_case(f.name.substr(0, content.size()), content)) return true;
+    switch (f.id) {
+        case field_id::etag:
+        case field_id::last_modified:
+        case field_id::expires:
+        case field_id::cache_control:
+        case field_id::accept_ranges:
+        case field_id::trailer: return true;
+        default: return false;
+    }
+}
+
+/// Copies the fields that middleware has added to a failed response to its replacement.
+void keep_fields(const fields& from, response& to) {
+    for (const field& f : from) {
+        if (!is_of_body(f) && !to.fields().contains(f.name)) to.fields().add(f.name, f.value);
+    }
+}
+
+/// Ends an exchange whose client has left, or whose handler was cancelled.
+bool lose_client(response_channel& to) noexcept {
+    if (to.client_gone()) to.count_gone();
+    to.abandon();
+    return false;
+}
+
+/// Returns false if the client has left.
+task<bool> wait_for_handler(exchange& e, response_channel& to) {
+    if (!to.watch_client()) {
+        to.give_up_client();
+        co_return lose_client(to);
+    }
+    to.take_interim(true);
+    guarded_call<response> call(std::move(e.pending), to.running());
+    co_await call;
+    to.take_interim(false);
+    to.stop_watching();
+    const bool failed = call.exception() != nullptr || to.failed_when_gone();
+    // After a failed write of an interim response, the client cannot parse further bytes.
+    if (to.is_broken() || call.was_stopped() || (to.client_gone() && failed)) {
+        co_return lose_client(to);
+    }
+    if (auto thrown = call.exception())
+        e.res = failed_response(e.req, thrown);
+    else
+        e.res = call.take();
+    co_return true;
+}
+
+task<bool> send_stream(exchange& e, response_channel& to) {
+    if (!may_have_body(e)) {
+        to.begin_body(e, e.res.body().size(), false);
+        co_return co_await to.flush();
+    }
+    if (!to.watch_client()) {
+        to.give_up_client();
+        co_return lose_client(to);
+    }
+    body_stream writer(to, e);
+    guarded_call<void> call(e.res.body().stream_part()(writer), to.running());
+    co_await call;
+    to.stop_watching();
+    const auto thrown = call.exception();
+    if (thrown != nullptr && !to.client_gone() && !to.is_broken() && !writer.begun()) {
+        const fields before = std::move(e.res.fields());
+        e.res = failed_response(e.req, thrown);
+        keep_fields(before, e.res);
+        co_return co_await to.send_bytes(e);
+    }
+    // A function that was cancelled may have ended before its time, and without an exception.
+    const bool cut = call.own_context().cancelled() && !writer.whole();
+    // Also by what was sent before the head, such as a 100.
+    const bool lost = to.is_broken() && !writer.file_failed();
+    const bool in_order = !cut && !to.is_broken() && thrown == nullptr && writer.finish();
+    if (in_order) co_return co_await to.flush();
+    to.abandon();
+    if (to.client_gone()) to.count_gone();
+    if (to.client_gone() || lost) co_return false;
+    if (thrown != nullptr)
+        e.res = failed_response(e.req, thrown);
+    else if (!cut)
+        to.host().log(log_level::error, to.client_address(),
+                      "a streamed response was shorter than it had announced");
+    co_return false;
+}
+
+task<bool> send_response(exchange& e, response_channel& to) {
+    to.check_response(e);
+    if (e.res.body().in_memory() && e.res.upgrade() != nullptr) return to.switch_protocols(e);
+    if (!is_final(e.res.status())) {
+        to.host().log(log_level::error, to.client_address(),
+                      "a handler responded with a status that is interim, or none");
+        e.res = response(status::internal_server_error, "500 Internal Server Error\n");
+    }
+    switch (e.res.body().type()) {
+        case body::kind::file: return to.send_file(e);
+        case body::kind::stream: return send_stream(e, to);
+        default: return to.send_bytes(e);
+    }
+}
+
+}  // namespace
+
+bool may_wait(const exchange& e) noexcept {
+    return e.pending || e.res.body().type() == body::kind::stream;
+}
+
+task<bool> run_exchange(exchange& e, response_channel& to) {
+    if (e.pending) {
+        const bool good = co_await wait_for_handler(e, to);
+        if (!good) co_return false;
+    }
+    const bool ok = co_await send_response(e, to);
+    if (ok) to.host().responded(e, to.client_address());
+    co_return ok;
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,146 @@
+#include "http/files/backend_files.hpp"
+
+#include "http/files/file_responses.hpp"
+#include "http/files/listing.hpp"
+#include "http/files/representation.hpp"
+
+#include <coracle/fs/file.hpp>
+#include <coracle/fs/names.hpp>
+#include <coracle/fs/walk.hpp>
+#include <coracle/runtime/loop.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace coracle::http::detail {
+namespace {
+
+/// A file that was read, or a directory.
+struct content {
+    file_status status;
+    std::shared_ptr<const std::string> bytes;  ///< null: a directory
+    std::string name;                          ///< below the root
+    bool fell_back = false;
+    content_coding coding = content_coding::identity;
+};
+using result = std::expected<content, error>;
+
+task<result> read(const std::string& root, std::string name) {
+    std::string path = root;
+    path.append("/").append(name);
+    auto opening = fs::open(std::move(path));
+    auto file = co_await as_result(opening);
+    if (!file) co_return std::unexpected(std::move(file).error());
+    auto asking = file->status();
+    auto status = co_await as_result(asking);
+    if (!status) co_return std::unexpected(std::move(status).error());
+    content c{*status, nullptr, std::move(name)};
+    if (status->kind == file_kind::directory) co_return c;
+    if (status->kind != file_kind::regular) {
+        co_return std::unexpected(error(std::errc::no_such_device_or_address, "open"));
+    }
+    std::string bytes(static_cast<std::size_t>(status->size), '\0');
+    auto reading = file->read_exactly_at(0, bytes);
+    auto done = co_await as_result(reading);
+    if (!done) co_return std::unexpected(std::move(done).error());
+    c.bytes = std::make_shared<const std::string>(std::move(bytes));
+    co_return c;
+}
+
+task<result> find(const std::string& root, const file_options& options, const file_query& q) {
+    const bool is_directory = q.path.empty() || q.path.ends_with('/');
+    result found = std::unexpected(error(std::errc::no_such_file_or_directory, "open"));
+    if (!is_directory) {
+        found = co_await read(root, std::string(q.path));
+    } else if (!options.index.empty()) {
+        found = co_await read(root, std::string(q.path) + options.index);
+    }
+    if (found || !q.may_fall_back || !leads_nowhere(found.error())) co_return found;
+    const std::string_view last = q.path.substr(q.path.rfind('/') + 1);
+    if (last.find('.') != std::string_view::npos) co_return found;
+    found = co_await read(root, options.fallback);
+    if (found) found->fell_back = true;
+    co_return found;
+}
+
+// Returns the precompressed sibling of a file, if the client accepts one, else the file.
+task<content> with_sibling(const std::string& root, const file_options& options,
+                           const file_query& q, content found) {
+    if (!options.precompressed || !has_variants(options, media_type_for(options, found.name))) {
+        co_return found;
+    }
+    for (const content_coding c : q.codings.list()) {
+        auto sibling = co_await read(root, found.name + std::string(extension_of(c)));
+        if (!sibling || !is_fresh_sibling(sibling->status, found.status)) continue;
+        found.bytes = std::move(sibling->bytes);
+        found.status = sibling->status;
+        found.coding = c;
+        break;
+    }
+    co_return found;
+}
+
+// Reads entries as `fs::read_directory` does.
+task<std::expected<fs::directory_entries, error>> read_entries(std::string path,
+                                                               const file_options& options) {
+    fs::directory_entries all;
+    auto names = fs::list(path);
+    for (;;) {
+        auto asking = names.next();
+        auto e = co_await as_result(asking);
+        if (!e) co_return std::unexpected(std::move(e).error());
+        if (!*e) co_return all;
+        const std::string name((**e).name());
+        if (!options.hidden && name.starts_with('.')) continue;
+        auto looking = fs::status((**e).path);
+        auto status = co_await as_result(looking);
+        if (!status) continue;
+        const bool directory = status->kind == file_kind::directory;
+        if (!directory && status->kind != file_kind::regular) continue;
+        if (all.list.size() == options.listing_entries) {
+            all.truncated = true;
+            co_return all;
+        }
+        all.list.push_back({name, status->kind, directory ? 0 : status->size, status->modified_ns});
+    }
+}
+
+task<response> list(const std::string& root, const file_options& options, const request& req,
+                    const file_query& q) {
+    if (!req.path().ends_with('/')) co_return add_slash(req, req.path());
+    auto entries = co_await read_entries(root + '/' + std::string(q.path), options);
+    if (!entries) co_return file_error_response(entries.error());
+    const bool json = prefers_json(req.fields());
+    co_return listing_response(show_listing(req, q.path, *std::move(entries), options, json), json);
+}
+
+}  // namespace
+
+bool has_own_files() noexcept {
+    loop* const here = loop::current();
+    return here != nullptr && !here->backend().is_of_the_system();
+}
+
+task<response> respond_from_backend(const std::string& root, const file_options& options,
+                                    const request& req, file_query q) {
+    result found = co_await find(root, options, q);
+    const bool is_directory = q.path.empty() || q.path.ends_with('/');
+    if (!found && is_directory && options.listing && leads_nowhere(found.error())) {
+        co_return co_await list(root, options, req, q);
+    }
+    if (!found) co_return file_error_response(found.error());
+    if (found->bytes == nullptr) co_return add_slash(req, q.path);
+    const content c = co_await with_sibling(root, options, q, *std::move(found));
+    representation r;
+    r.file = fs::plain_file(-1, c.status);
+    r.bytes = c.bytes;
+    r.media_type = media_type_for(options, c.name);
+    r.cache_control = cache_control_for(options, c.name);
+    r.varies = has_variants(options, r.media_type);
+    r.varies_by_type = c.fell_back;
+    if (c.coding != content_coding::identity) r.coding = to_string(c.coding);
+    r.nosniff = options.nosniff;
+    co_return *respond(req, r, disk::wait);
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "http/h2/block_cache.hpp"
+
+#include <coracle/base/buffer.hpp>
+#include <coracle/http/field.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+struct nghttp2_hd_deflater;
+
+namespace coracle::http::h2 {
+
+/// Compresses field blocks (RFC 7541). The first block creates the table. It may be freed between
+/// two blocks: the next block then begins with an empty table. Older entries in the peer's table
+/// come after all new ones, so they are never referenced, and are evicted first.
+class head_writer {
+public:
+    /// Appends a block to `out`: `control` (pseudo-fields, already in lower case), then `fields`
+    /// with names in lower case, without connection-specific fields (RFC 9113 section 8.2.2).
+    /// Credentials and cookies never enter a table. Returns true if the block has credentials, so
+    /// that the caller overwrites it after sending. Throws std::bad_alloc.
+    bool write(std::span<const field> control, std::span<const field> fields, buffer& out);
+
+    /// Sets the size of the peer's table in bytes (SETTINGS_HEADER_TABLE_SIZE); at most `most` of
+    /// it is used.
+    void set_table_size(std::uint32_t bytes);
+
+    /// Frees the table.
+    void give_up() noexcept;
+
+    static constexpr std::uint32_t most = 4096;
+
+private:
+    struct free_deflater {
+        void operator()(nghttp2_hd_deflater* deflater) const noexcept;
+    };
+    void make();
+
+    std::unique_ptr<nghttp2_hd_deflater, free_deflater> deflater_;
+    std::unique_ptr<block_cache> repeated_;  ///< of the table of `deflater_`
+    std::uint32_t table_size_ = most;
+    bool limited_ = false;  ///< the size of the peer's table may differ from `most`
+};
+
+}  // namespace coracle::http::h2

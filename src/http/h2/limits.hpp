@@ -1,0 +1,46 @@
+#pragma once
+
+#include <coracle/http/h2_limits.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::http::h2 {
+
+/// The limits for which a session ends a stream or the connection.
+enum class limit_kind : std::uint8_t {
+    streams,
+    head,
+    heads,
+    continuations,
+    resets,
+    pings,
+    settings,
+    idle_frames,
+    empty_data,
+    small_data,
+    queued_control,
+    interim_responses,
+};
+inline constexpr std::size_t limit_kinds = 12;
+
+/// Returns the name of the limit's member in `h2_limits`. The text is valid forever.
+[[nodiscard]] constexpr const char* to_string(limit_kind kind) noexcept {
+    switch (kind) {
+        case limit_kind::streams: return "streams";
+        case limit_kind::head: return "head";
+        case limit_kind::heads: return "heads";
+        case limit_kind::continuations: return "continuations";
+        case limit_kind::resets: return "resets";
+        case limit_kind::pings: return "pings";
+        case limit_kind::settings: return "settings_frames";
+        case limit_kind::idle_frames: return "idle_frames";
+        case limit_kind::empty_data: return "empty_data";
+        case limit_kind::small_data: return "small_data";
+        case limit_kind::queued_control: return "queued_control";
+        case limit_kind::interim_responses: return "interim_responses";
+    }
+    return "";
+}
+
+}  // namespace coracle::http::h2

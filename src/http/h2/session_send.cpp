@@ -1,0 +1,317 @@
+#include "http/h2/session.hpp"
+
+#include <coracle/base/secret.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace coracle::http::h2 {
+
+namespace {
+
+/// Pieces below this many bytes are copied after the header of their frame: one view less to send.
+constexpr std::size_t copied = 1024;
+
+void overwrite(buffer& b) noexcept {
+    if (b) wipe(const_cast<char*>(b.data()), b.size());
+}
+
+/// Reserves capacity. Bytes that move to another block are overwritten in the old one if they are
+/// secret.
+void reserve(buffer& b, std::size_t n, bool has_secrets) {
+    if (!has_secrets || b.spare_size() >= n) {
+        b.reserve_spare(n);
+        return;
+    }
+    buffer larger(2 * b.size() + n);
+    larger.append(b.view());
+    overwrite(b);
+    b = std::move(larger);
+}
+
+}  // namespace
+
+session::~session() {
+    assert(windows_add_up());
+    if (pending_has_secrets_) overwrite(pending_);
+    release_batch();
+}
+
+void session::reserve_pending(std::size_t n) {
+    reserve(pending_, n, pending_has_secrets_);
+}
+
+void session::release_batch() noexcept {
+    if (std::exchange(batch_has_secrets_, false)) overwrite(batch_);
+    batch_.release();
+}
+
+/// Queues a control frame and returns where its payload must be written.
+char* session::control_frame(const frame_header& header) {
+    const std::size_t size = frame_header::size + header.length;
+    reserve_pending(size);
+    char* const payload = write_frame_header(pending_.spare(), header);
+    pending_.commit(size);
+    control_bytes_ += static_cast<std::uint32_t>(size);
+    // The peer provokes acknowledgements and does not read them.
+    if (control_bytes_ > limits_.queued_control) cut_peer(limit_kind::queued_control);
+    return payload;
+}
+
+void session::send_settings() {
+    struct entry {
+        setting id;
+        std::uint32_t value;
+    };
+    std::array<entry, 5> entries{};
+    std::size_t n = 0;
+    const auto add = [&](setting id, std::uint32_t value) { entries[n++] = {id, value}; };
+    if (side_ == role::server) {
+        add(setting::max_concurrent_streams, limits_.streams);
+        if (tunnels_) add(setting::enable_connect_protocol, 1);
+        add(setting::no_rfc7540_priorities, 1);
+    } else {
+        add(setting::enable_push, 0);
+    }
+    add(setting::max_header_list_size, limits_.head);
+    if (limits_.stream_window != default_window)
+        add(setting::initial_window_size, limits_.stream_window);
+    char* out = control_frame({static_cast<std::uint32_t>(n * 6), frame_type::settings, 0, 0});
+    for (std::size_t i = 0; i < n; ++i) {
+        out = write_u16(out, static_cast<std::uint16_t>(entries[i].id));
+        out = write_u32(out, entries[i].value);
+    }
+}
+
+void session::send_rst(std::uint32_t id, error_code code) {
+    resets_[reset_count_++ % resets_.size()] = id;
+    char* const out = control_frame({4, frame_type::rst_stream, 0, id});
+    write_u32(out, static_cast<std::uint32_t>(code));
+}
+
+void session::send_window_update(std::uint32_t id, std::uint32_t increment) {
+    char* const out = control_frame({4, frame_type::window_update, 0, id});
+    write_u32(out, increment);
+}
+
+void session::send_goaway(std::uint32_t last, error_code code, std::string_view why) {
+    const std::size_t size = frame_header::size + 8 + why.size();
+    reserve_pending(size);
+    char* out = write_frame_header(
+        pending_.spare(), {static_cast<std::uint32_t>(8 + why.size()), frame_type::goaway, 0, 0});
+    out = write_u32(out, last);
+    out = write_u32(out, static_cast<std::uint32_t>(code));
+    std::copy(why.begin(), why.end(), out);
+    pending_.commit(size);
+}
+
+void session::ping(std::uint64_t payload) {
+    ++pings_out_;
+    char* out = control_frame({8, frame_type::ping, 0, 0});
+    out = write_u32(out, static_cast<std::uint32_t>(payload >> 32));
+    write_u32(out, static_cast<std::uint32_t>(payload));
+}
+
+void session::shut_down(bool last) {
+    if (failure_ || shut_down_) return;
+    shut_down_ = last;
+    last_served_ = last ? last_peer_id_ : max_stream_id;
+    send_goaway(last_served_, error_code::no_error, {});
+}
+
+void session::fail(error_code code, std::string_view why) {
+    if (failure_) return;
+    failure_ = code;
+    // A later GOAWAY must not name a later stream (RFC 9113 section 6.8).
+    send_goaway(std::min(last_peer_id_, last_served_), code, why);
+}
+
+bool session::open(stream& s, std::span<const field> control, std::span<const field> fields,
+                   bool end) {
+    if (!has_place()) return false;
+    const std::uint32_t id = next_id_;
+    next_id_ += 2;
+    ++streams_opened_;
+    add(s, id);
+    s.no_content_ = !control.empty() && control.front().value == "HEAD";
+    send_head(s, control, fields, end);
+    return true;
+}
+
+void session::send_head(stream& s, std::span<const field> control, std::span<const field> fields,
+                        bool end) {
+    if (s.over() || s.local_ended_) return;
+    send_block(s.id_, control, fields, end);
+    s.local_ended_ = end;
+    close_if_done(s);
+}
+
+/// Writes HEADERS, and CONTINUATION if the block exceeds the peer's largest frame. The block is
+/// written first; the header before it is filled in when its size is known.
+void session::send_block(std::uint32_t id, std::span<const field> control,
+                         std::span<const field> fields, bool end) {
+    buffer block(512);
+    const bool has_secrets = head_writer_.write(control, fields, block);
+    pending_has_secrets_ = pending_has_secrets_ || has_secrets;
+    std::uint8_t flags = end ? flag::end_stream : 0;
+    frame_type type = frame_type::headers;
+    std::string_view rest = block.view();
+    do {
+        const std::string_view part = rest.substr(0, peer_.max_frame_size);
+        rest.remove_prefix(part.size());
+        if (rest.empty()) flags |= flag::end_headers;
+        reserve_pending(frame_header::size + part.size());
+        write_frame_header(pending_.spare(),
+                           {static_cast<std::uint32_t>(part.size()), type, flags, id});
+        pending_.commit(frame_header::size);
+        pending_.append(part);
+        type = frame_type::continuation;
+        flags = 0;
+    } while (!rest.empty());
+    if (has_secrets) overwrite(block);
+}
+
+bool session::send_data(stream& s, std::span<const std::string_view> pieces, bool end) {
+    std::uint64_t size = 0;
+    for (const std::string_view piece : pieces) size += piece.size();
+    if (s.over() || s.local_ended_ || failure_ || (size == 0 && !end)) return false;
+    s.pieces_ = pieces;
+    s.taken_ = 0;
+    s.left_ = size;
+    s.end_after_ = end;
+    s.offered_ = true;
+    enqueue(s);
+    return true;
+}
+
+/// Adds a stream to the queue if it can send now: an end without content needs no window.
+void session::enqueue(stream& s) noexcept {
+    if (!s.offered_ || s.local_ended_ || (s.left_ == 0 && !s.end_after_)) return;
+    if (s.left_ == 0 || s.send_window_ > 0) queue_.add(s);
+}
+
+bool session::wants_to_write() noexcept {
+    if (!pending_.empty()) return true;
+    if (failure_) return false;
+    stream* const s = queue_.next();
+    return s != nullptr && (s->left_ == 0 || send_window_ > 0);
+}
+
+void session::gather(std::size_t limit, std::vector<std::string_view>& out) {
+    release_batch();
+    batch_ = std::move(pending_);
+    batch_has_secrets_ = std::exchange(pending_has_secrets_, false);
+    gathered_ = batch_.size();
+    control_bytes_ = 0;
+    // After our GOAWAY for an error nothing else is sent (RFC 9113 section 5.4.1).
+    if (!failure_) gather_data(limit);
+    std::size_t from = 0;
+    for (const cut& c : cuts_) {
+        if (c.at > from) out.push_back(batch_.view().substr(from, c.at - from));
+        out.push_back(c.bytes);
+        from = c.at;
+    }
+    if (batch_.size() > from) out.push_back(batch_.view().substr(from));
+}
+
+void session::gather_data(std::size_t limit) {
+    while (gathered_ < limit) {
+        stream* const s = queue_.next();
+        if (s == nullptr || (s->left_ > 0 && send_window_ <= 0)) return;
+        if (s->left_ > 0 && s->send_window_ <= 0) {
+            // The peer has reduced its window since it was queued.
+            queue_.remove(*s);
+            continue;
+        }
+        const auto window = static_cast<std::uint64_t>(
+            std::max<std::int64_t>(0, std::min(send_window_, s->send_window_)));
+        const std::uint64_t size =
+            std::min({s->left_, window, std::uint64_t{default_max_frame_size}});
+        gather_frame(*s, static_cast<std::size_t>(size));
+    }
+}
+
+/// Makes one DATA frame for a stream.
+void session::gather_frame(stream& s, std::size_t size) {
+    const bool last = size == s.left_;
+    const bool end = last && s.end_after_;
+    reserve(batch_, frame_header::size + copied, batch_has_secrets_);
+    write_frame_header(batch_.spare(), {static_cast<std::uint32_t>(size), frame_type::data,
+                                        end ? flag::end_stream : std::uint8_t{0}, s.id_});
+    batch_.commit(frame_header::size);
+    gathered_ += frame_header::size + size;
+    ++data_frames_sent_;
+    s.send_window_ -= static_cast<std::int64_t>(size);
+    send_window_ -= static_cast<std::int64_t>(size);
+    take_pieces(s, size);
+    note_in_batch(s);
+    if (last) {
+        queue_.remove(s);
+        s.local_ended_ = end;
+    } else if (s.send_window_ <= 0) {
+        queue_.remove(s);
+    } else {
+        queue_.sent(s);
+    }
+}
+
+/// Moves `size` bytes from the front of the pieces to the batch: small pieces by copy, others by
+/// reference.
+void session::take_pieces(stream& s, std::size_t size) {
+    s.left_ -= size;
+    while (size > 0) {
+        std::string_view piece = s.pieces_.front().substr(s.taken_, size);
+        s.taken_ += piece.size();
+        size -= piece.size();
+        if (s.taken_ == s.pieces_.front().size()) {
+            s.pieces_ = s.pieces_.subspan(1);
+            s.taken_ = 0;
+        }
+        if (piece.size() <= copied) {
+            reserve(batch_, piece.size(), batch_has_secrets_);
+            batch_.append(piece);
+        } else {
+            cuts_.push_back({static_cast<std::uint32_t>(batch_.size()), piece});
+        }
+    }
+}
+
+void session::note_in_batch(stream& s) {
+    if (s.in_batch_) return;
+    batched_.push_back(&s);
+    s.in_batch_ = true;
+}
+
+void session::written() {
+    release_batch();
+    cuts_.clear();
+    // An event handler may call `gather` again.
+    std::vector<stream*> batched = std::exchange(batched_, {});
+    for (stream* s : batched) s->in_batch_ = false;
+    for (stream* s : batched) {
+        if (s->offered_ && (s->left_ == 0 || s->over_)) report_sent(*s);
+    }
+    if (batched_.capacity() > 0) return;
+    batched.clear();
+    batched_ = std::move(batched);
+}
+
+/// Drops the unsent pieces of a stream that is over. Those in the batch are reported when it has
+/// been written.
+void session::abandon_pieces(stream& s) noexcept {
+    if (!s.in_batch_) s.offered_ = false;
+    s.pieces_ = {};
+    s.left_ = 0;
+}
+
+void session::report_sent(stream& s) {
+    s.offered_ = false;
+    s.pieces_ = {};
+    const std::uint32_t id = s.id_;
+    const bool over = s.over_;
+    events_.sent(s);
+    if (!over && find(id) == &s) close_if_done(s);
+}
+
+}  // namespace coracle::http::h2

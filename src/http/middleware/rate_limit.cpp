@@ -1,0 +1,190 @@
+#include "http/middleware/filter.hpp"
+
+#include <coracle/http/middleware/rate_limit.hpp>
+#include <coracle/net/network.hpp>
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace coracle::http {
+namespace {
+
+std::string address_of(const request& req) {
+    constexpr unsigned whole = 128;
+    constexpr unsigned site = 64;
+    const net::address& a = req.client();
+    if (a.family() == net::family::unix_path) return "unix";
+    const bool is_v6 = a.family() == net::family::v6;
+    return net::network::around(a, is_v6 ? site : whole).to_string();
+}
+
+/// The buckets of some of the names. Those used last stand in front.
+class bucket_table {
+public:
+    /// Takes a token. Gives zero, or how long it takes until there is one.
+    duration take(const std::string& key, time_point now, double burst, double rate,
+                  std::size_t most) {
+        const std::lock_guard lock(guard_);
+        const auto known = by_key_.find(key);
+        if (known == by_key_.end()) {
+            if (order_.size() >= most) forget_oldest();
+            order_.push_front({key, burst - 1, now});
+            by_key_.emplace(key, order_.begin());
+            return duration::zero();
+        }
+        order_.splice(order_.begin(), order_, known->second);
+        bucket& b = order_.front();
+        const double seconds = std::chrono::duration<double>(now - b.at).count();
+        b.tokens = std::min(burst, b.tokens + std::max(0.0, seconds) * rate);
+        b.at = now;
+        if (b.tokens >= 1) {
+            b.tokens -= 1;
+            return duration::zero();
+        }
+        const std::chrono::duration<double> wait((1 - b.tokens) / rate);
+        return std::max(duration(1), std::chrono::duration_cast<duration>(wait));
+    }
+
+private:
+    struct bucket {
+        std::string key;
+        double tokens;
+        time_point at;
+    };
+
+    void forget_oldest() {
+        by_key_.erase(order_.back().key);
+        order_.pop_back();
+    }
+
+    std::mutex guard_;
+    std::list<bucket> order_;
+    std::unordered_map<std::string, std::list<bucket>::iterator> by_key_;
+};
+
+}  // namespace
+
+class rate_limit::rules {
+public:
+    explicit rules(rate_limit_options o) : options_(std::move(o)) {
+        const double seconds = std::chrono::duration<double>(options_.per).count();
+        const bool has_time =
+            options_.store == nullptr || options_.store_timeout > duration::zero();
+        if (!(options_.requests > 0) || !(seconds > 0) || options_.keys == 0 || !has_time) {
+            error e(std::errc::invalid_argument, "rate_limit_options");
+            throw_exception(std::move(e));
+        }
+        rate_ = options_.requests / seconds;
+        burst_ = options_.burst != 0 ? static_cast<double>(options_.burst)
+                                     : std::max(1.0, options_.requests);
+        most_ = std::max<std::size_t>(1, options_.keys / tables_.size());
+        if (!options_.key) options_.key = address_of;
+    }
+
+    bool admit(request& req, response& out) {
+        const std::string key = options_.key(req);
+        if (key.empty()) return true;
+        bucket_table& table = tables_[std::hash<std::string>()(key) % tables_.size()];
+        const duration wait = table.take(key, loop::current()->now(), burst_, rate_, most_);
+        if (wait == duration::zero()) return true;
+        out = refusal(wait);
+        return false;
+    }
+    void finish(const request&, response&) const noexcept {}
+
+    bool has_store() const noexcept { return options_.store != nullptr; }
+    /// Gives the response of a request that is refused, or nothing.
+    static task<std::optional<response>> refusal_by_store(rules* r, const request* req) {
+        const std::string key = r->options_.key(*req);
+        if (key.empty()) co_return std::nullopt;
+        const token_rate rate = {r->rate_, r->burst_};
+        auto taking = r->options_.store->take(key, rate);
+        auto limited = with_timeout(r->options_.store_timeout, std::move(taking));
+        auto ended = co_await as_result(limited);
+        if (ended && *ended) {
+            if (**ended == duration::zero()) co_return std::nullopt;
+            co_return r->refusal(**ended);
+        }
+        if (ended)
+            r->note_failure(ended->error());
+        else
+            r->note_failure(ended.error());
+        if (r->options_.on_failure == rate_limit_failure::admit) co_return std::nullopt;
+        response closed(status::service_unavailable);
+        closed.set("Retry-After", "1");
+        co_return closed;
+    }
+
+    std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+    std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
+
+private:
+    response refusal(duration wait) {
+        refused_.fetch_add(1, std::memory_order_relaxed);
+        const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
+        response r(status::too_many_requests);
+        r.set("Retry-After", std::to_string(seconds.count()));
+        return r;
+    }
+    void note_failure(const error& why) noexcept {
+        failures_.fetch_add(1, std::memory_order_relaxed);
+        loop::current()->log().write(log_layer::http, log_level::warning,
+                                     "the store of a rate limit failed: " + why.message());
+    }
+
+    rate_limit_options options_;
+    double rate_ = 0;   ///< tokens a second
+    double burst_ = 0;  ///< tokens of a full bucket
+    std::size_t most_ = 0;
+    std::array<bucket_table, 16> tables_;
+    std::atomic<std::uint64_t> refused_{0};
+    std::atomic<std::uint64_t> failures_{0};
+};
+
+namespace {
+
+/// Asks the store before each request.
+class asking_filter {
+public:
+    asking_filter(std::shared_ptr<rate_limit::rules> rules, handler inner)
+        : rules_(std::move(rules)), inner_(std::move(inner)) {}
+
+    task<response> operator()(request& req) const {
+        auto asking = rate_limit::rules::refusal_by_store(rules_.get(), &req);
+        auto refused = co_await std::move(asking);
+        if (refused) co_return *std::move(refused);
+        co_return co_await inner_(req);
+    }
+
+private:
+    std::shared_ptr<rate_limit::rules> rules_;
+    handler inner_;
+};
+
+}  // namespace
+
+rate_limit::rate_limit(rate_limit_options options)
+    : rules_(std::make_shared<rules>(std::move(options))) {}
+
+handler rate_limit::operator()(handler inner) const {
+    if (rules_->has_store()) return asking_filter(rules_, std::move(inner));
+    return detail::filtered(rules_, std::move(inner));
+}
+
+std::uint64_t rate_limit::refused() const noexcept {
+    return rules_->refused();
+}
+
+std::uint64_t rate_limit::store_failures() const noexcept {
+    return rules_->failures();
+}
+
+}  // namespace coracle::http

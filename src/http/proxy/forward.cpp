@@ -1,0 +1,318 @@
+#include "http/message/connection_field.hpp"
+#include "http/message/token.hpp"
+#include "http/proxy/passed_upgrade.hpp"
+#include "http/proxy/upstream_group.hpp"
+
+#include <coracle/base/percent.hpp>
+#include <coracle/base/url.hpp>
+#include <coracle/http/forward.hpp>
+#include <coracle/http/forwarded.hpp>
+#include <coracle/http/request.hpp>
+
+#include <expected>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::http {
+namespace {
+
+/// Returns true for a field that the next connection has of its own, or not at all.
+bool is_of_connection(const field& f, const fields& all) noexcept {
+    switch (f.id) {
+        case field_id::proxy_authenticate:
+        case field_id::proxy_authorization:
+        case field_id::te:
+        case field_id::trailer:
+        case field_id::content_length:
+        case field_id::expect: return true;
+        default: break;
+    }
+    return is_connection_field(f.id) || all.has_token(field_id::connection, f.name);
+}
+
+void tell_client(const request& req, fields& out) {
+    // Fields of these names that came are text of their sender. The client has been found out, or
+    // it is the peer.
+    const auto* const info = req.data<client_info>();
+    std::string chain;
+    if (info != nullptr && info->proxies != 0 && !info->hidden) {
+        chain.append(info->address.host()).append(", ");
+    }
+    chain += req.peer().host();
+    out.remove("Forwarded");
+    out.set("X-Forwarded-For", chain);
+    out.set("X-Forwarded-Proto", client_scheme(req));
+    if (const auto host = client_host(req); !host.empty()) out.set("X-Forwarded-Host", host);
+}
+
+/// Returns path and query of a target as it came, empty where it has neither. The decoded path will
+/// not do, which a second reader would decode again.
+std::string_view asked_for(const request& req) noexcept {
+    std::string_view target = req.target();
+    const std::size_t scheme_end = target.starts_with('/') ? 0 : target.find("://");
+    if (scheme_end == std::string_view::npos) return {};
+    if (scheme_end == 0) return target;
+    target.remove_prefix(scheme_end + 3);
+    const std::size_t authority_end = target.find_first_of("/?");
+    return authority_end == std::string_view::npos ? "/" : target.substr(authority_end);
+}
+
+/// Appends to `out` what of `path` is left behind `prefix`, which is compared decoded and by whole
+/// segments; false when it does not begin with it.
+bool strip(std::string_view path, std::string_view prefix, std::string& out) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i != prefix.size(); ++i) {
+        if (at == path.size()) return false;
+        char c = path[at++];
+        if (c == '%' && path.size() - at >= 2) {
+            const auto decoded = percent_decode(path.substr(at - 1, 3));
+            if (!decoded) return false;
+            c = decoded->front();
+            at += 2;
+        }
+        if (c != prefix[i]) return false;
+    }
+    const std::string_view rest = path.substr(at);
+    if (!rest.empty() && rest.front() != '/') return false;
+    out += rest.empty() ? "/" : rest;
+    return true;
+}
+
+bool is_idempotent(const request& req) noexcept {
+    switch (req.method()) {
+        case method::get:
+        case method::head:
+        case method::put:
+        case method::delete_:
+        case method::options:
+        case method::trace: return true;
+        default: return false;
+    }
+}
+
+/// Returns true if nothing of a request had been sent when it failed.
+bool was_not_sent(const error& e) noexcept {
+    switch (e.phase()) {
+        case phase::resolve:
+        case phase::connect:
+        case phase::proxy:
+        case phase::tls: return true;
+        default: return false;
+    }
+}
+
+bool may_go_elsewhere(const error& e, const request& req, bool has_body) noexcept {
+    if (was_not_sent(e)) return true;
+    if (has_body || coracle::detail::is_cancellation(e)) return false;
+    return e.safe_to_retry() || (is_idempotent(req) && e != std::errc::timed_out);
+}
+
+response failure_of(const error& e) {
+    const bool late = e == std::errc::timed_out;
+    return {late ? status::gateway_timeout : status::bad_gateway,
+            late ? "504 Gateway Timeout\n" : "502 Bad Gateway\n"};
+}
+
+/// The begin of the addresses of an upstream.
+struct base_address {
+    explicit base_address(const url& base) : path(base.path()) {
+        if (path.ends_with('/')) path.pop_back();
+        prefix.append(base.scheme()).append("://").append(base.authority()).append(path);
+    }
+    std::string path;
+    std::string prefix;
+};
+
+class forwarder {
+public:
+    forwarder(client& c, const forward_options& o)
+        : client_(&c), options_(o), via_(o.via), strip_(o.strip_prefix) {
+        while (strip_.ends_with('/')) strip_.pop_back();
+        if (!strip_.empty() && !strip_.starts_with('/')) strip_.insert(0, 1, '/');
+    }
+
+    /// Returns the part of the target that goes behind the path of an upstream, or the response
+    /// that refuses it.
+    std::expected<std::string, response> rest_of(const request& req) const {
+        const std::string_view asked = asked_for(req);
+        if (asked.empty()) return std::unexpected(bad_request());
+        std::string rest;
+        if (strip_.empty()) {
+            if (!asked.starts_with('/')) rest += '/';
+            return rest.append(asked);
+        }
+        // Dots are resolved first, or "/api/../admin" would begin with "/api".
+        const auto read = url::parse(
+            "http://h" + (asked.starts_with('/') ? std::string(asked) : '/' + std::string(asked)));
+        if (!read) return std::unexpected(bad_request());
+        if (!strip(read->path(), strip_, rest)) {
+            return std::unexpected(response(status::not_found, "404 Not Found\n"));
+        }
+        const std::size_t query = asked.find('?');
+        if (query != std::string_view::npos) rest += asked.substr(query);
+        return rest;
+    }
+
+    /// Empty when it would lead out of the path of the base.
+    static std::string address_of(const base_address& base, std::string_view rest) {
+        std::string there = base.prefix;
+        there += rest;
+        const auto read = url::parse(there);
+        if (!read) return {};
+        const std::string_view path = read->path();
+        const bool within =
+            path.starts_with(base.path) && path.substr(base.path.size()).starts_with('/');
+        return within ? there : std::string();
+    }
+
+    call make(request& req, std::string_view there, const detail::passed_upgrade& switching) const {
+        call c = client_->request(req.method_text(), there);
+        fields out;
+        for (const field& f : req.fields()) {
+            if (is_of_connection(f, req.fields())) continue;
+            if (f.id == field_id::host && !options_.keep_host) continue;
+            out.add(f.name, f.value);
+        }
+        if (options_.tells_client) tell_client(req, out);
+        if (!via_.empty()) out.add("Via", "1.1 " + via_);
+        switching.prepare(out);
+        c.fields(std::move(out));
+        client_options o = client_->defaults();
+        o.follow = follow::none;
+        o.cookies = false;
+        o.accept_compression = false;
+        o.user_agent.clear();
+        // A client that stops reading holds one.
+        o.receive_block = 0;
+        c.options(std::move(o));
+        if (options_.timeout > duration::zero()) c.timeout(options_.timeout);
+        if (switching)
+            c.upgrade(switching.protocol());
+        else if (!req.body().ended())
+            c.body(body::relay(req.body()), "");
+        return c;
+    }
+
+    response pass_back(response r, const detail::passed_upgrade& switching) const {
+        fields kept;
+        for (const field& f : r.fields()) {
+            if (!is_of_connection(f, r.fields())) kept.add(f.name, f.value);
+        }
+        if (!via_.empty()) kept.add("Via", "1.1 " + via_);
+        if (switching.has_switched(r)) {
+            return switching.pass_back(std::move(r), std::move(kept), options_.upgraded_idle);
+        }
+        r.fields() = std::move(kept);
+        return r;
+    }
+
+    const forward_options& options() const noexcept { return options_; }
+    static response bad_request() { return {status::bad_request, "400 Bad Request\n"}; }
+
+private:
+    client* client_;
+    forward_options options_;
+    std::string via_;
+    std::string strip_;
+};
+
+/// To one upstream.
+class forward_to_one {
+public:
+    forward_to_one(client& c, const url& base, const forward_options& o)
+        : how_(c, o), base_(base) {}
+
+    task<response> operator()(request& req) const { return forward(this, &req); }
+
+private:
+    static task<response> forward(const forward_to_one* self, request* req) {
+        auto rest = self->how_.rest_of(*req);
+        if (!rest) co_return std::move(rest).error();
+        const std::string there = forwarder::address_of(self->base_, *rest);
+        if (there.empty()) co_return forwarder::bad_request();
+        const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
+        call c = self->how_.make(*req, there, switching);
+        auto came = co_await as_result(c);
+        if (!came) co_return failure_of(came.error());
+        co_return self->how_.pass_back(*std::move(came), switching);
+    }
+
+    forwarder how_;
+    base_address base_;
+};
+
+/// To one of several.
+class forward_to_any {
+public:
+    forward_to_any(upstreams::group& to, const forward_options& o)
+        : how_(to.caller(), o), to_(&to) {
+        for (const auto& u : to.members()) {
+            auto base = url::parse(u->url);
+            if (!base) throw_exception(std::move(base).error());
+            bases_.emplace_back(*base);
+        }
+    }
+
+    task<response> operator()(request& req) const { return forward(this, &req); }
+
+private:
+    /// Its place in the request: until the response is out, the upstream has it.
+    struct use {
+        explicit use(detail::upstream& u) noexcept : counted(u) {}
+        detail::upstream_use counted;
+    };
+
+    const base_address& base_of(const detail::upstream& u) const noexcept {
+        std::size_t i = 0;
+        while (to_->members()[i].get() != &u) ++i;
+        return bases_[i];
+    }
+
+    static task<response> forward(const forward_to_any* self, request* req) {
+        upstreams::group& to = *self->to_;
+        auto rest = self->how_.rest_of(*req);
+        if (!rest) co_return std::move(rest).error();
+        const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
+        const bool has_body = !req->body().ended();
+        std::vector<detail::upstream*> tried;
+        response failure(status::service_unavailable, "503 Service Unavailable\n");
+        while (tried.size() < to.options().tries) {
+            detail::upstream* const u = to.choose(*req, tried, loop::current()->now());
+            if (u == nullptr) break;
+            tried.push_back(u);
+            const std::string there = forwarder::address_of(self->base_of(*u), *rest);
+            if (there.empty()) co_return forwarder::bad_request();
+            req->emplace_data<use>(*u);
+            call c = self->how_.make(*req, there, switching);
+            auto came = co_await as_result(c);
+            if (came) {
+                to.succeeded(*u);
+                co_return self->how_.pass_back(*std::move(came), switching);
+            }
+            if (coracle::detail::is_cancellation(came.error())) throw_exception(came.error());
+            to.failed(*u, loop::current()->now());
+            failure = failure_of(came.error());
+            if (!may_go_elsewhere(came.error(), *req, has_body)) break;
+        }
+        co_return failure;
+    }
+
+    forwarder how_;
+    upstreams::group* to_;
+    std::vector<base_address> bases_;
+};
+
+}  // namespace
+
+handler forward_to(client& client, std::string_view base, forward_options o) {
+    auto there = url::parse(base);
+    if (!there) throw_exception(std::move(there).error());
+    return forward_to_one(client, *there, o);
+}
+
+handler forward_to(upstreams& to, forward_options o) {
+    return forward_to_any(to.all(), o);
+}
+
+}  // namespace coracle::http

@@ -1,0 +1,364 @@
+#include "http/server/h1_connection.hpp"
+
+#include "http/server/h2_connection.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+
+#include <algorithm>
+
+namespace coracle::http::detail {
+
+using counters = server_counters;
+
+/// The task of an HTTP/1 connection, for all that has to wait.
+class h1_connection::exchange_task final : public coracle::detail::spawned {
+public:
+    static void begin(h1_connection& c, step next) {
+        auto e = std::make_unique<exchange_task>(c);
+        task<> work = c.serve_waiting(next);
+        c.exchange_task_ = e.get();
+        loop& owner = c.shard_->owner();
+        exchange_task& started = *e.release();
+        const auto first = started.child::begin(std::move(work), owner, nullptr, "connection");
+        started.own_context().attach_isolated(c.shard_->context());
+        first.resume();
+    }
+    explicit exchange_task(h1_connection& c) noexcept : connection_(&c) {}
+
+private:
+    void over() noexcept override {
+        const bool in_order = !was_stopped();
+        const std::exception_ptr thrown = exception();
+        destroy();
+        connection_->exchange_task_over(thrown, in_order);
+    }
+    h1_connection* connection_;
+};
+
+h1_connection::h1_connection(shard& owner, std::unique_ptr<net::byte_stream> stream,
+                             const tls::session_info* secured)
+    : response_channel(owner), deadline(owner.owner()), hangup_watch{&h1_connection::peer_gone},
+      receive_operation(&h1_connection::received), connection_info(stream->peer(), secured),
+      shard_(&owner), stream_(std::move(stream)), retires_(owner.end_of_life()) {
+    owner.opened(*this);
+}
+
+h1_connection::~h1_connection() {
+    release(exchange_);
+    static_cast<server_connection&>(*this).unlink();
+    shard_->closed(handed_over_ ? nullptr : &peer());
+}
+
+void h1_connection::end() noexcept {
+    disarm();
+    stream_->close(is_broken());
+    delete this;
+}
+
+/// Requests under way end as usual, and the heads of their responses say that nothing follows. A
+/// client that is idle may just be sending: a request that crosses the close would be lost.
+void h1_connection::drain() noexcept {
+    if (phase_ != phase::idle || !reading_) return;
+    const duration patience = shard_->options().timeouts.drain_idle;
+    arm(std::min(due(), coracle::detail::later(shard_->owner().now(), patience)));
+    if (patience <= duration::zero()) end_idle_in_drain();
+}
+
+void h1_connection::end_idle_in_drain() noexcept {
+    // It may have sent a request before it learns of the end.
+    end_behind(ending::linger);
+    timed_out_ = true;
+    end_wait();
+}
+
+std::optional<time_point> h1_connection::idle_since() const noexcept {
+    if (makes_room_) return std::nullopt;
+    const server_timeouts& t = shard_->options().timeouts;
+    if (phase_ == phase::idle && reading_) return due() - t.idle;
+    if (phase_ == phase::linger && wait_ != nullptr) return due() - t.linger_silence;
+    return std::nullopt;
+}
+
+void h1_connection::make_room() noexcept {
+    makes_room_ = true;
+    timed_out_ = phase_ == phase::linger;
+    end_wait();
+}
+
+void h1_connection::cut() noexcept {
+    if (phase_ != phase::idle && phase_ != phase::linger) shard_->count(&counters::cut_by_drain);
+    end_behind(ending::reset);
+    if (exchange_task_ != nullptr)
+        exchange_task_->cancel();
+    else
+        end_wait();
+}
+
+void h1_connection::end_wait() noexcept {
+    if (reading_)
+        stream_->cancel(*this);
+    else if (wait_ != nullptr)
+        wait_->cancel();
+}
+
+/// A client that has closed and one that has only sent its end look the same. So the end alone
+/// gives the handler a limit, and only a lost connection ends it at once. Returns false when it is
+/// lost.
+bool h1_connection::watch_client() noexcept {
+    ignores_end = false;
+    return stream_->watch_hangup(this) || half_close();
+}
+
+void h1_connection::stop_watching() noexcept {
+    stream_->watch_hangup(nullptr);
+    if (half_closed()) disarm();
+    ignores_end = false;
+}
+
+/// Handles the end that the client has sent. Returns false if the connection is lost.
+bool h1_connection::half_close() noexcept {
+    ignores_end = true;
+    if (!stream_->watch_hangup(this)) return false;
+    if (phase_ == phase::handler) arm_in(shard_->options().timeouts.half_closed);
+    return true;
+}
+
+void h1_connection::peer_gone(hangup_watch& w) noexcept {
+    auto& self = static_cast<h1_connection&>(w);
+    if (self.half_closed() || !self.half_close()) self.give_up_client();
+}
+
+/// Restores the phase and its deadline after a wait for the client.
+void h1_connection::back_to(phase before) noexcept {
+    disarm();
+    phase_ = before;
+    if (half_closed() && before == phase::handler) {
+        arm_in(shard_->options().timeouts.half_closed);
+    }
+}
+
+void h1_connection::expired() noexcept {
+    switch (phase_) {
+        case phase::write:
+            if (!pace_.still_moves(shard_->owner().now(), *progress_)) {
+                shard_->count(&counters::write_timeouts);
+            } else if (pace_.is_too_slow(shard_->options().timeouts)) {
+                shard_->count(&counters::write_too_slow);
+            } else {
+                arm_in(send_pace::between_looks(shard_->options().timeouts));
+                return;
+            }
+            end_behind(ending::reset);
+            break;
+        case phase::idle:
+            if (shard_->draining()) {
+                end_idle_in_drain();
+                return;
+            }
+            shard_->count(&counters::idle_timeouts);
+            break;
+        case phase::head: shard_->count(&counters::head_timeouts); break;
+        case phase::handler:
+            shard_->count(&counters::half_closed_timeouts);
+            give_up_client();
+            return;
+        default: break;
+    }
+    timed_out_ = true;
+    end_wait();
+}
+
+void h1_connection::await_head() noexcept {
+    if (!into.empty()) {
+        // A partial head is kept in a block of its size, not in one made for reading.
+        const bool is_wide =
+            into.capacity() >= buffer::default_capacity / 4 && into.size() * 4 < into.capacity();
+        if (is_wide && partial_.try_obtain(into.size())) {
+            partial_.append(into.view());
+            into.release();
+        } else {
+            partial_ = std::move(into);
+        }
+    } else {
+        into.release();
+    }
+    if (parser_.started()) {
+        if (phase_ == phase::head) return;
+        phase_ = phase::head;
+        arm_in(shard_->options().timeouts.head);
+        return;
+    }
+    // Empty lines before a request are not the beginning of one.
+    phase_ = phase::idle;
+    makes_room_ = false;
+    const server_timeouts& t = shard_->options().timeouts;
+    arm_in(shard_->draining() ? std::min(t.idle, t.drain_idle) : t.idle);
+}
+
+/// Returns false without memory.
+bool h1_connection::take_input(buffer& received) noexcept {
+    if (into.empty()) {
+        into = std::move(received);
+        return true;
+    }
+    const bool taken = into.try_append(received.view());
+    received.release();
+    return taken;
+}
+
+/// Starts to wait for bytes. Returns true if some are there already, or the end is.
+bool h1_connection::read() noexcept {
+    capacity = buffer::default_capacity;
+    reading_ = true;
+    if (!stream_->start(*this)) return false;
+    loop& l = shard_->owner();
+    if (!l.may_complete_inline()) {
+        l.complete_later(*this);
+        return false;
+    }
+    reading_ = false;
+    return true;
+}
+
+void h1_connection::received(io_operation& op) noexcept {
+    auto& self = static_cast<h1_connection&>(static_cast<receive_operation&>(op));
+    self.reading_ = false;
+    self.shard_->owner().runs("connection");
+    try {
+        self.go_on_without_waiting(self.after_read());
+    } catch (...) {
+        self.exchange_task_over(std::current_exception(), true);
+    }
+}
+
+h1_connection::step h1_connection::after_read() {
+    if (into.empty()) {
+        if (io_operation::result == -ENOMEM) {
+            shard_->count(&counters::out_of_memory);
+            end_behind(ending::reset);
+        }
+        return timed_out_ && phase_ == phase::head ? refuse_late() : step::close;
+    }
+    if (partial_) {
+        partial_.append(into.view());
+        into = std::move(partial_);
+    }
+    return process();
+}
+
+void h1_connection::start(buffer received, const net::address* client) noexcept {
+    try {
+        if (client != nullptr) {
+            speaks_for(*client);
+            by_gateway_ = true;
+        }
+        into = std::move(received);
+        go_on_without_waiting(process());
+    } catch (...) {
+        exchange_task_over(std::current_exception(), true);
+    }
+}
+
+void h1_connection::go_on(step next) noexcept {
+    try {
+        go_on_without_waiting(next);
+    } catch (...) {
+        exchange_task_over(std::current_exception(), true);
+    }
+}
+
+void h1_connection::go_on_without_waiting(step next) {
+    while (next == step::receive && flush_now()) {
+        if (shard_->draining() && !parser_.started() &&
+            shard_->options().timeouts.drain_idle <= duration::zero()) {
+            next = step::close;
+            break;
+        }
+        await_head();
+        if (!read()) return;
+        next = after_read();
+    }
+    if (next == step::hand_over) {
+        hand_over();
+        return;
+    }
+    if (next == step::close && ending_ != ending::linger && flush_now()) {
+        end();
+        return;
+    }
+    exchange_task::begin(*this, next);
+}
+
+/// A client that begins with the preface of HTTP/2 expects HTTP/2 (RFC 9113 section 3.3).
+void h1_connection::hand_over() {
+    disarm();
+    auto* const next = new h2_connection(*shard_, std::move(stream_));
+    handed_over_ = true;
+    shard_->counters().subtract(&counters::connections);
+    next->start(std::move(into), by_gateway_ ? &peer() : nullptr);
+    delete this;
+}
+
+/// Serves from the first wait to the point where only the next head is left to read, or the
+/// connection to close.
+task<> h1_connection::serve_waiting(step next) {
+    do {
+        if (next == step::exchange) {
+            const bool goes_on = co_await finish_exchange();
+            next = goes_on ? process() : step::close;
+        } else if (next == step::yield) {
+            co_await as_result(yield());
+            next = process();
+        }
+        bool flushed = flush_now();
+        if (!flushed) flushed = co_await flush();
+        if (!flushed) next = step::close;
+    } while (next == step::exchange || next == step::yield);
+    if (next == step::receive && keeps()) co_return;
+    end_behind(ending::close);
+    disarm();
+    if (ending_ == ending::linger && !client_gone()) co_await linger();
+}
+
+void h1_connection::exchange_task_over(std::exception_ptr thrown, bool ended_in_order) noexcept {
+    exchange_task_ = nullptr;
+    if (thrown != nullptr) note_failure(thrown);
+    if (thrown != nullptr || !ended_in_order || !keeps())
+        end();
+    else
+        go_on(step::receive);
+}
+
+/// Notes that later bytes of this connection cannot be understood.
+void h1_connection::note_failure(const std::exception_ptr& thrown) noexcept {
+    end_behind(ending::reset);
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+        shard_->count(&counters::out_of_memory);
+    } catch (...) {
+        coracle::detail::log_unhandled(shard_->owner(), "connection", thrown);
+    }
+}
+
+task<> h1_connection::linger() {
+    // RFC 9112 section 9.6: closing at once could reset the response away before the peer reads it.
+    const server_timeouts& t = shard_->options().timeouts;
+    const time_point until = shard_->owner().now() + t.linger;
+    stream_->shutdown_output();
+    into.release();
+    phase_ = phase::linger;
+    timed_out_ = false;
+    while (!timed_out_) {
+        arm(std::min(until, shard_->owner().now() + t.linger_silence));
+        net::receive bytes = stream_->receive();
+        wait_ = &bytes;
+        co_await coracle::detail::completion(bytes);
+        wait_ = nullptr;
+        const auto received = bytes.outcome();
+        if (!received) break;
+    }
+    disarm();
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,228 @@
+// The response on a stream of HTTP/2.
+
+#include "http/exchange/run_exchange.hpp"
+#include "http/message/connection_field.hpp"
+#include "http/read_file_piece.hpp"
+#include "http/server/h2_connection.hpp"
+
+#include <charconv>
+
+namespace coracle::http::detail {
+namespace {
+
+/// Formats the value of ":status".
+struct status_text {
+    explicit status_text(status shown) noexcept {
+        std::to_chars(digits, digits + sizeof digits, to_code(shown));
+    }
+    field line() const noexcept { return {":status", {digits, sizeof digits}, field_id::other}; }
+    char digits[3];
+};
+
+/// Returns true for fields that the server writes itself or HTTP/2 forbids.
+bool is_ours(field_id id) noexcept {
+    return id == field_id::content_length || id == field_id::date || is_connection_field(id);
+}
+
+}  // namespace
+
+/// Waits until the session no longer refers to our pieces. Cancelling it resets the stream, and
+/// still waits for a write that has some of them.
+class h2_stream::sent_wait final : public coracle::detail::leaf<sent_wait, void> {
+public:
+    static constexpr const char* name = "send";
+    explicit sent_wait(h2_stream& s) noexcept : stream_(&s) {}
+    bool start() noexcept {
+        if (!stream_->sending()) return true;
+        stream_->writer_ = this;
+        return false;
+    }
+    void cancel() noexcept override {
+        mark_cancelled();
+        stream_->abandon();
+        if (!stream_->sending()) wake();
+    }
+    std::expected<void, error> result() const noexcept { return {}; }
+    void wake() noexcept {
+        stream_->writer_ = nullptr;
+        if (!linked()) owner().enqueue(*this);
+    }
+
+private:
+    h2_stream* stream_;
+};
+
+void h2_stream::wake_writer() noexcept {
+    if (writer_ != nullptr && !sending()) writer_->wake();
+}
+
+bool h2_stream::fits() const noexcept {
+    response& res = exchange_->res;
+    return res.body().in_memory() && res.upgrade() == nullptr && is_final(res.status());
+}
+
+void h2_stream::send_response_head(std::optional<std::uint64_t> length, bool end) {
+    exchange& e = *exchange_;
+    const std::string_view server_name = owner().options().server_name;
+    const shard::head_start& start = owner().start_of_head();
+    std::vector<field>& lines = owner().field_lines;
+    lines.clear();
+    const std::string_view date(start.text + start.ok.size() + 6, http_date_size);
+    lines.push_back({"date", date, field_id::date});
+    if (!server_name.empty()) lines.push_back({"server", server_name, field_id::server});
+    bool has_type = false;
+    for (const field& f : e.res.fields()) {
+        if (is_ours(f.id)) continue;
+        has_type = has_type || f.id == field_id::content_type;
+        lines.push_back(f);
+    }
+    if (!has_type && !e.res.default_type().empty()) {
+        lines.push_back({"content-type", e.res.default_type(), field_id::content_type});
+    }
+    char digits[20];
+    if (e.res.status() == status::reset_content) length = 0;
+    if (length && may_have_length(e.res.status())) {
+        const auto last = std::to_chars(digits, digits + sizeof digits, *length).ptr;
+        lines.push_back({"content-length",
+                         {digits, static_cast<std::size_t>(last - digits)},
+                         field_id::content_length});
+    }
+    // The response has begun: a 100 after it would be malformed.
+    continue_due_ = false;
+    const status_text code(e.res.status());
+    const field control[] = {code.line()};
+    home_->session().send_head(*this, control, lines, end);
+    home_->schedule_flush();
+    if (end) end_request();
+}
+
+/// The response is complete before the request: receives and drops a little more of the request,
+/// and refuses a longer rest (RFC 9113 section 8.1).
+void h2_stream::end_request() noexcept {
+    if (stream::over() || !sent_all() || received_all()) return;
+    // Each side of a tunnel may end at any time.
+    if (tunnel_ != nullptr && !refused_) return;
+    refused_ = true;
+    give_back(content_.clear());
+    const auto left = length();
+    if (left && *left > owner().options().limits.discard)
+        reset(h2::error_code::no_error);
+    else
+        arm_in(timeouts().linger_silence);
+}
+
+void h2_stream::respond_at_once() {
+    offer_bytes();
+    owner().responded(*exchange_, client_address());
+}
+
+/// Passes a response in memory to the session; it stays in memory until the stream is done.
+void h2_stream::offer_bytes() {
+    exchange& e = *exchange_;
+    const std::string_view bytes = e.res.body().bytes();
+    const bool has_body = may_have_body(e) && !bytes.empty();
+    send_response_head(announced_length(e), !has_body);
+    if (!has_body) return;
+    e.body_bytes = bytes.size();
+    offer(bytes, true);
+}
+
+/// Returns false if the stream is over.
+bool h2_stream::offer(std::string_view bytes, bool end) {
+    pieces_[0] = bytes;
+    const std::span<const std::string_view> pieces(pieces_.data(), bytes.empty() ? 0U : 1U);
+    if (lost_ || !home_->session().send_data(*this, pieces, end)) return false;
+    offered_ = bytes.size();
+    writing_ = true;
+    send_pace_.begin(owner().owner().now());
+    arm_in(send_pace::between_looks(timeouts()));
+    home_->schedule_flush();
+    return true;
+}
+
+void h2_stream::sent() noexcept {
+    if (std::exchange(writing_, false)) disarm();
+    wake_writer();
+    if (tunnel_ != nullptr) tunnel_->sent();
+    end_request();
+}
+
+task<bool> h2_stream::send_piece(std::string_view piece) {
+    if (!offer(piece, false)) co_return false;
+    waits_ = true;
+    sent_wait gone(*this);
+    co_await coracle::detail::completion(gone);
+    waits_ = false;
+    send_pace_.look(owner().owner().now(), static_cast<std::int64_t>(piece.size()));
+    co_return !lost_;
+}
+
+task<bool> h2_stream::send_bytes(exchange&) {
+    if (lost_) co_return false;
+    offer_bytes();
+    co_return true;
+}
+
+task<bool> h2_stream::send_file(exchange& e) {
+    const file_range& part = e.res.body().file_part();
+    const bool has_body = may_have_body(e) && part.size() != 0;
+    if (lost_) co_return false;
+    send_response_head(part.size(), !has_body);
+    if (!has_body) co_return true;
+    const auto sent = co_await send_file_piece(part.fd(), part.offset(), part.size(), e.body_bytes);
+    if (!sent) co_return false;
+    end_body(nullptr);
+    co_return !lost_;
+}
+
+task<std::expected<void, error>> h2_stream::send_file_piece(int fd, std::uint64_t offset,
+                                                            std::uint64_t size,
+                                                            std::uint64_t& sent) {
+    buffer piece(largest_file_piece);
+    while (sent != size) {
+        const std::uint64_t wanted = std::min<std::uint64_t>(size - sent, largest_file_piece);
+        auto reading = read_file_piece(
+            fd, offset + sent, {piece.spare(), static_cast<std::size_t>(wanted)}, "write_file");
+        const auto n = co_await std::move(reading);
+        if (!n) co_return std::unexpected(n.error());
+        const bool ok = co_await send_piece({piece.spare(), *n});
+        if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
+        sent += *n;
+    }
+    co_return std::expected<void, error>();
+}
+
+void h2_stream::begin_body(exchange&, std::optional<std::uint64_t> size, bool has_body) {
+    if (!lost_) send_response_head(size, !has_body);
+}
+
+void h2_stream::end_body(const fields* trailers) {
+    if (lost_) return;
+    if (trailers == nullptr) {
+        offer({}, true);
+        return;
+    }
+    home_->session().send_head(*this, {}, {trailers->begin(), trailers->size()}, true);
+    home_->schedule_flush();
+    end_request();
+}
+
+task<bool> h2_stream::flush() {
+    co_return !lost_;
+}
+
+task<bool> h2_stream::send_interim_head(const response& interim) {
+    if (lost_) co_return false;
+    std::vector<field>& lines = owner().field_lines;
+    lines.clear();
+    for (const field& f : interim.fields()) {
+        if (f.id != field_id::content_length && f.id != field_id::trailer) lines.push_back(f);
+    }
+    const status_text code(interim.status());
+    const field control[] = {code.line()};
+    home_->session().send_head(*this, control, lines, false);
+    home_->schedule_flush();
+    co_return true;
+}
+
+}  // namespace coracle::http::detail

@@ -1,0 +1,151 @@
+#include "metrics/family_state.hpp"
+
+#include "metrics/number_text.hpp"
+
+#include <coracle/base/error.hpp>
+
+#include <utility>
+
+namespace coracle::metrics::detail {
+namespace {
+
+/// The value of every label of the series for those beyond the limit.
+constexpr std::string_view others = "other";
+
+/// Escapes as both formats want it; in the help text of Prometheus quotes stay.
+void append_escaped(std::string& to, std::string_view text, bool quotes) {
+    for (const char c : text) {
+        if (c == '\n') {
+            to += "\\n";
+        } else {
+            if (c == '\\' || (quotes && c == '"')) to += '\\';
+            to += c;
+        }
+    }
+}
+
+}  // namespace
+
+std::string_view to_string(metric_kind k) noexcept {
+    switch (k) {
+        case metric_kind::counter: return "counter";
+        case metric_kind::gauge: return "gauge";
+        case metric_kind::histogram: return "histogram";
+    }
+    return "";
+}
+
+std::uint32_t cell_source::take(std::size_t n) {
+    const std::lock_guard lock(guard_);
+    if (cell_block::most_cells - taken_ < n) {
+        throw_exception(error(errc::limit_exceeded, "metrics::registry"));
+    }
+    taken_ += n;
+    return static_cast<std::uint32_t>(taken_ - n);
+}
+
+std::atomic<double>& cell_source::take_gauge() {
+    const std::lock_guard lock(guard_);
+    return gauges_.emplace_back(0.0);
+}
+
+family_state::family_state(cell_source& source, metric_kind kind, std::string_view name,
+                           std::string_view help, std::vector<std::string> labels,
+                           std::vector<double> bounds, std::size_t most)
+    : source_(source), kind_(kind), name_(name), help_(help), labels_(std::move(labels)),
+      bounds_(std::move(bounds)), most_(most) {}
+
+family_state::family_state(cell_source& source, metric_kind kind, std::string_view name,
+                           std::string_view help, std::vector<std::string> labels, reader read)
+    : source_(source), kind_(kind), name_(name), help_(help), labels_(std::move(labels)),
+      read_(std::move(read)) {}
+
+const family_state::series& family_state::find(std::span<const std::string_view> values) {
+    if (values.size() != labels_.size()) {
+        error e(std::errc::invalid_argument, "metrics::family");
+        throw_exception(std::move(e.on(name_)));
+    }
+    std::vector<std::string> key(values.begin(), values.end());
+    const std::lock_guard lock(guard_);
+    if (const auto known = series_.find(key); known != series_.end()) return known->second;
+    if (series_.size() >= most_) {
+        key.assign(labels_.size(), std::string(others));
+        if (const auto known = series_.find(key); known != series_.end()) return known->second;
+    }
+    series made{key, 0, nullptr};
+    switch (kind_) {
+        case metric_kind::counter: made.first = source_.take(1); break;
+        case metric_kind::gauge: made.value = &source_.take_gauge(); break;
+        // One bucket for what is beyond the bounds, and the sum.
+        case metric_kind::histogram: made.first = source_.take(bounds_.size() + 2); break;
+    }
+    return series_.emplace(std::move(key), std::move(made)).first->second;
+}
+
+// ---- the text
+
+void family_state::append_sample(std::string& to, std::string_view suffix,
+                                 std::span<const std::string_view> values, std::string_view bound,
+                                 std::string_view number) const {
+    to.append(name_).append(suffix);
+    char mark = '{';
+    for (std::size_t i = 0; i != labels_.size(); ++i) {
+        to += std::exchange(mark, ',');
+        to.append(labels_[i]).append("=\"");
+        append_escaped(to, values[i], true);
+        to += '"';
+    }
+    if (!bound.empty()) {
+        to += std::exchange(mark, ',');
+        to.append("le=\"").append(bound).append("\"");
+    }
+    if (mark == ',') to += '}';
+    to.append(" ").append(number).append("\n");
+}
+
+void family_state::append_histogram(std::string& to, const series& s,
+                                    std::span<const std::string_view> values) const {
+    const thread_cells& cells = source_.cells();
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i != bounds_.size(); ++i) {
+        count += cells.sum(s.first + static_cast<std::uint32_t>(i));
+        append_sample(to, "_bucket", values, number_text(bounds_[i]), std::to_string(count));
+    }
+    const auto beyond = s.first + static_cast<std::uint32_t>(bounds_.size());
+    count += cells.sum(beyond);
+    append_sample(to, "_bucket", values, "+Inf", std::to_string(count));
+    append_sample(to, "_sum", values, {}, number_text(cells.sum_of_doubles(beyond + 1)));
+    append_sample(to, "_count", values, {}, std::to_string(count));
+}
+
+void family_state::append_series(std::string& to, const series& s) const {
+    const std::vector<std::string_view> values(s.values.begin(), s.values.end());
+    switch (kind_) {
+        case metric_kind::counter:
+            append_sample(to, {}, values, {}, std::to_string(source_.cells().sum(s.first)));
+            break;
+        case metric_kind::gauge: append_sample(to, {}, values, {}, number_text(*s.value)); break;
+        case metric_kind::histogram: append_histogram(to, s, values); break;
+    }
+}
+
+void family_state::append(std::string& to, exposition format) const {
+    // OpenMetrics names the family of a counter without the suffix of its samples.
+    std::string_view shown = name_;
+    const bool is_open = format == exposition::openmetrics;
+    if (is_open && kind_ == metric_kind::counter) shown.remove_suffix(total_suffix.size());
+    to.append("# HELP ").append(shown).append(" ");
+    append_escaped(to, help_, is_open);
+    to.append("\n# TYPE ").append(shown).append(" ").append(to_string(kind_)).append("\n");
+    if (read_) {
+        read_([&](std::span<const std::string_view> values, double number) {
+            if (values.size() != labels_.size()) return;
+            append_sample(to, {}, values, {}, number_text(number));
+        });
+        return;
+    }
+    const std::lock_guard lock(guard_);
+    for (const auto& [values, s] : series_) append_series(to, s);
+}
+
+}  // namespace coracle::metrics::detail

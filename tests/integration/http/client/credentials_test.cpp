@@ -1,0 +1,150 @@
+// Whose credentials a request carries, and how: those of options, URLs and netrc files.
+
+#include "support/client_calls.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/http/curlev.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+namespace coracle::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* challenge =
+    "HTTP/1.1 401 Who?\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n"
+    "Content-Length: 0\r\n\r\n";
+
+/// $NETRC, while it lives.
+class netrc_variable {
+public:
+    explicit netrc_variable(std::string_view text) : path_(folder_.write("netrc", text)) {
+        ::setenv("NETRC", path_.c_str(), 1);
+    }
+    netrc_variable(const netrc_variable&) = delete;
+    netrc_variable& operator=(const netrc_variable&) = delete;
+    ~netrc_variable() { ::unsetenv("NETRC"); }
+
+private:
+    temporary_directory folder_;
+    std::string path_;
+};
+
+std::string with_user(std::string url, std::string_view user) {
+    return url.insert(url.find("//") + 2, std::string(user) + '@');
+}
+
+/// Returns the Authorization that a peer which demands Digest receives for this call.
+template <class Prepare>
+std::string challenged(std::string_view user, Prepare prepare) {
+    const scripted_peer peer(script().read_head().send(challenge).read_head().respond("in"));
+    http::client client;
+    http::call c = client.get(user.empty() ? peer.url() : with_user(peer.url(), user));
+    prepare(c);
+    EXPECT_EQ(std::move(c).wait().body, "in");
+    return peer.record().received;
+}
+
+TEST(client_credentials, of_a_url_are_digested_where_that_is_chosen) {
+    const std::string heard =
+        challenged("ada:paddle", [](http::call& c) { c.options("mode=digest"); });
+    EXPECT_THAT(heard, AllOf(HasSubstr("Authorization: Digest username=\"ada\""),
+                             Not(HasSubstr("Basic")), Not(HasSubstr("paddle"))));
+}
+
+TEST(client_credentials, of_a_netrc_file_are_digested_where_that_is_chosen) {
+    const netrc_variable file("machine 127.0.0.1 login ada password paddle");
+    const std::string heard =
+        challenged("", [](http::call& c) { c.options("mode=digest, netrc=1"); });
+    EXPECT_THAT(
+        heard, AllOf(HasSubstr("Authorization: Digest username=\"ada\""), Not(HasSubstr("Basic"))));
+}
+
+TEST(client_credentials, of_options_go_before_those_of_a_url) {
+    const std::string heard =
+        challenged("eve:x", [](http::call& c) { c.digest("ada", secret("paddle")); });
+    EXPECT_THAT(heard, AllOf(HasSubstr("username=\"ada\""), Not(HasSubstr("eve"))));
+}
+
+TEST(client_credentials, are_completed_by_the_netrc_file_for_a_user_without_a_password) {
+    const netrc_variable file(
+        "machine 127.0.0.1 login eve password other\nmachine 127.0.0.1 login ada password paddle");
+    const local_server server(tell_request);
+    http::client client;
+    const auto told = [&](http::call c) { return std::move(c.options("netrc=1")).wait().body; };
+    // ada:paddle, ada: and ada:own
+    EXPECT_THAT(told(client.get(with_user(server.url(), "ada"))),
+                HasSubstr("Authorization: Basic YWRhOnBhZGRsZQ==\n"));
+    EXPECT_THAT(told(client.get(with_user(server.url(), "ada:own"))),
+                HasSubstr("Authorization: Basic YWRhOm93bg==\n"));
+    EXPECT_THAT(told(client.get(with_user(server.url(), "bob"))),
+                HasSubstr("Authorization: Basic Ym9iOg==\n"));
+    EXPECT_THAT(told(client.get(server.url()).basic("ada", {})),
+                HasSubstr("Authorization: Basic YWRhOnBhZGRsZQ==\n"));
+}
+
+class client_credentials_after_a_redirect : public ::testing::Test {
+protected:
+    /// Another name of the loopback: another origin, another entry.
+    std::string elsewhere() const {
+        return "http://localhost:" + std::to_string(there_.port()) + "/";
+    }
+    std::string told(http::call c) {
+        c.follow(http::follow::standard);
+        return std::move(c).wait().body;
+    }
+
+    local_server there_{tell_request};
+    local_server here_{[this](http::request&) { return http::redirect(elsewhere()); }};
+    http::client client_{[] {
+        http::client_options o;
+        o.resolve = {"localhost:*:127.0.0.1"};
+        return o;
+    }()};
+};
+
+TEST_F(client_credentials_after_a_redirect, are_those_of_the_netrc_file_for_the_new_host) {
+    const netrc_variable file(
+        "machine 127.0.0.1 login ada password one\nmachine localhost login bob password two");
+    EXPECT_THAT(told(client_.get(here_.url()).options("netrc=1")),
+                HasSubstr("Authorization: Basic Ym9iOnR3bw==\n"));
+    // A field of the caller's stays behind, and does not keep out what the file has for there.
+    EXPECT_THAT(told(client_.get(here_.url()).header("Authorization", "mine").options("netrc=1")),
+                AllOf(HasSubstr("Authorization: Basic Ym9iOnR3bw==\n"), Not(HasSubstr("mine"))));
+}
+
+TEST_F(client_credentials_after_a_redirect, are_none_where_the_call_brought_its_own) {
+    const netrc_variable file("machine localhost login bob password two");
+    EXPECT_THAT(told(client_.get(here_.url()).basic("ada", secret("one")).options("netrc=1")),
+                Not(HasSubstr("Authorization")));
+    EXPECT_THAT(told(client_.get(here_.url())), Not(HasSubstr("Authorization")));
+}
+
+TEST(client_credentials, of_bearer_without_a_token_fail_before_anything_is_connected) {
+    const scripted_peer peer(script().read_head().respond("in"));
+    http::client client;
+    for (const char* user : {"", "ada:paddle"}) {
+        const std::string to = *user == '\0' ? peer.url() : with_user(peer.url(), user);
+        const error e = failure_of(client.get(to).options("mode=bearer"));
+        EXPECT_EQ(e, std::errc::invalid_argument);
+        EXPECT_EQ(http::curlev_code(e), -21) << e;
+        EXPECT_THAT(e.message(), HasSubstr("authentication_secret"));
+    }
+    http::client_options o;
+    o.proxy = peer.url();
+    o.proxy_authentication.scheme = http::auth_scheme::bearer;
+    http::client behind(o);
+    const error e = failure_of(behind.get("http://origin.test/"));
+    EXPECT_EQ(http::curlev_code(e), -21) << e;
+    EXPECT_EQ(peer.connections(), 0U);
+}
+
+}  // namespace
+}  // namespace coracle::testing

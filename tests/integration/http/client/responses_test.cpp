@@ -1,0 +1,481 @@
+// The client's view of good responses.
+
+#include "support/client_calls.hpp"
+#include "support/codings.hpp"
+#include "support/each_version.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <coracle/http/compress.hpp>
+#include <coracle/runtime/channel.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string content_of(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream all;
+    all << in.rdbuf();
+    return all.str();
+}
+
+std::string long_text() {
+    std::string text;
+    while (text.size() < 1'000'000) text += "line " + std::to_string(text.size()) + " of it\n";
+    return text;
+}
+
+class client_responses : public each_version {};
+/// Responses with bytes that a test gives.
+class client_responses_1_1 : public ::testing::Test {};
+
+TEST_F(client_responses_1_1, with_folded_fields_are_read_with_spaces_in_place_of_the_folds) {
+    // Also where the fold is cut off from what it folds.
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .send("HTTP/1.1 200 OK\r\nX-A: one\r\n")
+                                 .send("\t two\r\n")
+                                 .send(" three\r\nContent-Length:\r\n 2\r\n\r\nok")
+                                 .again());
+    http::client client;
+    const auto r = client.get(peer.url()).wait();
+    EXPECT_EQ(r.header("X-A"), "one    two   three");
+    EXPECT_EQ(r.body, "ok");
+    EXPECT_EQ(client.get(peer.url()).wait().body, "ok");
+    EXPECT_EQ(client.statistics().opened, 1U);
+    // A fold of nothing says nothing.
+    const scripted_peer bad(script().read_head().send("HTTP/1.1 200 OK\r\n X-A: one\r\n\r\n"));
+    EXPECT_TRUE(failure_of(client.get(bad.url())).code());
+}
+
+TEST_F(client_responses_1_1, have_as_many_fields_as_the_limit_says) {
+    const local_server server([](http::request& req) {
+        http::response r("x");
+        const int more = req.query<int>("more");
+        for (int i = 0; i != more; ++i) r.fields().add("X-" + std::to_string(i), "1");
+        return r;
+    });
+    http::client client;
+    const auto own = client.get(server.url("/?more=0")).wait().fields.size();
+    const auto with = [&](std::size_t fields, std::string_view options) {
+        return client.get(server.url("/?more=" + std::to_string(fields - own))).options(options);
+    };
+    EXPECT_EQ(with(100, "").wait().fields.size(), 100U);
+    const error e = failure_of(with(101, ""));
+    EXPECT_EQ(e, errc::limit_exceeded);
+    EXPECT_THAT(e.message(), HasSubstr("client_options.field_limit"));
+    EXPECT_EQ(with(200, "field_limit=200").wait().fields.size(), 200U);
+    EXPECT_EQ(failure_of(with(200, "field_limit=199")), errc::limit_exceeded);
+}
+
+TEST_P(client_responses, have_a_status_fields_and_a_body) {
+    const local_server server([](http::request&) {
+        return http::response(http::status::not_found, "none").set("X-A", "1");
+    });
+    http::client client(options());
+    const auto r = client.get(server.url("/x")).wait();
+    EXPECT_EQ(r.status, http::status::not_found);
+    EXPECT_FALSE(r.ok());
+    EXPECT_EQ(r.header("x-a"), "1");
+    EXPECT_EQ(r.body, "none");
+    EXPECT_EQ(r.info.url.text(), server.url("/x"));
+    EXPECT_EQ(r.info.peer, server.addresses().front());
+    EXPECT_EQ(r.info.attempts, 1U);
+    EXPECT_FALSE(r.info.reused);
+    EXPECT_GT(r.info.bytes_sent, 50U);
+    EXPECT_GT(r.info.bytes_received, 4U);
+    const auto& t = r.info.times;
+    EXPECT_LE(t.connected, t.sent);
+    EXPECT_LE(t.sent, t.first_byte);
+    EXPECT_LE(t.first_byte, t.ended);
+    EXPECT_GT(t.ended, 0s);
+}
+
+TEST_P(client_responses, to_head_and_without_content_leave_the_connection_open) {
+    const local_server server([](http::request& req) {
+        if (req.path() == "/204") return http::response(http::status::no_content);
+        if (req.path() == "/304") return http::response(http::status::not_modified);
+        return http::response("some text");
+    });
+    http::client client(options());
+    const auto head = client.head(server.url()).wait();
+    EXPECT_EQ(head.body, "");
+    EXPECT_EQ(head.header("Content-Length"), "9");
+    EXPECT_EQ(client.get(server.url("/204")).wait().body, "");
+    EXPECT_EQ(client.get(server.url("/304")).wait().body, "");
+    EXPECT_EQ(client.get(server.url()).wait().body, "some text");
+    EXPECT_EQ(client.statistics().opened, 1U);
+    EXPECT_EQ(client.statistics().reused, 3U);
+}
+
+TEST_P(client_responses, may_be_chunked_with_trailers) {
+    const local_server server([](http::request&) {
+        return http::stream([](http::body_writer& out) -> task<> {
+                   co_await out.write("one ");
+                   co_await out.write("two");
+                   out.set_trailer("X-Sum", "7");
+               })
+            .set("Trailer", "X-Sum");
+    });
+    http::client client(options());
+    const auto r = client.get(server.url()).wait();
+    EXPECT_EQ(r.body, "one two");
+    EXPECT_EQ(r.trailers.get("X-Sum"), "7");
+    EXPECT_TRUE(client.get(server.url()).wait().info.reused);
+}
+
+TEST_F(client_responses_1_1, of_http_1_0_end_with_the_connection) {
+    const scripted_peer peer(script().read_head().send("HTTP/1.0 200 OK\r\n\r\nall of it").close());
+    http::client client;
+    const auto r = client.get(peer.url()).wait();
+    EXPECT_EQ(r.body, "all of it");
+    EXPECT_EQ(r.info.version, http::version::http_1_0);
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST_F(client_responses_1_1, skip_interim_ones) {
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+                                       "HTTP/1.1 102 Processing\r\n\r\n")
+                                 .respond("final"));
+    http::client client;
+    EXPECT_EQ(client.get(peer.url()).wait().body, "final");
+}
+
+TEST_P(client_responses, are_decoded) {
+    const std::string text = long_text();
+    using http::content_coding;
+    for (const char* name : {"gzip", "deflate", "br", "zstd"}) {
+        const std::string coded = encoded(*http::find_content_coding(name), text);
+        const std::string coded_small = encoded(*http::find_content_coding(name), "tiny");
+        const local_server server([&](http::request& req) {
+            return http::response(req.path() == "/tiny" ? coded_small : coded)
+                .set("Content-Encoding", name);
+        });
+        http::client client(options());
+        EXPECT_TRUE(client.get(server.url()).wait().body == text) << name;
+        EXPECT_EQ(client.get(server.url("/tiny")).wait().body, "tiny") << name;
+        EXPECT_EQ(client.head(server.url()).wait().body, "");
+        http::client_options raw = options();
+        raw.accept_compression = false;
+        EXPECT_TRUE(client.get(server.url()).options(raw).wait().body == coded) << name;
+        EXPECT_EQ(client.statistics().opened, 1U) << name;
+    }
+}
+
+TEST_P(client_responses, that_are_decoded_do_not_say_that_they_are_coded) {
+    using http::content_coding;
+    const std::string coded = encoded(content_coding::gzip, "text");
+    const local_server server([&](http::request& req) {
+        const bool part = req.path() == "/part";
+        return http::response(part ? http::status::partial_content : http::status::ok, coded)
+            .set("Content-Encoding", req.path() == "/unknown" ? "gzip, mine" : "gzip");
+    });
+    http::client client(options());
+    const auto decoded = client.get(server.url()).wait();
+    EXPECT_EQ(decoded.body, "text");
+    EXPECT_FALSE(decoded.fields.contains("Content-Encoding"));
+    EXPECT_FALSE(decoded.fields.contains("Content-Length"));
+    EXPECT_TRUE(decoded.info.is_decoded());
+    EXPECT_THAT(decoded.info.decoded, ElementsAre(content_coding::gzip, content_coding::identity));
+    for (const char* path : {"/part", "/unknown"}) {
+        const auto as_it_came = client.get(server.url(path)).wait();
+        EXPECT_TRUE(as_it_came.body == coded) << path;
+        EXPECT_TRUE(as_it_came.fields.contains("Content-Encoding")) << path;
+        EXPECT_TRUE(as_it_came.fields.contains("Content-Length")) << path;
+        EXPECT_FALSE(as_it_came.info.is_decoded()) << path;
+    }
+    EXPECT_EQ(client.head(server.url()).wait().header("Content-Encoding"), "gzip");
+}
+
+TEST_P(client_responses, cut_in_their_coding_are_errors) {
+    const std::string coded = encoded(http::content_coding::gzip, long_text());
+    const local_server server([&](http::request& req) {
+        const std::size_t size = req.path() == "/cut" ? coded.size() - 9 : 0;
+        return http::response(coded.substr(0, size) + (size == 0 ? "no gzip" : ""))
+            .set("Content-Encoding", "gzip");
+    });
+    http::client client(options());
+    EXPECT_TRUE(failure_of(client.get(server.url("/cut"))).code());
+    EXPECT_TRUE(failure_of(client.get(server.url("/none"))).code());
+}
+
+TEST_P(client_responses, are_read_in_every_way) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    http::client client(options());
+    block_on([&]() -> task<> {
+        auto whole = co_await client.get(server.url());
+        EXPECT_EQ(whole.length(), text.size());
+        EXPECT_TRUE(co_await whole.text() == text);
+        EXPECT_EQ(co_await whole.text(), "");
+        auto bytes = co_await client.get(server.url());
+        EXPECT_EQ((co_await bytes.bytes()).size(), text.size());
+        auto pieces = co_await client.get(server.url());
+        std::string all;
+        for (;;) {
+            const std::string_view piece = co_await pieces.read();
+            if (piece.empty()) break;
+            all += piece;
+        }
+        EXPECT_TRUE(all == text);
+        EXPECT_EQ(co_await pieces.read(), "");
+    });
+}
+
+TEST_P(client_responses, keep_their_body_when_their_fields_are_replaced) {
+    const std::string text(300, 'b');
+    const local_server server([&](http::request&) { return http::response(text); });
+    http::client client(options());
+    // Overwrites the memory in which the fields were.
+    const std::string other(800, 'x');
+    block_on([&]() -> task<> {
+        auto replaced = co_await client.get(server.url());
+        replaced.fields() = http::fields();
+        replaced.set("X-Other", other);
+        EXPECT_EQ(co_await replaced.text(), text);
+        auto cleared = co_await client.get(server.url());
+        cleared.fields().clear();
+        cleared.set("X-Other", other);
+        EXPECT_EQ(co_await cleared.read(), text);
+    });
+}
+
+TEST_P(client_responses, are_read_line_by_line) {
+    const local_server server([](http::request& req) {
+        auto lines = [](http::body_writer& out) -> task<> {
+            for (const std::string_view piece : {"one\r\ntw", "o\n", "\nlast"}) {
+                co_await out.write(piece);
+            }
+        };
+        if (req.path() == "/long") return http::response("0123456789\n");
+        return http::stream(lines, "text/plain");
+    });
+    http::client client(options());
+    block_on([&]() -> task<> {
+        auto r = co_await client.get(server.url());
+        EXPECT_EQ(r.header("content-type"), "text/plain");
+        auto lines = r.lines();
+        std::string all;
+        while (auto line = co_await lines.next()) all.append(*line).append(1, '|');
+        EXPECT_EQ(all, "one|two||last|");
+        auto tight = co_await client.get(server.url("/long"));
+        auto ten = tight.lines(10);
+        EXPECT_EQ(co_await ten.next(), "0123456789");
+        auto wide = co_await client.get(server.url("/long"));
+        auto nine = wide.lines(9);
+        auto too_long = co_await as_result(nine.next());
+        EXPECT_TRUE(!too_long && too_long.error() == errc::limit_exceeded);
+    });
+}
+
+TEST_P(client_responses, are_read_event_by_event) {
+    const local_server server([](http::request&) {
+        return http::stream(
+            [](http::body_writer& out) -> task<> {
+                for (const std::string_view piece :
+                     {"id: 7\nevent: tick\nda", "ta: one\ndata: two\n\n",
+                      ": comment\n\ndata: x\n\n", "data: no end"}) {
+                    co_await out.write(piece);
+                }
+            },
+            "text/event-stream");
+    });
+    http::client client(options());
+    block_on([&]() -> task<> {
+        auto r = co_await client.get(server.url());
+        auto events = r.events();
+        const auto first = co_await events.next();
+        EXPECT_EQ(first, (http::received_event{"tick", "one\ntwo", "7"}));
+        const auto second = co_await events.next();
+        EXPECT_EQ(second, (http::received_event{"message", "x", "7"}));
+        EXPECT_EQ(co_await events.next(), std::nullopt);
+        auto again = co_await client.get(server.url());
+        auto narrow = again.events({.line = 1024, .data = 3});
+        auto too_long = co_await as_result(narrow.next());
+        EXPECT_TRUE(!too_long && too_long.error() == errc::limit_exceeded);
+        if (!too_long) {
+            EXPECT_EQ(too_long.error().subject(), "event_limits::data");
+        }
+    });
+}
+
+TEST_F(client_responses_1_1, are_saved_at_once_or_not_at_all) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    const scripted_peer cut(
+        script().read_head().respond_claiming(100'000, std::string(50'000, 'x')).close());
+    const temporary_directory folder;
+    const auto path = folder.write("page", "old");
+    http::client client;
+    block_on([&]() -> task<> {
+        auto bad = co_await client.get(cut.url());
+        auto saving = bad.save_to(path);
+        EXPECT_EQ((co_await as_result(saving)).error(), errc::end_of_stream);
+        EXPECT_EQ(content_of(path), "old");
+        auto good = co_await client.get(server.url());
+        EXPECT_EQ(co_await good.save_to(path), text.size());
+    });
+    EXPECT_TRUE(content_of(path) == text);
+    std::size_t files = 0;
+    for ([[maybe_unused]] const auto& f : std::filesystem::directory_iterator(folder.path())) {
+        ++files;
+    }
+    EXPECT_EQ(files, 1U);
+}
+
+TEST_P(client_responses, dropped_unread_close_their_connection_or_stream) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    http::client client(options());
+    block_on([&]() -> task<> {
+        {
+            auto dropped = co_await client.get(server.url());
+            EXPECT_EQ(client.statistics().connections, 1U);
+        }
+        // Over HTTP/2 it is only the stream.
+        EXPECT_EQ(client.statistics().connections, over_http_2() ? 1U : 0U);
+        auto next = co_await client.get(server.url());
+        EXPECT_EQ(next.info()->reused, over_http_2());
+        EXPECT_TRUE(co_await next.text() == text);
+    });
+}
+
+TEST_P(client_responses, outlive_their_client) {
+    const std::string text = long_text();
+    const local_server server([&](http::request&) { return http::response(text); });
+    block_on([&]() -> task<> {
+        http::response r;
+        {
+            http::client client(options());
+            r = co_await client.get(server.url());
+        }
+        EXPECT_TRUE(co_await r.text() == text);
+    });
+}
+
+TEST_P(client_responses, outlive_their_loop_without_what_has_not_come) {
+    const std::string text = long_text();
+    const local_server server([&](http::request& req) {
+        return http::response(req.path() == "/small" ? "small" : text);
+    });
+    http::client client(options());
+    http::response small;
+    http::response large;
+    block_on([&]() -> task<> {
+        small = co_await client.get(server.url("/small"));
+        large = co_await client.get(server.url());
+    });
+    EXPECT_EQ(block_on([&] { return small.text(); }), "small");
+    const auto read = [&]() -> task<std::error_code> {
+        auto reading = large.text();
+        auto rest = co_await as_result(reading);
+        co_return rest ? std::error_code() : rest.error().code();
+    };
+    EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
+    EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST_P(client_responses, that_came_fast_and_stall_are_given_as_far_as_they_are_there) {
+    constexpr std::size_t fast = 16 * 1024 * 1024;
+    constexpr std::size_t few = 1000;
+    channel<bool> goes_on(1);
+    const auto body = [&goes_on](http::body_writer& out) -> task<> {
+        for (const std::size_t part : {fast, few, fast}) {
+            co_await out.write(std::string(part, 'x'));
+            static_cast<void>(co_await goes_on.receive());
+        }
+    };
+    const local_server server([&](http::request& req) {
+        if (req.path() == "/small") return http::response("small");
+        const bool known = req.path() == "/known";
+        const auto size = known ? std::optional<std::uint64_t>(2 * fast + few) : std::nullopt;
+        http::response r;
+        r.set_body(http::body::stream(body, size));
+        return r;
+    });
+    http::client client(options());
+    for (const char* const path : {"/known", "/chunked"}) {
+        block_on([&]() -> task<> {
+            auto response = co_await client.get(server.url(path)).timeout(20s);
+            std::size_t size = 0;
+            for (const std::size_t until : {fast, fast + few, 2 * fast + few}) {
+                while (size < until) {
+                    const std::string_view piece = co_await response.read();
+                    if (piece.empty()) break;
+                    size += piece.size();
+                }
+                EXPECT_EQ(size, until) << path;
+                co_await goes_on.send(true);
+            }
+            const auto end = co_await response.read();
+            EXPECT_TRUE(end.empty());
+            // The connection waits for single bytes again.
+            const auto next = co_await client.get(server.url("/small")).timeout(20s).full();
+            EXPECT_EQ(next.body, "small");
+            EXPECT_TRUE(next.info.reused);
+        });
+    }
+}
+
+TEST_P(client_responses, have_cookies_that_are_sent_back) {
+    const local_server server([](http::request& req) {
+        http::response r(std::string(req.header("Cookie")));
+        if (req.path() == "/set") {
+            r.fields().add("Set-Cookie", "flavour=oat; Path=/");
+            r.fields().add("Set-Cookie", "other=site; Domain=example.com");
+        }
+        return r;
+    });
+    http::client_options o = options();
+    o.cookies = true;
+    http::client client(o);
+    EXPECT_EQ(client.get(server.url()).wait().body, "");
+    EXPECT_EQ(client.get(server.url("/set")).wait().body, "");
+    EXPECT_EQ(client.get(server.url()).wait().body, "flavour=oat");
+    const auto own = client.get(server.url()).header("Cookie", "a=1; b=2").wait();
+    EXPECT_EQ(own.body, "flavour=oat; a=1; b=2");
+    http::client without;
+    EXPECT_EQ(without.get(server.url("/set")).wait().body, "");
+    EXPECT_EQ(without.get(server.url()).wait().body, "");
+}
+
+TEST_P(client_responses, over_tls_are_trusted_by_their_authority_only) {
+    local_server_options so;
+    so.self_signed = true;
+    const local_server server(tell_request, so);
+    const temporary_directory folder;
+    http::client_options o = options();
+    o.certificates.authorities = folder.write("ca.pem", server.authorities());
+    http::client client(o);
+    const auto r = client.get(server.url()).wait();
+    EXPECT_EQ(r.status, http::status::ok);
+    EXPECT_EQ(r.info.tls_version, "TLSv1.3");
+    EXPECT_NE(r.info.cipher, "");
+    EXPECT_GT(r.info.times.secured, 0s);
+    EXPECT_TRUE(client.get(server.url()).wait().info.reused);
+    http::client stranger;
+    const error e = failure_of(stranger.get(server.url()));
+    EXPECT_EQ(e.phase(), phase::tls) << e;
+    http::client_options careless;
+    careless.insecure = true;
+    EXPECT_TRUE(stranger.get(server.url()).options(careless).wait().ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(over, client_responses, both_versions(), version_name);
+
+}  // namespace
+}  // namespace coracle::testing

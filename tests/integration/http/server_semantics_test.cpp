@@ -1,0 +1,198 @@
+#include "integration/http/simulated_server.hpp"
+
+namespace {
+
+using namespace simulated;
+
+/// All that comes for one request on a connection of its own, which it asks to be closed.
+task<std::string> ask_once(world& w, std::string text) {
+    peer p = co_await w.connect();
+    co_await p.send(std::move(text));
+    co_return co_await p.read_to_end();
+}
+
+task<> expect_status(world& w, std::string text, std::string_view status) {
+    const std::string response = co_await ask_once(w, text);
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 " + std::string(status) + " ")) << text << response;
+}
+
+/// A network on which what is sent together arrives together.
+simulation_options whole_segments() {
+    simulation_options s;
+    s.split = 0;
+    return s;
+}
+
+}  // namespace
+
+TEST(expect_continue, leaves_a_connection_open_whose_body_is_there_already) {
+    for (const char* path : {"/echo", "/ignore", "/count"}) {
+        world w(1, {}, whole_segments());
+        w.run([path](world& in) -> task<> {
+            peer p = co_await in.connect();
+            for (int i = 0; i != 3; ++i) {
+                co_await p.send(
+                    post(path, "Expect: 100-continue\r\nContent-Length: 5\r\n", "12345"));
+                const std::string response = co_await read_response(p);
+                EXPECT_TRUE(response.starts_with("HTTP/1.1 200 ")) << path << response;
+                EXPECT_EQ(response.find("Connection: close"), std::string::npos)
+                    << path << response;
+            }
+            co_await p.send(post(path,
+                                 "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n"
+                                 "Connection: close\r\n",
+                                 "5\r\n12345\r\n0\r\n\r\n"));
+            const std::string last = co_await p.read_to_end();
+            EXPECT_TRUE(last.starts_with("HTTP/1.1 200 ")) << path << last;
+        });
+    }
+}
+
+TEST(expect_continue, is_not_sent_to_a_client_that_has_begun_its_body) {
+    world w(1, {}, whole_segments());
+    w.run([](world& in) -> task<> {
+        peer p = co_await in.connect();
+        co_await p.send(post("/echo", "Expect: 100-continue\r\nContent-Length: 5\r\n", "12"));
+        co_await sleep_for(1s);
+        co_await p.send("345" + get("/hello", "Connection: close\r\n"));
+        const std::string responses = co_await p.read_to_end();
+        EXPECT_TRUE(responses.starts_with("HTTP/1.1 200 ")) << responses;
+        EXPECT_TRUE(responses.ends_with("hello")) << responses;
+    });
+}
+
+TEST(upgrade, is_refused_where_it_was_not_offered) {
+    for_seeds(3, [](world& w) -> task<> {
+        const std::string close = "Connection: close\r\n";
+        const std::string offer = "Upgrade: echo\r\nConnection: upgrade, close\r\n";
+        co_await expect_status(w, get("/upgrade", close), "426");
+        co_await expect_status(w, get("/upgrade", close + "Upgrade: echo\r\n"), "426");
+        co_await expect_status(w, get("/upgrade", "Connection: upgrade, close\r\n"), "426");
+        co_await expect_status(
+            w, get("/upgrade", "Connection: close, upgrade\r\nUpgrade: h2c, echo/2\r\n"), "426");
+        co_await expect_status(w, "GET /upgrade HTTP/1.0\r\n" + offer + "\r\n", "426");
+        co_await expect_status(w, "HEAD /upgrade HTTP/1.1\r\nHost: x\r\n" + offer + "\r\n", "426");
+        const std::string refused = co_await ask_once(w, get("/upgrade", close));
+        EXPECT_NE(refused.find("\r\nUpgrade: echo\r\n"), std::string::npos) << refused;
+        EXPECT_NE(refused.find("\r\nConnection: close, upgrade\r\n"), std::string::npos) << refused;
+    });
+}
+
+TEST(upgrade, is_done_for_one_of_several_protocols_in_any_case) {
+    for_seeds(3, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(
+            get("/upgrade", "Connection: keep-alive, Upgrade\r\nUpgrade: h2c , ECHO\r\n"));
+        const std::string head = co_await p.read_until("\r\n\r\n");
+        EXPECT_TRUE(head.starts_with("HTTP/1.1 101 ")) << head;
+        co_await p.send("x");
+        EXPECT_EQ(co_await p.read_exactly(1), "x");
+        p.shutdown_output();
+        co_await p.expect_close();
+    });
+}
+
+TEST(targets, of_schemes_that_are_not_served_are_misdirected) {
+    for_seeds(3, [](world& w) -> task<> {
+        const auto with = [](std::string_view target) {
+            return "GET " + std::string(target) +
+                   " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        };
+        co_await expect_status(w, with("http://x/hello"), "200");
+        co_await expect_status(w, with("HTTP://x/hello"), "200");
+        co_await expect_status(w, with("https://x/hello"), "421");
+        co_await expect_status(w, with("ftp://x/hello"), "421");
+        EXPECT_EQ(w.counters().malformed, 2U);
+    });
+}
+
+TEST(requests, of_a_later_minor_version_are_processed_as_http_1_1) {
+    for_seeds(3, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        for (int i = 0; i != 2; ++i) {
+            co_await p.send("GET /hello HTTP/1.2\r\nHost: x\r\n\r\n");
+            const std::string response = co_await read_response(p);
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 200 ")) << response;
+        }
+        co_await expect_status(w, "GET /hello HTTP/2.0\r\nHost: x\r\n\r\n", "505");
+    });
+}
+
+TEST(a_handler_that_throws, is_named_in_the_log_also_inside_of_middleware) {
+    for (const bool with_middleware : {false, true}) {
+        http::router r;
+        if (with_middleware) {
+            r.use([](http::request& req, const http::handler& next) -> task<http::response> {
+                http::response response = co_await next(req);
+                response.set("X-Safe", "1");
+                co_return response;
+            });
+        }
+        r.get("/boom", [](http::request&) -> task<http::response> {
+            co_await sleep_for(1ms);
+            throw std::runtime_error("no keel");
+        });
+        world w(1, r);
+        const error_log log(w.sim.log());
+        w.run([with_middleware](world& in) -> task<> {
+            const std::string response =
+                co_await ask_once(in, get("/boom?key=1", "Connection: close\r\n"));
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 500 ")) << response;
+            EXPECT_EQ(response.find("X-Safe: 1") != std::string::npos, with_middleware) << response;
+            EXPECT_EQ(response.find("keel"), std::string::npos) << response;
+            EXPECT_EQ(in.counters().handler_errors, 1U);
+        });
+        EXPECT_NE(log.text().find("a handler failed for GET /boom: std::runtime_error: no keel\n"),
+                  std::string::npos)
+            << log.text();
+    }
+}
+
+TEST(a_stream_that_throws, before_it_began_keeps_the_fields_of_middleware) {
+    http::router r;
+    r.use([](http::request& req, const http::handler& next) -> task<http::response> {
+        http::response response = co_await next(req);
+        response.set("X-Safe", "1");
+        co_return response;
+    });
+    r.get("/boom", [](http::request&) {
+        auto failing = http::stream(
+            [](http::body_writer&) -> task<> {
+                co_await sleep_for(1ms);
+                throw http::status_error(http::status::service_unavailable);
+            },
+            "image/png");
+        failing.set("ETag", "\"x\"").set("Content-Language", "de");
+        return failing;
+    });
+    world w(1, r);
+    w.run([](world& in) -> task<> {
+        const std::string response = co_await ask_once(in, get("/boom", "Connection: close\r\n"));
+        EXPECT_TRUE(response.starts_with("HTTP/1.1 503 ")) << response;
+        EXPECT_NE(response.find("X-Safe: 1\r\n"), std::string::npos) << response;
+        for (const char* of_body : {"image/png", "ETag", "Content-Language"}) {
+            EXPECT_EQ(response.find(of_body), std::string::npos) << response;
+        }
+    });
+}
+
+TEST(a_handler_that_throws, because_its_client_has_gone_is_no_failure_of_its_own) {
+    http::router r;
+    r.use([](http::request& req, const http::handler& next) { return next(req); });
+    r.post("/read", [](http::request& req) -> task<http::response> {
+        co_return co_await req.body().text();
+    });
+    world w(1, r);
+    const error_log log(w.sim.log());
+    w.run([](world& in) -> task<> {
+        peer p = co_await in.connect();
+        co_await p.send(post("/read", "Content-Length: 9\r\n", "123"));
+        co_await sleep_for(1s);
+        p.close();
+        co_await sleep_for(1s);
+        EXPECT_EQ(in.counters().handler_errors, 0U);
+        EXPECT_EQ(in.counters().clients_gone, 1U);
+        EXPECT_EQ(in.counters().responses_5xx, 0U);
+    });
+    EXPECT_EQ(log.text(), "");
+}

@@ -1,0 +1,162 @@
+// The access log of a simulated server is on the simulated disk, which may be full.
+
+#include "integration/http/simulated_server.hpp"
+
+#include <coracle/fs/names.hpp>
+#include <coracle/http/access_log.hpp>
+#include <coracle/testing/simulated_disk.hpp>
+
+#include <algorithm>
+#include <optional>
+
+using namespace simulated;
+
+namespace {
+
+/// A server whose log is made in a task of its simulation, as its files are.
+struct logged {
+    std::optional<http::access_log_file> log;
+
+    http::server_options options() {
+        http::server_options o;
+        o.observe(*this);
+        return o;
+    }
+    void observe(const http::access_record& record) { log->observe(record); }
+};
+
+task<> ask(world& w, int times) {
+    peer p = co_await w.connect();
+    for (int i = 0; i != times; ++i) {
+        co_await p.send(get("/hello"));
+        static_cast<void>(co_await read_response(p));
+    }
+}
+
+std::size_t lines_in(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+http::handler hello() {
+    return [](http::request&) { return "hello"; };
+}
+
+}  // namespace
+
+TEST(simulated_access_log, is_on_the_disk_of_the_world) {
+    for (const std::uint64_t seed : seeds(8)) {
+        simulated_disk disk;
+        simulation_options s;
+        s.disk = &disk;
+        logged l;
+        world w(seed, hello(), l.options(), s);
+        w.run([&](world& on) -> task<> {
+            l.log.emplace(http::access_log_options{.path = "/access.log"});
+            co_await ask(on, 3);
+            EXPECT_EQ(disk.read("/access.log"), "");
+            co_await sleep_for(200ms);
+            EXPECT_EQ(lines_in(disk.read("/access.log")), 3U);
+            EXPECT_EQ(disk.status("/access.log")->mode, 0640U);
+            co_await ask(on, 1);
+            l.log.reset();
+            const std::string text = disk.read("/access.log");
+            EXPECT_EQ(lines_in(text), 4U) << text;
+            EXPECT_NE(text.find("\"GET /hello HTTP/1.1\" 200 5"), text.npos) << text;
+            l.log.emplace(http::access_log_options{.path = "/access.log"});
+            l.log.reset();
+        });
+    }
+}
+
+TEST(simulated_access_log, goes_on_in_a_new_file) {
+    simulated_disk disk;
+    simulation_options s;
+    s.disk = &disk;
+    logged l;
+    world w(1, hello(), l.options(), s);
+    w.run([&](world& on) -> task<> {
+        l.log.emplace(http::access_log_options{.path = "/log"});
+        co_await ask(on, 2);
+        co_await fs::rename("/log", "/log.1");
+        l.log->reopen();
+        co_await ask(on, 1);
+        l.log->flush();
+        EXPECT_EQ(lines_in(disk.read("/log.1")), 2U);
+        EXPECT_EQ(lines_in(disk.read("/log")), 1U);
+        EXPECT_EQ(l.log->counters().reopened, 1U);
+        disk.refuse("/log", EACCES);
+        l.log->reopen();
+        co_await ask(on, 1);
+        l.log->flush();
+        EXPECT_EQ(l.log->counters().errors, 1U);
+        disk.allow("/log");
+        EXPECT_EQ(lines_in(disk.read("/log")), 2U);
+        EXPECT_THROW(http::access_log_file({.path = "/none/log"}), exception);
+        l.log.reset();
+    });
+}
+
+TEST(simulated_access_log, drops_lines_while_the_disk_is_full_and_goes_on) {
+    for (const std::uint64_t seed : seeds(8)) {
+        simulated_disk disk;
+        simulation_options s;
+        s.disk = &disk;
+        logger quiet;
+        std::string told;
+        quiet.set_level(log_level::error);
+        quiet.set_sink(
+            [](void* user, log_level, log_layer, std::string_view text) {
+                static_cast<std::string*>(user)->append(text).append("\n");
+            },
+            &told);
+        logged l;
+        world w(seed, hello(), l.options(), s);
+        w.run([&](world& on) -> task<> {
+            l.log.emplace(http::access_log_options{.path = "/log", .lines = {.log = &quiet}});
+            co_await ask(on, 1);
+            l.log->flush();
+            const std::string before = disk.read("/log");
+            // The page that the file has takes some lines more, and cuts one.
+            disk.limit(disk.used());
+            co_await ask(on, 100);
+            l.log->flush();
+            const auto full = l.log->counters();
+            EXPECT_EQ(disk.read("/log").size(), 4096U);
+            EXPECT_EQ(full.lines, 101U);
+            EXPECT_EQ(full.dropped, 101U - lines_in(disk.read("/log")));
+            EXPECT_EQ(full.errors, 1U);
+            co_await ask(on, 10);
+            l.log->flush();
+            EXPECT_EQ(l.log->counters().dropped, full.dropped + 10U);
+            EXPECT_EQ(lines_in(told), 1U) << told;
+            EXPECT_NE(told.find("/log"), told.npos) << told;
+            // With room again the torn line is ended first.
+            disk.limit(1U << 20);
+            co_await ask(on, 1);
+            l.log->flush();
+            const std::string text = disk.read("/log");
+            EXPECT_TRUE(text.starts_with(before)) << text;
+            EXPECT_TRUE(text.ends_with(before.substr(before.find('"')))) << text;
+            EXPECT_EQ(l.log->counters().bytes, text.size());
+            l.log.reset();
+        });
+    }
+}
+
+TEST(simulated_access_log, loses_what_was_not_written_when_the_power_goes) {
+    simulated_disk disk;
+    simulation_options s;
+    s.disk = &disk;
+    logger quiet;
+    quiet.set_level(log_level::off);
+    logged l;
+    world w(3, hello(), l.options(), s);
+    w.run([&](world& on) -> task<> {
+        l.log.emplace(http::access_log_options{.path = "/log", .lines = {.log = &quiet}});
+        co_await ask(on, 5);
+        on.sim.crash_disk();
+        l.log->flush();
+        EXPECT_EQ(l.log->counters().dropped, 5U);
+        l.log.reset();
+    });
+}

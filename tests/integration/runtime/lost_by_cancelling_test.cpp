@@ -1,0 +1,267 @@
+// Operations whose cancellation loses nothing keep that promise also when the task has used up its
+// share of a turn, so that the result is there and yet the task has to wait: for every such
+// operation, on each backend and in a simulation.
+
+#include "support/backends.hpp"
+#include "unit/tls/tls_pair.hpp"
+
+#include <coracle/io/kernel_pipe.hpp>
+#include <coracle/net/datagram_socket.hpp>
+#include <coracle/net/unix_socket.hpp>
+#include <coracle/runtime/broadcast.hpp>
+#include <coracle/runtime/channel.hpp>
+#include <coracle/runtime/semaphore.hpp>
+#include <coracle/runtime/signals.hpp>
+#include <coracle/testing/simulation.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+using namespace coracle;
+using namespace coracle::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Lets arrive what was sent: virtual time where there is such, turns of the loop elsewhere.
+task<> settle() {
+    if (!loop::current()->backend().is_of_the_system()) co_await sleep_for(10s);
+    co_await turns(3);
+}
+
+/// Lets a task go on where the loop has run all that was ready: what it now leaves for the next
+/// turn stands beside what this turn still brings.
+class last_of_turn final : public coracle::detail::leaf<last_of_turn, void> {
+public:
+    static constexpr const char* name = "last_of_turn";
+    bool start() noexcept {
+        owner().hand_over(*this);
+        return false;
+    }
+    void cancel() noexcept override { mark_cancelled(); }
+    std::expected<void, error> result() const noexcept { return {}; }
+};
+
+// With a value of a type of its own.
+task<char> end_of_turn() {
+    co_await sleep_for(0s);
+    co_return 'e';
+}
+task<char> later_turn(int n) {
+    co_await turns(n);
+    co_return 'l';
+}
+task<char> something_else(std::size_t round) {
+    // Now and then late enough for a backend to look at what is there.
+    switch (round % 4) {
+        case 0: return later_turn(3);
+        case 1: return later_turn(1);
+        default: return end_of_turn();
+    }
+}
+
+/// Awaits what `make` gives in selections with something else that ends at about the same time,
+/// without a share of the turn left, until `n` were received, or it is clear that they never will.
+template <class Make, class Count>
+task<std::size_t> collect(Make make, Count count, std::size_t n) {
+    loop& l = *loop::current();
+    std::size_t came = 0;
+    for (std::size_t i = 0; came < n && i != 4 * n + 100; ++i) {
+        if (i % 8 < 4) co_await last_of_turn();
+        while (l.may_complete_inline()) {
+        }
+        auto first = co_await when_any(make(), something_else(i));
+        if (first.index == 0) came += count(std::get<0>(first.value));
+    }
+    co_return came;
+}
+
+constexpr auto one = [](const auto&) { return std::size_t{1}; };
+constexpr auto bytes_of = [](const buffer& b) { return b.size(); };
+
+task<> receives_from(net::byte_stream& from, net::byte_stream& to, std::size_t size) {
+    const std::string text(size, 'x');
+    const auto send = [&]() -> task<> { co_await to.send(text); };
+    const auto receive = [&]() -> task<> {
+        co_await settle();
+        const auto piece = [&] { return from.receive(64); };
+        const std::size_t came = co_await collect(piece, bytes_of, size / 2);
+        const auto into = [&] { return from.receive_into(buffer(64)); };
+        const std::size_t rest = co_await collect(into, bytes_of, size - came);
+        EXPECT_EQ(came + rest, size);
+    };
+    co_await when_all(send(), receive());
+}
+
+task<> streams() {
+    auto both = co_await connected();
+    co_await receives_from(*both.server, *both.client, 20'000);
+}
+
+task<> encrypted_streams() {
+    const tls_world world;
+    tls::server_context server(world.server_options());
+    tls::client_context client(world.client_options());
+    tls_pair both = co_await shake_hands(client, server, "localhost");
+    EXPECT_TRUE(both.client && both.server);
+    if (!both.client || !both.server) co_return;
+    co_await receives_from(**both.server, **both.client, 20'000);
+    co_await receives_from(**both.client, **both.server, 20'000);
+}
+
+task<> accepts() {
+    constexpr std::size_t n = 50;
+    auto l = net::listener::open(*loop::current(), loopback());
+    EXPECT_TRUE(l);
+    std::vector<std::unique_ptr<net::socket>> clients;
+    for (std::size_t i = 0; i != n; ++i) clients.push_back(co_await net::connect(l->local()));
+    co_await settle();
+    const auto accept = [&] { return l->accept(); };
+    EXPECT_EQ(co_await collect(accept, one, n), n);
+}
+
+task<> datagrams() {
+    constexpr std::size_t n = 50;
+    auto from = net::datagram_socket::open(*loop::current(), loopback());
+    auto to = net::datagram_socket::open(*loop::current(), loopback());
+    EXPECT_TRUE(from && to);
+    for (std::size_t i = 0; i != n; ++i) co_await from->send_to("datagram", to->local());
+    co_await settle();
+    const auto receive = [&] { return to->receive(); };
+    EXPECT_EQ(co_await collect(receive, one, n), n);
+    for (std::size_t i = 0; i != n; ++i) co_await from->send_to("datagram", to->local());
+    co_await settle();
+    net::datagram_batch batch(3);
+    const auto receive_many = [&] { return to->receive_many(batch); };
+    const auto itself = [](std::size_t count) { return count; };
+    EXPECT_EQ(co_await collect(receive_many, itself, n), n);
+}
+
+task<> channels() {
+    constexpr std::size_t n = 50;
+    channel<int> values(n);
+    for (int i = 0; i != int{n}; ++i) EXPECT_TRUE(values.try_send(i));
+    const auto receive = [&] { return values.receive(); };
+    EXPECT_EQ(co_await collect(receive, one, n), n);
+    broadcast<int> news(n);
+    auto reader = news.subscribe();
+    for (int i = 0; i != int{n}; ++i) EXPECT_TRUE(news.try_send(i));
+    const auto read = [&] { return reader.receive(); };
+    EXPECT_EQ(co_await collect(read, one, n), n);
+    semaphore permits(n);
+    const auto acquire = [&] { return permits.acquire(); };
+    EXPECT_EQ(co_await collect(acquire, one, n), n);
+    EXPECT_EQ(permits.available(), 0u);
+}
+
+task<> messages() {
+    constexpr std::size_t n = 50;
+    for (const auto kind : {net::unix_kind::seqpacket, net::unix_kind::datagram}) {
+        auto both = net::unix_socket::pair(*loop::current(), kind);
+        EXPECT_TRUE(both);
+        const auto send = [&]() -> task<> {
+            for (std::size_t i = 0; i != n; ++i) co_await both->first.send("message");
+        };
+        const auto collects = [&]() -> task<> {
+            const auto receive = [&] { return both->second.receive(); };
+            const std::size_t came = co_await collect(receive, one, n);
+            EXPECT_EQ(came, n);
+        };
+        co_await when_all(send(), collects());
+    }
+}
+
+task<> accepts_messengers() {
+    constexpr std::size_t n = 50;
+    loop& l = *loop::current();
+    const auto at = net::address::parse("unix:@coracle-lost-" + std::to_string(::getpid()));
+    auto listener = net::unix_listener::open(l, *at);
+    EXPECT_TRUE(listener);
+    std::vector<net::unix_socket> clients;
+    for (std::size_t i = 0; i != n; ++i) {
+        auto client = net::unix_socket::connect(l, *at);
+        EXPECT_TRUE(client);
+        clients.push_back(*std::move(client));
+    }
+    const auto accept = [&] { return listener->accept(); };
+    EXPECT_EQ(co_await collect(accept, one, n), n);
+}
+
+task<> pipes() {
+    auto both = io::make_pipe();
+    EXPECT_TRUE(both);
+    co_await receives_from(*both->reader, *both->writer, 20'000);
+}
+
+task<> signals() {
+    constexpr std::size_t n = 50;
+    const int queued = SIGRTMIN + 3;
+    signal_set wanted{queued};
+    for (std::size_t i = 0; i != n; ++i) EXPECT_EQ(::kill(::getpid(), queued), 0);
+    const auto next = [&] { return wanted.next(); };
+    EXPECT_EQ(co_await collect(next, one, n), n);
+    // One by one, each while it is waited for.
+    std::size_t raised = 0;
+    std::size_t came = 0;
+    for (std::size_t i = 0; i != n; ++i) {
+        const auto raise = [&]() -> task<> {
+            co_await yield();
+            if (::kill(::getpid(), queued) == 0) ++raised;
+            co_await yield();
+        };
+        auto first = co_await when_any(wanted.next(), raise());
+        if (first.index == 0) ++came;
+    }
+    came += co_await collect(next, one, raised - came);
+    EXPECT_EQ(came, raised);
+}
+
+class lost_by_cancelling : public ::testing::TestWithParam<backend_case> {
+protected:
+    loop_on on{GetParam()};
+};
+
+}  // namespace
+
+TEST_P(lost_by_cancelling, no_byte_of_a_stream) {
+    on.run(streams);
+}
+TEST_P(lost_by_cancelling, no_byte_of_an_encrypted_stream) {
+    on.run(encrypted_streams);
+}
+TEST_P(lost_by_cancelling, no_connection) {
+    on.run(accepts);
+    on.run(accepts_messengers);
+}
+TEST_P(lost_by_cancelling, no_datagram) {
+    on.run(datagrams);
+}
+TEST_P(lost_by_cancelling, no_message_of_a_unix_socket) {
+    on.run(messages);
+}
+TEST_P(lost_by_cancelling, no_byte_of_a_pipe) {
+    on.run(pipes);
+}
+TEST_P(lost_by_cancelling, no_signal) {
+    on.run(signals);
+}
+TEST_P(lost_by_cancelling, no_value_or_permit) {
+    on.run(channels);
+}
+
+INSTANTIATE_TEST_SUITE_P(each, lost_by_cancelling, ::testing::ValuesIn(each_backend()),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+TEST(lost_by_cancelling_simulated, nothing) {
+    for (const std::uint64_t seed : seeds(10)) {
+        simulation(seed).run(streams);
+        simulation(seed).run(channels);
+        simulation_options o;
+        o.seed = seed;
+        simulation(o).run(accepts);
+        simulation(o).run(datagrams);
+    }
+}

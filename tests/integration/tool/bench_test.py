@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""`coracle bench`: its counts against those of the server, what a server that stands still does to them,
+its reports and exit codes."""
+
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from server_process import BIN, Server  # noqa: E402
+
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def bench(*arguments, timeout=120, **keywords):
+    done = subprocess.run([str(BIN / "coracle"), "bench", *map(str, arguments)], capture_output=True,
+                          timeout=timeout, text=True, **keywords)
+    return done.returncode, done.stdout, done.stderr
+
+
+def figures(*arguments, code=0):
+    """The report of a run that ends with this code."""
+    ended, out, said = bench("--silent", "--json", "-", *arguments)
+    if ended != code:
+        raise AssertionError(f"it ended with {ended}: {said}")
+    return json.loads(out)
+
+
+class Scripted:
+    """A server whose connections are each handled by `serve(self, socket)` in a thread of its own."""
+
+    def __init__(self, serve):
+        self.serve = serve
+        self.requests = 0
+        self.connections = 0
+        self.lock = threading.Lock()
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+        self.open = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                s, _ = self.listener.accept()
+            except OSError:
+                return
+            with self.lock:
+                self.connections += 1
+                self.open.append(s)
+            threading.Thread(target=self._handle, args=(s,), daemon=True).start()
+
+    def _handle(self, s):
+        with s:
+            try:
+                self.serve(self, s)
+            except OSError:
+                pass
+
+    def request(self, s):
+        """The number of the next request, or None at the end."""
+        head = b""
+        while b"\r\n\r\n" not in head:
+            piece = s.recv(4096)
+            if not piece:
+                return None
+            head += piece
+        with self.lock:
+            self.requests += 1
+            return self.requests
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+        with self.lock:
+            for s in self.open:
+                s.close()
+
+
+def always(response):
+    def serve(server, s):
+        while server.request(s) is not None:
+            s.sendall(response)
+    return serve
+
+
+class Counts(unittest.TestCase):
+    def test_as_many_requests_reach_the_server_as_are_reported(self):
+        with Scripted(always(RESPONSE)) as server:
+            report = figures("-c", 5, "-t", 2, "-n", 500, server.url)
+            total = report["total"]
+            self.assertEqual(total["responses"], 500)
+            self.assertEqual(total["status"]["2xx"], 500)
+            self.assertEqual(server.requests, 500)
+            self.assertEqual(server.connections, 5)
+            self.assertEqual(total["connections_opened"], 5)
+            self.assertEqual(total["latency_ms"]["count"], 500)
+            self.assertEqual(total["bytes_in"], 500 * len(RESPONSE))
+            self.assertEqual(sum(n for _, n in report["histogram_ns"]), 500)
+            self.assertEqual(sum(total["errors"].values()), 0)
+
+    def test_the_open_model_sends_as_many_as_are_due(self):
+        with Scripted(always(RESPONSE)) as server:
+            total = figures("-c", 4, "-t", 2, "-n", 300, "--rate", 600, server.url)["total"]
+            # On a busy machine the last ones find no free connection in time.
+            self.assertEqual(total["responses"] + total["errors"]["unsent"], 300)
+            self.assertEqual(server.requests, total["responses"])
+            self.assertGreater(total["responses"], 150)
+            self.assertGreater(total["measured_s"], 0.4)
+
+    def test_http_2_counts_agree_up_to_the_request_that_opens_each_connection(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "file").write_text("hello")
+            log = pathlib.Path(folder, "log")
+            with Server("coracle", f"--access-log={log}",
+                        before=("serve", folder, "--listen", "127.0.0.1:0")) as server:
+                total = figures("--http2", "-c", 2, "-p", 4, "-n", 200, server.url + "/file")["total"]
+            lines = log.read_text().splitlines()
+        self.assertEqual(total["responses"], 200)
+        self.assertEqual(total["status"]["2xx"], 200)
+        self.assertEqual(total["connections_opened"], 2)
+        self.assertEqual(total["bytes_in"], 200 * 5)
+        self.assertEqual(len(lines), 202)
+        self.assertTrue(all("HTTP/2" in line for line in lines), lines[:3])
+
+    def test_each_request_has_a_connection_of_its_own_where_that_is_wanted(self):
+        with Scripted(always(RESPONSE)) as server:
+            total = figures("-c", 2, "-n", 20, "--new-connections", server.url)["total"]
+            self.assertEqual(total["responses"], 20)
+            # The server keeps them open: the client closes each. One of the two that found no request
+            # left may have connected before it knew.
+            self.assertIn(server.connections, (20, 21))
+
+    def test_statuses_are_counted_by_class(self):
+        with Scripted(always(b"HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n")) as server:
+            total = figures("-c", 1, "-n", 7, server.url)["total"]
+            self.assertEqual(total["status"]["5xx"], 7)
+            figures("-c", 1, "-n", 7, "--fail", server.url, code=22)
+
+    def test_the_request_is_as_it_was_given(self):
+        seen = []
+
+        def serve(server, s):
+            seen.append(s.recv(4096).decode())
+            s.sendall(RESPONSE)
+
+        with Scripted(serve) as server:
+            figures("-c", 1, "-n", 1, "-m", "PUT", "-H", "A: b", "--data", "hi", server.url + "x?y")
+        self.assertTrue(seen[0].startswith("PUT /x?y HTTP/1.1\r\nHost: 127.0.0.1:"), seen[0])
+        self.assertIn("\r\nA: b\r\n", seen[0])
+        self.assertTrue(seen[0].endswith("\r\nContent-Length: 2\r\n\r\nhi"), seen[0])
+
+    def test_a_scenario_is_drawn_by_weight(self):
+        lines = []
+
+        def serve(server, s):
+            while head := s.recv(4096):
+                lines.append(head.split(b"\r\n")[0].decode())
+                s.sendall(RESPONSE)
+
+        with Scripted(serve) as server, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+            file.write('{"url": "/a", "weight": 9}\n{"url": "/b", "method": "DELETE"}\n')
+            file.flush()
+            figures("-c", 1, "-n", 400, "--scenario", file.name, server.url)
+        self.assertEqual(set(lines), {"GET /a HTTP/1.1", "DELETE /b HTTP/1.1"})
+        self.assertGreater(lines.count("GET /a HTTP/1.1"), 300)
+
+
+class Stalls(unittest.TestCase):
+    def test_a_server_that_stands_still_shows_in_the_open_model(self):
+        still = 0.6
+        begun = threading.Event()
+
+        def serve(server, s):
+            while (n := server.request(s)) is not None:
+                if n == 200:
+                    server.until = time.monotonic() + still
+                    begun.set()
+                if begun.is_set() and (left := server.until - time.monotonic()) > 0:
+                    time.sleep(left)
+                s.sendall(RESPONSE)
+
+        with Scripted(serve) as server:
+            total = figures("-c", 4, "-t", 1, "-n", 600, "--rate", 400, server.url)["total"]
+            self.assertEqual(total["responses"] + total["errors"]["unsent"], 600)
+            # 240 of 600 were due while it stood still, and waited for up to 600 ms.
+            self.assertGreater(total["latency_ms"]["max"], still * 1000 * 0.9)
+            self.assertGreater(total["latency_ms"]["p90"], still * 1000 * 0.4)
+        begun.clear()
+        with Scripted(serve) as server:
+            total = figures("-c", 4, "-t", 1, "-n", 600, server.url)["total"]
+            # In the closed model four requests were under way, and no more wait.
+            self.assertGreater(total["latency_ms"]["max"], still * 1000 * 0.9)
+            self.assertLess(total["latency_ms"]["p90"], still * 1000 * 0.4)
+
+    def test_requests_that_were_due_and_never_sent_are_reported(self):
+        def serve(server, s):
+            while (n := server.request(s)) is not None:
+                if n > 50:
+                    s.recv(1)  # until the client gives up
+                    return
+                s.sendall(RESPONSE)
+
+        with Scripted(serve) as server:
+            code, out, _ = bench("-c", 2, "-t", 1, "-d", "1s", "--rate", 200, "--timeout", "300ms",
+                                 server.url)
+            self.assertEqual(code, 0)
+            self.assertIn("were due and never sent", out)
+            self.assertRegex(out, r"Errors +timeout \d+.* unsent \d+")
+
+
+class Failures(unittest.TestCase):
+    def test_errors_are_counted_by_kind(self):
+        def breaks_off(server, s):
+            while (n := server.request(s)) is not None:
+                if n % 10 == 0:
+                    s.sendall(RESPONSE[:-1])
+                    return
+                s.sendall(RESPONSE)
+
+        with Scripted(breaks_off) as server:
+            total = figures("-c", 2, "-n", 100, server.url)["total"]
+            self.assertEqual((total["responses"], total["errors"]["lost"]), (90, 10))
+            self.assertEqual(server.requests, 100)
+
+    def test_what_is_no_response_is_malformed(self):
+        with Scripted(always(b"hello\r\n\r\n")) as server:
+            report = figures("-c", 1, "-n", 5, server.url, code=1)
+            self.assertEqual(report["total"]["errors"]["malformed"], 5)
+
+    def test_a_request_without_a_response_times_out(self):
+        def silent(server, s):
+            server.request(s)
+            s.recv(1)
+
+        with Scripted(silent) as server:
+            begun = time.monotonic()
+            report = figures("-c", 3, "-n", 3, "--timeout", "200ms", server.url, code=1)
+            self.assertEqual(report["total"]["errors"]["timeout"], 3)
+            self.assertLess(time.monotonic() - begun, 30)
+
+    def test_a_server_that_is_not_there(self):
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            port = s.getsockname()[1]
+        code, out, said = bench("-d", "1s", f"http://127.0.0.1:{port}/")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("cannot connect", said)
+
+    def test_wrong_usage(self):
+        for arguments, code, words in (
+                (["-c", "0", "http://a/"], 2, "--connections"),
+                (["-d", "soon", "http://a/"], 2, "--duration"),
+                (["-p", "2", "http://a/"], 2, "--http2"),
+                (["-c", "10", "-n", "5", "http://a/"], 2, "fewer"),
+                (["-c", "1", "-t", "2", "http://a/"], 2, "--threads"),
+                (["-d", "1", "-n", "100", "http://a/"], 2, "exclude"),
+                (["-m", "A B", "http://a/"], 2, "A B"),
+                (["ftp://a/"], 2, "ftp"),
+                (["http://ada:secret@a/"], 2, "Authorization"),
+                ([], 2, "URL"),
+                (["http://a b/"], 3, "malformed"),
+                (["--scenario", "/none", "http://a/"], 26, "/none"),
+                (["--compare", "/none", "/none"], 26, "/none")):
+            ended, _, said = bench(*arguments)
+            self.assertEqual(ended, code, f"{arguments}: {said}")
+            self.assertIn(words, said)
+
+    def test_a_report_that_cannot_be_written(self):
+        with Scripted(always(RESPONSE)) as server:
+            code, _, said = bench("-c", 1, "-n", 1, "--json", "/none/report.json", server.url)
+            self.assertEqual(code, 23)
+            self.assertIn("/none/report.json", said)
+
+    def test_an_interrupt_ends_it_with_a_report(self):
+        ready = threading.Event()
+
+        def serve(server, s):
+            while (n := server.request(s)) is not None:
+                s.sendall(RESPONSE)
+                if n == 100:
+                    ready.set()
+
+        with Scripted(serve) as server:
+            with subprocess.Popen([str(BIN / "coracle"), "bench", "-c", "2", "-d", "1h", server.url],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                self.assertTrue(ready.wait(60))
+                process.send_signal(signal.SIGINT)
+                out, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130)
+            self.assertIn("Responses", out)
+
+
+class Reports(unittest.TestCase):
+    def test_the_members_of_the_json_report(self):
+        with Scripted(always(RESPONSE)) as server:
+            report = figures("-c", 2, "-t", 1, "-d", "400ms", "--runs", 2, server.url)
+        self.assertEqual(report["coracle_bench"], 1)
+        self.assertEqual(list(report), ["coracle_bench", "version", "load", "interrupted", "total",
+                                        "histogram_ns", "runs", "warnings"])
+        self.assertEqual(list(report["load"]),
+                         ["url", "protocol", "requests_to_choose_from", "model", "rate", "connections",
+                          "streams", "loops", "duration_s", "requests", "warm_up_s", "ramp_s", "timeout_s"])
+        members = ["measured_s", "responses", "responses_per_s", "status", "errors", "bytes_in",
+                   "bytes_out", "connections_opened", "generator", "latency_ms"]
+        self.assertEqual(list(report["total"]), members)
+        self.assertEqual(len(report["runs"]), 2)
+        for run in report["runs"]:
+            self.assertEqual(list(run), members + ["interval_s", "intervals"])
+            self.assertGreaterEqual(len(run["intervals"]), 6)
+            self.assertEqual(list(run["intervals"][1]),
+                             ["responses", "errors", "bytes_in", "p50", "p90", "p99", "max"])
+        self.assertEqual(list(report["total"]["latency_ms"]),
+                         ["count", "min", "mean", "deviation", "p50", "p75", "p90", "p95", "p99", "p99.9",
+                          "p99.99", "p99.999", "max"])
+        self.assertEqual(list(report["total"]["errors"]),
+                         ["connect", "tls", "timeout", "lost", "malformed", "other", "unsent"])
+
+    def test_reports_are_compared(self):
+        def slow(pause):
+            def serve(server, s):
+                while server.request(s) is not None:
+                    time.sleep(pause)
+                    s.sendall(RESPONSE)
+            return serve
+
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for name, pause in (("quick", 0.005), ("slow", 0.02)):
+                with Scripted(slow(pause)) as server:
+                    paths.append(f"{folder}/{name}.json")
+                    code, _, said = bench("-c", 2, "-t", 1, "-d", "2s", "--json", paths[-1], server.url)
+                    self.assertEqual(code, 0, said)
+            code, out, said = bench("--compare", *paths)
+            self.assertEqual(code, 103, out + said)
+            self.assertRegex(out, r"throughput .*-\d+\.\d%.*WORSE")
+            self.assertEqual(bench("--compare", paths[1], paths[0])[0], 0)
+            code, out, _ = bench("--compare", paths[0], paths[0])
+            self.assertEqual(code, 0)
+            self.assertRegex(out, r"throughput .*no difference")
+            pathlib.Path(paths[0]).write_text("{}")
+            code, _, said = bench("--compare", *paths)
+            self.assertEqual((code, "no report" in said), (2, True), said)
+
+    def test_the_page_is_whole_and_fetches_nothing(self):
+        with Scripted(always(RESPONSE)) as server, tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/report.html"
+            code, _, said = bench("-c", 2, "-d", "500ms", "--html", path, server.url + "?a=<b>&c")
+            self.assertEqual(code, 0, said)
+            page = pathlib.Path(path).read_text()
+        self.assertEqual(page.count("<svg"), 3)
+        self.assertIn("</html>", page)
+        self.assertNotIn("<b>&c", page)
+        self.assertNotRegex(page, r"(?:src|href|url)\s*[=(]")
+
+    def test_it_shows_how_it_goes_on_as_lines_where_there_is_no_terminal(self):
+        with Scripted(always(RESPONSE)) as server:
+            code, out, said = bench("-c", 1, "-d", "2500ms", server.url)
+        self.assertEqual(code, 0)
+        self.assertRegex(said, r"(?m)^1 s: [\d.]+/s  p50 .* no errors$")
+        self.assertNotIn("\x1b", said)
+        for words in ("Responses", "Status", "Errors        none", "p99", "Generator"):
+            self.assertIn(words, out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,204 @@
+"""The exit codes of `coracle get`: each that its help names is reached, by a server that does what
+leads to it, and with one line that says why.
+"""
+
+import gzip
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from server_process import BIN, Server  # noqa: E402
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+GZIPPED = OK + b"Content-Encoding: gzip\r\n"
+
+
+class Scripted:
+    """Sends the same bytes to each who has sent a head (or, when it `greets`, anything), and ends the
+    connection, or resets it, or waits for the end of the test."""
+
+    def __init__(self, data, then="close", greets=False):
+        self.data, self.then = data, then
+        self.wanted = b"" if greets else b"\r\n\r\n"
+        self.over = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection:
+            head = b""
+            try:
+                while not head or self.wanted not in head:
+                    piece = connection.recv(65536)
+                    if not piece:
+                        return
+                    head += piece
+                connection.sendall(self.data)
+                if self.then == "wait":
+                    self.over.wait(20)
+                if self.then == "reset":
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                          struct.pack("ii", 1, 0))
+            except OSError:
+                pass
+
+
+# What is sent, what follows it, the options; the exit code, and words of the line that says why.
+BY_RESPONSE = [
+    (b"HTTP/1.1 302 Found\r\nLocation: ftp://a/\r\n\r\n", "close", ["-L"], 1, "not ftp://a/"),
+    (b"HTTP/1.1 302 Found\r\nLocation: http://a b/\r\n\r\n", "close", ["-L"], 3, "redirect is malf"),
+    (b"220 hello ESMTP\r\n", "close", [], 8, "malformed"),
+    (b"\0\1\2\xff" * 1000, "close", [], 8, "malformed"),
+    (b"HTTP/3.9 200 OK\r\n\r\n", "close", [], 8, "malformed"),
+    (OK + b"no colon\r\n\r\n", "close", [], 8, "malformed"),
+    (OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", "close", [], 8, "Content-Length"),
+    (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "close", [], 8, "malformed"),
+    (b"HTTP/1.1 100 Continue\r\n\r\n" * 20, "wait", [], 8, "interim"),
+    (OK + b"Content-Length: 10\r\n\r\nabc", "close", [], 18, "broke off"),
+    (CHUNKED + b"5\r\nab", "close", [], 18, "broke off"),
+    (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "close", ["-f"], 22, "404 Not Found"),
+    (OK + b"Content-Length: 3\r\n\r\nabc", "close", ["-o", "no/such"], 23, "no/such"),
+    (b"", "wait", ["-m", "0.1"], 28, "--max-time"),
+    (b"", "wait", ["--options", "first_byte_timeout=100ms"], 28, "first_byte_timeout"),
+    (OK + b"Content-Length: 3\r\n\r\nab", "wait", ["--options", "idle_timeout=100ms"], 28, "idle_"),
+    (b"HTTP/1.1 302 Found\r\nLocation: /a\r\nConnection: close\r\n\r\n", "close",
+     ["-L", "--max-redirs", "3"], 47, "too many redirects"),
+    (b"", "close", [], 52, "no response"),
+    (b"HTTP/1.1 2", "close", [], 52, "within its headers"),
+    (b"", "reset", [], 56, "reset"),
+    (OK + b"X: " + b"a" * 100_000, "wait", [], 56, "head_limit"),
+    (CHUNKED + b"zz\r\n", "close", [], 56, "chunk"),
+    (GZIPPED + b"Content-Length: 3\r\n\r\nabc", "close", [], 61, "coding"),
+    (GZIPPED + b"\r\n" + gzip.compress(b"a" * 1000)[:15], "close", [], 61, "coding"),
+]
+# The proxy of a request for https.
+BY_PROXY = [
+    (b"HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", 94),
+    (b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", 97),
+    (b"garbage\r\n\r\n", 97),
+    (b"", 97),
+]
+# Nothing is sent.
+BY_ARGUMENTS = [
+    (["ftp://a/"], 1, "ftp://a/"),
+    (["--no-such-option", "http://127.0.0.1:1/"], 2, "--no-such-option"),
+    (["-m", "soon", "http://127.0.0.1:1/"], 2, "soon"),
+    ([], 2, "URL"),
+    (["-H", "a b: secret", "http://127.0.0.1:1/"], 2, "'a b'"),
+    (["-X", "A B", "http://127.0.0.1:1/"], 2, "not a method"),
+    (["--options", "nothing=1", "http://127.0.0.1:1/"], 2, "there is no option"),
+    (["http://a b/"], 3, "the URL is malformed"),
+    (["-x", "http://nowhere.invalid:1", "http://127.0.0.1:1/"], 5, "proxy"),
+    (["-x", "gopher://127.0.0.1", "http://127.0.0.1:1/"], 5, "--proxy"),
+    (["http://nowhere.invalid/"], 6, "cannot find the host"),
+    (["http://127.0.0.1:1/"], 7, "cannot connect"),
+    (["-d", "@none", "http://127.0.0.1:1/"], 26, "none"),
+    (["--resolve", "nonsense", "http://127.0.0.1:1/"], 43, "nonsense"),
+    (["--cert", "garbage", "https://127.0.0.1:1/"], 58, "garbage"),
+    (["--cert", "none", "https://127.0.0.1:1/"], 58, "none"),
+    (["--cacert", "garbage", "https://127.0.0.1:1/"], 77, "garbage"),
+    (["--cacert", "none", "https://127.0.0.1:1/"], 77, "none"),
+]
+
+
+class ExitCodes(unittest.TestCase):
+    def setUp(self):
+        self.here = pathlib.Path(tempfile.mkdtemp(prefix="coracle-test-"))
+        self.addCleanup(shutil.rmtree, self.here)
+        (self.here / "garbage").write_text("garbage\n")
+
+    def command(self, *arguments):
+        environment = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+        return {"args": [BIN.resolve() / "coracle", "get", *map(str, arguments)],
+                "cwd": self.here, "env": environment}
+
+    def expect(self, code, words, *arguments):
+        done = subprocess.run(**self.command(*arguments), capture_output=True, timeout=30)
+        said = done.stderr.decode()
+        self.assertEqual(done.returncode, code, f"{arguments}: {said}")
+        self.assertRegex(said, r"^coracle[^\n]*: [^\n]+\n$", arguments)
+        self.assertIn(words, said)
+        self.assertNotIn("secret", said)
+
+    def test_of_responses(self):
+        for data, then, arguments, code, words in BY_RESPONSE:
+            with self.subTest(data=data[:60], arguments=arguments), Scripted(data, then) as peer:
+                self.expect(code, words, *arguments, peer.url + "/a")
+
+    def test_of_proxies(self):
+        for data, code in BY_PROXY:
+            with self.subTest(data=data), Scripted(data) as peer:
+                self.expect(code, "proxy", "-x", peer.url, "https://host.invalid/")
+
+    def test_of_arguments(self):
+        for arguments, code, words in BY_ARGUMENTS:
+            with self.subTest(arguments=arguments):
+                self.expect(code, words, *arguments)
+
+    def test_of_what_is_there_already(self):
+        (self.here / "f.part").write_bytes(b"abc")
+        part = b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 9-9/10\r\n"
+        with Scripted(part + b"Content-Length: 1\r\n\r\nx") as peer:
+            self.expect(33, "byte 3", "--continue", "-o", "f", peer.url)
+        self.expect(36, "only 3 bytes", "-C", "4", "-o", "f", "http://127.0.0.1:1/")
+        with Scripted(OK + b"Content-Length: 1\r\n\r\nx") as peer:
+            self.expect(100, "checksum", "--sha256", "0" * 64, "-o", "g", peer.url)
+
+    def test_of_a_body_that_is_gone(self):
+        with Scripted(b"HTTP/1.1 307 Again\r\nLocation: /a\r\nConnection: close\r\n\r\n") as peer:
+            done = subprocess.run(**self.command("-L", "-T", "-", peer.url), input=b"A",
+                                  capture_output=True, timeout=30)
+            self.assertEqual(done.returncode, 65, done.stderr)
+
+    def test_of_tls(self):
+        with Scripted(b"HTTP/1.1 400 Bad Request\r\n\r\n", greets=True) as peer:
+            self.expect(35, "TLS failed", peer.url.replace("http", "https"))
+        with Server("coracle", "--listen", "127.0.0.1:0", "--tls-self-signed",
+                    before=("serve",)) as s:
+            self.expect(60, "--cacert", s.url)
+
+    def test_of_an_interrupt(self):
+        with Scripted(OK + b"Content-Length: 10\r\n\r\nabc", "wait") as peer:
+            p = subprocess.Popen(**self.command(peer.url), stdout=subprocess.PIPE)
+            self.assertEqual(p.stdout.read(3), b"abc")
+            p.send_signal(signal.SIGINT)
+            self.assertEqual(p.wait(20), 130)
+            p.stdout.close()
+
+    def test_are_all_in_the_help_and_all_tried(self):
+        text = subprocess.run(**self.command("--help"), capture_output=True).stdout.decode()
+        table = text[text.index("Exit codes"):text.index("After several failures")]
+        named = {int(n) for n in re.findall(r"(?:^|  )\s*(\d{1,3})  ?\S", table, re.MULTILINE)}
+        tried = {r[3] for r in BY_RESPONSE} | {r[1] for r in BY_PROXY + BY_ARGUMENTS}
+        self.assertEqual(named, tried | {0, 33, 35, 36, 60, 65, 100, 130})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

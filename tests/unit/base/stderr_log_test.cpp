@@ -1,0 +1,118 @@
+#include "base/stderr_log.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+using namespace coracle;
+using detail::line_log;
+
+namespace {
+
+/// Two ends: a log writes to one, the test reads from the other.
+struct ends {
+    int read = -1;
+    int write = -1;
+
+    static ends of_pipe() {
+        int fds[2] = {-1, -1};
+        EXPECT_EQ(::pipe(fds), 0);
+        return {fds[0], fds[1]};
+    }
+    static ends of_sockets() {
+        int fds[2] = {-1, -1};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+        return {fds[0], fds[1]};
+    }
+    void close_reader() { ::close(std::exchange(read, -1)); }
+    void close() {
+        close_reader();
+        ::close(std::exchange(write, -1));
+    }
+    /// Returns the bytes that are there now.
+    std::string drain() const {
+        ::fcntl(read, F_SETFL, O_NONBLOCK);
+        std::string all;
+        char block[65536];
+        ssize_t n = 0;
+        while ((n = ::read(read, block, sizeof block)) > 0) {
+            all.append(block, static_cast<std::size_t>(n));
+        }
+        return all;
+    }
+};
+
+void log_numbered(line_log& log, int count) {
+    for (int i = 0; i != count; ++i) {
+        log.write(log_level::info, log_layer::http, "line " + std::to_string(i));
+    }
+}
+
+/// More than either kind takes.
+constexpr int many = 100'000;
+
+void loses_lines_and_says_so(ends e) {
+    line_log log(e.write);
+    log_numbered(log, many);  // returns, although nobody reads
+    const std::string first = e.drain();
+    EXPECT_TRUE(first.starts_with("info http: line 0\ninfo http: line 1\n"));
+    const auto written = std::count(first.begin(), first.end(), '\n');
+    EXPECT_GT(written, 100);
+    EXPECT_LT(written, many);
+
+    log.write(log_level::error, log_layer::net, "read again");
+    const std::string later = e.drain();
+    const std::string expected = "warning runtime: " + std::to_string(many - written) +
+                                 " log lines were lost: standard error did not take them\n"
+                                 "error net: read again\n";
+    EXPECT_TRUE(later.ends_with(expected)) << later;
+    log.write(log_level::error, log_layer::net, "all is well");
+    EXPECT_EQ(e.drain(), "error net: all is well\n");
+    e.close();
+}
+
+}  // namespace
+
+TEST(stderr_log, never_waits_for_a_pipe_that_nobody_reads) {
+    loses_lines_and_says_so(ends::of_pipe());
+}
+
+TEST(stderr_log, never_waits_for_a_socket_that_nobody_reads) {
+    loses_lines_and_says_so(ends::of_sockets());
+}
+
+TEST(stderr_log, leaves_the_descriptor_as_it_was) {
+    ends e = ends::of_pipe();
+    line_log log(e.write);
+    log.write(log_level::error, log_layer::http, "x");
+    EXPECT_EQ(::fcntl(e.write, F_GETFL) & O_NONBLOCK, 0) << "other processes share it";
+    e.close();
+}
+
+TEST(stderr_log, survives_a_pipe_without_a_reader) {
+    ends e = ends::of_pipe();
+    line_log log(e.write);
+    e.close_reader();
+    log.write(log_level::error, log_layer::http, "x");  // would be ended by SIGPIPE
+    e.close();
+    log.write(log_level::error, log_layer::http, "and without a descriptor");
+}
+
+TEST(stderr_log, throttles_warnings_and_nothing_below) {
+    ends e = ends::of_pipe();
+    line_log log(e.write);
+    for (int i = 0; i != 9; ++i) {
+        log.write(log_level::warning, log_layer::http, "w");
+        log.write(log_level::debug, log_layer::http, "d");
+    }
+    const std::string text = e.drain();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10) << text;
+    log.flush();
+    EXPECT_EQ(e.drain(), "warning http: w (9 times)\n");
+    e.close();
+}

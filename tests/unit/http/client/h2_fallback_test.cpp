@@ -1,0 +1,90 @@
+// Calls that go over HTTP/1.1 because a server of HTTP/2 wants it so.
+
+#include "support/reluctant_server.hpp"
+
+#include <coracle/http/client.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/testing/simulation.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using h2_code = http::h2::error_code;
+
+template <class F>
+void with_reluctant(F body) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        simulation_options options;
+        options.seed = seed;
+        simulation sim(options);
+        sim.run([&]() -> task<> {
+            reluctant_server server;
+            http::client_options o;
+            o.proxy_from_environment = false;
+            o.insecure = true;
+            http::client client(o);
+            bool finished = false;
+            const auto block = [&](task_group& group) -> task<> {
+                group.spawn([&] { return server.serve(group); });
+                co_await body(server, client);
+                finished = true;
+                group.cancel();
+            };
+            const auto ended = co_await as_result(with_task_group(block));
+            EXPECT_TRUE(finished) << (ended ? error() : ended.error());
+        });
+    }
+}
+
+TEST(client_h2_fallback, takes_a_server_that_wants_http_1_at_its_word) {
+    with_reluctant([](reluctant_server& server, http::client& client) -> task<> {
+        server.on_end = [](h2_script_connection& c, h2_script_stream& r) {
+            c.reset(r, h2_code::http_1_1_required);
+        };
+        const auto first = co_await client.post(server.url()).body("x").full();
+        EXPECT_EQ(first.body, "old");
+        EXPECT_EQ(first.info.version, http::version::http_1_1);
+        EXPECT_EQ(first.info.attempts, 2u);
+        EXPECT_EQ(server.over_h2, 1u);
+        EXPECT_EQ(server.heads.size(), 1u);
+        // It is remembered.
+        EXPECT_EQ((co_await client.get(server.url()).full()).info.attempts, 1u);
+        EXPECT_EQ(server.over_h2, 1u);
+        EXPECT_EQ(client.statistics().retries, 0u);
+    });
+}
+
+TEST(client_h2_fallback, upgrades_over_http_1_where_streams_cannot_be) {
+    with_reluctant([](reluctant_server& server, http::client& client) -> task<> {
+        server.response =
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+        unsigned asked = 0;
+        server.on_head = [&](h2_script_connection& c, h2_script_stream& r) {
+            ++asked;
+            c.respond(r, "plain");
+        };
+        for (unsigned i = 1; i != 3; ++i) {
+            auto asking = client.get(server.url()).upgrade("echo");
+            auto response = co_await asking;
+            EXPECT_EQ(response.status(), http::status::switching_protocols);
+            EXPECT_EQ(response.info()->version, http::version::http_1_1);
+            EXPECT_TRUE(response.detach().has_value());
+            EXPECT_EQ(server.heads.size(), i);
+            EXPECT_THAT(server.heads.back(), HasSubstr("\r\nUpgrade: echo\r\n"));
+            EXPECT_THAT(server.heads.back(), HasSubstr("\r\nConnection: Upgrade\r\n"));
+        }
+        EXPECT_EQ(asked, 0u);
+        EXPECT_EQ(server.over_h2, 1u);
+        // Other calls still go over HTTP/2.
+        EXPECT_EQ((co_await client.get(server.url()).full()).body, "plain");
+        EXPECT_EQ(server.over_h2, 1u);
+    });
+}
+
+}  // namespace
+}  // namespace coracle::testing

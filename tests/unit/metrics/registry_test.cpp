@@ -1,0 +1,245 @@
+#include "metrics/thread_cells.hpp"
+
+#include <coracle/base/error.hpp>
+#include <coracle/metrics/registry.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace coracle;
+
+namespace {
+
+template <class F>
+error failure_of(F make) {
+    try {
+        make();
+    } catch (const exception& e) {
+        return e.error();
+    }
+    return {};
+}
+
+std::vector<std::string> labels(std::initializer_list<const char*> names) {
+    return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+TEST(metrics_registry, counts_and_writes_the_text_of_prometheus) {
+    metrics::registry all;
+    const auto orders = all.make_counter("shop_orders_total", "Orders\\taken.\nAll of them.");
+    const auto queue = all.make_gauge("shop_queue", "Orders that \"wait\".");
+    const auto failures =
+        all.make_counter("shop_failures_total", "By reason.", labels({"reason", "shop"}));
+    orders.add();
+    orders.add(41);
+    queue.set(2.5);
+    queue.add(-1);
+    failures.with({"a \"b\" \\ c\nd", "north"}).add(3);
+    failures.with({"", "south"}).add();
+    failures.with({"", "south"}).add();
+    EXPECT_EQ(orders.value(), 42u);
+    EXPECT_EQ(queue.value(), 1.5);
+    EXPECT_EQ(all.text(),
+              "# HELP shop_failures_total By reason.\n"
+              "# TYPE shop_failures_total counter\n"
+              "shop_failures_total{reason=\"\",shop=\"south\"} 2\n"
+              "shop_failures_total{reason=\"a \\\"b\\\" \\\\ c\\nd\",shop=\"north\"} 3\n"
+              "# HELP shop_orders_total Orders\\\\taken.\\nAll of them.\n"
+              "# TYPE shop_orders_total counter\n"
+              "shop_orders_total 42\n"
+              "# HELP shop_queue Orders that \"wait\".\n"
+              "# TYPE shop_queue gauge\n"
+              "shop_queue 1.5\n");
+}
+
+TEST(metrics_registry, writes_openmetrics) {
+    metrics::registry all;
+    all.make_counter("a_total", "Say \"a\".").add(7);
+    all.make_gauge("b", "B.").set(std::numeric_limits<double>::infinity());
+    EXPECT_EQ(all.text(metrics::exposition::openmetrics),
+              "# HELP a Say \\\"a\\\".\n# TYPE a counter\na_total 7\n"
+              "# HELP b B.\n# TYPE b gauge\nb +Inf\n# EOF\n");
+}
+
+TEST(metrics_registry, puts_observations_into_buckets_by_their_upper_bound) {
+    metrics::registry all;
+    const auto sizes = all.make_histogram("sizes", "S.", {1, 2.5, 10});
+    for (const double v : {0.5, 1.0, 1.5, 2.5, 11.0}) sizes.observe(v);
+    EXPECT_EQ(sizes.count(), 5u);
+    EXPECT_EQ(sizes.sum(), 16.5);
+    EXPECT_EQ(all.text(),
+              "# HELP sizes S.\n# TYPE sizes histogram\n"
+              "sizes_bucket{le=\"1\"} 2\nsizes_bucket{le=\"2.5\"} 4\nsizes_bucket{le=\"10\"} 4\n"
+              "sizes_bucket{le=\"+Inf\"} 5\nsizes_sum 16.5\nsizes_count 5\n");
+    sizes.observe(std::nan(""));
+    EXPECT_EQ(sizes.count(), 6u);
+    EXPECT_NE(all.text().find("sizes_bucket{le=\"10\"} 4\n"), std::string::npos);
+    EXPECT_NE(all.text().find("sizes_sum NaN\n"), std::string::npos);
+}
+
+TEST(metrics_registry, keeps_histograms_with_labels_apart) {
+    metrics::registry all;
+    const auto times = all.make_histogram("times", "T.", {1}, labels({"route"}));
+    times.with({"/a"}).observe(0.5);
+    times.with({"/b"}).observe(2);
+    EXPECT_EQ(times.with({"/a"}).count(), 1u);
+    EXPECT_EQ(all.text(),
+              "# HELP times T.\n# TYPE times histogram\n"
+              "times_bucket{route=\"/a\",le=\"1\"} 1\ntimes_bucket{route=\"/a\",le=\"+Inf\"} 1\n"
+              "times_sum{route=\"/a\"} 0.5\ntimes_count{route=\"/a\"} 1\n"
+              "times_bucket{route=\"/b\",le=\"1\"} 0\ntimes_bucket{route=\"/b\",le=\"+Inf\"} 1\n"
+              "times_sum{route=\"/b\"} 2\ntimes_count{route=\"/b\"} 1\n");
+}
+
+TEST(metrics_registry, asks_for_numbers_when_the_text_is_made) {
+    metrics::registry all;
+    double value = 1;
+    all.make_reader("open_files", "F.", [&value] { return value; });
+    all.make_reader("bytes_total", "B.", labels({"way"}),
+                    [](const metrics::registry::series_writer& write) {
+                        const std::string_view in[] = {"in"};
+                        const std::string_view out[] = {"out"};
+                        write(in, 5);
+                        write(out, 6);
+                        write({}, 7);  // without its label: nowhere
+                    });
+    value = 2;
+    EXPECT_EQ(all.text(),
+              "# HELP bytes_total B.\n# TYPE bytes_total counter\n"
+              "bytes_total{way=\"in\"} 5\nbytes_total{way=\"out\"} 6\n"
+              "# HELP open_files F.\n# TYPE open_files gauge\nopen_files 2\n");
+    EXPECT_TRUE(all.remove("open_files"));
+    EXPECT_FALSE(all.remove("open_files"));
+    EXPECT_EQ(all.text().find("open_files"), std::string::npos);
+    // Only readers go: who counts has a reference.
+    all.make_counter("c_total", "");
+    EXPECT_FALSE(all.remove("c_total"));
+}
+
+TEST(metrics_registry, bounds_the_series_of_a_name) {
+    metrics::registry_options o;
+    o.series = 3;
+    metrics::registry all(o);
+    const auto seen = all.make_counter("seen_total", "", labels({"who", "what"}));
+    for (int i = 0; i != 10; ++i) seen.with({std::to_string(i), "x"}).add();
+    EXPECT_EQ(seen.with({"2", "x"}).value(), 1u);
+    EXPECT_EQ(seen.with({"other", "other"}).value(), 7u);
+    EXPECT_EQ(seen.with({"9", "x"}).value(), 7u);
+    const auto text = all.text();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 4);
+}
+
+TEST(metrics_registry, has_a_bounded_number_of_cells) {
+    metrics::registry_options o;
+    o.series = 100'000;
+    metrics::registry all(o);
+    const auto seen = all.make_counter("seen_total", "", labels({"n"}));
+    const auto fill = [&seen] {
+        for (int i = 0; i != 40'000; ++i) seen.with({std::to_string(i)}).add();
+    };
+    EXPECT_EQ(failure_of(fill), errc::limit_exceeded);
+    EXPECT_EQ(seen.with({"32767"}).value(), 1u);
+}
+
+TEST(metrics_registry, refuses_malformed_names_labels_and_bounds) {
+    metrics::registry all;
+    const auto counter = [&all](const char* name, std::vector<std::string> l = {}) {
+        return failure_of([&] { all.make_counter(name, "", std::move(l)); });
+    };
+    for (const char* name :
+         {"", "1_total", "a-b_total", "a b_total", "_total", "plain", "ä_total"}) {
+        EXPECT_EQ(counter(name), std::errc::invalid_argument) << name;
+    }
+    for (const char* label : {"", "__a", "a:b", "le", "1", "a\n"}) {
+        EXPECT_EQ(counter("a_total", labels({label})), std::errc::invalid_argument) << label;
+    }
+    EXPECT_EQ(counter("a_total", labels({"x", "x"})), std::errc::invalid_argument);
+    EXPECT_FALSE(counter("ns:a_total", labels({"x", "y"})).code());
+    EXPECT_EQ(counter("ns:a_total"), std::errc::file_exists);
+    EXPECT_EQ(failure_of([&] { all.make_gauge("b_total", ""); }), std::errc::invalid_argument);
+    const double none = std::numeric_limits<double>::infinity();
+    for (const std::vector<double>& bounds :
+         {std::vector<double>{}, {2, 1}, {1, 1}, {1, none}, std::vector<double>(65, 1)}) {
+        EXPECT_EQ(failure_of([&] { all.make_histogram("h", "", bounds); }),
+                  std::errc::invalid_argument);
+    }
+    const auto seen = all.make_counter("seen_total", "", labels({"x"}));
+    EXPECT_EQ(failure_of([&] { static_cast<void>(seen.with({"a", "b"})); }),
+              std::errc::invalid_argument);
+}
+
+TEST(metrics_registry, adds_up_what_threads_counted_that_have_ended) {
+    metrics::registry all;
+    const auto seen = all.make_counter("seen_total", "");
+    const auto times = all.make_histogram("times", "", {1, 2});
+    for (int round = 0; round != 3; ++round) {
+        std::vector<std::thread> threads;
+        for (int t = 0; t != 4; ++t) {
+            threads.emplace_back([&] {
+                for (int i = 0; i != 10'000; ++i) {
+                    seen.add();
+                    times.observe(1.5);
+                }
+            });
+        }
+        // Read while they count.
+        EXPECT_LE(seen.value(), 120'000u);
+        for (auto& t : threads) t.join();
+    }
+    EXPECT_EQ(seen.value(), 120'000u);
+    EXPECT_EQ(times.count(), 120'000u);
+    EXPECT_EQ(times.sum(), 180'000.0);
+}
+
+TEST(thread_cells, are_handed_on_by_threads_that_end) {
+    metrics::detail::thread_cells cells;
+    for (int i = 0; i != 20; ++i) std::thread([&cells] { cells.add(700, 2); }).join();
+    EXPECT_EQ(cells.sum(700), 40u);
+    EXPECT_EQ(cells.blocks(), 1u);
+}
+
+TEST(metrics_registry, of_several_each_thread_keeps_them_apart) {
+    metrics::registry first;
+    const auto a = first.make_counter("a_total", "");
+    {
+        metrics::registry second;
+        const auto b = second.make_counter("b_total", "");
+        for (int i = 0; i != 5; ++i) {
+            a.add();
+            b.add(2);
+        }
+        EXPECT_EQ(b.value(), 10u);
+    }
+    metrics::registry third;
+    const auto c = third.make_counter("c_total", "");
+    c.add(3);
+    a.add();
+    EXPECT_EQ(a.value(), 6u);
+    EXPECT_EQ(c.value(), 3u);
+}
+
+TEST(metrics_registry, may_end_before_a_thread_that_counted) {
+    std::atomic<int> step{0};
+    auto all = std::make_unique<metrics::registry>();
+    const auto seen = all->make_counter("seen_total", "");
+    std::thread t([&] {
+        seen.add();
+        step = 1;
+        step.notify_all();
+        step.wait(1);
+    });
+    step.wait(0);
+    EXPECT_EQ(seen.value(), 1u);
+    all.reset();
+    step = 2;
+    step.notify_all();
+    t.join();
+}

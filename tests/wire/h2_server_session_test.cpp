@@ -1,0 +1,393 @@
+#include "h2_frames.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+
+using namespace coracle::http::h2;
+using namespace coracle::http::h2::test;
+using namespace std::literals;
+
+namespace {
+
+struct row {
+    const char* name;
+    std::string bytes;   // after preface and settings
+    std::string log;     // of the events
+    std::string output;  // a frame that must be among what is sent; empty: nothing is
+};
+
+std::string goaway_with(error_code code) {
+    // The last stream and the debug data differ; the code is what counts.
+    return u32(static_cast<std::uint32_t>(code));
+}
+
+std::vector<row> rows() {
+    const block get = get_block();
+    const std::string end_of_get = "1: GET / end\n1: end\n";
+    return {
+        {"a request without content", headers(1, get), end_of_get, ""},
+        {"a request with content",
+         headers(1, post_block(), false) + data(1, "ab") + data(1, "c", true),
+         "1: POST /\n1: end\n", ""},
+        {"padding of data",
+         headers(1, post_block(), false) + frame(frame_type::data, flag::padded | flag::end_stream,
+                                                 1,
+                                                 "\x02"
+                                                 "abc\0\0"s),
+         "1: POST /\n1: end\n", ""},
+        {"padding and priority of a head",
+         frame(frame_type::headers,
+               flag::padded | flag::priority | flag::end_stream | flag::end_headers, 1,
+               "\x01" + u32(3) + "\x10" + get.bytes() + "\0"s),
+         end_of_get, ""},
+        {"a head in three frames",
+         frame(frame_type::headers, flag::end_stream, 1, get.bytes().substr(0, 5)) +
+             frame(frame_type::continuation, 0, 1, get.bytes().substr(5, 7)) +
+             frame(frame_type::continuation, flag::end_headers, 1, get.bytes().substr(12)),
+         end_of_get, ""},
+        {"trailers",
+         headers(1, post_block(), false) + data(1, "x") + headers(1, block().add("sum", "1")),
+         "1: POST /\n1: end sum=1\n", ""},
+        {"crumbs of a cookie are one field",
+         headers(1, get_block().add("cookie", "a=1").add("x", "y").add("cookie", "b=2")),
+         "1: GET / cookie=a=1; b=2 x=y end\n1: end\n", ""},
+        {"a ping is sent back", frame(frame_type::ping, 0, 0, "12345678"), "",
+         frame(frame_type::ping, flag::ack, 0, "12345678")},
+        {"settings are acknowledged", settings_frame(setting_entry(setting::max_frame_size, 20000)),
+         "settings\n", frame(frame_type::settings, flag::ack, 0)},
+        {"an unknown frame is ignored",
+         frame(static_cast<frame_type>(0x42), 0xff, 7, "what") + headers(1, get), end_of_get, ""},
+        {"an unknown setting is ignored",
+         settings_frame(setting_entry(static_cast<setting>(0x99), 7)), "settings\n", ""},
+        {"the reserved bit is ignored",
+         [&] {
+             std::string bytes = headers(1, get);
+             bytes[5] = static_cast<char>(bytes[5] | '\x80');
+             return bytes;
+         }(),
+         end_of_get, ""},
+        {"an extended connect",
+         headers(1,
+                 block()
+                     .add(":method", "CONNECT")
+                     .add(":protocol", "websocket")
+                     .add(":scheme", "https")
+                     .add(":path", "/chat")
+                     .add(":authority", "a"),
+                 false),
+         "1: CONNECT /chat protocol=websocket\n", ""},
+        {"a connect",
+         headers(1, block().add(":method", "CONNECT").add(":authority", "a:443"), false),
+         "1: CONNECT \n", ""},
+        {"a reset by the peer", headers(1, post_block(), false) + rst(1, error_code::cancel),
+         "1: POST /\n1: failed CANCEL by peer\n", ""},
+        {"a priority update",
+         headers(1, post_block(), false) + frame(frame_type::priority_update, 0, 0, u32(1) + "u=0"),
+         "1: POST /\n", ""},
+    };
+}
+
+/// Bytes that end the connection, and why.
+struct fatal_row {
+    const char* name;
+    std::string bytes;
+    error_code code;
+};
+
+std::vector<fatal_row> fatal_rows() {
+    const block get = get_block();
+    using enum error_code;
+    const auto f = [](frame_type t, std::uint8_t flags, std::uint32_t s, std::string_view p = {}) {
+        return frame(t, flags, s, p);
+    };
+    return {
+        {"data on stream 0", data(0, "x"), protocol_error},
+        {"data on an idle stream", data(1, "x"), protocol_error},
+        {"data on a closed stream", headers(3, get) + rst(3, cancel) + data(3, "x"), stream_closed},
+        {"data on a stream that was passed over", headers(3, get) + data(1, "x"), stream_closed},
+        {"headers on stream 0", headers(0, get), protocol_error},
+        {"headers on an even stream", headers(2, get), protocol_error},
+        {"headers on a stream that was passed over", headers(5, get) + headers(3, get),
+         stream_closed},
+        {"headers on a stream that was reset", headers(1, get) + rst(1, cancel) + headers(1, get),
+         stream_closed},
+        {"padding longer than data",
+         headers(1, post_block(), false) + f(frame_type::data, flag::padded, 1,
+                                             "\x05"
+                                             "abc"),
+         protocol_error},
+        {"padding longer than a head",
+         f(frame_type::headers, flag::padded | flag::end_headers, 1, "\x63" + get.bytes()),
+         protocol_error},
+        {"padding one byte longer than data",
+         headers(1, post_block(), false) + f(frame_type::data, flag::padded, 1,
+                                             "\x04"
+                                             "abc"),
+         protocol_error},
+        {"continuation of a head that is whole",
+         headers(1, get) + f(frame_type::continuation, flag::end_headers, 1), protocol_error},
+        {"padded data without a length",
+         headers(1, post_block(), false) + f(frame_type::data, flag::padded, 1), frame_size_error},
+        {"a head too short for its priority",
+         f(frame_type::headers, flag::priority | flag::end_headers, 1, "abc"), frame_size_error},
+        {"continuation of nothing", f(frame_type::continuation, flag::end_headers, 1, get.bytes()),
+         protocol_error},
+        {"continuation of another stream",
+         headers(1, get, true, false) + f(frame_type::continuation, flag::end_headers, 3, ""),
+         protocol_error},
+        {"a frame amid a head",
+         headers(1, get, true, false) + f(frame_type::ping, 0, 0, "12345678"), protocol_error},
+        {"an unknown frame amid a head",
+         headers(1, get, true, false) + f(static_cast<frame_type>(0x42), 0, 1), protocol_error},
+        {"a head that cannot be decompressed",
+         f(frame_type::headers, flag::end_headers, 1, "\xff\xff\xff\xff\xff"), compression_error},
+        {"a head that is cut within a field",
+         f(frame_type::headers, flag::end_headers, 1, get.bytes().substr(0, 9)), compression_error},
+        {"push by a client",
+         f(frame_type::push_promise, flag::end_headers, 1, u32(2) + get.bytes()), protocol_error},
+        {"rst of an idle stream", rst(1, cancel), protocol_error},
+        {"rst of stream 0", rst(0, cancel), protocol_error},
+        {"rst of three bytes", headers(1, get) + f(frame_type::rst_stream, 0, 1, "abc"),
+         frame_size_error},
+        {"settings of a stream", f(frame_type::settings, 0, 1), protocol_error},
+        {"settings of five bytes", f(frame_type::settings, 0, 0, "abcde"), frame_size_error},
+        {"an acknowledgement with settings",
+         f(frame_type::settings, flag::ack, 0, setting_entry(setting::max_frame_size, 16384)),
+         frame_size_error},
+        {"enable_push of two", settings_frame(setting_entry(setting::enable_push, 2)),
+         protocol_error},
+        {"a window beyond all",
+         settings_frame(setting_entry(setting::initial_window_size, 0x80000000)),
+         flow_control_error},
+        {"frames that are too small", settings_frame(setting_entry(setting::max_frame_size, 16383)),
+         protocol_error},
+        {"frames that are too large",
+         settings_frame(setting_entry(setting::max_frame_size, 0x1000000)), protocol_error},
+        {"enable_connect_protocol of two",
+         settings_frame(setting_entry(setting::enable_connect_protocol, 2)), protocol_error},
+        {"ping of a stream", f(frame_type::ping, 0, 1, "12345678"), protocol_error},
+        {"ping of seven bytes", f(frame_type::ping, 0, 0, "1234567"), frame_size_error},
+        {"goaway of a stream", f(frame_type::goaway, 0, 1, "12345678"), protocol_error},
+        {"goaway of seven bytes", f(frame_type::goaway, 0, 0, "1234567"), frame_size_error},
+        {"window update of three bytes", f(frame_type::window_update, 0, 0, "abc"),
+         frame_size_error},
+        {"window update by nothing", window_update(0, 0), protocol_error},
+        {"window update of an idle stream", window_update(1, 1), protocol_error},
+        {"a connection's window beyond all", window_update(0, 0x7fffffff), flow_control_error},
+        {"a stream's window beyond all by settings",
+         headers(1, post_block(), false) + window_update(1, 0x7fffffff - 65535) +
+             settings_frame(setting_entry(setting::initial_window_size, 65536)),
+         flow_control_error},
+        {"priority of stream 0", f(frame_type::priority, 0, 0, u32(1) + "x"), protocol_error},
+        {"priority update of a stream", f(frame_type::priority_update, 0, 1, u32(1) + "u=1"),
+         protocol_error},
+        {"priority update of three bytes", f(frame_type::priority_update, 0, 0, "abc"),
+         frame_size_error},
+        {"a frame beyond the largest", std::string("\x00\x40\x01\x00\x00\x00\x00\x00\x01", 9),
+         frame_size_error},
+    };
+}
+
+/// Bytes that end stream 1 alone.
+std::vector<fatal_row> stream_rows() {
+    using enum error_code;
+    const auto bad = [](std::string_view name, std::string_view value) {
+        return headers(1, get_block().add(name, value));
+    };
+    const auto request = [](auto... fields) {
+        block b;
+        const std::string_view all[] = {fields...};
+        for (std::size_t i = 0; i < std::size(all); i += 2) b.add(all[i], all[i + 1]);
+        return headers(1, b);
+    };
+    return {
+        {"a capital letter in a name", bad("X-y", "1"), protocol_error},
+        {"a blank in a name", bad("x y", "1"), protocol_error},
+        {"an empty name", bad("", "1"), protocol_error},
+        {"a line feed in a value", bad("x", "1\n2"), protocol_error},
+        {"a NUL in a value", bad("x", "1\0"sv), protocol_error},
+        {"a blank before a value", bad("x", " 1"), protocol_error},
+        {"a tab behind a value", bad("x", "1\t"), protocol_error},
+        {"connection", bad("connection", "close"), protocol_error},
+        {"keep-alive", bad("keep-alive", "1"), protocol_error},
+        {"proxy-connection", bad("proxy-connection", "1"), protocol_error},
+        {"transfer-encoding", bad("transfer-encoding", "chunked"), protocol_error},
+        {"upgrade", bad("upgrade", "h3"), protocol_error},
+        {"te other than trailers", bad("te", "gzip"), protocol_error},
+        {"a host that disagrees", bad("host", "b"), protocol_error},
+        {"two hosts", headers(1, get_block().add("host", "a").add("host", "a")), protocol_error},
+        {"an unknown pseudo-field", bad(":x", "1"), protocol_error},
+        {"a pseudo-field behind a field",
+         headers(1, block()
+                        .add(":method", "GET")
+                        .add(":scheme", "http")
+                        .add("x", "1")
+                        .add(":path", "/")
+                        .add(":authority", "a")),
+         protocol_error},
+        {"a pseudo-field of responses", bad(":status", "200"), protocol_error},
+        {"no method", request(":scheme", "http", ":path", "/", ":authority", "a"), protocol_error},
+        {"no scheme", request(":method", "GET", ":path", "/", ":authority", "a"), protocol_error},
+        {"no path", request(":method", "GET", ":scheme", "http", ":authority", "a"),
+         protocol_error},
+        {"no authority and no host", request(":method", "GET", ":scheme", "http", ":path", "/"),
+         protocol_error},
+        {"two methods",
+         request(":method", "GET", ":method", "GET", ":scheme", "http", ":path", "/", ":authority",
+                 "a"),
+         protocol_error},
+        {"two paths",
+         request(":method", "GET", ":path", "/", ":scheme", "http", ":path", "/", ":authority",
+                 "a"),
+         protocol_error},
+        {"an empty path",
+         request(":method", "GET", ":scheme", "http", ":path", "", ":authority", "a"),
+         protocol_error},
+        {"a path without a slash",
+         request(":method", "GET", ":scheme", "http", ":path", "x", ":authority", "a"),
+         protocol_error},
+        {"an asterisk for GET",
+         request(":method", "GET", ":scheme", "http", ":path", "*", ":authority", "a"),
+         protocol_error},
+        {"a blank in a path",
+         request(":method", "GET", ":scheme", "http", ":path", "/a b", ":authority", "a"),
+         protocol_error},
+        {"user information",
+         request(":method", "GET", ":scheme", "http", ":path", "/", ":authority", "u@a"),
+         protocol_error},
+        {"a protocol without connect",
+         request(":method", "GET", ":protocol", "websocket", ":scheme", "http", ":path", "/",
+                 ":authority", "a"),
+         protocol_error},
+        {"a connect with a path", request(":method", "CONNECT", ":path", "/", ":authority", "a:1"),
+         protocol_error},
+        {"a connect without a port", request(":method", "CONNECT", ":authority", "a"),
+         protocol_error},
+        {"a length that is none", bad("content-length", "1x"), protocol_error},
+        {"a negative length", bad("content-length", "-1"), protocol_error},
+        {"a length beyond all", bad("content-length", "9223372036854775808"), protocol_error},
+        {"two lengths",
+         headers(1, get_block().add("content-length", "0").add("content-length", "0")),
+         protocol_error},
+        {"a length and no content", bad("content-length", "1"), protocol_error},
+        {"less than the length",
+         headers(1, post_block().add("content-length", "3"), false) + data(1, "ab", true),
+         protocol_error},
+        {"more than the length",
+         headers(1, post_block().add("content-length", "1"), false) + data(1, "ab"),
+         protocol_error},
+        {"less than the length, with trailers",
+         headers(1, post_block().add("content-length", "3"), false) + data(1, "ab") +
+             headers(1, block().add("x", "y")),
+         protocol_error},
+        {"trailers without an end",
+         headers(1, post_block(), false) + headers(1, block().add("x", "y"), false),
+         protocol_error},
+        {"a pseudo-field in trailers",
+         headers(1, post_block(), false) + headers(1, block().add(":path", "/")), protocol_error},
+        {"a length in trailers",
+         headers(1, post_block(), false) + headers(1, block().add("content-length", "0")),
+         protocol_error},
+        {"data behind the end", headers(1, get_block()) + data(1, "x"), stream_closed},
+        {"a head behind the end", headers(1, get_block()) + headers(1, get_block()), stream_closed},
+        {"a stream's window by nothing", headers(1, get_block()) + window_update(1, 0),
+         protocol_error},
+        {"a stream's window beyond all", headers(1, get_block()) + window_update(1, 0x7fffffff),
+         flow_control_error},
+        {"a stream that depends on itself",
+         frame(frame_type::headers, flag::priority | flag::end_headers, 1,
+               u32(1) + "x" + get_block().bytes()),
+         protocol_error},
+        {"priority of six bytes",
+         headers(1, get_block()) + frame(frame_type::priority, 0, 1, "123456"), frame_size_error},
+    };
+}
+
+/// Receives in pieces that end at `first`, `first + step` and so on.
+void receive_cut(recording& server, std::string_view bytes, std::size_t first, std::size_t step) {
+    for (std::size_t begin = 0, end = first; begin < bytes.size(); begin = end, end += step) {
+        end = std::min(end, bytes.size());
+        // A copy of its own, so that reading beyond it is found.
+        const std::vector<char> piece(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      bytes.begin() + static_cast<std::ptrdiff_t>(end));
+        server.receive({piece.data(), piece.size()});
+    }
+}
+
+TEST(h2_server_session, reports_the_same_events_however_its_bytes_are_cut) {
+    for (const row& r : rows()) {
+        SCOPED_TRACE(r.name);
+        const std::size_t size = r.bytes.size();
+        for (std::size_t first = 1; first <= size; ++first) {
+            const auto server = greeted_server();
+            receive_cut(*server, r.bytes, first, size);
+            ASSERT_EQ(server->log, r.log) << "cut at " << first;
+            ASSERT_FALSE(server->session.failure().has_value());
+            const std::string sent = server->take();
+            if (!r.output.empty()) {
+                ASSERT_NE(sent.find(r.output), std::string::npos);
+            }
+        }
+        const auto server = greeted_server();
+        receive_cut(*server, r.bytes, 1, 1);
+        ASSERT_EQ(server->log, r.log) << "byte by byte";
+    }
+}
+
+TEST(h2_server_session, ends_the_connection_for_what_the_rfc_calls_a_connection_error) {
+    for (const fatal_row& r : fatal_rows()) {
+        SCOPED_TRACE(r.name);
+        for (const std::size_t step : {r.bytes.size(), std::size_t{1}}) {
+            const auto server = greeted_server();
+            receive_cut(*server, r.bytes, step, step);
+            ASSERT_TRUE(server->session.failure().has_value());
+            EXPECT_EQ(describe(*server->session.failure()), describe(r.code));
+            const std::string sent = server->take();
+            const std::size_t at = sent.find("\x07\0\0\0\0\0"sv);
+            ASSERT_NE(at, std::string::npos) << "no GOAWAY";
+            EXPECT_EQ(sent.substr(at + 10, 4), goaway_with(r.code));
+            server->log.clear();
+            server->receive(frame(frame_type::ping, 0, 0, "12345678"));
+            EXPECT_EQ(server->take(), "") << "it goes on after its GOAWAY";
+        }
+    }
+}
+
+TEST(h2_server_session, ends_a_stream_alone_for_what_the_rfc_calls_a_stream_error) {
+    for (const fatal_row& r : stream_rows()) {
+        SCOPED_TRACE(r.name);
+        for (const std::size_t step : {r.bytes.size(), std::size_t{1}}) {
+            const auto server = greeted_server();
+            receive_cut(*server, r.bytes, step, step);
+            ASSERT_FALSE(server->session.failure().has_value())
+                << describe(*server->session.failure());
+            const std::string sent = server->take();
+            EXPECT_NE(sent.find(rst(1, r.code)), std::string::npos) << server->log;
+            EXPECT_NE(server->log.find("1: failed " + std::string(describe(r.code)) + '\n'),
+                      std::string::npos)
+                << server->log;
+            EXPECT_EQ(server->session.streams(), 0U);
+            // The connection, and its compression, go on.
+            server->log.clear();
+            server->receive(headers(3, get_block("/next")));
+            EXPECT_EQ(server->log, "3: GET /next end\n3: end\n");
+        }
+    }
+}
+
+TEST(h2_server_session, refuses_what_does_not_begin_with_the_preface) {
+    for (const std::string_view bytes :
+         {"GET / HTTP/1.1\r\n\r\n"sv, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r "sv}) {
+        recording server(role::server);
+        server.take();
+        server.receive(bytes);
+        EXPECT_TRUE(server.session.failure().has_value());
+    }
+    recording server(role::server);
+    server.receive(std::string(client_preface) + frame(frame_type::ping, 0, 0, "12345678"));
+    EXPECT_TRUE(server.session.failure().has_value());
+}
+
+}  // namespace

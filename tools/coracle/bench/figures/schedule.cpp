@@ -1,0 +1,24 @@
+#include "schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace coracle::tool::bench {
+
+time_point schedule::due_of(std::uint64_t n) const noexcept {
+    // In parts, so that a week at a million a second has no rounding that can be seen.
+    const double seconds = static_cast<double>(n) / limits_.rate;
+    const double whole = std::floor(seconds);
+    const auto rest = static_cast<std::int64_t>((seconds - whole) * 1e9);
+    return limits_.begin + std::chrono::seconds(static_cast<std::int64_t>(whole)) + duration(rest);
+}
+
+std::uint64_t schedule::overdue(time_point now) const noexcept {
+    const time_point until = std::min(now, limits_.end);
+    if (!is_open() || until <= limits_.begin) return 0;
+    const double seconds = std::chrono::duration<double>(until - limits_.begin).count();
+    const auto due = static_cast<std::uint64_t>(std::ceil(seconds * limits_.rate));
+    return std::min(due > taken_ ? due - taken_ : 0, limits_.requests - counted_);
+}
+
+}  // namespace coracle::tool::bench

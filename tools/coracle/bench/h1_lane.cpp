@@ -1,0 +1,95 @@
+#include "h1_lane.hpp"
+
+#include "worker.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/tls/stream.hpp>
+
+#include <utility>
+
+namespace coracle::tool::bench {
+
+using state = response_reader::state;
+
+task<bool> h1_lane::open() {
+    const target& to = owner().to();
+    auto connecting = connect::to(owner().names(), to.host(), to.port(), to.connecting());
+    auto made = co_await as_result(connecting);
+    if (!made) {
+        note_no_connection(made.error());
+        co_return false;
+    }
+    stream_ = *std::move(made);
+    if (to.tls() == nullptr) co_return true;
+    auto securing = tls::connect(*to.tls(), std::move(stream_), to.host());
+    auto secured = co_await as_result(securing);
+    if (!secured) {
+        note_no_connection(secured.error());
+        co_return false;
+    }
+    stream_ = *std::move(secured);
+    co_return true;
+}
+
+void h1_lane::leave() noexcept {
+    if (stream_ == nullptr) return;
+    stream_->close(is_busy());
+    stream_.reset();
+}
+
+/// True where the end of the connection is that of the response.
+bool h1_lane::end_with(const error& e) noexcept {
+    if (e == errc::end_of_stream && reader_.end() == state::done) {
+        finish(reader_.status());
+        return true;
+    }
+    fail(e);
+    return false;
+}
+
+task<> h1_lane::session() {
+    const bool connected = co_await open();
+    if (!connected) co_return;
+    counts& figures = owner().figures();
+    ++figures.connections;
+    co_await enter();
+    for (;;) {
+        const auto due = take();
+        if (!due) co_return;
+        if (is_early(*due)) {
+            co_await sleep_until(*due);
+            // The server has closed an idle connection.
+            if (stream_->has_input()) {
+                take_again(*due);
+                co_return;
+            }
+        }
+        const prepared_request& request = choose();
+        begin(*due);
+        reader_.begin(request.method);
+        auto sent = co_await as_result(stream_->send(request.bytes));
+        if (!sent) {
+            fail(sent.error());
+            co_return;
+        }
+        figures.bytes_out += request.bytes.size();
+        state s = state::more;
+        while (s == state::more) {
+            auto received = co_await as_result(stream_->receive());
+            if (!received) {
+                end_with(received.error());
+                co_return;
+            }
+            figures.bytes_in += received->size();
+            s = reader_.feed(received->view());
+        }
+        if (s == state::broken) {
+            fail(failure_kind::malformed);
+            co_return;
+        }
+        finish(reader_.status());
+        if (!reader_.keeps_alive() || owner().to().plan().new_connections) co_return;
+    }
+}
+
+}  // namespace coracle::tool::bench

@@ -1,0 +1,153 @@
+#include "lane.hpp"
+
+#include "explanation.hpp"
+#include "worker.hpp"
+
+#include <coracle/base/error.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/this_task.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace coracle::tool::bench {
+namespace {
+
+constexpr duration first_pause = std::chrono::milliseconds(10);
+constexpr duration longest_pause = std::chrono::seconds(1);
+
+failure_kind kind_of(const error& e) noexcept {
+    const bool by_parser = std::string_view(e.code().category().name()) == "http/1";
+    if (by_parser || e == errc::protocol_error || e == errc::limit_exceeded) {
+        return failure_kind::malformed;
+    }
+    switch (e.phase()) {
+        case phase::resolve:
+        case phase::connect:
+        case phase::proxy: return failure_kind::connect;
+        case phase::tls: return failure_kind::tls;
+        default: return failure_kind::lost;
+    }
+}
+
+std::uint64_t between(time_point a, time_point b) noexcept {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>((b - a).count(), 0));
+}
+
+}  // namespace
+
+task<> lane::run() {
+    for (;;) {
+        const bool over = worker_.is_over(worker_.now()) && !carried_;
+        if (over) co_return;
+        cancel_source stop;
+        running_ = &stop;
+        refused_ = false;
+        const auto make = [this] { return session(); };
+        auto running = with_cancel(stop, make);
+        static_cast<void>(co_await as_result(running));
+        running_ = nullptr;
+        leave();
+        const bool ended = co_await this_task::stopped();
+        if (ended) co_return;
+        if (refused_) co_await back_off();
+    }
+}
+
+task<> lane::back_off() {
+    pause_ = std::clamp(pause_ * 2, first_pause, longest_pause);
+    co_await sleep_until(std::min(worker_.now() + pause_, worker_.span().end));
+}
+
+void lane::give_up_if_late(time_point now, duration limit) noexcept {
+    if (!busy_ || now - sent_ <= limit) return;
+    fail(failure_kind::timeout);
+    if (running_ != nullptr) running_->cancel();
+}
+
+task<> lane::enter() {
+    pause_ = {};
+    if (!entered_) worker_.run().lane_is_ready(true);
+    entered_ = true;
+    const load_plan& plan = worker_.to().plan();
+    if (!plan.is_open() && plan.requests == 0) co_return;
+    co_await worker_.gate().wait();
+    co_await sleep_until(worker_.span().begin);
+}
+
+void lane::note_no_connection(const error& e) {
+    if (e == std::errc::operation_canceled) return;
+    refused_ = true;
+    if (!entered_) worker_.run().lane_is_ready(false);
+    entered_ = true;
+    worker_.run().note_reason(explain(e));
+    const time_point now = worker_.now();
+    if (!worker_.counts_from(now) || worker_.is_over(now)) return;
+    const failure_kind kind = kind_of(e);
+    worker_.figures().add_failure(kind == failure_kind::tls ? kind : failure_kind::connect);
+    // It stands for one of the requests that are to be made: else they would take for ever.
+    const load_plan& plan = worker_.to().plan();
+    if (!plan.is_open() && plan.requests != 0) static_cast<void>(take());
+}
+
+std::optional<time_point> lane::take() noexcept {
+    if (carried_) return std::exchange(carried_, std::nullopt);
+    if (last_ == time_point()) last_ = worker_.now();
+    if (worker_.is_over(last_)) return {};
+    return worker_.schedule().take(last_);
+}
+
+bool lane::is_early(time_point due) noexcept {
+    slept_ = due > last_ && due > worker_.now();
+    return slept_;
+}
+
+const prepared_request& lane::choose() noexcept {
+    const auto& all = worker_.to().requests();
+    if (all.size() == 1) return all.front();
+    const scenario& s = worker_.to().plan().what;
+    if (!s.in_order) return all[s.draw(worker_.home().random())];
+    return all[next_++ % all.size()];
+}
+
+void lane::begin(time_point due) noexcept {
+    due_ = due;
+    sent_ = due == last_ ? due : worker_.now();
+    busy_ = true;
+    if (slept_ && worker_.counts_from(due)) {
+        worker_.figures().lateness.record(between(due, sent_));
+    }
+    slept_ = false;
+}
+
+void lane::finish(unsigned status) noexcept {
+    last_ = worker_.now();
+    busy_ = false;
+    if (!worker_.counts_from(due_)) return;
+    worker_.figures().add_response(status, between(due_, last_));
+    worker_.note_last_response(last_);
+}
+
+void lane::fail(failure_kind kind) noexcept {
+    if (!busy_) return;
+    busy_ = false;
+    last_ = time_point();
+    if (!worker_.counts_from(due_)) return;
+    worker_.figures().add_failure(kind);
+    if (kind != failure_kind::timeout) return;
+    worker_.figures().latency.record(between(due_, worker_.now()));
+}
+
+void lane::fail(const error& e) noexcept {
+    // It has taken too long, which is noted already, or the run has been ended.
+    if (e == std::errc::operation_canceled) {
+        busy_ = false;
+        last_ = time_point();
+        return;
+    }
+    fail(kind_of(e));
+}
+
+}  // namespace coracle::tool::bench

@@ -1,0 +1,135 @@
+#pragma once
+
+#include "cli_options.hpp"
+#include "input_file.hpp"
+
+#include <coracle/base/error.hpp>
+#include <coracle/base/secret.hpp>
+#include <coracle/net/address.hpp>
+#include <coracle/runtime/clock.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <expected>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The arguments of all client commands. `Options` is http::client_options.
+namespace coracle::tool {
+
+/// Arguments that set one option of a client each, and override the environment and files.
+template <class Options>
+class given_options {
+public:
+    /// Records that `option` sets the member of the client's options that `part` returns.
+    template <class Part>
+    void add(const CLI::Option* option, Part part) {
+        all_.push_back([option, part](Options& to, const Options& from) {
+            if (option->count() != 0) part(to) = part(from);
+        });
+    }
+    /// Copies the options that were given.
+    void apply(Options& to, const Options& from) const {
+        for (const auto& set : all_) set(to, from);
+    }
+
+private:
+    std::vector<std::function<void(Options& to, const Options& from)>> all_;
+};
+
+/// Adds the trusted authorities, our certificate, and addresses that replace DNS.
+template <class Options>
+void add_trust(CLI::App& command, const char* group, Options& o, given_options<Options>& given) {
+    given.add(
+        add_flag(command, group, "-k,--insecure", o.insecure, "Trust any certificate of a server"),
+        [](auto& c) -> auto& { return c.insecure; });
+    given.add(add_text(command, group, "--cacert", o.certificates.authorities, "FILE",
+                       "Trust these authorities (PEM), and not those of the system"),
+              [](auto& c) -> auto& { return c.certificates.authorities; });
+    given.add(add_text(command, group, "-E,--cert", o.certificates.certificate, "FILE",
+                       "Our certificate, for servers that want one"),
+              [](auto& c) -> auto& { return c.certificates.certificate; });
+    given.add(add_text(command, group, "--key", o.certificates.key, "FILE", "Its private key"),
+              [](auto& c) -> auto& { return c.certificates.key; });
+    given.add(add_list(command, group, "--resolve", o.resolve, "HOST:PORT:ADDRESS",
+                       "Use this address in place of what DNS says"),
+              [](auto& c) -> auto& { return c.resolve; });
+    given.add(
+        add_text(command, group, "--unix-socket", o.unix_socket, "PATH", "Connect to this socket"),
+        [](auto& c) -> auto& { return c.unix_socket; });
+}
+
+/// The texts of arguments that set several options.
+struct connection_texts {
+    std::string proxy;
+    std::string config;
+    std::string others;
+    bool ipv4 = false;
+    bool ipv6 = false;
+};
+
+/// Adds the proxy, and the hosts that are reached without it.
+inline void add_proxy_url(CLI::App& command, const char* group, connection_texts& t) {
+    add_text(command, group, "-x,--proxy", t.proxy, "URL",
+             "http://, https://, socks4://, socks4a://, socks5:// or\n"
+             "socks5h://. Default: that of the environment; '' is none");
+}
+template <class Options>
+void add_no_proxy(CLI::App& command, const char* group, Options& o, given_options<Options>& given) {
+    given.add(add_text(command, group, "--noproxy", o.no_proxy, "HOSTS",
+                       "Hosts that are reached without it: localhost,.example.com,\n"
+                       "10.0.0.0/8, or '*'. Default: those of no_proxy"),
+              [](auto& c) -> auto& { return c.no_proxy; });
+}
+
+/// Sets the options of `connection_texts`.
+template <class Options>
+void understand_connection(const CLI::App& command, const connection_texts& t, Options& o) {
+    // Not every command has all of them.
+    const auto is_given = [&](const char* name) {
+        const CLI::Option* const option = command.get_option_no_throw(name);
+        return option != nullptr && option->count() != 0;
+    };
+    if (is_given("--proxy")) {
+        o.proxy = secret(t.proxy);
+        if (o.proxy.empty()) o.proxy_from_environment = false;
+    }
+    if (is_given("--noproxy")) {
+        // It replaces the list of the environment, even if it is empty.
+        ::unsetenv("no_proxy");
+        ::unsetenv("NO_PROXY");
+    }
+    if (t.ipv4) o.family = net::family::v4;
+    if (t.ipv6) o.family = net::family::v6;
+}
+
+/// Throws `failure` when options could not be read from `from`.
+void check_read(const std::string& from, const std::expected<void, error>& read);
+
+/// Reads the environment, then the file of --config, then --options: later ones override earlier
+/// ones.
+template <class Options, class Pool>
+void read_client_options(Options& o, Pool& pool, const connection_texts& t) {
+    constexpr std::size_t most_config_bytes = 1024 * 1024;
+    check_read("the environment", read_environment_options(o, pool));
+    if (!t.config.empty()) {
+        std::string text = content_of(t.config, most_config_bytes);
+        const auto read = read_json_options(o, pool, text);
+        wipe(text.data(), text.size());
+        check_read("--config '" + t.config + "'", read);
+    }
+    if (!t.others.empty()) check_read("--options", read_options(o, pool, t.others));
+}
+
+duration seconds_of(double n);
+
+/// Splits "user:password". Throws `failure`.
+std::pair<std::string, secret> user_and_password(const char* option, const std::string& text);
+
+/// Splits "Name: value", or "Name;" for an empty value. "Name:" has an empty one, too. Throws
+/// `failure`.
+std::pair<std::string, std::string> header_field(const std::string& text);
+
+}  // namespace coracle::tool

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::tool {
+
+/// A file or a text of an argument, with its properties: "ada.png;type=image/png;name=a.png".
+struct file_argument {
+    std::string value;
+    std::optional<std::string> type;
+    std::optional<std::string> name;
+};
+
+/// Splits `text`. `name` is the keyword of the file's name: "filename" or "name".
+file_argument read_file_argument(const std::string& text, std::string_view name);
+
+}  // namespace coracle::tool

@@ -1,0 +1,102 @@
+// The meaning of the arguments of `coracle get`.
+
+#include "client_arguments.hpp"
+#include "get_texts.hpp"
+#include "settings.hpp"
+
+#include <coracle/http/client_settings.hpp>
+#include <coracle/http/field_id.hpp>
+
+#include <charconv>
+#include <utility>
+
+namespace coracle::tool {
+namespace {
+
+/// Removes a field that the client would send itself.
+bool leave_out(http::client_options& o, std::string_view name) {
+    const http::field_id id = http::find_field_id(name);
+    const bool agent = id == http::field_id::user_agent;
+    const bool codings = id == http::field_id::accept_encoding;
+    if (agent) o.user_agent.clear();
+    if (codings) o.accept_compression = false;
+    return agent || codings;
+}
+
+void add_fields(get_settings& s, const std::vector<std::string>& texts) {
+    for (const std::string& f : texts) {
+        auto [name, value] = header_field(f);
+        const bool none = value.empty() && f.back() != ';';
+        if (!none || !leave_out(s.client, name)) {
+            s.fields.emplace_back(std::move(name), std::move(value));
+        }
+    }
+}
+
+/// Cookies themselves, or names of files; an empty one only switches cookies on.
+void add_cookies(get_settings& s, const std::vector<std::string>& texts) {
+    std::string own;
+    for (const std::string& text : texts) {
+        if (text.find('=') == std::string::npos) {
+            s.client.cookies = true;
+            if (!text.empty()) s.cookie_files.push_back(text);
+            continue;
+        }
+        if (!own.empty()) own += "; ";
+        own += text;
+    }
+    if (!own.empty()) s.fields.emplace_back("Cookie", own);
+    if (!s.cookie_jar.empty()) s.client.cookies = true;
+}
+
+/// "-", or a byte.
+void set_resuming(get_settings& s, const std::string& text) {
+    s.resume = true;
+    if (text == "-") return;
+    std::uint64_t from = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), from);
+    if (failed != std::errc() || end != text.data() + text.size()) {
+        throw failure("cannot read --continue-at '" + text +
+                      "': it wants a number of bytes, or '-' for where the file ends");
+    }
+    s.resume = from != 0;
+    if (s.resume) s.resume_from = from;
+}
+
+}  // namespace
+
+void get_options::understand_limits(get_settings& s) const {
+    const texts& t = *texts_;
+    http::client_options& o = s.client;
+    if (!t.rate.empty()) {
+        check_read("--limit-rate", http::read_options(o, "rate_limit=" + t.rate));
+    }
+    if (command_->count("--max-time") != 0) o.total_timeout = seconds_of(t.total);
+    if (command_->count("--retry-delay") != 0) o.retry.delay = seconds_of(t.retry_delay);
+    // With a given number of retries, all of them are made: no budget holds them back.
+    if (command_->count("--retry") != 0) o.retry.budget_percent = 0;
+    if (t.location) o.follow = http::follow::standard;
+    if (command_->count("--max-redirs") != 0) o.redirects = t.redirects;
+    if (t.all_at_once && command_->count("--parallel") == 0) s.parallel = 50;
+    if (!t.resume_at.empty()) set_resuming(s, t.resume_at);
+    if (t.resume) s.resume = true;
+}
+
+get_settings get_options::settings() const {
+    const texts& t = *texts_;
+    get_settings s = t.settings;
+    s.client = {};
+    // The default of curl.
+    s.client.redirects = 50;
+    client_.apply(s.client, s.pool);
+    if (t.no_compressed) s.client.accept_compression = false;
+    s.globbing = !t.no_globbing;
+    understand_limits(s);
+    if (!t.referer.empty()) s.fields.emplace_back("Referer", t.referer);
+    if (!t.range.empty()) s.fields.emplace_back("Range", "bytes=" + t.range);
+    add_fields(s, t.fields);
+    add_cookies(s, t.cookies);
+    return s;
+}
+
+}  // namespace coracle::tool

@@ -1,0 +1,33 @@
+#include "input_file.hpp"
+
+#include "settings.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace coracle::tool {
+
+std::string content_of(const std::string& path, std::size_t most) {
+    const bool input = path == "-";
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+        input ? stdin : std::fopen(path.c_str(), "rbe"),
+        [](std::FILE* f) { return f == stdin ? 0 : std::fclose(f); });
+    std::string all;
+    std::array<char, 65536> bytes;
+    while (file != nullptr) {
+        const std::size_t n = std::fread(bytes.data(), 1, bytes.size(), file.get());
+        all.append(bytes.data(), n);
+        if (all.size() > most) {
+            throw unreadable("cannot read '" + path + "': it has more than " +
+                             std::to_string(most) + " bytes");
+        }
+        if (n == 0 && std::ferror(file.get()) == 0) return all;
+        if (n == 0) break;
+    }
+    throw unreadable("cannot read '" + path + "': " + std::strerror(errno));
+}
+
+}  // namespace coracle::tool

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace coracle::tool {
+
+/// Reads all of a file; "-" is the standard input. Blocks. Throws `unreadable` when it cannot be
+/// read, or has more than `most` bytes.
+std::string content_of(const std::string& path, std::size_t most = std::string::npos);
+
+}  // namespace coracle::tool

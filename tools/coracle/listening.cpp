@@ -1,0 +1,68 @@
+#include "listening.hpp"
+
+#include "settings.hpp"
+
+#include <coracle/net/address.hpp>
+
+#include <algorithm>
+
+namespace coracle::tool {
+namespace {
+
+std::string hint_for(const std::error_code& code) {
+    if (code == std::errc::address_in_use) {
+        return " (another program, perhaps another coracle, is using it; choose another with "
+               "--listen)";
+    }
+    if (code == std::errc::permission_denied) {
+        return " (ports below 1024 need root or CAP_NET_BIND_SERVICE; choose another with "
+               "--listen)";
+    }
+    if (code == std::errc::address_not_available) {
+        return " (no interface of this machine has this address)";
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string_view without_scheme(std::string_view text) {
+    const std::size_t at = text.find("://");
+    const bool has_one = text.starts_with("https://") || text.starts_with("http://");
+    return has_one ? text.substr(at + 3) : text;
+}
+
+std::string joined_addresses(const std::vector<std::string>& addresses) {
+    std::string all;
+    std::vector<net::address> before;
+    for (const std::string& text : addresses) {
+        const std::string_view bare = without_scheme(text);
+        // A socket that systemd has opened.
+        if (bare == "inherited" || bare.starts_with("inherited:")) {
+            if (!all.empty()) all += ',';
+            all += text;
+            continue;
+        }
+        const auto a = net::address::parse(bare);
+        if (!a) {
+            throw failure("cannot listen on '" + text +
+                          "': that is no address (127.0.0.1:8080, [::1]:8080, :8080 for every "
+                          "IPv4 address, unix:/path)");
+        }
+        // Both would share the port, each with half of the connections.
+        const bool takes_free_port = a->family() != net::family::unix_path && a->port() == 0;
+        if (!takes_free_port && std::ranges::find(before, *a) != before.end()) {
+            throw failure("cannot listen on '" + text + "' twice");
+        }
+        before.push_back(*a);
+        all += all.empty() ? text : ',' + text;
+    }
+    return all;
+}
+
+void cannot_listen(const error& e) {
+    throw failure("cannot listen on " + std::string(e.subject()) + ": " + e.code().message() +
+                  hint_for(e.code()));
+}
+
+}  // namespace coracle::tool

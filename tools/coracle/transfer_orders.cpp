@@ -1,0 +1,217 @@
+#include "transfer_orders.hpp"
+
+#include "settings.hpp"
+#include "upload.hpp"
+#include "url_glob.hpp"
+
+#include <coracle/base/percent.hpp>
+#include <coracle/base/url.hpp>
+#include <coracle/http/field_id.hpp>
+#include <coracle/mime/disposition.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace coracle::tool {
+namespace {
+
+std::string with_scheme(const std::string& text) {
+    const std::size_t scheme = text.find("://");
+    const bool has_one = scheme != std::string::npos && scheme < text.find_first_of("/?#");
+    // Such a text names no host "https": the library says what is wrong.
+    const bool lacks_slash = text.starts_with("http:/") || text.starts_with("https:/");
+    return has_one || lacks_slash ? text : "http://" + text;
+}
+
+/// Returns the URL for printing: without user and password.
+std::string without_secrets(const std::string& text) {
+    if (const auto u = url::parse(text)) return u->redacted();
+    const std::size_t from = text.find("://") + 3;
+    const std::size_t at = text.rfind('@');
+    return at == std::string::npos ? text : text.substr(0, from) + text.substr(at + 1);
+}
+
+std::string checksum_of(const std::string& text) {
+    std::string small = text;
+    for (char& c : small) {
+        if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+    }
+    if (small.size() != 64 || small.find_first_not_of("0123456789abcdef") != std::string::npos) {
+        throw failure("cannot read --sha256 '" + text + "': it must have 64 hexadecimal digits");
+    }
+    return small;
+}
+
+/// The names of files that are written to.
+class taken_names {
+public:
+    /// Returns true if a file of this name would be one of those, be it only for a while.
+    bool meets(const std::string& name) const {
+        constexpr std::string_view part = ".part";
+        return names_.contains(name) || names_.contains(name + std::string(part)) ||
+               (name.ends_with(part) && names_.contains(name.substr(0, name.size() - part.size())));
+    }
+    void add(const std::string& name) { names_.insert(name); }
+    /// `name`, or with a number where that is taken.
+    std::string unique(const std::string& name) {
+        std::string one = name;
+        // Those up to the last number are taken.
+        for (unsigned& n = numbers_[name]; meets(one);) one = name + '.' + std::to_string(++n);
+        return one;
+    }
+
+private:
+    std::unordered_set<std::string> names_;
+    std::unordered_map<std::string, unsigned> numbers_;
+};
+
+/// Returns the file name for a URL.
+std::string name_of(const std::string& text) {
+    std::string name;
+    if (const auto u = url::parse(text)) {
+        const std::string_view path = u->path();
+        const auto segment = percent_decode(path.substr(path.rfind('/') + 1));
+        name = mime::safe_filename(segment.value_or(""));
+    }
+    // With a number and ".part" it is still a name: 255 bytes. Its end tells what it is.
+    constexpr std::size_t longest = 240;
+    if (name.size() > longest) name = mime::safe_filename(name.substr(name.size() - longest));
+    return name.empty() ? "index.html" : name;
+}
+
+/// Makes the orders from the arguments of a command, one after the other.
+class order_list {
+public:
+    explicit order_list(const get_settings& s) : s_(s) {
+        for (const std::string& text : s.urls) globs_.emplace_back(text, s.globbing);
+        for (std::size_t i = 0; i != globs_.size(); ++i) {
+            uploads_.push_back(uploads_of(s, i));
+            all_ += globs_[i].size() * uploads_[i].size();
+        }
+        if (all_ > most) throw failure("more than a million transfers");
+    }
+
+    std::vector<transfer_order> make() {
+        for (std::size_t i = 0; i != globs_.size(); ++i) {
+            const url_glob& glob = globs_[i];
+            if (i < s_.checksums.size() && glob.size() * uploads_[i].size() > 1) {
+                throw failure("--sha256 is for one URL, and this one is a pattern of several");
+            }
+            for (const std::string& upload : uploads_[i]) {
+                for (std::size_t k = 0; k != glob.size(); ++k) add(i, glob.at(k), upload);
+            }
+        }
+        return std::move(orders_);
+    }
+
+private:
+    static constexpr std::size_t most = 1'000'000;
+
+    /// The files that go to the URLs of the i-th argument; one without a name: none does.
+    static std::vector<std::string> uploads_of(const get_settings& s, std::size_t i) {
+        std::vector<std::string> paths;
+        if (i >= s.uploads.size()) return {""};
+        const url_glob glob(s.uploads[i], s.globbing);
+        for (std::size_t k = 0; k != glob.size(); ++k) {
+            paths.push_back(glob.at(k).url);
+            check_upload(paths.back());
+        }
+        return paths;
+    }
+
+    void add(std::size_t i, const url_glob::match& m, const std::string& upload) {
+        transfer_order o;
+        o.upload = upload;
+        o.url = with_scheme(m.url);
+        if (!o.upload.empty()) o.url = upload_url(o.url, o.upload);
+        o.shown = without_secrets(o.url);
+        o.output = output_of(i, o.url, m.values);
+        if (i < s_.checksums.size()) o.checksum = checksum_of(s_.checksums[i]);
+        o.any_bytes = o.output != "-" || !s_.outputs.empty() || ::isatty(STDOUT_FILENO) == 0;
+        if (o.output.empty()) throw failure("--output needs the name of a file");
+        if (o.output != "-" && !o.output.starts_with("/dev/")) {
+            if (taken_.meets(o.output)) {
+                throw failure("two responses would be written to '" + o.output +
+                              "': give each an --output of its own, such as 'name_#1' for the "
+                              "first pattern of a URL");
+            }
+            taken_.add(o.output);
+        }
+        orders_.push_back(std::move(o));
+    }
+
+    std::string output_of(std::size_t i, const std::string& url,
+                          const std::vector<std::string>& values) {
+        if (i < s_.outputs.size()) {
+            return s_.globbing ? with_values(s_.outputs[i], values) : s_.outputs[i];
+        }
+        // One "-" is for all.
+        if (s_.outputs.size() == 1 && s_.outputs[0] == "-") return "-";
+        const bool several = all_ > 1 && s_.uploads.empty();
+        const bool to_file = s_.name_from_url || several || (s_.resume && !s_.resume_from);
+        return to_file && !s_.head ? taken_.unique(name_of(url)) : "-";
+    }
+
+    const get_settings& s_;
+    std::vector<url_glob> globs_;
+    std::vector<std::vector<std::string>> uploads_;  ///< of each of them
+    std::size_t all_ = 0;
+    std::vector<transfer_order> orders_;
+    taken_names taken_;
+};
+
+/// Refuses options that do not go with resuming, which needs the whole file and nothing before it.
+void check_resuming(const get_settings& s, bool is_on_output) {
+    if (!s.resume) return;
+    const auto together = [](const char* option) {
+        throw failure(std::string("--continue-at and ") + option + " cannot be used together");
+    };
+    if (is_on_output && !s.resume_from) {
+        throw failure("--continue needs a file: give one with -o FILE or -O");
+    }
+    if (s.include_head) together("--include");
+    if (!s.uploads.empty()) together("--upload-file");
+    if (is_on_output && !s.checksums.empty()) together("--sha256 on standard output");
+    const bool of_a_range = std::ranges::any_of(s.fields, [](const auto& f) {
+        return http::find_field_id(f.first) == http::field_id::range;
+    });
+    if (of_a_range) together("--range");
+}
+
+void check_uploads(const get_settings& s) {
+    if (s.uploads.empty()) return;
+    if (s.uploads.size() > s.urls.size()) throw failure("there are more --upload-file than URLs");
+    const char* const other = !s.bodies.empty()  ? "--data"
+                              : !s.parts.empty() ? "--form"
+                              : s.head           ? "--head"
+                                                 : nullptr;
+    if (other != nullptr) {
+        throw failure(std::string("--upload-file and ") + other + " cannot be used together");
+    }
+}
+
+}  // namespace
+
+std::vector<transfer_order> orders_of(const get_settings& s) {
+    if (s.outputs.size() > s.urls.size()) throw failure("there are more --output than URLs");
+    if (s.checksums.size() > s.urls.size()) throw failure("there are more --sha256 than URLs");
+    if (s.data_in_url && !s.parts.empty())
+        throw failure("--get and --form cannot be used together");
+    check_uploads(s);
+    std::vector<transfer_order> orders = order_list(s).make();
+    const auto on_output = std::ranges::count(orders, "-", &transfer_order::output);
+    if (on_output > 1 && s.parallel > 1 && !s.head) {
+        throw failure(
+            "responses that come at the same time would mix on standard output: "
+            "leave --parallel away, or give them files with -O");
+    }
+    check_resuming(s, on_output != 0);
+    return orders;
+}
+
+}  // namespace coracle::tool
