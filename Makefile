@@ -7,18 +7,18 @@ ARGS ?=
 CMAKE_ARGS ?=
 FUZZ_SECONDS ?= 30
 # The parts of the benchmarks: bench/run.py, bench/client.py and so on.
-BENCH ?= run client tls h2 loadgen echo datagrams micro
+BENCH ?= run client tls h2 websocket loadgen echo datagrams micro
 export FUZZ_SECONDS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build run test bench lint fuzz check-long install docs site clean
+.PHONY: help setup setup-build build run test conformance bench lint fuzz check-long install docs site clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  PRESET=release|debug|clang|asan|tsan|gcc-asan chooses the build for build, run and test,"
 	@echo "  ARGS=... is passed to the program (run), to ctest (test) or to the benchmarks (bench)."
-	@echo "  BENCH=run|client|tls|h2|loadgen|echo|datagrams|micro chooses a part of the benchmarks: make bench BENCH=echo ARGS=--quick"
+	@echo "  BENCH=run|client|tls|h2|websocket|loadgen|echo|datagrams|micro chooses a part of the benchmarks: make bench BENCH=echo ARGS=--quick"
 
 setup: ## install what is missing to build, test and measure
 	@scripts/setup.sh all
@@ -39,6 +39,11 @@ test: setup ## build and run every test
 	@cmake --preset $(PRESET) $(CMAKE_ARGS) >/dev/null
 	@cmake --build --preset $(PRESET)
 	@ctest --preset $(PRESET) -j "$$(nproc)" $(ARGS)
+
+conformance: setup ## run the whole Autobahn testsuite against the WebSocket of both sides
+	@cmake --preset release $(CMAKE_ARGS) >/dev/null
+	@cmake --build --preset release --target websocket_echo websocket_client
+	@python3 tests/conformance/autobahn.py $(ARGS)
 
 bench: setup ## measure against limits and peers, write docs/benchmarks*.md
 	@cmake --preset release >/dev/null

@@ -180,6 +180,12 @@ coracle_set_warnings(h2_target)
 coracle_link_plainly(h2_target)
 target_link_libraries(h2_target PRIVATE coracle::coracle)
 
+# The client that WebSocket servers of others are set on.
+add_executable(websocket_client "${PROJECT_SOURCE_DIR}/tests/conformance/websocket_client.cpp")
+coracle_set_warnings(websocket_client)
+coracle_link_plainly(websocket_client)
+target_link_libraries(websocket_client PRIVATE coracle::coracle)
+
 # What scripts/check_cost.py counts, beside hello and parallel_get.
 add_executable(cost_routing "${PROJECT_SOURCE_DIR}/tests/cost/routing.cpp")
 coracle_set_warnings(cost_routing)

@@ -1,14 +1,16 @@
 // One of several nodes behind a balancer: node [ADDRESS] [LOOPS] [PROXIES] [HANDOVER]
 //
-// Has what deploy/ needs: /healthz and /readyz, metrics at /metrics, and text at /hello. PROXIES
-// are networks whose connections begin with a PROXY header ("127.0.0.0/8"). On SIGTERM it drains:
-// /readyz says 503 to those who still ask.
+// Has what deploy/ needs: /healthz and /readyz, metrics at /metrics, a WebSocket that echoes at
+// /ws, and text at /hello. PROXIES are networks whose connections begin with a PROXY header
+// ("127.0.0.0/8"). On SIGTERM it drains: /readyz says 503 to those who still ask, and WebSockets
+// are closed with 1001, for the clients to come back to another node.
 
 #include <coracle/http/drain_signal.hpp>
 #include <coracle/http/metrics.hpp>
 #include <coracle/http/middleware/health.hpp>
 #include <coracle/http/server.hpp>
 #include <coracle/metrics/process.hpp>
+#include <coracle/websocket/route.hpp>
 
 #include <cstdlib>
 
@@ -19,6 +21,9 @@ int main(int argc, char** argv) {
     metrics::add_process(all);
     http::response_metrics seen(all);
     const http::health health;
+
+    websocket::route_options echo;
+    echo.origins = websocket::origins::any();
 
     http::router routes;
     routes.get("/hello",
@@ -34,6 +39,9 @@ int main(int argc, char** argv) {
     };
     routes.get("/readyz", http::wrap(unless_draining, ready));
     routes.get("/metrics", http::serve_metrics(all));
+    websocket::route(routes, "/ws", echo, [](websocket::connection& ws) -> task<> {
+        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+    });
 
     http::server_options options;
     if (argc > 1) options.listen = argv[1];

@@ -43,17 +43,22 @@ haproxy haproxy
 apache2-bin apache2
 python3-aiohttp
 python3-httpx
+python3-websockets
 python3-h2
 nghttp2-client nghttp
 nghttp2-server nghttpd
 nghttp2-proxy nghttpx
 python3-hypercorn
+python3-wsproto
+node-ws
+golang-nhooyr-websocket-dev
 h2o h2o
 chromium chromium
 prometheus prometheus
 libbenchmark-dev
 libasio-dev
 libuv1-dev
+libboost1.81-dev
 libpq-dev
 postgresql
 libunistring-dev
@@ -216,6 +221,10 @@ install_h2spec() {
     PATH=$PATH:$HOME/go/bin command -v h2spec >/dev/null ||
         go install github.com/summerwind/h2spec/cmd/h2spec@latest >/dev/null 2>&1
 }
+# The Autobahn testsuite needs Python 2.7, of which pyenv may have one.
+prepare_autobahn() {
+    tests/conformance/autobahn.py --prepare 2>/dev/null
+}
 
 if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
 if [ "$group" = all ]; then
@@ -223,4 +232,5 @@ if [ "$group" = all ]; then
         fetch_once go_peers "tests/support/http_peers/go/go.mod tests/support/http_peers/go/go.sum" compile_go_peers
         fetch_once h2spec /dev/null install_h2spec
     fi
+    fetch_once autobahn tests/conformance/autobahn.py prepare_autobahn
 fi

@@ -16,3 +16,4 @@
 #include <coracle/process.hpp>
 #include <coracle/runtime.hpp>
 #include <coracle/tls.hpp>
+#include <coracle/websocket.hpp>

@@ -1,7 +1,8 @@
-// The server that peers of HTTP/2 are set on:
+// The server that peers of HTTP/2 and WebSocket are set on:
 // h2_target ADDRESS LOOPS http1|both|http2 [CERTIFICATE KEY]
 
 #include <coracle/http/server.hpp>
+#include <coracle/websocket/route.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -56,6 +57,12 @@ http::handler routes() {
     r.put("/count", &count);
     r.post("/echo", &echo);
     r.put("/echo", &echo);
+    websocket::route_options o;
+    o.origins = websocket::origins::any();
+    o.compression.mode = websocket::compression_mode::with_context;
+    websocket::route(r, "/ws", o, [](websocket::connection& ws) -> task<> {
+        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+    });
     return r;
 }
 

@@ -6,6 +6,7 @@
 #include "serve_command.hpp"
 #include "serve_options.hpp"
 #include "settings.hpp"
+#include "ws_options.hpp"
 
 #include <coracle/base/error.hpp>
 #include <coracle/base/version.hpp>
@@ -21,12 +22,14 @@
 namespace {
 
 constexpr const char* about =
-    R"(coracle: an HTTP server for the files of a directory, and a client of HTTP.
+    R"(coracle: an HTTP server for the files of a directory, and clients of HTTP and WebSocket.
 
   coracle serve                   a welcome page on http://127.0.0.1:8080
   coracle serve public            the files of the directory public
   coracle serve --tls-self-signed the welcome page over HTTPS, to try it out
   coracle get URL...              request URLs, with the options of curl
+  coracle ws URL                  send lines to a WebSocket, and print its messages
+  coracle ws --listen             a WebSocket that echoes
   coracle bench URL               load a server, and measure how it responds
   coracle completion SHELL        print the completion for bash, zsh or fish
   coracle doctor                  check this machine: backends, kernel features, limits
@@ -101,6 +104,15 @@ int run_bench(const coracle::tool::bench::bench_options& bench) {
     }
 }
 
+int run_ws(const coracle::tool::ws_options& ws) {
+    try {
+        return coracle::tool::ws(ws.settings());
+    } catch (const coracle::tool::failure& e) {
+        std::fprintf(stderr, "coracle: %s\n", e.what());
+        return coracle::tool::ws_usage;
+    }
+}
+
 // If the program was started without one of its three descriptors, the next one to be opened would
 // take its number: a socket would be standard output. So each is opened, in the direction in which
 // using it fails.
@@ -125,6 +137,7 @@ int main(int argc, char** argv) {
 
     const coracle::tool::serve_options serve(app, argc, argv);
     const coracle::tool::get_options get(app);
+    const coracle::tool::ws_options ws(app);
     const coracle::tool::bench::bench_options bench(app);
 
     CLI::App& doctor = *app.add_subcommand("doctor", doctor_about);
@@ -140,7 +153,7 @@ int main(int argc, char** argv) {
     const auto is_meant = [&](const CLI::App* command) { return command->check_name(argv[1]); };
     if (argv[1][0] != '-' && app.get_subcommands(is_meant).empty()) {
         std::fprintf(stderr,
-                     "coracle: there is no '%s': there are serve, get, bench, doctor and "
+                     "coracle: there is no '%s': there are serve, get, ws, bench, doctor and "
                      "completion\n",
                      argv[1]);
         return 2;
@@ -153,6 +166,7 @@ int main(int argc, char** argv) {
     try {
         if (reference.chosen()) return reference.run();
         if (get.chosen()) return run_get(get);
+        if (ws.chosen()) return run_ws(ws);
         if (bench.chosen()) return run_bench(bench);
         if (doctor.parsed())
             coracle::tool::doctor();

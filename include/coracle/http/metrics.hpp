@@ -62,6 +62,7 @@ private:
 /// Gauges are:
 ///
 /// - coracle_server_open_connections, coracle_server_in_flight (requests),
+///   coracle_server_open_websockets (connections and streams of HTTP/2)
 /// - coracle_server_connections_by_state{state}: "handshaking" (TLS, or a PROXY header that has not
 ///   come), "active" (with a request in a handler that waits, or being written), "idle" (the other
 ///   open ones), "draining" (all that are open once the server drains)

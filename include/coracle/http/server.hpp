@@ -140,6 +140,7 @@ struct server_counters {
     std::uint64_t active = 0;       ///< with a request that counts as `in_flight`
     std::uint64_t draining = 0;     ///< open while the server drains, active ones among them
     std::uint64_t open_h2 = 0;      ///< of `open`, those that speak HTTP/2
+    std::uint64_t websockets = 0;   ///< connections and streams of HTTP/2 that are WebSockets now
     std::uint64_t requests = 0;
     std::uint64_t in_flight = 0;  ///< requests now in a handler that waits, or being written
     std::uint64_t responses_2xx = 0;
@@ -177,7 +178,7 @@ struct server_counters {
     std::uint64_t client_limit = 0;       ///< closed at `connections_per_client`
     std::uint64_t cut_by_drain = 0;       ///< connections closed before their response was sent
     std::uint64_t accepted_in_drain = 0;  ///< connections that waited when the drain began
-    std::uint64_t told_of_drain = 0;      ///< event streams and handlers that watch it
+    std::uint64_t told_of_drain = 0;      ///< WebSockets, event streams and handlers that watch it
     std::uint64_t tls_handshakes = 0;     ///< that succeeded
     std::uint64_t tls_resumptions = 0;    ///< of these, by a ticket
     std::uint64_t tls_failures = 0;
@@ -267,7 +268,7 @@ struct server_options {
 struct drain_report {
     std::uint64_t open = 0;       ///< connections when it began
     std::uint64_t in_flight = 0;  ///< requests then in a handler that waited, or being written
-    std::uint64_t told = 0;       ///< event streams and handlers that were told of it
+    std::uint64_t told = 0;       ///< WebSockets, event streams and handlers that were told of it
     std::uint64_t accepted = 0;   ///< connections that waited in the backlog
     std::uint64_t served = 0;     ///< requests that came since it began
     std::uint64_t cut = 0;        ///< connections closed before their response was sent

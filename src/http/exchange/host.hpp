@@ -3,6 +3,7 @@
 #include "http/exchange/counters.hpp"
 #include "http/exchange/exchange.hpp"
 #include "http/exchange/memory_watch.hpp"
+#include "http/message/token.hpp"
 
 #include <coracle/http/drain_signal.hpp>
 #include <coracle/http/handler.hpp>
@@ -83,19 +84,26 @@ private:
     loop_counters counters_;
 };
 
-/// Adds one to a gauge of `server_counters` while this lives.
+/// Adds one to a gauge of `server_counters` while this lives; nothing where `which` is null.
 class gauge_entry {
 public:
     gauge_entry(loop_counters& c, loop_counters::member which) noexcept : of_(&c), which_(which) {
-        of_->add(which_);
+        if (which_ != nullptr) of_->add(which_);
     }
     gauge_entry(const gauge_entry&) = delete;
     gauge_entry& operator=(const gauge_entry&) = delete;
-    ~gauge_entry() { of_->subtract(which_); }
+    ~gauge_entry() {
+        if (which_ != nullptr) of_->subtract(which_);
+    }
 
 private:
     loop_counters* of_;
     loop_counters::member which_;
 };
+
+/// Returns the gauge of connections that have switched to this protocol; null where it has none.
+inline loop_counters::member gauge_of(std::string_view protocol) noexcept {
+    return equal_ignoring_case(protocol, "websocket") ? &server_counters::websockets : nullptr;
+}
 
 }  // namespace coracle::http::detail

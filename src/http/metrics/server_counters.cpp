@@ -17,6 +17,8 @@ struct row {
 constexpr row rows[] = {
     {"connections", "Connections that were accepted.", &server_counters::connections},
     {"open", "Connections that are open.", &server_counters::open},
+    {"websockets", "WebSockets that are open, on connections and on streams of HTTP/2.",
+     &server_counters::websockets},
     {"requests", "Requests.", &server_counters::requests},
     {"in_flight", "Requests in a handler that waits, or being written.",
      &server_counters::in_flight},
@@ -76,7 +78,7 @@ constexpr row rows[] = {
      &server_counters::cut_by_drain},
     {"accepted_in_drain", "Connections that waited when a drain began.",
      &server_counters::accepted_in_drain},
-    {"told_of_drain", "Event streams and handlers that were told of a drain.",
+    {"told_of_drain", "WebSockets, event streams and handlers that were told of a drain.",
      &server_counters::told_of_drain},
     {"tls_handshakes", "TLS handshakes that succeeded.", &server_counters::tls_handshakes},
     {"tls_resumptions", "TLS handshakes that resumed a session.",
@@ -141,6 +143,7 @@ static_assert(std::size(rows) + members_of_labelled ==
 std::string name_of(const row& r) {
     std::string name("coracle_server_");
     if (r.member == &server_counters::open) return name + "open_connections";
+    if (r.member == &server_counters::websockets) return name + "open_websockets";
     name += r.name;
     return r.member == &server_counters::in_flight ? name : name + "_total";
 }

@@ -347,6 +347,7 @@ task<bool> h1_connection::switch_protocols(exchange& base) {
     phase_ = phase::handler;
     disarm();
     end_behind(ending::close);
+    const gauge_entry switched(shard_->counters(), gauge_of(e.res.header("Upgrade")));
     upgraded_connection upgraded{*stream_, std::move(into), &shard_->drain_of_upgraded()};
     guarded_call<void> call((*e.res.upgrade())(upgraded), running());
     co_await call;

@@ -1,16 +1,17 @@
-// The gauges of open connections: by state and by version.
+// The gauges of open connections: by state, by version, and WebSockets.
 
-#include "integration/http/simulated_server.hpp"
+#include "integration/websocket/simulated_websocket.hpp"
 #include "support/h2_peer.hpp"
 
 #include <coracle/http/metrics.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace {
 
-using namespace simulated;
+using namespace simulated_websocket;
 using coracle::testing::h2_peer;
 
 /// The numbers of "NAME{LABEL="VALUE"}" by VALUE.
@@ -35,6 +36,11 @@ struct gauges {
     numbers versions() const {
         return by_label(all.text(), "coracle_server_connections_by_version");
     }
+    int websockets() const {
+        const std::string text = all.text();
+        const std::string name = "\ncoracle_server_open_websockets ";
+        return std::stoi(text.substr(text.find(name) + name.size()));
+    }
     metrics::registry all;
 };
 
@@ -48,8 +54,9 @@ task<> settle() {
     co_await sleep_for(1s);
 }
 
-http::handler that_sleeps() {
+http::handler with_websocket() {
     http::router routes;
+    websocket::route(routes, "/ws", {}, echo_handler);
     routes.get("/sleep", [](http::request&) -> task<http::response> {
         co_await sleep_for(1h);
         co_return "";
@@ -109,10 +116,37 @@ TEST(connection_gauges, count_those_that_have_not_said_whom_they_speak_for) {
     });
 }
 
+TEST(connection_gauges, count_websockets_of_both_versions) {
+    http::server_options o;
+    o.timeouts.drain = 2s;
+    world w(1, with_websocket(), o);
+    w.run([](world& in) -> task<> {
+        const gauges g(in);
+        std::optional<raw_peer> one(co_await in.connect());
+        co_await one->shake_hands("/ws");
+        h2_peer two(co_await in.connect());
+        for (int i = 0; i != 2; ++i) {
+            auto& m = two.connect("websocket", "/ws", {{"sec-websocket-version", "13"}});
+            const auto there = [&m] { return m.status != 0; };
+            co_await two.until(there);
+            EXPECT_EQ(m.status, 200);
+        }
+        EXPECT_EQ(g.websockets(), 3);
+        EXPECT_EQ(g.versions(), (numbers{{"1.1", 1}, {"2", 1}}));
+        EXPECT_EQ(g.states(), states(0, 2, 0, 0));
+        co_await one->send(close_frame(close_code::normal, ""));
+        co_await one->read_close();
+        one.reset();
+        co_await settle();
+        EXPECT_EQ(g.websockets(), 2);
+    });
+    EXPECT_EQ(w.counters().websockets, 0u);
+}
+
 TEST(connection_gauges, call_all_connections_draining_in_a_drain) {
     http::server_options o;
     o.timeouts.drain = 30s;
-    world w(1, that_sleeps(), o);
+    world w(1, with_websocket(), o);
     w.run([](world& in) -> task<> {
         const gauges g(in);
         peer idle = co_await in.connect();

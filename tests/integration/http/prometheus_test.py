@@ -40,7 +40,8 @@ def test_promtool_accepts_them():
                      b"coracle_loop_ready_tasks", b"process_cpu_seconds_total",
                      b'coracle_server_connections_by_state{state="idle"}',
                      b'coracle_server_connections_by_version{version="2"} 0',
-                     b"http_client_calls_total", b"http_client_call_duration_seconds_bucket",
+                     b"coracle_server_open_websockets 0", b"http_client_calls_total",
+                     b"http_client_call_duration_seconds_bucket",
                      b"http_client_phase_duration_seconds_bucket"):
             check(name in text, name)
         done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True,

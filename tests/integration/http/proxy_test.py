@@ -1,6 +1,6 @@
 """The example `balance`: `forward_to` several upstreams. What arrives there, how they are chosen, and
-what becomes of requests when one of them fails. (Upgrades between versions of HTTP:
-forwarded_upgrades_test.cpp.)
+what becomes of requests when one of them fails. (WebSocket between versions of HTTP:
+tests/integration/websocket/forwarded_test.cpp.)
 """
 
 import base64
@@ -267,6 +267,15 @@ class Upgrades(unittest.TestCase):
             c.sendall(self.REQUEST.replace(b"Upgrade: websocket", b"Upgrade: other"))
             told = c.recv(65536)
             self.assertTrue(told.startswith(b"HTTP/1.1 200 "), told)
+
+    def test_our_own_client_and_server_talk_through_it(self):
+        import subprocess
+        from server_process import BIN
+        with Server("websocket_echo") as echo, \
+                Server("balance", f"http://{echo.host}:{echo.port}", before=("127.0.0.1:0",)) as s:
+            done = subprocess.run([BIN / "coracle", "ws", f"ws://{s.host}:{s.port}/"],
+                                  input="one\ntwo\n", capture_output=True, text=True, timeout=30)
+            self.assertEqual((done.returncode, done.stdout), (0, "one\ntwo\n"), done.stderr)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ struct world {
         EXPECT_EQ(c.handshaking, 0u);
         EXPECT_EQ(c.draining, 0u);
         EXPECT_EQ(c.open_h2, 0u);
+        EXPECT_EQ(c.websockets, 0u);
         EXPECT_EQ(sim.backend().open_descriptors(), 0u);
     }
 

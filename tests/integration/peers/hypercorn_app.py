@@ -1,4 +1,5 @@
-"""What hypercorn serves for our tests: the files of $FOLDER, and the size of an upload at /count."""
+"""What hypercorn serves for our tests: the files of $FOLDER, the size of an upload at /count, and an echo of
+WebSocket messages (RFC 8441 over HTTP/2)."""
 
 import os
 import pathlib
@@ -24,9 +25,21 @@ async def serve_http(scope, receive, send):
     await respond(send, 200, str(size).encode())
 
 
+async def serve_websocket(receive, send):
+    while (event := await receive())["type"] != "websocket.disconnect":
+        if event["type"] == "websocket.connect":
+            await send({"type": "websocket.accept"})
+        elif event.get("text") is not None:
+            await send({"type": "websocket.send", "text": event["text"]})
+        else:
+            await send({"type": "websocket.send", "bytes": event["bytes"]})
+
+
 async def app(scope, receive, send):
     if scope["type"] == "http":
         await serve_http(scope, receive, send)
+    elif scope["type"] == "websocket":
+        await serve_websocket(receive, send)
     else:
         while True:  # the beginning and the end of the server
             event = await receive()

@@ -1,10 +1,11 @@
 # backends: none
 """Three nodes behind HAProxy, with health checks on /readyz and the PROXY protocol (version 2), restarted
-one by one under load: HTTP/1.1 and HTTP/2. No request fails.
+one by one under load: HTTP/1.1, HTTP/2 and WebSocket. No request fails.
 
 By hand for longer: CORACLE_TEST_ROUNDS=5 python3 tests/integration/peers/rolling_test.py
 """
 
+import asyncio
 import os
 import pathlib
 import re
@@ -19,11 +20,14 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
 from ports import free_port
-from server_process import BIN, check, need
+from server_process import BIN, check, need, need_modules
 
+need_modules("websockets")
 HAPROXY, H2LOAD = need("haproxy", "h2load")
 
 from steady_load import SteadyLoad  # noqa: E402
+from websockets.exceptions import ConnectionClosed  # noqa: E402
+from websockets.client import connect  # noqa: E402
 
 ROUNDS = int(os.environ.get("CORACLE_TEST_ROUNDS", "1"))
 NODES = 3
@@ -75,6 +79,39 @@ class Node:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
+
+
+class WebSockets(threading.Thread):
+    """A client that sends and waits for the echo, and comes back where it is told 1001."""
+
+    def __init__(self, port):
+        super().__init__()
+        self.port, self.failures, self.echoed, self.moves = port, [], 0, 0
+        self.ending = False
+
+    def run(self):
+        asyncio.run(self.come_and_go())
+
+    async def come_and_go(self):
+        while not self.ending:
+            try:
+                async with connect(f"ws://127.0.0.1:{self.port}/ws", open_timeout=20) as ws:
+                    await self.talk(ws)
+            except ConnectionClosed as e:
+                if e.rcvd is None or e.rcvd.code != 1001:
+                    self.failures.append(repr(e))
+                self.moves += 1
+            except Exception as e:  # noqa: BLE001
+                self.failures.append(repr(e))
+
+    async def talk(self, ws):
+        while not self.ending:
+            text = f"message {self.echoed}"
+            await ws.send(text)
+            if await asyncio.wait_for(ws.recv(), 20) != text:
+                self.failures.append("another message")
+            self.echoed += 1
+            await asyncio.sleep(0.002)  # a pace, not a wait
 
 
 class H2(threading.Thread):
@@ -141,18 +178,28 @@ def main():
                 wait_for(folder, f"n{i}", "UP")
             # The client's address has come through: not that of the balancer alone, which is the same
             # here, but a header, without which the node would have closed.
-            streams = H2(h2)
+            web, streams = WebSockets(h1), H2(h2)
             with SteadyLoad("127.0.0.1", h1, "/hello", 3, 2, b"Hello, 127.0.0.1!\n") as load:
+                web.start()
                 streams.start()
+                # Whoever begins late may meet only nodes that have been restarted already.
+                until = time.monotonic() + 20
+                while web.echoed == 0:
+                    check(time.monotonic() < until, f"no WebSocket in 20 s: {web.failures[:5]}")
+                    time.sleep(0.02)
                 for _ in range(ROUNDS):
                     roll(nodes, folder)
                 load.wait_for_more(50)
-                streams.ending = True
+                web.ending = streams.ending = True
+                web.join()
                 streams.join()
-            print(f"HTTP/1.1: {load.done}, HTTP/2: {streams.done}")
+            print(f"HTTP/1.1: {load.done}, HTTP/2: {streams.done}, WebSocket: {web.echoed} messages, "
+                  f"{web.moves} moves")
             check(load.failures == [], load.failures[:5])
             check(streams.failures == [], streams.failures[:2])
-            check(min(load.done, streams.done) > 100, "hardly any load")
+            check(web.failures == [], web.failures[:5])
+            check(web.moves > 0, "no WebSocket was told to go elsewhere")
+            check(min(load.done, streams.done, web.echoed) > 100, "hardly any load")
         finally:
             balancer.terminate()
             balancer.communicate()

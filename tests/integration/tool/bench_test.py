@@ -4,6 +4,7 @@ its reports and exit codes."""
 
 import json
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -175,6 +176,21 @@ class Counts(unittest.TestCase):
         self.assertGreater(lines.count("GET /a HTTP/1.1"), 300)
 
 
+class WebSocket(unittest.TestCase):
+    def test_round_trips_are_counted(self):
+        peer = subprocess.Popen([str(BIN / "coracle"), "ws", "--listen"], stdout=subprocess.PIPE, text=True)
+        try:
+            url = re.search(r"ws://\S+", peer.stdout.readline())[0]
+            report = figures("-c", 3, "-n", 90, "--data", "hello", url)
+        finally:
+            peer.send_signal(signal.SIGTERM)
+            peer.wait(20)
+            peer.stdout.close()
+        self.assertEqual(report["load"]["protocol"], "WebSocket")
+        self.assertEqual(report["total"]["responses"], 90)
+        self.assertEqual(report["total"]["bytes_in"], 90 * 5)
+
+
 class Stalls(unittest.TestCase):
     def test_a_server_that_stands_still_shows_in_the_open_model(self):
         still = 0.6
@@ -263,6 +279,7 @@ class Failures(unittest.TestCase):
                 (["-c", "10", "-n", "5", "http://a/"], 2, "fewer"),
                 (["-c", "1", "-t", "2", "http://a/"], 2, "--threads"),
                 (["-d", "1", "-n", "100", "http://a/"], 2, "exclude"),
+                (["--http2", "--ws", "http://a/"], 2, "exclude"),
                 (["-m", "A B", "http://a/"], 2, "A B"),
                 (["ftp://a/"], 2, "ftp"),
                 (["http://ada:secret@a/"], 2, "Authorization"),

@@ -8,12 +8,13 @@ namespace coracle::tool::bench {
 namespace {
 
 constexpr const char* about =
-    R"(Load a server of HTTP, and measure how it responds.
+    R"(Load a server of HTTP or WebSocket, and measure how it responds.
 
 Without --rate the model is closed: each connection sends its next request when the response to the
 one before has come, which finds the highest throughput. With --rate it is open: requests are due at
 a constant rate whatever the server does, and latency counts from the time at which a request was
-due, so that a server that stands still for a second shows a second.
+due, so that a server that stands still for a second shows a second. On a WebSocket, each request is
+a message, and the next message received is its response.
 
 Load only servers that are yours to load.
 )";
@@ -48,6 +49,7 @@ Examples:
   coracle bench -c 64 -t 2 -d 30s http://127.0.0.1:8080/
   coracle bench --rate 5000 --warm-up 5s -d 1m http://127.0.0.1:8080/ --html report.html
   coracle bench --http2 -c 8 -p 32 https://127.0.0.1:8443/ -k
+  coracle bench --ws -c 100 --data hello ws://127.0.0.1:8080/echo
   coracle bench -n 10000 -m POST --data '{"name":"Ada"}' -H 'Content-Type: application/json' URL
   coracle bench --runs 5 --json before.json URL
   coracle bench --compare before.json after.json)";
@@ -60,7 +62,9 @@ bench_options::bench_options(CLI::App& app)
     CLI::App& bench = *command_;
     bench.footer(footer);
     bench.set_help_flag("-h,--help", "Print this help and exit");
-    bench.add_option("URL", texts_->url, "The URL; without a scheme http:// is used")
+    bench
+        .add_option("URL", texts_->url,
+                    "The URL; without a scheme http:// is used, with --ws ws://")
         ->type_name("");
     add_load();
     add_request();
@@ -114,8 +118,10 @@ void bench_options::add_request() {
              "The method. Default: GET, POST with --data");
     add_list(bench, group, "-H,--header", t.fields, "HEADER",
              "A header, 'Name: value'; may be repeated");
-    add_text(bench, group, "--data", t.data, "DATA", "The body, or @FILE");
+    add_text(bench, group, "--data", t.data, "DATA",
+             "The body, or @FILE; for a WebSocket, the message");
     add_flag(bench, group, "--http2", t.http2, "HTTP/2, also without TLS (prior knowledge)");
+    add_flag(bench, group, "--ws", t.ws, "Use a WebSocket. The default for ws:// and wss:// URLs");
     add_text(bench, group, "--scenario", t.scenario, "FILE",
              "Requests from a file, see below; URLs in it may be\n"
              "relative to URL");

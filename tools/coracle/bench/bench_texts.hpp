@@ -24,6 +24,7 @@ struct bench_options::texts {
     std::string data;
     std::string scenario;
     bool http2 = false;
+    bool ws = false;
 };
 
 }  // namespace coracle::tool::bench

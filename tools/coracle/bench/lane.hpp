@@ -13,8 +13,8 @@ namespace coracle::tool::bench {
 
 class worker;
 
-/// One request at a time: a connection of HTTP/1.1, or a stream of a connection of HTTP/2. Belongs
-/// to a worker and its loop.
+/// One request at a time: a connection of HTTP/1.1 or WebSocket, or a stream of a connection of
+/// HTTP/2. Belongs to a worker and its loop.
 class lane {
 public:
     lane(worker& w, std::size_t index) noexcept : worker_(w), index_(index) {}

@@ -10,8 +10,8 @@
 
 namespace coracle::tool::bench {
 
-enum class load_protocol : std::uint8_t { http_1_1, http_2 };
-/// "HTTP/1.1", "HTTP/2".
+enum class load_protocol : std::uint8_t { http_1_1, http_2, websocket };
+/// "HTTP/1.1", "HTTP/2", "WebSocket".
 const char* name_of(load_protocol p) noexcept;
 
 /// The load of a run.

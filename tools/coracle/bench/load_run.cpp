@@ -5,6 +5,7 @@
 #include "live_display.hpp"
 #include "settings.hpp"
 #include "worker.hpp"
+#include "ws_lane.hpp"
 
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -59,6 +60,7 @@ private:
     runtime runtime_;
     shared_run shared_;
     std::vector<std::unique_ptr<worker>> workers_;
+    std::shared_ptr<http::client> client_;       ///< of all WebSockets
     std::shared_ptr<h2_connection> connection_;  ///< of the lanes that were made last
     measured_span span_;
     processor_use before_;
@@ -94,6 +96,9 @@ conductor::conductor(const load_plan& plan, live_display& display, signal_set& s
 }
 
 std::unique_ptr<lane> conductor::make_lane(worker& w, unsigned index) {
+    if (plan_.protocol == load_protocol::websocket) {
+        return std::make_unique<ws_lane>(w, index, client_);
+    }
     if (plan_.protocol == load_protocol::http_1_1) return std::make_unique<h1_lane>(w, index);
     if (index % plan_.streams == 0) connection_ = std::make_shared<h2_connection>(plan_);
     return std::make_unique<h2_lane>(w, index, connection_);
@@ -102,6 +107,13 @@ std::unique_ptr<lane> conductor::make_lane(worker& w, unsigned index) {
 /// Deals out whole connections, one after the other; each loop has the share of the rate and of the
 /// requests that its lanes are of all lanes.
 void conductor::add_workers() {
+    if (plan_.protocol == load_protocol::websocket) {
+        http::client_options o = plan_.client;
+        o.http_version = http::version_choice::http_1_1;
+        http::pool_options p;
+        p.connections = p.connections_per_host = plan_.connections;
+        client_ = std::make_shared<http::client>(std::move(o), std::move(p));
+    }
     std::uint64_t lanes_before = 0;
     std::uint64_t requests_before = 0;
     for (unsigned l = 0; l != plan_.loops; ++l) {
@@ -230,7 +242,12 @@ std::unique_ptr<run_figures> conductor::figures() {
 }  // namespace
 
 const char* name_of(load_protocol p) noexcept {
-    return p == load_protocol::http_2 ? "HTTP/2" : "HTTP/1.1";
+    switch (p) {
+        case load_protocol::http_2: return "HTTP/2";
+        case load_protocol::websocket: return "WebSocket";
+        case load_protocol::http_1_1: break;
+    }
+    return "HTTP/1.1";
 }
 
 std::unique_ptr<run_figures> run_load(const load_plan& plan, live_display& display,

@@ -25,12 +25,21 @@ duration span_of(const char* option, const std::string& text, duration fallback)
     return *d;
 }
 
-url url_of(const std::string& text) {
+url url_of(const std::string& text, bool ws) {
     const std::size_t scheme = text.find("://");
     const bool has_scheme = scheme != std::string::npos && scheme < text.find_first_of("/?#");
-    auto u = url::parse(has_scheme ? text : "http://" + text);
+    std::string whole = has_scheme ? text : (ws ? "ws://" : "http://") + text;
+    auto u = url::parse(whole);
     if (!u) throw malformed_url("the URL is malformed: " + std::string(u.error().subject()));
     return *std::move(u);
+}
+
+/// An origin of HTTP for one of WebSocket: the requests are those of its handshake.
+url http_url_of(const url& u) {
+    if (u.scheme() != "ws" && u.scheme() != "wss") return u;
+    std::string text = u.scheme() == "ws" ? "http" : "https";
+    text += u.text().substr(u.scheme().size());
+    return *url::parse(text);
 }
 
 unsigned default_loops() {
@@ -41,18 +50,24 @@ unsigned default_loops() {
 
 void bench_options::read_protocol(bench_settings& s) const {
     const texts& t = *texts_;
+    if (t.http2 && t.ws) throw failure("--http2 and --ws exclude each other");
     if (t.http2) s.load.protocol = load_protocol::http_2;
+    if (t.ws) s.load.protocol = load_protocol::websocket;
     if (!t.url.empty()) {
-        url u = url_of(t.url);
-        if (u.scheme() != "http" && u.scheme() != "https") {
-            throw failure("only http and https URLs can be loaded, not " + std::string(u.scheme()));
+        const url u = url_of(t.url, t.ws);
+        const bool of_ws = u.scheme() == "ws" || u.scheme() == "wss";
+        if (!of_ws && u.scheme() != "http" && u.scheme() != "https") {
+            throw failure("only http, https, ws and wss URLs can be loaded, not " +
+                          std::string(u.scheme()));
         }
         if (u.has_user()) {
             throw failure(
                 "a user in the URL is not sent: write it as in "
                 "-H 'Authorization: Basic ...'");
         }
-        s.load.what.origin = std::move(u);
+        if (of_ws && t.http2) throw failure("--http2 wants an http or https URL");
+        if (of_ws) s.load.protocol = load_protocol::websocket;
+        s.load.what.origin = http_url_of(u);
     }
 }
 
@@ -94,6 +109,11 @@ void bench_options::read_requests(bench_settings& s) const {
     }
     for (planned_request& r : what.requests) {
         for (const std::string& f : t.fields) r.fields.push_back(header_field(f));
+    }
+    if (s.load.protocol == load_protocol::websocket) {
+        for (planned_request& r : what.requests) {
+            if (r.body.empty()) r.body = "ping";
+        }
     }
 }
 

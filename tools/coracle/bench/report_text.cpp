@@ -98,11 +98,12 @@ std::string text_of(const bench_report& report) {
     const load_plan& plan = report.settings.load;
     std::string text =
         printable(plan.what.origin.redacted()) + '\n' + load_text(report.settings) + "\n\n";
-    text += row("Responses",
+    const bool ws = plan.protocol == load_protocol::websocket;
+    text += row(ws ? "Round trips" : "Responses",
                 count_text(c.responses()) + " in " +
                     number_text(std::chrono::duration<double>(f.measured).count()) + " s, " +
                     count_text(static_cast<std::uint64_t>(std::llround(rate_of(f)))) + "/s");
-    text += row("Status", statuses_text(c));
+    if (!ws) text += row("Status", statuses_text(c));
     text += row("Errors", errors_text(f));
     text += row("Bytes", bytes_text(f));
     text += latency_rows(c);

@@ -11,7 +11,7 @@ namespace coracle::tool::bench {
 
 /// The reasons why a request has no response.
 enum class failure_kind : std::uint8_t {
-    connect,    ///< no connection: the name, or TCP
+    connect,    ///< no connection: the name, TCP, or a refused handshake of WebSocket
     tls,        ///< the handshake of TLS
     timeout,    ///< no response within --timeout
     lost,       ///< the connection ended first

@@ -1,0 +1,31 @@
+// WebSocket on Coracle: "/" echoes, and what comes on "/all" goes to every connection of "/all".
+//
+//   coracle_websocket 127.0.0.1:PORT
+
+#include <coracle/http/server.hpp>
+#include <coracle/websocket/route.hpp>
+#include <coracle/websocket/topics.hpp>
+
+using namespace coracle;
+
+int main(int argc, char** argv) {
+    websocket::route_options o;
+    o.origins = websocket::origins::any();
+    // Agreed on only with clients that offer it.
+    o.compression.mode = websocket::compression_mode::per_message;
+
+    websocket::topics topics;
+    http::router routes;
+    websocket::route(routes, "/", o, [](websocket::connection& ws) -> task<> {
+        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+    });
+    websocket::route(routes, "/all", o, [&topics](websocket::connection& ws) -> task<> {
+        const auto membership = topics.subscribe(ws, "all");
+        while (auto message = co_await ws.receive()) topics.publish("all", *message);
+    });
+
+    http::server_options options;
+    options.listen = argc > 1 ? argv[1] : "127.0.0.1:7777";
+    options.loops = 1;
+    http::serve(routes, options);
+}

@@ -1,0 +1,122 @@
+// A chat with rooms, who is there, and what was said before: chat [ADDRESS] [LOOPS]
+//
+// Open http://127.0.0.1:8080/#harbour in two windows.
+
+#include <coracle/http/extract.hpp>
+#include <coracle/http/server.hpp>
+#include <coracle/websocket/route.hpp>
+#include <coracle/websocket/topics.hpp>
+
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using namespace coracle;
+
+static constexpr const char* page = R"(<!doctype html>
+<meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Chat</title>
+<style>
+  :root { color-scheme: light dark; font: 1.1rem/1.6 system-ui, sans-serif }
+  main { max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
+  form { display: flex; gap: .5rem }
+  input { flex: 1; min-width: 0 } input, button { font: inherit; padding: .4rem .6rem }
+  ul { list-style: none; padding: 0 } li { padding: .3rem 0; border-bottom: 1px solid #8884 }
+  li { overflow-wrap: anywhere } small { opacity: .7 }
+</style>
+<main>
+  <h1 id="room"></h1>
+  <form id="form"><input id="text" placeholder="Say something" required autofocus>
+    <button>Send</button></form>
+  <p><small id="state">connecting</small></p>
+  <ul id="list"></ul>
+</main>
+<script>
+  const name = decodeURIComponent(location.hash.slice(1)) || 'harbour';
+  const scheme = location.protocol === 'https:' ? 'wss://' : 'ws://';
+  let ws;
+  room.textContent = name;
+  onhashchange = () => location.reload();
+  function connect() {
+    ws = new WebSocket(scheme + location.host + '/rooms/' + encodeURIComponent(name));
+    ws.onopen = () => { list.replaceChildren(); state.textContent = 'connected'; };
+    ws.onclose = () => { state.textContent = 'connecting again'; setTimeout(connect, 1000); };
+    ws.onmessage = e => {
+      if (e.data[0] === '#') { state.textContent = e.data.slice(1) + ' here'; return; }
+      const item = document.createElement('li');
+      item.textContent = e.data.slice(1);
+      list.prepend(item);
+    };
+  }
+  form.onsubmit = e => {
+    e.preventDefault();
+    if (ws.readyState === WebSocket.OPEN) { ws.send(text.value); form.reset(); }
+  };
+  connect();
+</script>
+)";
+
+/// The last lines of each room, for those who come later. Used by every loop.
+class history {
+public:
+    void add(std::string_view room, std::string_view line) {
+        const std::lock_guard lock(mutex_);
+        auto& lines = rooms_[std::string(room)];
+        lines.emplace_back(line);
+        if (lines.size() > 20) lines.pop_front();
+    }
+    std::deque<std::string> of(std::string_view room) const {
+        const std::lock_guard lock(mutex_);
+        const auto at = rooms_.find(room);
+        return at == rooms_.end() ? std::deque<std::string>() : at->second;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::map<std::string, std::deque<std::string>, std::less<>> rooms_;
+};
+
+/// A room is the name of a topic, in which points separate.
+static bool is_room(std::string_view name) {
+    return !name.empty() && name.size() < 64 && name.find_first_of(".*>") == std::string_view::npos;
+}
+
+int main(int argc, char** argv) {
+    websocket::topics topics;
+    history said;
+
+    const auto visit = [&](websocket::connection& ws, http::path<"room"> room) -> task<> {
+        if (!is_room(*room)) {
+            co_await ws.close(websocket::close_code::policy_violation, "no such room");
+            co_return;
+        }
+        const std::string topic = "room." + std::string(*room);
+        const auto tell_presence = [&] {
+            topics.publish(topic, '#' + std::to_string(topics.presence(topic)));
+        };
+        for (const std::string& line : said.of(*room)) co_await ws.send(':' + line);
+        {
+            const auto membership = topics.subscribe(ws, topic);
+            tell_presence();
+            while (auto message = co_await ws.receive()) {
+                said.add(*room, *message);
+                topics.publish(topic, ':' + message->str());
+            }
+        }
+        tell_presence();
+    };
+
+    websocket::route_options chat;
+    chat.limits.message = 4096;
+    http::router routes;
+    routes.get("/", [](http::request&) { return http::html(page); });
+    websocket::route(routes, "/rooms/{room}", chat, visit);
+
+    http::server_options options;
+    if (argc > 1) options.listen = argv[1];
+    if (argc > 2) options.loops = static_cast<unsigned>(std::atoi(argv[2]));
+    http::serve(routes, options);
+}

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <coracle/websocket/connect.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::websocket {
+
+/// The policy for messages that are sent while there is no connection, at the bound.
+enum class queue_policy : std::uint8_t {
+    drop_oldest,
+    drop_newest,
+    refuse,  ///< `send` fails with `errc::limit_exceeded`
+};
+
+struct reconnect_options {
+    /// Wait before the second attempt; each further one is twice as long, and each is shortened by
+    /// up to a half, by chance. Default 100 ms.
+    duration first_delay = std::chrono::milliseconds(100);
+    /// Default 30 s.
+    duration longest_delay = std::chrono::seconds(30);
+    /// Attempts in a row that may fail; 0: unlimited. Default 0.
+    unsigned attempts = 0;
+    /// Messages that are kept while there is no connection. Default 256.
+    std::size_t queued = 256;
+    /// Default: the oldest message is dropped.
+    queue_policy policy = queue_policy::drop_oldest;
+};
+
+/// A client's connection that is made anew when it is lost. Belongs to one loop. A task has to
+/// receive: that is when it connects, and notices the loss. Messages are delivered at most once:
+/// those on their way when a connection is lost are lost with it.
+///
+///     websocket::reconnecting feed(client, "wss://example.com/feed");
+///     feed.on_connect(subscribe);
+///     while (auto message = co_await feed.receive()) use(*message);
+class reconnecting {
+public:
+    /// The client must outlive it.
+    reconnecting(http::client& client, std::string url, reconnect_options o = {},
+                 const websocket::options& each = {});
+    reconnecting(const reconnecting&) = delete;
+    reconnecting& operator=(const reconnecting&) = delete;
+
+    /// Awaits `f(connection&)`, a task, on each new connection before what is queued is sent: to
+    /// subscribe again, say. A connection on which it fails counts as one that was not made.
+    void on_connect(unique_function<task<>(connection&)> f) { connected_ = std::move(f); }
+
+    /// Completes with the next message of any connection, or with nothing after `close`. Fails as
+    /// `connect` when `reconnect_options::attempts` have failed in a row. Cancelling it loses
+    /// nothing that has come.
+    operation<std::optional<message>> receive();
+    /// Completes when the message is in the output of the connection, or queued where there is
+    /// none. Fails with `errc::limit_exceeded` as `queue_policy` says, and with
+    /// `std::errc::broken_pipe` after `close`.
+    operation<void> send(message_type type, std::string bytes);
+    operation<void> send(std::string text) { return send(message_type::text, std::move(text)); }
+    /// Closes the connection, if there is one, and connects no more.
+    operation<void> close(close_code c = close_code::normal);
+
+    bool is_connected() const noexcept { return ws_.has_value() && ws_->is_open(); }
+    /// Connections that were made so far.
+    std::uint64_t connections() const noexcept { return made_; }
+    /// Messages that were dropped at `reconnect_options::queued`.
+    std::uint64_t dropped() const noexcept { return dropped_; }
+
+private:
+    struct queued_message {
+        message_type type;
+        std::string bytes;
+    };
+    task<std::expected<std::optional<message>, error>> receive_next();
+    task<std::expected<void, error>> reconnect();
+    task<std::expected<void, error>> attempt();
+    task<std::expected<void, error>> send_or_queue(message_type type, std::string bytes);
+    task<std::expected<void, error>> close_for_good(close_code c);
+    duration next_delay() noexcept;
+
+    http::client* client_;
+    std::string url_;
+    reconnect_options options_;
+    websocket::options each_;
+    unique_function<task<>(connection&)> connected_;
+    std::optional<connection> ws_;
+    std::deque<queued_message> queue_;
+    duration delay_{};
+    std::uint64_t made_ = 0;
+    std::uint64_t dropped_ = 0;
+    bool ready_ = false;  ///< `on_connect` has been called, and what was queued is sent
+    bool closed_ = false;
+};
+
+}  // namespace coracle::websocket

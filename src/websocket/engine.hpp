@@ -1,0 +1,317 @@
+#pragma once
+
+#include "coding/raw_deflate.hpp"
+#include "websocket/codec/deflate_offer.hpp"
+#include "websocket/codec/message_decoder.hpp"
+#include "websocket/output.hpp"
+#include "websocket/tallies.hpp"
+
+#include <coracle/http/drain_signal.hpp>
+#include <coracle/net/byte_stream.hpp>
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/timer.hpp>
+#include <coracle/websocket/connection.hpp>
+#include <coracle/websocket/slow_reader.hpp>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::websocket::detail {
+
+/// The options and counters that connections of one route or client share; outlives them.
+struct settings {
+    websocket::options options;
+    tallies counts;
+};
+
+/// A connection after its handshake, of either side and over any stream: a state machine between
+/// the stream and the tasks that receive and send, without a task of its own. While it is idle it
+/// holds no received bytes, nothing to be sent, and no compressor unless one was agreed on.
+///
+/// It reads ahead up to the next message that no task waits for, so that pings and the close frame
+/// are seen; after that it stops, which is the back-pressure.
+class engine final : public std::enable_shared_from_this<engine>,
+                     coracle::deadline,
+                     http::drain_watch,
+                     coracle::detail::runnable {
+public:
+    engine(loop& home, role self, std::shared_ptr<settings> s,
+           const std::optional<deflate_agreement>& deflate, std::string subprotocol);
+    ~engine();
+
+    /// Takes the stream, which must live until `is_over`, with the bytes received after the
+    /// handshake.
+    void begin(net::byte_stream& s, buffer received) noexcept;
+    /// Closes with 1001 when the server drains.
+    void close_at(http::drain_signal& server) noexcept { server.watch(*this); }
+    /// The context of the handler, which is cancelled if it runs too long after the end; null: it
+    /// has ended.
+    coracle::detail::context*& handler() noexcept { return handler_; }
+    bool is_over() const noexcept { return phase_ == phase::over && !reading_ && !writing_; }
+    /// Runs `who` once, when no operation on the stream is pending any more.
+    void when_over(coracle::detail::runnable& who) noexcept { over_ = &who; }
+    /// Ends the connection at once, without a close frame.
+    void abort(error why) noexcept;
+    /// Returns true if no operation is pending on its loop: it may be destroyed on any thread.
+    void leave_loop() noexcept;
+
+    loop& home() const noexcept { return *home_; }
+    net::byte_stream& stream() const noexcept { return *stream_; }
+    const websocket::options& options() const noexcept { return settings_->options; }
+    tallies& counts() noexcept { return settings_->counts; }
+    std::string_view subprotocol() const noexcept { return subprotocol_; }
+    bool is_compressed() const noexcept { return deflate_.has_value(); }
+    duration round_trip() const noexcept { return round_trip_; }
+    std::size_t unsent() const noexcept { return output_.size(); }
+    const close_status& status() const noexcept { return status_; }
+    /// The reason of the end; without an error code if it ended in order.
+    const error& failure() const noexcept { return failure_; }
+    /// From any thread.
+    bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
+    const net::address& peer() const noexcept { return peer_; }
+
+    // Receiving.
+
+    enum class wanted : std::uint8_t { nothing, message, piece };
+
+    /// Returns true when it is there, or the end; else `who` is run when it is.
+    bool want(wanted what, coracle::detail::runnable& who) noexcept;
+    /// Returns false if `who` is about to run.
+    bool forget(coracle::detail::runnable& who) noexcept;
+    std::expected<std::optional<message>, error> take_message();
+    std::expected<std::optional<piece>, error> take_piece();
+
+    // Sending.
+
+    /// Returns true when it is done, or has failed.
+    bool submit(outgoing& what) noexcept;
+    /// Withdraws a message, or sends the rest of it at once.
+    void withdraw(outgoing& what) noexcept;
+    bool try_send(message_type type, std::string_view bytes, compress c) noexcept;
+    /// To be called when a message written in pieces will not be finished.
+    void abandon_stream() noexcept;
+
+    /// Sends a message whose bytes are shared with other connections, after the pending ones. At
+    /// most `bound` of them wait for a slow peer. Returns false if this or another message is
+    /// dropped, or the connection is closed.
+    bool share(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
+               slow_reader policy) noexcept;
+
+    /// Returns whether a message of these topics is another than the last one it was asked about.
+    bool note_published(const void* topics, std::uint64_t sequence) noexcept {
+        const bool known = published_of_ == topics && published_ == sequence;
+        published_of_ = topics;
+        published_ = sequence;
+        return !known;
+    }
+
+    void ping(ping_wait& who) noexcept;
+
+    // The end.
+
+    void close(close_code c, std::string_view reason) noexcept;
+    void fail(fault why) noexcept;
+    event_wait finished() noexcept { return finished_.wait(); }
+
+    // From other threads.
+
+    /// Reserves buffer space for bytes of another thread. Returns false if there is none.
+    bool reserve_handed_over(std::size_t bytes) noexcept;
+    void release_handed_over(std::size_t bytes) noexcept {
+        handed_over_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+
+private:
+    enum class phase : std::uint8_t {
+        open,
+        closing,  ///< our close frame was sent, the peer's was not received
+        ending,   ///< no more frames; the stream is being closed
+        over,
+    };
+
+    struct read_operation final : receive_operation {
+        explicit read_operation(engine& e) noexcept
+            : receive_operation(&engine::bytes_came), owner(&e) {}
+        engine* owner;
+    };
+    struct write_operation final : send_operation {
+        explicit write_operation(engine& e) noexcept
+            : send_operation(&engine::bytes_went), owner(&e) {}
+        engine* owner;
+    };
+
+    // Input.
+    static void bytes_came(io_operation& op);
+    void pump() noexcept;
+    void parse();
+    bool start_read() noexcept;
+    void take_read() noexcept;
+    void read_to_end() noexcept;
+    void keep_partial() noexcept;
+    void take_decoded(const decoded& d);
+    void add_to_message(const decoded& d);
+    std::span<char> room_for_inflating();
+    void take_control(frame_opcode code, std::string_view payload) noexcept;
+    void take_pong(std::string_view payload) noexcept;
+    void take_close(std::string_view payload) noexcept;
+    bool has_result() const noexcept;
+    void wake_receiver() noexcept;
+
+    // Output.
+    static void bytes_went(io_operation& op);
+    void flush() noexcept;
+    void flush_soon() noexcept;
+    bool start_write() noexcept;
+    bool is_corked() const noexcept { return phase_ == phase::open && !input_.empty(); }
+    void take_written() noexcept;
+    void room_came() noexcept;
+    void go_on_sending() noexcept;
+    bool may_share() const noexcept;
+    void put_shared(const std::shared_ptr<const shared_frame>& frame);
+    void share_backlog() noexcept;
+    bool put(outgoing& what, bool all);
+    bool put_or_fail(outgoing& what, bool all) noexcept;
+    void put_fragment(outgoing& what, std::string_view bytes, bool last);
+    void put_compressed(frame_header h, std::string_view bytes, bool flushes);
+    void put_frame(frame_header h, std::string_view payload);
+    bool send_at_once(const frame_header& h, std::string_view payload);
+    bool put_control(frame_opcode code, std::string_view payload) noexcept;
+    void pong(std::string_view payload) noexcept;
+    bool compresses(const outgoing& what) const noexcept;
+    void begin_deflate();
+    void end_deflate() noexcept;
+    void fail_outgoing() noexcept;
+    void run() noexcept override;
+
+    // The end.
+    void finish(error why) noexcept;
+    void begin_ending() noexcept;
+    void lose(error why) noexcept;
+    void shut_down() noexcept;
+    void stream_ended(std::int64_t result) noexcept;
+    void out_of_memory() noexcept;
+    void maybe_over() noexcept;
+    void count_fault(fault why) noexcept;
+
+    // Time.
+    void expired() noexcept override;
+    void look_at_clock() noexcept;
+    bool gives_up_writing(time_point now, time_point& next) noexcept;
+    void check_peer(time_point now, time_point& next) noexcept;
+    void check_end(time_point now, time_point& next) noexcept;
+    void check_handler(time_point now) noexcept;
+    void wake_at(time_point t) noexcept;
+    void drain_begins() noexcept override;
+
+    loop* home_;
+    net::byte_stream* stream_ = nullptr;
+    std::shared_ptr<settings> settings_;
+    net::address peer_;
+    std::string subprotocol_;
+    std::optional<deflate_agreement> deflate_;
+    role role_;
+    phase phase_ = phase::open;
+    wanted wanted_ = wanted::nothing;
+    bool reading_ = false;
+    bool writing_ = false;
+    bool hungry_ = false;  ///< nothing can be done without more bytes
+    bool message_ready_ = false;
+    bool piece_ready_ = false;
+    bool close_sent_ = false;
+    bool close_came_ = false;
+    bool input_ended_ = false;
+    bool output_ended_ = false;
+    bool streaming_ = false;       ///< a message is written in pieces
+    bool in_message_ = false;      ///< a message has begun; the compressor may hold all of it
+    bool mid_message_ = false;     ///< a frame of it is out, and not the last one
+    bool is_compressing_ = false;  ///< that message
+    bool pinged_ = false;          ///< since bytes were last received
+    bool pong_pending_ = false;
+    bool deflate_used_ = false;  ///< the compressor's window differs from the peer's
+    int own_window_bits_ = 0;    ///< of the compressor; 0: nothing is compressed
+    bool own_context_ = false;   ///< it remembers messages
+
+    message_decoder decoder_;
+    buffer input_;    ///< what was not parsed yet
+    buffer message_;  ///< the received part of a message
+    buffer scratch_;  ///< where pieces are inflated
+    std::string_view piece_;
+    bool piece_last_ = false;
+    bool is_text_ = false;
+    std::uint32_t receive_size_;
+    coracle::detail::runnable* receiver_ = nullptr;
+    read_operation read_{*this};
+
+    output_queue output_;
+    write_operation write_{*this};
+    slice slices_[output_queue::most_slices];
+    intrusive_list<outgoing> waiting_;
+    outgoing* fragment_ = nullptr;  ///< the message that is written in pieces
+    std::unique_ptr<coding::raw_deflater> deflater_;
+    std::unique_ptr<std::string> pong_;
+    intrusive_list<coracle::detail::runnable> pings_;
+    /// Shared messages that have to wait; null: none.
+    std::unique_ptr<std::deque<std::shared_ptr<const shared_frame>>> backlog_;
+    const void* published_of_ = nullptr;
+    std::uint64_t published_ = 0;
+    std::uint64_t ping_sequence_ = 0;
+    std::uint64_t automatic_ping_ = 0;  ///< the last one that no task waits for
+    unsigned unsent_pongs_ = 0;
+    duration round_trip_{};
+
+    time_point born_;
+    time_point received_at_;  ///< time of the last received bytes
+    time_point pinged_at_{};
+    time_point close_due_ = time_point::max();
+    time_point write_looked_{};
+    std::int64_t write_progress_ = -1;
+    time_point handler_due_ = time_point::max();
+    coracle::detail::context* handler_ = nullptr;
+
+    close_status status_;
+    error failure_;
+    event finished_;
+    coracle::detail::runnable* over_ = nullptr;
+    std::atomic<bool> open_{true};
+    std::atomic<std::size_t> handed_over_{0};
+};
+
+/// Waits until an engine has no pending operation on its stream. Cancelling it ends the engine at
+/// once, and still waits for that. Allocates nothing.
+class over_wait final : coracle::detail::waiter, coracle::detail::runnable {
+public:
+    explicit over_wait(engine& e) noexcept : engine_(&e) {}
+
+    bool await_ready() const noexcept { return engine_->is_over(); }
+    template <coracle::detail::task_promise P>
+    bool await_suspend(std::coroutine_handle<P> h) noexcept {
+        handle_ = h;
+        context_ = h.promise().context;
+        if (context_->cancelled()) cancel();
+        if (engine_->is_over()) return false;
+        engine_->when_over(*this);
+        context_->wait_on(*this, engine_->home().now());
+        return true;
+    }
+    void await_resume() const noexcept {}
+
+private:
+    void cancel() noexcept override {
+        engine_->abort(error(std::errc::operation_canceled, "websocket"));
+    }
+    const char* waits_for() const noexcept override { return "websocket end"; }
+    void run() noexcept override {
+        context_->done_waiting();
+        handle_.resume();
+    }
+
+    engine* engine_;
+    coracle::detail::context* context_ = nullptr;
+    std::coroutine_handle<> handle_;
+};
+
+}  // namespace coracle::websocket::detail

@@ -1,0 +1,123 @@
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/websocket/reconnecting.hpp>
+
+#include <algorithm>
+
+namespace coracle::websocket {
+
+reconnecting::reconnecting(http::client& client, std::string url, reconnect_options o,
+                           const websocket::options& each)
+    : client_(&client), url_(std::move(url)), options_(o), each_(each) {}
+
+operation<std::optional<message>> reconnecting::receive() {
+    return receive_next();
+}
+
+operation<void> reconnecting::send(message_type type, std::string bytes) {
+    return send_or_queue(type, std::move(bytes));
+}
+
+operation<void> reconnecting::close(close_code c) {
+    return close_for_good(c);
+}
+
+/// A random part keeps clients from reconnecting to a restarted server all at once.
+duration reconnecting::next_delay() noexcept {
+    delay_ = delay_ == duration::zero() ? options_.first_delay
+                                        : std::min(delay_ * 2, options_.longest_delay);
+    const std::uint64_t half = static_cast<std::uint64_t>(delay_.count() / 2);
+    const std::uint64_t off = half == 0 ? 0 : loop::current()->random() % half;
+    return delay_ - duration(static_cast<duration::rep>(off));
+}
+
+task<std::expected<std::optional<message>, error>> reconnecting::receive_next() {
+    for (;;) {
+        if (closed_) co_return std::optional<message>();
+        if (!ready_) {
+            auto connected = co_await reconnect();
+            if (!connected) co_return std::unexpected(std::move(connected).error());
+            continue;
+        }
+        auto receiving = ws_->receive();
+        auto came = co_await as_result(receiving);
+        if (came && *came) co_return *std::move(came);
+        if (!came && came.error() == std::errc::operation_canceled) {
+            co_return std::unexpected(std::move(came).error());
+        }
+        ready_ = false;
+    }
+}
+
+task<std::expected<void, error>> reconnecting::reconnect() {
+    for (unsigned failed = 0; !closed_;) {
+        if (made_ != 0 || failed != 0) {
+            auto slept = co_await as_result(sleep_for(next_delay()));
+            if (!slept) co_return std::unexpected(std::move(slept).error());
+            if (closed_) break;
+        }
+        auto made = co_await attempt();
+        if (made) break;
+        const bool cancelled = made.error() == std::errc::operation_canceled;
+        if (cancelled || ++failed == options_.attempts) co_return made;
+    }
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> reconnecting::attempt() {
+    ws_.reset();
+    auto dialing = connect(*client_, url_);
+    dialing.options(each_);
+    auto made = co_await as_result(std::move(dialing));
+    if (!made) co_return std::unexpected(std::move(made).error());
+    ws_.emplace(*std::move(made));
+    ++made_;
+    if (connected_) {
+        auto told = co_await as_result(connected_(*ws_));
+        if (!told) co_return std::unexpected(std::move(told).error());
+    }
+    while (!queue_.empty()) {
+        // Other tasks may queue and drop messages meanwhile.
+        queued_message next = std::move(queue_.front());
+        queue_.pop_front();
+        auto sending = ws_->send(next.type, next.bytes);
+        auto sent = co_await as_result(sending);
+        if (sent) continue;
+        queue_.push_front(std::move(next));
+        co_return std::unexpected(std::move(sent).error());
+    }
+    ready_ = true;
+    delay_ = {};
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> reconnecting::send_or_queue(message_type type, std::string bytes) {
+    if (closed_) {
+        co_return std::unexpected(error(std::errc::broken_pipe, "websocket send", phase::send));
+    }
+    if (ready_ && ws_->is_open()) {
+        auto sending = ws_->send(type, bytes);
+        auto sent = co_await as_result(sending);
+        if (sent || sent.error() == std::errc::operation_canceled) co_return sent;
+    }
+    if (queue_.size() >= options_.queued) {
+        if (options_.policy == queue_policy::refuse) {
+            error full(errc::limit_exceeded, "websocket send", phase::send);
+            co_return std::unexpected(std::move(full.on("reconnect_options::queued")));
+        }
+        ++dropped_;
+        if (options_.policy == queue_policy::drop_newest || queue_.empty()) {
+            co_return std::expected<void, error>();
+        }
+        queue_.pop_front();
+    }
+    queue_.push_back({type, std::move(bytes)});
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> reconnecting::close_for_good(close_code c) {
+    closed_ = true;
+    if (!ws_) co_return std::expected<void, error>();
+    co_return co_await as_result(ws_->close(c));
+}
+
+}  // namespace coracle::websocket

@@ -1,0 +1,467 @@
+#include "websocket/engine.hpp"
+#include "websocket/shared_frame.hpp"
+
+#include <coracle/runtime/detail/resident.hpp>
+#include <coracle/websocket/topics.hpp>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace coracle::websocket {
+
+namespace detail {
+
+namespace {
+
+std::string_view take_token(std::string_view& rest) noexcept {
+    const std::size_t at = std::min(rest.find('.'), rest.size());
+    const std::string_view token = rest.substr(0, at);
+    rest.remove_prefix(std::min(at + 1, rest.size()));
+    return token;
+}
+
+bool is_wild(std::string_view pattern) noexcept {
+    return pattern.find_first_of("*>") != std::string_view::npos;
+}
+
+/// No token is empty; in a pattern "*" and ">" stand alone, and ">" last.
+bool is_pattern(std::string_view text) noexcept {
+    if (text.empty() || text.back() == '.') return false;
+    while (!text.empty()) {
+        const std::string_view token = take_token(text);
+        if (token.empty() || (token == ">" && !text.empty())) return false;
+        if (token.size() > 1 && is_wild(token)) return false;
+    }
+    return true;
+}
+
+[[noreturn]] void refuse(std::string_view name, const char* operation) {
+    error e(std::errc::invalid_argument, operation);
+    throw_exception(std::move(e.on(name)));
+}
+
+}  // namespace
+
+class topic_shard;
+
+/// One subscription, among those of its pattern on its loop.
+class topic_subscriber final : public list_hook {
+public:
+    topic_subscriber(std::shared_ptr<topic_state> s, std::shared_ptr<engine> e,
+                     std::string_view pattern, std::uint64_t since)
+        : state_(std::move(s)), engine_(std::move(e)), pattern_(pattern), since_(since) {}
+    topic_subscriber(const topic_subscriber&) = delete;
+    topic_subscriber& operator=(const topic_subscriber&) = delete;
+    ~topic_subscriber();
+
+    engine& connection() const noexcept { return *engine_; }
+    const std::string& pattern() const noexcept { return pattern_; }
+    /// Returns whether a message was published after the subscription began.
+    bool is_for(std::uint64_t sequence) const noexcept { return sequence > since_; }
+
+private:
+    std::shared_ptr<topic_state> state_;
+    std::shared_ptr<engine> engine_;
+    std::string pattern_;
+    std::uint64_t since_;
+};
+
+/// A message on its way to the subscribers of all loops.
+struct published {
+    std::string topic;
+    std::shared_ptr<const shared_frame> frame;
+    std::uint64_t sequence = 0;
+    std::string only = {};  ///< the one pattern whose subscribers get it; empty: all that match
+};
+
+/// The subscriptions of one loop. Ends with it.
+class topic_shard final : public resident {
+public:
+    topic_shard(std::shared_ptr<topic_state> s, loop& home);
+    void loop_ended() noexcept override;
+
+    loop& home() const noexcept { return *home_; }
+    void add(topic_subscriber& s);
+    void remove(topic_subscriber& s) noexcept;
+    std::size_t deliver(const published& p) noexcept;
+
+private:
+    std::size_t deliver_to_pattern(const published& p) noexcept;
+    using group = intrusive_list<topic_subscriber>;
+    struct hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view s) const noexcept {
+            return std::hash<std::string_view>()(s);
+        }
+    };
+    std::size_t deliver_to(group& all, const published& p) noexcept;
+
+    std::shared_ptr<topic_state> state_;
+    loop* home_;
+    std::unordered_map<std::string, group, hash, std::equal_to<>> exact_;
+    std::map<std::string, group, std::less<>> wild_;
+};
+
+/// The state shared by all loops. The lock is held for a few instructions, and while messages are
+/// posted to other loops, so that these do not end meanwhile.
+class topic_state final : public topic_receiver, public std::enable_shared_from_this<topic_state> {
+public:
+    topic_state(topic_options o, std::shared_ptr<topic_bus> bus)
+        : options_(o), bus_(std::move(bus)) {
+        if (bus_ != nullptr) bus_->start(*this);
+    }
+    ~topic_state() {
+        if (bus_ != nullptr) bus_->stop();
+    }
+    topic_state(const topic_state&) = delete;
+    topic_state& operator=(const topic_state&) = delete;
+
+    const topic_options& options() const noexcept { return options_; }
+    void count_delivery(bool dropped) noexcept {
+        (dropped ? dropped_ : delivered_).fetch_add(1, std::memory_order_relaxed);
+    }
+
+    topic_shard& here();
+    void enter(topic_shard& s) {
+        const std::lock_guard lock(mutex_);
+        shards_.push_back(&s);
+    }
+    void leave(topic_shard& s) noexcept {
+        const std::lock_guard lock(mutex_);
+        std::erase(shards_, &s);
+    }
+
+    /// Registers a subscription, and returns the retained messages for it.
+    std::uint64_t begin(std::string_view pattern,
+                        std::vector<std::shared_ptr<const shared_frame>>& kept);
+    void end(const std::string& pattern) noexcept;
+
+    std::size_t publish(std::string_view topic, message_type type, std::string_view bytes,
+                        bool retain, bool outside);
+    void deliver(std::string_view topic, message_type type, std::string_view bytes,
+                 bool retain) override {
+        publish(topic, type, bytes, retain, false);
+    }
+    void missed() noexcept override { gaps_.fetch_add(1, std::memory_order_relaxed); }
+    std::uint64_t mark() const noexcept override {
+        const std::lock_guard lock(mutex_);
+        return sequence_;
+    }
+    void restore(std::string_view pattern, std::string_view topic, message_type type,
+                 std::string_view bytes, std::uint64_t since) override;
+
+    std::size_t presence(std::string_view pattern) const;
+    std::optional<std::string> retained(std::string_view topic) const;
+    topic_counters counters() const noexcept;
+
+private:
+    struct kept_message {
+        std::string topic;
+        std::shared_ptr<const shared_frame> frame;
+        std::uint64_t sequence = 0;
+    };
+    struct forgotten_message {
+        std::string topic;
+        std::uint64_t sequence = 0;
+    };
+    /// Topics that are remembered to have been forgotten, while older messages may be on their way.
+    static constexpr std::size_t most_forgotten = 64;
+
+    void keep(const published& p);
+    /// Returns true if a message that was retained before `since` is not the last of its topic.
+    bool is_outdated(std::string_view topic, const shared_frame& frame,
+                     std::uint64_t since) const noexcept;
+    /// Posts to the other loops, and gives the shard of this one.
+    topic_shard* post_to_others(const std::shared_ptr<const published>& p);
+
+    topic_options options_;
+    std::shared_ptr<topic_bus> bus_;
+    mutable std::mutex mutex_;
+    std::vector<topic_shard*> shards_;
+    std::uint64_t sequence_ = 0;
+    std::map<std::string, std::size_t, std::less<>> present_;
+    std::list<kept_message> kept_;  ///< the most recently published one last
+    std::map<std::string_view, std::list<kept_message>::iterator> kept_by_topic_;
+    std::list<forgotten_message> forgotten_;
+    std::atomic<std::uint64_t> published_{0};
+    std::atomic<std::uint64_t> delivered_{0};
+    std::atomic<std::uint64_t> dropped_{0};
+    std::atomic<std::uint64_t> subscribers_{0};
+    std::atomic<std::uint64_t> gaps_{0};
+};
+
+// ---- topic_subscriber
+
+topic_subscriber::~topic_subscriber() {
+    if (auto* const here = loop::current()) {
+        auto* const shard = static_cast<topic_shard*>(here->find_resident(state_.get()));
+        if (shard != nullptr) shard->remove(*this);
+    }
+    state_->end(pattern_);
+}
+
+// ---- topic_shard
+
+topic_shard::topic_shard(std::shared_ptr<topic_state> s, loop& home)
+    : resident(s.get()), state_(std::move(s)), home_(&home) {
+    state_->enter(*this);
+    home.settle(*this);
+}
+
+void topic_shard::loop_ended() noexcept {
+    state_->leave(*this);
+    delete this;
+}
+
+void topic_shard::add(topic_subscriber& s) {
+    group& all = is_wild(s.pattern()) ? wild_[s.pattern()] : exact_[s.pattern()];
+    all.push_back(s);
+}
+
+void topic_shard::remove(topic_subscriber& s) noexcept {
+    s.unlink();
+    if (const auto at = exact_.find(s.pattern()); at != exact_.end() && at->second.empty()) {
+        exact_.erase(at);
+    }
+    if (const auto at = wild_.find(s.pattern()); at != wild_.end() && at->second.empty()) {
+        wild_.erase(at);
+    }
+}
+
+std::size_t topic_shard::deliver_to(group& all, const published& p) noexcept {
+    const topic_options& o = state_->options();
+    std::size_t reached = 0;
+    for (topic_subscriber* s = all.front(); s != nullptr;) {
+        topic_subscriber* const next = all.next(*s);
+        // A connection with several subscriptions gets it once.
+        engine& c = s->connection();
+        if (s->is_for(p.sequence) && c.is_open() && c.note_published(state_.get(), p.sequence)) {
+            state_->count_delivery(!c.share(p.frame, o.backlog, o.policy));
+            ++reached;
+        }
+        s = next;
+    }
+    return reached;
+}
+
+std::size_t topic_shard::deliver_to_pattern(const published& p) noexcept {
+    if (const auto at = exact_.find(std::string_view(p.only)); at != exact_.end()) {
+        return deliver_to(at->second, p);
+    }
+    const auto at = wild_.find(p.only);
+    return at == wild_.end() ? 0 : deliver_to(at->second, p);
+}
+
+std::size_t topic_shard::deliver(const published& p) noexcept {
+    if (!p.only.empty()) return deliver_to_pattern(p);
+    std::size_t reached = 0;
+    if (const auto at = exact_.find(std::string_view(p.topic)); at != exact_.end()) {
+        reached += deliver_to(at->second, p);
+    }
+    for (auto& [pattern, all] : wild_) {
+        if (topic_matches(pattern, p.topic)) reached += deliver_to(all, p);
+    }
+    return reached;
+}
+
+// ---- topic_state
+
+topic_shard& topic_state::here() {
+    loop& home = *loop::current();
+    if (auto* const found = home.find_resident(this)) return *static_cast<topic_shard*>(found);
+    return *new topic_shard(shared_from_this(), home);
+}
+
+std::uint64_t topic_state::begin(std::string_view pattern,
+                                 std::vector<std::shared_ptr<const shared_frame>>& kept) {
+    const std::lock_guard lock(mutex_);
+    for (const kept_message& k : kept_) {
+        if (topic_matches(pattern, k.topic)) kept.push_back(k.frame);
+    }
+    const auto [at, is_first] = present_.try_emplace(std::string(pattern), 0);
+    if (is_first && bus_ != nullptr) bus_->subscribe(pattern);
+    ++at->second;
+    subscribers_.fetch_add(1, std::memory_order_relaxed);
+    return sequence_;
+}
+
+void topic_state::end(const std::string& pattern) noexcept {
+    const std::lock_guard lock(mutex_);
+    subscribers_.fetch_sub(1, std::memory_order_relaxed);
+    const auto at = present_.find(pattern);
+    if (at == present_.end() || --at->second != 0) return;
+    present_.erase(at);
+    if (bus_ != nullptr) bus_->unsubscribe(pattern);
+}
+
+void topic_state::keep(const published& p) {
+    if (const auto at = kept_by_topic_.find(p.topic); at != kept_by_topic_.end()) {
+        const auto old = at->second;
+        kept_by_topic_.erase(at);
+        kept_.erase(old);
+    }
+    if (p.frame->payload().empty() && bus_ != nullptr) {
+        if (forgotten_.size() == most_forgotten) forgotten_.pop_front();
+        forgotten_.push_back({p.topic, p.sequence});
+    }
+    if (p.frame->payload().empty() || options_.retained == 0) return;
+    if (kept_.size() >= options_.retained) {
+        kept_by_topic_.erase(kept_.front().topic);
+        kept_.pop_front();
+    }
+    kept_.push_back({p.topic, p.frame, p.sequence});
+    kept_by_topic_.emplace(kept_.back().topic, std::prev(kept_.end()));
+}
+
+bool topic_state::is_outdated(std::string_view topic, const shared_frame& frame,
+                              std::uint64_t since) const noexcept {
+    if (const auto at = kept_by_topic_.find(topic); at != kept_by_topic_.end()) {
+        const kept_message& k = *at->second;
+        return k.sequence > since || k.frame->payload() == frame.payload();
+    }
+    return std::ranges::any_of(forgotten_, [topic, since](const forgotten_message& f) {
+        return f.topic == topic && f.sequence > since;
+    });
+}
+
+topic_shard* topic_state::post_to_others(const std::shared_ptr<const published>& p) {
+    loop* const home = loop::current();
+    topic_shard* own = nullptr;
+    for (topic_shard* const s : shards_) {
+        if (&s->home() == home) {
+            own = s;
+            continue;
+        }
+        s->home().post([state = shared_from_this(), p] {
+            auto* const shard = loop::current()->find_resident(state.get());
+            if (shard != nullptr) static_cast<topic_shard*>(shard)->deliver(*p);
+        });
+    }
+    return own;
+}
+
+std::size_t topic_state::publish(std::string_view topic, message_type type, std::string_view bytes,
+                                 bool retain, bool outside) {
+    auto p = std::make_shared<published>();
+    p->topic = topic;
+    p->frame = make_shared_frame(type, bytes, options_.compression);
+    published_.fetch_add(1, std::memory_order_relaxed);
+    topic_shard* own = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        p->sequence = ++sequence_;
+        if (retain) keep(*p);
+        own = post_to_others(p);
+        if (outside && bus_ != nullptr) bus_->publish(topic, type, bytes, retain);
+    }
+    return own == nullptr ? 0 : own->deliver(*p);
+}
+
+void topic_state::restore(std::string_view pattern, std::string_view topic, message_type type,
+                          std::string_view bytes, std::uint64_t since) {
+    auto p = std::make_shared<published>();
+    p->topic = topic;
+    p->only = pattern;
+    p->frame = make_shared_frame(type, bytes, options_.compression);
+    topic_shard* own = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_outdated(topic, *p->frame, since)) return;
+        p->sequence = ++sequence_;
+        keep(*p);
+        own = post_to_others(p);
+    }
+    if (own != nullptr) own->deliver(*p);
+}
+
+std::size_t topic_state::presence(std::string_view pattern) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = present_.find(pattern);
+    return at == present_.end() ? 0 : at->second;
+}
+
+std::optional<std::string> topic_state::retained(std::string_view topic) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = kept_by_topic_.find(topic);
+    if (at == kept_by_topic_.end()) return std::nullopt;
+    return std::string(at->second->frame->payload());
+}
+
+topic_counters topic_state::counters() const noexcept {
+    topic_counters c;
+    c.published = published_.load(std::memory_order_relaxed);
+    c.delivered = delivered_.load(std::memory_order_relaxed);
+    c.dropped = dropped_.load(std::memory_order_relaxed);
+    c.subscribers = subscribers_.load(std::memory_order_relaxed);
+    c.gaps = gaps_.load(std::memory_order_relaxed);
+    return c;
+}
+
+}  // namespace detail
+
+// ---- subscription
+
+subscription::subscription(std::unique_ptr<detail::topic_subscriber> s) noexcept
+    : subscriber_(std::move(s)) {}
+subscription::subscription(subscription&&) noexcept = default;
+subscription& subscription::operator=(subscription&&) noexcept = default;
+subscription::~subscription() = default;
+
+void subscription::cancel() noexcept {
+    subscriber_.reset();
+}
+
+// ---- topics
+
+topics::topics(topic_options o, std::shared_ptr<topic_bus> bus)
+    : state_(std::make_shared<detail::topic_state>(o, std::move(bus))) {}
+
+subscription topics::subscribe(connection& ws, std::string_view pattern) {
+    if (!detail::is_pattern(pattern)) detail::refuse(pattern, "topics subscribe");
+    detail::topic_shard& here = state_->here();
+    std::vector<std::shared_ptr<const detail::shared_frame>> kept;
+    const std::uint64_t since = state_->begin(pattern, kept);
+    auto made = std::make_unique<detail::topic_subscriber>(state_, ws.engine(), pattern, since);
+    here.add(*made);
+    const topic_options& o = state_->options();
+    for (const auto& frame : kept) {
+        state_->count_delivery(!ws.engine()->share(frame, o.backlog, o.policy));
+    }
+    return subscription(std::move(made));
+}
+
+std::size_t topics::publish(std::string_view topic, message_type type, std::string_view bytes,
+                            bool retain) {
+    if (!detail::is_pattern(topic) || detail::is_wild(topic)) {
+        detail::refuse(topic, "topics publish");
+    }
+    return state_->publish(topic, type, bytes, retain, true);
+}
+
+std::size_t topics::presence(std::string_view pattern) const {
+    return state_->presence(pattern);
+}
+
+std::optional<std::string> topics::retained(std::string_view topic) const {
+    return state_->retained(topic);
+}
+
+topic_counters topics::counters() const noexcept {
+    return state_->counters();
+}
+
+bool topic_matches(std::string_view pattern, std::string_view topic) noexcept {
+    while (!pattern.empty() && !topic.empty()) {
+        const std::string_view wanted = detail::take_token(pattern);
+        if (wanted == ">") return true;
+        const std::string_view token = detail::take_token(topic);
+        if (wanted != "*" && wanted != token) return false;
+    }
+    return pattern.empty() && topic.empty();
+}
+
+}  // namespace coracle::websocket

@@ -1,0 +1,114 @@
+// A client's connection that comes back: waits, hooks, queues, and an end.
+
+#include "integration/websocket/simulated_websocket.hpp"
+
+#include <coracle/testing/local_server.hpp>
+#include <coracle/websocket/reconnecting.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace simulated_websocket;
+
+}  // namespace
+
+TEST(websocket_reconnecting, comes_back_subscribes_again_and_sends_what_waited) {
+    for (const std::uint64_t seed : seeds(8)) {
+        std::vector<std::string> heard;
+        int visits = 0;
+        http::router routes;
+        // Each visit ends after its third message.
+        websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+            ++visits;
+            for (int i = 0; i != 3; ++i) {
+                auto message = co_await ws.receive();
+                if (!message) co_return;
+                heard.push_back(message->str());
+                co_await ws.send("heard " + message->str());
+            }
+            if (visits == 2) throw std::runtime_error("a fault of the program");
+        });
+        chat_world w(seed, routes);
+        w.run([&](chat_world& in) -> task<> {
+            in.in.sim.log().set_level(log_level::off);
+            http::client client;
+            websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws");
+            feed.on_connect(
+                [](websocket::connection& ws) -> task<> { co_await ws.send("subscribe"); });
+            EXPECT_FALSE(feed.is_connected());
+            co_await feed.send("before");
+            std::vector<std::string> back;
+            while (back.size() != 8) {
+                auto message = co_await feed.receive();
+                EXPECT_TRUE(message);
+                if (!message) co_return;
+                back.push_back(message->str());
+                co_await feed.send(std::to_string(back.size()));
+            }
+            EXPECT_EQ(back[0], "heard subscribe");
+            EXPECT_EQ(back[1], "heard before");
+            EXPECT_GE(feed.connections(), 3U);
+            co_await feed.close();
+            auto end = co_await feed.receive();
+            EXPECT_FALSE(end);
+            auto late = co_await as_result(feed.send("late"));
+            EXPECT_EQ(late.error(), std::errc::broken_pipe);
+        });
+        EXPECT_EQ(heard.front(), "subscribe");
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+TEST(websocket_reconnecting, waits_longer_each_time_and_gives_up) {
+    simulation sim(1);
+    sim.run([&]() -> task<> {
+        http::client client;
+        websocket::reconnect_options o;
+        o.first_delay = 1s;
+        o.longest_delay = 4s;
+        o.attempts = 5;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws", o);
+        const time_point begun = sim.now();
+        auto never = co_await as_result(feed.receive());
+        EXPECT_FALSE(never);
+        // 1, 2, 4 and 4 seconds, of each up to a half less.
+        EXPECT_GE(sim.now() - begun, 5500ms);
+        EXPECT_LE(sim.now() - begun, 11100ms);
+        EXPECT_EQ(feed.connections(), 0U);
+    });
+}
+
+TEST(websocket_reconnecting, queues_as_it_is_told) {
+    using websocket::queue_policy;
+    for (const auto policy :
+         {queue_policy::drop_oldest, queue_policy::drop_newest, queue_policy::refuse}) {
+        std::string heard;
+        http::router routes;
+        websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+            while (auto message = co_await ws.receive()) {
+                heard += message->data();
+                if (heard.size() == 3) co_await ws.send("enough");
+            }
+        });
+        chat_world w(1, routes);
+        w.run([&](chat_world&) -> task<> {
+            http::client client;
+            websocket::reconnect_options o;
+            o.queued = 3;
+            o.policy = policy;
+            websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws", o);
+            int refused = 0;
+            for (const char* text : {"a", "b", "c", "d"}) {
+                auto sent = co_await as_result(feed.send(text));
+                if (!sent && sent.error() == coracle::errc::limit_exceeded) ++refused;
+            }
+            EXPECT_EQ(refused, policy == queue_policy::refuse ? 1 : 0);
+            EXPECT_EQ(feed.dropped(), policy == queue_policy::refuse ? 0U : 1U);
+            co_await feed.receive();
+            EXPECT_EQ(heard, policy == queue_policy::drop_oldest ? "bcd" : "abc");
+            co_await feed.close();
+        });
+    }
+}

@@ -1,0 +1,131 @@
+#pragma once
+
+#include "integration/http/simulated_server.hpp"
+#include "wire/websocket_bytes.hpp"
+
+#include <coracle/http/client.hpp>
+#include <coracle/websocket/connect.hpp>
+#include <coracle/websocket/route.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+// A server with WebSocket in a simulated world, and a peer that speaks frames word for word.
+namespace simulated_websocket {
+
+using namespace simulated;
+namespace websocket = coracle::websocket;
+using websocket::close_code;
+using websocket::detail::frame_header;
+using websocket::detail::frame_opcode;
+using websocket::detail::role;
+using websocket_bytes::close_frame;
+using websocket_bytes::frame;
+
+inline constexpr std::string_view sample_key = "dGhlIHNhbXBsZSBub25jZQ==";
+inline constexpr std::string_view sample_accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+
+/// A handshake; `fields` with CRLF each.
+inline std::string handshake(std::string_view path, std::string_view fields = {}) {
+    std::string text = "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n";
+    text += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n";
+    text.append("Sec-WebSocket-Key: ").append(sample_key).append("\r\n").append(fields);
+    return text + "\r\n";
+}
+
+/// A client that sends what it is told, right or wrong.
+class raw_peer {
+public:
+    explicit raw_peer(peer p) noexcept : peer_(std::move(p)) {}
+
+    /// The head of the response.
+    task<std::string> shake_hands(std::string_view path, std::string_view fields = {}) {
+        co_await peer_.send(handshake(path, fields));
+        co_return co_await peer_.read_until("\r\n\r\n");
+    }
+    task<> send(std::string bytes) { co_await peer_.send(std::move(bytes)); }
+    task<> send_text(std::string_view text) {
+        co_await peer_.send(frame(frame_opcode::text, text));
+    }
+
+    struct received {
+        unsigned first = 0;  ///< the first byte of the frame
+        std::string payload;
+        frame_opcode code() const { return static_cast<frame_opcode>(first & 0x0f); }
+        bool fin() const { return (first & 0x80) != 0; }
+        bool compressed() const { return (first & 0x40) != 0; }
+        close_code why() const {
+            if (payload.size() < 2) return close_code::no_status;
+            const auto high = static_cast<unsigned char>(payload[0]);
+            const auto low = static_cast<unsigned char>(payload[1]);
+            return static_cast<close_code>(high << 8 | low);
+        }
+    };
+
+    /// The next frame, which must not be masked.
+    task<received> read() {
+        received r;
+        const std::string head = co_await peer_.read_exactly(2);
+        r.first = static_cast<unsigned char>(head[0]);
+        const auto second = static_cast<unsigned char>(head[1]);
+        EXPECT_EQ(second & 0x80, 0) << "masked";
+        std::size_t size = second;
+        const std::size_t more = size == 126 ? 2 : size == 127 ? 8 : 0;
+        if (more != 0) {
+            size = 0;
+            const std::string length = co_await peer_.read_exactly(more);
+            for (const char c : length) size = size << 8 | static_cast<unsigned char>(c);
+        }
+        r.payload = co_await peer_.read_exactly(size);
+        co_return r;
+    }
+    task<std::string> read_text() {
+        const received r = co_await read();
+        EXPECT_EQ(r.code(), frame_opcode::text);
+        co_return r.payload;
+    }
+    /// Reads a close frame, responds to it, and then the end.
+    task<close_code> read_close() {
+        for (;;) {
+            const received r = co_await read();
+            if (r.code() != frame_opcode::close) continue;
+            auto responding = peer_.send(frame(frame_opcode::close, r.payload));
+            co_await as_result(std::move(responding));
+            co_await peer_.read_to_end();
+            co_return r.why();
+        }
+    }
+    peer& stream() noexcept { return peer_; }
+
+private:
+    peer peer_;
+};
+
+/// A world whose routes are the test's.
+struct chat_world {
+    explicit chat_world(std::uint64_t seed, const http::router& routes, http::server_options o = {},
+                        simulation_options s = {})
+        : in(seed, http::handler(routes), std::move(o), std::move(s)) {}
+
+    task<raw_peer> connect() {
+        peer p = co_await in.connect();
+        co_return raw_peer(std::move(p));
+    }
+    template <class F>
+    void run(F f) {
+        in.run([&](world&) -> task<> { co_await f(*this); });
+    }
+    static constexpr const char* host = "ws://127.0.0.1:80";
+
+    world in;
+};
+
+/// Sends back what comes.
+inline task<> echo(websocket::connection& ws) {
+    while (auto message = co_await ws.receive()) co_await ws.send(*message);
+}
+
+inline constexpr auto echo_handler = [](websocket::connection& ws) -> task<> { co_await echo(ws); };
+
+}  // namespace simulated_websocket

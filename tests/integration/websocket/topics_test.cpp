@@ -1,0 +1,405 @@
+// Topics: who gets what, in which order, and what becomes of those who read slowly.
+
+#include "integration/websocket/simulated_websocket.hpp"
+
+#include <coracle/http/extract.hpp>
+#include <coracle/websocket/topics.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace simulated_websocket;
+using websocket::message_type;
+using websocket::topic_matches;
+
+/// Subscribes to the patterns that the query names, and publishes what it hears as "topic text".
+auto member_of(websocket::topics& topics) {
+    return [&topics](websocket::connection& ws,
+                     http::query<"to", std::vector<std::string>> to) -> task<> {
+        std::vector<websocket::subscription> all;
+        for (const std::string& pattern : *to) all.push_back(topics.subscribe(ws, pattern));
+        while (auto message = co_await ws.receive()) {
+            const std::string text = message->str();
+            const std::size_t space = text.find(' ');
+            topics.publish(text.substr(0, space), text.substr(space + 1));
+        }
+    };
+}
+
+task<websocket::connection> join(http::client& client, std::string query) {
+    const std::string url = "ws://127.0.0.1:80/ws?" + query;
+    auto dialing = websocket::connect(client, url);
+    co_return co_await dialing;
+}
+
+task<std::string> hear(websocket::connection& ws) {
+    auto message = co_await ws.receive();
+    co_return message ? message->str() : "nothing";
+}
+
+}  // namespace
+
+TEST(websocket_topics, match_by_tokens) {
+    EXPECT_TRUE(topic_matches("room", "room"));
+    EXPECT_TRUE(topic_matches("room.a", "room.a"));
+    EXPECT_TRUE(topic_matches("room.*", "room.a"));
+    EXPECT_TRUE(topic_matches("*.a", "room.a"));
+    EXPECT_TRUE(topic_matches("room.>", "room.a"));
+    EXPECT_TRUE(topic_matches("room.>", "room.a.b"));
+    EXPECT_TRUE(topic_matches(">", "room.a.b"));
+    EXPECT_TRUE(topic_matches("*.*.b", "room.a.b"));
+    EXPECT_FALSE(topic_matches("room", "rooms"));
+    EXPECT_FALSE(topic_matches("room.*", "room"));
+    EXPECT_FALSE(topic_matches("room.*", "room.a.b"));
+    EXPECT_FALSE(topic_matches("room.>", "room"));
+    EXPECT_FALSE(topic_matches("room.a", "room"));
+    EXPECT_FALSE(topic_matches("room.a.*", "room.b.c"));
+}
+
+TEST(websocket_topics, reach_those_who_subscribed_and_once) {
+    for (const std::uint64_t seed : seeds(8)) {
+        websocket::topics topics;
+        http::router routes;
+        websocket::route(routes, "/ws", member_of(topics));
+        chat_world w(seed, routes);
+        w.run([&](chat_world&) -> task<> {
+            http::client client;
+            auto a = co_await join(client, "to=room.a&to=room.*&to=%3E");
+            auto b = co_await join(client, "to=room.b");
+            co_await sleep_for(1s);
+            EXPECT_EQ(topics.presence("room.b"), 1U);
+            EXPECT_EQ(topics.presence("room.*"), 1U);
+            EXPECT_EQ(topics.presence("room.c"), 0U);
+            co_await b.send("room.a one");
+            co_await b.send("room.b two");
+            co_await b.send("other three");
+            for (const char* expected : {"one", "two", "three"}) {
+                const std::string heard = co_await hear(a);
+                EXPECT_EQ(heard, expected);
+            }
+            const std::string heard = co_await hear(b);
+            EXPECT_EQ(heard, "two");
+            co_await a.close();
+            co_await b.close();
+            co_await sleep_for(1s);
+            EXPECT_EQ(topics.presence("room.b"), 0U);
+            EXPECT_EQ(topics.publish("room.b", "nobody"), 0U);
+            const auto c = topics.counters();
+            EXPECT_EQ(c.published, 4U);
+            EXPECT_EQ(c.delivered, 4U);
+            EXPECT_EQ(c.subscribers, 0U);
+        });
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+TEST(websocket_topics, refuse_names_that_are_none) {
+    websocket::topics topics;
+    for (const char* bad : {"", ".", "a.", ".a", "a..b", "a.*", ">", "a*"}) {
+        EXPECT_THROW(topics.publish(bad, "x"), coracle::exception) << bad;
+    }
+    http::router routes;
+    int refused = 0;
+    websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+        for (const char* bad : {"", "a.", ">.a", "a*", "a.b>", "..", "*a.b"}) {
+            try {
+                const auto never = topics.subscribe(ws, bad);
+                ADD_FAILURE() << bad;
+            } catch (const coracle::exception& e) {
+                EXPECT_EQ(e.error(), std::errc::invalid_argument);
+                ++refused;
+            }
+        }
+        co_return;
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        raw_peer p = co_await in.connect();
+        co_await p.shake_hands("/ws");
+        co_await p.read_close();
+    });
+    EXPECT_EQ(refused, 7);
+}
+
+TEST(websocket_topics, keep_the_last_message) {
+    websocket::topic_options o;
+    o.retained = 2;
+    websocket::topics topics(o);
+    topics.publish("a", "1", true);
+    topics.publish("b", "2", true);
+    topics.publish("a", "3", true);
+    topics.publish("c", "4", true);
+    EXPECT_EQ(topics.retained("a"), "3");
+    EXPECT_EQ(topics.retained("b"), std::nullopt);
+    topics.publish("c", "", true);
+    EXPECT_EQ(topics.retained("c"), std::nullopt);
+    topics.publish("a", "not kept");
+    EXPECT_EQ(topics.retained("a"), "3");
+    http::router routes;
+    websocket::route(routes, "/ws", member_of(topics));
+    chat_world w(1, routes);
+    w.run([&](chat_world&) -> task<> {
+        http::client client;
+        auto ws = co_await join(client, "to=*");
+        const std::string heard = co_await hear(ws);
+        EXPECT_EQ(heard, "3");
+        co_await ws.close();
+    });
+}
+
+TEST(websocket_topics, compress_once_for_those_who_agreed) {
+    websocket::topic_options o;
+    o.compression.mode = websocket::compression_mode::per_message;
+    websocket::topics topics(o);
+    websocket::route_options ro;
+    ro.compression.mode = websocket::compression_mode::with_context;
+    http::router routes;
+    // Messages of its own between those that are shared: the contexts must not mix.
+    websocket::route(routes, "/ws", ro, [&](websocket::connection& ws) -> task<> {
+        const auto s = topics.subscribe(ws, "boats");
+        while (auto message = co_await ws.receive()) {
+            co_await ws.send("own " + message->str());
+            topics.publish("boats", *message);
+            co_await ws.send("own " + message->str());
+        }
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        http::client client;
+        auto packed = websocket::connect(client, "ws://127.0.0.1:80/ws");
+        packed.compression(websocket::compression_mode::with_context);
+        auto ws = co_await packed;
+        std::string text;
+        for (int i = 0; i != 60; ++i) text += "boats and boats ";
+        for (int i = 0; i != 5; ++i) {
+            co_await ws.send(text);
+            for (const std::string& expected : {"own " + text, text, "own " + text}) {
+                const std::string heard = co_await hear(ws);
+                EXPECT_EQ(heard, expected);
+            }
+        }
+        co_await ws.close();
+        // On the wire it is compressed.
+        raw_peer p = co_await in.connect();
+        co_await p.shake_hands("/ws", "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+        co_await p.send_text("x");
+        co_await p.read();
+        co_await p.read();
+        co_await p.read();
+        topics.publish("boats", text);
+        const auto f = co_await p.read();
+        EXPECT_TRUE(f.compressed());
+        EXPECT_LT(f.payload.size(), text.size() / 10);
+        co_await p.send(close_frame(close_code::normal));
+        co_await p.read_close();
+    });
+}
+
+TEST(websocket_topics, deal_with_slow_readers_as_they_are_told) {
+    using websocket::slow_reader;
+    for (const auto policy :
+         {slow_reader::drop_oldest, slow_reader::drop_newest, slow_reader::disconnect}) {
+        websocket::topic_options o;
+        o.backlog = 10;
+        o.policy = policy;
+        websocket::topics topics(o);
+        websocket::route_options ro;
+        ro.timeouts.write = 1h;
+        ro.timeouts.idle = 1h;
+        ro.timeouts.ping = 0s;
+        http::router routes;
+        const auto route =
+            websocket::route(routes, "/ws", ro, [&](websocket::connection& ws) -> task<> {
+                const auto s = topics.subscribe(ws, "t");
+                co_await ws.closed();
+            });
+        chat_world w(1, routes);
+        w.run([&](chat_world& in) -> task<> {
+            raw_peer p = co_await in.connect();
+            co_await p.shake_hands("/ws");
+            co_await sleep_for(1s);
+            const std::string large = repeated(100'000);
+            for (int i = 0; i != 100; ++i) {
+                topics.publish("t", std::to_string(i) + large);
+                co_await sleep_for(10ms);
+            }
+            EXPECT_GT(route.counters().slow_readers, 0U);
+            std::vector<std::string> heard;
+            close_code ended = close_code::abnormal;
+            topics.publish("t", "last");
+            for (;;) {
+                auto reading = p.read();
+                auto f = co_await as_result(with_timeout(1min, std::move(reading)));
+                if (!f) break;
+                if (f->code() == frame_opcode::close) {
+                    ended = f->why();
+                    break;
+                }
+                heard.push_back(f->payload.substr(0, f->payload.find('*')));
+            }
+            EXPECT_EQ(heard.back() == "last", policy == slow_reader::drop_oldest);
+            EXPECT_EQ(ended == close_code::try_again_later, policy == slow_reader::disconnect);
+            for (std::size_t i = 1; i + 1 < heard.size(); ++i) {
+                EXPECT_LT(std::stoi(heard[i - 1]), std::stoi(heard[i]));
+            }
+            EXPECT_LT(heard.size(), 90U);
+            p.stream().close(true);
+        });
+    }
+}
+
+/// Brings what others publish, and notes what is published here.
+namespace {
+class noting_bus final : public websocket::topic_bus {
+public:
+    void start(websocket::topic_receiver& to) override { receiver = &to; }
+    void stop() noexcept override { receiver = nullptr; }
+    void publish(std::string_view topic, message_type, std::string_view bytes, bool) override {
+        notes.append("publish ").append(topic).append(" ").append(bytes).append("\n");
+    }
+    void subscribe(std::string_view pattern) override {
+        notes.append("subscribe ").append(pattern).append("\n");
+    }
+    void unsubscribe(std::string_view pattern) noexcept override {
+        notes.append("unsubscribe ").append(pattern).append("\n");
+    }
+    websocket::topic_receiver* receiver = nullptr;
+    std::string notes;
+};
+}  // namespace
+
+TEST(websocket_topics, use_a_bus_to_other_processes) {
+    auto bus = std::make_shared<noting_bus>();
+    websocket::topics topics({}, bus);
+    http::router routes;
+    websocket::route(routes, "/ws", member_of(topics));
+    chat_world w(1, routes);
+    w.run([&](chat_world&) -> task<> {
+        http::client client;
+        auto a = co_await join(client, "to=room.*");
+        auto b = co_await join(client, "to=room.*");
+        co_await sleep_for(1s);
+        bus->receiver->deliver("room.x", message_type::text, "from afar", false);
+        bus->receiver->missed();
+        const std::string heard = co_await hear(a);
+        EXPECT_EQ(heard, "from afar");
+        co_await a.send("room.y here");
+        const std::string again = co_await hear(a);
+        EXPECT_EQ(again, "here");
+        co_await a.close();
+        co_await b.close();
+    });
+    EXPECT_EQ(bus->notes, "subscribe room.*\npublish room.y here\nunsubscribe room.*\n");
+    EXPECT_EQ(topics.counters().gaps, 1U);
+}
+
+TEST(websocket_topics, restore_what_others_have_retained_once_and_never_over_what_is_newer) {
+    auto bus = std::make_shared<noting_bus>();
+    websocket::topics topics({}, bus);
+    http::router routes;
+    websocket::route(routes, "/ws", member_of(topics));
+    chat_world w(1, routes);
+    w.run([&](chat_world&) -> task<> {
+        http::client client;
+        auto all = co_await join(client, "to=t.*");
+        auto one = co_await join(client, "to=t.x");
+        co_await sleep_for(1s);
+        websocket::topic_receiver& r = *bus->receiver;
+        // To those whose pattern it was fetched for; once.
+        std::uint64_t mark = r.mark();
+        r.restore("t.x", "t.x", message_type::text, "first", mark);
+        r.restore("t.x", "t.x", message_type::text, "first", mark);
+        r.restore("t.*", "t.x", message_type::text, "first", mark);
+        EXPECT_EQ(topics.retained("t.x"), "first");
+        // A message that has come since then is newer.
+        mark = r.mark();
+        r.deliver("t.x", message_type::text, "second", true);
+        r.restore("", "t.x", message_type::text, "first", mark);
+        EXPECT_EQ(topics.retained("t.x"), "second");
+        // So is what was published here, and what was forgotten.
+        mark = r.mark();
+        topics.publish("t.x", "", true);
+        r.restore("", "t.x", message_type::text, "second", mark);
+        EXPECT_EQ(topics.retained("t.x"), std::nullopt);
+        // One that was missed goes to all.
+        r.restore("", "t.x", message_type::text, "third", r.mark());
+        for (const char* expected : {"first", "second", "", "third"}) {
+            const std::string heard = co_await hear(one);
+            EXPECT_EQ(heard, expected);
+        }
+        for (const char* expected : {"second", "", "third"}) {
+            const std::string heard = co_await hear(all);
+            EXPECT_EQ(heard, expected);
+        }
+        // Those who come later get what was restored.
+        auto late = co_await join(client, "to=t.x");
+        const std::string heard = co_await hear(late);
+        EXPECT_EQ(heard, "third");
+        co_await all.close();
+        co_await one.close();
+        co_await late.close();
+    });
+}
+
+TEST(websocket_topics, reach_all_loops_once_and_in_order) {
+    for (const std::uint64_t seed : seeds(12)) {
+        simulation_options s;
+        s.loops = 3;
+        s.seed = seed;
+        simulation sim(s);
+        websocket::topics topics;
+        http::router routes;
+        websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+            const auto mine = topics.subscribe(ws, "t");
+            co_await ws.closed();
+        });
+        const http::handler h(routes);
+        constexpr int messages = 100;
+        std::size_t whole = 0;
+        std::size_t done = 0;
+        std::vector<std::unique_ptr<http::server>> servers;
+        for (unsigned i = 0; i != 3; ++i) {
+            http::server_options o;
+            o.listen = "127.0.0.1:" + std::to_string(80 + i);
+            servers.push_back(std::make_unique<http::server>(h, o));
+            servers.back()->open(sim.loop(i));
+        }
+        // A visitor of each loop; each loop publishes, and all hear all in each one's order.
+        sim.run_on_all([&](loop& l) -> task<> {
+            const unsigned me = l.index();
+            spawn([&, me]() -> task<> { co_await as_result(servers[me]->run(sim.loop(me))); });
+            http::client client;
+            const std::string url = "ws://127.0.0.1:" + std::to_string(80 + me) + "/ws";
+            auto ws = co_await websocket::connect(client, url);
+            co_await sleep_for(1s);
+            const auto publishing = [&]() -> task<> {
+                for (int i = 0; i != messages; ++i) {
+                    topics.publish("t", std::to_string(me) + ':' + std::to_string(i));
+                    if (i % 7 == 0) co_await sleep_for(3ms);
+                }
+            };
+            const auto hearing = [&]() -> task<> {
+                int next[3] = {};
+                for (int n = 0; n != 3 * messages; ++n) {
+                    const std::string text = co_await hear(ws);
+                    const int who = text.at(0) - '0';
+                    EXPECT_EQ(text, std::to_string(who) + ':' + std::to_string(next[who]++));
+                }
+                ++whole;
+            };
+            co_await when_all(publishing(), hearing());
+            auto more = co_await as_result(with_timeout(5s, ws.receive()));
+            EXPECT_FALSE(more);
+            co_await ws.close();
+            ++done;
+            while (done != 3) co_await sleep_for(1s);
+            servers[me]->stop();
+            co_await sleep_for(10s);
+        });
+        EXPECT_EQ(whole, 3U);
+        EXPECT_EQ(topics.counters().dropped, 0U);
+        if (::testing::Test::HasFailure()) return;
+    }
+}
