@@ -7,7 +7,7 @@ ARGS ?=
 CMAKE_ARGS ?=
 FUZZ_SECONDS ?= 30
 # The parts of the benchmarks: bench/run.py, bench/client.py and so on.
-BENCH ?= run client tls h2 websocket loadgen echo datagrams micro
+BENCH ?= run client tls h2 websocket mail loadgen echo datagrams micro
 export FUZZ_SECONDS
 
 .DEFAULT_GOAL := help
@@ -18,7 +18,7 @@ help: ## print this list
 	@echo
 	@echo "  PRESET=release|debug|clang|asan|tsan|gcc-asan chooses the build for build, run and test,"
 	@echo "  ARGS=... is passed to the program (run), to ctest (test) or to the benchmarks (bench)."
-	@echo "  BENCH=run|client|tls|h2|websocket|loadgen|echo|datagrams|micro chooses a part of the benchmarks: make bench BENCH=echo ARGS=--quick"
+	@echo "  BENCH=run|client|tls|h2|websocket|mail|loadgen|echo|datagrams|micro chooses a part of the benchmarks: make bench BENCH=echo ARGS=--quick"
 
 setup: ## install what is missing to build, test and measure
 	@scripts/setup.sh all

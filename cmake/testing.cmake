@@ -180,6 +180,12 @@ coracle_set_warnings(h2_target)
 coracle_link_plainly(h2_target)
 target_link_libraries(h2_target PRIVATE coracle::coracle)
 
+# What our parser finds in a mail, for comparing it with others.
+add_executable(mail_structure "${PROJECT_SOURCE_DIR}/tests/conformance/mail_structure.cpp")
+coracle_set_warnings(mail_structure)
+coracle_link_plainly(mail_structure)
+target_link_libraries(mail_structure PRIVATE coracle::coracle)
+
 # The client that WebSocket servers of others are set on.
 add_executable(websocket_client "${PROJECT_SOURCE_DIR}/tests/conformance/websocket_client.cpp")
 coracle_set_warnings(websocket_client)

@@ -68,7 +68,7 @@ for preset in release asan; do
     [ "$preset" = asan ] && count=$((seeds / 20)) || count=$seeds
     echo "== $count seeds of the simulated network, $preset"
     CORACLE_SEEDS=$count "build/$preset/bin/coracle_integration_tests" --gtest_brief=1 \
-        --gtest_filter='server_simulation.loses_*'
+        --gtest_filter='server_simulation.loses_*:smtp_simulation.loses_*'
 done
 FUZZ_SECONDS=$seconds scripts/run_fuzz.sh
 

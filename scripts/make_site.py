@@ -24,14 +24,14 @@ SITE = ROOT / "build" / "site"
 # The order of the documents; those that stand nowhere here come last, under More.
 NAVIGATION = [
     ("Home", ["index.md"]),
-    ("Guide", ["guide.md", "client.md", "websocket.md", "files.md", "streams.md", "processes.md",
+    ("Guide", ["guide.md", "client.md", "websocket.md", "mail.md", "files.md", "streams.md", "processes.md",
                "datagrams.md", "watching.md", "operations.md", "traps.md"]),
     ("Recipes", ["recipes.md"]),
     ("Reference", ["reference.md", "limits.md", "options.md"]),
     ("Coming from", ["from-asio.md", "from-beast.md", "from-drogon.md", "from-axum.md", "from-go-net-http.md",
                      "from-curlev.md", "from-cpr.md"]),
     ("Figures", ["performance.md", "benchmarks.md", "benchmarks-client.md", "benchmarks-h2.md",
-                 "benchmarks-websocket.md", "benchmarks-tls.md",
+                 "benchmarks-websocket.md", "benchmarks-mail.md", "benchmarks-tls.md",
                  "benchmarks-runtime.md", "benchmarks-files.md"]),
     ("Inside", ["internals.md", "packaging.md", "HACKING.md", "CONTRIBUTING.md", "style.md", "SECURITY.md",
                 "CHANGELOG.md"]),

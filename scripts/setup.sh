@@ -44,6 +44,9 @@ apache2-bin apache2
 python3-aiohttp
 python3-httpx
 python3-websockets
+python3-aiosmtpd
+python3-dkim
+python3-nacl
 python3-h2
 nghttp2-client nghttp
 nghttp2-server nghttpd
@@ -77,6 +80,16 @@ microsocks microsocks
 dante-server danted
 mmdebstrap mmdebstrap
 haproxy haproxy
+postfix postfix
+sasl2-bin saslpasswd2
+libsasl2-modules
+libsasl2-modules-db
+libnss-wrapper
+libgnutls-dane0
+libidn12
+libnsl2
+libgmime-3.0-dev
+libpython3.11-testsuite
 '
 # Their absence costs some checks only (another compiler, sanitizers, fuzzing, formatting).
 llvm_packages='
@@ -128,6 +141,13 @@ apt_get() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@"
 }
+# Keeps the services of packages from being started while they are installed (invoke-rc.d(8)).
+keep_services_down() {
+    [ -e /usr/sbin/policy-rc.d ] && return
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee /usr/sbin/policy-rc.d >/dev/null
+    "${as_root[@]}" chmod 755 /usr/sbin/policy-rc.d
+    trap 'rm -f "$log"; "${as_root[@]}" rm -f /usr/sbin/policy-rc.d' EXIT
+}
 has_candidate() {
     local policy
     policy=$(apt-cache policy "$1" 2>/dev/null)
@@ -152,13 +172,20 @@ install_missing() {
     if [ ${#available[@]} -gt 0 ]; then
         log=$(mktemp)
         trap 'rm -f "$log"' EXIT
+        # Postfix asks what it is for; it is for nothing but its programs.
+        if [[ " ${available[*]} " == *" postfix "* ]]; then
+            echo "postfix postfix/main_mailer_type select No configuration" |
+                "${as_root[@]}" debconf-set-selections || true
+            keep_services_down
+        fi
         say "installing, which can take some minutes"
         if ! apt_get install -y --no-install-recommends "${available[@]}" >"$log" 2>&1; then
             cat "$log"
             exit 1
         fi
         # Benchmarks start their own; the services that the packages bring would take their ports.
-        for pair in nginx:nginx h2o:h2o haproxy:haproxy postgresql:postgresql; do
+        for pair in nginx:nginx h2o:h2o haproxy:haproxy postfix:postfix \
+                    sasl2-bin:saslauthd postgresql:postgresql; do
             service=${pair#*:}
             [[ " ${available[*]} " == *" ${pair%:*}"* ]] && [ -d /run/systemd/system ] || continue
             say "switching off the $service service, which nothing here uses"
@@ -217,9 +244,24 @@ fetch_once() {
 compile_go_peers() {
     (cd tests/support/http_peers/go && GOFLAGS=-mod=readonly GO111MODULE=on CGO_ENABLED=0 go build ./...)
 }
+fetch_go_smtp() {
+    (cd tests/integration/peers/go_smtp && GOFLAGS=-mod=mod go mod download)
+}
 install_h2spec() {
     PATH=$PATH:$HOME/go/bin command -v h2spec >/dev/null ||
         go install github.com/summerwind/h2spec/cmd/h2spec@latest >/dev/null 2>&1
+}
+# Debian has one mail server installed at a time, and that is Postfix: Exim is unpacked.
+unpack_exim() {
+    local folder
+    [ -x "$cache/peers/usr/sbin/exim4" ] && return
+    folder=$(mktemp -d)
+    # As _apt, which may not write here.
+    chmod 777 "$folder"
+    (cd "$folder" && apt-get -qq download exim4-daemon-light >/dev/null 2>&1) &&
+        mkdir -p "$cache/peers" && dpkg -x "$folder"/exim4-daemon-light_*.deb "$cache/peers"
+    rm -rf "$folder"
+    [ -x "$cache/peers/usr/sbin/exim4" ]
 }
 # The Autobahn testsuite needs Python 2.7, of which pyenv may have one.
 prepare_autobahn() {
@@ -230,7 +272,9 @@ if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
 if [ "$group" = all ]; then
     if command -v go >/dev/null; then
         fetch_once go_peers "tests/support/http_peers/go/go.mod tests/support/http_peers/go/go.sum" compile_go_peers
+        fetch_once go_smtp "tests/integration/peers/go_smtp/go.mod tests/integration/peers/go_smtp/go.sum" fetch_go_smtp
         fetch_once h2spec /dev/null install_h2spec
     fi
+    fetch_once exim4 /dev/null unpack_exim
     fetch_once autobahn tests/conformance/autobahn.py prepare_autobahn
 fi

@@ -29,9 +29,9 @@ layer base 0
 layer runtime 1
 layer net 2
 layer http 5
-layer process 6
+layer smtp 6
 layer tools 8
-never process http
+never smtp http
 part h1 src/http/h1/* : base message
 part message src/http/message/*
     include/coracle/http/method.hpp : base
@@ -70,7 +70,7 @@ class LayersTest(Tree):
         self.assertTrue(self.layer_faults("src/net/a.cpp", "#include <coracle/http/server.hpp>\n"))
 
     def test_a_number_does_not_overrule_never(self):
-        self.assertTrue(self.layer_faults("src/process/a.cpp", "#include <coracle/http/server.hpp>\n"))
+        self.assertTrue(self.layer_faults("src/smtp/a.cpp", "#include <coracle/http/server.hpp>\n"))
 
     def test_a_part_includes_what_it_names(self):
         self.assertFalse(self.layer_faults("src/http/h1/a.cpp",

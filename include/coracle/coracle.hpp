@@ -15,5 +15,6 @@
 #include <coracle/net.hpp>
 #include <coracle/process.hpp>
 #include <coracle/runtime.hpp>
+#include <coracle/smtp.hpp>
 #include <coracle/tls.hpp>
 #include <coracle/websocket.hpp>

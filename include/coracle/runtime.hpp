@@ -22,6 +22,7 @@
 #include <coracle/runtime/latch.hpp>
 #include <coracle/runtime/launch.hpp>
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/mail_resolve_operation.hpp>
 #include <coracle/runtime/mutex.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/on.hpp>

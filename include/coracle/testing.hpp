@@ -11,3 +11,4 @@
 #include <coracle/testing/simulated_disk.hpp>
 #include <coracle/testing/simulation.hpp>
 #include <coracle/testing/simulation_options.hpp>
+#include <coracle/testing/smtp_sink.hpp>

@@ -11,5 +11,6 @@
 #include <coracle/tls/reload.hpp>
 #include <coracle/tls/session_info.hpp>
 #include <coracle/tls/sha256.hpp>
+#include <coracle/tls/signing_key.hpp>
 #include <coracle/tls/stream.hpp>
 #include <coracle/tls/verifying_key.hpp>

@@ -20,8 +20,8 @@ SYSTEM_PACKAGES = ["libbrotli-dev", "libc-ares-dev", "libidn2-dev", "libnghttp2-
 class CoracleRecipe(ConanFile):
     name = "coracle"
     license = "MIT"
-    description = "HTTP, WebSocket and TLS as coroutines, for services and clients"
-    topics = ("http", "http2", "websocket", "tls", "coroutines", "io-uring")
+    description = "HTTP, WebSocket, TLS and mail as coroutines, for services and clients"
+    topics = ("http", "http2", "websocket", "tls", "smtp", "coroutines", "io-uring")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False]}

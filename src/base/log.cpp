@@ -9,8 +9,8 @@ namespace coracle {
 namespace {
 
 constexpr std::string_view level_names[] = {"trace", "debug", "info", "warning", "error", "off"};
-constexpr std::string_view layer_names[] = {"runtime", "net",       "tls", "connect",
-                                            "http",    "websocket", "tool"};
+constexpr std::string_view layer_names[] = {"runtime", "net",       "tls",  "connect",
+                                            "http",    "websocket", "smtp", "tool"};
 
 template <class Enum, std::size_t N>
 bool find(const std::string_view (&names)[N], std::string_view text, Enum& out) noexcept {

@@ -13,6 +13,7 @@ enum curl_code : int {
     couldnt_resolve_host = 6,
     couldnt_connect = 7,
     weird_server_reply = 8,
+    remote_access_denied = 9,
     partial_file = 18,
     write_error = 23,
     read_error = 26,
@@ -32,7 +33,9 @@ enum curl_code : int {
     peer_failed_verification = 60,
     bad_content_encoding = 61,
     filesize_exceeded = 63,
+    use_ssl_failed = 64,
     send_fail_rewind = 65,
+    login_denied = 67,
     ssl_cacert_badfile = 77,
     no_connection_available = 89,
     http2_stream = 92,
@@ -55,6 +58,7 @@ enum own_code : int {
     bad_headers = -32,
     bad_body = -33,
     mime_error = -34,
+    bad_recipients = -35,
 };
 
 /// The number for what `read_options` fails with.

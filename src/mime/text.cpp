@@ -2,7 +2,7 @@
 
 #include "base/utf8.hpp"
 
-#include <cstddef>
+#include <algorithm>
 
 namespace coracle::mime::detail {
 
@@ -13,6 +13,10 @@ bool is_utf8(std::string_view text) noexcept {
         text.remove_prefix(size);
     }
     return true;
+}
+
+bool is_ascii(std::string_view text) noexcept {
+    return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 std::string latin_to_utf8(std::string_view text) {
@@ -27,6 +31,19 @@ std::string latin_to_utf8(std::string_view text) {
         }
     }
     return out;
+}
+
+void append_utf8(std::string& out, std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t size = coracle::detail::utf8_sequence(text);
+        if (size == 0) {
+            out += "\xef\xbf\xbd";
+            text.remove_prefix(1);
+        } else {
+            out += text.substr(0, size);
+            text.remove_prefix(size);
+        }
+    }
 }
 
 }  // namespace coracle::mime::detail

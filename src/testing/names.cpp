@@ -28,6 +28,12 @@ void world::add_name(std::string_view host, std::vector<net::address> addresses,
     n.ttl = ttl;
 }
 
+void world::add_mail_hosts(std::string_view domain, const std::vector<net::mail_host>& hosts) {
+    name& n = names_[coracle::detail::lower(domain)];
+    n.exchanges.clear();
+    for (const net::mail_host& h : hosts) n.exchanges.push_back({h.preference, h.name});
+}
+
 void world::fail_name(std::string_view host, int number, duration after) {
     name& n = names_[coracle::detail::lower(host)];
     n.failure = number;
@@ -61,6 +67,11 @@ std::int64_t world::response_to(resolve_operation& op) {
     const name& n = found->second;
     if (n.failure != 0) return -n.failure;
     op.ttl = n.ttl;
+    if (op.family == mail_resolve_operation::mail) {
+        auto& exchanges = static_cast<mail_resolve_operation&>(op).exchanges;
+        exchanges = n.exchanges;
+        return static_cast<std::int64_t>(exchanges.size());
+    }
     op.found.clear();
     for (const net::address& a : n.addresses) {
         endpoint e = (has_port(a) ? with_port(a, 0) : a).to_endpoint();

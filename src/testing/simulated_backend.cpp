@@ -159,6 +159,11 @@ void simulated_backend::fail_name(std::string_view host, int number, duration af
     world_->fail_name(host, number, after);
 }
 
+void simulated_backend::add_mail_hosts(std::string_view domain,
+                                       const std::vector<net::mail_host>& hosts) {
+    world_->add_mail_hosts(domain, hosts);
+}
+
 void simulated_backend::delay_names(duration least, duration most) noexcept {
     world_->delay_names(least, most);
 }

@@ -5,6 +5,7 @@
 #include "testing/random.hpp"
 
 #include <coracle/runtime/datagram_operation.hpp>
+#include <coracle/runtime/mail_resolve_operation.hpp>
 #include <coracle/testing/simulated_backend.hpp>
 
 #include <map>
@@ -67,6 +68,7 @@ public:
     // Names.
     void add_name(std::string_view host, std::vector<net::address> addresses, duration ttl);
     void fail_name(std::string_view host, int number, duration after);
+    void add_mail_hosts(std::string_view domain, const std::vector<net::mail_host>& hosts);
     void delay_names(duration least, duration most) noexcept;
     ref<pending> ask(resolve_operation& op, loop_view& home);
     std::int64_t response_to(resolve_operation& op);
@@ -109,6 +111,7 @@ public:
 private:
     struct name {
         std::vector<net::address> addresses;
+        std::vector<mail_exchange> exchanges;
         duration ttl = std::chrono::minutes(1);
         int failure = 0;
         duration after{};

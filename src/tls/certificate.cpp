@@ -124,6 +124,17 @@ std::string certificate::fingerprint() const {
     return hexadecimal(digest, size);
 }
 
+std::string certificate::endpoint_binding() const {
+    int function = NID_undef;
+    X509_get_signature_info(inner_->x509.get(), &function, nullptr, nullptr, nullptr);
+    if (function == NID_md5 || function == NID_sha1) function = NID_sha256;
+    const EVP_MD* const md = EVP_get_digestbynid(function);
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    if (md == nullptr || X509_digest(inner_->x509.get(), md, digest, &size) != 1) return {};
+    return {reinterpret_cast<const char*>(digest), size};
+}
+
 std::string certificate::der() const {
     unsigned char* bytes = nullptr;
     const int size = i2d_X509(inner_->x509.get(), &bytes);

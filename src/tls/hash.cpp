@@ -57,6 +57,23 @@ std::string hmac(hash function, std::string_view key, std::string_view bytes) {
     return text_of(out, size);
 }
 
+std::string pbkdf2(hash function, std::string_view password, std::string_view salt,
+                   unsigned iterations) {
+    const EVP_MD* const md = implementation_of(function);
+    const bool fits = password.size() <= INT_MAX && salt.size() <= INT_MAX && iterations != 0 &&
+                      iterations <= INT_MAX;
+    if (!fits) throw_exception(error(std::errc::invalid_argument, "pbkdf2"));
+    unsigned char out[EVP_MAX_MD_SIZE];
+    const int size = EVP_MD_get_size(md);
+    if (PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()),
+                          reinterpret_cast<const unsigned char*>(salt.data()),
+                          static_cast<int>(salt.size()), static_cast<int>(iterations), md, size,
+                          out) != 1) {
+        refuse("pbkdf2");
+    }
+    return text_of(out, static_cast<unsigned>(size));
+}
+
 bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept {
     return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }

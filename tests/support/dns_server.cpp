@@ -123,6 +123,11 @@ dns_reply& dns_reply::cname(const std::string& owner, const std::string& target,
     return record(owner, 5, ttl, encoded(target));
 }
 
+dns_reply& dns_reply::mx(const std::string& owner, std::uint16_t preference,
+                         const std::string& host, std::uint32_t ttl) {
+    return record(owner, dns_mx, ttl, number(preference, 2) + encoded(host));
+}
+
 dns_reply& dns_reply::soa(std::uint32_t ttl, std::uint32_t minimum) {
     ++authorities_;
     const std::string data = encoded("ns.test") + encoded("post.test") + number(1, 4) +

@@ -14,6 +14,7 @@
 namespace coracle::testing {
 
 inline constexpr std::uint16_t dns_a = 1;
+inline constexpr std::uint16_t dns_mx = 15;
 inline constexpr std::uint16_t dns_aaaa = 28;
 
 /// A query that a name server received.
@@ -37,6 +38,9 @@ public:
     dns_reply& a(const std::string& owner, const std::string& text, std::uint32_t ttl = 300);
     dns_reply& aaaa(const std::string& owner, const std::string& text, std::uint32_t ttl = 300);
     dns_reply& cname(const std::string& owner, const std::string& target, std::uint32_t ttl = 300);
+    /// `host`: "" for the root.
+    dns_reply& mx(const std::string& owner, std::uint16_t preference, const std::string& host,
+                  std::uint32_t ttl = 300);
     dns_reply& soa(std::uint32_t ttl, std::uint32_t minimum);
     operator std::string() const { return bytes(); }
     std::string bytes() const;

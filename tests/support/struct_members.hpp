@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-/// The names of the members of a struct of a public header, "http/client_options.hpp", as the
+/// The names of the members of a struct of a public header, "smtp/client_options.hpp", as the
 /// header is written. Functions and types within it do not count. `source_directory` is that of the
 /// project.
 inline std::vector<std::string> struct_members(const std::string& source_directory,

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-// The arguments of all client commands. `Options` is http::client_options.
+// The arguments of all client commands. `Options` is http::client_options or smtp::client_options.
 namespace coracle::tool {
 
 /// Arguments that set one option of a client each, and override the environment and files.

@@ -35,7 +35,7 @@ struct argument_entry {
 
 /// A command with its options and the commands below it.
 struct command_entry {
-    std::string name;  ///< with those above it: "coracle get"
+    std::string name;  ///< with those above it: "coracle smtp send"
     std::string about;
     std::string footer;
     std::vector<option_entry> options;

@@ -3,9 +3,11 @@
 #include "doctor_command.hpp"
 #include "get_options.hpp"
 #include "reference_options.hpp"
+#include "send_options.hpp"
 #include "serve_command.hpp"
 #include "serve_options.hpp"
 #include "settings.hpp"
+#include "sink_options.hpp"
 #include "ws_options.hpp"
 
 #include <coracle/base/error.hpp>
@@ -22,7 +24,7 @@
 namespace {
 
 constexpr const char* about =
-    R"(coracle: an HTTP server for the files of a directory, and clients of HTTP and WebSocket.
+    R"(coracle: an HTTP server for the files of a directory, and clients of HTTP, WebSocket and SMTP.
 
   coracle serve                   a welcome page on http://127.0.0.1:8080
   coracle serve public            the files of the directory public
@@ -31,11 +33,19 @@ constexpr const char* about =
   coracle ws URL                  send lines to a WebSocket, and print its messages
   coracle ws --listen             a WebSocket that echoes
   coracle bench URL               load a server, and measure how it responds
+  coracle smtp send URL           send a mail
+  coracle smtp sink               catch the mails of tests, and show them on http://127.0.0.1:8025
   coracle completion SHELL        print the completion for bash, zsh or fish
   coracle doctor                  check this machine: backends, kernel features, limits
 )";
 
 constexpr const char* footer = "`coracle serve --help` lists the options of serve, and so on.";
+
+constexpr const char* smtp_footer =
+    "`coracle smtp send --help` and `coracle smtp sink --help` list their options.";
+
+constexpr const char* smtp_about = R"(Send a mail, or catch the mails of tests and show them.
+)";
 
 constexpr const char* doctor_about = R"(Show what this machine supports, and what to change.
 
@@ -90,6 +100,16 @@ int run_get(const coracle::tool::get_options& get) {
     }
 }
 
+int run_send(const coracle::tool::send_options& send) {
+    try {
+        return coracle::tool::send_mail(send.settings());
+    } catch (const coracle::tool::failure& e) {
+        std::fprintf(stderr, "coracle: %s\n", e.what());
+        const bool of_file = dynamic_cast<const coracle::tool::unreadable*>(&e) != nullptr;
+        return of_file ? coracle::tool::send_read_error : coracle::tool::send_usage;
+    }
+}
+
 int run_bench(const coracle::tool::bench::bench_options& bench) {
     namespace tool = coracle::tool;
     try {
@@ -140,6 +160,13 @@ int main(int argc, char** argv) {
     const coracle::tool::ws_options ws(app);
     const coracle::tool::bench::bench_options bench(app);
 
+    CLI::App& smtp = *app.add_subcommand("smtp", smtp_about);
+    smtp.set_help_flag("-h,--help", "Print this help and exit");
+    smtp.require_subcommand(1);
+    smtp.footer(smtp_footer);
+    const coracle::tool::send_options send(smtp);
+    const coracle::tool::sink_options sink(smtp);
+
     CLI::App& doctor = *app.add_subcommand("doctor", doctor_about);
     doctor.set_help_flag("-h,--help", "Print this help and exit");
     doctor.footer("");
@@ -153,7 +180,7 @@ int main(int argc, char** argv) {
     const auto is_meant = [&](const CLI::App* command) { return command->check_name(argv[1]); };
     if (argv[1][0] != '-' && app.get_subcommands(is_meant).empty()) {
         std::fprintf(stderr,
-                     "coracle: there is no '%s': there are serve, get, ws, bench, doctor and "
+                     "coracle: there is no '%s': there are serve, get, ws, bench, smtp, doctor and "
                      "completion\n",
                      argv[1]);
         return 2;
@@ -168,6 +195,11 @@ int main(int argc, char** argv) {
         if (get.chosen()) return run_get(get);
         if (ws.chosen()) return run_ws(ws);
         if (bench.chosen()) return run_bench(bench);
+        if (send.chosen()) return run_send(send);
+        if (sink.chosen()) {
+            coracle::tool::sink_mail(sink.settings());
+            return 0;
+        }
         if (doctor.parsed())
             coracle::tool::doctor();
         else

@@ -4,7 +4,7 @@
 
 namespace coracle::tool {
 
-/// Returns the name of the page of a command: "coracle-get".
+/// Returns the name of the page of a command: "coracle-smtp-send".
 std::string page_name(const command_entry& command);
 
 /// Returns the manual page of a command in section 1: troff with the macros of man(7).

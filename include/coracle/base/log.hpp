@@ -9,9 +9,9 @@
 namespace coracle {
 
 enum class log_level : std::uint8_t { trace, debug, info, warning, error, off };
-enum class log_layer : std::uint8_t { runtime, net, tls, connect, http, websocket, tool };
+enum class log_layer : std::uint8_t { runtime, net, tls, connect, http, websocket, smtp, tool };
 
-inline constexpr unsigned log_layers = 7;
+inline constexpr unsigned log_layers = 8;
 
 std::string_view to_string(log_level level) noexcept;
 std::string_view to_string(log_layer layer) noexcept;

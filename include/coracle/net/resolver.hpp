@@ -29,6 +29,14 @@ enum class resolve_errc {
 const std::error_category& resolve_category() noexcept;
 std::error_code make_error_code(resolve_errc e) noexcept;
 
+/// A host that takes the mail of a domain (RFC 5321 section 5.1).
+struct mail_host {
+    std::uint16_t preference = 0;  ///< the lowest is tried first
+    std::string name = {};         ///< lower case; empty: the domain takes no mail (RFC 7505)
+
+    friend bool operator==(const mail_host&, const mail_host&) = default;
+};
+
 struct resolver_options {
     /// Name servers, in the order in which they are queried. Default: those of the system
     /// (`configuration`).
@@ -59,7 +67,8 @@ struct resolver_options {
     duration longest_negative_ttl = std::chrono::minutes(1);
     /// Questions that are out at a time; others wait for their turn. Default 100.
     std::size_t questions = 100;
-    /// The most addresses taken from one response; the others are dropped. Default 64.
+    /// The most addresses, or hosts for mail, taken from one response; the others are dropped.
+    /// Default 64.
     std::size_t addresses = 64;
     /// Search domains that are tried. Default 8.
     std::size_t domains = 8;
@@ -67,7 +76,7 @@ struct resolver_options {
 
 /// Counters of a resolver since it was made. `cached` is the number of responses in the cache now.
 struct resolver_counters {
-    std::uint64_t asked = 0;      ///< lookups of names, of one family each
+    std::uint64_t asked = 0;      ///< lookups of names, of one family or of hosts for mail each
     std::uint64_t hits = 0;       ///< queries served from the cache
     std::uint64_t shared = 0;     ///< lookups that joined one under way
     std::uint64_t questions = 0;  ///< sent to name servers, each attempt counted
@@ -106,6 +115,18 @@ public:
     /// Resolves addresses of one family only.
     operation<std::vector<address>> resolve(std::string_view host, std::uint16_t port,
                                             net::family only);
+
+    /// The hosts that take the mail of `domain` (MX records, RFC 5321 section 5.1), by preference;
+    /// those of equal preference as the name server has them. Empty where there is none: the domain
+    /// itself is the host then. One host with an empty name: the domain takes no mail (RFC 7505).
+    /// Search domains and the hosts file are of no account. `domain` is copied; A-labels (RFC
+    /// 5891).
+    ///
+    /// Completes at once when it is known; else it resumes from the loop. Fails with a
+    /// `resolve_errc`, phase resolve: `no_such_host` where the domain does not exist,
+    /// `malformed_name` for an address. Cancelling it ends the wait; the query is given up unless
+    /// others wait for it too.
+    operation<std::vector<mail_host>> mail_hosts(std::string_view domain);
 
     /// Empties the cache.
     void clear_cache() noexcept;

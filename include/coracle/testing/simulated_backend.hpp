@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/net/address.hpp>
+#include <coracle/net/resolver.hpp>
 #include <coracle/testing/simulation_options.hpp>
 
 #include <cstddef>
@@ -74,6 +75,9 @@ public:
     /// account.
     void add_name(std::string_view host, std::vector<net::address> addresses,
                   duration ttl = std::chrono::minutes(1));
+    /// Sets the hosts that take the mail of a domain; its name needs no addresses then. One host
+    /// with an empty name: it takes no mail.
+    void add_mail_hosts(std::string_view domain, const std::vector<net::mail_host>& hosts);
     /// Makes queries for `host` fail with `number`, a positive errno, after a time.
     void fail_name(std::string_view host, int number, duration after = {});
     /// Sets the time that each response to a name query takes, at most. Default: as long as bytes.

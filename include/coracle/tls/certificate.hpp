@@ -35,6 +35,10 @@ public:
     std::int64_t not_after() const;
     /// SHA-256 of the certificate, in 64 hexadecimal digits.
     std::string fingerprint() const;
+    /// Returns what binds an exchange above TLS to it (tls-server-end-point, RFC 5929 section 4.1):
+    /// its digest by the hash function of its signature, or SHA-256 for older ones; empty where the
+    /// signature has none, as with Ed25519.
+    std::string endpoint_binding() const;
     std::string pem() const;
     /// The bytes of the certificate (ITU-T X.690).
     std::string der() const;

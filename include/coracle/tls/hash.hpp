@@ -21,6 +21,12 @@ enum class hash : std::uint8_t {
 /// The keyed digest of `bytes` (HMAC, RFC 2104), as bytes. Throws as `digest`.
 [[nodiscard]] std::string hmac(hash function, std::string_view key, std::string_view bytes);
 
+/// Returns a key made of a password (PBKDF2 with HMAC, RFC 8018 section 5.2), as long as the
+/// digest, as bytes. Takes some microseconds for each ten iterations: bound what a peer asks for.
+/// Throws as `digest`.
+[[nodiscard]] std::string pbkdf2(hash function, std::string_view password, std::string_view salt,
+                                 unsigned iterations);
+
 /// Returns true if two texts are equal, in a time that does not depend on where they differ: for
 /// digests, tokens and signatures that a client sends. Their sizes are no secret.
 [[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept;

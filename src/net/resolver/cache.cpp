@@ -7,6 +7,7 @@ std::string question_key(std::string_view name, record_kind wanted) {
     switch (wanted) {
         case record_kind::v4: key += " 4"; break;
         case record_kind::v6: key += " 6"; break;
+        case record_kind::mail: key += " mail"; break;
     }
     return key;
 }

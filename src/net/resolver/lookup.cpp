@@ -2,6 +2,8 @@
 
 #include "net/resolver/name.hpp"
 
+#include <coracle/runtime/mail_resolve_operation.hpp>
+
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -13,12 +15,13 @@ namespace {
 
 /// Queries the backend, which may resolve names itself.
 class backend_question final : public coracle::detail::leaf<backend_question, void>,
-                               public resolve_operation {
+                               public mail_resolve_operation {
 public:
     static constexpr const char* name = "resolve";
-    backend_question(std::string_view wanted, record_kind of) noexcept : resolve_operation(&done) {
+    backend_question(std::string_view wanted, record_kind of) noexcept
+        : mail_resolve_operation(&done) {
         host = wanted;
-        family = of == record_kind::v4 ? AF_INET : AF_INET6;
+        if (of != record_kind::mail) family = of == record_kind::v4 ? AF_INET : AF_INET6;
     }
     bool start() noexcept { return may_begin() && owner().backend().submit(*this); }
     void cancel() noexcept override {
@@ -102,7 +105,8 @@ task<> lookup::find() {
         if (responded) co_return;
     }
     state_->refresh();
-    if (look_into_hosts()) co_return;
+    // The hosts file says nothing of mail.
+    if (wanted_ != record_kind::mail && look_into_hosts()) co_return;
     co_await ask_name_servers();
 }
 
@@ -119,12 +123,15 @@ task<bool> lookup::ask_backend() {
         failed(describe(resolve_errc::no_such_host), q.ttl);
     } else if (result < 0) {
         failed(describe({static_cast<int>(-result), std::generic_category()}));
-    } else if (q.found.empty()) {
+    } else if (q.found.empty() && q.exchanges.empty()) {
         failed(describe(resolve_errc::no_addresses), q.ttl);
     } else {
         records all;
         all.addresses.reserve(q.found.size());
         for (const endpoint& e : q.found) all.addresses.push_back(address::from(e));
+        for (mail_exchange& m : q.exchanges) {
+            all.mail.push_back({m.preference, std::move(m.name)});
+        }
         found(std::move(all), q.ttl);
     }
     co_return true;

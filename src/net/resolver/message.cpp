@@ -15,6 +15,7 @@ enum record_type : std::uint16_t {
     type_a = 1,
     type_cname = 5,
     type_soa = 6,
+    type_mx = 15,
     type_aaaa = 28,
 };
 constexpr std::uint16_t class_internet = 1;
@@ -143,7 +144,29 @@ std::optional<address> address_of(std::string_view message, const record& r) {
 }
 
 constexpr std::uint16_t type_of(record_kind kind) noexcept {
-    return kind == record_kind::v4 ? type_a : type_aaaa;
+    switch (kind) {
+        case record_kind::v4: return type_a;
+        case record_kind::v6: return type_aaaa;
+        case record_kind::mail: break;
+    }
+    return type_mx;
+}
+
+/// RFC 1035 section 3.3.9. The root stays as an empty name (RFC 7505); nothing for what is no name
+/// of a host.
+std::optional<mail_host> mail_host_of(std::string_view message, const record& r) {
+    cursor in(message);
+    in.move_to(r.data);
+    mail_host host;
+    host.preference = in.number16();
+    const std::string name = in.name();
+    if (in.failed() || in.offset() != r.data + r.size) return std::nullopt;
+    if (name.empty()) return host;
+    bool absolute = false;
+    auto canonical = canonical_name(name, absolute);
+    if (!canonical) return std::nullopt;
+    host.name = *std::move(canonical);
+    return host;
 }
 
 /// RFC 2308 section 5: the smaller of the record's TTL and its last field.
@@ -163,7 +186,7 @@ std::uint32_t negative_ttl(std::string_view message, const std::vector<record>& 
 }
 
 bool has_records(const dns_response& r) noexcept {
-    return !r.found.addresses.empty();
+    return !r.found.addresses.empty() || !r.found.mail.empty();
 }
 
 dns_response failed(resolve_errc why) {
@@ -174,22 +197,29 @@ dns_response failed(resolve_errc why) {
 
 /// Takes a record that can be read, unless there are `most` already.
 void take_record(std::string_view message, const record& r, std::size_t most, records& into) {
-    if (into.addresses.size() == most) return;
-    if (auto a = address_of(message, r)) into.addresses.push_back(*a);
+    if (into.addresses.size() == most || into.mail.size() == most) return;
+    if (r.type == type_mx) {
+        if (auto host = mail_host_of(message, r)) into.mail.push_back(*std::move(host));
+    } else if (auto a = address_of(message, r)) {
+        into.addresses.push_back(*a);
+    }
 }
 
 /// Collects the records of this type that `all` has for `name`, through aliases. False when the
-/// aliases lead in a circle.
+/// aliases lead in a circle, or when hosts for mail are named and none of the names can be one:
+/// that such a domain had none would send its mail elsewhere.
 bool collect(std::string_view message, const std::vector<record>& all, std::string_view name,
              std::uint16_t type, std::size_t most, dns_response& into) {
     std::uint32_t ttl = 0x7fffffff;
     std::string alias(name);
     for (int hops = 0; hops != most_aliases; ++hops) {
         const record* next = nullptr;
+        bool any = false;
         for (const record& r : all) {
             if (r.name != alias) continue;
             if (r.type == type_cname && next == nullptr) next = &r;
             if (r.type != type) continue;
+            any = true;
             take_record(message, r, most, into.found);
             ttl = std::min(ttl, r.ttl);
         }
@@ -197,6 +227,7 @@ bool collect(std::string_view message, const std::vector<record>& all, std::stri
             into.ttl = ttl;
             return true;
         }
+        if (any && type == type_mx) return false;
         if (next == nullptr) return true;
         ttl = std::min(ttl, next->ttl);
         cursor in(message);

@@ -104,7 +104,12 @@ ares_addr_port_node node_of(const address& at) noexcept {
 }
 
 int type_number(record_kind kind) noexcept {
-    return kind == record_kind::v4 ? 1 : 28;
+    switch (kind) {
+        case record_kind::v4: return 1;
+        case record_kind::v6: return 28;
+        case record_kind::mail: break;
+    }
+    return 15;
 }
 
 }  // namespace

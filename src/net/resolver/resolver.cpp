@@ -3,13 +3,16 @@
 
 #include <coracle/net/resolver.hpp>
 
+#include <algorithm>
 #include <cassert>
+#include <map>
 #include <utility>
 
 namespace coracle::net {
 namespace {
 
 using addresses = std::expected<std::vector<address>, error>;
+using mail_list = std::expected<std::vector<mail_host>, error>;
 
 error failure(resolve_errc why, std::string_view host) {
     // An invalid name may hold anything: only a printable part of it goes into the error.
@@ -56,6 +59,13 @@ task<addresses> find(std::shared_ptr<detail::resolver_state> state, std::string 
     co_return wait.addresses(port);
 }
 
+task<mail_list> find_mail(std::shared_ptr<detail::resolver_state> state, std::string name) {
+    detail::response_wait wait(*state, name, detail::record_kind::mail);
+    auto done = co_await as_result(wait);
+    if (!done) co_return std::unexpected(std::move(done).error());
+    co_return wait.mail();
+}
+
 }  // namespace
 
 namespace detail {
@@ -66,6 +76,12 @@ response_wait::response_wait(resolver_state& state, const std::string& host,
     if (only != family::none) kinds_[0] = kind_of(only);
     count_ = only == family::none ? 2 : 1;
     for (ticket& t : tickets_) t.owner = this;
+}
+
+response_wait::response_wait(resolver_state& state, const std::string& host,
+                             record_kind only) noexcept
+    : state_(&state), host_(&host), kinds_{only, only}, count_(1) {
+    tickets_[0].owner = this;
 }
 
 bool response_wait::start() {
@@ -109,6 +125,30 @@ std::expected<std::vector<address>, error> response_wait::addresses(std::uint16_
     return all;
 }
 
+std::expected<std::vector<mail_host>, error> response_wait::mail() const {
+    std::vector<mail_host> all;
+    if (!tickets_[0].response) return all;
+    const verdict& response = *tickets_[0].response;
+    if (!response) {
+        // Without such records the host itself takes the mail, which is no failure.
+        if (response.error().code() == resolve_errc::no_addresses) return all;
+        return std::unexpected(response.error());
+    }
+    all = (*response)->mail;
+    // RFC 7505 section 3: "." stands alone. Beside others it is a mistake, and says nothing.
+    if (std::ranges::any_of(all, [](const mail_host& h) { return !h.name.empty(); })) {
+        std::erase_if(all, [](const mail_host& h) { return h.name.empty(); });
+    } else {
+        all.resize(1);
+    }
+    // Keeps the order of equals, as std::stable_sort does, of which clang warns in libstdc++ 12.
+    std::multimap<std::uint16_t, mail_host> sorted;
+    for (mail_host& h : all) sorted.emplace(h.preference, std::move(h));
+    all.clear();
+    for (auto& [preference, host] : sorted) all.push_back(std::move(host));
+    return all;
+}
+
 }  // namespace detail
 
 resolver::resolver(loop& owner, resolver_options options)
@@ -136,6 +176,22 @@ operation<std::vector<address>> resolver::resolve(std::string_view host, std::ui
     if (auto response = known(host, *name, port, only)) return *std::move(response);
     if (absolute) *name += '.';
     return find(state_, *std::move(name), port, only);
+}
+
+operation<std::vector<mail_host>> resolver::mail_hosts(std::string_view domain) {
+    assert(loop::current() == &state_->owner());
+    bool absolute = false;
+    auto name = detail::canonical_name(domain, absolute);
+    if (!name || detail::numeric_address(domain)) {
+        return mail_list(std::unexpected(failure(resolve_errc::malformed_name, domain)));
+    }
+    if (detail::is_never_asked(*name)) {
+        return mail_list(std::unexpected(failure(resolve_errc::no_such_host, domain)));
+    }
+    if (detail::is_localhost(*name)) return mail_list(std::vector<mail_host>());
+    // A domain of mail is absolute: no search domains.
+    *name += '.';
+    return find_mail(state_, *std::move(name));
 }
 
 void resolver::clear_cache() noexcept {

@@ -24,11 +24,12 @@ struct ticket : list_hook {
     std::optional<verdict> response;
 };
 
-/// Waits for the addresses of a name, of one family or both.
+/// Waits for the addresses of a name, of one family or both, or for its hosts for mail.
 class [[nodiscard]] response_wait final : public coracle::detail::leaf<response_wait, void> {
 public:
     static constexpr const char* name = "resolve";
     response_wait(resolver_state& state, const std::string& host, net::family only) noexcept;
+    response_wait(resolver_state& state, const std::string& host, record_kind only) noexcept;
 
     bool start();
     void cancel() noexcept override;
@@ -36,6 +37,8 @@ public:
     void responded() noexcept;
     /// IPv6 first. Of two failures returns the more specific one.
     std::expected<std::vector<address>, error> addresses(std::uint16_t port) const;
+    /// By preference; empty where the name has none.
+    std::expected<std::vector<mail_host>, error> mail() const;
 
 private:
     resolver_state* state_;

@@ -480,3 +480,73 @@ TEST(resolver, resolves_a_thousand_names_at_once) {
     // One that wants to slip in responses must guess the port anew now and then.
     EXPECT_GE(server.ports(), 10u);
 }
+
+namespace {
+
+/// Returns the hosts that take the mail of `domain` as text, or the error.
+std::string mail_of(const net::resolver_options& o, std::string domain) {
+    return block_on([&]() -> task<std::string> {
+        net::resolver r(*loop::current(), o);
+        auto asking = r.mail_hosts(domain);
+        const auto found = co_await as_result(asking);
+        if (!found) co_return found.error().code().message();
+        std::string text;
+        for (const net::mail_host& h : *found) {
+            text += std::to_string(h.preference) + ' ' + h.name + ',';
+        }
+        co_return text;
+    });
+}
+
+}  // namespace
+
+TEST(resolver, gives_the_hosts_for_mail_by_preference) {
+    dns_server server([](const dns_query& q) -> replies {
+        dns_reply r(q);
+        if (q.name == "boats.example" && q.type == coracle::testing::dns_mx) {
+            r.mx(q.name, 20, "b.example").mx(q.name, 10, "a.example").mx(q.name, 20, "c.example");
+        } else if (q.name == "null.example") {
+            r.mx(q.name, 0, "");
+        } else if (q.name == "mixed.example") {
+            r.mx(q.name, 0, "").mx(q.name, 5, "a.example");
+        } else if (q.name == "nowhere.example") {
+            r.code(3);
+        } else if (q.name == "broken.example") {
+            r.code(2);
+        }
+        return {r};
+    });
+    const auto o = only({server.at()});
+    EXPECT_EQ(mail_of(o, "Boats.Example"), "10 a.example,20 b.example,20 c.example,");
+    EXPECT_EQ(mail_of(o, "null.example"), "0 ,");
+    EXPECT_EQ(mail_of(o, "mixed.example"), "5 a.example,") << "RFC 7505: \".\" stands alone";
+    EXPECT_EQ(mail_of(o, "plain.example"), "");
+    EXPECT_EQ(mail_of(o, "nowhere.example"), "no such host");
+    EXPECT_EQ(mail_of(o, "broken.example"), "the name server failed");
+    EXPECT_EQ(mail_of(o, "localhost"), "");
+    EXPECT_EQ(mail_of(o, "x.invalid"), "no such host");
+    EXPECT_EQ(mail_of(o, "192.0.2.1"), "this is no host name");
+    EXPECT_EQ(mail_of(o, "a b"), "this is no host name");
+    EXPECT_EQ(server.asked("boats.example", coracle::testing::dns_mx), 1u);
+    EXPECT_EQ(server.asked("boats.example", dns_a), 0u);
+}
+
+TEST(resolver, looks_for_no_mail_in_search_domains_and_caches_what_it_found) {
+    dns_server server([](const dns_query& q) -> replies {
+        dns_reply r(q);
+        if (q.name == "boats") r.mx(q.name, 1, "a.example");
+        return {r};
+    });
+    auto o = only({server.at()});
+    o.search = {"example"};
+    block_on([&]() -> task<> {
+        net::resolver r(*loop::current(), o);
+        for (int i = 0; i != 3; ++i) {
+            auto asking = r.mail_hosts("boats");
+            const auto found = co_await as_result(asking);
+            EXPECT_TRUE(found && found->size() == 1);
+        }
+        EXPECT_EQ(r.counters().hits, 2u);
+    });
+    EXPECT_EQ(server.asked(), 1u);
+}

@@ -48,8 +48,9 @@ class Bash(Folder):
         self.script = self.folder / "coracle.bash"
         self.script.write_text(tool("completion", "bash"))
 
-    def test_commands(self):
+    def test_commands_and_those_below_them(self):
         self.assertEqual(self.completed("coracle se"), ["serve"])
+        self.assertEqual(self.completed("coracle smtp si"), ["sink"])
         self.assertIn("completion", self.completed("coracle "))
         self.assertNotIn("manual", self.completed("coracle "))
 
@@ -85,6 +86,7 @@ class Fish(Folder):
 
     def test_commands_options_and_values(self):
         self.assertEqual(self.completed("coracle se"), ["serve"])
+        self.assertEqual(self.completed("coracle smtp si"), ["sink"])
         self.assertIn("--log-format", self.completed("coracle serve --log-"))
         self.assertNotIn("--log-format", self.completed("coracle get --log-"))
         self.assertEqual(self.completed("coracle serve --log-format js"), ["json"])
@@ -113,7 +115,7 @@ class Manual(Folder):
 
     def test_each_command_has_a_page(self):
         pages = {p.name for p in self.folder.glob("*.1")}
-        self.assertLessEqual({"coracle.1", "coracle-serve.1", "coracle-get.1"}, pages)
+        self.assertLessEqual({"coracle.1", "coracle-serve.1", "coracle-get.1", "coracle-smtp-send.1"}, pages)
         self.assertNotIn("coracle-manual.1", pages)
 
     def test_man_reads_them_without_a_warning(self):

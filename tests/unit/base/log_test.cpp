@@ -90,8 +90,8 @@ TEST(logger, has_a_level_for_each_layer) {
     EXPECT_TRUE(log.enabled(log_layer::http, log_level::debug));
     EXPECT_FALSE(log.enabled(log_layer::http, log_level::trace));
     EXPECT_FALSE(log.enabled(log_layer::net, log_level::error));
-    EXPECT_TRUE(log.enabled(log_layer::websocket, log_level::warning));
-    EXPECT_FALSE(log.enabled(log_layer::websocket, log_level::info));
+    EXPECT_TRUE(log.enabled(log_layer::smtp, log_level::warning));
+    EXPECT_FALSE(log.enabled(log_layer::smtp, log_level::info));
     ASSERT_TRUE(log.configure("trace"));
     EXPECT_TRUE(log.enabled(log_layer::net, log_level::trace));
 }

@@ -29,6 +29,14 @@ struct resolve_row : name_row {
     auto make() { return names.resolve("boats", 80); }
 };
 
+struct mail_hosts_row : name_row {
+    static void set_up(simulation& world) {
+        name_row::set_up(world);
+        world.backend().add_mail_hosts("boats", {{10, "a.example"}});
+    }
+    auto make() { return names.mail_hosts("boats"); }
+};
+
 struct connect_row : name_row {
     std::optional<net::listener> l;
     task<> prepare() {
@@ -74,6 +82,7 @@ struct to_proxy_row : connect_row {
 
 constexpr cancel_case cases[] = {
     row<resolve_row>("resolver::resolve(host, port)"),
+    row<mail_hosts_row>("resolver::mail_hosts(domain)"),
     row<connect_row>("connect::to(names, host, port)"),
     row<proxy_row>("connect::to(names, host, port, proxy)"),
     row<to_proxy_row>("connect::to_proxy(names, o)"),

@@ -116,3 +116,71 @@ TEST(dns_message, does_not_follow_pointers_in_circles_or_for_long) {
     chain += std::string("\0\1\0\1\0\0\0\1\0\4\1\2\3\4", 14);
     EXPECT_EQ(read(chain).failure, resolve_errc::malformed_response);
 }
+
+namespace {
+
+/// The question for the hosts that take the mail of boats.example.
+dns_query mail_question() {
+    dns_query q = question();
+    q.type = coracle::testing::dns_mx;
+    q.bytes[q.bytes.size() - 3] = '\x0f';
+    return q;
+}
+
+net::detail::dns_response read_mail(const std::string& message, std::size_t most = 64) {
+    return read_response(message, "boats.example", record_kind::mail, most);
+}
+
+}  // namespace
+
+TEST(dns_message, gives_the_hosts_for_mail) {
+    const auto a = read_mail(dns_reply(mail_question())
+                                 .cname("boats.example", "b.example", 50)
+                                 .mx("b.example", 20, "MX2.example", 70)
+                                 .mx("b.example", 10, "mx1.example", 60)
+                                 .mx("c.example", 5, "mx3.example"));
+    ASSERT_FALSE(a.failure);
+    ASSERT_EQ(a.found.mail.size(), 2u);
+    EXPECT_EQ(a.found.mail[0], (net::mail_host{20, "mx2.example"}));
+    EXPECT_EQ(a.found.mail[1], (net::mail_host{10, "mx1.example"}));
+    EXPECT_EQ(a.ttl, 50u);
+    EXPECT_TRUE(a.found.addresses.empty());
+}
+
+TEST(dns_message, keeps_the_root_as_a_host_without_a_name) {
+    const auto a = read_mail(dns_reply(mail_question()).mx("boats.example", 0, ""));
+    ASSERT_EQ(a.found.mail.size(), 1u);
+    EXPECT_EQ(a.found.mail[0], net::mail_host());
+}
+
+TEST(dns_message, takes_a_domain_whose_hosts_have_no_names_for_broken) {
+    // The mail would go to the domain itself, which the records say is wrong.
+    const auto bad = read_mail(dns_reply(mail_question()).mx("boats.example", 1, "a b.example"));
+    EXPECT_EQ(bad.failure, resolve_errc::malformed_response);
+    const auto some = read_mail(dns_reply(mail_question())
+                                    .mx("boats.example", 1, "a b.example")
+                                    .mx("boats.example", 2, "mx.example"));
+    ASSERT_EQ(some.found.mail.size(), 1u);
+    EXPECT_EQ(some.found.mail[0].name, "mx.example");
+    EXPECT_EQ(read_mail(dns_reply(mail_question())).failure, resolve_errc::no_addresses);
+}
+
+TEST(dns_message, refuses_hosts_for_mail_that_were_cut_or_changed_anywhere) {
+    const std::string good = dns_reply(mail_question()).mx("boats.example", 10, "mx.example");
+    ASSERT_FALSE(read_mail(good).failure);
+    for (std::size_t at = 0; at != good.size(); ++at) {
+        EXPECT_EQ(read_mail(good.substr(0, at)).failure, resolve_errc::malformed_response) << at;
+        for (int value = 0; value != 256; ++value) {
+            std::string bad = good;
+            bad[at] = static_cast<char>(value);
+            const auto a = read_mail(bad);
+            EXPECT_TRUE(a.failure || a.found.mail.size() == 1);
+        }
+    }
+}
+
+TEST(dns_message, stops_at_so_many_hosts_for_mail) {
+    dns_reply r(mail_question());
+    for (int i = 0; i != 100; ++i) r.mx("boats.example", 1, "mx.example");
+    EXPECT_EQ(read_mail(r, 7).found.mail.size(), 7u);
+}

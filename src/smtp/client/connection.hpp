@@ -1,0 +1,66 @@
+#pragma once
+
+#include <coracle/base/buffer.hpp>
+#include <coracle/net/byte_stream.hpp>
+#include <coracle/runtime/task.hpp>
+#include <coracle/smtp/client_options.hpp>
+#include <coracle/smtp/reply.hpp>
+#include <coracle/tls/stream.hpp>
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace coracle::smtp::detail {
+
+/// A stream to a server: commands out, replies in. Knows nothing of their order. Belongs to one
+/// loop; one call at a time.
+class connection {
+public:
+    connection(std::unique_ptr<net::byte_stream> stream, const client_options& o);
+
+    /// Sends all of it, in at most so long. `shown`: what a log may have of it.
+    task<std::expected<void, error>> write(std::string_view bytes, duration limit);
+    /// The next reply, which has come whole by then.
+    task<std::expected<reply, error>> read_reply(duration limit);
+    /// A command without its line end, and the reply to it.
+    task<std::expected<reply, error>> command(std::string_view line, std::string_view shown,
+                                              duration limit);
+    /// Returns whether something has come that nobody has asked for.
+    bool has_input() noexcept { return !input_.empty() || stream_->has_input(); }
+    /// Returns whether it may carry another mail.
+    bool fit() noexcept { return !broken_ && !has_input(); }
+    void break_off() noexcept { broken_ = true; }
+    bool broken() const noexcept { return broken_; }
+    /// Says good-bye where that needs no waiting, and closes.
+    void quit() noexcept;
+
+    /// Puts TLS on it; nothing that has come in clear may be left.
+    task<std::expected<void, error>> secure(tls::client_context& context, const std::string& host);
+
+    net::byte_stream& stream() noexcept { return *stream_; }
+    const tls::session_info* secured() const noexcept { return secured_; }
+    std::string peer() const { return stream_->subject(); }
+    void log(char direction, std::string_view text) const;
+
+    // State of the session.
+    capabilities can;
+    std::string hello_name;
+    bool authenticated = false;
+    bool needs_reset = false;
+    unsigned mails = 0;
+    time_point idle_since{};
+
+private:
+    task<std::expected<buffer, error>> receive();
+
+    std::unique_ptr<net::byte_stream> stream_;
+    const tls::session_info* secured_ = nullptr;
+    reply_parser parser_;
+    buffer input_;
+    bool broken_ = false;
+    bool verbose_;
+};
+
+}  // namespace coracle::smtp::detail

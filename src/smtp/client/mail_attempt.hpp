@@ -1,0 +1,42 @@
+#pragma once
+
+#include "smtp/client/core.hpp"
+#include "smtp/outgoing_mail.hpp"
+
+#include <coracle/smtp/sending.hpp>
+
+#include <memory>
+
+namespace coracle::smtp::detail {
+
+/// The attempts of one mail by one route: a place, a connection, a transaction. Belongs to one
+/// loop; what it is made of must outlive it.
+class mail_attempt {
+public:
+    /// `maybe_sent` is set while the server may have all of the mail.
+    mail_attempt(client_shard& here, const message& m, const client_options& o,
+                 std::shared_ptr<const route> by, std::size_t most_waiting, bool& maybe_sent)
+        : here_(here), mail_(m), options_(o), route_(std::move(by)), most_waiting_(most_waiting),
+          pool_(here.pool_for(route_)), maybe_sent_(maybe_sent) {
+        pool_.enter();
+    }
+    mail_attempt(const mail_attempt&) = delete;
+    mail_attempt& operator=(const mail_attempt&) = delete;
+    ~mail_attempt() { pool_.leave(); }
+
+    task<std::expected<receipt, error>> run();
+
+private:
+    task<std::expected<receipt, error>> send_over(std::unique_ptr<connection> c,
+                                                  outgoing_mail* mail, bool reused, bool* stale);
+
+    client_shard& here_;
+    const message& mail_;
+    const client_options& options_;
+    std::shared_ptr<const route> route_;
+    std::size_t most_waiting_;
+    connection_pool& pool_;
+    bool& maybe_sent_;
+};
+
+}  // namespace coracle::smtp::detail

@@ -1,0 +1,147 @@
+#include "smtp/client/option_table.hpp"
+
+#include "connect/client_option_rows.hpp"
+
+#include <array>
+
+namespace coracle::smtp::detail {
+
+namespace {
+
+using connect::detail::boolean_value;
+using connect::detail::certificate_keys;
+using connect::detail::choice_name;
+using connect::detail::choice_value;
+using connect::detail::count_value;
+using connect::detail::joined;
+using connect::detail::of_client;
+using connect::detail::of_pool;
+using connect::detail::option_group;
+using connect::detail::proxy_certificate_keys;
+using connect::detail::proxy_rows;
+using connect::detail::reaching_rows;
+using connect::detail::resolver_rows;
+using connect::detail::secret_value;
+using connect::detail::security_rows;
+using connect::detail::size_value;
+using connect::detail::sockets_rows;
+using connect::detail::text_value;
+using connect::detail::time_value;
+
+constexpr choice_name starttls_names[] = {{"off", "0"}, {"wanted", "1"}, {"required", "2"}};
+constexpr std::string_view starttls_wanted = "off, wanted or required";
+
+using starttls_value = choice_value<starttls_names, starttls_wanted>;
+
+using o = option_target;
+using c = client_options;
+using r = retry_options;
+using p = pool_options;
+using a = credentials;
+using d = delivery_reports;
+
+constexpr auto options = joined(
+    reaching_rows<o>(),
+    std::array{
+        of_client<o, time_value, &c::greeting_timeout>("greeting_timeout",
+                                                       "for the first reply; 0: for ever"),
+        of_client<o, time_value, &c::reply_timeout>("reply_timeout",
+                                                    "for the reply to a command; 0: for ever"),
+        of_client<o, time_value, &c::idle_timeout>("idle_timeout",
+                                                   "to hand over a block of the mail; 0: for ever"),
+        of_client<o, time_value, &c::accept_timeout>("accept_timeout",
+                                                     "for the reply behind the mail; 0: for ever"),
+        of_client<o, time_value, &c::total_timeout>(
+            "total_timeout", "all of it, with retries; 0: for ever", "timeout"),
+        of_client<o, starttls_value, &c::starttls>("starttls", "off, wanted or required"),
+        of_client<o, text_value, &c::hello>("hello", "our name in EHLO; empty: our address"),
+        of_client<o, text_value, &c::authentication, &a::user>("authentication_user", "who we are",
+                                                               "user"),
+        of_client<o, secret_value, &c::authentication, &a::password>("authentication_secret",
+                                                                     "the password", "secret"),
+        of_client<o, secret_value, &c::authentication, &a::token>("authentication_token",
+                                                                  "a token of OAuth 2.0", "token"),
+        of_client<o, text_value, &c::authentication, &a::mechanisms>(
+            "authentication_mechanisms", "only these, with commas between; empty: the best",
+            "auth"),
+        of_client<o, boolean_value, &c::authentication, &a::in_clear>(
+            "authentication_in_clear", "passwords and tokens without TLS too"),
+        of_client<o, boolean_value, &c::rcpt_allow_fails>(
+            "rcpt_allow_fails", "send to those recipients that are accepted"),
+        of_client<o, count_value, &c::mx_hosts>("mx_hosts",
+                                                "hosts of a domain that are tried, of mx:"),
+        of_client<o, count_value, &c::mx_domains>("mx_domains",
+                                                  "domains of a mail at a time, of mx:"),
+        of_client<o, boolean_value, &c::reports, &d::on_success>("reports_on_success",
+                                                                 "a report when it is delivered"),
+        of_client<o, boolean_value, &c::reports, &d::on_failure>("reports_on_failure",
+                                                                 "a report when it is not"),
+        of_client<o, boolean_value, &c::reports, &d::on_delay>("reports_on_delay",
+                                                               "a report when it takes long"),
+        of_client<o, boolean_value, &c::reports, &d::never>("reports_never", "no reports at all"),
+        of_client<o, boolean_value, &c::reports, &d::with_content>("reports_with_content",
+                                                                   "reports with the whole mail"),
+        of_client<o, text_value, &c::reports, &d::envelope_id>("reports_envelope_id",
+                                                               "what reports call the mail"),
+        of_client<o, boolean_value, &c::require_tls>("require_tls",
+                                                     "every server on the way uses TLS"),
+        of_client<o, boolean_value, &c::pipelining>("pipelining",
+                                                    "send commands without waiting for each reply"),
+        of_client<o, boolean_value, &c::chunking>("chunking", "send the mail with BDAT"),
+        of_client<o, size_value, &c::reply_line_limit>("reply_line_limit", "of a line of a reply"),
+        of_client<o, count_value, &c::reply_lines_limit>("reply_lines_limit", "lines of a reply"),
+    },
+    proxy_rows<o>(),
+    std::array{
+        of_client<o, boolean_value, &c::proxy_from_environment>(
+            "proxy_from_environment", "take all_proxy where proxy is empty"),
+    },
+    security_rows<o>(), sockets_rows<o>(),
+    std::array{
+        of_client<o, boolean_value, &c::verbose>("verbose", "log the dialogue, secrets masked"),
+
+        of_client<o, count_value, &c::retry, &r::retries>(
+            "retry_retries", "how often at most, besides the first attempt", "retries"),
+        of_client<o, time_value, &c::retry, &r::delay>(
+            "retry_delay", "before the first retry; doubled for each further one"),
+        of_client<o, time_value, &c::retry, &r::longest_delay>("retry_longest_delay", "at most"),
+
+        of_pool<o, count_value, &p::connections>("pool_connections",
+                                                 "open at a time, per loop and server"),
+        of_pool<o, time_value, &p::idle_time>("pool_idle_time",
+                                              "an idle connection is closed after this"),
+        of_pool<o, count_value, &p::messages>("pool_messages",
+                                              "mails over one connection; 0: no limit"),
+        of_pool<o, count_value, &p::waiting>("pool_waiting",
+                                             "mails that wait for a connection, per loop"),
+    },
+    resolver_rows<o>());
+
+constexpr option_group groups[] = {
+    {"authentication", "authentication_", ""},
+    {"certificates", "", certificate_keys},
+    {"proxy_certificates", "proxy_", proxy_certificate_keys},
+    {"reports", "reports_", ""},
+    {"retry", "retry_", ""},
+    {"tls", "tls_", ""},
+    {"sockets", "socket_", ""},
+    {"resolver", "pool_resolver_", ""},
+    {"pool", "pool_", ""},
+};
+
+constexpr connect::detail::option_family family = {
+    .table = options,
+    .groups = groups,
+    .variables = "CORACLE_SMTP_",
+    .single = "one mail",
+    .foreign = "follow_location",
+    .foreign_meaning = "follow_location is of HTTP only",
+};
+
+}  // namespace
+
+const connect::detail::option_family& option_family() noexcept {
+    return family;
+}
+
+}  // namespace coracle::smtp::detail

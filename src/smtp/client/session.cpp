@@ -1,0 +1,261 @@
+#include "smtp/client/session.hpp"
+
+#include "smtp/client/failures.hpp"
+#include "smtp/sasl.hpp"
+
+#include <coracle/mime/base64.hpp>
+#include <coracle/net/socket.hpp>
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/tls/error.hpp>
+
+#include <utility>
+
+namespace coracle::smtp::detail {
+namespace {
+
+using done = std::expected<void, error>;
+
+// RFC 5321 section 4.1.3.
+std::string address_literal(const net::byte_stream& s) {
+    const auto* const socket = dynamic_cast<const net::socket*>(&s);
+    if (socket == nullptr) return "localhost";
+    const auto local = socket->local();
+    if (!local) return "localhost";
+    switch (local->family()) {
+        case net::family::v4: return '[' + local->host() + ']';
+        case net::family::v6: return "[IPv6:" + local->host() + ']';
+        default: return "localhost";
+    }
+}
+
+/// Makes a failure that is safe to try again: no mail was sent yet.
+error before_mail(const error& cause, std::string_view command, phase where) {
+    const bool permanent = cause.code().category() == tls::category() ||
+                           cause.code() == make_error_code(errc::malformed_reply);
+    return connection_error(cause, command, where, !permanent);
+}
+
+class opening {
+public:
+    opening(const route& by, net::resolver& names) noexcept : route_(by), names_(names) {}
+
+    task<std::expected<std::unique_ptr<connection>, error>> run() {
+        const duration limit = options().connect_timeout;
+        const time_point due = limit > duration::zero()
+                                   ? coracle::detail::later(names_.owner().now(), limit)
+                                   : time_point::max();
+        auto connecting = with_deadline(due, connect());
+        auto connected = co_await as_result(connecting);
+        if (!connected || !*connected) {
+            const error why = connected ? connected->error() : connected.error();
+            co_return std::unexpected(
+                before_mail(why == std::errc::timed_out
+                                ? error(std::errc::timed_out, "connect_timeout", reached_)
+                                : why,
+                            "connect", reached_));
+        }
+        auto greeted = co_await greet();
+        if (!greeted) co_return std::unexpected(std::move(greeted).error());
+        auto secured = co_await upgrade();
+        if (!secured) co_return std::unexpected(std::move(secured).error());
+        if (options().require_tls && !(connection_->secured() && connection_->can.require_tls)) {
+            co_return std::unexpected(reply_error(errc::requiretls_unavailable, "EHLO", {}, false));
+        }
+        auto known = co_await authenticate();
+        if (!known) co_return std::unexpected(std::move(known).error());
+        co_return std::move(connection_);
+    }
+
+private:
+    const client_options& options() const noexcept { return route_.options(); }
+    const server_address& to() const noexcept { return route_.to(); }
+
+    task<done> connect() {
+        connect::timings parts;
+        connect::options how = route_.connecting();
+        how.record(&parts);
+        auto connecting = connect::to(names_, to().host, to().port, how);
+        auto stream = co_await as_result(connecting);
+        reached_ = parts.reached;
+        if (!stream) co_return std::unexpected(std::move(stream).error());
+        const std::string literal = address_literal(**stream);
+        connection_ = std::make_unique<connection>(*std::move(stream), options());
+        connection_->hello_name = options().hello.empty() ? literal : options().hello;
+        connection_->log('*', "connected to " + connection_->peer());
+        if (to().kind != protocol::smtps) co_return done();
+        auto securing = secure();
+        co_return co_await std::move(securing);
+    }
+
+    task<done> secure() {
+        reached_ = phase::tls;
+        auto context = route_.tls();
+        if (!context) co_return std::unexpected(std::move(context).error());
+        auto securing = connection_->secure(**context, to().host);
+        co_return co_await std::move(securing);
+    }
+
+    task<done> greet() {
+        auto greeting = co_await connection_->read_reply(options().greeting_timeout);
+        if (!greeting) {
+            co_return std::unexpected(before_mail(greeting.error(), "greeting", phase::receive));
+        }
+        if (greeting->code != 220) {
+            co_return std::unexpected(reply_error("greeting", *std::move(greeting)));
+        }
+        auto saying = hello();
+        co_return co_await std::move(saying);
+    }
+
+    task<std::expected<reply, error>> ask(std::string line, std::string shown) {
+        auto asking = connection_->command(line, shown, options().reply_timeout);
+        auto said = co_await std::move(asking);
+        if (!said) co_return std::unexpected(before_mail(said.error(), shown, phase::receive));
+        co_return *std::move(said);
+    }
+
+    task<done> hello() {
+        const bool lmtp = to().kind == protocol::lmtp;
+        std::string line = lmtp ? "LHLO " : "EHLO ";
+        line += connection_->hello_name;
+        auto asking = ask(line, line);
+        auto said = co_await std::move(asking);
+        if (!said) co_return std::unexpected(std::move(said).error());
+        if (said->positive()) {
+            connection_->can = read_capabilities(*said);
+            co_return done();
+        }
+        // RFC 5321 section 4.1.1.1: older servers know HELO only.
+        if (lmtp || !said->permanent()) {
+            co_return std::unexpected(reply_error(line, *std::move(said)));
+        }
+        line = "HELO " + connection_->hello_name;
+        auto second = ask(line, line);
+        said = co_await std::move(second);
+        if (!said) co_return std::unexpected(std::move(said).error());
+        if (!said->positive()) co_return std::unexpected(reply_error(line, *std::move(said)));
+        connection_->can = {};
+        co_return done();
+    }
+
+    task<done> upgrade() {
+        const smtp::starttls wanted = options().starttls;
+        if (connection_->secured() != nullptr || wanted == starttls::off) co_return done();
+        if (!connection_->can.starttls) {
+            if (wanted == starttls::wanted) co_return done();
+            co_return std::unexpected(reply_error(errc::starttls_unavailable, "EHLO", {}, false));
+        }
+        auto asking = ask("STARTTLS", "STARTTLS");
+        auto said = co_await std::move(asking);
+        if (!said) co_return std::unexpected(std::move(said).error());
+        if (said->code != 220) {
+            // RFC 3207 section 4: whoever wants TLS may go on without.
+            if (wanted == starttls::wanted && !connection_->broken()) co_return done();
+            const bool safe = said->transient();
+            co_return std::unexpected(
+                reply_error(errc::starttls_unavailable, "STARTTLS", *std::move(said), safe));
+        }
+        // Somebody in between may have put it there, to be taken for the first replies under TLS.
+        if (connection_->has_input()) {
+            connection_->break_off();
+            co_return std::unexpected(reply_error(errc::bytes_before_tls, "STARTTLS", {}, false));
+        }
+        auto securing = secure();
+        auto secured = co_await std::move(securing);
+        if (!secured) {
+            co_return std::unexpected(before_mail(secured.error(), "STARTTLS", phase::tls));
+        }
+        // Extensions offered in clear count no more (RFC 3207 section 4.2).
+        connection_->can = {};
+        auto saying = hello();
+        co_return co_await std::move(saying);
+    }
+
+    task<done> authenticate() {
+        const credentials& who = options().authentication;
+        if (who.user.empty() && who.password.empty() && who.token.empty() &&
+            who.mechanisms.empty()) {
+            co_return done();
+        }
+        sasl_circumstances where;
+        const tls::session_info* const secured = connection_->secured();
+        where.secure = secured != nullptr;
+        where.has_certificate = where.secure && route_.has_certificate();
+        where.host = to().host;
+        where.port = to().port;
+        if (secured != nullptr && secured->peer_certificate()) {
+            where.channel_binding = secured->peer_certificate().endpoint_binding();
+        }
+        for (std::uint64_t& r : where.random) r = names_.owner().random();
+        const auto& offered = connection_->can.mechanisms;
+        const std::string_view name = choose_mechanism(offered, who, where);
+        if (name.empty()) {
+            std::string what = "AUTH";
+            for (const std::string& m : offered) what.append(" ").append(m);
+            if (!where.secure && !who.in_clear) what += " (without TLS)";
+            co_return std::unexpected(reply_error(errc::no_mechanism, what, {}, false));
+        }
+        const auto exchange = make_exchange(name, who, where, offered);
+        auto running = run_exchange(*exchange, name);
+        auto finished = co_await std::move(running);
+        if (!finished) co_return std::move(finished);
+        connection_->authenticated = true;
+        co_return done();
+    }
+
+    task<done> run_exchange(sasl_exchange& exchange, std::string_view name) {
+        std::string shown = "AUTH ";
+        shown += name;
+        std::string line = shown;
+        if (const auto first = exchange.initial()) {
+            // RFC 4954 section 4: nothing is written as "=".
+            line += ' ';
+            line += first->empty() ? "=" : mime::base64_encode(first->reveal());
+            shown += " ***";
+        }
+        constexpr unsigned most_challenges = 8;
+        for (unsigned challenges = 0;; ++challenges) {
+            auto asking = ask(line, shown);
+            auto said = co_await std::move(asking);
+            wipe(line.data(), line.size());
+            if (!said) co_return std::unexpected(std::move(said).error());
+            if (said->positive()) co_return exchange.succeeded();
+            if (said->code != 334 || challenges == most_challenges) {
+                const errc why = said->permanent()   ? errc::authentication_failed
+                                 : said->transient() ? errc::rejected_for_now
+                                                     : errc::unexpected_reply;
+                const bool safe = said->transient();
+                co_return std::unexpected(reply_error(why, shown, *std::move(said), safe));
+            }
+            const auto challenge = mime::base64_decode(said->text());
+            auto response =
+                challenge ? exchange.respond(*challenge)
+                          : std::unexpected(error(make_error_code(errc::authentication_failed)));
+            if (!response) {
+                connection_->break_off();
+                co_return std::unexpected(
+                    connection_error(response.error(), shown, phase::receive, false));
+            }
+            line = mime::base64_encode(response->reveal());
+            shown = "***";
+        }
+    }
+
+    const route& route_;
+    net::resolver& names_;
+    std::unique_ptr<connection> connection_;
+    phase reached_ = phase::resolve;
+};
+
+}  // namespace
+
+task<std::expected<std::unique_ptr<connection>, error>> open_session(const route* by,
+                                                                     net::resolver* names) {
+    opening o(*by, *names);
+    auto running = o.run();
+    auto opened = co_await std::move(running);
+    co_return std::move(opened);
+}
+
+}  // namespace coracle::smtp::detail

@@ -1,0 +1,429 @@
+#include "smtp/client/transaction.hpp"
+
+#include "base/ascii.hpp"
+#include "smtp/client/failures.hpp"
+
+#include <coracle/mime/address.hpp>
+#include <coracle/runtime/loop.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::smtp::detail {
+namespace {
+
+constexpr std::size_t recipients_at_once = 100;
+constexpr std::size_t bytes_at_once = 64 * 1024;
+constexpr std::size_t bytes_of_chunk = 1024 * 1024;
+constexpr std::string_view end_of_data = "end of data";
+/// How long a server that has stopped reading has to say why.
+constexpr duration last_words = std::chrono::seconds(1);
+
+// RFC 3461 section 4.
+std::string xtext(std::string_view text) {
+    constexpr std::string_view hex = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        if (c > 0x20 && c < 0x7f && c != '+' && c != '=') {
+            out += c;
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            out.append("+").append(1, hex[byte >> 4]).append(1, hex[byte & 15U]);
+        }
+    }
+    return out;
+}
+
+bool is_envelope_id(std::string_view id) noexcept {
+    return id.size() <= 100 &&
+           std::ranges::all_of(id, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+bool is_host_text(std::string_view text) noexcept {
+    return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+}  // namespace
+
+/// A failure of the connection while the mail was under way.
+error transaction::failed(const error& cause, std::string_view command) {
+    connection_.break_off();
+    if (!uncertain_) {
+        const bool ours = cause.code() == std::errc::invalid_argument ||
+                          cause.code() == make_error_code(errc::malformed_reply);
+        return connection_error(cause, command, phase::receive, !ours, recipients_);
+    }
+    if (coracle::detail::is_cancellation(cause)) return cause;
+    error e = reply_error(errc::uncertain, end_of_data, {}, false, recipients_);
+    std::string subject(end_of_data);
+    return std::move(e.on(subject.append(": ").append(cause.message())));
+}
+
+std::expected<void, error> transaction::prepare(outgoing_mail& mail) {
+    const capabilities& can = connection_.can;
+    const bool chunking = can.chunking && options_.chunking;
+    mail_form form;
+    form.abilities.eight_bit = can.eight_bit;
+    form.abilities.binary = can.binary && chunking;
+    form.utf8 = can.utf8;
+    if (auto laid = mail.lay_out(form, connection_.stream().owner()); !laid) return laid;
+    utf8_ = mail.is_utf8();
+    chunks_ = chunking;
+    const auto size = mail.size();
+    if (can.largest != 0 && size && *size > can.largest) {
+        return std::unexpected(reply_error(
+            errc::too_large,
+            "SIZE " + std::to_string(can.largest) + " for " + std::to_string(*size) + " bytes", {},
+            false));
+    }
+    auto line = mail_command(mail);
+    if (!line) return std::unexpected(std::move(line).error());
+    mail_command_ = *std::move(line);
+    return {};
+}
+
+std::expected<std::string, error> transaction::mail_command(const outgoing_mail& mail) const {
+    const capabilities& can = connection_.can;
+    std::string sender = message_.envelope_sender();
+    if (!utf8_ && !sender.empty()) sender = mime::ascii_domain(sender).value_or(sender);
+    std::string line = "MAIL FROM:<" + sender + '>';
+    if (const auto size = mail.size(); size && can.size) {
+        line.append(" SIZE=").append(std::to_string(*size));
+    }
+    if (mail.is_binary()) {
+        line += " BODY=BINARYMIME";
+    } else if (mail.is_eight_bit()) {
+        line += " BODY=8BITMIME";
+    }
+    if (utf8_) line += " SMTPUTF8";
+    if (options_.require_tls) line += " REQUIRETLS";
+    const delivery_reports& reports = options_.reports;
+    if (!is_envelope_id(reports.envelope_id)) {
+        error e(std::errc::invalid_argument, "option");
+        return std::unexpected(std::move(e.on("reports.envelope_id")));
+    }
+    if (can.dsn && reports.any()) {
+        if (!reports.never) line += reports.with_content ? " RET=FULL" : " RET=HDRS";
+        if (!reports.envelope_id.empty()) line += " ENVID=" + xtext(reports.envelope_id);
+    }
+    return line;
+}
+
+std::string transaction::recipient_command(const std::string& address) const {
+    const std::string text = utf8_ ? address : mime::ascii_domain(address).value_or(address);
+    std::string line = "RCPT TO:<" + text + '>';
+    const delivery_reports& r = options_.reports;
+    if (!connection_.can.dsn) return line;
+    if (r.never) return line += " NOTIFY=NEVER";
+    std::string when;
+    for (const auto& [wanted, name] : {std::pair<bool, std::string_view>(r.on_success, "SUCCESS"),
+                                       {r.on_failure, "FAILURE"},
+                                       {r.on_delay, "DELAY"}}) {
+        if (!wanted) continue;
+        if (!when.empty()) when += ',';
+        when += name;
+    }
+    if (!when.empty()) line += " NOTIFY=" + when;
+    return line;
+}
+
+// Commands that may go together go together (RFC 2920), and their replies are read afterwards.
+task<std::expected<void, error>> transaction::send_envelope_batch(std::size_t begin,
+                                                                  std::size_t end, bool with_mail) {
+    std::string all;
+    const bool resets = with_mail && connection_.needs_reset;
+    if (resets) all += "RSET\r\n";
+    if (with_mail) {
+        connection_.log('>', mail_command_);
+        all.append(mail_command_).append("\r\n");
+    }
+    for (std::size_t i = begin; i != end; ++i) {
+        const std::string line = recipient_command(recipients_[i].address);
+        connection_.log('>', line);
+        all.append(line).append("\r\n");
+    }
+    const std::string first = with_mail ? mail_command_ : "RCPT";
+    auto writing = connection_.write(all, options_.reply_timeout);
+    auto written = co_await std::move(writing);
+    if (!written) co_return std::unexpected(failed(written.error(), first));
+    if (resets) {
+        auto said = co_await connection_.read_reply(options_.reply_timeout);
+        if (!said) co_return std::unexpected(failed(said.error(), "RSET"));
+        connection_.needs_reset = false;
+        if (connection_.broken()) {  // 421
+            co_return std::unexpected(reply_error("RSET", *std::move(said)));
+        }
+    }
+    std::optional<error> refused;
+    if (with_mail) {
+        auto said = co_await connection_.read_reply(options_.reply_timeout);
+        if (!said) co_return std::unexpected(failed(said.error(), mail_command_));
+        any_reply_ = !connection_.broken();
+        if (!said->positive()) refused = reply_error(mail_command_, *std::move(said));
+    }
+    for (std::size_t i = begin; i != end && !connection_.broken(); ++i) {
+        auto said = co_await connection_.read_reply(options_.reply_timeout);
+        if (!said) {
+            if (refused) break;
+            co_return std::unexpected(
+                failed(said.error(), recipient_command(recipients_[i].address)));
+        }
+        recipients_[i].accepted = said->positive();
+        recipients_[i].reply = *std::move(said);
+    }
+    if (!refused && connection_.broken()) {  // 421
+        const auto said = std::ranges::find_if(
+            recipients_, [](const recipient_result& r) { return r.reply.code == 421; });
+        const bool known = said != recipients_.end();
+        refused = reply_error(errc::rejected_for_now,
+                              known ? recipient_command(said->address) : mail_command_,
+                              known ? said->reply : reply(), true, recipients_);
+    }
+    if (refused) co_return std::unexpected(*std::move(refused));
+    co_return done();
+}
+
+task<std::expected<void, error>> transaction::send_envelope() {
+    const bool together = connection_.can.pipelining && options_.pipelining;
+    const std::size_t count = recipients_.size();
+    if (!together) {
+        if (connection_.needs_reset) {
+            auto resetting = connection_.command("RSET", "RSET", options_.reply_timeout);
+            auto said = co_await std::move(resetting);
+            if (!said) co_return std::unexpected(failed(said.error(), "RSET"));
+            connection_.needs_reset = false;
+        }
+        auto mail = send_envelope_batch(0, 0, true);
+        auto sent = co_await std::move(mail);
+        for (std::size_t i = 0; sent && i != count; ++i) {
+            auto one = send_envelope_batch(i, i + 1, false);
+            sent = co_await std::move(one);
+        }
+        co_return std::move(sent);
+    }
+    done sent;
+    for (std::size_t i = 0; sent && i < count; i += recipients_at_once) {
+        auto some = send_envelope_batch(i, std::min(i + recipients_at_once, count), i == 0);
+        sent = co_await std::move(some);
+    }
+    co_return std::move(sent);
+}
+
+std::expected<void, error> transaction::judge_recipients() {
+    const auto refused = std::ranges::find(recipients_, false, &recipient_result::accepted);
+    if (refused == recipients_.end()) return {};
+    const bool any =
+        std::ranges::find(recipients_, true, &recipient_result::accepted) != recipients_.end();
+    if (any && options_.rcpt_allow_fails) return {};
+    connection_.needs_reset = true;
+    const std::string line = recipient_command(refused->address);
+    if (recipients_.size() == 1) {
+        return std::unexpected(reply_error(line, refused->reply, recipients_));
+    }
+    const bool safe = std::ranges::all_of(
+        recipients_, [](const recipient_result& r) { return r.accepted || r.reply.transient(); });
+    return std::unexpected(
+        reply_error(errc::recipients_rejected, line, refused->reply, safe, recipients_));
+}
+
+/// A reply that comes while the mail is sent says why the server goes.
+task<std::expected<void, error>> transaction::interrupted(error cause) {
+    if (coracle::detail::is_cancellation(cause)) co_return std::unexpected(cause);
+    auto said = co_await connection_.read_reply(last_words);
+    connection_.break_off();
+    if (!said || uncertain_) co_return std::unexpected(failed(cause, "DATA"));
+    co_return std::unexpected(
+        reply_error(chunks_ ? "BDAT" : "DATA", *std::move(said), recipients_));
+}
+
+/// `last`: with these bytes the server has all of it.
+task<std::expected<void, error>> transaction::hand_over(std::string_view bytes, bool last) {
+    if (connection_.has_input()) {
+        const error early(make_error_code(errc::unexpected_reply), "smtp", phase::send);
+        auto telling = interrupted(early);
+        co_return co_await std::move(telling);
+    }
+    if (last) uncertain_ = true;
+    auto writing = connection_.write(bytes, options_.idle_timeout);
+    auto written = co_await std::move(writing);
+    if (written) co_return done();
+    auto telling = interrupted(std::move(written).error());
+    co_return co_await std::move(telling);
+}
+
+task<std::expected<void, error>> transaction::send_data(outgoing_mail& mail) {
+    auto asking = connection_.command("DATA", "DATA", options_.reply_timeout);
+    auto said = co_await std::move(asking);
+    if (!said) co_return std::unexpected(failed(said.error(), "DATA"));
+    if (said->code != 354) {
+        connection_.needs_reset = true;
+        // Whoever says 2xx here takes commands for the mail, or the mail for commands.
+        if (!said->transient() && !said->permanent()) connection_.break_off();
+        co_return std::unexpected(reply_error("DATA", *std::move(said), recipients_));
+    }
+    dot_writer dots;
+    std::string block;
+    for (;;) {
+        auto bytes = co_await mail.next();
+        // The connection is closed without the dot: the server has no mail.
+        if (!bytes) co_return std::unexpected(failed(bytes.error(), "DATA"));
+        if (bytes->empty()) break;
+        if (block.empty() && bytes->size() >= bytes_at_once / 2 && dots.passes(*bytes)) {
+            auto handing = hand_over(*bytes, false);
+            auto handed = co_await std::move(handing);
+            if (!handed) co_return std::move(handed);
+            continue;
+        }
+        dots.add(*bytes, block);
+        if (block.size() < bytes_at_once) continue;
+        auto handing = hand_over(block, false);
+        auto handed = co_await std::move(handing);
+        if (!handed) co_return std::move(handed);
+        block.clear();
+    }
+    dots.finish(block);
+    auto handing = hand_over(block, true);
+    co_return co_await std::move(handing);
+}
+
+// RFC 3030: the size is known, so all of it is one chunk.
+task<std::expected<void, error>> transaction::send_one_chunk(outgoing_mail& mail,
+                                                             std::uint64_t size) {
+    std::string block = "BDAT " + std::to_string(size) + " LAST\r\n";
+    connection_.log('>', std::string_view(block).substr(0, block.size() - 2));
+    std::uint64_t sent = 0;
+    for (;;) {
+        auto bytes = co_await mail.next();
+        if (!bytes) co_return std::unexpected(failed(bytes.error(), "BDAT"));
+        sent += bytes->size();
+        const bool last = sent == size || bytes->empty();
+        if (block.empty() && bytes->size() >= bytes_at_once / 2) {
+            auto handing = hand_over(*bytes, last);
+            auto handed = co_await std::move(handing);
+            if (!handed) co_return std::move(handed);
+        } else {
+            block += *bytes;
+            if (block.size() >= bytes_at_once || (last && !block.empty())) {
+                auto handing = hand_over(block, last);
+                auto handed = co_await std::move(handing);
+                if (!handed) co_return std::move(handed);
+                block.clear();
+            }
+        }
+        if (last) co_return done();
+    }
+}
+
+task<std::expected<void, error>> transaction::send_chunks(outgoing_mail& mail) {
+    if (const auto size = mail.size()) {
+        auto sending = send_one_chunk(mail, *size);
+        co_return co_await std::move(sending);
+    }
+    std::string chunk;
+    for (bool last = false; !last;) {
+        auto bytes = co_await mail.next();
+        if (!bytes) co_return std::unexpected(failed(bytes.error(), "BDAT"));
+        last = bytes->empty();
+        chunk += *bytes;
+        if (!last && chunk.size() < bytes_of_chunk) continue;
+        const std::string line =
+            "BDAT " + std::to_string(chunk.size()) + (last ? " LAST" : "") + "\r\n";
+        connection_.log('>', std::string_view(line).substr(0, line.size() - 2));
+        auto first = hand_over(line, last && chunk.empty());
+        auto handed = co_await std::move(first);
+        if (handed && !chunk.empty()) {
+            auto rest = hand_over(chunk, last);
+            handed = co_await std::move(rest);
+        }
+        if (!handed) co_return std::move(handed);
+        chunk.clear();
+        if (last) break;
+        auto said = co_await connection_.read_reply(options_.reply_timeout);
+        if (!said) co_return std::unexpected(failed(said.error(), "BDAT"));
+        if (!said->positive()) {
+            connection_.needs_reset = true;
+            co_return std::unexpected(reply_error("BDAT", *std::move(said), recipients_));
+        }
+    }
+    co_return done();
+}
+
+task<std::expected<reply, error>> transaction::final_reply(const std::string& about) {
+    auto said = co_await connection_.read_reply(options_.accept_timeout);
+    if (!said) co_return std::unexpected(failed(said.error(), about));
+    co_return *std::move(said);
+}
+
+task<std::expected<receipt, error>> transaction::finish() {
+    receipt r;
+    bool any = false;
+    std::optional<error> refused;
+    for (recipient_result& one : recipients_) {
+        if (!one.accepted) continue;
+        // LMTP has a reply for each, SMTP one for all (RFC 2033 section 4.2).
+        if (lmtp_ || !any) {
+            const std::string about(end_of_data);
+            auto reading = final_reply(about);
+            auto said = co_await std::move(reading);
+            if (!said) co_return std::unexpected(std::move(said).error());
+            r.reply = *std::move(said);
+        }
+        any = true;
+        if (lmtp_) one.reply = r.reply;
+        if (r.reply.positive()) continue;
+        if (lmtp_) one.accepted = false;
+        if (!refused) refused = reply_error(end_of_data, r.reply);
+        if (!lmtp_) break;
+    }
+    const bool some =
+        std::ranges::find(recipients_, true, &recipient_result::accepted) != recipients_.end();
+    uncertain_ = false;
+    if (refused && lmtp_ && some) {
+        // Some have it: what is sent again, they have twice.
+        if (!options_.rcpt_allow_fails) {
+            const failure* const f = failure_of(*refused);
+            co_return std::unexpected(reply_error(errc::recipients_rejected, end_of_data,
+                                                  f->reply(), false, recipients_));
+        }
+        refused.reset();
+    }
+    if (refused) {
+        const failure* const f = failure_of(*refused);
+        co_return std::unexpected(reply_error(end_of_data, f->reply(), recipients_));
+    }
+    r.recipients = std::move(recipients_);
+    co_return std::move(r);
+}
+
+task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
+    for (std::string& address : message_.recipients()) {
+        recipients_.push_back({std::move(address), false, {}});
+    }
+    if (!is_host_text(options_.hello)) {
+        error e(std::errc::invalid_argument, "option");
+        co_return std::unexpected(std::move(e.on("hello")));
+    }
+    if (auto prepared = prepare(*mail); !prepared) {
+        co_return std::unexpected(std::move(prepared).error());
+    }
+    auto signing = mail->sign(connection_.stream().owner().unix_time());
+    auto is_signed = co_await std::move(signing);
+    if (!is_signed) co_return std::unexpected(std::move(is_signed).error());
+    // A signature makes it longer.
+    auto line = mail_command(*mail);
+    if (!line) co_return std::unexpected(std::move(line).error());
+    mail_command_ = *std::move(line);
+    auto opening = send_envelope();
+    auto opened = co_await std::move(opening);
+    if (!opened) co_return std::unexpected(std::move(opened).error());
+    if (auto judged = judge_recipients(); !judged) {
+        co_return std::unexpected(std::move(judged).error());
+    }
+    auto sending = chunks_ ? send_chunks(*mail) : send_data(*mail);
+    auto sent = co_await std::move(sending);
+    if (!sent) co_return std::unexpected(std::move(sent).error());
+    auto finishing = finish();
+    co_return co_await std::move(finishing);
+}
+
+}  // namespace coracle::smtp::detail

@@ -1,0 +1,247 @@
+#include "smtp/dkim_signature.hpp"
+
+#include "base/ascii.hpp"
+#include "mime/parameters.hpp"
+
+#include <coracle/mime/address.hpp>
+#include <coracle/mime/base64.hpp>
+#include <coracle/mime/field.hpp>
+#include <coracle/tls/signing_key.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace coracle::smtp {
+
+namespace {
+
+// RFC 6376 section 5.4.1, with what a list's one-click form wants (RFC 8058 section 4).
+constexpr std::string_view default_fields[] = {"From",
+                                               "Sender",
+                                               "Reply-To",
+                                               "Subject",
+                                               "Date",
+                                               "Message-ID",
+                                               "To",
+                                               "Cc",
+                                               "MIME-Version",
+                                               "Content-Type",
+                                               "Content-Transfer-Encoding",
+                                               "In-Reply-To",
+                                               "References",
+                                               "List-Unsubscribe",
+                                               "List-Unsubscribe-Post"};
+
+bool is_dns_name(std::string_view name) noexcept {
+    return !name.empty() && name.size() <= 253 && name.find("..") == std::string_view::npos &&
+           !name.starts_with('.') && std::ranges::all_of(name, [](char c) {
+               return coracle::detail::is_letter(c) || coracle::detail::is_digit(c) || c == '-' ||
+                      c == '.' || c == '_';
+           });
+}
+
+tls::signing_key read_key(const dkim_options& o) {
+    auto key = tls::signing_key::read(o.key, o.password);
+    if (!key) throw_exception(std::move(key).error());
+    return *std::move(key);
+}
+
+[[noreturn]] void refuse(std::string_view what) {
+    throw_exception(error(std::errc::invalid_argument, "dkim").on(what));
+}
+
+std::string bytes_of(std::string_view hex) {
+    std::string out;
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+        out += static_cast<char>(coracle::detail::hex_value(hex[i]) << 4 |
+                                 coracle::detail::hex_value(hex[i + 1]));
+    }
+    return out;
+}
+
+struct header_field {
+    std::string_view name;
+    std::string_view whole;  ///< with its line end
+};
+
+std::vector<header_field> fields_of(std::string_view header) {
+    std::vector<header_field> all;
+    while (!header.empty()) {
+        std::size_t end = 0;
+        do {
+            end = header.find("\r\n", end);
+            end = end == std::string_view::npos ? header.size() : end + 2;
+        } while (end < header.size() && coracle::detail::is_blank(header[end]));
+        const std::string_view whole = header.substr(0, end);
+        all.push_back({coracle::detail::trim_blanks(whole.substr(0, whole.find(':'))), whole});
+        header.remove_prefix(end);
+    }
+    return all;
+}
+
+std::string_view name_of(canonicalization c) noexcept {
+    return c == canonicalization::relaxed ? "relaxed" : "simple";
+}
+
+}  // namespace
+
+dkim_signer::dkim_signer(dkim_options o) {
+    if (!is_dns_name(o.domain)) refuse("domain: no name: " + o.domain);
+    if (!is_dns_name(o.selector)) refuse("selector: no name: " + o.selector);
+    const std::string who = o.identity.starts_with('@') ? "x" + o.identity : o.identity;
+    if (!who.empty() && !mime::is_address(who)) refuse("identity: no address: " + o.identity);
+    key_ = std::make_shared<const tls::signing_key>(read_key(o));
+    if (o.fields.empty()) o.fields.assign(std::begin(default_fields), std::end(default_fields));
+    const auto is_from = [](const std::string& n) {
+        return mime::detail::equal_ignoring_case(n, "from");
+    };
+    // RFC 6376 section 5.4: From has to be signed.
+    if (std::ranges::none_of(o.fields, is_from)) o.fields.insert(o.fields.begin(), "From");
+    for (const std::string& name : o.fields) {
+        if (!mime::detail::is_token(name)) refuse("fields: no name of a field: " + name);
+    }
+    options_ = std::make_shared<const dkim_options>(std::move(o));
+}
+
+namespace detail {
+
+void canonical_body::end_line() noexcept {
+    blank_ = false;
+    ++ends_;
+}
+
+// Bytes of a line: those that stand before them are no end of the body.
+void canonical_body::put(std::string_view run, std::string& out) {
+    for (; ends_ != 0; --ends_) out += "\r\n";
+    if (blank_) out += ' ';
+    blank_ = false;
+    out += run;
+    any_ = true;
+}
+
+void canonical_body::add(std::string_view bytes, std::string& out) {
+    const bool relaxed = how_ == canonicalization::relaxed;
+    const std::string_view special = relaxed ? "\r\n \t" : "\r\n";
+    while (!bytes.empty()) {
+        const char c = bytes.front();
+        if (c == '\n' && cr_) {
+            cr_ = false;
+            end_line();
+            bytes.remove_prefix(1);
+            continue;
+        }
+        if (cr_) put("\r", out);
+        cr_ = c == '\r';
+        if (cr_) {
+            bytes.remove_prefix(1);
+            continue;
+        }
+        if (relaxed && coracle::detail::is_blank(c)) {
+            blank_ = true;
+            bytes.remove_prefix(1);
+            continue;
+        }
+        const std::size_t end =
+            std::max<std::size_t>(std::min(bytes.find_first_of(special), bytes.size()), 1);
+        put(bytes.substr(0, end), out);
+        bytes.remove_prefix(end);
+    }
+}
+
+void canonical_body::finish(std::string& out) {
+    if (cr_) put("\r", out);
+    if (any_ || how_ == canonicalization::simple) out += "\r\n";
+}
+
+std::string canonical_field(std::string_view field, canonicalization how) {
+    if (how == canonicalization::simple) return std::string(field);
+    const std::size_t colon = field.find(':');
+    std::string out = coracle::detail::lower(coracle::detail::trim_blanks(field.substr(0, colon)));
+    out += ':';
+    bool blank = false;
+    bool any = false;
+    for (const char c : field.substr(colon + 1)) {
+        if (coracle::detail::is_blank(c)) {
+            blank = true;
+        } else if (c != '\r' && c != '\n') {
+            if (blank && any) out += ' ';
+            blank = false;
+            any = true;
+            out += c;
+        }
+    }
+    return out += "\r\n";
+}
+
+void dkim_signature::add_body(std::string_view bytes) {
+    block_.clear();
+    body_.add(bytes, block_);
+    digest_.add(block_);
+}
+
+std::expected<std::string, error> dkim_signature::finish(std::string_view header,
+                                                         std::int64_t unix_time) {
+    const dkim_options& o = signer_.options();
+    block_.clear();
+    body_.finish(block_);
+    digest_.add(block_);
+    const std::string body_hash = mime::base64_encode(bytes_of(digest_.finish()));
+
+    const auto all = fields_of(header);
+    std::string names;
+    std::string to_sign;
+    std::size_t line = 0;
+    const auto list = [&](std::string_view name) {
+        if (!names.empty()) names += ':';
+        // A blank, to fold the list at.
+        if (names.size() - line > 50) {
+            names += ' ';
+            line = names.size();
+        }
+        names += coracle::detail::lower(name);
+    };
+    for (const std::string& name : o.fields) {
+        const auto same = [&name](const header_field& f) {
+            return mime::detail::equal_ignoring_case(f.name, name);
+        };
+        bool any = false;
+        // From the last to the first (RFC 6376 section 5.4.2).
+        for (std::size_t i = all.size(); i-- != 0;) {
+            if (!same(all[i])) continue;
+            any = true;
+            list(name);
+            to_sign += canonical_field(all[i].whole, o.header);
+        }
+        if (any) list(name);
+    }
+
+    const bool rsa = signer_.key().kind() == tls::key_kind::rsa;
+    std::string value = "v=1; a=";
+    value.append(rsa ? "rsa-sha256" : "ed25519-sha256").append("; c=");
+    value.append(name_of(o.header)).append("/").append(name_of(o.body));
+    value.append("; d=").append(o.domain).append("; s=").append(o.selector);
+    value.append("; t=").append(std::to_string(unix_time));
+    if (o.lifetime > duration::zero()) {
+        const auto seconds = std::chrono::ceil<std::chrono::seconds>(o.lifetime).count();
+        value.append("; x=").append(std::to_string(unix_time + seconds));
+    }
+    if (!o.identity.empty()) value.append("; i=").append(o.identity);
+    value.append("; h=").append(names).append("; bh=").append(body_hash).append("; b=");
+    std::string field;
+    auto written = mime::append_field(field, "DKIM-Signature", value);
+    if (!written) return std::unexpected(std::move(written).error());
+
+    std::string unsigned_field = canonical_field(field, o.header);
+    unsigned_field.resize(unsigned_field.size() - 2);
+    auto signature = signer_.key().sign_sha256(to_sign + unsigned_field);
+    if (!signature) return std::unexpected(std::move(signature).error());
+    field.resize(field.size() - 2);
+    const std::string text = mime::base64_encode(*signature);
+    for (std::size_t at = 0; at < text.size(); at += 72) {
+        field.append("\r\n ").append(text, at, 72);
+    }
+    return field += "\r\n";
+}
+
+}  // namespace detail
+}  // namespace coracle::smtp

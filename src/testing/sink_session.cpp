@@ -1,0 +1,556 @@
+#include "testing/sink_session.hpp"
+
+#include "base/ascii.hpp"
+
+#include <coracle/mime/address.hpp>
+#include <coracle/mime/base64.hpp>
+#include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace coracle::testing::detail {
+namespace {
+
+std::string upper(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c & ~0x20);
+    }
+    return out;
+}
+
+/// "FROM:<a@b> SIZE=1": the address and what is behind it; nothing when it is malformed.
+struct path {
+    std::string address;
+    std::string parameters;
+};
+std::optional<path> read_path(std::string_view text, std::string_view keyword) {
+    if (upper(text.substr(0, keyword.size())) != keyword) return std::nullopt;
+    text.remove_prefix(keyword.size());
+    if (!text.starts_with('<')) return std::nullopt;
+    bool quoted = false;
+    std::size_t end = 1;
+    for (; end != text.size() && (quoted || text[end] != '>'); ++end) {
+        if (quoted && text[end] == '\\' && end + 1 != text.size()) {
+            ++end;
+        } else if (text[end] == '"') {
+            quoted = !quoted;
+        }
+    }
+    if (end == text.size()) return std::nullopt;
+    path p{std::string(text.substr(1, end - 1)), {}};
+    text.remove_prefix(end + 1);
+    if (!text.empty() && !text.starts_with(' ')) return std::nullopt;
+    p.parameters = coracle::detail::trim_blanks(text);
+    return p;
+}
+
+// Reads SIZE in the parameters of MAIL.
+std::uint64_t declared_size(std::string_view parameters) {
+    const std::size_t at = upper(parameters).find("SIZE=");
+    if (at == std::string::npos) return 0;
+    std::uint64_t size = 0;
+    const std::string_view digits = parameters.substr(at + 5);
+    std::from_chars(digits.data(), digits.data() + digits.size(), size);
+    return size;
+}
+
+task<std::expected<buffer, error>> receive_from(net::byte_stream* s) {
+    auto r = co_await as_result(s->receive());
+    co_return std::move(r);
+}
+
+}  // namespace
+
+sink_session::sink_session(const smtp_sink_options& o, sink_store& store, std::size_t index,
+                           std::unique_ptr<net::byte_stream> stream)
+    : options_(o), store_(store), index_(index), stream_(std::move(stream)),
+      cut_(store.cut_of(index)) {}
+
+void sink_session::say(std::string_view text) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        std::string_view line = coracle::detail::take_item(rest, '\n');
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        store_.note('S', line);
+    }
+    out_ += text;
+    if (!text.ends_with("\r\n")) out_ += "\r\n";
+}
+
+void sink_session::fail(std::string_view text) {
+    say(text);
+    if (++errors_ < options_.errors) return;
+    say("421 4.7.0 too many errors");
+    over_ = true;
+}
+
+void sink_session::reset() noexcept {
+    mail_ = false;
+    chunks_ = false;
+    chunk_text_.clear();
+    message_.sender.clear();
+    message_.parameters.clear();
+    message_.recipients.clear();
+    message_.recipient_parameters.clear();
+    message_.in_chunks = false;
+}
+
+std::string sink_session::binding() const {
+    if (secured_ == nullptr || options_.tls == nullptr) return {};
+    return secured_->own_certificate() ? secured_->own_certificate().endpoint_binding()
+                                       : std::string();
+}
+
+task<bool> sink_session::flush() {
+    if (out_.empty()) co_return true;
+    const std::uint64_t left = cut_.sent - std::min(cut_.sent, sent_);
+    const bool cut = out_.size() > left;
+    std::string bytes = std::exchange(out_, {});
+    if (cut) bytes.resize(static_cast<std::size_t>(left));
+    sent_ += bytes.size();
+    if (!bytes.empty()) {
+        auto sending = stream_->send(bytes);
+        auto sent = co_await as_result(sending);
+        if (!sent) co_return false;
+    }
+    if (cut) stream_->close(true);
+    co_return !cut;
+}
+
+task<bool> sink_session::receive() {
+    auto flushing = flush();
+    const bool flushed = co_await std::move(flushing);
+    if (!flushed) co_return false;
+    if (received_ >= cut_.received) {
+        stream_->close(true);
+        co_return false;
+    }
+    auto limited = with_timeout(options_.idle, receive_from(stream_.get()));
+    auto got = co_await as_result(limited);
+    if (!got || !*got) co_return false;
+    std::string_view bytes = (*got)->view();
+    // Bytes that came by then count.
+    bytes = bytes.substr(0, static_cast<std::size_t>(
+                                std::min<std::uint64_t>(bytes.size(), cut_.received - received_)));
+    received_ += bytes.size();
+    in_ += bytes;
+    co_return true;
+}
+
+task<bool> sink_session::take_line(std::string& line) {
+    for (;;) {
+        const std::size_t end = in_.find('\n');
+        if (std::min(end, in_.size()) > options_.command_bytes) {
+            say("500 5.5.2 line too long");
+            over_ = true;
+            co_return false;
+        }
+        if (end != std::string::npos) {
+            line = in_.substr(0, end);
+            in_.erase(0, end + 1);
+            const bool strict = line.ends_with('\r') && line.find('\r') == line.size() - 1 &&
+                                line.find('\0') == std::string::npos;
+            if (strict) {
+                line.pop_back();
+                co_return true;
+            }
+            say("500 5.5.2 lines end with CRLF, and hold no NUL");
+            over_ = true;
+            co_return false;
+        }
+        auto receiving = receive();
+        const bool more = co_await std::move(receiving);
+        if (!more) co_return false;
+    }
+}
+
+task<bool> sink_session::start_tls() {
+    auto handshake = tls::accept(*options_.tls, std::move(stream_));
+    auto made = co_await as_result(handshake);
+    if (!made) co_return false;
+    secured_ = made->get();
+    stream_ = *std::move(made);
+    message_.secure = true;
+    co_return true;
+}
+
+task<sink_session::verdict> sink_session::by_rule(std::string name, std::string line) {
+    const auto rule = store_.rule_for(name, line);
+    if (!rule) co_return verdict::carry_out;
+    if (rule->what == sink_rule::action::stall) {
+        auto flushing = flush();
+        co_await std::move(flushing);
+        auto waiting = forever();
+        static_cast<void>(co_await as_result(waiting));
+        co_return verdict::over;
+    }
+    if (rule->what == sink_rule::action::close) {
+        auto flushing = flush();
+        co_await std::move(flushing);
+        co_return verdict::over;
+    }
+    const bool positive = rule->text.starts_with('2') || rule->text.starts_with('3');
+    if (rule->closes) over_ = true;
+    if (positive) {
+        next_line_ = rule->text;
+        co_return verdict::carry_out;
+    }
+    say(rule->text);
+    co_return verdict::done;
+}
+
+task<bool> sink_session::greet() {
+    auto asking = by_rule("greeting", {});
+    const verdict v = co_await std::move(asking);
+    if (v == verdict::over) co_return false;
+    if (v == verdict::done) {
+        over_ = true;
+        co_return true;
+    }
+    say(next_line_.empty() ? "220 " + options_.hello + " ESMTP" : std::exchange(next_line_, {}));
+    co_return true;
+}
+
+task<> sink_session::run() {
+    if (options_.tls != nullptr && options_.tls_from_start) {
+        auto starting = start_tls();
+        const bool started = co_await std::move(starting);
+        if (!started) co_return;
+    }
+    message_.connection = index_;
+    auto greeting = greet();
+    bool goes_on = co_await std::move(greeting);
+    while (goes_on && !over_) {
+        std::string line;
+        auto taking = take_line(line);
+        goes_on = co_await std::move(taking);
+        if (!goes_on) break;
+        store_.note('C', line);
+        auto doing = command(std::move(line));
+        goes_on = co_await std::move(doing);
+    }
+    auto flushing = flush();
+    co_await std::move(flushing);
+    if (stream_ != nullptr) stream_->close();
+}
+
+task<bool> sink_session::command(std::string line) {
+    std::string verb = upper(std::string_view(line).substr(0, line.find(' ')));
+    auto asking = by_rule(verb, line);
+    const verdict v = co_await std::move(asking);
+    if (v != verdict::carry_out) co_return v == verdict::done;
+    auto doing = carry_out(std::move(verb), std::move(line));
+    const bool goes_on = co_await std::move(doing);
+    co_return goes_on;
+}
+
+void sink_session::hello(std::string_view verb, std::string_view name) {
+    const bool extended = verb != "HELO";
+    if (options_.lmtp != (verb == "LHLO")) {
+        fail("500 5.5.1 another protocol");
+        return;
+    }
+    if (extended && !options_.extended) {
+        fail("502 5.5.1 not known");
+        return;
+    }
+    reset();
+    greeted_ = true;
+    message_.hello = name;
+    if (!extended) {
+        say("250 " + options_.hello);
+        return;
+    }
+    std::string text = "250-" + options_.hello + "\r\n";
+    const auto offer = [&text](bool yes, std::string_view what) {
+        if (yes) text.append("250-").append(what).append("\r\n");
+    };
+    offer(options_.pipelining, "PIPELINING");
+    offer(options_.eight_bit, "8BITMIME");
+    offer(options_.utf8, "SMTPUTF8");
+    offer(options_.chunking, "CHUNKING");
+    offer(options_.binary && options_.chunking, "BINARYMIME");
+    offer(options_.dsn, "DSN");
+    offer(options_.enhanced_codes, "ENHANCEDSTATUSCODES");
+    offer(options_.require_tls && secured_ != nullptr, "REQUIRETLS");
+    offer(options_.tls != nullptr && secured_ == nullptr, "STARTTLS");
+    if (has_logins()) {
+        std::string mechanisms;
+        std::string_view names = this->mechanisms();
+        while (!names.empty()) {
+            const std::string_view one = coracle::detail::take_item(names, ' ');
+            if (one.ends_with("-PLUS") && secured_ == nullptr) continue;
+            mechanisms.append(" ").append(one);
+        }
+        offer(true, "AUTH" + mechanisms);
+    }
+    text += "250 SIZE " + std::to_string(options_.message_bytes);
+    say(text);
+}
+
+void sink_session::mail_from(std::string_view line) {
+    const auto p = read_path(line.substr(std::min<std::size_t>(5, line.size())), "FROM:");
+    if (!greeted_ || mail_) return fail("503 5.5.1 not now");
+    if (!may_send()) return fail("530 5.7.0 authentication required");
+    if (!p) return fail("501 5.5.4 MAIL FROM:<address>");
+    const bool utf8 = upper(p->parameters).find("SMTPUTF8") != std::string::npos;
+    const bool ascii = std::ranges::all_of(p->address, [](char c) { return c >= 0; });
+    if (!p->address.empty() && (!mime::is_address(p->address) || (!ascii && !utf8))) {
+        return fail("553 5.1.7 no address");
+    }
+    if (declared_size(p->parameters) > options_.message_bytes) return fail("552 5.3.4 too large");
+    mail_ = true;
+    message_.sender = p->address;
+    message_.parameters = p->parameters;
+    say(next_line_.empty() ? "250 2.1.0 ok" : std::exchange(next_line_, {}));
+}
+
+void sink_session::rcpt_to(std::string_view line) {
+    const auto p = read_path(line.substr(std::min<std::size_t>(5, line.size())), "TO:");
+    if (!mail_) return fail("503 5.5.1 MAIL first");
+    if (!p || !mime::is_address(p->address)) return fail("501 5.1.3 RCPT TO:<address>");
+    if (message_.recipients.size() >= options_.recipients) {
+        return fail("452 4.5.3 too many recipients");
+    }
+    message_.recipients.push_back(p->address);
+    message_.recipient_parameters.push_back(p->parameters);
+    say(next_line_.empty() ? "250 2.1.5 ok" : std::exchange(next_line_, {}));
+}
+
+task<bool> sink_session::carry_out(std::string verb, std::string line) {
+    const std::string_view rest = coracle::detail::trim_blanks(
+        std::string_view(line).substr(std::min(verb.size(), line.size())));
+    if (verb == "EHLO" || verb == "HELO" || verb == "LHLO") {
+        if (next_line_.empty()) {
+            hello(verb, rest);
+        } else {
+            greeted_ = true;
+            say(std::exchange(next_line_, {}));
+        }
+    } else if (verb == "MAIL") {
+        mail_from(line);
+    } else if (verb == "RCPT") {
+        rcpt_to(line);
+    } else if (verb == "DATA") {
+        if (message_.recipients.empty() || chunks_) {
+            fail("503 5.5.1 no recipients");
+            co_return true;
+        }
+        auto taking = take_data();
+        const bool taken = co_await std::move(taking);
+        co_return taken;
+    } else if (verb == "BDAT") {
+        auto taking = take_chunk(std::string(rest));
+        const bool taken = co_await std::move(taking);
+        co_return taken;
+    } else if (verb == "AUTH") {
+        auto logging = log_in(std::string(rest));
+        const bool logged = co_await std::move(logging);
+        co_return logged;
+    } else if (verb == "STARTTLS" && options_.tls != nullptr && secured_ == nullptr) {
+        say(next_line_.empty() ? "220 2.0.0 go ahead" : std::exchange(next_line_, {}));
+        // Bytes in clear behind it are nobody's command.
+        in_.clear();
+        auto flushing = flush();
+        const bool flushed = co_await std::move(flushing);
+        if (!flushed) co_return false;
+        greeted_ = false;
+        reset();
+        auto starting = start_tls();
+        const bool started = co_await std::move(starting);
+        co_return started;
+    } else if (verb == "RSET") {
+        reset();
+        say(next_line_.empty() ? "250 2.0.0 ok" : std::exchange(next_line_, {}));
+    } else if (verb == "NOOP") {
+        say("250 2.0.0 ok");
+    } else if (verb == "QUIT") {
+        say("221 2.0.0 bye");
+        over_ = true;
+    } else {
+        fail("500 5.5.1 not known");
+    }
+    co_return true;
+}
+
+task<bool> sink_session::log_in(std::string line) {
+    if (!has_logins() || !greeted_ || mail_ || !message_.user.empty()) {
+        fail("503 5.5.1 not now");
+        co_return true;
+    }
+    std::string_view rest = line;
+    const std::string name = upper(coracle::detail::take_item(rest, ' '));
+    // EXTERNAL goes by what TLS has shown (RFC 4422 appendix A).
+    const bool possible = name != "EXTERNAL" || (secured_ && secured_->peer_certificate());
+    const bool offered =
+        possible &&
+        (' ' + std::string(mechanisms()) + ' ').find(' ' + name + ' ') != std::string::npos;
+    const std::string bound = name.ends_with("-PLUS") ? binding() : std::string();
+    const auto login =
+        offered ? make_login(name, options_, bound, stream_->owner().random()) : nullptr;
+    if (login == nullptr) {
+        fail("504 5.5.4 no such mechanism");
+        co_return true;
+    }
+    std::optional<std::string> said;
+    if (!rest.empty()) said = rest == "=" ? std::string() : mime::base64_decode(rest);
+    if (!rest.empty() && !said) {
+        fail("501 5.5.2 no base64");
+        co_return true;
+    }
+    for (;;) {
+        const sink_login::step s =
+            login->take(said ? std::optional<std::string_view>(*said) : std::nullopt);
+        if (s.what == sink_login::verdict::accepted) {
+            message_.user = s.user.empty() ? options_.user : s.user;
+            message_.mechanism = name;
+            say(next_line_.empty() ? "235 2.7.0 welcome" : std::exchange(next_line_, {}));
+            co_return true;
+        }
+        if (s.what == sink_login::verdict::refused) {
+            fail("535 5.7.8 refused");
+            co_return true;
+        }
+        say("334 " + mime::base64_encode(s.challenge));
+        std::string response;
+        auto taking = take_line(response);
+        const bool taken = co_await std::move(taking);
+        if (!taken) co_return false;
+        store_.note('C', "***");
+        said = mime::base64_decode(response);
+        if (response == "*" || !said) {
+            fail("501 5.7.0 cancelled");
+            co_return true;
+        }
+    }
+}
+
+task<bool> sink_session::take_data() {
+    say(next_line_.empty() ? "354 go ahead" : std::exchange(next_line_, {}));
+    smtp::detail::incoming_data data(options_.message_bytes);
+    using fault = smtp::detail::incoming_data::fault;
+    while (!data.complete()) {
+        if (in_.empty()) {
+            auto receiving = receive();
+            const bool more = co_await std::move(receiving);
+            if (!more) co_return false;
+        }
+        in_.erase(0, data.add(in_));
+        if (data.problem() == fault::lone_cr || data.problem() == fault::lone_lf) {
+            // The rest may be meant as commands: it is not looked at.
+            say("521 5.5.2 a CR or an LF alone");
+            over_ = true;
+            co_return true;
+        }
+    }
+    if (data.problem() == fault::too_large) {
+        fail("552 5.3.4 too large");
+        reset();
+        co_return true;
+    }
+    auto ending = end_mail(std::move(data.text()));
+    const bool ended = co_await std::move(ending);
+    co_return ended;
+}
+
+task<bool> sink_session::take_chunk(std::string line) {
+    const bool last = upper(line).ends_with(" LAST");
+    std::uint64_t size = 0;
+    const std::string_view digits = std::string_view(line).substr(0, line.find(' '));
+    const auto r = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+    if (!options_.chunking || r.ec != std::errc() || r.ptr != digits.data() + digits.size()) {
+        fail("501 5.5.4 BDAT size [LAST]");
+        over_ = true;  // where commands go on nobody knows
+        co_return true;
+    }
+    // The bytes come whatever we say (RFC 3030 section 2).
+    const bool fits = size <= options_.message_bytes - chunk_text_.size();
+    while (size != 0) {
+        if (in_.empty()) {
+            auto receiving = receive();
+            const bool more = co_await std::move(receiving);
+            if (!more) co_return false;
+        }
+        const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(size, in_.size()));
+        if (fits) chunk_text_.append(in_, 0, n);
+        in_.erase(0, n);
+        size -= n;
+    }
+    if (message_.recipients.empty() || !fits) {
+        fail(fits ? "503 5.5.1 no recipients" : "552 5.3.4 too large");
+        reset();
+        co_return true;
+    }
+    chunks_ = true;
+    message_.in_chunks = true;
+    if (!last) {
+        say(next_line_.empty() ? "250 2.0.0 ok" : std::exchange(next_line_, {}));
+        co_return true;
+    }
+    auto ending = end_mail(std::exchange(chunk_text_, {}));
+    const bool ended = co_await std::move(ending);
+    co_return ended;
+}
+
+task<bool> sink_session::keep(std::string text) {
+    sink_message m = message_;
+    m.text = std::move(text);
+    m.unix_time = stream_->owner().unix_time();
+    if (!options_.deliver) co_return store_.add(std::move(m));
+    m.number = store_.next_number();
+    auto delivering = options_.deliver(m);
+    const bool kept = co_await std::move(delivering);
+    if (kept) store_.count_delivered();
+    co_return kept;
+}
+
+task<bool> sink_session::accept_or_refuse(std::string text) {
+    auto keeping = keep(std::move(text));
+    const bool kept = co_await std::move(keeping);
+    if (!kept) {
+        fail("452 4.3.1 full");
+    } else {
+        say(next_line_.empty() ? "250 2.0.0 kept" : next_line_);
+    }
+    next_line_.clear();
+    co_return kept;
+}
+
+task<bool> sink_session::end_mail(std::string text) {
+    // LMTP has a rule for each recipient.
+    if (options_.lmtp) {
+        std::vector<std::string> accepted;
+        std::vector<std::string> replies;
+        for (const std::string& one : message_.recipients) {
+            const auto rule = store_.rule_for("end of data", one);
+            replies.push_back(rule ? rule->text : "250 2.0.0 kept");
+            if (replies.back().starts_with('2')) accepted.push_back(one);
+        }
+        message_.recipients = accepted;
+        if (!accepted.empty()) {
+            auto keeping = keep(std::move(text));
+            const bool kept = co_await std::move(keeping);
+            for (std::string& one : replies) {
+                if (!kept && one.starts_with('2')) one = "452 4.3.1 full";
+            }
+        }
+        for (const std::string& one : replies) say(one);
+        reset();
+        co_return true;
+    }
+    auto asking = by_rule("end of data", message_.sender);
+    const verdict v = co_await std::move(asking);
+    if (v == verdict::carry_out) {
+        auto accepting = accept_or_refuse(std::move(text));
+        co_await std::move(accepting);
+    }
+    reset();
+    co_return v != verdict::over;
+}
+
+}  // namespace coracle::testing::detail

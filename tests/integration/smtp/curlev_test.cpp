@@ -1,0 +1,130 @@
+// The numbers of curlev for what the mail client fails with.
+
+#include <coracle/smtp/client.hpp>
+#include <coracle/smtp/client_settings.hpp>
+#include <coracle/smtp/curlev.hpp>
+#include <coracle/testing/smtp_sink.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+using namespace coracle;
+using namespace coracle::testing;
+
+namespace {
+
+smtp::client_options plain_options() {
+    smtp::client_options o;
+    o.proxy_from_environment = false;
+    o.starttls = smtp::starttls::off;
+    return o;
+}
+
+smtp::message a_message() {
+    smtp::message m;
+    m.from("ada@x.example").to("bob@y.example").text("x");
+    return m;
+}
+
+int code_of(smtp::client& mail, const smtp::message& m) {
+    try {
+        mail.send(m).wait();
+    } catch (const exception& e) {
+        return smtp::curlev_code(e.error());
+    }
+    return 0;
+}
+
+int code_at(const std::string& url, smtp::client_options o = plain_options()) {
+    smtp::client mail(url, std::move(o));
+    return code_of(mail, a_message());
+}
+
+}  // namespace
+
+TEST(smtp_curlev_code, is_that_of_libcurl_for_each_refusal) {
+    const struct {
+        sink_rule rule;
+        int code;
+    } rows[] = {
+        {{.command = "greeting", .text = "554 no"}, 8},
+        {{.command = "EHLO", .text = "421 no", .closes = true}, 9},
+        {{.command = "MAIL", .text = "550 no"}, 55},
+        {{.command = "RCPT", .text = "550 no"}, 55},
+        {{.command = "RCPT", .text = "450 no"}, 55},
+        {{.command = "DATA", .text = "554 no"}, 55},
+        {{.command = "DATA", .text = "250 what"}, 8},
+        {{.command = "MAIL", .text = "no reply at all"}, 8},
+        {{.command = "end of data", .text = "554 no"}, 8},
+        {{.command = "end of data", .what = sink_rule::action::close}, 56},
+        {{.command = "MAIL", .what = sink_rule::action::close}, 56},
+    };
+    for (const auto& row : rows) {
+        smtp_sink_options so;
+        so.chunking = false;
+        smtp_sink sink(so);
+        sink.misbehave(row.rule);
+        EXPECT_EQ(code_at(sink.url()), row.code) << row.rule.command << ' ' << row.rule.text;
+    }
+}
+
+TEST(smtp_curlev_code, is_that_of_libcurl_before_there_is_mail) {
+    EXPECT_EQ(code_at("http://127.0.0.1"), 1);
+    EXPECT_EQ(code_at("smtp://"), 3);
+    EXPECT_EQ(code_at("smtp://nowhere.invalid"), 6);
+    EXPECT_EQ(code_at("smtp://127.0.0.1:1"), 7);
+    smtp::client_options o = plain_options();
+    o.proxy = secret("http://nowhere.invalid:1");
+    EXPECT_EQ(code_at("smtp://127.0.0.1:1", o), 5);
+
+    smtp_sink_options so;
+    so.self_signed = true;
+    so.user = "joe";
+    so.password = secret("p");
+    const smtp_sink sink(so);
+    o = plain_options();
+    o.starttls = smtp::starttls::required;
+    EXPECT_EQ(code_at(sink.url(), o), 60);
+    o.insecure = true;
+    o.authentication.user = "joe";
+    o.authentication.password = secret("wrong");
+    EXPECT_EQ(code_at(sink.url(), o), 67);
+    o.authentication.mechanisms = "EXTERNAL";
+    EXPECT_EQ(code_at(sink.url(), o), 67);
+
+    const smtp_sink clear;
+    o = plain_options();
+    o.starttls = smtp::starttls::required;
+    EXPECT_EQ(code_at(clear.url(), o), 64);
+    EXPECT_EQ(code_at(clear.url()), 0);
+}
+
+TEST(smtp_curlev_code, is_curlevs_own_for_mails_and_options) {
+    const smtp_sink sink;
+    smtp::client mail(sink.url(), plain_options());
+    smtp::message nobody;
+    EXPECT_EQ(code_of(mail, nobody.from("a@x.example")), -35);
+    EXPECT_EQ(code_of(mail, a_message().to("no address")), -35);
+    EXPECT_EQ(code_of(mail, a_message().subject("a\r\nb")), -32);
+    EXPECT_EQ(code_of(mail, a_message().attach("a\nb", "x")), -34);
+    EXPECT_EQ(code_of(mail, a_message().text("\xff")), -33);
+    EXPECT_EQ(code_of(mail, a_message().attach_file("/nowhere/file")), 26);
+    const auto code_of_text = [](const char* text) {
+        smtp::client_options o;
+        const auto read = smtp::read_options(o, text);
+        return read ? 0 : smtp::curlev_code(read.error());
+    };
+    EXPECT_EQ(code_of_text("rcpt_allow_fails=1"), 0);
+    EXPECT_EQ(code_of_text("no_such_key=1"), -24);
+    EXPECT_EQ(code_of_text("timeout=x"), -25);
+    EXPECT_EQ(code_of_text("sslcerttype=x"), -23);
+    EXPECT_EQ(smtp::curlev_code(error()), 0);
+    EXPECT_EQ(sink.count(), 0u);
+    mail.stop();
+    EXPECT_EQ(code_of(mail, a_message()), -11);
+}
+
+TEST(smtp_curlev_code, comes_with_curlevs_defaults) {
+    EXPECT_EQ(smtp::curlev_defaults().total_timeout, std::chrono::seconds(30));
+}

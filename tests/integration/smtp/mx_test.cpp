@@ -1,0 +1,648 @@
+// The mail client that delivers to the hosts of each domain, in a simulated world and on loopback.
+
+#include "support/dns_server.hpp"
+#include "support/on_each_backend.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/test_ca.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/smtp/client.hpp>
+#include <coracle/testing/simulation.hpp>
+#include <coracle/testing/smtp_sink.hpp>
+#include <coracle/tls/context.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+
+using namespace coracle;
+using namespace coracle::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using outcome = std::expected<smtp::receipt, error>;
+
+smtp::client_options plain_options() {
+    smtp::client_options o;
+    o.proxy_from_environment = false;
+    o.connect_timeout = 5s;
+    return o;
+}
+
+smtp::message to(std::string_view recipients) {
+    smtp::message m;
+    m.from("ada@sender.example").to(recipients).subject("Hello").text("How are you?\n");
+    return m;
+}
+
+/// A world in whose time certificates that are made now are valid.
+simulation_options now_as_it_is() {
+    simulation_options o;
+    o.unix_time = block_on([]() -> task<std::int64_t> { co_return loop::current()->unix_time(); });
+    return o;
+}
+
+/// Servers for mail in a simulated world, by the names that they have.
+class mx_world {
+public:
+    /// A server for mail: `name` becomes 10.0.0.1, then 10.0.0.2 and so on.
+    smtp_sink& host(const std::string& name, smtp_sink_options o = {}) {
+        const std::string at = next_address();
+        o.listen = at + ":25";
+        backend().add_name(name, {*net::address::parse(at + ":0")});
+        sinks_.emplace_back(world.loop(), o);
+        names_[name] = &sinks_.back();
+        return sinks_.back();
+    }
+    /// A name at which nothing listens.
+    void dead(const std::string& name) {
+        backend().add_name(name, {*net::address::parse(next_address() + ":0")});
+    }
+    smtp_sink& operator[](const std::string& name) { return *names_.at(name); }
+    void mail_of(const std::string& domain, const std::vector<net::mail_host>& hosts) {
+        backend().add_mail_hosts(domain, hosts);
+    }
+    simulated_backend& backend() { return world.backend(); }
+
+    /// Runs `f(client)`, and stops the servers.
+    void run(const std::function<task<>(smtp::client&)>& f) {
+        auto main = [&]() -> task<> {
+            smtp::client mail("mx:", options, pool);
+            for (const auto& [domain, policy] : policies) mail.set_policy(domain, policy);
+            auto working = f(mail);
+            co_await std::move(working);
+            for (smtp_sink& s : sinks_) s.stop();
+            for (smtp_sink& s : sinks_) co_await s.stopped();
+        };
+        world.run(main);
+    }
+    /// The outcome of one mail.
+    outcome send(const smtp::message& m) {
+        outcome r = std::unexpected(error());
+        run([&](smtp::client& mail) -> task<> {
+            auto sending = mail.send(m);
+            r = co_await as_result(sending);
+        });
+        return r;
+    }
+
+    simulation world{now_as_it_is()};
+    smtp::client_options options = plain_options();
+    smtp::pool_options pool;
+    std::map<std::string, smtp::sts_policy> policies;
+    temporary_directory folder;
+
+private:
+    std::string next_address() {
+        ++hosts_;
+        return "10.0." + std::to_string(hosts_ / 200) + '.' + std::to_string(hosts_ % 200);
+    }
+
+    unsigned hosts_ = 0;
+    std::deque<smtp_sink> sinks_;
+    std::map<std::string, smtp_sink*> names_;
+};
+
+smtp_sink_options with_certificate(const test_ca& ca, const std::string& name) {
+    tls::server_options server;
+    server.certificates.push_back(ca.issue({.names = {name}}));
+    smtp_sink_options o;
+    o.tls = std::make_shared<tls::server_context>(server);
+    return o;
+}
+
+void trust(mx_world& w, const test_ca& ca) {
+    const auto path = w.folder.path() / "ca.pem";
+    std::ofstream(path) << ca.pem();
+    w.options.certificates.authorities = path.string();
+}
+
+smtp::sts_policy enforced(std::vector<std::string> mx) {
+    smtp::sts_policy p;
+    p.mode = smtp::sts_mode::enforce;
+    p.mx = std::move(mx);
+    return p;
+}
+
+bool heard(const smtp_sink& sink, std::string_view what) {
+    for (const std::string& line : sink.dialogue()) {
+        if (line.find(what) != std::string::npos) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST(smtp_mx, delivers_to_the_preferred_host_without_credentials) {
+    mx_world w;
+    w.host("a.example");
+    w.host("b.example");
+    w.mail_of("boats.example", {{20, "b.example"}, {10, "a.example"}});
+    w.options.authentication.user = "joe";
+    w.options.authentication.password = secret("secret");
+    w.options.authentication.in_clear = true;
+    const auto r = w.send(to("bob@Boats.Example"));
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_TRUE(r->all_accepted());
+    EXPECT_EQ(r->server, "10.0.0.1:25");
+    ASSERT_EQ(w["a.example"].count(), 1u);
+    EXPECT_EQ(w["a.example"].messages()[0].recipients,
+              std::vector<std::string>{"bob@Boats.Example"});
+    EXPECT_EQ(w["b.example"].count(), 0u);
+    EXPECT_FALSE(heard(w["a.example"], "AUTH PLAIN"));
+}
+
+TEST(smtp_mx, chooses_among_equals_at_random) {
+    mx_world w;
+    for (const char* name : {"a.example", "b.example", "c.example"}) w.host(name);
+    w.mail_of("boats.example", {{10, "a.example"}, {10, "b.example"}, {20, "c.example"}});
+    w.run([](smtp::client& mail) -> task<> {
+        for (int i = 0; i != 40; ++i) {
+            const smtp::message m = to("bob@boats.example");
+            co_await mail.send(m);
+        }
+    });
+    EXPECT_GE(w["a.example"].count(), 5u);
+    EXPECT_GE(w["b.example"].count(), 5u);
+    EXPECT_EQ(w["c.example"].count(), 0u);
+    EXPECT_EQ(w["a.example"].connections(), 1u) << "each host has its own pool";
+}
+
+TEST(smtp_mx, goes_on_to_the_next_host_after_a_failure_for_now) {
+    const std::vector<sink_rule> rules = {
+        {.command = "greeting", .text = "421 4.3.2 later"},
+        {.command = "greeting", .text = "554 5.3.2 nobody may send here"},
+        {.command = "greeting", .what = sink_rule::action::close},
+        {.command = "greeting", .text = "what is this"},
+        {.command = "EHLO", .text = "451 4.3.0 later"},
+        {.command = "MAIL", .text = "451 4.3.0 later"},
+        {.command = "RCPT", .text = "451 4.7.1 greylisted"},
+        {.command = "RCPT", .what = sink_rule::action::close},
+        {.command = "DATA", .text = "451 4.3.0 later"},
+        {.command = "end of data", .text = "451 4.3.0 later"},
+    };
+    for (const sink_rule& rule : rules) {
+        mx_world w;
+        smtp_sink_options o;
+        o.chunking = false;
+        w.host("a.example", o).misbehave(rule);
+        w.host("b.example");
+        w.mail_of("boats.example", {{10, "a.example"}, {20, "b.example"}});
+        const auto r = w.send(to("bob@boats.example"));
+        ASSERT_TRUE(r) << rule.command << ' ' << rule.text << ": " << r.error();
+        EXPECT_EQ(r->server, "10.0.0.2:25");
+        EXPECT_EQ(r->attempts, 1u);
+        EXPECT_EQ(w["a.example"].count(), 0u);
+        EXPECT_EQ(w["b.example"].count(), 1u);
+    }
+    mx_world w;
+    w.dead("a.example");
+    w.host("b.example");
+    w.mail_of("boats.example", {{10, "a.example"}, {15, "nowhere.example"}, {20, "b.example"}});
+    EXPECT_TRUE(w.send(to("bob@boats.example")));
+}
+
+TEST(smtp_mx, stops_where_it_is_refused_for_good_or_may_have_been_accepted) {
+    const std::vector<std::pair<sink_rule, smtp::errc>> rows = {
+        {{.command = "RCPT", .text = "550 5.1.1 nobody"}, smtp::errc::rejected},
+        {{.command = "MAIL", .text = "550 5.7.1 no"}, smtp::errc::rejected},
+        {{.command = "end of data", .text = "554 5.6.0 no"}, smtp::errc::rejected},
+        {{.command = "end of data", .what = sink_rule::action::close}, smtp::errc::uncertain},
+    };
+    for (const auto& [rule, why] : rows) {
+        mx_world w;
+        smtp_sink_options o;
+        o.chunking = false;
+        w.options.retry.retries = 3;
+        w.host("a.example", o).misbehave(rule);
+        w.host("b.example");
+        w.mail_of("boats.example", {{10, "a.example"}, {20, "b.example"}});
+        const auto r = w.send(to("bob@boats.example"));
+        ASSERT_FALSE(r) << rule.command;
+        EXPECT_EQ(r.error(), why) << r.error();
+        EXPECT_FALSE(r.error().safe_to_retry());
+        EXPECT_TRUE(r.error().subject().starts_with("boats.example by a.example: ")) << r.error();
+        EXPECT_EQ(w["b.example"].connections(), 0u);
+    }
+}
+
+TEST(smtp_mx, sends_nothing_to_a_domain_that_takes_no_mail) {
+    mx_world w;
+    w.host("boats.example");
+    w.mail_of("boats.example", {{0, ""}});
+    const auto r = w.send(to("bob@boats.example"));
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error(), smtp::errc::null_mx);
+    EXPECT_FALSE(r.error().safe_to_retry());
+    EXPECT_EQ(r.error().message(),
+              "smtp boats.example: the domain takes no mail, phase resolve, attempt 1");
+    EXPECT_EQ(w["boats.example"].connections(), 0u);
+}
+
+TEST(smtp_mx, falls_back_to_the_addresses_of_a_domain_without_hosts) {
+    mx_world w;
+    w.host("boats.example");
+    EXPECT_TRUE(w.send(to("bob@boats.example")));
+    EXPECT_EQ(w["boats.example"].count(), 1u);
+
+    mx_world none;
+    const auto r = none.send(to("bob@boats.example"));
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error(), net::resolve_errc::no_such_host);
+    EXPECT_FALSE(r.error().safe_to_retry());
+}
+
+TEST(smtp_mx, never_falls_back_where_a_host_is_named_or_none_can_be_asked) {
+    mx_world w;
+    w.host("boats.example");
+    w.dead("a.example");
+    w.mail_of("boats.example", {{10, "a.example"}});
+    EXPECT_FALSE(w.send(to("bob@boats.example")));
+    EXPECT_EQ(w["boats.example"].connections(), 0u);
+
+    mx_world broken;
+    broken.host("boats.example");
+    broken.backend().fail_name("boats.example", EIO);
+    const auto r = broken.send(to("bob@boats.example"));
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().phase(), phase::resolve);
+    EXPECT_TRUE(r.error().safe_to_retry()) << r.error();
+}
+
+TEST(smtp_mx, looks_the_hosts_up_again_when_it_tries_again) {
+    mx_world w;
+    w.options.retry.retries = 3;
+    w.pool.resolver.longest_ttl = 0s;
+    w.host("b.example");
+    w.dead("a.example");
+    w.mail_of("boats.example", {{10, "a.example"}});
+    outcome r = std::unexpected(error());
+    w.run([&](smtp::client& mail) -> task<> {
+        auto heal = [&]() -> task<> {
+            co_await sleep_for(2s);
+            w.mail_of("boats.example", {{10, "b.example"}});
+        };
+        spawn(heal);
+        const smtp::message m = to("bob@boats.example");
+        auto sending = mail.send(m);
+        r = co_await as_result(sending);
+    });
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_GT(r->attempts, 1u);
+}
+
+TEST(smtp_mx, has_one_transaction_for_each_domain) {
+    mx_world w;
+    w.host("mx.one.example");
+    w.host("mx.two.example");
+    w.mail_of("one.example", {{10, "mx.one.example"}});
+    w.mail_of("two.example", {{10, "mx.two.example"}});
+    smtp::message m = to("a@one.example, b@two.example, c@ONE.example");
+    m.bcc("d@two.example");
+    const auto r = w.send(m);
+    ASSERT_TRUE(r) << r.error();
+    ASSERT_EQ(w["mx.one.example"].count(), 1u);
+    ASSERT_EQ(w["mx.two.example"].count(), 1u);
+    const auto one = w["mx.one.example"].messages()[0];
+    const auto two = w["mx.two.example"].messages()[0];
+    EXPECT_EQ(one.recipients, (std::vector<std::string>{"a@one.example", "c@ONE.example"}));
+    EXPECT_EQ(two.recipients, (std::vector<std::string>{"b@two.example", "d@two.example"}));
+    EXPECT_EQ(one.text, two.text) << "the mail is the same for all, and has no Bcc";
+    EXPECT_NE(one.text.find("To: a@one.example, b@two.example, c@ONE.example\r\n"),
+              std::string::npos);
+    ASSERT_EQ(r->recipients.size(), 4u);
+    EXPECT_EQ(r->recipients[1].address, "b@two.example");
+    EXPECT_TRUE(r->all_accepted());
+}
+
+TEST(smtp_mx, says_what_became_of_each_domain) {
+    for (const bool allowed : {false, true}) {
+        mx_world w;
+        w.host("one.example");
+        w.host("two.example").misbehave({.command = "RCPT", .text = "550 5.1.1 nobody"});
+        w.mail_of("three.example", {{0, ""}});
+        w.options.rcpt_allow_fails = allowed;
+        const auto r = w.send(to("a@one.example, b@two.example, c@three.example"));
+        EXPECT_EQ(w["one.example"].count(), 1u);
+        std::vector<smtp::recipient_result> all;
+        if (allowed) {
+            ASSERT_TRUE(r) << r.error();
+            all = r->recipients;
+        } else {
+            ASSERT_FALSE(r);
+            EXPECT_EQ(r.error(), smtp::errc::recipients_rejected);
+            EXPECT_FALSE(r.error().safe_to_retry()) << "one has it";
+            all = smtp::failure_of(r.error())->recipients();
+        }
+        ASSERT_EQ(all.size(), 3u);
+        EXPECT_TRUE(all[0].accepted && !all[0].problem);
+        EXPECT_FALSE(all[1].accepted);
+        EXPECT_EQ(all[1].reply.to_string(), "550 5.1.1 nobody");
+        ASSERT_TRUE(all[2].problem);
+        EXPECT_EQ(*all[2].problem, smtp::errc::null_mx);
+    }
+}
+
+TEST(smtp_mx, is_safe_to_send_again_only_when_nobody_has_it) {
+    for (const bool some : {false, true}) {
+        mx_world w;
+        w.host("one.example").misbehave({.command = "RCPT", .text = "451 4.7.1 later"});
+        w.dead("two.example");
+        w.host("three.example");
+        const auto r = w.send(to(some ? "a@one.example,b@two.example,c@three.example"
+                                      : "a@one.example,b@two.example"));
+        ASSERT_FALSE(r);
+        EXPECT_EQ(r.error().safe_to_retry(), !some);
+    }
+}
+
+TEST(smtp_mx, tries_so_many_hosts_of_a_domain_and_no_more) {
+    for (const unsigned most : {2u, 3u}) {
+        mx_world w;
+        w.dead("a.example");
+        w.dead("b.example");
+        w.host("c.example");
+        w.mail_of("boats.example", {{1, "a.example"}, {2, "b.example"}, {3, "c.example"}});
+        w.options.mx_hosts = most;
+        EXPECT_EQ(w.send(to("bob@boats.example")).has_value(), most == 3);
+    }
+}
+
+TEST(smtp_mx, delivers_to_so_many_domains_at_a_time) {
+    for (const unsigned most : {1u, 4u}) {
+        mx_world w;
+        smtp_sink_options slow;
+        slow.deliver = [](sink_message&) -> task<bool> {
+            co_await sleep_for(10s);
+            co_return true;
+        };
+        std::string all;
+        for (const char* name : {"a.example", "b.example", "c.example", "d.example"}) {
+            w.host(name, slow);
+            all.append(all.empty() ? "" : ", ").append("x@").append(name);
+        }
+        w.options.mx_domains = most;
+        EXPECT_TRUE(w.send(to(all)));
+        EXPECT_EQ(w.world.elapsed() > 35s, most == 1) << w.world.elapsed();
+    }
+}
+
+TEST(smtp_mx, takes_addresses_for_domains) {
+    mx_world w;
+    w.host("x.example");
+    EXPECT_TRUE(w.send(to("bob@[10.0.0.1]")));
+    EXPECT_EQ(w["x.example"].count(), 1u);
+}
+
+TEST(smtp_mx, keeps_the_pools_of_many_domains_in_bounds) {
+    mx_world w;
+    w.pool.idle_time = 1h;
+    constexpr unsigned domains = 300;
+    for (unsigned i = 0; i != domains; ++i) w.host("d" + std::to_string(i) + ".example");
+    std::size_t open = 0;
+    w.run([&](smtp::client& mail) -> task<> {
+        for (unsigned i = 0; i != domains; ++i) {
+            const smtp::message m = to("bob@d" + std::to_string(i) + ".example");
+            co_await mail.send(m);
+        }
+        open = mail.statistics().connections;
+    });
+    EXPECT_EQ(open, 256u) << "pools of one loop";
+}
+
+TEST(smtp_mx, tells_recipients_apart_when_the_time_is_over) {
+    mx_world w;
+    w.host("one.example");
+    w.host("two.example").misbehave({.command = "greeting", .what = sink_rule::action::stall});
+    w.options.total_timeout = 20s;
+    const auto r = w.send(to("a@one.example, b@two.example"));
+    ASSERT_FALSE(r);
+    EXPECT_FALSE(r.error().safe_to_retry()) << "one has it";
+    const auto& all = smtp::failure_of(r.error())->recipients();
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_TRUE(all[0].accepted);
+    EXPECT_FALSE(all[1].accepted);
+}
+
+TEST(smtp_mx, refuses_a_url_that_is_none) {
+    for (const char* url : {"mx:x", "mx:0", "mx:65536", "mx://host", "mx"}) {
+        block_on([&]() -> task<> {
+            smtp::client mail(url, plain_options());
+            const smtp::message m = to("a@one.example");
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_FALSE(r) << url;
+            if (!r) {
+                EXPECT_NE(r.error().code(), std::error_code()) << r.error();
+                EXPECT_EQ(r.error().operation(), "url:") << url;
+            }
+        });
+    }
+}
+
+// ---- TLS ----------------------------------------------------------------------------------------
+
+TEST(smtp_mx, takes_any_certificate_where_no_policy_speaks) {
+    const test_ca ca;
+    mx_world w;
+    w.host("mx.example", with_certificate(ca, "other.example"));
+    w.mail_of("boats.example", {{10, "mx.example"}});
+    const auto r = w.send(to("bob@boats.example"));
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_TRUE(r->secure);
+}
+
+TEST(smtp_mx, verifies_where_tls_is_required) {
+    const test_ca ca;
+    for (const char* name : {"other.example", "mx.example"}) {
+        mx_world w;
+        trust(w, ca);
+        w.options.starttls = smtp::starttls::required;
+        w.host("mx.example", with_certificate(ca, name));
+        w.mail_of("boats.example", {{10, "mx.example"}});
+        EXPECT_EQ(w.send(to("bob@boats.example")).has_value(), name == std::string("mx.example"));
+    }
+}
+
+TEST(smtp_mx, heeds_a_policy_that_is_enforced) {
+    const test_ca ca;
+    const struct {
+        const char* certificate;  ///< "": no TLS
+        std::vector<std::string> patterns;
+        bool delivered;
+        smtp::errc why = {};
+    } rows[] = {
+        {"mx.example", {"mx.example"}, true},
+        {"mx.example", {"x.example", "*.example"}, true},
+        {"other.example", {"mx.example"}, false},
+        {"", {"mx.example"}, false, smtp::errc::starttls_unavailable},
+        {"mx.example", {"*.mx.example"}, false, smtp::errc::policy_not_met},
+    };
+    for (const auto& row : rows) {
+        mx_world w;
+        trust(w, ca);
+        // A policy goes before what the options say.
+        w.options.insecure = true;
+        w.options.starttls = smtp::starttls::off;
+        smtp_sink_options o;
+        if (*row.certificate != '\0') o = with_certificate(ca, row.certificate);
+        w.host("mx.example", o);
+        w.mail_of("boats.example", {{10, "mx.example"}});
+        w.policies["Boats.example"] = enforced(row.patterns);
+        const auto r = w.send(to("bob@boats.example"));
+        EXPECT_EQ(r.has_value(), row.delivered) << row.certificate << ' ' << row.patterns[0];
+        EXPECT_EQ(w["mx.example"].count(), row.delivered ? 1u : 0u);
+        if (r) {
+            EXPECT_TRUE(r->secure);
+            continue;
+        }
+        EXPECT_TRUE(r.error().safe_to_retry()) << "RFC 8461 section 5: " << r.error();
+        if (row.why != smtp::errc()) {
+            EXPECT_EQ(r.error(), row.why) << r.error();
+        }
+    }
+}
+
+TEST(smtp_mx, goes_to_the_host_that_meets_the_policy) {
+    const test_ca ca;
+    mx_world w;
+    trust(w, ca);
+    w.host("a.example", with_certificate(ca, "other.example"));
+    w.host("b.elsewhere", with_certificate(ca, "b.elsewhere"));
+    w.host("c.example", with_certificate(ca, "c.example"));
+    w.mail_of("boats.example", {{1, "a.example"}, {2, "b.elsewhere"}, {3, "c.example"}});
+    w.policies["boats.example"] = enforced({"*.example"});
+    const auto r = w.send(to("bob@boats.example"));
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(w["c.example"].count(), 1u);
+    EXPECT_EQ(w["b.elsewhere"].connections(), 0u);
+}
+
+TEST(smtp_mx, reports_and_goes_on_where_a_policy_is_tested) {
+    mx_world w;
+    std::set<std::string> warnings;
+    const auto hear = [](void* into, log_level level, log_layer, std::string_view text) {
+        if (level != log_level::warning) return;
+        static_cast<std::set<std::string>*>(into)->emplace(text);
+    };
+    w.world.log().set_sink(hear, &warnings);
+    w.world.log().set_level(log_level::warning);
+    w.host("mx.example");
+    w.host("two.example");
+    w.mail_of("boats.example", {{10, "mx.example"}});
+    w.policies["boats.example"] = enforced({"other.example"});
+    w.policies["boats.example"].mode = smtp::sts_mode::testing;
+    w.policies["two.example"] = enforced({"two.example"});
+    w.policies["two.example"].mode = smtp::sts_mode::testing;
+    EXPECT_TRUE(w.send(to("bob@boats.example, b@two.example")));
+    const std::set<std::string> expected = {
+        "MTA-STS (testing) boats.example by mx.example: a host that the policy does not allow",
+        "MTA-STS (testing) two.example by two.example: sent in clear",
+    };
+    EXPECT_EQ(warnings, expected);
+}
+
+TEST(smtp_mx, forgets_a_policy_that_has_ended_or_says_none) {
+    for (const bool none : {false, true}) {
+        mx_world w;
+        w.host("mx.example");
+        w.mail_of("boats.example", {{10, "mx.example"}});
+        auto& policy = w.policies["boats.example"] = enforced({"other.example"});
+        if (none) {
+            policy.mode = smtp::sts_mode::none;
+        } else {
+            policy.fetched = w.world.loop().unix_time() - 100;
+            policy.max_age = 100s;
+        }
+        EXPECT_TRUE(w.send(to("bob@boats.example")));
+    }
+}
+
+TEST(smtp_mx, promises_tls_all_the_way_only_under_a_policy) {
+    const test_ca ca;
+    for (const bool known : {false, true}) {
+        mx_world w;
+        trust(w, ca);
+        w.options.require_tls = true;
+        w.host("mx.example", with_certificate(ca, "mx.example"));
+        w.mail_of("boats.example", {{10, "mx.example"}});
+        if (known) w.policies["boats.example"] = enforced({"mx.example"});
+        const auto r = w.send(to("bob@boats.example"));
+        ASSERT_EQ(r.has_value(), known);
+        if (!r) {
+            EXPECT_EQ(r.error(), smtp::errc::requiretls_unavailable);
+            continue;
+        }
+        EXPECT_NE(w["mx.example"].messages()[0].parameters.find("REQUIRETLS"), std::string::npos);
+    }
+}
+
+TEST(smtp_mx, does_not_believe_a_context_that_trusts_everybody) {
+    const test_ca ca;
+    mx_world w;
+    tls::client_options t;
+    t.insecure = true;
+    w.options.tls_context = std::make_shared<tls::client_context>(t);
+    w.host("mx.example", with_certificate(ca, "mx.example"));
+    w.mail_of("boats.example", {{10, "mx.example"}});
+    w.policies["boats.example"] = enforced({"mx.example"});
+    const auto r = w.send(to("bob@boats.example"));
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error(), smtp::errc::policy_not_met);
+}
+
+// ---- on loopback, with a name server ------------------------------------------------------------
+
+class smtp_mx_loopback : public on_each_backend {};
+
+TEST_P(smtp_mx_loopback, finds_hosts_by_a_name_server) {
+    smtp_sink first;
+    // Another address of the loopback, with this port.
+    smtp_sink_options elsewhere;
+    elsewhere.listen = "127.0.0.2:" + std::to_string(first.port());
+    smtp_sink second(elsewhere);
+    dns_server names([](const dns_query& q) -> std::vector<std::string> {
+        dns_reply r(q);
+        if (q.type == dns_mx && q.name == "boats.test") {
+            r.mx(q.name, 10, "dead.boats.test").mx(q.name, 20, "mx.boats.test");
+        } else if (q.type == dns_mx && q.name == "null.test") {
+            r.mx(q.name, 0, "");
+        } else if (q.type == dns_a && q.name == "dead.boats.test") {
+            r.a(q.name, "127.0.0.3");
+        } else if (q.type == dns_a && q.name == "mx.boats.test") {
+            r.a(q.name, "127.0.0.1");
+        } else if (q.type == dns_a && q.name == "plain.test") {
+            r.a(q.name, "127.0.0.2");
+        }
+        return {r};
+    });
+    smtp::pool_options pool;
+    pool.resolver.servers = {names.at()};
+    pool.resolver.configuration.clear();
+    pool.resolver.hosts.clear();
+    run([&]() -> task<> {
+        smtp::client_options o = plain_options();
+        o.rcpt_allow_fails = true;
+        smtp::client mail("mx:" + std::to_string(first.port()), o, pool);
+        for (int i = 0; i != 2; ++i) {
+            const smtp::message m = to("a@boats.test, b@plain.test, c@null.test");
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_TRUE(r) << r.error();
+            if (!r) co_return;
+            EXPECT_TRUE(r->recipients[0].accepted && r->recipients[1].accepted);
+            EXPECT_FALSE(r->recipients[2].accepted);
+        }
+    });
+    EXPECT_EQ(first.count(), 2u);
+    EXPECT_EQ(second.count(), 2u);
+    EXPECT_EQ(names.asked("boats.test", dns_mx), 1u) << "the second mail asks nobody";
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, smtp_mx_loopback, system_backends(), backend_name);

@@ -1,0 +1,239 @@
+#include "smtp/dkim_signature.hpp"
+
+#include <coracle/mime/message_parser.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/smtp/error.hpp>
+#include <coracle/smtp/message.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+using namespace coracle;
+using namespace coracle::smtp;
+
+namespace {
+
+std::string text_of(const message& m) {
+    message copy = m;
+    return block_on([&]() -> task<std::string> { co_return co_await copy.str(); });
+}
+
+std::string problem_of(const message& m) {
+    const auto problem = m.problem();
+    return problem ? std::string(problem->subject()) : "none";
+}
+
+message a_message() {
+    message m;
+    m.from("Ada <ada@example.org>").to("bob@example.net");
+    m.date({0, 60}).message_id("<1@example.org>");
+    return m;
+}
+
+/// The field of this name, unfolded; "none" where it is not.
+std::string field(const message& m, std::string_view name) {
+    const std::string text = text_of(m);
+    mime::message_parser parser;
+    parser.parse(text);
+    std::string all = "none";
+    for (const mime::message_field& f : parser.part().fields) {
+        if (f.name == name) all = all == "none" ? f.value : all + '|' + f.value;
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST(smtp_message, writes_its_fields_in_order) {
+    message m = a_message();
+    m.sender("boss@example.org").reply_to("Team: a@x.org, b@x.org;").cc("c@x.org").cc("d@x.org");
+    m.bcc("secret@x.org").subject("Hello, World").in_reply_to("0@example.net");
+    m.references("<-1@example.net> 0@example.net").priority(priority::high);
+    m.list_unsubscribe("https://x.org/u?1", true).list_unsubscribe("mailto:u@x.org");
+    m.header("X-Mine", "Grüße").text("Hi\n");
+    EXPECT_EQ(problem_of(m), "none");
+    EXPECT_EQ(text_of(m),
+              "Date: Thu, 01 Jan 1970 01:00:00 +0100\r\n"
+              "From: Ada <ada@example.org>\r\n"
+              "Sender: boss@example.org\r\n"
+              "Reply-To: Team: a@x.org, b@x.org;\r\n"
+              "To: bob@example.net\r\n"
+              "Cc: c@x.org, d@x.org\r\n"
+              "Subject: Hello, World\r\n"
+              "Message-ID: <1@example.org>\r\n"
+              "In-Reply-To: <0@example.net>\r\n"
+              "References: <-1@example.net> <0@example.net>\r\n"
+              "X-Priority: 1 (Highest)\r\n"
+              "Importance: high\r\n"
+              "List-Unsubscribe: <https://x.org/u?1>, <mailto:u@x.org>\r\n"
+              "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
+              "X-Mine: =?utf-8?b?R3LDvMOfZQ==?=\r\n"
+              "MIME-Version: 1.0\r\n"
+              "Content-Type: text/plain; charset=us-ascii\r\n"
+              "Content-Transfer-Encoding: 7bit\r\n"
+              "\r\n"
+              "Hi\r\n");
+    EXPECT_EQ(m.envelope_sender(), "boss@example.org");
+    EXPECT_EQ(m.recipients(),
+              (std::vector<std::string>{"bob@example.net", "c@x.org", "d@x.org", "secret@x.org"}));
+}
+
+TEST(smtp_message, makes_a_date_and_an_id_of_its_own_once) {
+    message m;
+    m.from("a@bücher.example").to("b@x.org");
+    const std::string first = text_of(m);
+    EXPECT_NE(first.find("\r\nMessage-ID: <"), std::string::npos);
+    EXPECT_NE(first.find("@xn--bcher-kva.example>\r\n"), std::string::npos);
+    block_on([&]() -> task<> {
+        const std::string one = co_await m.str();
+        const std::string two = co_await m.str();
+        EXPECT_EQ(one, two);
+    });
+}
+
+TEST(smtp_message, shows_nobody_who_else_gets_it) {
+    message m = message();
+    m.from("a@x.org").bcc("hidden@x.org,covert@x.org");
+    const std::string text = text_of(m);
+    EXPECT_NE(text.find("To: undisclosed-recipients:;\r\n"), std::string::npos);
+    EXPECT_EQ(text.find("hidden"), std::string::npos);
+    EXPECT_EQ(text.find("Bcc"), std::string::npos);
+    EXPECT_EQ(m.recipients().size(), 2u);
+    m.envelope_to("d@x.org").envelope_from("");
+    EXPECT_EQ(m.recipients(), std::vector<std::string>{"d@x.org"});
+    EXPECT_EQ(m.envelope_sender(), "");
+    EXPECT_EQ(problem_of(m), "none");
+}
+
+TEST(smtp_message, says_what_is_missing_or_wrong) {
+    EXPECT_EQ(problem_of(message()), "no sender: from");
+    EXPECT_EQ(problem_of(message().from("a@x.org")), "no recipient: to, cc or bcc");
+    EXPECT_EQ(problem_of(message().from("a@x.org").to("")), "no recipient: to, cc or bcc");
+    EXPECT_EQ(problem_of(message().from("a@x.org, b@x.org").to("c@x.org")),
+              "no sender: several authors need one (RFC 5322 section 3.6.2)");
+    EXPECT_TRUE(problem_of(a_message().to("nobody")).starts_with("to: no list of addresses"));
+    EXPECT_NE(problem_of(a_message().priority(priority::low).sender("a@x, b@x")), "none");
+    EXPECT_NE(problem_of(a_message().message_id("x")), "none");
+    EXPECT_NE(problem_of(a_message().references("a@b c")), "none");
+    EXPECT_NE(problem_of(a_message().list_unsubscribe("ftp://x")), "none");
+    EXPECT_NE(problem_of(a_message().list_unsubscribe("mailto:x@y", true)), "none");
+    EXPECT_NE(problem_of(a_message().attach("a", "b", "no type")), "none");
+    EXPECT_NE(problem_of(a_message().text("\xff")), "none");
+    for (const char* name :
+         {"Bcc", "to", "Content-Type", "MIME-Version", "Message-Id", "Return-Path"}) {
+        EXPECT_NE(problem_of(a_message().header(name, "x")), "none") << name;
+    }
+    // A fault stays, and the first one counts.
+    EXPECT_EQ(problem_of(a_message().subject("a\nb").to("x")),
+              "subject: CR, LF, NUL or bytes that are no UTF-8");
+}
+
+TEST(smtp_message, lets_no_text_become_a_field) {
+    using namespace std::string_view_literals;
+    for (const std::string_view evil : {"x\r\nBcc: e@x.org"sv, "x\nBcc: e@x.org"sv, "x\rBcc: e"sv,
+                                        "x\0y"sv, "\r\n.\r\nMAIL FROM:<e@x.org>"sv}) {
+        const std::string s(evil);
+        EXPECT_NE(problem_of(a_message().subject(s)), "none");
+        EXPECT_NE(problem_of(a_message().to("b <b@x.org>" + s)), "none");
+        EXPECT_NE(problem_of(a_message().from("\"" + s + "\" <b@x.org>")), "none") << s;
+        EXPECT_NE(problem_of(a_message().to(s + "@x.org")), "none");
+        EXPECT_NE(problem_of(a_message().envelope_from("a@x.org" + s)), "none");
+        EXPECT_NE(problem_of(a_message().header("X-A", s)), "none");
+        EXPECT_NE(problem_of(a_message().header("X-A" + s, "1")), "none");
+        EXPECT_NE(problem_of(a_message().message_id(s + "@x")), "none");
+        EXPECT_NE(problem_of(a_message().in_reply_to("a@" + s)), "none");
+        EXPECT_NE(problem_of(a_message().references("a@" + s)), "none");
+        EXPECT_NE(problem_of(a_message().list_unsubscribe("https://" + s)), "none");
+        EXPECT_NE(problem_of(a_message().attach(s, "")), "none");
+        EXPECT_NE(problem_of(a_message().attach("a", "", "text/plain; a=" + s)), "none");
+        EXPECT_NE(problem_of(a_message().embed(s, "", "image/png")), "none");
+    }
+}
+
+TEST(smtp_message, is_a_value) {
+    message a = a_message();
+    const message b = a;
+    a.subject("changed");
+    EXPECT_EQ(field(a, "Subject"), "changed");
+    EXPECT_EQ(field(b, "Subject"), "none");
+}
+
+TEST(smtp_message, takes_a_mail_that_was_made_elsewhere) {
+    message m;
+    m.raw("From: a@x.org\nTo: b@x.org,\n c@x.org\nBCC: d@x.org,\n\te@x.org\nSubject: x\n\n.body\n");
+    EXPECT_EQ(problem_of(m), "none");
+    EXPECT_EQ(m.envelope_sender(), "a@x.org");
+    EXPECT_EQ(m.recipients(),
+              (std::vector<std::string>{"b@x.org", "c@x.org", "d@x.org", "e@x.org"}));
+    EXPECT_EQ(text_of(m),
+              "From: a@x.org\r\nTo: b@x.org,\r\n c@x.org\r\nSubject: x\r\n\r\n.body\r\n");
+    using namespace std::string_view_literals;
+    for (const std::string_view bad : {"From: a@x.org\r\n\r\na\rb\r\n"sv, "From: a@x\n\na\0b"sv,
+                                       "no header\n\nx"sv, ""sv, "\nbody\n"sv}) {
+        EXPECT_NE(
+            problem_of(
+                message().raw(std::string(bad)).envelope_from("a@x.org").envelope_to("b@x.org")),
+            "none")
+            << bad;
+    }
+    EXPECT_NE(problem_of(message().raw("From: a@x.org\nTo: b@x.org\n\n" + std::string(999, 'x'))),
+              "none");
+    EXPECT_EQ(problem_of(message().raw("From: a@x.org\nTo: b@x.org\n\n" + std::string(998, 'x'))),
+              "none");
+}
+
+TEST(dkim, makes_the_canonical_forms_of_the_rfc) {
+    using smtp::detail::canonical_field;
+    // RFC 6376 section 3.4.5.
+    EXPECT_EQ(canonical_field("A: X\r\n", canonicalization::relaxed), "a:X\r\n");
+    EXPECT_EQ(canonical_field("B : Y\t\r\n\tZ  \r\n", canonicalization::relaxed), "b:Y Z\r\n");
+    EXPECT_EQ(canonical_field("B : Y\t\r\n\tZ  \r\n", canonicalization::simple),
+              "B : Y\t\r\n\tZ  \r\n");
+    const struct {
+        const char* body;
+        const char* relaxed;
+        const char* simple;
+    } rows[] = {
+        {" C \r\nD \t E\r\n\r\n\r\n", " C\r\nD E\r\n", " C \r\nD \t E\r\n"},
+        {"", "", "\r\n"},
+        {"\r\n\r\n", "", "\r\n"},
+        {"a", "a\r\n", "a\r\n"},
+        {"a\r\n\r\nb\r\n", "a\r\n\r\nb\r\n", "a\r\n\r\nb\r\n"},
+        {" \t \r\n \r\n", "", " \t \r\n \r\n"},
+        {"a\rb\r\n", "a\rb\r\n", "a\rb\r\n"},
+    };
+    for (const auto& row : rows) {
+        for (std::size_t step = 1; step != 6; ++step) {
+            for (const canonicalization c : {canonicalization::relaxed, canonicalization::simple}) {
+                smtp::detail::canonical_body body(c);
+                std::string out;
+                const std::string_view all = row.body;
+                for (std::size_t at = 0; at < all.size(); at += step)
+                    body.add(all.substr(at, step), out);
+                body.finish(out);
+                EXPECT_EQ(out, c == canonicalization::relaxed ? row.relaxed : row.simple)
+                    << row.body;
+            }
+        }
+    }
+}
+
+TEST(dkim, refuses_what_cannot_be_signed_with) {
+    const auto problem = [](dkim_options o) {
+        try {
+            const dkim_signer s(std::move(o));
+        } catch (const exception& e) {
+            return std::string(e.what());
+        }
+        return std::string("none");
+    };
+    EXPECT_NE(problem({.domain = "x y", .selector = "s"}).find("domain"), std::string::npos);
+    EXPECT_NE(problem({.domain = "x", .selector = ""}).find("selector"), std::string::npos);
+    EXPECT_NE(problem({.domain = "x", .selector = "s", .key = secret("/nonexistent")}), "none");
+    const std::string bad = problem(
+        {.domain = "x", .selector = "s", .key = secret("-----BEGIN PRIVATE KEY-----\nMII\n")});
+    EXPECT_NE(bad, "none");
+    EXPECT_EQ(bad.find("MII"), std::string::npos);
+}
