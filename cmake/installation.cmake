@@ -15,6 +15,12 @@ if(CORACLE_LTO AND NOT BUILD_SHARED_LIBS)
     install(CODE "execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard -R .gnu.lto_* -R .gnu.debuglto_*
         \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libcoracle.a\" COMMAND_ERROR_IS_FATAL ANY)")
 endif()
+if(TARGET coracle_redis)
+    install(TARGETS coracle_redis EXPORT coracleRedisTargets
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+            FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 if(TARGET coracle_tool)
     install(TARGETS coracle_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
     if(TARGET coracle_texts)
@@ -48,6 +54,9 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/coracleConfig.cmake.i
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion)
 install(EXPORT coracleTargets NAMESPACE coracle:: DESTINATION "${package_dir}")
+if(TARGET coracle_redis)
+    install(EXPORT coracleRedisTargets NAMESPACE coracle:: DESTINATION "${package_dir}")
+endif()
 install(FILES "${PROJECT_BINARY_DIR}/coracleConfig.cmake"
               "${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake" DESTINATION "${package_dir}")
 
@@ -65,6 +74,7 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY
 # Who links a static library links what it needs too; a shared one brings it.
 set(pc_private_key "")
 set(pc_libs "-L\${libdir} -lcoracle")
+set(pc_redis_libs "-L\${libdir} -lcoracle-redis")
 if(BUILD_SHARED_LIBS)
     set(pc_private_key ".private")
     set(pc_libs_private "${coracle_pc_libs}")
@@ -74,3 +84,8 @@ else()
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/coracle.pc.in" "${PROJECT_BINARY_DIR}/coracle.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/coracle.pc" DESTINATION "${pc_dir}")
+if(TARGET coracle_redis)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/coracle-redis.pc.in"
+                   "${PROJECT_BINARY_DIR}/coracle-redis.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/coracle-redis.pc" DESTINATION "${pc_dir}")
+endif()

@@ -79,6 +79,8 @@ tinyproxy tinyproxy
 microsocks microsocks
 dante-server danted
 mmdebstrap mmdebstrap
+libhiredis-dev
+redis-server redis-server
 haproxy haproxy
 postfix postfix
 sasl2-bin saslpasswd2
@@ -184,7 +186,7 @@ install_missing() {
             exit 1
         fi
         # Benchmarks start their own; the services that the packages bring would take their ports.
-        for pair in nginx:nginx h2o:h2o haproxy:haproxy postfix:postfix \
+        for pair in nginx:nginx h2o:h2o redis-server:redis-server haproxy:haproxy postfix:postfix \
                     sasl2-bin:saslauthd postgresql:postgresql; do
             service=${pair#*:}
             [[ " ${available[*]} " == *" ${pair%:*}"* ]] && [ -d /run/systemd/system ] || continue

@@ -57,6 +57,7 @@ class CoracleRecipe(ConanFile):
         for part in ("TESTS", "EXAMPLES", "TOOLS", "BENCH", "FUZZ"):
             toolchain.cache_variables[f"CORACLE_BUILD_{part}"] = False
         toolchain.cache_variables["CORACLE_INSTALL"] = True
+        toolchain.cache_variables["CORACLE_REDIS"] = "OFF"
         toolchain.cache_variables["CORACLE_WERROR"] = False
         toolchain.generate()
 

@@ -33,6 +33,20 @@ cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMP
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; fail "find_package consumer"; }
 check "$work/cmake/consumer"
 
+# The component redis, where it was built: only who names it needs hiredis.
+has_redis=$(find "$prefix" -name coracle-redis.pc)
+if [ -n "$has_redis" ]; then
+    cmake -S "$here" -B "$work/redis" -DCMAKE_PREFIX_PATH="$prefix" -DWITH_REDIS=ON \
+          -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release >"$work/redis.log"
+    cmake --build "$work/redis" >>"$work/redis.log" || { cat "$work/redis.log"; fail "find_package consumer of redis"; }
+    check "$work/redis/redis_consumer"
+elif cmake -S "$here" -B "$work/redis" -DCMAKE_PREFIX_PATH="$prefix" -DWITH_REDIS=ON \
+           -DCMAKE_CXX_COMPILER="$compiler" >"$work/redis.log" 2>&1; then
+    fail "a component that was not built is found"
+elif ! tr -d '\n ' <"$work/redis.log" | grep -q libhiredis-dev; then
+    cat "$work/redis.log"
+    fail "nothing says why the component redis is not there"
+fi
 # The check of awaits refuses the target that has what g++ 12 makes wrong code of, and names the line.
 said=$(cmake --build "$work/cmake" --target careful 2>&1) || fail "coracle_check_awaits refuses a good target: $said"
 if said=$(cmake --build "$work/cmake" --target careless 2>&1); then
@@ -59,6 +73,13 @@ export PKG_CONFIG_PATH=$pc
 "$compiler" -std=c++23 -o "$work/by_pkg_config" "$here/consumer.cpp" \
     $(pkg-config --cflags --libs coracle) -Wl,-rpath,"$(dirname "$pc")"
 check "$work/by_pkg_config"
+
+if [ -n "$has_redis" ]; then
+    # shellcheck disable=SC2046
+    "$compiler" -std=c++23 -o "$work/redis_by_pkg_config" "$here/redis_consumer.cpp" \
+        $(pkg-config --cflags --libs coracle-redis) -Wl,-rpath,"$(dirname "$pc")"
+    check "$work/redis_by_pkg_config"
+fi
 
 # Without a shared library of anything: what --static adds is all that a link needs.
 if compgen -G "$prefix/lib*/libcoracle.a" "$prefix/lib/*/libcoracle.a" >/dev/null &&

@@ -2,6 +2,10 @@
 # registry takes the sources of a release instead (vcpkg_from_git).
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
+set(redis OFF)
+if("redis" IN_LIST FEATURES)
+    set(redis ON)
+endif()
 # Static libraries need those below them, which only --static lists.
 set(pkg_config_arguments "")
 if(VCPKG_LIBRARY_LINKAGE STREQUAL "static")
@@ -15,6 +19,7 @@ vcpkg_cmake_configure(
         "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}"
         ${pkg_config_arguments}
         -DCORACLE_INSTALL=ON
+        -DCORACLE_REDIS=${redis}
         -DCORACLE_WERROR=OFF
         -DCORACLE_BUILD_TESTS=OFF
         -DCORACLE_BUILD_EXAMPLES=OFF

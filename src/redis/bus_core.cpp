@@ -1,0 +1,465 @@
+#include "redis/bus_core.hpp"
+
+#include <coracle/redis/error.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/websocket/topics.hpp>
+
+#include <limits>
+#include <utility>
+
+namespace coracle::redis::detail {
+namespace {
+
+/// Keeps the message, forgets those beyond the limit, and publishes it, in one step. An empty one
+/// is forgotten. KEYS: the hash of messages, the order of their topics; both on one node.
+constexpr std::string_view publish_retained = R"(
+if ARGV[4] == '1' then
+  redis.call('HDEL', KEYS[1], ARGV[2])
+  redis.call('ZREM', KEYS[2], ARGV[2])
+else
+  local now = redis.call('TIME')
+  redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
+  redis.call('ZADD', KEYS[2], now[1] * 1000000 + now[2], ARGV[2])
+  local over = redis.call('ZCARD', KEYS[2]) - tonumber(ARGV[5])
+  if over > 0 then
+    local old = redis.call('ZPOPMIN', KEYS[2], over)
+    for i = 1, #old, 2 do redis.call('HDEL', KEYS[1], old[i]) end
+  end
+end
+return redis.call('PUBLISH', ARGV[1], ARGV[3])
+)";
+
+const connection_options& connecting(const topic_bus_options& o) noexcept {
+    return o;
+}
+
+client_options client_options_of(const topic_bus_options& o) {
+    client_options c;
+    static_cast<connection_options&>(c) = connecting(o);
+    c.command_limit = o.publish_limit;
+    c.queued = o.queued + 1;  // and one that fetches
+    c.wait_while_away = true;
+    return c;
+}
+
+bool is_stop(const error& e) noexcept {
+    return e == std::errc::operation_canceled;
+}
+
+}  // namespace
+
+bus_core::bus_core(std::string_view url, topic_bus_options o)
+    : options_(std::move(o)), endpoint_(url, connecting(options_)),
+      retained_key_('{' + options_.prefix + "}:retained"),
+      order_key_('{' + options_.prefix + "}:retained-order"),
+      commands_(url, client_options_of(options_)), channels_(options_.prefix) {}
+
+void bus_core::log(log_level level, std::string_view text) const {
+    loop::current()->log().write(log_layer::websocket, level, text);
+}
+
+// ---- from any thread
+
+void bus_core::start(websocket::topic_receiver& to) {
+    receiver_ = &to;
+    background_options o;
+    o.backend = options_.backend;
+    o.log = options_.log;
+    // Messages have their own bound; subscriptions must not be refused.
+    o.active = std::numeric_limits<std::size_t>::max();
+    background_ = std::make_unique<background>(o);
+    background_->start([this] { return begin(); });
+}
+
+void bus_core::stop() noexcept {
+    if (background_ == nullptr) return;
+    background_->stop(options_.drain);
+    background_.reset();
+}
+
+void bus_core::publish(std::string_view topic, websocket::message_type type, std::string_view bytes,
+                       bool retain) noexcept {
+    if (waiting_.fetch_add(1) < options_.queued) {
+        try {
+            outgoing m{std::string(topic), std::string(bytes), type, retain};
+            background_->start([this, m = std::move(m)] { return send(&m); });
+            return;
+        } catch (...) {  // no memory for it, or it comes during `stop`: dropped, and counted
+            add(dropped_, 0);
+        }
+    }
+    waiting_.fetch_sub(1);
+    add(dropped_);
+}
+
+void bus_core::subscribe(std::string_view pattern) {
+    background_->start([this, p = std::string(pattern)]() -> task<> {
+        const bool stands = channels_.add(p);
+        if (stands) {
+            known_.insert(p);
+            to_fetch_.push_back({p, false});
+            fetch_work_.set();
+        }
+        check_standing();
+        changed_.set();
+        co_return;
+    });
+}
+
+void bus_core::unsubscribe(std::string_view pattern) noexcept {
+    try {
+        background_->start([this, p = std::string(pattern)]() -> task<> {
+            channels_.remove(p);
+            known_.erase(p);
+            check_standing();
+            changed_.set();
+            co_return;
+        });
+    } catch (...) {  // no memory, or during `stop`: it goes on listening
+        add(unwanted_, 0);
+    }
+}
+
+topic_bus_counters bus_core::counters() const noexcept {
+    topic_bus_counters c;
+    c.published = published_;
+    c.dropped = dropped_;
+    c.received = received_;
+    c.echoes = echoes_;
+    c.duplicates = duplicates_;
+    c.unwanted = unwanted_;
+    c.foreign = foreign_;
+    c.restored = restored_;
+    c.connections = connections_;
+    c.gaps = gaps_;
+    c.subscriptions = subscriptions_;
+    return c;
+}
+
+// ---- messages that leave
+
+task<> bus_core::begin() {
+    loop& home = *loop::current();
+    self_ = {home.random(), home.random()};
+    gap_since_ = home.now();
+    if (!endpoint_.address()) {
+        log(log_level::error, "topic bus: " + endpoint_.address().error().message());
+        co_return;
+    }
+    spawn([this] { return listen(); }, "topic bus");
+    spawn([this] { return fetch_retained(); }, "topic bus retained");
+}
+
+operation<reply> bus_core::command_for(const outgoing& m, const std::string& encoded) {
+    const std::string channel = channels_.channel_of(m.topic);
+    if (!m.retain) return commands_.command("PUBLISH", channel, encoded);
+    // The whole script each time: one that the server had forgotten would have to be sent again,
+    // behind messages that were published later.
+    return commands_.command("EVAL", publish_retained, "2", retained_key_, order_key_, channel,
+                             m.topic, encoded, std::string_view(m.bytes.empty() ? "1" : "0"),
+                             std::to_string(options_.retained));
+}
+
+task<> bus_core::send(const outgoing* m) {
+    bus_message out;
+    out.from = self_;
+    out.number = ++number_;
+    out.type = m->type;
+    out.retain = m->retain;
+    out.payload = m->bytes;
+    const std::string encoded = out.encode();
+    auto sending = command_for(*m, encoded);
+    auto sent = co_await as_result(sending);
+    waiting_.fetch_sub(1);
+    if (sent) {
+        add(published_);
+        co_return;
+    }
+    add(dropped_);
+    log(log_level::debug, "topic bus: dropped a message: " + sent.error().message());
+}
+
+// ---- the connection for subscriptions
+
+void bus_core::lose(error why) noexcept {
+    if (!lost_) lost_ = std::move(why);
+    if (carrying_ != nullptr) carrying_->cancel();
+}
+
+task<> bus_core::listen() {
+    net::resolver names(*loop::current(), options_.resolver);
+    backoff delays(options_);
+    for (;;) {
+        auto opening = open(endpoint_, names);
+        auto opened = co_await std::move(opening);
+        if (!opened && is_stop(opened.error())) co_return;
+        if (opened) {
+            add(connections_);
+            lost_.reset();
+            const time_point since = loop::current()->now();
+            auto carrying = carry(**opened);
+            co_await std::move(carrying);
+            if (!lost_) co_return;
+            // One that lasts has cost no attempt in vain.
+            if (loop::current()->now() - since > options_.longest_delay) delays.reset();
+            gap_since_ = loop::current()->now();
+            gap_.reset();
+        } else {
+            lost_ = std::move(opened).error();
+        }
+        if (!gap_) {
+            gap_ = *lost_;
+            log(log_level::warning, "topic bus: Redis at " + endpoint_.address()->name() +
+                                        " is away: " + lost_->message());
+        }
+        auto pause = sleep_for(delays.next());
+        auto slept = co_await as_result(pause);
+        if (!slept) co_return;
+    }
+}
+
+task<> bus_core::carry(connection& c) {
+    channels_.forget_connection();
+    asked_ = false;
+    pings_ = pings_sent_ = pongs_ = 0;
+    connected_ = true;
+    const auto body = [this, &c](task_group& g) -> task<> {
+        carrying_ = &g;
+        g.spawn([this, &c] { return write_changes(c); }, "topic bus writer");
+        check_standing();
+        co_await read_all(c);
+    };
+    auto carrying = with_task_group(body);
+    static_cast<void>(co_await as_result(carrying));
+    carrying_ = nullptr;
+    connected_ = false;
+    ++generation_;
+    ponged_.set();
+    standing_ = false;
+    subscriptions_ = 0;
+}
+
+task<> bus_core::write_changes(connection& c) {
+    for (;;) {
+        std::string bytes;
+        const bool more = channels_.take_commands(bytes);
+        for (; pings_sent_ < pings_; ++pings_sent_) {
+            const std::string_view ping[] = {"PING"};
+            append_command(bytes, ping);
+        }
+        if (bytes.empty() && !more) {
+            changed_.reset();
+            co_await changed_.wait();
+            continue;
+        }
+        auto sending = c.send(bytes);
+        auto sent = co_await std::move(sending);
+        if (sent) continue;
+        if (!is_stop(sent.error())) lose(std::move(sent).error());
+        co_return;
+    }
+}
+
+task<> bus_core::read_all(connection& c) {
+    for (;;) {
+        auto receiving = c.receive();
+        auto limited = with_timeout(options_.ping, std::move(receiving));
+        auto ended = co_await as_result(limited);
+        if (ended && *ended) {
+            asked_ = false;
+            take(**ended);
+            continue;
+        }
+        error why;
+        const bool is_silent = !ended && ended.error() == std::errc::timed_out;
+        if (ended)
+            why = ended->error();
+        else
+            why = ended.error();
+        if (is_silent && !asked_) {
+            asked_ = true;
+            ping();
+            continue;
+        }
+        if (is_silent) why.on("topic_bus_options::ping");
+        if (!is_stop(why)) lose(std::move(why));
+        co_return;
+    }
+}
+
+void bus_core::take(const reply& r) {
+    if (r.kind() == reply_kind::error) {
+        lose(error_of(r, "redis SUBSCRIBE"));
+        return;
+    }
+    const auto parts = r.elements();
+    // Without a subscription the reply to PING is a status.
+    std::string_view kind = "pong";
+    if (!parts.empty()) kind = parts[0].text();
+    if (kind == "message" && parts.size() == 3) {
+        take_message(false, parts[1].text(), parts[1].text(), parts[2].text());
+    } else if (kind == "pmessage" && parts.size() == 4) {
+        take_message(true, parts[1].text(), parts[2].text(), parts[3].text());
+    } else if (kind == "subscribe" && parts.size() == 3) {
+        confirm(false, parts[1].text());
+    } else if (kind == "psubscribe" && parts.size() == 3) {
+        confirm(true, parts[1].text());
+    } else if (kind == "unsubscribe" || kind == "punsubscribe") {
+        check_standing();
+    } else if (kind == "pong") {
+        ++pongs_;
+        ponged_.set();
+    }
+}
+
+void bus_core::ping() noexcept {
+    ++pings_;
+    changed_.set();
+}
+
+/// Waits until all has been read that was on its way when it was called. False when the connection
+/// was lost.
+task<bool> bus_core::catch_up() {
+    const std::uint64_t connection = generation_;
+    if (!connected_) co_return false;
+    ping();
+    const std::uint64_t wanted = pings_;
+    while (connection == generation_ && pongs_ < wanted) {
+        ponged_.reset();
+        co_await ponged_.wait();
+    }
+    co_return connection == generation_;
+}
+
+void bus_core::take_message(bool by_glob, std::string_view name, std::string_view channel,
+                            std::string_view payload) {
+    const auto m = bus_message::parse(payload);
+    const std::string_view topic = channels_.topic_of(channel);
+    if (!m || topic.empty()) {
+        add(foreign_);
+        return;
+    }
+    if (m->from == self_) {
+        add(echoes_);
+        return;
+    }
+    if (!channels_.wants(by_glob, name, topic)) {
+        add(unwanted_);
+        return;
+    }
+    // Redis sends the copies for several subscriptions of a connection one after the other.
+    if (m->from == last_from_ && m->number == last_number_) {
+        add(duplicates_);
+        return;
+    }
+    last_from_ = m->from;
+    last_number_ = m->number;
+    add(received_);
+    receiver_->deliver(topic, m->type, m->payload, m->retain);
+}
+
+void bus_core::confirm(bool by_glob, std::string_view name) {
+    for (std::string& p : channels_.confirmed(by_glob, name)) {
+        const bool again = !known_.insert(p).second;
+        to_fetch_.push_back({std::move(p), again});
+    }
+    fetch_work_.set();
+    check_standing();
+}
+
+void bus_core::check_standing() {
+    subscriptions_ = connected_ ? channels_.confirmed_count() : 0;
+    const bool stands = connected_ && channels_.all_confirmed();
+    standing_ = stands;
+    if (stands && gap_) report_gap();
+}
+
+void bus_core::report_gap() {
+    topic_gap g;
+    g.away = loop::current()->now() - gap_since_;
+    g.why = *std::exchange(gap_, std::nullopt);
+    const std::uint64_t dropped = dropped_;
+    g.dropped = dropped - std::exchange(dropped_before_, dropped);
+    add(gaps_);
+    receiver_->missed();
+    log(log_level::warning, "topic bus: Redis at " + endpoint_.address()->name() +
+                                " is back; messages may have been missed");
+    if (!options_.on_gap) return;
+    try {
+        options_.on_gap(g);
+    } catch (...) {
+        log(log_level::error, "topic bus: on_gap ended by an exception");
+    }
+}
+
+// ---- messages that were retained elsewhere
+
+task<> bus_core::fetch_retained() {
+    for (;;) {
+        if (to_fetch_.empty()) {
+            fetch_work_.reset();
+            co_await fetch_work_.wait();
+            continue;
+        }
+        const wanted_messages next = std::move(to_fetch_.front());
+        to_fetch_.pop_front();
+        if (!known_.contains(next.pattern)) continue;
+        auto fetching = fetch_one(&next);
+        auto fetched = co_await std::move(fetching);
+        if (fetched) continue;
+        if (is_stop(fetched.error())) co_return;
+        log(log_level::warning,
+            "topic bus: cannot fetch what was retained: " + fetched.error().message());
+    }
+}
+
+task<std::expected<void, error>> bus_core::fetch_one(const wanted_messages* w) {
+    if (is_wild(w->pattern)) co_return co_await scan(w);
+    const std::uint64_t since = receiver_->mark();
+    auto asking = commands_.command("HGET", retained_key_, w->pattern);
+    auto said = co_await as_result(asking);
+    if (!said) co_return std::unexpected(std::move(said).error());
+    // A message that was retained meanwhile is in this reply, and also on its way by itself: that
+    // one must come first, or it would be delivered twice. When the connection is lost, all is
+    // fetched again.
+    auto catching_up = catch_up();
+    const bool is_up = co_await std::move(catching_up);
+    if (is_up) restore(*w, w->pattern, said->text(), since);
+    co_return std::expected<void, error>();
+}
+
+task<std::expected<void, error>> bus_core::scan(const wanted_messages* w) {
+    const std::string glob = glob_of(w->pattern);
+    std::string cursor = "0";
+    do {
+        const std::uint64_t since = receiver_->mark();
+        auto asking =
+            commands_.command("HSCAN", retained_key_, cursor, "MATCH", glob, "COUNT", "20");
+        auto said = co_await as_result(asking);
+        if (!said) co_return std::unexpected(std::move(said).error());
+        const auto parts = said->elements();
+        if (parts.size() != 2) break;
+        cursor = parts[0].text();
+        auto catching_up = catch_up();
+        const bool is_up = co_await std::move(catching_up);
+        if (!is_up) break;
+        const auto pairs = parts[1].elements();
+        for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+            restore(*w, pairs[i].text(), pairs[i + 1].text(), since);
+        }
+    } while (cursor != "0");
+    co_return std::expected<void, error>();
+}
+
+void bus_core::restore(const wanted_messages& w, std::string_view topic, std::string_view encoded,
+                       std::uint64_t since) {
+    const auto m = bus_message::parse(encoded);
+    if (!m || !websocket::topic_matches(w.pattern, topic)) return;
+    add(restored_);
+    std::string_view pattern = w.pattern;
+    if (w.again) pattern = {};
+    receiver_->restore(pattern, topic, m->type, m->payload, since);
+}
+
+}  // namespace coracle::redis::detail

@@ -1,0 +1,129 @@
+#pragma once
+
+#include "redis/bus_channels.hpp"
+#include "redis/bus_message.hpp"
+#include "redis/connection.hpp"
+
+#include <coracle/redis/client.hpp>
+#include <coracle/redis/topic_bus.hpp>
+#include <coracle/runtime/background.hpp>
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/task_group.hpp>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace coracle::redis::detail {
+
+/// The thread of a bus and all that runs there: messages leave by the connection of a client, and
+/// come by one of its own.
+class bus_core {
+public:
+    bus_core(std::string_view url, topic_bus_options o);
+    bus_core(const bus_core&) = delete;
+    bus_core& operator=(const bus_core&) = delete;
+
+    // From any thread.
+    void start(websocket::topic_receiver& to);
+    void stop() noexcept;
+    void publish(std::string_view topic, websocket::message_type type, std::string_view bytes,
+                 bool retain) noexcept;
+    void subscribe(std::string_view pattern);
+    void unsubscribe(std::string_view pattern) noexcept;
+    bool is_standing() const noexcept { return standing_.load(std::memory_order_relaxed); }
+    topic_bus_counters counters() const noexcept;
+
+private:
+    struct outgoing {
+        std::string topic;
+        std::string bytes;
+        websocket::message_type type;
+        bool retain;
+    };
+    struct wanted_messages {
+        std::string pattern;
+        bool again;  ///< after a gap: for all subscribers
+    };
+
+    task<> begin();
+    task<> send(const outgoing* m);
+    operation<reply> command_for(const outgoing& m, const std::string& encoded);
+
+    task<> listen();
+    task<> carry(connection& c);
+    task<> write_changes(connection& c);
+    task<> read_all(connection& c);
+    void take(const reply& r);
+    void take_message(bool by_glob, std::string_view name, std::string_view channel,
+                      std::string_view payload);
+    void confirm(bool by_glob, std::string_view name);
+    void check_standing();
+    void report_gap();
+    void lose(error why) noexcept;
+    void ping() noexcept;
+    task<bool> catch_up();
+
+    task<> fetch_retained();
+    task<std::expected<void, error>> fetch_one(const wanted_messages* w);
+    task<std::expected<void, error>> scan(const wanted_messages* w);
+    void restore(const wanted_messages& w, std::string_view topic, std::string_view encoded,
+                 std::uint64_t since);
+    void log(log_level level, std::string_view text) const;
+
+    using count = std::atomic<std::uint64_t>;
+    static void add(count& to, std::uint64_t n = 1) noexcept {
+        to.fetch_add(n, std::memory_order_relaxed);
+    }
+
+    const topic_bus_options options_;
+    const endpoint endpoint_;
+    const std::string retained_key_;
+    const std::string order_key_;
+    client commands_;
+    websocket::topic_receiver* receiver_ = nullptr;
+    std::unique_ptr<background> background_;
+
+    // On the loop of the bus.
+    node_id self_{};
+    std::uint64_t number_ = 0;
+    node_id last_from_{};
+    std::uint64_t last_number_ = 0;
+    bus_channels channels_;
+    std::set<std::string, std::less<>> known_;  ///< patterns that were confirmed once
+    std::deque<wanted_messages> to_fetch_;
+    event changed_;
+    event fetch_work_;
+    task_group* carrying_ = nullptr;
+    std::optional<error> lost_;
+    std::optional<error> gap_;  ///< why there may be messages that were missed
+    time_point gap_since_;
+    std::uint64_t dropped_before_ = 0;
+    event ponged_;
+    std::uint64_t pings_ = 0;       ///< wanted on this connection
+    std::uint64_t pings_sent_ = 0;  ///< of these
+    std::uint64_t pongs_ = 0;
+    std::uint64_t generation_ = 0;  ///< of connections
+    bool asked_ = false;            ///< whether it lives
+    bool connected_ = false;
+
+    std::atomic<std::size_t> waiting_{0};
+    std::atomic<bool> standing_{false};
+    count published_{0};
+    count dropped_{0};
+    count received_{0};
+    count echoes_{0};
+    count duplicates_{0};
+    count unwanted_{0};
+    count foreign_{0};
+    count restored_{0};
+    count connections_{0};
+    count gaps_{0};
+    count subscriptions_{0};
+};
+
+}  // namespace coracle::redis::detail

@@ -1,0 +1,277 @@
+#include "redis/pipeline.hpp"
+
+#include <coracle/redis/error.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::redis::detail {
+namespace {
+
+/// The size from which on no further command is added to one send.
+constexpr std::size_t batch_size = std::size_t{64} * 1024;
+
+error refusal(coracle::errc code, std::string_view why) {
+    error e(code, "redis command");
+    e.on(why).retry_is_safe(true);
+    return e;
+}
+
+bool is_stop(const error& e) noexcept {
+    return e == std::errc::operation_canceled;
+}
+
+}  // namespace
+
+pipeline::pipeline(loop& owner, std::shared_ptr<const endpoint> to, client_options o)
+    : owner_(owner), endpoint_(std::move(to)), options_(std::move(o)),
+      names_(owner, options_.resolver), delays_(options_) {
+    empty_.set();
+}
+
+// ---- commands
+
+std::optional<error> pipeline::enqueue(const std::shared_ptr<request>& r) {
+    if (closed_) return refusal(coracle::errc::shutting_down, "the client");
+    if (!endpoint_->address()) return endpoint_->address().error();
+    if (away_ && !options_.wait_while_away) return away_;
+    if (unsent_.size() + sent_.size() >= options_.queued) {
+        return refusal(coracle::errc::limit_exceeded, "client_options::queued");
+    }
+    if (bytes_ + r->size > options_.queued_bytes) {
+        return refusal(coracle::errc::limit_exceeded, "client_options::queued_bytes");
+    }
+    unsent_.push_back(r);
+    bytes_ += r->size;
+    empty_.reset();
+    work_.set();
+    if (!std::exchange(serving_, true)) {
+        spawn([self = shared_from_this()] { return self->serve(); }, "redis connection");
+    }
+    return {};
+}
+
+task<std::expected<reply, error>> pipeline::perform(std::shared_ptr<pipeline> self,
+                                                    std::string bytes) {
+    auto r = std::make_shared<request>();
+    r->size = bytes.size();
+    r->bytes = std::move(bytes);
+    if (auto refused = self->enqueue(r)) {
+        ++self->counters.refused;
+        co_return std::unexpected(*std::move(refused));
+    }
+    ++self->counters.commands;
+    auto waiting = with_timeout(self->options_.command_limit, r->done.wait());
+    auto ended = co_await as_result(waiting);
+    if (!r->result) {
+        self->abandon(r);
+        ++self->counters.failed;
+        error why = std::move(ended).error();
+        if (!is_stop(why)) {
+            why = error(std::errc::timed_out, "redis command", phase::first_byte);
+            why.on("client_options::command_limit").retry_is_safe(!r->sent);
+        }
+        co_return std::unexpected(std::move(why));
+    }
+    std::expected<reply, error> result = *std::move(r->result);
+    if (!result) ++self->counters.failed;
+    if (result && result->kind() == reply_kind::error) {
+        co_return std::unexpected(error_of(*result, "redis command"));
+    }
+    co_return std::move(result);
+}
+
+void pipeline::abandon(const std::shared_ptr<request>& r) noexcept {
+    r->abandoned = true;
+    if (r->sent) return;  // its place among those that are owed a reply stays
+    std::erase(unsent_, r);
+    bytes_ -= r->size;
+    if (unsent_.empty() && sent_.empty()) empty_.set();
+}
+
+void pipeline::settle(const std::shared_ptr<request>& r,
+                      std::expected<reply, error> result) noexcept {
+    bytes_ -= r->size;
+    if (!r->abandoned) {
+        r->result.emplace(std::move(result));
+        r->done.set();
+    }
+    if (unsent_.empty() && sent_.empty()) empty_.set();
+}
+
+void pipeline::fail_all(std::deque<std::shared_ptr<request>>& which, const error& why,
+                        bool was_sent) noexcept {
+    error each = why;
+    each.retry_is_safe(!was_sent);
+    while (!which.empty()) {
+        const std::shared_ptr<request> r = std::move(which.front());
+        which.pop_front();
+        settle(r, std::unexpected(each));
+    }
+}
+
+task<std::expected<void, error>> pipeline::drain(std::shared_ptr<pipeline> self, duration limit) {
+    self->closed_ = true;
+    auto waiting = with_timeout(limit, self->empty_.wait());
+    auto ended = co_await as_result(waiting);
+    if (!ended && is_stop(ended.error())) co_return std::move(ended);
+    self->close();
+    if (ended) co_return std::move(ended);
+    error cut(std::errc::timed_out, "redis drain");
+    co_return std::unexpected(cut);
+}
+
+void pipeline::close() noexcept {
+    closed_ = true;
+    const error why = refusal(coracle::errc::shutting_down, "the client");
+    fail_all(sent_, why, true);
+    fail_all(unsent_, why, false);
+    if (all_ != nullptr) all_->cancel();
+}
+
+// ---- the connection
+
+void pipeline::lose(error why) noexcept {
+    if (!lost_) lost_ = std::move(why);
+    if (carrying_ != nullptr) carrying_->cancel();
+}
+
+task<> pipeline::serve() {
+    const std::shared_ptr<pipeline> self = shared_from_this();
+    const auto body = [this](task_group& g) -> task<> {
+        all_ = &g;
+        if (!closed_) co_await connect_again_and_again();
+    };
+    auto serving = with_task_group(body);
+    static_cast<void>(co_await as_result(serving));
+    all_ = nullptr;
+    serving_ = false;
+    const error why = refusal(coracle::errc::shutting_down, "the loop");
+    fail_all(sent_, why, true);
+    fail_all(unsent_, why, false);
+}
+
+task<> pipeline::connect_again_and_again() {
+    for (;;) {
+        auto connecting = next_connection();
+        const std::unique_ptr<connection> c = co_await std::move(connecting);
+        if (c == nullptr) co_return;
+        ++counters.connections;
+        away_.reset();
+        lost_.reset();
+        auto carrying = carry(*c);
+        co_await std::move(carrying);
+        if (!lost_) co_return;
+        ++counters.lost;
+        fail_all(sent_, *lost_, true);
+        owner_.log().write(log_layer::connect, log_level::info,
+                           "lost the connection to Redis at " + endpoint_->address()->name() +
+                               ": " + lost_->message());
+        // A server that accepts and closes at once must not be called without a pause.
+        auto pause = sleep_for(delays_.next());
+        auto slept = co_await as_result(pause);
+        if (!slept) co_return;
+    }
+}
+
+/// Gives null when it is to stop.
+task<std::unique_ptr<connection>> pipeline::next_connection() {
+    for (;;) {
+        auto opening = open(*endpoint_, names_);
+        auto opened = co_await std::move(opening);
+        if (opened) co_return *std::move(opened);
+        if (is_stop(opened.error())) co_return nullptr;
+        if (!away_) {
+            owner_.log().write(log_layer::connect, log_level::warning,
+                               "Redis at " + endpoint_->address()->name() +
+                                   " is away: " + opened.error().message());
+        }
+        away_ = std::move(opened).error();
+        if (!options_.wait_while_away) fail_all(unsent_, *away_, false);
+        auto pause = sleep_for(delays_.next());
+        auto slept = co_await as_result(pause);
+        if (!slept) co_return nullptr;
+    }
+}
+
+task<> pipeline::carry(connection& c) {
+    const auto body = [this, &c](task_group& g) -> task<> {
+        carrying_ = &g;
+        g.spawn([this, &c] { return write_all(c); }, "redis writer");
+        g.spawn([this] { return watch(); }, "redis watch");
+        co_await read_all(c);
+    };
+    auto carrying = with_task_group(body);
+    static_cast<void>(co_await as_result(carrying));
+    carrying_ = nullptr;
+}
+
+task<> pipeline::write_all(connection& c) {
+    for (;;) {
+        if (unsent_.empty()) {
+            work_.reset();
+            co_await work_.wait();
+            continue;
+        }
+        std::string batch;
+        while (!unsent_.empty() && batch.size() < batch_size) {
+            std::shared_ptr<request> r = std::move(unsent_.front());
+            unsent_.pop_front();
+            batch += r->bytes;
+            r->bytes = std::string();
+            r->sent = true;
+            r->sent_at = owner_.now();
+            sent_.push_back(std::move(r));
+        }
+        owed_.set();
+        auto sending = c.send(batch);
+        auto sent = co_await std::move(sending);
+        if (sent) continue;
+        if (!is_stop(sent.error())) lose(std::move(sent).error());
+        co_return;
+    }
+}
+
+task<> pipeline::read_all(connection& c) {
+    for (;;) {
+        auto receiving = c.receive();
+        auto came = co_await std::move(receiving);
+        if (!came) {
+            if (!is_stop(came.error())) lose(std::move(came).error());
+            co_return;
+        }
+        if (sent_.empty()) {
+            error e(make_error_code(errc::malformed_reply), "redis reply", phase::receive);
+            lose(e.on("a reply to no command"));
+            co_return;
+        }
+        const std::shared_ptr<request> r = std::move(sent_.front());
+        sent_.pop_front();
+        delays_.reset();
+        settle(r, *std::move(came));
+    }
+}
+
+/// A server that is there and does not respond would otherwise hold all that come after.
+task<> pipeline::watch() {
+    for (;;) {
+        if (sent_.empty()) {
+            owed_.reset();
+            co_await owed_.wait();
+            continue;
+        }
+        const time_point due =
+            coracle::detail::later(sent_.front()->sent_at, options_.command_limit);
+        if (due > owner_.now()) {
+            co_await sleep_until(due);
+            continue;
+        }
+        error late(std::errc::timed_out, "redis reply", phase::first_byte);
+        lose(late.on("client_options::command_limit"));
+        co_return;
+    }
+}
+
+}  // namespace coracle::redis::detail

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "support/redis_server.hpp"
+
+#include <coracle/redis/client.hpp>
+#include <coracle/runtime/offload.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <gtest/gtest.h>
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+// A server of Redis and what tests ask of it.
+namespace redis_world {
+
+using namespace coracle;
+using namespace std::chrono_literals;
+using coracle::testing::redis_server;
+
+class redis_test : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!redis_server::is_installed()) GTEST_SKIP() << "redis-server is not installed";
+    }
+};
+
+/// Start and stop the server from a task; the loop must not be held as long as that takes.
+inline task<> start(redis_server& server) {
+    const auto starting = [&server] { server.start(); };
+    co_await offload(starting);
+}
+inline task<> stop(redis_server& server) {
+    const auto stopping = [&server] { server.stop(); };
+    co_await offload(stopping);
+}
+
+/// The outcome of a command, without a throw.
+inline task<std::expected<redis::reply, error>> outcome_of(operation<redis::reply> asking) {
+    co_return co_await as_result(asking);
+}
+template <class... Part>
+task<std::expected<redis::reply, error>> ask(redis::client& c, const Part&... parts) {
+    return outcome_of(c.command(parts...));
+}
+
+/// Waits for a thing that another process or thread brings about, for ten seconds at most.
+template <class Condition>
+task<bool> eventually(Condition condition) {
+    const time_point end = loop::current()->now() + 10s;
+    while (!condition()) {
+        if (loop::current()->now() > end) co_return false;
+        co_await sleep_for(2ms);
+    }
+    co_return true;
+}
+
+/// Repeats PING until it succeeds.
+inline task<bool> until_it_serves(redis::client& c) {
+    const time_point end = loop::current()->now() + 10s;
+    while (loop::current()->now() < end) {
+        auto said = co_await ask(c, "PING");
+        if (said) co_return true;
+        co_await sleep_for(5ms);
+    }
+    co_return false;
+}
+
+}  // namespace redis_world

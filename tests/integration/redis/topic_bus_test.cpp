@@ -1,0 +1,381 @@
+// Two buses on one server, as in two processes: what goes across and how often, what was retained,
+// a server that goes, comes back and stands still.
+
+#include "integration/redis/redis_world.hpp"
+#include "redis/bus_message.hpp"
+
+#include <coracle/redis/topic_bus.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace {
+
+using namespace redis_world;
+using coracle::testing::script;
+using coracle::testing::scripted_peer;
+using redis::topic_bus;
+using redis::topic_bus_options;
+using websocket::message_type;
+
+/// Stands for the topics of a process.
+class noting_receiver final : public websocket::topic_receiver {
+public:
+    void deliver(std::string_view topic, message_type type, std::string_view bytes,
+                 bool retain) override {
+        if (retain) keep(topic, bytes);
+        note(std::string(topic) + ' ' + std::string(bytes) +
+             (type == message_type::binary ? " binary" : "") + (retain ? " retained" : ""));
+    }
+    void missed() noexcept override {
+        const std::lock_guard lock(guard_);
+        ++gaps_;
+        changed_.notify_all();
+    }
+    std::uint64_t mark() const noexcept override { return 0; }
+    void restore(std::string_view pattern, std::string_view topic, message_type,
+                 std::string_view bytes, std::uint64_t) override {
+        // As the topics do: what is known already is dropped.
+        if (!keep(topic, bytes)) return;
+        note('[' + std::string(pattern) + "] " + std::string(topic) + ' ' + std::string(bytes));
+    }
+
+    /// Waits until so many have come, for ten seconds at most, and gives them all.
+    std::vector<std::string> wait_for(std::size_t n) {
+        std::unique_lock lock(guard_);
+        changed_.wait_for(lock, 10s, [&] { return notes_.size() >= n; });
+        return notes_;
+    }
+    bool wait_for_gap(int n = 1) {
+        std::unique_lock lock(guard_);
+        return changed_.wait_for(lock, 10s, [&] { return gaps_ >= n; });
+    }
+    void clear() {
+        const std::lock_guard lock(guard_);
+        notes_.clear();
+    }
+
+private:
+    bool keep(std::string_view topic, std::string_view bytes) {
+        const std::lock_guard lock(guard_);
+        std::string& kept = kept_[std::string(topic)];
+        if (kept == bytes) return false;
+        kept = bytes;
+        return true;
+    }
+    void note(std::string text) {
+        const std::lock_guard lock(guard_);
+        notes_.push_back(std::move(text));
+        changed_.notify_all();
+    }
+    std::mutex guard_;
+    std::condition_variable changed_;
+    std::vector<std::string> notes_;
+    std::map<std::string, std::string> kept_;
+    int gaps_ = 0;
+};
+
+topic_bus_options quick() {
+    topic_bus_options o;
+    o.password = secret("pw");
+    o.first_delay = 5ms;
+    o.longest_delay = 20ms;
+    o.publish_limit = 30s;
+    return o;
+}
+
+bool holds(auto condition) {
+    auto waiting = [&]() -> task<bool> {
+        auto held = co_await eventually(condition);
+        co_return held;
+    };
+    return block_on(waiting);
+}
+
+/// A process, without its connections.
+struct node {
+    explicit node(const redis_server& server, topic_bus_options o = quick())
+        : bus(server.url(), std::move(o)) {
+        bus.start(receiver);
+    }
+    ~node() { bus.stop(); }
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+
+    void subscribe(std::string_view pattern, std::size_t channels) {
+        bus.subscribe(pattern);
+        EXPECT_TRUE(stands(channels)) << pattern;
+    }
+    bool stands(std::size_t channels) {
+        return holds(
+            [&] { return bus.is_connected() && bus.counters().subscriptions == channels; });
+    }
+    void publish(std::string_view topic, std::string_view text, bool retain = false) {
+        bus.publish(topic, message_type::text, text, retain);
+    }
+
+    noting_receiver receiver;
+    topic_bus bus;
+};
+
+class redis_topic_bus : public redis_test {
+protected:
+    void SetUp() override {
+        redis_test::SetUp();
+        if (!IsSkipped()) {
+            server =
+                std::make_unique<redis_server>(std::vector<std::string>{"--requirepass", "pw"});
+        }
+    }
+    std::unique_ptr<redis_server> server;
+};
+
+using texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_F(redis_topic_bus, carries_messages_to_the_other_process_in_order_and_not_back) {
+    node a(*server);
+    node b(*server);
+    a.subscribe("room.x", 1);
+    b.subscribe("room.x", 1);
+    const std::string binary("a\0\r\n", 4);
+    a.bus.publish("room.x", message_type::binary, binary, false);
+    a.publish("room.y", "nobody there");
+    texts expected = {"room.x " + binary + " binary"};
+    for (int i = 0; i < 500; ++i) {
+        a.publish("room.x", std::to_string(i));
+        expected.push_back("room.x " + std::to_string(i));
+    }
+    EXPECT_EQ(b.receiver.wait_for(501), expected);
+    b.publish("room.x", "back");
+    EXPECT_EQ(a.receiver.wait_for(1), texts{"room.x back"});
+    EXPECT_TRUE(holds([&] { return a.bus.counters().echoes == 501; }));
+    EXPECT_TRUE(holds([&] { return a.bus.counters().published == 502; }));
+    EXPECT_EQ(a.bus.counters().dropped, 0U);
+}
+
+TEST_F(redis_topic_bus, delivers_once_what_several_patterns_match_and_nothing_that_none_does) {
+    node a(*server);
+    node b(*server);
+    node c(*server);
+    b.subscribe("room.x", 1);
+    b.subscribe("room.*", 2);
+    b.subscribe("room.>", 2);
+    b.subscribe("*.x", 3);
+    c.subscribe("room.*", 1);
+    a.publish("room.x", "one");
+    a.publish("room.x.y", "two");
+    a.publish("hall.x", "three");
+    a.publish("room.z", "four");
+    EXPECT_EQ(b.receiver.wait_for(4),
+              (texts{"room.x one", "room.x.y two", "hall.x three", "room.z four"}));
+    EXPECT_EQ(b.bus.counters().duplicates, 2U);
+    EXPECT_EQ(c.receiver.wait_for(2), (texts{"room.x one", "room.z four"}));
+    EXPECT_EQ(c.bus.counters().unwanted, 1U);
+    c.bus.unsubscribe("room.*");
+    EXPECT_TRUE(c.stands(0));
+    b.publish("room.z", "five");
+    EXPECT_TRUE(holds([&] { return b.bus.counters().echoes == 1; }));
+    EXPECT_EQ(c.receiver.wait_for(2).size(), 2U);
+}
+
+TEST_F(redis_topic_bus, gives_what_was_retained_to_those_who_come_later) {
+    topic_bus_options o = quick();
+    o.retained = 3;
+    node a(*server, o);
+    a.publish("t.0", "forgotten by the limit", true);
+    a.publish("t.1", "old", true);
+    a.publish("t.1", "new", true);
+    a.publish("t.2", "two", true);
+    a.publish("t.3", "gone", true);
+    a.publish("t.3", "", true);
+    a.publish("t[4]", "four", true);
+    a.publish("t.5", "five", true);
+    ASSERT_TRUE(holds([&] { return a.bus.counters().published == 8; }));
+    node b(*server, o);
+    b.subscribe("t.2", 1);
+    // t.2 is still there, t.1 is the one that had to go.
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"[t.2] t.2 two"});
+    b.receiver.clear();
+    b.subscribe("t.*", 2);
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"[t.*] t.5 five"});
+    b.receiver.clear();
+    b.subscribe("t[4]", 3);
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"[t[4]] t[4] four"});
+}
+
+TEST_F(redis_topic_bus, comes_back_with_the_server_and_tells_of_the_gap) {
+    std::mutex guard;
+    std::vector<redis::topic_gap> gaps;
+    topic_bus_options o = quick();
+    o.on_gap = [&](const redis::topic_gap& g) {
+        const std::lock_guard lock(guard);
+        gaps.push_back(g);
+    };
+    node a(*server);
+    node b(*server, o);
+    b.subscribe("room.x", 1);
+    b.subscribe("room.*", 2);
+    a.subscribe("other", 1);
+    a.publish("room.x", "before");
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"room.x before"});
+    b.receiver.clear();
+    server->stop();
+    EXPECT_TRUE(holds([&] { return !b.bus.is_connected() && !a.bus.is_connected(); }));
+    a.publish("room.x", "while away");
+    server->start();
+    EXPECT_TRUE(b.receiver.wait_for_gap());
+    EXPECT_TRUE(a.receiver.wait_for_gap());
+    EXPECT_TRUE(b.stands(2));
+    EXPECT_TRUE(holds([&] { return a.bus.counters().published == 2; }));
+    a.publish("room.x", "after");
+    EXPECT_TRUE(holds([&] { return b.bus.counters().received >= 2; }));
+    // A message that was published meanwhile comes once or never, and nothing comes twice.
+    texts came = b.receiver.wait_for(1);
+    if (came.size() < 2) came = b.receiver.wait_for(came.back() == "room.x after" ? 1 : 2);
+    EXPECT_EQ(came.back(), "room.x after");
+    EXPECT_LE(came.size(), 2U);
+    EXPECT_TRUE(came.size() == 1 || came.front() == "room.x while away");
+    const std::lock_guard lock(guard);
+    ASSERT_EQ(gaps.size(), 1U);
+    EXPECT_GT(gaps[0].away, 0ms);
+    EXPECT_EQ(b.bus.counters().gaps, 1U);
+    EXPECT_EQ(b.bus.counters().connections, 2U);
+}
+
+TEST_F(redis_topic_bus, fetches_again_after_a_gap_what_is_retained) {
+    node a(*server);
+    node b(*server);
+    b.subscribe("t.x", 1);
+    a.publish("t.x", "known", true);
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"t.x known retained"});
+    b.receiver.clear();
+    server->stop();
+    server->start();
+    EXPECT_TRUE(b.receiver.wait_for_gap());
+    // Its data went with the server: what another process publishes before b is back stands for it.
+    a.publish("t.x", "newer", true);
+    const texts came = b.receiver.wait_for(1);
+    ASSERT_FALSE(came.empty());
+    EXPECT_TRUE(came[0] == "t.x newer retained" || came[0] == "[] t.x newer") << came[0];
+}
+
+TEST_F(redis_topic_bus, drops_and_counts_what_a_slow_server_does_not_take) {
+    topic_bus_options o = quick();
+    o.queued = 10;
+    o.publish_limit = 20s;
+    node a(*server, o);
+    node b(*server);
+    b.subscribe("room.x", 1);
+    a.publish("room.x", "first");
+    EXPECT_EQ(b.receiver.wait_for(1).size(), 1U);
+    ASSERT_TRUE(holds([&] { return a.bus.counters().published == 1; }));
+    server->freeze();
+    texts expected = {"room.x first"};
+    for (int i = 0; i < 30; ++i) a.publish("room.x", std::to_string(i));
+    EXPECT_EQ(a.bus.counters().dropped, 20U);
+    for (int i = 0; i < 10; ++i) expected.push_back("room.x " + std::to_string(i));
+    server->thaw();
+    EXPECT_EQ(b.receiver.wait_for(11), expected);
+    ASSERT_TRUE(holds([&] { return a.bus.counters().published == 11; }));
+    a.publish("room.x", "last");
+    expected.emplace_back("room.x last");
+    EXPECT_EQ(b.receiver.wait_for(12), expected);
+}
+
+TEST_F(redis_topic_bus, notices_a_server_that_stands_still) {
+    topic_bus_options o = quick();
+    o.ping = 300ms;
+    o.connect_limit = 300ms;
+    node b(*server, o);
+    b.subscribe("room.x", 1);
+    // A server that lives replies to PING, so nothing happens for many times that long.
+    const std::uint64_t connections = b.bus.counters().connections;
+    block_on([]() -> task<> { co_await sleep_for(1s); });
+    EXPECT_EQ(b.bus.counters().connections, connections);
+    server->freeze();
+    EXPECT_TRUE(holds([&] { return !b.bus.is_connected(); }));
+    server->thaw();
+    EXPECT_TRUE(b.receiver.wait_for_gap());
+    EXPECT_TRUE(b.stands(1));
+}
+
+TEST_F(redis_topic_bus, leaves_out_what_no_bus_has_published) {
+    node b(*server);
+    b.subscribe("room.x", 1);
+    redis::client_options o;
+    o.password = secret("pw");
+    block_on([&]() -> task<> {
+        redis::client c(server->url(), o);
+        co_await c.command("PUBLISH", "coracle:room.x", "by hand");
+        const std::string short_one("CT1\0", 4);
+        co_await c.command("PUBLISH", "coracle:room.x", short_one);
+    });
+    EXPECT_TRUE(holds([&] { return b.bus.counters().foreign == 2; }));
+    EXPECT_TRUE(b.receiver.wait_for(0).empty());
+}
+
+TEST_F(redis_topic_bus, ends_while_the_server_is_away) {
+    topic_bus_options o = quick();
+    o.drain = 20ms;
+    {
+        node a(*server, o);
+        a.subscribe("room.x", 1);
+        server->stop();
+        a.publish("room.x", "never leaves");
+    }
+    topic_bus_options wrong = o;
+    wrong.password = secret("wrong");
+    wrong.publish_limit = 20ms;
+    server->start();
+    node b(*server, wrong);
+    b.bus.subscribe("room.x");
+    b.publish("room.x", "refused");
+    EXPECT_TRUE(holds([&] { return b.bus.counters().dropped == 1; }));
+    EXPECT_FALSE(b.bus.is_connected());
+}
+
+// A message that is retained while another process fetches comes there twice: in the reply, and by
+// itself. This server sends the second only when it is asked whether there is more.
+TEST(redis_topic_bus_race, message_goes_before_the_same_one_that_was_fetched) {
+    redis::detail::bus_message m;
+    m.from = {1, 2};
+    m.number = 3;
+    m.retain = true;
+    m.payload = "once";
+    const std::string bytes = m.encode();
+    const std::string bulk = '$' + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
+    const std::string channel = "$11\r\ncoracle:t.x\r\n";
+    script subscriptions;
+    subscriptions.read_until("PING\r\n").send("+PONG\r\n").read_until("coracle:t.x\r\n");
+    subscriptions.send("*3\r\n$9\r\nsubscribe\r\n" + channel + ":1\r\n").read_until("PING\r\n");
+    subscriptions.send("*3\r\n$7\r\nmessage\r\n" + channel + bulk);
+    subscriptions.send("*2\r\n$4\r\npong\r\n$0\r\n\r\n").read_to_end();
+    script commands;
+    commands.read_until("PING\r\n").send("+PONG\r\n").read_until("HGET\r\n");
+    commands.read_until("t.x\r\n").send(bulk).read_to_end();
+    scripted_peer server(std::vector<script>{subscriptions, commands});
+    noting_receiver r;
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()));
+    bus.start(r);
+    bus.subscribe("t.x");
+    EXPECT_EQ(r.wait_for(1), texts{"t.x once retained"});
+    EXPECT_TRUE(holds([&] { return bus.counters().restored == 1; }));
+    bus.stop();
+    EXPECT_EQ(r.wait_for(1), texts{"t.x once retained"});
+}
+
+TEST(redis_topic_bus_url, that_is_none_keeps_everything_inside_the_process) {
+    noting_receiver r;
+    topic_bus bus("http://x");
+    bus.start(r);
+    bus.subscribe("a");
+    bus.publish("a", message_type::text, "x", false);
+    EXPECT_TRUE(holds([&] { return bus.counters().dropped == 1; }));
+    bus.stop();
+}
