@@ -2,10 +2,10 @@
 """usage: check_words.py [ROOT]
 
 Comments are read before code: docs/style.md says how they are written. Finds comments that open
-with a headless clause ("What ...", "Whether ...", "The same ...", "Of ...") instead of a verb or a
-noun phrase, and lines of documentation that begin so. Finds "answer", where the glossary has "response"
-or "reply", in C++, in the programs of tests/ and bench/ (comments, texts and names), and in the prose of
-documents, whose code is left alone.
+with a headless clause ("What ...", "Whether ...", "Who ...", "Whose ...", "The same ...", "Of ...")
+instead of a verb or a noun phrase, and lines of documentation that begin so. Finds "answer", where the
+glossary has "response" or "reply", in C++, in the programs of tests/ and bench/ (comments, texts and
+names), and in the prose of documents, whose code is left alone.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ import source_tree
 
 COMMENT = re.compile(r"^\s*(//[/!]?<?)(?:[ \t]+(.*))?$")
 TRAILING = re.compile(r"///<[ \t]+(.*)$")
-HEADLESS = re.compile(r"(?:What|Whether|The same|Of)\b")
+HEADLESS = re.compile(r"(?:What|Whether|Whose|Who|The same|Of)\b")
 
 ANSWER = re.compile(r"\w*answer\w*", re.IGNORECASE)
 # Programs of other languages than C++.

@@ -204,7 +204,8 @@ class WordsTest(Tree):
         return list(check_words.check_file(self.root, pathlib.Path("src/base/x.hpp")))
 
     def test_a_comment_that_opens_with_a_headless_clause_is_found(self):
-        for opening in ("What `f` gives.", "Whether it is open.", "The same for writing.", "Of a key."):
+        for opening in ("What `f` gives.", "Whether it is open.", "Who may send.", "Whose loop runs.",
+                        "The same for writing.", "Of a key."):
             self.assertTrue(self.faults(f"/// {opening}\nint f();\n"), opening)
             self.assertTrue(self.faults(f"int f() {{\n    // {opening}\n    return 1;\n}}\n"), opening)
             self.assertTrue(self.faults(f"int a;  ///< {opening}\n"), opening)

@@ -51,6 +51,7 @@ inline bool has_children() {
         return false;
     for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
         std::ifstream children(thread.path() / "children");
+        if (!children) return true;  // a kernel that does not name them
         for (int pid = 0; children >> pid;) {
             std::string name;
             std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);

@@ -26,7 +26,7 @@ enum class starttls : std::uint8_t {
     required,  ///< or nothing is sent
 };
 
-/// Who we are towards a server (RFC 4954).
+/// The login at a server (RFC 4954).
 struct credentials {
     std::string user = {};
     secret password = {};

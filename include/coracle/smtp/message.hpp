@@ -57,7 +57,7 @@ public:
     /// The authors. The first one is the sender of the envelope, unless `sender` or `envelope_from`
     /// names another.
     message& from(std::string_view addresses);
-    /// Who has sent it on behalf of several authors (RFC 5322 section 3.6.2).
+    /// Sets the sender, who acts for several authors (RFC 5322 section 3.6.2).
     message& sender(std::string_view address);
     message& reply_to(std::string_view addresses);
     message& to(std::string_view addresses);
@@ -117,7 +117,8 @@ public:
 
     /// Returns what a setter could not do, or what is missing; nothing: it can be sent.
     std::optional<error> problem() const;
-    /// Who gets it, without repetitions: addresses as RCPT has them.
+    /// Returns the addresses of the envelope, or else of To, Cc and Bcc, each once, as RCPT has
+    /// them.
     std::vector<std::string> recipients() const;
     /// The address of MAIL FROM; empty: nobody.
     std::string envelope_sender() const;

@@ -115,8 +115,8 @@ public:
     receipt await_resume() { return running_->await_resume(); }
     result_type outcome() { return running_->outcome(); }
 
-    /// Whose loop `wait`, `launch` and `start` use. Throws `exception` (errc::shutting_down) as
-    /// they do.
+    /// Returns the owner of the loop that `wait`, `launch` and `start` use. Throws `exception`
+    /// (errc::shutting_down) as they do.
     std::shared_ptr<background> own_loop() const;
 
     /// For the client.

@@ -45,7 +45,7 @@ struct smtp_sink_options {
     bool enhanced_codes = true;
     bool require_tls = true;
 
-    /// Who may send; nobody named: everybody.
+    /// The login that senders must give; empty: none.
     std::string user = {};
     secret password = {};
     secret token = {};

@@ -49,8 +49,8 @@ struct options {
     compression_options compression = {};
 };
 
-/// Whose pages may open a connection: browsers send the Origin of the page (RFC 6455 section 10.2),
-/// and cookies with it. Requests without the field come from no browser, and pass.
+/// The sites whose pages may open a connection: browsers send the Origin of the page (RFC 6455
+/// section 10.2), and cookies with it. Requests without the field come from no browser, and pass.
 class origins {
 public:
     /// Only the origin that the request itself was sent to.

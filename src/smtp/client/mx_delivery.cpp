@@ -120,7 +120,7 @@ error mx_delivery::merged_failure() const {
     const error& cause = refused->outcome->error();
     const failure* const f = failure_of(cause);
     const errc why = uncertain != parts_.end() ? errc::uncertain : errc::recipients_rejected;
-    // Who has it has it twice when all of it is sent again.
+    // A recipient that has it would have it twice if all of it were sent again.
     const bool safe = std::ranges::all_of(parts_, may_come_again);
     error e = reply_error(why, cause.subject(), {}, safe);
     std::string command = f != nullptr ? f->command() : std::string();

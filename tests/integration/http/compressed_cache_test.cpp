@@ -168,7 +168,7 @@ TEST_F(compressed_cache_test, lets_the_least_recently_used_go_first) {
     EXPECT_TRUE(cache.find(key_of(a)));
     EXPECT_TRUE(cache.find(key_of(c)));
     EXPECT_FALSE(cache.find(key_of(b)));
-    // Who has it may go on with it.
+    // A holder may go on with it.
     EXPECT_FALSE(held->empty());
 }
 

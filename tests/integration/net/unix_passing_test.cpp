@@ -123,7 +123,7 @@ task<> too_many_descriptors(unix_kind kind) {
     auto refused = co_await as_result(a.send_with_descriptors("x", more));
     EXPECT_EQ(refused.error(), errc::limit_exceeded);
     EXPECT_EQ(refused.error().subject(), "max_descriptors: 254 of 253");
-    // Who asks for none closes what comes.
+    // A receive that asks for none closes those that come.
     co_await a.send_with_descriptors("unasked", std::span(all).first(3));
     const net::unix_message m = co_await b.receive();
     EXPECT_EQ(m.bytes.view(), "unasked");

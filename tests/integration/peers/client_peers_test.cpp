@@ -81,7 +81,7 @@ void client_with_peer::follows_redirects_of_every_kind() {
               errc::limit_exceeded);
 }
 
-/// Who shows the request of a redirect's target shows whether it was still the same one.
+/// A peer that shows the request of a redirect's target shows whether it was still the same one.
 void client_with_peer::posts_through_redirects_of_every_kind() {
     if (!has("echo")) return;
     for (const char* status : {"301", "302", "303", "307", "308"}) {

@@ -173,7 +173,8 @@ TEST(foreign_names, are_not_written_to_where_files_without_a_name_cannot_be_had)
     EXPECT_EQ(text_of(d.path() / "f"), "new");
 }
 
-// Who opens a part just before it is completed, and locks it just after, has locked the whole file.
+// A process that opens a part just before it is completed, and locks it just after, has locked the
+// whole file.
 TEST(foreign_names, are_not_taken_for_a_part_that_was_completed_meanwhile) {
     int taken_for_busy = 0;
     for (const std::uint64_t seed : seeds(300)) {

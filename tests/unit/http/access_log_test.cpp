@@ -20,6 +20,7 @@ struct asked {
     std::initializer_list<std::pair<const char*, std::string>> fields = {};
     http::status status = http::status::ok;
     std::uint64_t bytes = 10;
+    std::int64_t unix_time = 971186136;
 };
 
 /// Field values as a lenient peer might have sent them, which `fields::add` would refuse.
@@ -41,7 +42,7 @@ std::string line_of(access_log_format f, const asked& a) {
     req.assign(p);
     std::string out;
     http::append_access_log_line(
-        out, f, {*peer, req, a.status, a.bytes, std::chrono::microseconds(1234), 971186136});
+        out, f, {*peer, req, a.status, a.bytes, std::chrono::microseconds(1234), a.unix_time});
     return out;
 }
 
@@ -53,6 +54,13 @@ TEST(access_log, has_the_common_format) {
     EXPECT_EQ(
         line_of(access_log_format::common, {.status = http::status::not_modified, .bytes = 0}),
         "192.0.2.1 - - [10/Oct/2000:13:55:36 +0000] \"GET /a.txt HTTP/1.1\" 304 -\n");
+}
+
+TEST(access_log, has_two_digits_for_each_part_of_a_time) {
+    EXPECT_TRUE(line_of(access_log_format::common, {.unix_time = 1252487349})
+                    .contains("[09/Sep/2009:09:09:09 +0000]"));
+    EXPECT_TRUE(line_of(access_log_format::json, {.unix_time = 1252487349})
+                    .contains("\"2009-09-09T09:09:09Z\""));
 }
 
 TEST(access_log, has_the_combined_format) {

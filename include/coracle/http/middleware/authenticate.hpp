@@ -11,7 +11,7 @@
 
 namespace coracle::http {
 
-/// Who made a request, as `basic_authentication` and `bearer_authentication` leave it:
+/// The maker of a request, as `basic_authentication` and `bearer_authentication` leave it:
 /// `req.data<identity>()`.
 struct identity {
     std::string name;

@@ -1,4 +1,4 @@
-// Whose credentials a request carries, and how: those of options, URLs and netrc files.
+// The credentials that a request carries, and how: those of options, URLs and netrc files.
 
 #include "support/client_calls.hpp"
 #include "support/temporary_directory.hpp"
