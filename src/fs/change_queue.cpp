@@ -32,10 +32,10 @@ bool takes_more(change_kind k) noexcept {
 
 }  // namespace
 
-void change_queue::append(change c, time_point due) {
+void change_queue::append(change c, time_point due, bool was_there) {
     if (takes_more(c.kind)) open_[c.path] = first_ + entries_.size();
     entry e;
-    e.was_there = c.kind != change_kind::created;
+    e.was_there = was_there;
     e.what = std::move(c);
     e.due = due;
     entries_.push_back(std::move(e));
@@ -58,7 +58,7 @@ bool change_queue::merge(entry& e, const change& c) {
     }
 }
 
-void change_queue::add(change c, time_point now) {
+void change_queue::add(change c, time_point now, bool replaces) {
     const time_point due = now + settle_;
     if (settle_ > duration::zero() && takes_more(c.kind)) {
         const auto found = open_.find(c.path);
@@ -76,14 +76,20 @@ void change_queue::add(change c, time_point now) {
         close(c.path);
     }
     if (entries_.size() >= most_) return overflow(now);
-    append(std::move(c), due);
+    const bool was_there = replaces || c.kind != change_kind::created;
+    append(std::move(c), due, was_there);
+}
+
+void change_queue::add_last(change c, time_point now) {
+    close(c.path);
+    add(std::move(c), now);
 }
 
 void change_queue::overflow(time_point now) {
     first_ += entries_.size();
     entries_.clear();
     open_.clear();
-    append({change_kind::overflow, true, root_, {}}, now);
+    append({change_kind::overflow, true, root_, {}}, now, true);
 }
 
 std::optional<change> change_queue::take(time_point now) {

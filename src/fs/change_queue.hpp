@@ -18,7 +18,10 @@ public:
         : root_(std::move(root)), settle_(settle), most_(most) {}
 
     std::size_t size() const noexcept { return entries_.size(); }
-    void add(change c, time_point now);
+    /// `replaces`: another file had the name before this one was created.
+    void add(change c, time_point now, bool replaces = false);
+    /// Adds the last change of all, which joins none before it.
+    void add_last(change c, time_point now);
     /// Drops all changes, because some were lost.
     void overflow(time_point now);
     /// Returns the next change that is due, if any.
@@ -36,7 +39,7 @@ private:
         bool dropped = false;
     };
 
-    void append(change c, time_point due);
+    void append(change c, time_point due, bool was_there);
     void close(const std::string& path) { open_.erase(path); }
     static bool merge(entry& e, const change& c);
 

@@ -45,9 +45,9 @@ task<bool> read_all_events(watch_tree& tree) {
 async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
     for (;;) {
         const bool more = co_await read_all_events(*tree);
-        if (tree->has_new_directories()) {
-            auto read = [&tree] { return tree->read_new_directories(); };
-            auto done = co_await offload(read);
+        if (tree->must_look_around()) {
+            auto look = [&tree] { return tree->look_around(); };
+            auto done = co_await offload(look);
             if (!done) throw_exception(done.error());
             tree->tell_found(loop::current()->now());
             // Changes that are over need not be reported; but those that are due are, even if

@@ -1,5 +1,7 @@
 #include "fs/watch_tree.hpp"
 
+#include "fs/join.hpp"
+
 #include <coracle/fs/file_call.hpp>
 
 #include <dirent.h>
@@ -20,18 +22,21 @@ namespace {
 /// The two halves of a move need not follow each other at once.
 constexpr duration least_wait_for_arrival = std::chrono::milliseconds(2);
 
-std::string join(const std::string& directory, std::string_view name) {
-    std::string path = directory;
-    if (!path.ends_with('/')) path += '/';
-    path.append(name);
-    return path;
-}
-
 bool is_directory(const std::string& path, bool follow) noexcept {
     struct stat s{};
     const int result = follow ? ::stat(path.c_str(), &s) : ::lstat(path.c_str(), &s);
     return result == 0 && S_ISDIR(s.st_mode);
 }
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_of(
+    const std::string& path) noexcept {
+    struct stat s{};
+    if (::stat(path.c_str(), &s) != 0) return std::nullopt;
+    return std::pair<std::uint64_t, std::uint64_t>(s.st_dev, s.st_ino);
+}
+
+/// The events after which a name is another file's, or nobody's.
+constexpr std::uint32_t of_names = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
 
 bool is_below(const std::string& path, const std::string& directory) noexcept {
     return path.starts_with(directory) &&
@@ -127,6 +132,7 @@ std::expected<void, error> watch_tree::begin() {
     }
     auto added = add_watch(root_, true);
     if (!added) return std::unexpected(std::move(added).error());
+    follow_links();
     if (!options_.recursive || !name_.empty()) return {};
     std::vector<std::string> below;
     auto listed = list(root_, below, true);
@@ -134,12 +140,44 @@ std::expected<void, error> watch_tree::begin() {
     return watch_all(std::move(below), true);
 }
 
+std::uint32_t watch_tree::events() const noexcept {
+    return of_names | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |
+           (options_.whole_writes ? IN_CLOSE_WRITE : IN_MODIFY) | uses_asked_for(options_.kinds);
+}
+
+/// Watches the links on the way to `path_`. Where it leads to something else than before, all that
+/// was known of that is forgotten.
+void watch_tree::follow_links() {
+    const bool had_links = links_.any();
+    const auto before = there_;
+    const bool replaced = std::exchange(end_changed_, false);
+    links_changed_ = false;
+    for (const int number : links_.follow(inotify_.get(), path_, name_.empty() ? 0 : events())) {
+        if (!directories_.contains(number)) ::inotify_rm_watch(inotify_.get(), number);
+    }
+    there_ = identity_of(path_);
+    if (!had_links || (there_ == before && !(replaced && there_))) return;
+    found_.push_back(
+        {there_ ? change_kind::created : change_kind::removed, name_.empty(), path_, {}});
+    forget_all_directories();
+    // The links may lead to another directory in which the file has its name.
+    if (there_ || !name_.empty()) unread_.assign(1, root_);
+    anew_ = true;
+}
+
+void watch_tree::forget_all_directories() {
+    for (const auto& [number, directory] : directories_) {
+        if (!links_.uses(number)) ::inotify_rm_watch(inotify_.get(), number);
+    }
+    departures_.clear();
+    directories_.clear();
+    numbers_.clear();
+    displaced_ = {};
+}
+
 std::expected<watch_tree::found, error> watch_tree::add_watch(const std::string& directory,
                                                               bool is_root) {
-    const std::uint32_t mask =
-        IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF |
-        IN_MOVE_SELF | IN_ONLYDIR | (options_.whole_writes ? IN_CLOSE_WRITE : IN_MODIFY) |
-        uses_asked_for(options_.kinds) | (is_root ? 0u : std::uint32_t{IN_DONT_FOLLOW});
+    const std::uint32_t mask = events() | (is_root ? 0u : std::uint32_t{IN_DONT_FOLLOW});
     const int number = ::inotify_add_watch(inotify_.get(), directory.c_str(), mask);
     if (number < 0) {
         if (!is_root && is_passed_over(errno)) return found::nothing;
@@ -147,7 +185,7 @@ std::expected<watch_tree::found, error> watch_tree::add_watch(const std::string&
     }
     const auto known = directories_.find(number);
     if (known == directories_.end() && directories_.size() >= options_.max_watches) {
-        ::inotify_rm_watch(inotify_.get(), number);
+        if (!links_.uses(number)) ::inotify_rm_watch(inotify_.get(), number);
         return std::unexpected(error(errc::limit_exceeded, "watch")
                                    .on("max_watches: " + std::to_string(options_.max_watches) +
                                        " directories, at " + directory));
@@ -200,6 +238,7 @@ std::expected<void, error> watch_tree::watch_all(std::vector<std::string> direct
         directories.pop_back();
         auto added = add_watch(directory, directory == root_);
         if (!added && directory == root_ && is_gone(added.error())) {
+            if (links_.any()) return {};
             found_.push_back({change_kind::removed, name_.empty(), path_, {}});
             ended_ = true;
             return {};
@@ -212,14 +251,17 @@ std::expected<void, error> watch_tree::watch_all(std::vector<std::string> direct
     return {};
 }
 
-std::expected<void, error> watch_tree::read_new_directories() {
+std::expected<void, error> watch_tree::look_around() {
+    if (links_changed_) follow_links();
     return watch_all(std::exchange(unread_, {}), std::exchange(anew_, false));
 }
 
 void watch_tree::tell_found(time_point now) {
     for (change& c : std::exchange(found_, {})) {
         if ((options_.kinds >> static_cast<unsigned>(c.kind) & 1u) != 0) {
-            queue_.add(std::move(c), now);
+            // Its links have led to something before.
+            const bool replaces = c.path == path_;
+            queue_.add(std::move(c), now, replaces);
         }
     }
     bound_what_waits(now);
@@ -241,8 +283,24 @@ std::expected<bool, error> watch_tree::read_events(time_point now) {
 }
 
 void watch_tree::handle(const inotify_event& e, time_point now) {
+    if (ended_) return;
     if ((e.mask & IN_Q_OVERFLOW) != 0) return lost_events(now);
+    const auto mark = e.len == 0 ? link_watch::hit::none : links_.find(e.wd, e.name);
+    if (mark != link_watch::hit::none && (e.mask & of_names) != 0) {
+        links_changed_ = true;
+        end_changed_ = end_changed_ || mark == link_watch::hit::end;
+        return;
+    }
+    constexpr std::uint32_t of_directory = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
+    links_changed_ = links_changed_ || ((e.mask & of_directory) != 0 && links_.uses(e.wd));
     const auto known = directories_.find(e.wd);
+    const bool is_target = mark == link_watch::hit::end && !name_.empty();
+    if (is_target && links_changed_) {
+        // This may be another file already, which is reported as created.
+        end_changed_ = true;
+        return;
+    }
+    if (is_target) return handle_name(e, path_, now);
     if (known == directories_.end()) return;
     const std::string directory = known->second;
     if ((e.mask & IN_IGNORED) != 0) {
@@ -253,7 +311,10 @@ void watch_tree::handle(const inotify_event& e, time_point now) {
     if (e.len == 0) return handle_self(e, directory, now);
     const std::string_view name(e.name);
     if (name_.empty()) return handle_name(e, join(directory, name), now);
-    if (name == name_) handle_name(e, path_, now);
+    if (name != name_) return;
+    // A link may have taken the name.
+    links_changed_ = links_changed_ || (e.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+    handle_name(e, path_, now);
 }
 
 /// The removal of a directory below the root is reported by its parent.
@@ -263,11 +324,24 @@ void watch_tree::handle_self(const inotify_event& e, const std::string& director
         queue_.add({change_kind::unmounted, true, directory, {}}, now);
         ended_ = ended_ || is_root;
     } else if ((e.mask & (IN_DELETE_SELF | IN_MOVE_SELF)) != 0 && is_root) {
-        tell({change_kind::removed, name_.empty(), path_, {}}, now);
-        ended_ = true;
+        root_left(now);
     } else if ((e.mask & IN_ATTRIB) != 0 && name_.empty()) {
         tell({change_kind::attributes, true, directory, {}}, now);
     }
+}
+
+/// Links may lead to another directory instead. Without links nothing follows.
+void watch_tree::root_left(time_point now) {
+    if (links_.any()) {
+        links_changed_ = end_changed_ = true;
+        return;
+    }
+    while (auto d = departures_.take_first()) depart(*std::move(d), now);
+    unread_.clear();
+    ended_ = true;
+    if ((options_.kinds & bit_of(change_kind::removed)) == 0) return;
+    queue_.add_last({change_kind::removed, name_.empty(), path_, {}}, now);
+    bound_what_waits(now);
 }
 
 /// A file was opened, read or closed. Directories are skipped: the watch itself reads them.
@@ -346,6 +420,7 @@ void watch_tree::lost_events(time_point now) {
     displaced_ = {};
     unread_.assign(1, root_);
     anew_ = true;
+    links_changed_ = links_.any();
 }
 
 /// Removes the names of a directory, and of those below, from their watches.

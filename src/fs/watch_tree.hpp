@@ -2,12 +2,15 @@
 
 #include "fs/change_queue.hpp"
 #include "fs/departures.hpp"
+#include "fs/link_watch.hpp"
 
 #include <coracle/base/error.hpp>
 #include <coracle/runtime/owned_fd.hpp>
 
+#include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,12 +27,13 @@ public:
 
     /// Begins to watch. Reads directories, so it must run on a thread that may block.
     std::expected<void, error> begin();
-    /// Watches new directories, and records their entries. Blocks, as `begin` does.
-    std::expected<void, error> read_new_directories();
-    bool has_new_directories() const noexcept { return !unread_.empty(); }
+    /// Follows links that have changed, watches new directories, and records their entries. Blocks,
+    /// as `begin` does.
+    std::expected<void, error> look_around();
+    bool must_look_around() const noexcept { return !unread_.empty() || links_changed_; }
     /// Processes some of the system's events. Returns false if there were none.
     std::expected<bool, error> read_events(time_point now);
-    /// Queues what `read_new_directories` found.
+    /// Queues what `look_around` found.
     void tell_found(time_point now);
 
     std::optional<change> take(time_point now);
@@ -53,6 +57,9 @@ private:
         watches of;
     };
 
+    std::uint32_t events() const noexcept;
+    void follow_links();
+    void forget_all_directories();
     std::expected<void, error> watch_all(std::vector<std::string> directories, bool quietly);
     std::expected<found, error> add_watch(const std::string& directory, bool is_root);
     std::expected<void, error> list(const std::string& directory, std::vector<std::string>& below,
@@ -64,6 +71,7 @@ private:
 
     void handle(const inotify_event& e, time_point now);
     void handle_self(const inotify_event& e, const std::string& directory, time_point now);
+    void root_left(time_point now);
     void handle_use(const inotify_event& e, const std::string& path, time_point now);
     void handle_name(const inotify_event& e, std::string path, time_point now);
     void arrived(const inotify_event& e, std::string path, time_point now);
@@ -88,7 +96,12 @@ private:
     displaced displaced_;
     std::vector<std::string> unread_;
     std::vector<change> found_;
-    bool anew_ = false;  ///< `unread_` are read again, for what was lost
+    link_watch links_;  ///< on the way to `path_`
+    /// The device and inode of what `path_` leads to.
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> there_;
+    bool links_changed_ = false;
+    bool end_changed_ = false;  ///< what the links led to was removed or replaced
+    bool anew_ = false;         ///< `unread_` are read again, for what was lost
     bool ended_ = false;
 };
 

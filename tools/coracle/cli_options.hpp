@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace coracle::tool {
@@ -12,6 +14,36 @@ inline CLI::Option* as_often_as_wanted(CLI::Option* o) {
     return o->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
+}
+
+/// Lets the last value count of each option of `command` and of those below it that is given more
+/// than once and takes one value, as is usual where a script or an alias has it already.
+inline void let_the_last_count(CLI::App& command) {
+    for (CLI::Option* o : command.get_options()) {
+        const bool takes_one = o->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw &&
+                               o->get_items_expected_max() == 1;
+        if (takes_one && !o->get_positional()) {
+            o->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+        }
+    }
+    for (CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+        let_the_last_count(*below);
+    }
+}
+
+/// A check for numbers of a range. CLI::Range accepts NaN, which is neither below nor above.
+template <class T>
+CLI::Validator number_between(T least, T most) {
+    const auto check = [range = CLI::Range(least, most)](std::string& text) {
+        T value{};
+        if constexpr (std::is_floating_point_v<T>) {
+            if (CLI::detail::lexical_cast(text, value) && std::isnan(value)) {
+                return "Value " + text + " is not a number";
+            }
+        }
+        return range(text);
+    };
+    return {check, ""};
 }
 
 inline CLI::Option* add_text(CLI::App& command, const char* group, const char* names,
@@ -34,7 +66,7 @@ CLI::Option* add_number(CLI::App& command, const char* group, const char* names,
                         const char* type, T least, T most, const char* what) {
     return command.add_option(names, into, what)
         ->type_name(type)
-        ->check(CLI::Range(least, most).description(""))
+        ->check(number_between(least, most))
         ->group(group);
 }
 

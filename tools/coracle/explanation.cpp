@@ -2,6 +2,7 @@
 
 #include "get_command.hpp"
 
+#include <coracle/connect/proxy.hpp>
 #include <coracle/http/curlev.hpp>
 #include <coracle/http/response_info.hpp>
 
@@ -84,6 +85,7 @@ std::string whole_explanation(const error& e) {
     if (e == std::errc::no_message_available && e.phase() == phase::send) {
         return "the file was shortened while it was sent";
     }
+    if (e.operation() == "authorize") return "the credentials cannot be sent: " + detail;
     if (e.operation() == "method") return "this is not a method: " + detail;
     if (e.operation() == "proxy" && e == std::errc::invalid_argument) {
         return "this is not a proxy (--proxy): " + detail;
@@ -94,11 +96,12 @@ std::string whole_explanation(const error& e) {
     return {};
 }
 
-/// Returns true if the subject of the error is a file, a key or an option.
+/// Returns true if the subject of the error is a file, a key, an option or the words of a proxy.
 bool is_about_subject(const error& e) noexcept {
     const std::string_view what = e.operation();
     const bool of_file = e.phase() == phase::tls && e.code().category() == std::generic_category();
-    return of_file || what == "authorities" || what == "certificate" || what == "key" ||
+    const bool of_proxy = e.code().category() == connect::proxy_category();
+    return of_file || of_proxy || what == "authorities" || what == "certificate" || what == "key" ||
            e.code() == std::make_error_code(std::errc::invalid_argument);
 }
 

@@ -13,7 +13,8 @@ struct file_argument {
     std::optional<std::string> name;
 };
 
-/// Splits `text`. `name` is the keyword of the file's name: "filename" or "name".
-file_argument read_file_argument(const std::string& text, std::string_view name);
+/// Splits `text`. `name` is the keyword of the file's name: "filename" or "name". The value and
+/// each property may stand in quotes: '"a;b.txt";name="c.txt"'.
+file_argument read_file_argument(std::string_view text, std::string_view name);
 
 }  // namespace coracle::tool

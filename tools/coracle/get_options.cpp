@@ -129,7 +129,8 @@ void get_options::add_data() {
            "A JSON body, or @FILE; also sends Accept: application/json");
     add_list(get, group, "-F,--form", s.parts, "PART",
              "A part of multipart/form-data: name=value, name=<FILE,\n"
-             "name=@FILE; optionally ;type=image/png, ;filename=a.png");
+             "name=@FILE; optionally ;type=image/png, ;filename=a.png.\n"
+             "Quotes delimit: 'name=\"a;b\"', 'name=@\"a;b.png\"'");
     add_flag(get, group, "-G,--get", s.data_in_url, "Append the data to the query of the URL");
     add_list(get, group, "-T,--upload-file", s.uploads, "FILE",
              "Upload FILE with PUT; '-' is standard input. The file name\n"

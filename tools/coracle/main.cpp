@@ -172,6 +172,7 @@ int main(int argc, char** argv) {
     doctor.footer("");
 
     const coracle::tool::reference_options reference(app);
+    coracle::tool::let_the_last_count(app);
 
     if (argc < 2) {
         std::fputs(app.help().c_str(), stderr);

@@ -50,16 +50,15 @@ std::string text_of(const body_text& b) {
 
 void add_file_part(http::form_body& form, const std::string& name, const file_argument& o) {
     const std::string type = o.type.value_or("application/octet-stream");
-    if (o.name || o.value == "@-") {
-        form.add_data(name, o.name.value_or("-"), content_of(o.value.substr(1)), type);
+    if (o.name || o.value == "-") {
+        form.add_data(name, o.name.value_or("-"), content_of(o.value), type);
     } else {
-        form.add_file(name, o.value.substr(1), type);
+        form.add_file(name, o.value, type);
     }
 }
 
-void add_text_part(http::form_body& form, const std::string& name, const file_argument& o) {
-    const bool of_file = o.value.starts_with('<');
-    const std::string text = of_file ? content_of(o.value.substr(1)) : o.value;
+void add_text_part(http::form_body& form, const std::string& name, const std::string& text,
+                   const file_argument& o) {
     if (!o.type) {
         form.add(name, text);
         return;
@@ -68,19 +67,35 @@ void add_text_part(http::form_body& form, const std::string& name, const file_ar
     form.add_part({{"Content-Disposition", field}, {"Content-Type", *o.type}}, text);
 }
 
-/// "name=value", "name=<file", "name=@file", "name=@file;type=image/png".
-void add_part(http::form_body& form, const std::string& text) {
-    const std::size_t at = text.find('=');
-    if (at == std::string::npos || at == 0) {
-        throw failure("cannot read --form '" + text + "': write it as in --form name=value or " +
-                      "--form name=@FILE");
+/// "name=value", "name=<file", "name=@file", "name=@file;type=image/png". What follows "=", "<" or
+/// "@" may stand in quotes.
+struct part_argument {
+    explicit part_argument(std::string_view text) {
+        const std::size_t at = text.find('=');
+        if (at == std::string_view::npos || at == 0) {
+            throw failure("cannot read --form '" + std::string(text) +
+                          "': write it as in --form name=value or --form name=@FILE");
+        }
+        name = text.substr(0, at);
+        text.remove_prefix(at + 1);
+        if (text.starts_with('@') || text.starts_with('<')) {
+            mark = text.front();
+            text.remove_prefix(1);
+        }
+        content = read_file_argument(text, "filename");
     }
-    const file_argument o = read_file_argument(text.substr(at + 1), "filename");
-    const std::string name = text.substr(0, at);
-    if (o.value.starts_with('@')) {
-        add_file_part(form, name, o);
-    } else {
-        add_text_part(form, name, o);
+    bool is_of_input() const noexcept { return mark != '\0' && content.value == "-"; }
+
+    std::string name;
+    char mark = '\0';
+    file_argument content;
+};
+
+void add_part(http::form_body& form, const part_argument& p) {
+    switch (p.mark) {
+        case '@': add_file_part(form, p.name, p.content); break;
+        case '<': add_text_part(form, p.name, content_of(p.content.value), p.content); break;
+        default: add_text_part(form, p.name, p.content.value, p.content); break;
     }
 }
 
@@ -88,7 +103,7 @@ http::form_body form_of(const std::vector<std::string>& parts) {
     http::form_body form;
     for (const std::string& p : parts) {
         try {
-            add_part(form, p);
+            add_part(form, part_argument(p));
         } catch (const exception& e) {
             const std::string why = "cannot send --form '" + p + "': " + e.error().code().message();
             if (e.error().operation() == "open") throw unreadable(why);
@@ -119,9 +134,7 @@ request_body::request_body(const get_settings& settings) : settings_(settings) {
         text_ += text_of(b);
     }
     // Faults in the parts are reported before any request is made. Standard input is read once.
-    const auto is_of_input = [](const std::string& p) {
-        return p.find("=@-") != std::string::npos || p.find("=<-") != std::string::npos;
-    };
+    const auto is_of_input = [](const std::string& p) { return part_argument(p).is_of_input(); };
     if (std::ranges::none_of(settings.parts, is_of_input)) {
         static_cast<void>(form_of(settings.parts));
     }

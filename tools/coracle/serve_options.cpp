@@ -104,7 +104,7 @@ void add_server_options(CLI::App& serve, serve_settings& settings, serve_texts& 
                     "How long requests under way may take after a signal, before\n"
                     "their connections are closed. Default: 30")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, 86400.0).description(""))
+        ->check(number_between(0.0, 86400.0))
         ->group(group);
     serve
         .add_flag("--dashboard", settings.dashboard,

@@ -46,7 +46,7 @@ struct change {
 /// Options of a watch. Not an aggregate on purpose: give it a name before awaiting.
 struct watch_options {
     /// Directories below the one that is watched too, and those that are made later. Symbolic links
-    /// are not followed.
+    /// below it are not followed.
     bool recursive = false;
     /// Reports a modification when the writer closes the file, not with each write.
     bool whole_writes = false;
@@ -76,12 +76,16 @@ struct watch_options {
 ///     auto changes = co_await fs::watch("etc");
 ///     while (auto c = co_await changes.next()) use(*c);
 ///
+/// Symbolic links that the path itself leads through, its last name included, are followed, and
+/// found anew when one of them changes: `created` of the path says that it leads to something else
+/// now, and that all there is to be looked at anew; `removed` that it leads nowhere at present.
+///
 /// Completes when it is watched: nothing that happens from then on is missed, but for what
 /// `overflow` tells. The sequence ends after `removed` when the directory itself is deleted or
-/// moved away, and after `unmounted`. A step throws when a new directory cannot be watched:
-/// `errc::limit_exceeded` (max_watches), ENOSPC (fs.inotify.max_user_watches); it has then ended.
-/// Fails with what the system says of the path. Cancelling it, or dropping the sequence, leaves
-/// nothing open.
+/// moved away and no link leads to it, and after `unmounted`; nothing is reported after these. A
+/// step throws when a new directory cannot be watched: `errc::limit_exceeded` (max_watches), ENOSPC
+/// (fs.inotify.max_user_watches); it has then ended. Fails with what the system says of the path.
+/// Cancelling it, or dropping the sequence, leaves nothing open.
 ///
 /// A directory that appears (recursive) is read once it is watched, so what was made in it before
 /// is reported as `created`, perhaps twice; what came and went before that is not reported. Changes

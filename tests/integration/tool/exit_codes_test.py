@@ -73,7 +73,9 @@ class Scripted:
 # What is sent, what follows it, the options; the exit code, and words of the line that says why.
 BY_RESPONSE = [
     (b"HTTP/1.1 302 Found\r\nLocation: ftp://a/\r\n\r\n", "close", ["-L"], 1, "not ftp://a/"),
-    (b"HTTP/1.1 302 Found\r\nLocation: http://a b/\r\n\r\n", "close", ["-L"], 3, "redirect is malf"),
+    (b"HTTP/1.1 302 Found\r\nLocation: http://a b/\r\n\r\n", "close", ["-L"], 3, "'http://a b/'"),
+    (b"HTTP/1.1 302 Found\r\nLocation: http://u:secret@a b/\r\n\r\n", "close", ["-L"], 3,
+     "redirect is malformed: the host has a character that names cannot have: Location 'a b/'"),
     (b"220 hello ESMTP\r\n", "close", [], 8, "malformed"),
     (b"\0\1\2\xff" * 1000, "close", [], 8, "malformed"),
     (b"HTTP/3.9 200 OK\r\n\r\n", "close", [], 8, "malformed"),
@@ -100,16 +102,21 @@ BY_RESPONSE = [
 ]
 # The proxy of a request for https.
 BY_PROXY = [
-    (b"HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", 94),
-    (b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", 97),
-    (b"garbage\r\n\r\n", 97),
-    (b"", 97),
+    (b"HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", 94,
+     "the proxy wants credentials: http://127.0.0.1:"),
+    (b"HTTP/1.1 403 Not for you\r\nContent-Length: 0\r\n\r\n", 97,
+     "to host.invalid:443 (403 Not for you)"),
+    (b"garbage\r\n\r\n", 97, "proxy"),
+    (b"", 97, "proxy"),
 ]
 # Nothing is sent.
 BY_ARGUMENTS = [
     (["ftp://a/"], 1, "ftp://a/"),
     (["--no-such-option", "http://127.0.0.1:1/"], 2, "--no-such-option"),
     (["-m", "soon", "http://127.0.0.1:1/"], 2, "soon"),
+    (["-m", "nan", "http://127.0.0.1:1/"], 2, "nan"),
+    (["-m", "inf", "http://127.0.0.1:1/"], 2, "inf"),
+    (["--cacert", "garbage", "--cacert", "none", "https://127.0.0.1:1/"], 77, "none"),
     ([], 2, "URL"),
     (["-H", "a b: secret", "http://127.0.0.1:1/"], 2, "'a b'"),
     (["-X", "A B", "http://127.0.0.1:1/"], 2, "not a method"),
@@ -153,9 +160,9 @@ class ExitCodes(unittest.TestCase):
                 self.expect(code, words, *arguments, peer.url + "/a")
 
     def test_of_proxies(self):
-        for data, code in BY_PROXY:
+        for data, code, words in BY_PROXY:
             with self.subTest(data=data), Scripted(data) as peer:
-                self.expect(code, "proxy", "-x", peer.url, "https://host.invalid/")
+                self.expect(code, words, "-x", peer.url, "https://host.invalid/")
 
     def test_of_arguments(self):
         for arguments, code, words in BY_ARGUMENTS:
@@ -176,6 +183,11 @@ class ExitCodes(unittest.TestCase):
             done = subprocess.run(**self.command("-L", "-T", "-", peer.url), input=b"A",
                                   capture_output=True, timeout=30)
             self.assertEqual(done.returncode, 65, done.stderr)
+
+    def test_of_credentials_that_cannot_be_sent(self):
+        with Scripted(b"") as peer:
+            self.expect(43, "the user's name holds a colon, which Basic cannot carry",
+                        peer.url.replace("//", "//us%3Aer:secret@"))
 
     def test_of_tls(self):
         with Scripted(b"HTTP/1.1 400 Bad Request\r\n\r\n", greets=True) as peer:

@@ -100,6 +100,23 @@ class Requests(WithPeer):
                           photo.get_payload(decode=True)),
                          ("b.png", "image/png", b"born in 1815"))
 
+    def test_quotes_delimit_the_texts_and_names_of_forms(self):
+        (self.here / "a;type=b.txt").write_bytes(b"of a file")
+        (self.here / "@c").write_bytes(b"never read")
+        self.get("-F", 'note="John; Doe;type=x"', "-F", 'file=@"a;type=b.txt";filename="n.png"',
+                 "-F", 'text=<"a;type=b.txt";type="text/x"', "-F", r'said="\"a\\b\" c\d"',
+                 "-F", 'plain="a" and "b"', "-F", 'open="a', "-F", 'mark="@c"',
+                 self.url + "/hello")
+        _, _, fields, sent = self.last()
+        head = b"Content-Type: " + fields["Content-Type"].encode() + b"\r\n\r\n"
+        parts = email.message_from_bytes(head + sent).get_payload()
+        self.assertEqual([p.get_payload() for p in parts],
+                         ["John; Doe;type=x", "of a file", "of a file", r'"a\b" c\d',
+                          '"a" and "b"', '"a', "@c"])
+        self.assertEqual([p.get_filename() for p in parts],
+                         [None, "n.png", None, None, None, None, None])
+        self.assertEqual(parts[2].get_content_type(), "text/x")
+
     def test_heads_are_printed_when_asked_for(self):
         out = self.get("-I", self.url + "/hello")[0]
         self.assertTrue(out.startswith(b"HTTP/1.1 200 OK\r\n") and out.endswith(b"\r\n\r\n"))

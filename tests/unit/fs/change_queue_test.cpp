@@ -49,6 +49,23 @@ TEST(change_queue, makes_one_change_of_a_burst) {
     EXPECT_EQ(together({created, removed, created}), "created f ");
 }
 
+TEST(change_queue, tells_that_what_replaced_another_is_gone) {
+    change_queue q("root", 50ms, 100);
+    q.add(of(change_kind::created, "a"), start, true);
+    q.add(of(change_kind::removed, "a"), start);
+    q.add(of(change_kind::created, "b"), start);
+    q.add(of(change_kind::removed, "b"), start);
+    EXPECT_EQ(due(q, start + 50ms), "removed a ");
+}
+
+TEST(change_queue, keeps_the_last_change_behind_all_others) {
+    change_queue q("root", 50ms, 100);
+    q.add(of(change_kind::attributes, "root"), start);
+    q.add(of(change_kind::created, "root/a"), start);
+    q.add_last(of(change_kind::removed, "root"), start);
+    EXPECT_EQ(due(q, start + 50ms), "attributes root created root/a removed root ");
+}
+
 TEST(change_queue, tells_when_the_time_since_the_first_has_passed) {
     change_queue q("root", 50ms, 100);
     EXPECT_EQ(q.next_due(), time_point::max());
