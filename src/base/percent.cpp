@@ -18,38 +18,17 @@ bool is_kept(char byte, percent_set keep) noexcept {
            (keep == percent_set::query && byte == '?');
 }
 
-// `plus` is what "+" becomes.
-std::optional<std::size_t> decode(char* out, std::string_view text, char plus) noexcept {
-    std::size_t size = 0;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        char byte = text[at];
-        if (byte == '%') {
-            if (text.size() - at < 3) {
-                return std::nullopt;
-            }
-            const int high = coracle::detail::hex_value(text[at + 1]);
-            const int low = coracle::detail::hex_value(text[at + 2]);
-            if (high < 0 || low < 0) {
-                return std::nullopt;
-            }
-            byte = static_cast<char>(high << 4 | low);
-            at += 2;
-        } else if (byte == '+') {
-            byte = plus;
-        }
-        out[size++] = byte;
-    }
-    return size;
-}
-
-std::optional<std::string> decode_string(std::string_view text, char plus) {
-    std::string result(text.size(), '\0');
-    const auto size = decode(result.data(), text, plus);
-    if (!size) {
+// Returns the byte that "%XX" at the begin of `text` stands for; nothing where it is none.
+std::optional<char> escaped(std::string_view text) noexcept {
+    if (text.size() < 3) {
         return std::nullopt;
     }
-    result.resize(*size);
-    return result;
+    const int high = coracle::detail::hex_value(text[1]);
+    const int low = coracle::detail::hex_value(text[2]);
+    if (high < 0 || low < 0) {
+        return std::nullopt;
+    }
+    return static_cast<char>(high << 4 | low);
 }
 
 }  // namespace
@@ -72,15 +51,42 @@ std::string percent_encode(std::string_view text, percent_set keep) {
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {
-    return decode_string(text, '+');
+    std::string result;
+    result.reserve(text.size());
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text[at] != '%') {
+            result.push_back(text[at]);
+            continue;
+        }
+        const auto byte = escaped(text.substr(at));
+        if (!byte) {
+            return std::nullopt;
+        }
+        result.push_back(*byte);
+        at += 2;
+    }
+    return result;
 }
 
-std::optional<std::string> form_decode(std::string_view text) {
-    return decode_string(text, ' ');
+std::string form_decode(std::string_view text) {
+    std::string result(text.size(), '\0');
+    result.resize(form_decode_to(result.data(), text));
+    return result;
 }
 
-std::optional<std::size_t> percent_decode_to(char* out, std::string_view text) noexcept {
-    return decode(out, text, '+');
+std::size_t form_decode_to(char* out, std::string_view text) noexcept {
+    std::size_t size = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        char byte = text[at] == '+' ? ' ' : text[at];
+        if (byte == '%') {
+            if (const auto decoded = escaped(text.substr(at))) {
+                byte = *decoded;
+                at += 2;
+            }
+        }
+        out[size++] = byte;
+    }
+    return size;
 }
 
 }  // namespace coracle

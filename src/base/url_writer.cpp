@@ -16,7 +16,7 @@ namespace {
 constexpr auto npos = std::string_view::npos;
 
 // The characters that each part may hold unencoded (RFC 3986 appendix A).
-enum char_class : std::uint8_t {
+enum char_class : std::uint16_t {
     in_path = 1,
     in_query = 2,  ///< and in a fragment
     in_user = 4,   ///< also in a password, which may have ":" too
@@ -25,10 +25,11 @@ enum char_class : std::uint8_t {
     control = 32,
     ends_authority = 64,  ///< and a path, but for the "/"
     marks_user = 128,  ///< "@", and characters that some programs take for the end of an authority
+    in_target = 256,   ///< characters that no URL has unencoded, though servers accept them
 };
 
-constexpr std::array<std::uint8_t, 256> classes = [] {
-    std::array<std::uint8_t, 256> table{};
+constexpr std::array<std::uint16_t, 256> classes = [] {
+    std::array<std::uint16_t, 256> table{};
     for (unsigned byte = 0; byte < 256; ++byte) {
         const char c = static_cast<char>(byte);
         unsigned bits = 0;
@@ -43,7 +44,8 @@ constexpr std::array<std::uint8_t, 256> classes = [] {
         if (c == '/' || c == '?') bits |= in_query;
         if (c == '/' || c == '?' || c == '#') bits |= ends_authority;
         if (c == '@' || c == '\\') bits |= marks_user;
-        table[byte] = static_cast<std::uint8_t>(bits);
+        if (std::string_view("[\\]^`{|}").find(c) != npos) bits |= in_target;
+        table[byte] = static_cast<std::uint16_t>(bits);
     }
     return table;
 }();
@@ -113,6 +115,21 @@ void append_lower(std::string& out, std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) lowered[i] = lower(lowered[i]);
 }
 
+// Returns how many dots a segment consists of, plain or encoded; 0 where it holds anything else.
+std::size_t count_dots(std::string_view segment) noexcept {
+    std::size_t dots = 0;
+    for (; !segment.empty(); ++dots) {
+        if (segment.front() == '.') {
+            segment.remove_prefix(1);
+        } else if (same_text(segment.substr(0, 3), "%2e")) {
+            segment.remove_prefix(3);
+        } else {
+            return 0;
+        }
+    }
+    return dots;
+}
+
 std::uint32_t narrow(std::size_t at) noexcept {
     return static_cast<std::uint32_t>(at);
 }
@@ -130,8 +147,11 @@ bool may_have_password(std::string_view text) noexcept {
 }  // namespace
 
 bool url_writer::write(std::string_view text, url_path how) {
-    path_as_is_ = how == url_path::as_is;
-    text = trimmed(text);
+    keeps_dots_ = keeps_bytes_ = how == url_path::as_is;
+    return write_whole(trimmed(text));
+}
+
+bool url_writer::write_whole(std::string_view text) {
     if (text.empty()) return refuse("it is empty");
     if (text.size() > url::max_size) return refuse_size();
     const std::string_view scheme = scheme_of(text);
@@ -300,7 +320,8 @@ bool url_writer::write_path(std::string_view path) {
         }
         const bool more = end < path.size() && path[end] == '/';
         if (more) text_ += '/';
-        if (text_.size() > segment && text_[segment] == '.' && !path_as_is_) apply_dots(segment);
+        const char first = text_.size() > segment ? text_[segment] : '\0';
+        if ((first == '.' || first == '%') && !keeps_dots_) apply_dots(segment);
         if (!more) return write_query_and_fragment(path.substr(end));
         path.remove_prefix(end + 1);
     }
@@ -316,9 +337,10 @@ bool url_writer::write_segment(std::string_view segment) {
 void url_writer::apply_dots(std::size_t segment) {
     std::string_view last = std::string_view(text_).substr(segment);
     if (last.ends_with('/')) last.remove_suffix(1);
-    if (last == ".") {
+    const std::size_t dots = count_dots(last);
+    if (dots == 1) {
         text_.resize(segment);
-    } else if (last == "..") {
+    } else if (dots == 2) {
         const bool has_parent = segment > out_.path_begin + 1;
         text_.resize(has_parent ? text_.rfind('/', segment - 2) + 1 : segment);
     }
@@ -344,10 +366,11 @@ bool url_writer::write_fragment(std::string_view tail) {
     return finish();
 }
 
-bool url_writer::write_encoded(std::string_view part, std::uint8_t allowed) {
+bool url_writer::write_encoded(std::string_view part, unsigned allowed) {
     // A password may hold colons; a user ends at the first.
     const char also = allowed == in_user ? ':' : '\0';
-    const bool keeps_escapes = allowed == in_query || (allowed == in_path && path_as_is_);
+    const bool keeps_escapes = allowed != in_user;
+    if (keeps_escapes && keeps_bytes_) allowed |= in_target;
     while (!part.empty()) {
         std::size_t run = 0;
         while (run < part.size() && (is(part[run], allowed) || (also && part[run] == also))) ++run;
@@ -362,7 +385,7 @@ bool url_writer::write_encoded(std::string_view part, std::uint8_t allowed) {
 
 // Writes the first character of `rest`, or its escape, encoded (RFC 3986 section 6.2.2.1 and
 // 6.2.2.2). Returns the number of bytes consumed from `rest`. A "%" that begins no escape is
-// encoded as a character.
+// encoded as a character, unless all bytes are kept.
 std::size_t url_writer::write_escaped(std::string_view rest, bool keeps_escapes) {
     constexpr std::string_view hex = "0123456789ABCDEF";
     auto byte = static_cast<unsigned char>(rest.front());
@@ -378,6 +401,9 @@ std::size_t url_writer::write_escaped(std::string_view rest, bool keeps_escapes)
             text_ += static_cast<char>(byte);
             return taken;
         }
+    } else if (byte == '%' && keeps_escapes && keeps_bytes_) {
+        text_ += '%';
+        return taken;
     }
     const char escape[] = {'%', hex[byte >> 4], hex[byte & 15U]};
     text_.append(escape, sizeof escape);
@@ -385,15 +411,18 @@ std::size_t url_writer::write_escaped(std::string_view rest, bool keeps_escapes)
 }
 
 bool url_writer::resolve(const url& base, std::string_view reference) {
+    keeps_bytes_ = true;
     reference = trimmed(reference);
     if (reference.size() > url::max_size) return refuse_size();
     const std::string_view scheme = scheme_of(reference);
-    if (base.empty()) return write(reference);
+    if (base.empty()) return write_whole(reference);
     if (!scheme.empty()) {
         std::string_view rest = reference.substr(scheme.size() + 1);
         // RFC 3986 section 5.4.2: "http:g" on a page of http is what old pages have for "g". But
         // "http:/g" is "http://g" to some.
-        if (rest.starts_with('/') || !same_text(scheme, base.scheme())) return write(reference);
+        if (rest.starts_with('/') || !same_text(scheme, base.scheme())) {
+            return write_whole(reference);
+        }
         reference = rest;
     }
     const bool secret = base.has_user() || may_have_password(reference);

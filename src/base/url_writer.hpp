@@ -28,6 +28,7 @@ public:
     error failure() const;
 
 private:
+    bool write_whole(std::string_view text);
     bool write_absolute(std::string_view scheme, std::string_view rest);
     bool take_user(std::string_view& authority);
     bool write_authority(std::string_view authority);
@@ -42,7 +43,7 @@ private:
     void apply_dots(std::size_t segment);
     bool write_query_and_fragment(std::string_view tail);
     bool write_fragment(std::string_view tail);
-    bool write_encoded(std::string_view part, std::uint8_t allowed);
+    bool write_encoded(std::string_view part, unsigned allowed);
     std::size_t write_escaped(std::string_view rest, bool keeps_escapes = false);
     void keep_authority(const url& base);
     void keep_target(const url& base);
@@ -54,7 +55,8 @@ private:
     std::string& text_;
     const char* sentence_ = "";
     bool too_long_ = false;
-    bool path_as_is_ = false;
+    bool keeps_dots_ = false;
+    bool keeps_bytes_ = false;
 };
 
 }  // namespace coracle::detail

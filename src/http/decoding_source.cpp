@@ -29,7 +29,8 @@ task<std::expected<std::string_view, error>> decoding_source::read() {
         if (r.produced != 0) co_return std::string_view(room_.get(), r.produced);
         if (!in_.empty()) continue;
         if (encoded_.ended()) {
-            const coding_error end = decoder_.finish();
+            // Servers send the field for content that is empty too, and then nothing encoded.
+            const coding_error end = received_any_ ? decoder_.finish() : coding_error::none;
             if (end != coding_error::none) co_return fail(end);
             co_return std::string_view();
         }
@@ -37,6 +38,7 @@ task<std::expected<std::string_view, error>> decoding_source::read() {
         auto piece = co_await as_result(reading);
         if (!piece) co_return std::unexpected(std::move(piece).error());
         in_ = *piece;
+        received_any_ = received_any_ || !in_.empty();
     }
 }
 

@@ -36,6 +36,7 @@ private:
     coding::decoder decoder_;
     std::unique_ptr<char[]> room_;
     std::string_view in_;  ///< received, and not decoded yet
+    bool received_any_ = false;
     std::size_t since_yield_ = 0;
     decoding_limit_names names_;
 };

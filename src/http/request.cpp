@@ -66,8 +66,7 @@ std::optional<std::string> request::query(std::string_view name) const {
     while (!rest.empty()) {
         const std::string_view pair = coracle::detail::take_item(rest, '&');
         const std::size_t equals = pair.find('=');
-        const auto key = form_decode(pair.substr(0, equals));
-        if (!key || *key != name) continue;
+        if (form_decode(pair.substr(0, equals)) != name) continue;
         return form_decode(equals == std::string_view::npos ? std::string_view()
                                                             : pair.substr(equals + 1));
     }

@@ -67,10 +67,9 @@ def test_every_phase_is_finished():
         wait_for_drain(fresh)
         check(refused(server), "accepted while draining")
 
-        partial.sendall(HELLO[20:])
+        # What has not come by then is not waited for.
         told = read_to_end(partial)
-        check(told.startswith(b"HTTP/1.1 200 ") and told.endswith(b"Here it is.\n"), told)
-        check(b"connection: close\r\n" in told.lower(), told)
+        check(told == b"", told)
         uploading.sendall(b"done.")
         check(read_to_end(uploading).endswith(b"done.\r\n0\r\n\r\n"), "the echo is cut off")
         told = read_to_end(waiting)

@@ -26,11 +26,14 @@ constexpr attack attacks[] = {
     {"Transfer-Encoding: identity\r\nContent-Length: 5\r\n", transfer_encoding_with_content_length},
     // two lengths
     {"Content-Length: 5\r\nContent-Length: 6\r\n", duplicate_content_length},
-    {"Content-Length: 5\r\nContent-Length: 5\r\n", duplicate_content_length},
-    {"Content-Length: 5\r\ncontent-length: 5\r\n", duplicate_content_length},
-    {"Content-Length: 5, 5\r\n", bad_content_length},
-    {"Content-Length: 5,5\r\n", bad_content_length},
+    {"Content-Length: 5\r\nContent-Length: 5\r\nContent-Length: 6\r\n", duplicate_content_length},
+    {"Content-Length: 6\r\nContent-Length: 5\r\nContent-Length: 6\r\n", duplicate_content_length},
+    {"Content-Length: 5\r\nContent-Length: x\r\n", duplicate_content_length},
+    {"Content-Length: 5,5\r\nContent-Length: 6\r\n", duplicate_content_length},
     {"Content-Length: 5,6\r\n", bad_content_length},
+    {"Content-Length: 5,x\r\n", bad_content_length},
+    {"Content-Length: 5\r\nContent-Length:\r\n", duplicate_content_length},
+    {"Content-Length: ,\r\n", bad_content_length},
     // not a length
     {"Content-Length:\r\n", bad_content_length},
     {"Content-Length: +5\r\n", bad_content_length},
@@ -90,15 +93,41 @@ constexpr attack attacks[] = {
     {"Content-Length: 5\r\n\rX", bare_carriage_return},
 };
 
+// Tricks in requests that old servers play in responses without harm (RFC 9110 section 8.6).
+constexpr attack repeated_lengths[] = {
+    {"Content-Length: 5\r\nContent-Length: 5\r\n", duplicate_content_length},
+    {"Content-Length: 5\r\ncontent-length: 5\r\nX: y\r\nContent-Length: 5\r\n",
+     duplicate_content_length},
+    {"Content-Length: 5, 5\r\n", bad_content_length},
+    {"Content-Length: 5,5\r\n", bad_content_length},
+    {"Content-Length: 5,5\r\nContent-Length: 5\r\n", duplicate_content_length},
+};
+
+void expect_refused_in_a_request(const attack& entry) {
+    std::string bytes = "POST / HTTP/1.1\r\nHost: a\r\n";
+    bytes.append(entry.fields).append("\r\n0\r\n\r\n");
+    const verdict result = parse_every_way(bytes);
+    EXPECT_EQ(result.status, parse_status::error) << bytes;
+    EXPECT_EQ(result.error, entry.error) << bytes << describe(result.error);
+}
+
 }  // namespace
 
 TEST(request_smuggling, every_known_trick_is_refused_in_requests) {
-    for (const attack& entry : attacks) {
-        std::string bytes = "POST / HTTP/1.1\r\nHost: a\r\n";
-        bytes.append(entry.fields).append("\r\n0\r\n\r\n");
-        const verdict result = parse_every_way(bytes);
-        EXPECT_EQ(result.status, parse_status::error) << bytes;
-        EXPECT_EQ(result.error, entry.error) << bytes << describe(result.error);
+    for (const attack& entry : attacks) expect_refused_in_a_request(entry);
+    for (const attack& entry : repeated_lengths) expect_refused_in_a_request(entry);
+}
+
+TEST(request_smuggling, a_length_that_is_said_again_is_accepted_in_responses) {
+    for (const attack& entry : repeated_lengths) {
+        std::string bytes = "HTTP/1.1 200 OK\r\n";
+        bytes.append(entry.fields).append("\r\n");
+        const verdict result = parse_every_way<response_side<>>(bytes);
+        EXPECT_EQ(result.status, parse_status::complete) << bytes << describe(result.error);
+        EXPECT_NE(result.head.find("length 5"), std::string::npos) << result.head;
+        bytes.insert(bytes.size() - 2, "Transfer-Encoding: chunked\r\n");
+        EXPECT_EQ(parse_every_way<response_side<>>(bytes).error,
+                  transfer_encoding_with_content_length);
     }
 }
 

@@ -52,6 +52,8 @@ TEST(h2_client_session, refuses_malformed_responses) {
         {"more than announced",
          status(1, "200", false, block().add("content-length", "1")) + data(1, "ab")},
         {"less than announced", status(1, "200", true, block().add("content-length", "1"))},
+        {"two lengths",
+         status(1, "200", false, block().add("content-length", "1").add("content-length", "2"))},
         {"transfer-encoding", status(1, "200", true, block().add("transfer-encoding", "chunked"))},
     };
     for (const auto& [name, bytes] : rows) {
@@ -74,6 +76,15 @@ TEST(h2_client_session, a_response_to_head_and_a_304_may_announce_what_they_do_n
     EXPECT_EQ(client->log,
               "1: 200 content-length=10 end\n1: end\n1: closed\n"
               "3: 304 content-length=10 end\n3: end\n3: closed\n");
+}
+
+TEST(h2_client_session, accepts_a_length_that_is_said_again) {
+    const auto client = greeted_client();
+    client->request();
+    client->receive(
+        status(1, "200", false, block().add("content-length", "3").add("content-length", "3")) +
+        data(1, "abc", true));
+    EXPECT_EQ(client->log, "1: 200 content-length=3 content-length=3\n1: end\n1: closed\n");
 }
 
 TEST(h2_client_session, opens_no_more_streams_than_the_server_takes) {

@@ -25,14 +25,13 @@ enum class percent_set : std::uint8_t {
 /// hexadecimal digits. The result may hold any byte, NUL included.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
-/// Decodes as percent_decode does, after turning each "+" into a space: for the names and values of
-/// application/x-www-form-urlencoded.
-[[nodiscard]] std::optional<std::string> form_decode(std::string_view text);
+/// Decodes a name or value of a query or of application/x-www-form-urlencoded (the URL standard,
+/// section 5.1): each "+" becomes a space and each "%XX" its byte; a "%" that is not followed by
+/// two hexadecimal digits stays as it is, as in "50%".
+[[nodiscard]] std::string form_decode(std::string_view text);
 
-/// Decodes as percent_decode does, into `out`, which has capacity for `text.size()` bytes and may
-/// be where `text` begins. Returns the number of bytes written, or nothing (the contents of `out`
-/// are then unspecified).
-[[nodiscard]] std::optional<std::size_t> percent_decode_to(char* out,
-                                                           std::string_view text) noexcept;
+/// Decodes as form_decode does, into `out`, which has capacity for `text.size()` bytes and may be
+/// where `text` begins. Returns the number of bytes written.
+std::size_t form_decode_to(char* out, std::string_view text) noexcept;
 
 }  // namespace coracle

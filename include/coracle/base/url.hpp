@@ -31,17 +31,18 @@ struct url_parts {
 
 }  // namespace detail
 
-/// The treatment of the path by `url::parse`.
+/// The treatment of path and query by `url::parse`.
 enum class url_path : std::uint8_t {
-    normal,  ///< dot segments resolved, escapes in normal form
-    as_is,   ///< as it was written; only what may not stand in a URL is encoded
+    normal,  ///< dot segments resolved ("%2e" is a dot there); what is no URL text is encoded
+    as_is,   ///< as it was written, and the query too; only what no request may carry is encoded:
+             ///< spaces, quotes, "<", ">", bytes beyond ASCII
 };
 
 /// An absolute URL with an authority (RFC 3986): `scheme://[user[:password]@]host[:port]/path?query
 /// #fragment`, kept in normal form as one text (section 6.2.2): scheme and host in lower case, dot
 /// segments resolved, an empty path as "/", the port left out where it is that of the scheme; what
 /// may not stand in a URL as it is (spaces, quotes, bytes beyond ASCII in path, query and fragment)
-/// is percent-encoded, as people paste such. Escapes in query and fragment stay as they were
+/// is percent-encoded, as people paste such. Escapes in path, query and fragment stay as they were
 /// written: their meaning is the server's. A regular value type, of which copies are cheap: they
 /// share what does not change. The views that it gives live until it is changed, moved or
 /// destroyed. As safe between threads as a std::string.
@@ -62,9 +63,9 @@ public:
     /// ends in a number and is no IPv4 address of four decimal numbers, IPv6 zones, port 0.
     static std::expected<url, error> parse(std::string_view text, url_path how = url_path::normal);
 
-    /// Resolves `reference` against this URL (RFC 3986 section 5.2), as in a Location field. User
-    /// and password of this URL stay where the reference names no authority of its own. Fails as
-    /// `parse` does.
+    /// Resolves `reference` against this URL (RFC 3986 section 5.2), as in a Location field: dot
+    /// segments are resolved, all else stays as `url_path::as_is` leaves it. User and password of
+    /// this URL stay where the reference names no authority of its own. Fails as `parse` does.
     std::expected<url, error> resolve(std::string_view reference) const;
 
     /// The whole in normal form, with user and password if there are any: `redacted` is for logs.

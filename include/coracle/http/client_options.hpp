@@ -124,9 +124,9 @@ struct client_options {
     /// Schemes that URLs and redirects may have.
     std::string safe_protocols = "http,https";
 
-    /// Sends the path of a URL as it was given: dot segments and escapes stay. Bytes that are not
-    /// allowed in a URL are encoded all the same. Does not apply to the targets of redirects.
-    /// Default false.
+    /// Sends path and query of a URL as they were given (`url_path::as_is`): dot segments stay too,
+    /// and what a URL may not hold but a request can carry, such as "|". Does not apply to the
+    /// targets of redirects. Default false.
     bool path_as_is = false;
 
     /// Accepts gzip, deflate, brotli and zstd, and decodes them. `response_info::decoded` has the

@@ -32,18 +32,17 @@ enum class value_kind : std::uint8_t { path, query, header, cookie, form };
 /// text it is kept in the memory of the request.
 class value_cursor {
 public:
-    enum class result : std::uint8_t { value, end, malformed };
-
     value_cursor(request& req, value_kind kind, std::string_view name);
-    /// Finds the next value. With `malformed`, `out` is the text that cannot be decoded.
-    result next(std::string_view& out);
+    /// Finds the next value; false where there is none left.
+    bool next(std::string_view& out);
 
     rejection missing() const;
     /// Makes a rejection. `why` follows the quoted text: "is not a number".
     rejection malformed(std::string_view text, std::string_view why) const;
 
 private:
-    result next_query(std::string_view& out);
+    bool next_query(std::string_view& out);
+    bool next_param(std::string_view& out) noexcept;
     bool next_field(std::string_view& out) noexcept;
     bool next_cookie_value(std::string_view& out) noexcept;
     bool next_form(std::string_view& out) noexcept;
@@ -67,11 +66,7 @@ template <readable_from_text T>
 struct value_reader<std::optional<T>> {
     static std::expected<std::optional<T>, rejection> read(value_cursor& values) {
         std::string_view text;
-        const auto found = values.next(text);
-        if (found == value_cursor::result::end) return std::optional<T>();
-        if (found == value_cursor::result::malformed) {
-            return std::unexpected(values.malformed(text, "has a malformed percent-encoding"));
-        }
+        if (!values.next(text)) return std::optional<T>();
         auto value = from_text<T>::parse(text);
         if (!value) return std::unexpected(values.malformed(text, value.error()));
         return std::optional<T>(*std::move(value));

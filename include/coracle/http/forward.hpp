@@ -36,8 +36,9 @@ struct forward_options {
 };
 
 /// A handler that sends each request on to another server (the upstream) and streams the response
-/// back: method, target, fields and body as they came, but for the fields of the connection (RFC
-/// 9110 section 7.6.1). The path of `base` goes before that of the request. Redirects, cookies and
+/// back: method, target, fields and body as they came, byte for byte, but for the fields of the
+/// connection (RFC 9110 section 7.6.1). The path of `base` goes before that of the request, and
+/// with `strip_prefix` dot segments are resolved first. Redirects, cookies and
 /// codings pass untouched. 502 when the upstream cannot be reached or breaks the protocol, 504 when
 /// it takes too long, 400 when the target leads out of the path of `base`. `client` must outlive
 /// the handler. Throws `exception` when `base` is no URL.

@@ -1,6 +1,7 @@
 #include "base/ascii.hpp"
 #include "http/message/token.hpp"
 
+#include <coracle/base/percent.hpp>
 #include <coracle/http/form.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/mime/media_type.hpp>
@@ -35,20 +36,10 @@ void append_encoded(std::string& out, std::string_view text) {
 
 std::size_t form::append_decoded(std::string_view encoded) {
     const std::size_t before = text_.size();
-    for (std::size_t at = 0; at != encoded.size(); ++at) {
-        const char c = encoded[at];
-        if (c == '%' && encoded.size() - at > 2) {
-            const int high = coracle::detail::hex_value(encoded[at + 1]);
-            const int low = coracle::detail::hex_value(encoded[at + 2]);
-            if (high >= 0 && low >= 0) {
-                text_ += static_cast<char>(high << 4 | low);
-                at += 2;
-                continue;
-            }
-        }
-        text_ += c == '+' ? ' ' : c;
-    }
-    return text_.size() - before;
+    text_.append(encoded);
+    const std::size_t size = form_decode_to(text_.data() + before, encoded);
+    text_.resize(before + size);
+    return size;
 }
 
 std::expected<form, error> form::parse(std::string_view text, const form_limits& limits) {

@@ -89,7 +89,7 @@ constexpr auto options = joined(
                                                         "schemes that URLs and redirects may have"),
 
         of_client<o, boolean_value, &c::path_as_is>(
-            "path_as_is", "send the path unchanged, with dot segments and escapes"),
+            "path_as_is", "send path and query unchanged, with dot segments"),
 
         of_client<o, boolean_value, &c::accept_compression>(
             "accept_compression", "accept gzip, deflate, brotli and zstd, and decode them"),

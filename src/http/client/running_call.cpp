@@ -1,5 +1,6 @@
 #include "http/client/running_call.hpp"
 
+#include "base/unprintable.hpp"
 #include "http/client/auth/credentials_for.hpp"
 #include "http/client/call_failure.hpp"
 #include "http/client/call_observers.hpp"
@@ -329,14 +330,31 @@ bool running_call::wants_redirect(const response& r) const {
     return !r.fields().get(field_id::location).empty();
 }
 
+/// Names the Location that is no URL, without what may be a user and a password in it.
+error about_location(error e, std::string_view location) {
+    constexpr std::size_t most_shown = 200;
+    const std::size_t at = location.substr(0, location.find_first_of("?#")).rfind('@');
+    std::string_view shown = location.substr(at == std::string_view::npos ? 0 : at + 1);
+    const bool cut = shown.size() > most_shown;
+    shown = shown.substr(0, most_shown);
+    const std::string why(e.subject());
+    return std::move(e.on(why + ": Location '" + coracle::detail::escape_unprintable(shown) +
+                          (cut ? "...'" : "'")));
+}
+
 /// Follows a redirect (RFC 9110 section 15.4).
 std::expected<void, error> running_call::follow_redirect(const response& r) {
     if (redirects_ == options_->redirects) {
         error e(errc::limit_exceeded, "redirect");
         return std::unexpected(fail(e.on("client_options.redirects"), phase::receive));
     }
-    auto next = to_.resolve(r.fields().get(field_id::location));
-    if (!next) return std::unexpected(fail(std::move(next).error(), phase::receive));
+    const std::string_view location = r.fields().get(field_id::location);
+    auto next = to_.resolve(location);
+    if (!next) {
+        error e = std::move(next).error();
+        if (e == std::errc::invalid_argument) e = about_location(std::move(e), location);
+        return std::unexpected(fail(std::move(e), phase::receive));
+    }
     next->remove_user();
     const auto code = static_cast<unsigned>(r.status());
     const bool keeps = options_->follow == follow::same_method || code == 307 || code == 308;

@@ -8,6 +8,7 @@
 #include <coracle/http/coding.hpp>
 #include <coracle/http/h1/parse_error.hpp>
 #include <coracle/http/request.hpp>
+#include <coracle/http/response_info.hpp>
 #include <coracle/runtime/loop.hpp>
 
 #include <cerrno>
@@ -28,6 +29,12 @@ status status_of_coding(coding_error e) noexcept {
 
 bool is_over_quota(const error& e) noexcept {
     return e.code() == std::error_code(EDQUOT, std::generic_category());
+}
+
+/// Returns true for a failure of a call that the handler made as a client: nothing of it is the
+/// fault of the one who sent the request.
+bool is_of_client(const error& e) noexcept {
+    return info_of(e) != nullptr;
 }
 
 /// Makes the response that the handler meant. Without a text of its own, the error page makes the
@@ -61,7 +68,9 @@ response response_to(request& req, const std::exception_ptr& e) {
     } catch (const exception& x) {
         const status code = status_of(x.error());
         if (is_server_error(code)) report(req, e);
-        return error_response(req, code);
+        std::string reason = reason_of(x.error());
+        if (!reason.empty()) reason += '\n';
+        return error_response(req, code, reason);
     } catch (const std::bad_alloc&) {
         // Without memory the status is 503, because a later request may succeed.
         report(req, e, true);
@@ -75,6 +84,7 @@ response response_to(request& req, const std::exception_ptr& e) {
 }  // namespace
 
 status status_of(const error& e) noexcept {
+    if (is_of_client(e)) return status::internal_server_error;
     if (e.code().category() == status_category()) return static_cast<status>(e.code().value());
     if (e.code().category() == h1::parse_error_category()) {
         return h1::status_for(static_cast<h1::parse_error>(e.code().value()));
@@ -90,6 +100,14 @@ status status_of(const error& e) noexcept {
         return status::insufficient_storage;
     }
     return status::internal_server_error;
+}
+
+std::string reason_of(const error& e) {
+    if (is_of_client(e) || status_of(e) != status::bad_request) return {};
+    if (e.operation() == "multipart") return std::string(e.subject());
+    const std::error_category& category = e.code().category();
+    const bool is_known = category == h1::parse_error_category() || category == coding_category();
+    return e.operation() == "body" && is_known ? e.code().message() : std::string();
 }
 
 response failed_response(request& req, const std::exception_ptr& e) {

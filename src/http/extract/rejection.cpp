@@ -82,7 +82,8 @@ rejection body_rejection(const error& e) {
     if (code == status::unsupported_media_type) {
         return {code, "the body is not of the type that is expected"};
     }
-    return {code, std::string(reason_phrase(code))};
+    std::string reason = detail::reason_of(e);
+    return {code, reason.empty() ? std::string(reason_phrase(code)) : std::move(reason)};
 }
 
 }  // namespace coracle::http

@@ -6,8 +6,6 @@
 #include <coracle/http/cookie.hpp>
 #include <coracle/http/extract.hpp>
 
-#include <cstring>
-
 namespace coracle::http {
 namespace detail {
 namespace {
@@ -42,22 +40,15 @@ std::string shown(std::string_view text) {
 }
 
 /// Decodes a name or value of a query: in place where there is nothing to decode.
-std::optional<std::string_view> decoded(std::string_view text, arena& memory) {
+std::string_view decoded(std::string_view text, arena& memory) {
     if (text.find_first_of("%+") == std::string_view::npos) return text;
     char* const out = static_cast<char*>(memory.allocate(text.size(), 1));
-    std::memcpy(out, text.data(), text.size());
-    for (std::size_t i = 0; i != text.size(); ++i) {
-        if (out[i] == '+') out[i] = ' ';
-    }
-    const auto size = percent_decode_to(out, {out, text.size()});
-    if (!size) return std::nullopt;
-    return std::string_view(out, *size);
+    return {out, form_decode_to(out, text)};
 }
 
 bool is_encoded_as(std::string_view encoded, std::string_view name) {
     if (encoded.find_first_of("%+") == std::string_view::npos) return encoded == name;
-    const auto plain = form_decode(encoded);
-    return plain && *plain == name;
+    return form_decode(encoded) == name;
 }
 
 }  // namespace
@@ -67,37 +58,35 @@ value_cursor::value_cursor(request& req, value_kind kind, std::string_view name)
     if (kind == value_kind::query) rest_ = req.query_text();
 }
 
-value_cursor::result value_cursor::next(std::string_view& out) {
-    bool found = false;
+bool value_cursor::next(std::string_view& out) {
     switch (kind_) {
         case value_kind::query: return next_query(out);
-        case value_kind::path:
-            if (const auto* value = at_++ == 0 ? req_->find_param(name_) : nullptr) {
-                out = *value;
-                found = true;
-            }
-            break;
-        case value_kind::header: found = next_field(out); break;
-        case value_kind::cookie: found = next_cookie_value(out); break;
-        case value_kind::form: found = next_form(out); break;
+        case value_kind::path: return next_param(out);
+        case value_kind::header: return next_field(out);
+        case value_kind::cookie: return next_cookie_value(out);
+        case value_kind::form: return next_form(out);
     }
-    return found ? result::value : result::end;
+    return false;
 }
 
-value_cursor::result value_cursor::next_query(std::string_view& out) {
+bool value_cursor::next_param(std::string_view& out) noexcept {
+    const auto* const value = at_++ == 0 ? req_->find_param(name_) : nullptr;
+    if (value != nullptr) out = *value;
+    return value != nullptr;
+}
+
+bool value_cursor::next_query(std::string_view& out) {
     while (!rest_.empty()) {
         const std::size_t end = rest_.find('&');
         const std::string_view pair = rest_.substr(0, end);
         rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
         const std::size_t equals = pair.find('=');
         if (pair.empty() || !is_encoded_as(pair.substr(0, equals), name_)) continue;
-        out = equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
-        const auto value = decoded(out, req_->memory());
-        if (!value) return result::malformed;
-        out = *value;
-        return result::value;
+        out = equals == std::string_view::npos ? std::string_view()
+                                               : decoded(pair.substr(equals + 1), req_->memory());
+        return true;
     }
-    return result::end;
+    return false;
 }
 
 bool value_cursor::next_field(std::string_view& out) noexcept {

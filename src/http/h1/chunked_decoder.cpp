@@ -115,6 +115,10 @@ bool chunked_decoder::end_of_part(char byte, state gap) noexcept {
 
 // chunk-ext (RFC 9112 section 7.1.1). A gap must lead to something: no line ends in blanks.
 parse_error chunked_decoder::step_extension(char byte) noexcept {
+    const bool in_gap = state_ == state::extension_gap || state_ == state::extension_name_gap;
+    if (in_gap && byte == '\r') {
+        return parse_error::bad_chunk_line;
+    }
     const bool token = is_char(byte, char_token);
     const auto to = [this](state next) {
         state_ = next;

@@ -75,8 +75,8 @@ void field_summary::note(field_id id, std::string_view value) noexcept {
     }
 }
 
-// Lists and equal duplicates are allowed to be repaired (RFC 9110 section 8.6), never required:
-// they are refused, since they are how requests are smuggled.
+// Lists and equal duplicates may be repaired (RFC 9110 section 8.6). In requests they are refused,
+// since they are how requests are smuggled; for those in responses see `repeated_length`.
 void field_summary::add_content_length(std::string_view value) noexcept {
     if (++content_lengths_ > 1) {
         content_lengths_ = 2;
@@ -134,11 +134,31 @@ void field_summary::add_connection_option(std::string_view option) noexcept {
     }
 }
 
+// Returns the length that all Content-Length fields and the elements of their lists agree on, or
+// `no_length`: old servers and gateways send it twice.
+std::uint64_t field_summary::repeated_length() const noexcept {
+    std::uint64_t agreed = 0;
+    std::size_t seen = 0;
+    for (const head_field& field : fields_) {
+        if (field.id != field_id::content_length) {
+            continue;
+        }
+        if (field.value.empty()) {
+            return no_length;
+        }
+        for_each_element(field.value, [&](std::string_view element) {
+            const std::uint64_t length = parse_length(element);
+            agreed = seen++ == 0 || length == agreed ? length : no_length;
+        });
+    }
+    return seen == 0 ? no_length : agreed;
+}
+
 // RFC 9112 sections 6.1 and 6.3. Cases in which the RFC permits a lenient reading are refused all
 // the same.
-parse_error field_summary::check_framing(version version) const noexcept {
-    if (content_length_error_ != parse_error::none) {
-        return content_length_error_;
+parse_error field_summary::check_framing(version version, parse_error length_error) const noexcept {
+    if (length_error != parse_error::none) {
+        return length_error;
     }
     if (transfer_encodings_ == 0) {
         return parse_error::none;
@@ -176,7 +196,8 @@ bool field_summary::keeps_alive(version version) const noexcept {
 }
 
 parse_error field_summary::finish(request_head& head) const noexcept {
-    if (const parse_error error = check_framing(head.version); error != parse_error::none) {
+    if (const parse_error error = check_framing(head.version, content_length_error_);
+        error != parse_error::none) {
         return error;
     }
     if (const parse_error error = check_host(head); error != parse_error::none) {
@@ -217,10 +238,19 @@ parse_error field_summary::finish(response_head& head, method request) const noe
     if (tunnel) {
         return parse_error::none;  // both framing fields are ignored: RFC 9110 section 9.3.6
     }
-    if (const parse_error error = check_framing(head.version); error != parse_error::none) {
+    std::uint64_t length = content_length_;
+    parse_error length_error = content_length_error_;
+    if (length_error != parse_error::none) {
+        length = repeated_length();
+        if (length != no_length) {
+            length_error = parse_error::none;
+        }
+    }
+    if (const parse_error error = check_framing(head.version, length_error);
+        error != parse_error::none) {
         return error;
     }
-    head.content_length = content_length_;
+    head.content_length = length;
     head.has_content_length = content_lengths_ != 0;
     const bool bodiless =
         request == method::head || head.code / 100 == 1 || head.code == 204 || head.code == 304;
@@ -232,7 +262,7 @@ parse_error field_summary::finish(response_head& head, method request) const noe
     } else if (content_lengths_ == 0) {
         head.framing = body_framing::until_close;
         head.keep_alive = false;
-    } else if (content_length_ != 0) {
+    } else if (length != 0) {
         head.framing = body_framing::length;
     }
     return parse_error::none;

@@ -37,7 +37,9 @@ private:
     void add_transfer_encoding(std::string_view value) noexcept;
     void add_connection(std::string_view value) noexcept;
     void add_connection_option(std::string_view option) noexcept;
-    [[nodiscard]] parse_error check_framing(version version) const noexcept;
+    [[nodiscard]] parse_error check_framing(version version,
+                                            parse_error length_error) const noexcept;
+    [[nodiscard]] std::uint64_t repeated_length() const noexcept;
     [[nodiscard]] parse_error check_host(request_head& head) const noexcept;
     [[nodiscard]] bool keeps_alive(version version) const noexcept;
 

@@ -70,7 +70,8 @@ std::string_view describe(parse_error error) noexcept {
         case bad_chunk_size: return "a chunk size is not a hexadecimal number";
         case chunk_size_overflow: return "a chunk size, or the sum of them, is too large";
         case bad_chunk_extension: return "a chunk extension is malformed";
-        case bad_chunk_line: return "a chunk-size line does not end in CRLF";
+        case bad_chunk_line:
+            return "a chunk-size line does not end in CRLF, or has blanks before it";
         case bad_chunk_end: return "the data of a chunk is not followed by CRLF";
         case chunk_line_too_long: return "a chunk-size line exceeds its limit";
         case too_much_chunk_overhead: return "the chunk framing is out of proportion to its data";

@@ -99,12 +99,16 @@ void head_check::accept_field(std::string_view value, field_id id, head& out) no
     switch (id) {
         case field_id::te: require(equal_ignoring_case(value, "trailers")); break;
         case field_id::content_length: {
-            // A second one is refused even if it is equal, as in HTTP/1: no sender needs it.
-            require(kind_ != head_kind::trailers && !out.has_content_length && !value.empty());
+            // As in HTTP/1, an equal second one is refused in requests: no sender needs it.
+            require(kind_ == head_kind::response ||
+                    (kind_ == head_kind::request && !out.has_content_length));
+            std::uint64_t length = 0;
             const auto [end, failed] =
-                std::from_chars(value.data(), value.data() + value.size(), out.content_length);
+                std::from_chars(value.data(), value.data() + value.size(), length);
             require(failed == std::errc() && end == value.data() + value.size() &&
-                    out.content_length <= std::numeric_limits<std::int64_t>::max());
+                    length <= std::numeric_limits<std::int64_t>::max());
+            require(!out.has_content_length || length == out.content_length);
+            out.content_length = length;
             out.has_content_length = true;
             break;
         }

@@ -46,8 +46,8 @@ void tell_client(const request& req, fields& out) {
     if (const auto host = client_host(req); !host.empty()) out.set("X-Forwarded-Host", host);
 }
 
-/// Returns path and query of a target as it came, empty where it has neither. The decoded path will
-/// not do, which a second reader would decode again.
+/// Returns path and query of a target as it came, empty where it has neither. No proxy may change
+/// them (RFC 9110 section 7.7): signatures are made of them.
 std::string_view asked_for(const request& req) noexcept {
     std::string_view target = req.target();
     const std::size_t scheme_end = target.starts_with('/') ? 0 : target.find("://");
@@ -142,8 +142,8 @@ public:
             if (!asked.starts_with('/')) rest += '/';
             return rest.append(asked);
         }
-        // Dots are resolved first, or "/api/../admin" would begin with "/api".
-        const auto read = url::parse(
+        // Dots are resolved first, or "/api/../admin" would begin with "/api". All else stays.
+        const auto read = url().resolve(
             "http://h" + (asked.starts_with('/') ? std::string(asked) : '/' + std::string(asked)));
         if (!read) return std::unexpected(bad_request());
         if (!strip(read->path(), strip_, rest)) {
@@ -154,7 +154,7 @@ public:
         return rest;
     }
 
-    /// Empty when it would lead out of the path of the base.
+    /// Empty when it would lead out of the path of the base, whoever resolves its dot segments.
     static std::string address_of(const base_address& base, std::string_view rest) {
         std::string there = base.prefix;
         there += rest;
@@ -180,6 +180,7 @@ public:
         c.fields(std::move(out));
         client_options o = client_->defaults();
         o.follow = follow::none;
+        o.path_as_is = true;
         o.cookies = false;
         o.accept_compression = false;
         o.user_agent.clear();

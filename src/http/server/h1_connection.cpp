@@ -56,15 +56,20 @@ void h1_connection::end() noexcept {
 }
 
 /// Requests under way end as usual, and the heads of their responses say that nothing follows. A
-/// client that is idle may just be sending: a request that crosses the close would be lost.
+/// client that is idle may just be sending: a request that crosses the close would be lost. So has
+/// the rest of a head a moment to arrive, and no more: whoever sent its begin may be silent for
+/// ever.
 void h1_connection::drain() noexcept {
-    if (phase_ != phase::idle || !reading_) return;
+    const bool waits_for_head = phase_ == phase::idle || phase_ == phase::head;
+    if (!waits_for_head || !reading_) return;
     const duration patience = shard_->options().timeouts.drain_idle;
     arm(std::min(due(), coracle::detail::later(shard_->owner().now(), patience)));
-    if (patience <= duration::zero()) end_idle_in_drain();
+    if (patience <= duration::zero()) end_in_drain();
 }
 
-void h1_connection::end_idle_in_drain() noexcept {
+void h1_connection::end_in_drain() noexcept {
+    // A head that has begun gets no 408: it was not its time that ran out.
+    if (std::exchange(phase_, phase::idle) == phase::head) shard_->count(&counters::cut_by_drain);
     // It may have sent a request before it learns of the end.
     end_behind(ending::linger);
     timed_out_ = true;
@@ -151,13 +156,13 @@ void h1_connection::expired() noexcept {
             end_behind(ending::reset);
             break;
         case phase::idle:
-            if (shard_->draining()) {
-                end_idle_in_drain();
-                return;
-            }
+            if (shard_->draining()) return end_in_drain();
             shard_->count(&counters::idle_timeouts);
             break;
-        case phase::head: shard_->count(&counters::head_timeouts); break;
+        case phase::head:
+            if (shard_->draining()) return end_in_drain();
+            shard_->count(&counters::head_timeouts);
+            break;
         case phase::handler:
             shard_->count(&counters::half_closed_timeouts);
             give_up_client();
@@ -185,14 +190,17 @@ void h1_connection::await_head() noexcept {
     if (parser_.started()) {
         if (phase_ == phase::head) return;
         phase_ = phase::head;
-        arm_in(shard_->options().timeouts.head);
+        arm_for_head(shard_->options().timeouts.head);
         return;
     }
     // Empty lines before a request are not the beginning of one.
     phase_ = phase::idle;
     makes_room_ = false;
-    const server_timeouts& t = shard_->options().timeouts;
-    arm_in(shard_->draining() ? std::min(t.idle, t.drain_idle) : t.idle);
+    arm_for_head(shard_->options().timeouts.idle);
+}
+
+void h1_connection::arm_for_head(duration usual) noexcept {
+    arm_in(shard_->draining() ? std::min(usual, shard_->options().timeouts.drain_idle) : usual);
 }
 
 /// Returns false without memory.
@@ -269,8 +277,7 @@ void h1_connection::go_on(step next) noexcept {
 
 void h1_connection::go_on_without_waiting(step next) {
     while (next == step::receive && flush_now()) {
-        if (shard_->draining() && !parser_.started() &&
-            shard_->options().timeouts.drain_idle <= duration::zero()) {
+        if (shard_->draining() && shard_->options().timeouts.drain_idle <= duration::zero()) {
             next = step::close;
             break;
         }

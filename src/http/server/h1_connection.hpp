@@ -81,7 +81,7 @@ private:
     void end_wait() noexcept;
     void back_to(phase before) noexcept;
     void expired() noexcept override;
-    void end_idle_in_drain() noexcept;
+    void end_in_drain() noexcept;
 
     // Watching the client while the user's code runs.
     [[nodiscard]] bool watch_client() noexcept override;
@@ -96,6 +96,7 @@ private:
 
     // Reading heads.
     void await_head() noexcept;
+    void arm_for_head(duration usual) noexcept;
     step process();
     step refuse(h1::parse_error why);
     step refuse_late();

@@ -81,6 +81,17 @@ TEST(decompression, of_a_chunked_body_keeps_its_trailers) {
     EXPECT_EQ(a.body, "hello5");
 }
 
+TEST(decompression, of_no_bytes_gives_none) {
+    for (const content_coding coding : codings) {
+        const auto a = response_of(decompressing(&echo),
+                                   "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                                   "Transfer-Encoding: chunked\r\nContent-Encoding: " +
+                                       std::string(to_string(coding)) + "\r\n\r\n0\r\n\r\n");
+        EXPECT_EQ(a.status(), 200) << to_string(coding);
+        EXPECT_EQ(a.body, "");
+    }
+}
+
 TEST(decompression, takes_as_many_codings_as_its_limit) {
     const std::string once = encoded(content_coding::gzip, text_of(5000));
     const std::string twice = encoded(content_coding::brotli, once);

@@ -135,13 +135,13 @@ class Forwarding(unittest.TestCase):
         with Upstream("a") as a, balance(a) as s:
             for target, there in (("/api/x/y?z=/api", "/x/y?z=/api"), ("/api/", "/"),
                                   ("/apix/y", "/apix/y"), ("/%61pi/x", "/x"),
-                                  ("/api/api/x", "/api/x"), ("/api/%2e%2e%2fx", "/..%2fx"),
+                                  ("/api/api/x", "/api/x"), ("/api/%2e%2e%2fx", "/%2e%2e%2fx"),
                                   ("/api/a%20b", "/a%20b")):
                 self.assertEqual(get(s, target)[0], 200, target)
                 self.assertEqual(a.heads[-1].split()[1].lower(), there, target)
             # Where dots lead out of the prefix, it is no path below it.
             get(s, "/api/../secret")
-            self.assertEqual(a.heads[-1].split()[1], "/secret")
+            self.assertEqual(a.heads[-1].split()[1], "/api/../secret")
 
 
 class Choice(unittest.TestCase):

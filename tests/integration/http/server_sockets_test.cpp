@@ -105,6 +105,23 @@ TEST(server_sockets, probe_silent_clients_by_default) {
     });
 }
 
+TEST(server_sockets, hold_as_much_unsent_as_the_limit_says) {
+    const auto expect = [](const local_server_options& o, int unsent) {
+        with_accepted(o, [unsent](const net::socket& s) {
+            EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_NOTSENT_LOWAT), unsent);
+        });
+    };
+    local_server_options o;
+    expect(o, 128 * 1024);
+    o.limits.unsent = 16 * 1024;
+    expect(o, 16 * 1024);
+    o.sockets.unsent = 32 * 1024;
+    expect(o, 32 * 1024);
+    o.sockets.unsent = 0;
+    o.limits.unsent = 0;
+    expect(o, 0);
+}
+
 TEST(server_sockets, have_the_options_that_were_asked_for) {
     local_server_options o;
     o.sockets.keep_alive = {.on = true, .idle = 7, .interval = 5, .count = 2};

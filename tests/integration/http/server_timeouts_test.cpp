@@ -744,12 +744,49 @@ TEST(server_timeouts, responds_to_a_head_that_is_under_way_when_it_drains) {
         co_await p.send("GET /hello HT");
         co_await sleep_for(1s);
         w.server.stop();
-        co_await sleep_for(1s);
+        co_await sleep_for(300ms);
         co_await p.send("TP/1.1\r\nHost: x\r\n\r\n");
         const std::string response = co_await p.read_to_end();
         EXPECT_TRUE(response.ends_with("hello")) << response;
         EXPECT_NE(response.find("Connection: close\r\n"), std::string::npos);
     });
+}
+
+TEST(server_timeouts, waits_no_longer_for_the_rest_of_a_head_when_it_drains) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer before = co_await w.connect();
+        co_await before.send("GET");
+        peer after = co_await w.connect();
+        co_await sleep_for(1s);
+        const time_point began = w.sim.now();
+        w.server.stop();
+        co_await sleep_for(200ms);
+        co_await after.send("GET /");
+        EXPECT_EQ(co_await before.read_to_end(), "");
+        EXPECT_GE(w.since(began), 400ms);
+        EXPECT_LT(w.since(began), 700ms);
+        EXPECT_EQ(co_await after.read_to_end(), "");
+        EXPECT_LT(w.since(began), 1s);
+        EXPECT_EQ(w.counters().cut_by_drain, 2u);
+        EXPECT_EQ(w.counters().head_timeouts, 0u);
+    });
+}
+
+TEST(server_timeouts, closes_heads_at_once_where_they_have_no_time_in_a_drain) {
+    http::server_options o;
+    o.timeouts.drain_idle = 0s;
+    for_seeds(
+        few,
+        [](world& w) -> task<> {
+            peer p = co_await w.connect();
+            co_await p.send("GET");
+            co_await sleep_for(1s);
+            const time_point began = w.sim.now();
+            w.server.stop();
+            EXPECT_EQ(co_await p.read_to_end(), "");
+            EXPECT_LT(w.since(began), 100ms);
+        },
+        o);
 }
 
 TEST(server_timeouts, cuts_what_is_left_at_the_end_of_the_drain) {

@@ -106,13 +106,15 @@ TEST(url, is_kept_in_normal_form) {
         {"http://a//b///../c", "http://a//b//c"},
         {"http://a/...", "http://a/..."},
         {"http://a/.b/..c", "http://a/.b/..c"},
-        {"http://a/%7eb%2f%c3%a9", "http://a/~b%2F%C3%A9"},
-        // Query and fragment are as they were, but for what may not stand there.
+        {"http://a/.%2e/b/%2E./c/%2e/", "http://a/c/"},
+        {"http://a/%2e%2e%2e/b/%2ec", "http://a/%2e%2e%2e/b/%2ec"},
+        // Escapes are as they were; what may not stand there is escaped.
+        {"http://a/%7eb%2f%c3%a9", "http://a/%7eb%2f%c3%a9"},
         {"http://a/?%7eb%2f%2F%#%7e", "http://a/?%7eb%2f%2F%25#%7e"},
         {"http://a/b c\"<>^`{|}[]", "http://a/b%20c%22%3C%3E%5E%60%7B%7C%7D%5B%5D"},
         {"http://a/\xc3\xa9?\xc3\xa9 \\#\xc3\xa9", "http://a/%C3%A9?%C3%A9%20%5C#%C3%A9"},
         {"http://a/100%?50%zz%4", "http://a/100%25?50%25zz%254"},
-        {"http://a/%%34%31", "http://a/%2541"},
+        {"http://a/%%34%31", "http://a/%25%34%31"},
         {"http://a/?#a#b?", "http://a/?#a%23b?"},
         {"http://@a/", "http://a/"},
         {"http://:@a/", "http://a/"},
@@ -376,6 +378,23 @@ TEST(url_resolve, gives_the_examples_of_rfc_3986) {
     }
 }
 
+TEST(url, is_kept_as_it_is_where_that_is_asked_for) {
+    const auto kept = [](std::string_view text) {
+        const auto u = url::parse(text, url_path::as_is);
+        return u ? std::string(u->text()) : "! " + std::string(u.error().subject());
+    };
+    const row rows[] = {
+        {"HTTP://A:80", "http://a/"},
+        {"http://a/b/../%2e%2E/./%7e%2f//", "http://a/b/../%2e%2E/./%7e%2f//"},
+        {"http://a/[]^`{|}%%4?[\\]^`{|}%#%|", "http://a/[]^`{|}%%4?[\\]^`{|}%#%|"},
+        {"http://a/ \"<>\xc3\xa9? \"<>\xc3\xa9", "http://a/%20%22%3C%3E%C3%A9?%20%22%3C%3E%C3%A9"},
+        {"http://u|:p^@a/|", "http://u%7C:p%5E@a/|"},
+        {"http://a/\\b", "! a backslash stands before the query"},
+        {"http://a/\x01", "! a control byte stands in it"},
+    };
+    for (const row& r : rows) EXPECT_EQ(kept(r.text), r.result) << r.text;
+}
+
 TEST(url_resolve, takes_what_location_fields_hold) {
     const std::string_view base = "https://u:p@a:8443/b?q#f";
     const row rows[] = {
@@ -390,6 +409,11 @@ TEST(url_resolve, takes_what_location_fields_hold) {
         {" c d ", "https://u:p@a:8443/c%20d"},
         {"a/b:c", "https://u:p@a:8443/a/b:c"},
         {"%2e%2e/x", "https://u:p@a:8443/x"},
+        // The bytes stay that a request can carry.
+        {"/%7e%2f|{}^`[]%?%3d|\\%#%|", "https://u:p@a:8443/%7e%2f|{}^`[]%?%3d|\\%#%|"},
+        {"//c/|/./%", "https://c/|/%"},
+        {"https://c/%/../|", "https://c/|"},
+        {"/\"<>#\"<>", "https://u:p@a:8443/%22%3C%3E#%22%3C%3E"},
         {"\\\\c", "! a backslash stands before the query"},
         {"/\\c", "! a backslash stands before the query"},
         {"c\r\nSet-Cookie: d", "! a control byte stands in it"},

@@ -223,11 +223,16 @@ TEST(extract, views_live_as_long_as_the_request) {
     EXPECT_TRUE(a.waited);
 }
 
-TEST(extract, a_malformed_encoding_is_refused_and_shown_as_it_is) {
-    const auto text = echo_of_query<std::string>();
-    EXPECT_EQ(asked("v=%zz").by(text),
-              "400 query parameter 'v': '%zz' has a malformed percent-encoding\n");
-    EXPECT_EQ(asked("%zz=1&v=2").by(text), "200 2");
+TEST(extract, a_percent_sign_that_begins_no_escape_is_one_for_all_readers) {
+    const handler h([](http::query<"%v", std::string> extracted, request& req) {
+        return *extracted + '|' + req.query("%v").value_or("none") + '|' +
+               std::string(http::form::parse(req.query_text())->get("%v").value_or("none"));
+    });
+    for (const std::string value : {"50%", "%zz", "%4", "%%", "100%25%"}) {
+        const std::string plain = value == "100%25%" ? "100%%" : value;
+        EXPECT_EQ(asked("%v=" + value).by(h), "200 " + plain + '|' + plain + '|' + plain);
+    }
+    EXPECT_EQ(asked("%zz=1&%v=2").by(h), "200 2|2|2");
 }
 
 TEST(extract, what_a_client_sent_is_shown_cut_and_without_control_bytes) {

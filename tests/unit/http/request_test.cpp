@@ -76,6 +76,10 @@ TEST(request, survives_queries_that_are_malformed) {
             EXPECT_EQ(req.query("a"), "1") << text;
         }
     }
+    request req;
+    set_query(req, "a=50%&%b=%zz");
+    EXPECT_EQ(req.query("a"), "50%");
+    EXPECT_EQ(req.query("%b"), "%zz");
 }
 
 TEST(request, reads_numbers_whole_and_within_their_range) {

@@ -20,7 +20,9 @@ std::unexpected<error> refused(std::string_view part) {
 
 /// Joins both parts in one secret text.
 std::expected<secret, error> basic(const credentials& c) {
-    if (c.user.find(':') != std::string::npos) return refused("user");
+    if (c.user.find(':') != std::string::npos) {
+        return refused("the user's name holds a colon, which Basic cannot carry");
+    }
     const std::string_view password = c.password.reveal();
     std::string pair;
     // Reserves all of it at once, so that no copy of a part stays in memory.
@@ -38,7 +40,9 @@ std::expected<secret, error> basic(const credentials& c) {
 /// use.
 std::expected<secret, error> bearer(const credentials& c) {
     const std::string_view token = c.password.reveal();
-    if (token.empty() || !is_field_value(token)) return refused("token");
+    if (token.empty() || !is_field_value(token)) {
+        return refused("the token is empty or holds a byte that no field may hold");
+    }
     std::string value;
     value.reserve(7 + token.size());
     value.append("Bearer ").append(token);

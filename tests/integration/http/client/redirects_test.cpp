@@ -95,7 +95,32 @@ TEST_P(client_redirects, to_a_scheme_with_one_slash_are_refused) {
     });
     const error e = failure_of(client_.get(server.url()).follow(http::follow::standard));
     EXPECT_EQ(e, std::errc::invalid_argument);
-    EXPECT_THAT(e.message(), HasSubstr("no \"//\" follows the scheme"));
+    EXPECT_THAT(e.message(), HasSubstr("no \"//\" follows the scheme: Location 'http:/other/x'"));
+}
+
+TEST_P(client_redirects, go_to_the_bytes_of_their_location) {
+    const local_server server([](http::request& req) {
+        if (req.path() != "/begin") return http::response(std::string(req.target()));
+        http::response r(http::status::found);
+        r.set("Location", "/x/../%7Ej/%2e%2E/a?sig=a%2fb%3d&p=x|y%");
+        return r;
+    });
+    const auto call = client_.get(server.url("/begin")).follow(http::follow::standard).wait();
+    EXPECT_EQ(call.body, "/a?sig=a%2fb%3d&p=x|y%");
+}
+
+TEST_P(client_redirects, say_where_they_should_have_gone) {
+    const local_server server([](http::request& req) {
+        http::response r(http::status::found);
+        r.set("Location", req.path() == "/long" ? "mail:" + std::string(300, 'x')
+                                                : "http://ada:secret@a\x9b b/");
+        return r;
+    });
+    const auto said = [&](std::string_view path) {
+        return failure_of(client_.get(server.url(path)).follow(http::follow::standard)).message();
+    };
+    EXPECT_THAT(said("/"), HasSubstr(": Location 'a\\x9b b/'"));
+    EXPECT_THAT(said("/long"), HasSubstr(": Location 'mail:" + std::string(195, 'x') + "...'"));
 }
 
 TEST_P(client_redirects, may_be_as_many_as_the_limit) {

@@ -40,6 +40,33 @@ class client_responses : public each_version {};
 /// Responses with bytes that a test gives.
 class client_responses_1_1 : public ::testing::Test {};
 
+TEST_F(client_responses_1_1, may_be_empty_whatever_they_are_encoded_with) {
+    for (const std::string name : {"gzip", "deflate", "br", "zstd", "gzip, br"}) {
+        for (const char* rest :
+             {"Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "\r\n"}) {
+            SCOPED_TRACE(name + ": " + rest);
+            const scripted_peer peer(script().read_head().send(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: " + name + "\r\n" + rest));
+            http::client client;
+            const auto r = client.get(peer.url()).wait();
+            EXPECT_EQ(r.status, http::status::ok);
+            EXPECT_EQ(r.body, "");
+        }
+    }
+}
+
+TEST_F(client_responses_1_1, may_say_their_length_twice) {
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
+                                       "Content-Length: 2, 2\r\n\r\nok")
+                                 .again());
+    http::client client;
+    EXPECT_EQ(client.get(peer.url()).wait().body, "ok");
+    EXPECT_EQ(client.get(peer.url()).wait().body, "ok");
+    EXPECT_EQ(client.statistics().opened, 1U);
+}
+
 TEST_F(client_responses_1_1, with_folded_fields_are_read_with_spaces_in_place_of_the_folds) {
     // Also where the fold is cut off from what it folds.
     const scripted_peer peer(script()

@@ -190,7 +190,8 @@ TEST(authenticator, sends_basic_at_once) {
     authenticator empty({auth_scheme::basic, "", ""});
     EXPECT_EQ(said(empty.authorize(get, random_bits)), "Basic Og==");
     authenticator colon({auth_scheme::basic, "a:b", "c"});
-    EXPECT_EQ(said(colon.authorize(get, random_bits)), "error: user");
+    EXPECT_EQ(said(colon.authorize(get, random_bits)),
+              "error: the user's name holds a colon, which Basic cannot carry");
 }
 
 TEST(authenticator, sends_a_token_at_once) {
@@ -199,7 +200,8 @@ TEST(authenticator, sends_a_token_at_once) {
     EXPECT_FALSE(who.challenged(asking("Bearer error=invalid_token"), 0));
     for (const std::string_view bad : {"", "a\r\nb", "a\n"}) {
         authenticator other({auth_scheme::bearer, "", bad});
-        EXPECT_EQ(said(other.authorize(get, random_bits)), "error: token");
+        EXPECT_EQ(said(other.authorize(get, random_bits)),
+                  "error: the token is empty or holds a byte that no field may hold");
     }
 }
 

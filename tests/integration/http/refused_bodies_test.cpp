@@ -1,0 +1,109 @@
+// The reasons that a client gets for a body that the server cannot read.
+
+#include "support/codings.hpp"
+#include "support/simulated_response.hpp"
+
+#include <coracle/http/client.hpp>
+#include <coracle/http/compress.hpp>
+#include <coracle/http/extract.hpp>
+#include <coracle/http/multipart.hpp>
+#include <coracle/http/router.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+namespace coracle::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+task<http::response> read_text(http::request& req) {
+    std::string text = co_await req.body().text();
+    co_return http::response(std::move(text));
+}
+
+task<http::response> read_parts(http::request& req) {
+    http::multipart_reader parts(req);
+    while (co_await parts.next()) {
+    }
+    co_return http::response("read");
+}
+
+http::router routes(bool as_problems = false) {
+    http::router r;
+    if (as_problems) r.problem_details();
+    r.post("/text", read_text);
+    r.post("/parts", read_parts);
+    r.post("/form", [](http::form f) { return std::to_string(f.size()); });
+    r.post("/decoded", http::decompress()(http::handler(read_text)));
+    return r;
+}
+
+simulated_response post(const http::router& r, std::string_view path, std::string_view rest) {
+    std::string request = "POST ";
+    request.append(path).append(" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n").append(rest);
+    return response_of(http::handler(r), request);
+}
+
+constexpr std::string_view bad_chunks =
+    "Content-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n";
+
+std::string multipart(std::string_view body) {
+    std::string request = "Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ";
+    request.append(std::to_string(body.size())).append("\r\n\r\n").append(body);
+    return request;
+}
+
+TEST(refused_bodies, of_malformed_chunks_are_told_why) {
+    for (const char* path : {"/text", "/form"}) {
+        const auto r = post(routes(), path, bad_chunks);
+        EXPECT_EQ(r.status(), 400) << path;
+        EXPECT_EQ(r.body, "a chunk size is not a hexadecimal number\n") << path;
+    }
+    const auto blank = post(routes(), "/text", "Transfer-Encoding: chunked\r\n\r\n5 \r\nhello");
+    EXPECT_THAT(blank.body, HasSubstr("blanks before it"));
+}
+
+TEST(refused_bodies, of_malformed_parts_are_told_why) {
+    const auto cut = post(routes(), "/parts", multipart("--b\r\n\r\nx"));
+    EXPECT_EQ(cut.status(), 400);
+    EXPECT_EQ(cut.body, mime::make_error_code(mime::multipart_error::truncated).message() + '\n');
+    const auto disposition =
+        post(routes(), "/parts", multipart("--b\r\nContent-Disposition: ;\r\n\r\nx\r\n--b--"));
+    EXPECT_EQ(disposition.body, "a Content-Disposition is malformed\n");
+}
+
+TEST(refused_bodies, of_a_broken_coding_are_told_why) {
+    const std::string good = encoded(http::content_coding::gzip, "text");
+    const std::string bad = good.substr(0, good.size() - 1);
+    const auto r = post(routes(), "/decoded",
+                        "Content-Encoding: gzip\r\nContent-Length: " + std::to_string(bad.size()) +
+                            "\r\n\r\n" + bad);
+    EXPECT_EQ(r.status(), 400);
+    EXPECT_EQ(r.body, make_error_code(http::coding_error::truncated).message() + '\n');
+}
+
+TEST(refused_bodies, are_problems_where_errors_are) {
+    const auto r = post(routes(true), "/text", bad_chunks);
+    EXPECT_EQ(r.header("Content-Type"), "application/problem+json");
+    EXPECT_THAT(r.body, HasSubstr(R"("detail":"a chunk size is not a hexadecimal number")"));
+}
+
+TEST(refused_bodies, of_a_server_that_the_handler_called_are_not_the_fault_of_its_client) {
+    const scripted_peer behind(
+        script().read_head().send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"));
+    http::client client;
+    const local_server front([&](http::request&) -> task<http::response> {
+        const std::string url = behind.url();
+        auto call = client.get(url);
+        auto r = co_await call.full();
+        co_return http::response(std::move(r.body));
+    });
+    const auto r = client.get(front.url()).wait();
+    EXPECT_EQ(r.status, http::status::internal_server_error);
+    EXPECT_THAT(r.body, ::testing::Not(HasSubstr("chunk")));
+}
+
+}  // namespace
+}  // namespace coracle::testing
