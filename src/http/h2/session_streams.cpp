@@ -64,6 +64,8 @@ void session::close_if_done(stream& s) {
 
 /// A stream error that the peer has caused (RFC 9113 section 5.4.2). `s` may be null.
 void session::stream_error(std::uint32_t id, stream* s, error_code code) {
+    // The event that told of it may have made the owner reset the stream.
+    if (s != nullptr && find(id) != s) return;
     send_rst(id, code);
     if (s != nullptr) fail_stream(*s, code, false);
     // CVE-2025-8671: resets that the peer provokes are as cheap for it as its own.
