@@ -1,92 +1,65 @@
 #include "http/h2/head_reader.hpp"
 
-#include <nghttp2/nghttp2.h>
-
 #include <algorithm>
-#include <new>
 
 namespace coracle::http::h2 {
 
 namespace {
-
-std::string_view view(const std::uint8_t* bytes, std::size_t size) noexcept {
-    return {reinterpret_cast<const char*>(bytes), size};
-}
 
 /// The most pseudo-fields that any head may have: those of extended CONNECT (RFC 8441 section 4).
 constexpr std::uint32_t most_pseudo_fields = 5;
 
 }  // namespace
 
-void head_reader::free_inflater::operator()(nghttp2_hd_inflater* inflater) const noexcept {
-    nghttp2_hd_inflate_del(inflater);
-}
-
-head_reader::head_reader() {
-    nghttp2_hd_inflater* made = nullptr;
-    if (nghttp2_hd_inflate_new(&made) != 0) throw std::bad_alloc();
-    inflater_.reset(made);
-}
-
 void head_reader::begin(head_kind kind, const block_limits& limits, bool extended_connect) {
     release();
+    decoder_.begin_block();
     kind_ = kind;
     limits_ = limits;
     extended_connect_ = extended_connect;
 }
 
 bool head_reader::read(std::string_view fragment, bool last) {
-    const auto* at = reinterpret_cast<const std::uint8_t*>(fragment.data());
-    std::size_t left = fragment.size();
+    // A block of the usual size is the cheapest, and fits nearly every head.
+    if (!text_) text_.obtain(buffer::default_capacity);
+    const std::size_t most = std::max<std::size_t>(limits_.bytes, table_size);
     for (;;) {
-        nghttp2_nv field{};
-        int found = 0;
-        const auto used =
-            nghttp2_hd_inflate_hd2(inflater_.get(), &field, &found, at, left, last ? 1 : 0);
-        if (used == NGHTTP2_ERR_NOMEM) throw std::bad_alloc();
-        if (used < 0) return false;
-        at += used;
-        left -= static_cast<std::size_t>(used);
-        if ((found & NGHTTP2_HD_INFLATE_EMIT) != 0) {
-            add(view(field.name, field.namelen), view(field.value, field.valuelen));
+        switch (decoder_.next(fragment, text_, most)) {
+            case hpack::decoder::result::field: add_field(); break;
+            case hpack::decoder::result::more: return !last || decoder_.between_fields();
+            case hpack::decoder::result::failed: return false;
         }
-        if ((found & NGHTTP2_HD_INFLATE_FINAL) != 0) {
-            nghttp2_hd_inflate_end_headers(inflater_.get());
-            return true;
-        }
-        if (left == 0 && (found & NGHTTP2_HD_INFLATE_EMIT) == 0) return !last;
     }
 }
 
-void head_reader::add(std::string_view name, std::string_view value) {
+/// Takes over the field that was decoded to the end of the text.
+void head_reader::add_field() {
+    const std::uint64_t size = decoder_.name_size() + decoder_.value_size();
     // The size as in RFC 9113 section 6.5.2, decompressed: otherwise one byte that refers to a long
     // table entry could be repeated cheaply (the "HTTP/2 bomb").
-    cost_ += name.size() + value.size() + 32;
-    if (exceeds_a_limit(name)) {
-        text_.release();
+    cost_ += size + 32;
+    const auto begin = static_cast<std::uint32_t>(
+        text_.size() - (decoder_.is_whole() ? static_cast<std::size_t>(size) : text_.size()));
+    const bool is_pseudo_field =
+        decoder_.is_whole() && decoder_.name_size() != 0 && text_.data()[begin] == ':';
+    if (exceeds_a_limit(is_pseudo_field)) {
+        text_.clear();
         lines_.clear();
         return;
     }
-    // A block of the usual size is the cheapest, and fits nearly every head.
-    if (!text_) text_.obtain(buffer::default_capacity);
-    text_.reserve_spare(name.size() + value.size());
-    const field_id id = find_field_id(name);
-    const auto begin = static_cast<std::uint32_t>(text_.size());
-    const auto name_size = static_cast<std::uint32_t>(name.size());
-    const auto value_size = static_cast<std::uint32_t>(value.size());
-    text_.append(name);
-    text_.append(value);
-    lines_.push_back({begin, name_size, begin + name_size, value_size, id});
-    if (id == field_id::cookie) {
+    const auto name_size = static_cast<std::uint32_t>(decoder_.name_size());
+    const auto value_size = static_cast<std::uint32_t>(decoder_.value_size());
+    lines_.push_back({begin, name_size, begin + name_size, value_size, decoder_.id()});
+    if (decoder_.id() == field_id::cookie) {
         ++cookies_;
         cookie_bytes_ += value_size + 2;
     }
 }
 
-/// Counts a field of this name, unless the block already exceeds a limit.
-bool head_reader::exceeds_a_limit(std::string_view name) noexcept {
+/// Counts a field, unless the block already exceeds a limit.
+bool head_reader::exceeds_a_limit(bool is_pseudo_field) noexcept {
     if (excess_ != head_fault::none) return true;
-    if (name.starts_with(':')) ++pseudo_fields_;
+    if (is_pseudo_field) ++pseudo_fields_;
     const std::size_t counted = std::min(pseudo_fields_, most_pseudo_fields);
     if (cost_ > limits_.bytes) {
         excess_ = head_fault::too_large;

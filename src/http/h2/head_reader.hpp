@@ -2,16 +2,14 @@
 
 #include "http/h2/head.hpp"
 #include "http/h2/head_check.hpp"
+#include "http/h2/hpack/decoder.hpp"
 
 #include <coracle/base/buffer.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
-
-struct nghttp2_hd_inflater;
 
 namespace coracle::http::h2 {
 
@@ -27,9 +25,6 @@ struct block_limits {
 /// that state is in memory.
 class head_reader {
 public:
-    /// Throws std::bad_alloc.
-    head_reader();
-
     void begin(head_kind kind, const block_limits& limits, bool extended_connect);
 
     /// Reads a fragment of the block. Returns false if it cannot be decompressed: the connection
@@ -54,16 +49,16 @@ private:
         std::uint32_t value_size;
         field_id id;
     };
-    struct free_inflater {
-        void operator()(nghttp2_hd_inflater* inflater) const noexcept;
-    };
+    /// The size of the peer's table, which is what it is without a setting (RFC 9113
+    /// section 6.5.2).
+    static constexpr std::uint32_t table_size = 4096;
 
-    void add(std::string_view name, std::string_view value);
-    [[nodiscard]] bool exceeds_a_limit(std::string_view name) noexcept;
+    void add_field();
+    [[nodiscard]] bool exceeds_a_limit(bool is_pseudo_field) noexcept;
     [[nodiscard]] std::string_view at(std::uint32_t offset, std::uint32_t size) const noexcept;
     [[nodiscard]] std::string_view join_cookies();
 
-    std::unique_ptr<nghttp2_hd_inflater, free_inflater> inflater_;
+    hpack::decoder decoder_{table_size};
     block_limits limits_;
     buffer text_;  ///< names and values, one after the other
     std::vector<line> lines_;

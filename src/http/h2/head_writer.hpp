@@ -1,6 +1,7 @@
 #pragma once
 
 #include "http/h2/block_cache.hpp"
+#include "http/h2/hpack/encoder.hpp"
 
 #include <coracle/base/buffer.hpp>
 #include <coracle/http/field.hpp>
@@ -11,13 +12,10 @@
 #include <span>
 #include <string_view>
 
-struct nghttp2_hd_deflater;
-
 namespace coracle::http::h2 {
 
 /// Compresses field blocks (RFC 7541). The first block creates the table. It may be freed between
-/// two blocks: the next block then begins with an empty table. Older entries in the peer's table
-/// come after all new ones, so they are never referenced, and are evicted first.
+/// two blocks: the next block then begins with an empty table.
 class head_writer {
 public:
     /// Appends a block to `out`: `control` (pseudo-fields, already in lower case), then `fields`
@@ -33,18 +31,14 @@ public:
     /// Frees the table.
     void give_up() noexcept;
 
-    static constexpr std::uint32_t most = 4096;
+    static constexpr std::uint32_t most = hpack::encoder::first_limit;
 
 private:
-    struct free_deflater {
-        void operator()(nghttp2_hd_deflater* deflater) const noexcept;
-    };
-    void make();
+    std::size_t compress(std::span<const field> control, std::span<const field> fields,
+                         buffer& out);
 
-    std::unique_ptr<nghttp2_hd_deflater, free_deflater> deflater_;
-    std::unique_ptr<block_cache> repeated_;  ///< of the table of `deflater_`
-    std::uint32_t table_size_ = most;
-    bool limited_ = false;  ///< the size of the peer's table may differ from `most`
+    hpack::encoder encoder_;
+    std::unique_ptr<block_cache> repeated_;  ///< of the table of `encoder_`
 };
 
 }  // namespace coracle::http::h2

@@ -33,9 +33,7 @@ enum class role : std::uint8_t { client, server };
 /// pieces. A connection error queues a GOAWAY: then `failure` returns the reason, gathered bytes
 /// must still be sent, and received bytes are ignored.
 ///
-/// HPACK is that of nghttp2; framing is our own, because a session of nghttp2 takes 25 KiB for an
-/// idle connection, chooses streams by itself, and silently ignores some errors of RFC 9113. Not
-/// thread-safe.
+/// Not thread-safe.
 class session {
 public:
     /// `tunnels`: for servers: announces and accepts the extended CONNECT of RFC 8441.
