@@ -9,11 +9,10 @@ find_package(Threads REQUIRED)
 # machine.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(liburing REQUIRED liburing>=2.3)
-# The resolver, in the same way; then TLS, the compression of HTTP/2's heads, the content codings, routes
-# with a regular expression, names of hosts beyond ASCII, and which domains belong to nobody, for cookies.
+# The resolver, in the same way; then TLS, the content codings, routes with a regular expression, names of
+# hosts beyond ASCII, and which domains belong to nobody, for cookies.
 pkg_check_modules(libcares REQUIRED libcares>=1.18)
 pkg_check_modules(openssl REQUIRED openssl>=3.0)
-pkg_check_modules(nghttp2 REQUIRED libnghttp2>=1.43)
 pkg_check_modules(zlib REQUIRED zlib>=1.2.11)
 pkg_check_modules(brotli REQUIRED libbrotlienc>=1.0.9 libbrotlidec>=1.0.9)
 pkg_check_modules(zstd REQUIRED libzstd>=1.4.8)
@@ -22,15 +21,18 @@ pkg_check_modules(libidn2 REQUIRED libidn2>=2.3)
 pkg_check_modules(libpsl REQUIRED libpsl>=0.21)
 
 # A static link takes them in this order: what libpsl needs comes after it.
-set(coracle_dependencies liburing libcares openssl nghttp2 zlib brotli zstd re2 libpsl libidn2)
+set(coracle_dependencies liburing libcares openssl zlib brotli zstd re2 libpsl libidn2)
 # The package of Debian that whoever links the static library needs for each.
-set(coracle_packages liburing-dev libc-ares-dev libssl-dev libnghttp2-dev zlib1g-dev
+set(coracle_packages liburing-dev libc-ares-dev libssl-dev zlib1g-dev
                      libbrotli-dev libzstd-dev libre2-dev libpsl-dev libidn2-dev)
 
 set(coracle_requires Threads)
 set(coracle_pc_requires
-    "liburing libcares openssl libnghttp2 zlib libbrotlienc libbrotlidec libzstd re2 libpsl libidn2")
+    "liburing libcares openssl zlib libbrotlienc libbrotlidec libzstd re2 libpsl libidn2")
 set(coracle_pc_libs "-pthread")
+
+# Tests, fuzz targets and benchmarks of HTTP/2 compare with nghttp2 where it is found.
+pkg_check_modules(nghttp2 QUIET libnghttp2>=1.43)
 
 # The library needs no JSON library: <coracle/http/nlohmann.hpp> adapts this one for who includes it, as
 # the tests and an example do where it is found.

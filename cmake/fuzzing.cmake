@@ -8,6 +8,9 @@ file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.cpp"
 if(NOT TARGET coracle_redis)
     list(FILTER fuzz_sources EXCLUDE REGEX "/fuzz_redis_")
 endif()
+if(NOT nghttp2_FOUND)
+    list(FILTER fuzz_sources EXCLUDE REGEX "/fuzz_hpack")
+endif()
 # All of them.
 add_custom_target(fuzzers)
 if(CORACLE_FUZZER)
@@ -23,8 +26,12 @@ foreach(source IN LISTS fuzz_sources)
     coracle_set_warnings(${target})
     coracle_link_plainly(${target})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
-                                                 "${PROJECT_SOURCE_DIR}/fuzz")
+                                                 "${PROJECT_SOURCE_DIR}/fuzz"
+                                                 "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(${target} PRIVATE coracle::coracle)
+    if(target STREQUAL "fuzz_hpack")
+        target_link_libraries(${target} PRIVATE ${nghttp2_LIBRARIES})
+    endif()
     if(target MATCHES "^fuzz_redis_")
         target_link_libraries(${target} PRIVATE coracle::redis)
     endif()

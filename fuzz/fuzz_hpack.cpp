@@ -1,4 +1,4 @@
-#include "../tests/support/nghttp2_hpack.hpp"
+#include "support/nghttp2_hpack.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -26,8 +26,7 @@ RECIPE = ROOT / "packaging" / "conan"
 # The modules of pkg-config in cmake/dependencies.cmake: vcpkg's port, Debian's package.
 LIBRARIES = {
     "liburing": ("liburing", "liburing-dev"), "libcares": ("c-ares", "libc-ares-dev"),
-    "openssl": ("openssl", "libssl-dev"), "libnghttp2": ("nghttp2", "libnghttp2-dev"),
-    "zlib": ("zlib", "zlib1g-dev"), "libbrotlienc": ("brotli", "libbrotli-dev"),
+    "openssl": ("openssl", "libssl-dev"), "zlib": ("zlib", "zlib1g-dev"), "libbrotlienc": ("brotli", "libbrotli-dev"),
     "libbrotlidec": ("brotli", "libbrotli-dev"), "libzstd": ("zstd", "libzstd-dev"), "re2": ("re2", "libre2-dev"),
     "libidn2": ("libidn2", "libidn2-dev"), "libpsl": ("libpsl", "libpsl-dev"),
 }

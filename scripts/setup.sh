@@ -19,7 +19,6 @@ libtomlplusplus-dev
 liburing-dev
 libc-ares-dev
 libssl-dev
-libnghttp2-dev
 zlib1g-dev
 libbrotli-dev
 libzstd-dev
@@ -31,6 +30,7 @@ test_packages='
 ccache ccache
 libgtest-dev
 libgmock-dev
+libnghttp2-dev
 python3 python3
 curl curl
 golang-go go

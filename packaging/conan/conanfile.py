@@ -13,7 +13,7 @@ from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 from conan.tools.system.package_manager import Apt
 
-SYSTEM_PACKAGES = ["libbrotli-dev", "libc-ares-dev", "libidn2-dev", "libnghttp2-dev", "libpsl-dev", "libre2-dev",
+SYSTEM_PACKAGES = ["libbrotli-dev", "libc-ares-dev", "libidn2-dev", "libpsl-dev", "libre2-dev",
                    "libssl-dev", "liburing-dev", "libzstd-dev", "zlib1g-dev"]
 
 
@@ -75,5 +75,5 @@ class CoracleRecipe(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/coracle"]
         self.cpp_info.libs = ["coracle"]
-        self.cpp_info.system_libs = ["uring", "cares", "ssl", "crypto", "nghttp2", "z", "brotlienc", "brotlidec",
+        self.cpp_info.system_libs = ["uring", "cares", "ssl", "crypto", "z", "brotlienc", "brotlidec",
                                      "zstd", "re2", "psl", "idn2", "pthread"]

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hpack_blocks.hpp"
+#include "support/hpack_blocks.hpp"
 
 #include <nghttp2/nghttp2.h>
 
