@@ -77,7 +77,7 @@ TEST(h2_hpack_beside_nghttp2, judges_mutated_blocks_as_nghttp2_does) {
         nghttp2_reader theirs;
         reader ours;
         for (int block = 0; block != 4; ++block) {
-            std::string bytes = writer.write(t.next());
+            std::string bytes(writer.write(t.next()));
             for (unsigned n = t.up_to(2); n != 0 && !bytes.empty(); --n) {
                 bytes[t.up_to(static_cast<unsigned>(bytes.size()) - 1)] =
                     static_cast<char>(t.up_to(255));
