@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
@@ -73,8 +74,8 @@ link_watch::marks link_watch::marks_of(std::string_view path, bool had_links) {
     return found;
 }
 
-std::vector<int> link_watch::follow(int inotify, const std::string& path,
-                                    std::uint32_t end_events) {
+std::expected<std::vector<int>, int> link_watch::follow(int inotify, const std::string& path,
+                                                        std::uint32_t end_events) {
     std::vector<int> used;
     const bool had_links = any();
     const auto same = [](const mark& a, const mark& b) { return a.same_place(b); };
@@ -84,6 +85,7 @@ std::vector<int> link_watch::follow(int inotify, const std::string& path,
         for (mark& m : marks_) {
             const std::uint32_t events = of_marks | (m.is_link ? 0u : end_events);
             m.number = ::inotify_add_watch(inotify, m.directory.c_str(), events);
+            if (m.number < 0 && errno == ENOSPC) return std::unexpected(ENOSPC);
         }
         if (std::ranges::equal(marks_of(path, had_links), marks_, same)) break;
     }

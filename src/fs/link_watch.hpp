@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,11 @@ public:
 
     /// Finds where `path` leads and watches that. What changes meanwhile is found, or makes an
     /// event. `end_events` is asked for of the directory that the end is in, besides those of
-    /// names. Returns the numbers of the watches that it used until now and does not use any more.
-    /// Blocks. A directory that cannot be watched is passed over.
-    std::vector<int> follow(int inotify, const std::string& path, std::uint32_t end_events);
+    /// names. Returns the numbers of the watches that it used until now and does not use any more;
+    /// ENOSPC where the user's share of watches is used up. A directory that may not be read is
+    /// passed over. Blocks.
+    std::expected<std::vector<int>, int> follow(int inotify, const std::string& path,
+                                                std::uint32_t end_events);
 
     bool any() const noexcept { return !marks_.empty(); }
     /// Returns true if `follow` used the watch of this number.

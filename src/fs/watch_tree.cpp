@@ -132,7 +132,7 @@ std::expected<void, error> watch_tree::begin() {
     }
     auto added = add_watch(root_, true);
     if (!added) return std::unexpected(std::move(added).error());
-    follow_links();
+    if (auto followed = follow_links(); !followed) return followed;
     if (!options_.recursive || !name_.empty()) return {};
     std::vector<std::string> below;
     auto listed = list(root_, below, true);
@@ -147,22 +147,25 @@ std::uint32_t watch_tree::events() const noexcept {
 
 /// Watches the links on the way to `path_`. Where it leads to something else than before, all that
 /// was known of that is forgotten.
-void watch_tree::follow_links() {
+std::expected<void, error> watch_tree::follow_links() {
     const bool had_links = links_.any();
     const auto before = there_;
     const bool replaced = std::exchange(end_changed_, false);
     links_changed_ = false;
-    for (const int number : links_.follow(inotify_.get(), path_, name_.empty() ? 0 : events())) {
+    const auto unused = links_.follow(inotify_.get(), path_, name_.empty() ? 0 : events());
+    if (!unused) return std::unexpected(failure(unused.error(), path_));
+    for (const int number : *unused) {
         if (!directories_.contains(number)) ::inotify_rm_watch(inotify_.get(), number);
     }
     there_ = identity_of(path_);
-    if (!had_links || (there_ == before && !(replaced && there_))) return;
+    if (!had_links || (there_ == before && !(replaced && there_))) return {};
     found_.push_back(
         {there_ ? change_kind::created : change_kind::removed, name_.empty(), path_, {}});
     forget_all_directories();
     // The links may lead to another directory in which the file has its name.
     if (there_ || !name_.empty()) unread_.assign(1, root_);
     anew_ = true;
+    return {};
 }
 
 void watch_tree::forget_all_directories() {
@@ -252,7 +255,9 @@ std::expected<void, error> watch_tree::watch_all(std::vector<std::string> direct
 }
 
 std::expected<void, error> watch_tree::look_around() {
-    if (links_changed_) follow_links();
+    if (links_changed_) {
+        if (auto followed = follow_links(); !followed) return followed;
+    }
     return watch_all(std::exchange(unread_, {}), std::exchange(anew_, false));
 }
 

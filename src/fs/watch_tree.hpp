@@ -58,7 +58,7 @@ private:
     };
 
     std::uint32_t events() const noexcept;
-    void follow_links();
+    std::expected<void, error> follow_links();
     void forget_all_directories();
     std::expected<void, error> watch_all(std::vector<std::string> directories, bool quietly);
     std::expected<found, error> add_watch(const std::string& directory, bool is_root);

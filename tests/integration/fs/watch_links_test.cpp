@@ -1,5 +1,6 @@
 // Watching what symbolic links lead to, on each backend of this machine.
 
+#include "support/failing_calls.hpp"
 #include "support/watch_scene.hpp"
 
 namespace coracle::testing {
@@ -169,6 +170,29 @@ TEST_P(watched_links, may_lead_nowhere_at_first_or_take_the_name_of_a_file) {
         swap("target", "circle");
         const texts freed = co_await next(s, looped, 1);
         EXPECT_EQ(freed, list("created circle"));
+    };
+    on.run(f);
+}
+
+TEST_P(watched_links, are_not_left_out_where_there_are_no_watches_left) {
+    if (!failing_calls::available()) GTEST_SKIP() << "calls are not replaced in this build";
+    const auto f = [&]() -> task<> {
+        s.make_directory("d");
+        s.write("d/a");
+        s.write("b");
+        link("d/a", "log");
+        {
+            // The second is that of the link.
+            const failing_calls full("inotify_add_watch", ENOSPC, 2);
+            auto r = co_await as_result(watch("log"));
+            EXPECT_EQ(r.error(), std::errc::no_space_on_device);
+            EXPECT_TRUE(r.error().message().contains("fs.inotify.max_user_watches"));
+        }
+        auto w = co_await watch("log");
+        const failing_calls full("inotify_add_watch", ENOSPC, 1, true);
+        swap("b", "log");
+        auto r = co_await as_result(w.next());
+        EXPECT_EQ(r.error(), std::errc::no_space_on_device);
     };
     on.run(f);
 }
