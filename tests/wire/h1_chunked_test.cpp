@@ -104,6 +104,26 @@ struct refused {
     parse_error error;
 };
 
+/// Returns the data of a body that arrives in pieces of this size, or "failed".
+std::string decoded_leniently(std::string_view body, std::size_t piece) {
+    chunked_decoder decoder({}, true);
+    std::string data;
+    while (!body.empty()) {
+        std::string_view some = body.substr(0, piece);
+        body.remove_prefix(some.size());
+        while (!some.empty()) {
+            const chunk_event e = decoder.decode(some);
+            if (e.status == chunk_status::error) return "failed";
+            some.remove_prefix(e.consumed);
+            data += e.data;
+            if (e.status == chunk_status::end)
+                return data + '|' + std::string(some) + std::string(body);
+            if (e.status == chunk_status::need_more) break;
+        }
+    }
+    return data + "...";
+}
+
 constexpr refused bad_bodies[] = {
     {"\r\n", bad_chunk_size},
     {"\n", bad_chunk_line},
@@ -275,4 +295,29 @@ TEST(chunked_decoder, limits_the_trailers) {
     EXPECT_EQ(decode_every_way("0\r\na:\r\nb:\r\nc:\r\n\r\n", limits).error, too_many_trailers);
     EXPECT_EQ(decode_every_way("0\r\nan-endless-name-without-an-end", limits).error,
               trailers_too_large);
+}
+
+TEST(chunked_decoder, accepts_what_old_servers_send_where_it_is_told_to) {
+    constexpr std::pair<std::string_view, std::string_view> bodies[] = {
+        {"5 \r\nhello\r\n0\t\r\n\r\nnext", "hello|next"},
+        {"5\nhello\n0\n\nnext", "hello|next"},
+        {"5 \nhello\r\n0;a=b \n\r\nnext", "hello|next"},
+        {"5;a=\"b\" \nhello\n0\r\nX: y\r\n\r\nnext", "hello|next"},
+        {"5\r\nhello\r\n0\r\n\r\nnext", "hello|next"},
+        {"\n5\nhello", "failed"},
+        {"5\n\nello\n", "\nello..."},
+        {"5\nhelloX", "failed"},
+        {"5;\nhello", "failed"},
+        {"5;a=\nhello", "failed"},
+        {"5;a=\"\n", "failed"},
+        {"5 5\nhello", "failed"},
+        {"5\r\r\nhello", "failed"},
+        {"5\nhello\r\r\n0", "failed"},
+        {"0\nX: y\n\n", "failed"},
+    };
+    for (const auto& [body, data] : bodies) {
+        for (const std::size_t piece : {1UZ, 2UZ, 3UZ, 100UZ}) {
+            EXPECT_EQ(decoded_leniently(body, piece), data) << body << " in pieces of " << piece;
+        }
+    }
 }

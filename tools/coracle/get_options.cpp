@@ -103,6 +103,10 @@ void get_options::add_request() {
     add_flag(get, group, "-I,--head", s.head, "Request the headers only, and print them");
     add_flag(get, group, "-g,--globoff", t.no_globbing,
              "No patterns: {}, [] and \\ in URLs, and # in -o, are literal");
+    client_.of_client(add_flag(get, group, "--lenient", client_.values().lenient,
+                               "Accept what old servers send: lines that end in LF alone,\n"
+                               "blanks before colons and behind the sizes of chunks"),
+                      [](auto& c) -> auto& { return c.lenient; });
     client_.of_client(add_flag(get, group, "--path-as-is", client_.values().path_as_is,
                                "Send the path unchanged, with /../ and escapes"),
                       [](auto& c) -> auto& { return c.path_as_is; });

@@ -124,6 +124,11 @@ struct client_options {
     /// Schemes that URLs and redirects may have.
     std::string safe_protocols = "http,https";
 
+    /// Accepts responses of HTTP/1 that break RFC 9112 in the way of old servers and devices: lines
+    /// that end in LF alone, blanks before the colon of a field and behind the size of a chunk, and
+    /// "Transfer-Encoding: identity". docs/client.md has what each risks. Default false.
+    bool lenient = false;
+
     /// Sends path and query of a URL as they were given (`url_path::as_is`): dot segments stay too,
     /// and what a URL may not hold but a request can carry, such as "|". Does not apply to the
     /// targets of redirects. Default false.

@@ -88,6 +88,8 @@ constexpr auto options = joined(
         of_client<o, schemes_value, &c::safe_protocols>("safe_protocols",
                                                         "schemes that URLs and redirects may have"),
 
+        of_client<o, boolean_value, &c::lenient>(
+            "lenient", "accept what old servers send: bare LF, blanks before colons"),
         of_client<o, boolean_value, &c::path_as_is>(
             "path_as_is", "send path and query unchanged, with dot segments"),
 

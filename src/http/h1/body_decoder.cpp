@@ -2,11 +2,12 @@
 
 namespace coracle::http::h1 {
 
-void body_decoder::begin(body_framing framing, std::uint64_t length, const chunk_limits& limits) {
+void body_decoder::begin(body_framing framing, std::uint64_t length, const chunk_limits& limits,
+                         bool lenient) {
     framing_ = framing;
     lent_ = 0;
     left_ = framing == body_framing::length ? length : 0;
-    if (framing == body_framing::chunked) chunks_.emplace(limits);
+    if (framing == body_framing::chunked) chunks_.emplace(limits, lenient);
 }
 
 std::expected<std::string_view, parse_error> body_decoder::next(buffer& input) {

@@ -16,8 +16,10 @@ namespace coracle::http::h1 {
 /// are views into the buffer, lent until the next call.
 class body_decoder {
 public:
-    /// Begins a body; `length` counts for `body_framing::length` alone.
-    void begin(body_framing framing, std::uint64_t length, const chunk_limits& limits = {});
+    /// Begins a body; `length` counts for `body_framing::length` alone. `lenient` is for
+    /// `chunked_decoder`.
+    void begin(body_framing framing, std::uint64_t length, const chunk_limits& limits = {},
+               bool lenient = false);
     /// Ends the body, complete or not.
     void end() noexcept { framing_ = body_framing::none; }
     /// Gives back the memory of chunks and trailers.

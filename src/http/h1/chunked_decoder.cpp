@@ -66,6 +66,10 @@ chunk_event chunked_decoder::fail(parse_error error) noexcept {
 parse_error chunked_decoder::step(char byte) noexcept {
     switch (state_) {
         case state::data_return:
+            if (lenient_ && byte == '\n') {
+                state_ = state::size_start;
+                return parse_error::none;
+            }
             state_ = state::data_line_feed;
             return byte == '\r' ? parse_error::none : parse_error::bad_chunk_end;
         case state::data_line_feed:
@@ -79,7 +83,7 @@ parse_error chunked_decoder::step(char byte) noexcept {
         return parse_error::chunk_line_too_long;
     }
     if (byte == '\n') {
-        return parse_error::bad_chunk_line;
+        return lenient_ && may_end_line() ? finish_size_line() : parse_error::bad_chunk_line;
     }
     return state_ <= state::size ? step_size(byte) : step_extension(byte);
 }
@@ -113,11 +117,25 @@ bool chunked_decoder::end_of_part(char byte, state gap) noexcept {
     return true;
 }
 
+// Behind a size, a name or a value, and blanks.
+bool chunked_decoder::may_end_line() const noexcept {
+    switch (state_) {
+        case state::size:
+        case state::extension_gap:
+        case state::extension_name:
+        case state::extension_name_gap:
+        case state::extension_value:
+        case state::extension_value_end: return true;
+        default: return false;
+    }
+}
+
 // chunk-ext (RFC 9112 section 7.1.1). A gap must lead to something: no line ends in blanks.
 parse_error chunked_decoder::step_extension(char byte) noexcept {
     const bool in_gap = state_ == state::extension_gap || state_ == state::extension_name_gap;
     if (in_gap && byte == '\r') {
-        return parse_error::bad_chunk_line;
+        state_ = state::size_line_feed;
+        return lenient_ ? parse_error::none : parse_error::bad_chunk_line;
     }
     const bool token = is_char(byte, char_token);
     const auto to = [this](state next) {
@@ -180,6 +198,10 @@ parse_error chunked_decoder::finish_size_line() noexcept {
 }
 
 chunk_event chunked_decoder::decode_trailers(std::string_view in, std::size_t at) {
+    if (lenient_ && trailer_bytes_.empty() && in[at] == '\n') {
+        state_ = state::done;
+        return {chunk_status::end, parse_error::none, at + 1, {}};
+    }
     if (trailer_bytes_.empty() && in.substr(at, 2) == "\r\n" && limits_.trailers >= 2) {
         state_ = state::done;
         return {chunk_status::end, parse_error::none, at + 2, {}};

@@ -47,7 +47,11 @@ struct chunk_event {
 /// only when there are some). What the data adds up to does not depend on how the bytes were cut.
 class chunked_decoder {
 public:
-    explicit chunked_decoder(const chunk_limits& limits = {}) noexcept : limits_{limits} {}
+    /// `lenient`: accepts blanks at the end of a chunk-size line, and LF alone as the end of a line
+    /// that is no trailer field, as old servers send them. For responses only: a request that two
+    /// servers read differently is how they are attacked.
+    explicit chunked_decoder(const chunk_limits& limits = {}, bool lenient = false) noexcept
+        : limits_{limits}, lenient_{lenient} {}
 
     chunk_event decode(std::string_view in);
 
@@ -89,6 +93,7 @@ private:
     parse_error step_size(char byte) noexcept;
     parse_error step_extension(char byte) noexcept;
     bool end_of_part(char byte, state gap) noexcept;
+    [[nodiscard]] bool may_end_line() const noexcept;
     parse_error finish_size_line() noexcept;
     chunk_event decode_trailers(std::string_view in, std::size_t at);
     parse_error finish_trailers(const head_limits& limits);
@@ -100,6 +105,7 @@ private:
     std::uint32_t line_ = 0;    // bytes of the current size line
     std::uint8_t digits_ = 0;   // hexadecimal digits of it
     state state_ = state::size_start;
+    bool lenient_;
     parse_error error_ = parse_error::none;
     head_progress trailer_progress_;
     std::string trailer_bytes_;

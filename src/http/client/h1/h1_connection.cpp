@@ -2,11 +2,28 @@
 
 #include "http/client/h1/head_pen.hpp"
 #include "http/client/pool.hpp"
+#include "http/h1/repair.hpp"
 #include "http/h1/unfold.hpp"
 
 #include <algorithm>
 
 namespace coracle::http::detail {
+
+namespace {
+
+/// Returns true for faults that `repair_response_head` may mend.
+bool is_repairable(h1::parse_error e) noexcept {
+    switch (e) {
+        case h1::parse_error::bare_line_feed:
+        case h1::parse_error::space_before_colon:
+        case h1::parse_error::unsupported_transfer_coding:
+        case h1::parse_error::transfer_encoding_in_http_1_0:
+        case h1::parse_error::transfer_encoding_with_content_length: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
 
 client_h1_connection::client_h1_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
                                            const tls::session_info* secured)
@@ -133,6 +150,21 @@ std::expected<void, error> client_h1_connection::result_of(exchange_wait& w) {
 
 // ---- the response
 
+/// Puts the repaired head in the place of the one that came. Returns false where its end has not
+/// come yet, within the limit.
+bool client_h1_connection::repair_head() {
+    const auto repaired = h1::repair_response_head(input_.view());
+    // One that is too large is left for the parser to refuse.
+    if (!repaired) return input_.size() > head_limit_;
+    buffer whole;
+    whole.reserve_spare(repaired->text.size() + input_.size() - repaired->size);
+    whole.append(repaired->text);
+    whole.append(input_.view().substr(repaired->size));
+    input_ = std::move(whole);
+    h1::unfold(input_.spare() - input_.size(), input_.size());
+    return true;
+}
+
 head_state client_h1_connection::read_head(response_start& start) {
     if (input_.empty()) return head_state::partial;
     h1::response_head& head = home().pool().parsed_head();
@@ -142,6 +174,10 @@ head_state client_h1_connection::read_head(response_start& start) {
     // The block is not shared, so its bytes may be changed.
     if (r.error == h1::parse_error::folded_field &&
         h1::unfold(input_.spare() - input_.size(), input_.size())) {
+        r = parser_.parse(input_.view(), asked_, head, limits);
+    }
+    if (lenient_ && is_repairable(r.error)) {
+        if (!repair_head()) return head_state::partial;
         r = parser_.parse(input_.view(), asked_, head, limits);
     }
     switch (r.status) {
@@ -180,7 +216,7 @@ void client_h1_connection::take_fields(http::fields& to) {
     to.adopt(head.fields.data(), head.fields.size());
     input_.consume(head_size_);
     keeps_alive_ = head.keep_alive;
-    content_.begin(head.framing, head.content_length);
+    content_.begin(head.framing, head.content_length, {}, lenient_);
     left_http_ = head.code == 101 || (asked_ == method::connect && head.code / 100 == 2);
 }
 

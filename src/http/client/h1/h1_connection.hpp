@@ -97,6 +97,7 @@ private:
     void prepare_receive(exchange_wait& w, std::uint32_t most) noexcept;
     bool comes_fast() const noexcept { return fast_ != nullptr && fast_->is_on(); }
     std::uint32_t largest_for(std::uint64_t most) const noexcept;
+    bool repair_head();
     void keep_trailers();
     task<std::expected<void, error>> send_slices(std::span<slice> pieces, bool more);
 
@@ -106,6 +107,7 @@ private:
     std::uint64_t sent_ = 0;
     http::method asked_ = method::other;
     std::uint32_t head_limit_ = 0;
+    bool lenient_ = false;
     std::uint32_t field_limit_ = 0;
     bool upgrades_ = false;
     bool chunked_ = false;  ///< the body of the request is chunked

@@ -12,6 +12,7 @@ void client_h1_connection::begin(const outgoing_head& head) {
     asked_ = head.known_method;
     head_limit_ = head.options->head_limit;
     field_limit_ = head.options->field_limit;
+    lenient_ = head.options->lenient;
     upgrades_ = head.upgrades;
     chunked_ = head.has_body && !head.length;
     out_.has_secrets = head.has_secrets;

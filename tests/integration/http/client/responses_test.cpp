@@ -6,6 +6,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/compress.hpp>
+#include <coracle/http/h1/parse_error.hpp>
 #include <coracle/runtime/channel.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/testing/local_server.hpp>
@@ -53,6 +54,65 @@ TEST_F(client_responses_1_1, may_be_empty_whatever_they_are_encoded_with) {
             EXPECT_EQ(r.body, "");
         }
     }
+}
+
+TEST_F(client_responses_1_1, of_old_servers_are_accepted_where_that_is_asked_for) {
+    const std::pair<const char*, std::vector<std::string>> rows[] = {
+        {"bare LF", {"HTTP/1.1 200 OK\nX-A: b\nContent-Length: 2\n\nok"}},
+        {"bare LF in pieces", {"HTTP/1.1 200 OK\nX-A", ": b\nContent-Length:", " 2\n", "\no", "k"}},
+        {"blanks before colons", {"HTTP/1.1 200 OK\r\nX-A : b\r\nContent-Length\t: 2\r\n\r\nok"}},
+        {"folds between", {"HTTP/1.1 200 OK\nX-A:\n b\nContent-Length: 2\n\nok"}},
+        {"identity",
+         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nX-A: b\r\nContent-Length: "
+          "2\r\n\r\nok"}},
+        {"identity of HTTP/1.0",
+         {"HTTP/1.0 200 OK\r\nTransfer-Encoding: identity\r\nX-A: b\r\n\r\nok"}},
+        {"blanks behind a size",
+         {"HTTP/1.1 200 OK\r\nX-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2  \r\nok\r\n0 "
+          "\r\n\r\n"}},
+        {"chunks with bare LF",
+         {"HTTP/1.1 200 OK\nX-A: b\nTransfer-Encoding: chunked\n\n2\nok\n0\n\n"}},
+        {"an interim response",
+         {"HTTP/1.1 103 Early\nLink: </a>\n\nHTTP/1.1 200 OK\nX-A: b\nContent-Length: 2\n\nok"}},
+    };
+    for (const auto& [name, pieces] : rows) {
+        SCOPED_TRACE(name);
+        const auto server = [&] {
+            script s;
+            s.read_head();
+            for (const std::string& piece : pieces) s.send(piece);
+            return s;
+        };
+        const scripted_peer strict(server());
+        http::client client;
+        EXPECT_TRUE(failure_of(client.get(strict.url())).code());
+        const scripted_peer old(server());
+        http::client_options o;
+        o.lenient = true;
+        const auto r = client.get(old.url()).options(o).wait();
+        EXPECT_EQ(r.header("X-A"), "b");
+        EXPECT_EQ(r.body, "ok");
+    }
+}
+
+TEST_F(client_responses_1_1, are_refused_for_other_faults_by_who_is_lenient_too) {
+    http::client_options o;
+    o.lenient = true;
+    http::client client(o);
+    for (const char* head :
+         {"HTTP/1.1 200 OK\nno colon\n\n", "HTTP/1.1 2 OK\n\n", "HTTP/1.1 200 OK\n: b\n\n",
+          "HTTP/1.1 200 OK\nContent-Length: 1\nContent-Length: 2\n\n",
+          "HTTP/1.1 200 OK\nTransfer-Encoding: gzip\n\n",
+          "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nContent-Length: 2\n\n"}) {
+        const scripted_peer peer(script().read_head().send(head));
+        EXPECT_EQ(failure_of(client.get(peer.url())).code().category(),
+                  http::h1::parse_error_category())
+            << head;
+    }
+    // A head without an end is bounded as any other.
+    const scripted_peer endless(
+        script().read_head().send("HTTP/1.1 200 OK\nX: " + std::string(100'000, 'a')));
+    EXPECT_TRUE(failure_of(client.get(endless.url())).code());
 }
 
 TEST_F(client_responses_1_1, may_say_their_length_twice) {
