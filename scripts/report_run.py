@@ -23,6 +23,8 @@ Step = collections.namedtuple("Step", "name code seconds title command")
 REASON = re.compile(r": Failure$|ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|"
                     r"^Traceback|has run for \d+ s|[Aa]ssertion|\berror:|FAILED:|\bwarning:|"
                     r"is blocked in system call")
+# The symbolizer of a sanitizer about an address that is in no file, such as one of a stack.
+NO_REASON = re.compile(r"[Ss]ymbolizer: error:|error: '\[\w+\]'")
 # A program of many tests names the one that failed, or that was running when it died.
 INNER = re.compile(r"\[  FAILED  \] ([^\s,]+\.[^\s,]+)|^died in (\S+)", re.MULTILINE)
 ATTEMPT = re.compile(r'^"(?P<name>[^"\n]+)" start time: [^\n]*\nOutput:\n-+\n(?P<output>.*?)^<end of output>',
@@ -59,7 +61,8 @@ def cases_of(folder, step):
 def excerpt(output):
     """The lines from which on an output says why."""
     lines = output.rstrip().splitlines()
-    first = next((i for i, line in enumerate(lines) if REASON.search(line)), None)
+    first = next((i for i, line in enumerate(lines) if REASON.search(line) and not NO_REASON.search(line)),
+                 None)
     if first is None:
         return lines[-LINES:]
     return lines[first:first + LINES]

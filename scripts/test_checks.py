@@ -490,7 +490,8 @@ class ReportTest(unittest.TestCase):
 
     def test_a_failing_test_is_shown_with_its_name_reason_and_command(self):
         self.step("tsan-tests", 8)
-        report = "noise\nWARNING: ThreadSanitizer: data race\n  #0 f x.cpp:7\ndied in suite.name\n"
+        report = ("noise\nLLVMSymbolizer: error: '[stack]': No such file or directory\n"
+                  "WARNING: ThreadSanitizer: data race\n  #0 f x.cpp:7\ndied in suite.name\n")
         self.ctest("tsan-tests", [("unit.shard_1_of_8", "fail")],
                    [("unit.shard_1_of_8", report, "Failed")] * 3)
         code, text = self.report()
