@@ -171,6 +171,10 @@ private:
     /// Topics that are remembered to have been forgotten, while older messages may be on their way.
     static constexpr std::size_t most_forgotten = 64;
 
+    /// Returns false if no subscription of any loop matches.
+    bool may_have_subscribers(std::string_view topic) const noexcept {
+        return wild_ != 0 || present_.contains(topic);
+    }
     void keep(const published& p);
     /// Returns true if a message that was retained before `since` is not the last of its topic.
     bool is_outdated(std::string_view topic, const shared_frame& frame,
@@ -184,6 +188,7 @@ private:
     std::vector<topic_shard*> shards_;
     std::uint64_t sequence_ = 0;
     std::map<std::string, std::size_t, std::less<>> present_;
+    std::size_t wild_ = 0;          ///< patterns of `present_` that match several topics
     std::list<kept_message> kept_;  ///< the most recently published one last
     std::map<std::string_view, std::list<kept_message>::iterator> kept_by_topic_;
     std::list<forgotten_message> forgotten_;
@@ -284,6 +289,7 @@ std::uint64_t topic_state::begin(std::string_view pattern,
     }
     const auto [at, is_first] = present_.try_emplace(std::string(pattern), 0);
     if (is_first && bus_ != nullptr) bus_->subscribe(pattern);
+    if (is_first && is_wild(pattern)) ++wild_;
     ++at->second;
     subscribers_.fetch_add(1, std::memory_order_relaxed);
     return sequence_;
@@ -295,6 +301,7 @@ void topic_state::end(const std::string& pattern) noexcept {
     const auto at = present_.find(pattern);
     if (at == present_.end() || --at->second != 0) return;
     present_.erase(at);
+    if (is_wild(pattern)) --wild_;
     if (bus_ != nullptr) bus_->unsubscribe(pattern);
 }
 
@@ -346,10 +353,18 @@ topic_shard* topic_state::post_to_others(const std::shared_ptr<const published>&
 
 std::size_t topic_state::publish(std::string_view topic, message_type type, std::string_view bytes,
                                  bool retain, bool outside) {
+    published_.fetch_add(1, std::memory_order_relaxed);
+    if (!retain) {
+        const std::lock_guard lock(mutex_);
+        if (!may_have_subscribers(topic)) {
+            if (outside && bus_ != nullptr) bus_->publish(topic, type, bytes, retain);
+            return 0;
+        }
+    }
+    // Framing and compressing may take long: not under the lock.
     auto p = std::make_shared<published>();
     p->topic = topic;
     p->frame = make_shared_frame(type, bytes, options_.compression);
-    published_.fetch_add(1, std::memory_order_relaxed);
     topic_shard* own = nullptr;
     {
         const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 // Topics: who gets what, in which order, and what becomes of those who read slowly.
 
 #include "integration/websocket/simulated_websocket.hpp"
+#include "support/allocation_count.hpp"
 
 #include <coracle/http/extract.hpp>
 #include <coracle/websocket/topics.hpp>
@@ -93,6 +94,44 @@ TEST(websocket_topics, reach_those_who_subscribed_and_once) {
         });
         if (::testing::Test::HasFailure()) return;
     }
+}
+
+TEST(websocket_topics, frame_no_message_that_nobody_has_subscribed_to) {
+    if (!counts_allocations()) GTEST_SKIP() << "allocations are not counted in this build";
+    websocket::topics topics;
+    const std::string text(100'000, 'x');
+    http::router routes;
+    websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+        const auto bytes_of = [&](std::string_view topic) {
+            const std::size_t before = allocated_bytes();
+            topics.publish(topic, text);
+            return allocated_bytes() - before;
+        };
+        EXPECT_LT(bytes_of("room.a"), 1000U);
+        {
+            const auto exact = topics.subscribe(ws, "room.a");
+            EXPECT_GE(bytes_of("room.a"), text.size());
+            EXPECT_LT(bytes_of("room.b"), 1000U);
+        }
+        EXPECT_LT(bytes_of("room.a"), 1000U);
+        {
+            const auto first = topics.subscribe(ws, "room.*");
+            const auto second = topics.subscribe(ws, "room.*");
+            EXPECT_GE(bytes_of("room.b"), text.size());
+        }
+        EXPECT_LT(bytes_of("room.b"), 1000U);
+        EXPECT_EQ(topics.counters().published, 6U);
+        // One that is retained is kept for those who come.
+        EXPECT_EQ(topics.publish("room.c", "kept", true), 0U);
+        EXPECT_EQ(topics.retained("room.c"), "kept");
+        co_return;
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        raw_peer p = co_await in.connect();
+        co_await p.shake_hands("/ws");
+        co_await p.read_close();
+    });
 }
 
 TEST(websocket_topics, refuse_names_that_are_none) {
