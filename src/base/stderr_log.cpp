@@ -58,7 +58,7 @@ log_throttle::time now() noexcept {
 
 }  // namespace
 
-bool line_log::put(std::string line) noexcept {
+bool line_log::put(std::string line) {
     line += '\n';
     if (torn_) line.insert(0, 1, '\n');
     const ssize_t n = write_at_once(fd_, line);

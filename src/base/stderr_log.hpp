@@ -25,7 +25,7 @@ public:
 
 private:
     void put(const std::vector<std::string>& lines);
-    bool put(std::string line) noexcept;
+    bool put(std::string line);
 
     const int fd_;
     std::mutex guard_;

@@ -1,5 +1,7 @@
 #include "base/stderr_log.hpp"
 
+#include "support/allocation_count.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -101,6 +103,28 @@ TEST(stderr_log, survives_a_pipe_without_a_reader) {
     log.write(log_level::error, log_layer::http, "x");  // would be ended by SIGPIPE
     e.close();
     log.write(log_level::error, log_layer::http, "and without a descriptor");
+}
+
+TEST(stderr_log, survives_without_memory) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "allocations are not counted in this build";
+    const std::string text(200, 'x');
+    for (const log_level level : {log_level::info, log_level::warning}) {
+        ends e = ends::of_pipe();
+        for (std::size_t n = 1;; ++n) {
+            line_log log(e.write);
+            coracle::testing::fail_allocation(n);
+            log.write(level, log_layer::http, text);
+            const bool none_failed = coracle::testing::allocation_will_fail();
+            coracle::testing::fail_allocation(0);
+            e.drain();
+            log.write(level, log_layer::http, "better");
+            EXPECT_TRUE(e.drain().contains("better")) << "allocation " << n;
+            if (none_failed) break;
+            ASSERT_LT(n, 100U);
+        }
+        e.close();
+    }
 }
 
 TEST(stderr_log, throttles_warnings_and_nothing_below) {
