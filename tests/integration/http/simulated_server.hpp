@@ -131,6 +131,20 @@ struct world {
     http::server server;
 };
 
+/// The number of seeds where the order of events is nearly given.
+inline constexpr std::uint64_t few = 8;
+
+inline void expect_about(duration measured, duration wanted, duration slack = 300ms) {
+    EXPECT_GE(measured, wanted);
+    EXPECT_LE(measured, wanted + slack);
+}
+
+inline std::size_t count_of(const std::string& text, std::string_view what) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+}
+
 /// Runs `f(world)` for each of `n` seeds.
 template <class F>
 void for_seeds(std::uint64_t n, F f, const http::server_options& o = {}) {

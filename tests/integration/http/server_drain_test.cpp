@@ -1,0 +1,187 @@
+// The end of a server: what is idle, under way and left, in virtual time.
+
+#include "integration/http/simulated_server.hpp"
+
+#include <coracle/http/drain_signal.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+using namespace simulated;
+
+/// How long a fresh connection, a used one, and one behind an empty line stay open in a drain.
+static task<> expect_idle_to_end(world& w, duration least, duration most) {
+    peer fresh = co_await w.connect();
+    peer used = co_await w.connect();
+    co_await used.send(get("/hello"));
+    EXPECT_TRUE((co_await read_response(used)).ends_with("hello"));
+    peer after_a_line = co_await w.connect();
+    co_await after_a_line.send(get("/hello") + "\r\n");
+    EXPECT_TRUE((co_await read_response(after_a_line)).ends_with("hello"));
+    co_await sleep_for(1s);
+    const time_point began = w.sim.now();
+    w.server.stop();
+    co_await fresh.expect_close();
+    EXPECT_GE(w.since(began), least);
+    co_await used.expect_close();
+    co_await after_a_line.expect_close();
+    EXPECT_LT(w.since(began), most);
+    EXPECT_EQ(w.counters().cut_by_drain, 0u);
+    EXPECT_EQ(w.counters().idle_timeouts, 0u);
+    co_await sleep_for(100ms);  // more than `last_accept`
+    EXPECT_FALSE(co_await as_result(w.connect()));
+    const auto report = w.server.drained();
+    EXPECT_EQ(report->open, 3u);
+    EXPECT_EQ(report->served, 0u);
+}
+
+TEST(server_drain, closes_idle_connections_soon_when_it_drains) {
+    for_seeds(few, [](world& w) { return expect_idle_to_end(w, 400ms, 700ms); });
+}
+
+TEST(server_drain, closes_idle_connections_at_once_where_they_have_no_time) {
+    http::server_options o;
+    o.timeouts.drain_idle = 0s;
+    for_seeds(few, [](world& w) { return expect_idle_to_end(w, 0s, 100ms); }, o);
+}
+
+TEST(server_drain, serves_the_request_that_crosses_the_begin_of_a_drain) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer fresh = co_await w.connect();
+        peer used = co_await w.connect();
+        co_await used.send(get("/hello"));
+        EXPECT_TRUE((co_await read_response(used)).ends_with("hello"));
+        EXPECT_FALSE(w.server.drained());
+        w.server.stop();
+        co_await sleep_for(300ms);
+        for (peer* p : {&fresh, &used}) {
+            co_await p->send(get("/hello"));
+            const std::string response = co_await p->read_to_end();
+            EXPECT_TRUE(response.ends_with("hello")) << response;
+            EXPECT_NE(response.find("Connection: close\r\n"), std::string::npos);
+        }
+        EXPECT_EQ(w.server.drained()->served, 2u);
+    });
+}
+
+TEST(server_drain, lets_handlers_see_that_it_drains) {
+    http::router routes;
+    routes.get("/waits", [](http::request& req) -> task<http::response> {
+        EXPECT_FALSE(http::is_draining(req));
+        http::drain_notice notice(http::drain_of(req));
+        co_await notice.wait();
+        co_return http::response(http::is_draining(req) ? "drains" : "serves");
+    });
+    for (const std::uint64_t seed : seeds(few)) {
+        world w(seed, http::handler(routes));
+        w.run([](world& in) -> task<> {
+            peer p = co_await in.connect();
+            co_await p.send(get("/waits"));
+            co_await sleep_for(1s);
+            const time_point began = in.sim.now();
+            in.server.stop();
+            EXPECT_TRUE((co_await p.read_to_end()).ends_with("drains"));
+            EXPECT_LT(in.since(began), 100ms);
+            EXPECT_EQ(in.server.drained()->told, 1u);
+            EXPECT_EQ(in.server.drained()->in_flight, 1u);
+        });
+    }
+}
+
+TEST(server_drain, finishes_what_is_in_flight_when_it_drains) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send(get("/sleep?ms=5000"));
+        co_await sleep_for(1s);
+        w.server.stop();
+        const std::string response = co_await p.read_to_end();
+        EXPECT_TRUE(response.starts_with("HTTP/1.1 200 ")) << response;
+        EXPECT_NE(response.find("Connection: close\r\n"), std::string::npos);
+        EXPECT_EQ(p.ended(), ending::finished);
+        EXPECT_EQ(w.counters().cut_by_drain, 0u);
+    });
+}
+
+TEST(server_drain, may_be_destroyed_right_after_it_was_told_to_drain) {
+    simulation sim(1);
+    const auto main = [&]() -> task<> {
+        {
+            const auto hello = [](http::request&) { return http::response("hello"); };
+            http::server s(hello, world::with_address({}));
+            s.open(sim.loop());
+            const auto run = [&] { return s.run(sim.loop()); };
+            co_await as_result(with_timeout(1s, run));
+            s.stop();
+        }
+        co_await sleep_for(1s);
+    };
+    sim.run(main);
+}
+
+TEST(server_drain, responds_to_a_head_that_is_under_way_when_it_drains) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await p.send("GET /hello HT");
+        co_await sleep_for(1s);
+        w.server.stop();
+        co_await sleep_for(300ms);
+        co_await p.send("TP/1.1\r\nHost: x\r\n\r\n");
+        const std::string response = co_await p.read_to_end();
+        EXPECT_TRUE(response.ends_with("hello")) << response;
+        EXPECT_NE(response.find("Connection: close\r\n"), std::string::npos);
+    });
+}
+
+TEST(server_drain, waits_no_longer_for_the_rest_of_a_head_when_it_drains) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer before = co_await w.connect();
+        co_await before.send("GET");
+        peer after = co_await w.connect();
+        co_await sleep_for(1s);
+        const time_point began = w.sim.now();
+        w.server.stop();
+        co_await sleep_for(200ms);
+        co_await after.send("GET /");
+        EXPECT_EQ(co_await before.read_to_end(), "");
+        EXPECT_GE(w.since(began), 400ms);
+        EXPECT_LT(w.since(began), 700ms);
+        EXPECT_EQ(co_await after.read_to_end(), "");
+        EXPECT_LT(w.since(began), 1s);
+        EXPECT_EQ(w.counters().cut_by_drain, 2u);
+        EXPECT_EQ(w.counters().head_timeouts, 0u);
+    });
+}
+
+TEST(server_drain, closes_heads_at_once_where_they_have_no_time_in_a_drain) {
+    http::server_options o;
+    o.timeouts.drain_idle = 0s;
+    for_seeds(
+        few,
+        [](world& w) -> task<> {
+            peer p = co_await w.connect();
+            co_await p.send("GET");
+            co_await sleep_for(1s);
+            const time_point began = w.sim.now();
+            w.server.stop();
+            EXPECT_EQ(co_await p.read_to_end(), "");
+            EXPECT_LT(w.since(began), 100ms);
+        },
+        o);
+}
+
+TEST(server_drain, cuts_what_is_left_at_the_end_of_the_drain) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer sleeping = co_await w.connect();
+        co_await sleeping.send(get("/sleep"));
+        peer reading_nothing = co_await w.connect();
+        co_await reading_nothing.send(get("/big?n=1000000"));
+        co_await sleep_for(1s);
+        const time_point began = w.sim.now();
+        w.server.stop();
+        EXPECT_EQ(co_await sleeping.read_to_end(), "");
+        EXPECT_EQ(sleeping.ended(), ending::reset);
+        expect_about(w.since(began), 29s, 2s);
+        EXPECT_EQ(w.destroyed, 1);
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.counters().open, 0u);
+        EXPECT_EQ(w.counters().cut_by_drain + w.counters().write_timeouts, 2u);
+    });
+}
