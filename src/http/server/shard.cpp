@@ -460,11 +460,15 @@ task<> shard::take_in_waiting(task_group& handshakes) {
     }
 }
 
+/// Gives those whose handshake, or PROXY header, is under way as long as a head that has begun.
 task<> shard::finish_handshakes() {
     const auto until_one_ends = [this]() -> task<> { co_await shaken_.wait(); };
+    const time_point patience =
+        coracle::detail::later(owner().now(), options().timeouts.drain_idle);
+    const time_point until = std::min(drain_until_, patience);
     while (handshaking_ != 0) {
         shaken_.reset();
-        const auto ended = co_await as_result(with_deadline(drain_until_, until_one_ends));
+        const auto ended = co_await as_result(with_deadline(until, until_one_ends));
         if (!ended) co_return;
     }
 }

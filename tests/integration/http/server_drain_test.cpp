@@ -130,6 +130,31 @@ TEST(server_drain, responds_to_a_head_that_is_under_way_when_it_drains) {
     });
 }
 
+TEST(server_drain, waits_no_longer_for_the_rest_of_a_PROXY_header) {
+    http::server_options o;
+    o.proxy_protocol_from = "0.0.0.0/0";
+    const auto f = [](world& w) -> task<> {
+        const std::string header = "PROXY TCP4 192.0.2.1 192.0.2.100 4711 80\r\n";
+        peer silent = co_await w.connect();
+        peer slow = co_await w.connect();
+        co_await slow.send(header.substr(0, 12));
+        peer in_time = co_await w.connect();
+        co_await in_time.send(header.substr(0, 12));
+        co_await sleep_for(1s);
+        const time_point began = w.sim.now();
+        w.server.stop();
+        co_await sleep_for(300ms);
+        co_await in_time.send(header.substr(12) + get("/hello"));
+        EXPECT_TRUE((co_await in_time.read_to_end()).ends_with("hello"));
+        co_await silent.expect_close();
+        EXPECT_GE(w.since(began), 500ms);
+        EXPECT_EQ(co_await slow.read_to_end(), "");
+        EXPECT_LT(w.since(began), 800ms);
+        EXPECT_EQ(w.counters().proxy_failures, 0u);
+    };
+    for_seeds(few, f, o);
+}
+
 TEST(server_drain, waits_no_longer_for_the_rest_of_a_head_when_it_drains) {
     for_seeds(few, [](world& w) -> task<> {
         peer before = co_await w.connect();
