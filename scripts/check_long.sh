@@ -44,6 +44,10 @@ done
 echo "== every header, and every program in the documents"
 CORACLE_CHECK_AGAIN=1 scripts/check_headers.py
 CORACLE_CHECK_AGAIN=1 scripts/check_docs.py
+for compiler in c++ clang++-19; do
+    echo "== two million pieces, at each level of optimisation by $compiler"
+    tests/install/levels.sh build/release "$compiler" 2000000
+done
 echo "== the benchmarks compile"
 cmake --build --preset release --target programs
 echo "== clang, optimised"

@@ -2,13 +2,14 @@
 # usage: tests/install/levels.sh BUILD_DIR [COMPILER [PIECES]]
 #
 # Installs a finished build, and builds a server against it at each level of optimisation, as
-# pkg-config says, and once without what it says of the stack. None may die of many small pieces.
+# pkg-config says, and once without what it says of the stack. None may die of many small pieces. The
+# compiler may be another one than that of the library.
 set -euo pipefail
 build=$(cd "$1" && pwd)
 compiler=${2:-c++}
 pieces=${3:-200000}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-work=$build/levels-test
+work=$build/levels-test-$(basename "$compiler")
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -33,5 +34,6 @@ try O0 -O0
 try O1 -O1
 try Og -Og
 try O2 -O2
+try O3 -O3
 try plain -O0 -fno-optimize-sibling-calls
 echo "levels: $pieces pieces at each level"

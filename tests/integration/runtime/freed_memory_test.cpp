@@ -1,16 +1,15 @@
 // Memory that the program has freed goes back to the system.
 
 #include "support/allocation_count.hpp"
+#include "support/resident_memory.hpp"
 #include "support/virtual_time.hpp"
 
 #include <coracle/base/detail/block_pool.hpp>
 
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -18,14 +17,6 @@ namespace coracle {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::size_t resident_bytes() {
-    std::ifstream file("/proc/self/statm");
-    std::size_t size = 0;
-    std::size_t resident = 0;
-    file >> size >> resident;
-    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
 
 constexpr std::size_t mebibyte = 1024 * 1024;
 
@@ -47,12 +38,12 @@ TEST(freed_memory, goes_back_to_the_system_although_some_between_is_in_use) {
     if (!testing::counts_allocations()) GTEST_SKIP() << "memory is the sanitizer's in this build";
     auto b = make_backend(backend_kind::automatic);
     ASSERT_TRUE(b);
-    const std::size_t before = resident_bytes();
+    const std::size_t before = testing::resident_bytes();
     const auto left = leave_holes();
-    if (resident_bytes() < before + 48 * mebibyte)
+    if (testing::resident_bytes() < before + 48 * mebibyte)
         GTEST_SKIP() << "the allocator keeps nothing in this build";
     (*b)->give_memory_back();
-    EXPECT_LT(resident_bytes(), before + 16 * mebibyte);
+    EXPECT_LT(testing::resident_bytes(), before + 16 * mebibyte);
 }
 
 /// Counts how often it is asked.

@@ -5,18 +5,24 @@
 #include "support/backends.hpp"
 #include "unit/tls/tls_pair.hpp"
 
+#include <coracle/http/client.hpp>
 #include <coracle/io/kernel_pipe.hpp>
 #include <coracle/net/datagram_socket.hpp>
 #include <coracle/net/unix_socket.hpp>
+#include <coracle/process/pseudo_terminal.hpp>
 #include <coracle/runtime/broadcast.hpp>
 #include <coracle/runtime/channel.hpp>
 #include <coracle/runtime/semaphore.hpp>
 #include <coracle/runtime/signals.hpp>
+#include <coracle/testing/local_server.hpp>
 #include <coracle/testing/simulation.hpp>
+#include <coracle/websocket/connect.hpp>
+#include <coracle/websocket/route.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <string>
 
@@ -219,6 +225,53 @@ task<> signals() {
     EXPECT_EQ(came, raised);
 }
 
+/// Waits until the thread of a server has sent so much.
+task<> until(const std::atomic<std::size_t>& sent, std::size_t n) {
+    while (sent != n) co_await sleep_for(1ms);
+    co_await settle();
+}
+
+task<> websocket_messages() {
+    constexpr std::size_t n = 50;
+    std::atomic<std::size_t> sent = 0;
+    http::router routes;
+    websocket::route(routes, "/", [&](websocket::connection& ws) -> task<> {
+        for (std::size_t i = 0; i != n; ++i, ++sent) co_await ws.send("a message");
+        while (auto message = co_await ws.receive()) {
+            co_await ws.send(*message);
+            ++sent;
+        }
+    });
+    const local_server server(std::move(routes));
+    http::client client;
+    auto ws = co_await websocket::connect(client,
+                                          "ws://127.0.0.1:" + std::to_string(server.port()) + "/");
+    co_await until(sent, n);
+    const auto receive = [&] { return ws.receive(); };
+    EXPECT_EQ(co_await collect(receive, one, n), n);
+    const std::string text(2000, 'x');
+    for (std::size_t i = 0; i != n; ++i) co_await ws.send(text);
+    co_await until(sent, 2 * n);
+    const auto receive_piece = [&] { return ws.receive_piece(); };
+    const auto size = [](const auto& piece) { return piece ? piece->bytes.size() : 0; };
+    EXPECT_EQ(co_await collect(receive_piece, size, n * text.size()), n * text.size());
+    co_await ws.close();
+}
+
+task<> sizes_of_a_terminal() {
+    auto terminal = process::pseudo_terminal::open();
+    EXPECT_TRUE(terminal);
+    const io::terminal at = terminal->terminal();
+    io::window_changes changes(at);
+    const auto next = [&] { return changes.next(); };
+    for (unsigned i = 1; i != 50; ++i) {
+        EXPECT_TRUE(at.set_size({i, 25}));
+        EXPECT_EQ(::kill(::getpid(), SIGWINCH), 0);
+        const auto is_new = [&](io::window_size s) { return std::size_t{s.columns == i}; };
+        EXPECT_EQ(co_await collect(next, is_new, 1), 1U) << i;
+    }
+}
+
 class lost_by_cancelling : public ::testing::TestWithParam<backend_case> {
 protected:
     loop_on on{GetParam()};
@@ -247,6 +300,12 @@ TEST_P(lost_by_cancelling, no_byte_of_a_pipe) {
 }
 TEST_P(lost_by_cancelling, no_signal) {
     on.run(signals);
+}
+TEST_P(lost_by_cancelling, no_message_of_a_websocket) {
+    on.run(websocket_messages);
+}
+TEST_P(lost_by_cancelling, no_size_of_a_terminal) {
+    on.run(sizes_of_a_terminal);
 }
 TEST_P(lost_by_cancelling, no_value_or_permit) {
     on.run(channels);

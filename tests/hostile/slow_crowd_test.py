@@ -1,0 +1,72 @@
+"""1,000 clients that ask for an endless stream and read none of it: what each makes the system hold is bounded,
+the server's memory too, and others are served."""
+
+import pathlib
+import resource
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from server_process import Server, check, is_sanitized, run_tests, scaled
+
+CROWD = scaled(1_000, 100)
+MOST_HELD = 192 * 1024  # bytes a client: limits.unsent, and what one write goes beyond it
+MAY_GROW = 32 * 1024  # bytes of memory a client
+
+
+def unsent_of(server):
+    """Bytes in the send queues of its connections."""
+    port = f":{server.port:04X}"
+    held = 0
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        local, _, _, queues = line.split()[1:5]
+        if local.endswith(port):
+            held += int(queues.split(":")[0], 16)
+    return held
+
+
+def wait_until_idle(server):
+    spent = server.cpu_seconds()
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        time.sleep(0.2)
+        now = server.cpu_seconds()
+        if now == spent:
+            return
+        spent = now
+    check(False, "the server does not come to rest")
+
+
+def seconds_of(server):
+    began = time.monotonic()
+    check(server.get("/later?ms=0").endswith(b"Here it is.\n"), "a response")
+    return time.monotonic() - began
+
+
+def test_slow_crowd():
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most[1], most[1]))
+    with Server("stream") as server:
+        seconds_of(server)
+        before = server.memory()[1]
+        crowd = []
+        times = []
+        for i in range(CROWD):
+            s = server.connect(receive_buffer=4096)
+            s.sendall(b"GET /count?to=1000000000&pause=0 HTTP/1.1\r\nHost: t\r\n\r\n")
+            crowd.append(s)
+            if i % 50 == 49:
+                times.append(seconds_of(server))
+        wait_until_idle(server)
+        held, grown = unsent_of(server) / CROWD, (server.memory()[1] - before) * 1024 / CROWD
+        print(f"{held:.0f} bytes in the system and {grown:.0f} in the server for each of {CROWD}; "
+              f"others meanwhile {max(times) * 1000:.0f} ms at most, then {seconds_of(server) * 1000:.0f} ms",
+              flush=True)
+        check(held <= MOST_HELD, f"{held:.0f} bytes of each client are held")
+        check(is_sanitized("stream") or grown <= MAY_GROW, f"{grown:.0f} bytes of memory for each client")
+        for s in crowd:
+            s.close()
+
+
+run_tests(globals())
