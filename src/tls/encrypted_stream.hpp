@@ -102,6 +102,7 @@ private:
     bool all_encrypted() const noexcept;
     std::int64_t bytes_sent() const noexcept;
     static void advance(send_operation& op, std::size_t n) noexcept;
+    static bool is_longer(std::span<const slice> slices, std::size_t size) noexcept;
     std::size_t record_size() noexcept;
     bool may_gather() const noexcept;
     static void sent(io_operation& op) noexcept;

@@ -11,6 +11,18 @@
 
 namespace coracle::tls::detail {
 
+namespace {
+
+/// The block in which records are gathered, to be sent in one call: four of the largest.
+constexpr std::size_t gathered = 64 * 1024;
+constexpr std::size_t largest_record = gathered / 4;
+/// Its content: encryption adds up to 29 bytes.
+constexpr std::size_t largest_content = largest_record - 32;
+/// A record that fits a packet of Ethernet with the overhead of TLS 1.2.
+constexpr std::size_t small_record = 1400;
+
+}  // namespace
+
 int encrypted_stream::take(const char* from, std::size_t size) noexcept {
     std::string_view bytes(from, size);
     record_at_ = reinterpret_cast<std::uintptr_t>(from);
@@ -30,6 +42,10 @@ int encrypted_stream::take(const char* from, std::size_t size) noexcept {
         }
         if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
     }
+    if (gathers_ && !out_ && !out_.try_obtain(gathered)) {
+        write_error_ = -ENOMEM;
+        return 0;
+    }
     return keep(out_, bytes) ? static_cast<int>(size) : 0;
 }
 
@@ -43,19 +59,16 @@ bool encrypted_stream::keep(buffer& in, std::string_view bytes) noexcept {
 /// Records are small at first, so that the peer can decrypt the first packet without waiting for
 /// more, and of the largest size once a connection is busy.
 std::size_t encrypted_stream::record_size() noexcept {
-    // Fits a packet of Ethernet with the overhead of TLS 1.2.
-    constexpr std::size_t one_packet = 1400;
-    constexpr std::size_t whole = SSL3_RT_MAX_PLAIN_LENGTH;
     constexpr std::size_t warm = 16 * 1024;
     const time_point now = owner().now();
     if (last_sent_ == time_point::min() || now - last_sent_ > std::chrono::seconds(1)) burst_ = 0;
     last_sent_ = now;
-    return burst_ < warm ? one_packet : whole;
+    return burst_ < warm ? small_record : largest_content;
 }
 
-/// Returns true if small records are gathered, to be sent in one call.
+/// Returns true if another record may be gathered before they are sent.
 bool encrypted_stream::may_gather() const noexcept {
-    return out_.size() < 16 * 1024;
+    return out_.size() + largest_record <= gathered;
 }
 
 // OpenSSL copies what it encrypts. Where the copy begins up to 31 bytes after its source, modulo
@@ -97,7 +110,7 @@ std::int64_t encrypted_stream::try_send(std::string_view bytes) noexcept {
     if (bytes.empty()) return 0;
     if (owed_ == 0) {
         const std::size_t record = record_size();
-        const std::size_t all = std::min<std::size_t>(bytes.size(), SSL3_RT_MAX_PLAIN_LENGTH);
+        const std::size_t all = std::min(bytes.size(), largest_content);
         gathers_ = all > record || !out_.empty();
         for (std::size_t at = 0; at < all; at += record) {
             if (!encrypt(bytes.data() + at, std::min(record, all - at))) break;
@@ -222,7 +235,7 @@ bool encrypted_stream::advance_write() noexcept {
         }
         if (write_error_ < 0) return finish_write(write_error_);
         if (over) return finish_write(bytes_sent());
-        if (records_ >= share && !gathers_) {
+        if (records_ >= share && out_.empty()) {
             records_ = 0;
             rests_ = true;
             lower_send_.result = 0;
@@ -236,13 +249,22 @@ bool encrypted_stream::advance_write() noexcept {
     }
 }
 
+/// Returns true if more than `size` bytes are to be sent.
+bool encrypted_stream::is_longer(std::span<const slice> slices, std::size_t size) noexcept {
+    for (const slice& s : slices) {
+        if (s.size > size) return true;
+        size -= s.size;
+    }
+    return false;
+}
+
 /// Encrypts one record: several small pieces share one.
 bool encrypted_stream::encrypt_slices(send_operation& op) noexcept {
     while (!op.slices.empty() && op.slices.front().size == 0) op.slices = op.slices.subspan(1);
     if (op.slices.empty()) return true;
     const std::size_t limit = record_size();
-    gathers_ = op.more || limit != SSL3_RT_MAX_PLAIN_LENGTH;
-    char block[SSL3_RT_MAX_PLAIN_LENGTH + page];
+    gathers_ = op.more || is_longer(op.slices, limit);
+    char block[largest_content + page];
     const char* bytes = op.slices.front().data;
     std::size_t size = std::min(op.slices.front().size, limit);
     if ((size < limit && op.slices.size() > 1) || (size >= page && copies_slowly(bytes))) {
@@ -261,10 +283,10 @@ bool encrypted_stream::encrypt_slices(send_operation& op) noexcept {
     return true;
 }
 
-/// Reads one record's size of the file, so that the bytes are still in the cache when they are
-/// encrypted.
+/// Reads as much of the file as is then sent in one call: the bytes are still in the cache when
+/// they are encrypted.
 bool encrypted_stream::read_piece(send_file_operation& op) noexcept {
-    constexpr std::size_t piece = SSL3_RT_MAX_PLAIN_LENGTH;
+    constexpr std::size_t piece = gathered / largest_record * largest_content;
     if (!file_ && !file_.try_obtain(piece + page)) {
         op.result = -ENOMEM;
         return false;
@@ -287,8 +309,8 @@ bool encrypted_stream::read_piece(send_file_operation& op) noexcept {
 bool encrypted_stream::encrypt_file(send_file_operation& op) noexcept {
     if (file_.empty() && !read_piece(op)) return false;
     const std::size_t limit = record_size();
-    gathers_ = limit != SSL3_RT_MAX_PLAIN_LENGTH;
     const std::size_t size = std::min(file_.size(), limit);
+    gathers_ = op.sent + static_cast<std::int64_t>(size) != op.file_size;
     if (!encrypt(file_.data(), size)) return false;
     file_.consume(size);
     op.sent += static_cast<std::int64_t>(size);

@@ -36,8 +36,8 @@ public:
     /// The message of the peer is complete; `trailers` is null if it has none.
     virtual void end_received(stream& s, const head* trailers) = 0;
 
-    /// The session no longer uses the pieces of `session::send_data`: they have been written, or
-    /// the stream is over.
+    /// The session no longer uses the content of `session::send_data` or `send_from`: it has been
+    /// written, or was withdrawn, or the stream is over.
     virtual void sent(stream& s) = 0;
 
     /// Both messages are complete. No event of the stream follows, except `sent` if `s.sending()`.

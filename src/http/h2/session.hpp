@@ -70,6 +70,15 @@ public:
     /// and keeps no reference to the pieces, if the stream is over or there is nothing to send.
     [[nodiscard]] bool send_data(stream& s, std::span<const std::string_view> pieces, bool end);
 
+    /// Sends `size` bytes that `from` gives, which must live until `session_events::sent` or
+    /// `withdraw`. As `send_data` otherwise.
+    [[nodiscard]] bool send_from(stream& s, content_source& from, std::uint64_t size, bool end);
+    /// To be called when the source of a stream, which had nothing, has more.
+    void resume(stream& s) noexcept { enqueue(s); }
+    /// Forgets the source of a stream, and what it has not given. `sent` follows if `s.sending()`
+    /// is still true.
+    void withdraw(stream& s) noexcept;
+
     /// Resets a stream: no event follows except `sent`, if `s.sending()` is still true. The stream
     /// is over even if this throws std::bad_alloc. Content that was not consumed counts as
     /// consumed.
@@ -128,7 +137,8 @@ public:
 private:
     enum class expects : std::uint8_t { preface, settings, frames };
 
-    /// A part of the gathered bytes that refers to a piece of content instead of `batch_`.
+    /// A part of the gathered bytes that is in a piece of content, or in a block of `blocks_`,
+    /// instead of `batch_`.
     struct cut {
         std::uint32_t at;  ///< in `batch_`
         std::string_view bytes;
@@ -206,10 +216,15 @@ private:
                     bool end);
     void enqueue(stream& s) noexcept;
     void gather_data(std::size_t limit);
-    void gather_frame(stream& s, std::size_t size);
+    void gather_pieces(stream& s, std::uint64_t most);
+    void gather_from_source(stream& s, std::uint64_t most);
+    void add_cut(std::string_view bytes);
+    void write_data_header(stream& s, std::size_t size, char* to);
+    void move_on(stream& s);
     void take_pieces(stream& s, std::size_t size);
     void note_in_batch(stream& s);
-    void abandon_pieces(stream& s) noexcept;
+    void offer(stream& s, std::uint64_t size, bool end) noexcept;
+    void abandon_content(stream& s) noexcept;
     void report_sent(stream& s);
 
     role side_;
@@ -275,12 +290,13 @@ private:
     head_writer head_writer_;
     send_queue queue_;
     std::int64_t send_window_ = default_window;
-    buffer pending_;  ///< frames to be gathered
-    buffer batch_;    ///< gathered bytes, without the cuts
+    buffer pending_;              ///< frames to be gathered
+    buffer batch_;                ///< gathered bytes, without the cuts
+    std::vector<buffer> blocks_;  ///< what sources have given to the batch, with its headers
     bool pending_has_secrets_ = false;
     bool batch_has_secrets_ = false;
     std::vector<cut> cuts_;
-    std::vector<stream*> batched_;  ///< streams that have pieces in the batch
+    std::vector<stream*> batched_;  ///< streams that have content in the batch
     std::size_t gathered_ = 0;
     std::uint32_t control_bytes_ = 0;  ///< bytes of control frames in `pending_`
 };

@@ -13,6 +13,13 @@ namespace {
 /// Pieces below this many bytes are copied after the header of their frame: one view less to send.
 constexpr std::size_t copied = 1024;
 
+/// Bytes of the blocks that sources fill: four records, as our streams of TLS make them, which so
+/// need not be put together.
+constexpr std::size_t block_size = 4 * (16 * 1024 - 32);
+
+/// The least part of a frame that is worth reading for the rest of a block.
+constexpr std::size_t least_read = 4096;
+
 void overwrite(buffer& b) noexcept {
     if (b) wipe(const_cast<char*>(b.data()), b.size());
 }
@@ -45,6 +52,7 @@ void session::reserve_pending(std::size_t n) {
 void session::release_batch() noexcept {
     if (std::exchange(batch_has_secrets_, false)) overwrite(batch_);
     batch_.release();
+    blocks_.clear();
 }
 
 /// Queues a control frame and returns where its payload must be written.
@@ -178,11 +186,28 @@ bool session::send_data(stream& s, std::span<const std::string_view> pieces, boo
     if (s.over() || s.local_ended_ || failure_ || (size == 0 && !end)) return false;
     s.pieces_ = pieces;
     s.taken_ = 0;
+    offer(s, size, end);
+    return true;
+}
+
+bool session::send_from(stream& s, content_source& from, std::uint64_t size, bool end) {
+    if (s.over() || s.local_ended_ || failure_ || size == 0) return false;
+    s.source_ = &from;
+    offer(s, size, end);
+    return true;
+}
+
+void session::withdraw(stream& s) noexcept {
+    if (s.source_ == nullptr) return;
+    queue_.remove(s);
+    abandon_content(s);
+}
+
+void session::offer(stream& s, std::uint64_t size, bool end) noexcept {
     s.left_ = size;
     s.end_after_ = end;
     s.offered_ = true;
     enqueue(s);
-    return true;
 }
 
 /// Adds a stream to the queue if it can send now: an end without content needs no window.
@@ -226,29 +251,91 @@ void session::gather_data(std::size_t limit) {
         }
         const auto window = static_cast<std::uint64_t>(
             std::max<std::int64_t>(0, std::min(send_window_, s->send_window_)));
-        const std::uint64_t size =
-            std::min({s->left_, window, std::uint64_t{default_max_frame_size}});
-        gather_frame(*s, static_cast<std::size_t>(size));
+        const std::uint64_t size = std::min(s->left_, window);
+        if (s->source_ == nullptr)
+            gather_pieces(*s, size);
+        else
+            gather_from_source(*s, size);
     }
 }
 
-/// Makes one DATA frame for a stream.
-void session::gather_frame(stream& s, std::size_t size) {
-    const bool last = size == s.left_;
-    const bool end = last && s.end_after_;
+/// Makes one DATA frame of the pieces of a stream.
+void session::gather_pieces(stream& s, std::uint64_t most) {
+    const auto size =
+        static_cast<std::size_t>(std::min<std::uint64_t>(most, default_max_frame_size));
     reserve(batch_, frame_header::size + copied, batch_has_secrets_);
-    write_frame_header(batch_.spare(), {static_cast<std::uint32_t>(size), frame_type::data,
-                                        end ? flag::end_stream : std::uint8_t{0}, s.id_});
+    write_data_header(s, size, batch_.spare());
     batch_.commit(frame_header::size);
+    take_pieces(s, size);
+    move_on(s);
+}
+
+/// Makes DATA frames of what the source of a stream gives, as many as fit a block.
+void session::gather_from_source(stream& s, std::uint64_t most) {
+    std::size_t room = blocks_.empty() ? 0 : block_size - blocks_.back().size();
+    if (room < frame_header::size + std::min<std::uint64_t>(most, least_read)) {
+        blocks_.emplace_back(block_size);
+        room = block_size;
+    }
+    buffer& block = blocks_.back();
+    char* at = block.spare();
+    std::array<std::span<char>, content_source::frames_at_once> places;
+    std::size_t count = 0;
+    while (count != places.size() && most != 0 && room > frame_header::size) {
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(
+            {most, room - frame_header::size, std::uint64_t{default_max_frame_size}}));
+        at += frame_header::size;
+        places[count++] = {at, size};
+        at += size;
+        room -= frame_header::size + size;
+        most -= size;
+    }
+    std::size_t left = s.source_->read({places.data(), count});
+    if (left == 0) {
+        queue_.remove(s);
+        return;
+    }
+    const char* const begin = block.spare();
+    for (std::size_t i = 0; left != 0; ++i) {
+        const std::size_t size = std::min(left, places[i].size());
+        write_data_header(s, size, places[i].data() - frame_header::size);
+        block.commit(frame_header::size + size);
+        left -= size;
+    }
+    add_cut({begin, static_cast<std::size_t>(block.spare() - begin)});
+    move_on(s);
+}
+
+/// Puts bytes after those of the batch so far, which frames of one block follow each other in.
+void session::add_cut(std::string_view bytes) {
+    const bool goes_on = !cuts_.empty() && cuts_.back().at == batch_.size() &&
+                         cuts_.back().bytes.end() == bytes.begin();
+    if (goes_on) {
+        std::string_view& last = cuts_.back().bytes;
+        last = {last.data(), last.size() + bytes.size()};
+    } else {
+        cuts_.push_back({static_cast<std::uint32_t>(batch_.size()), bytes});
+    }
+}
+
+/// Writes the header of a DATA frame with the next `size` bytes of a stream.
+void session::write_data_header(stream& s, std::size_t size, char* to) {
+    s.left_ -= size;
+    const bool end = s.left_ == 0 && s.end_after_;
+    write_frame_header(to, {static_cast<std::uint32_t>(size), frame_type::data,
+                            end ? flag::end_stream : std::uint8_t{0}, s.id_});
     gathered_ += frame_header::size + size;
     ++data_frames_sent_;
     s.send_window_ -= static_cast<std::int64_t>(size);
     send_window_ -= static_cast<std::int64_t>(size);
-    take_pieces(s, size);
+}
+
+/// Moves a stream on in the queue, behind frames of it.
+void session::move_on(stream& s) {
     note_in_batch(s);
-    if (last) {
+    if (s.left_ == 0) {
         queue_.remove(s);
-        s.local_ended_ = end;
+        s.local_ended_ = s.end_after_;
     } else if (s.send_window_ <= 0) {
         queue_.remove(s);
     } else {
@@ -259,7 +346,6 @@ void session::gather_frame(stream& s, std::size_t size) {
 /// Moves `size` bytes from the front of the pieces to the batch: small pieces by copy, others by
 /// reference.
 void session::take_pieces(stream& s, std::size_t size) {
-    s.left_ -= size;
     while (size > 0) {
         std::string_view piece = s.pieces_.front().substr(s.taken_, size);
         s.taken_ += piece.size();
@@ -272,7 +358,7 @@ void session::take_pieces(stream& s, std::size_t size) {
             reserve(batch_, piece.size(), batch_has_secrets_);
             batch_.append(piece);
         } else {
-            cuts_.push_back({static_cast<std::uint32_t>(batch_.size()), piece});
+            add_cut(piece);
         }
     }
 }
@@ -297,17 +383,18 @@ void session::written() {
     batched_ = std::move(batched);
 }
 
-/// Drops the unsent pieces of a stream that is over. Those in the batch are reported when it has
-/// been written.
-void session::abandon_pieces(stream& s) noexcept {
+/// Drops the unsent content of a stream. What is in the batch is reported when it has been written.
+void session::abandon_content(stream& s) noexcept {
     if (!s.in_batch_) s.offered_ = false;
     s.pieces_ = {};
+    s.source_ = nullptr;
     s.left_ = 0;
 }
 
 void session::report_sent(stream& s) {
     s.offered_ = false;
     s.pieces_ = {};
+    s.source_ = nullptr;
     const std::uint32_t id = s.id_;
     const bool over = s.over_;
     events_.sent(s);

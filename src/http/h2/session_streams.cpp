@@ -84,7 +84,7 @@ void session::reset(stream& s, error_code code) {
     // The steps that need no memory come first, so that the stream is over even if a later one
     // throws.
     forget(s);
-    abandon_pieces(s);
+    abandon_content(s);
     send_rst(id, code);
     give_up_unread(s);
 }
@@ -99,14 +99,14 @@ void session::release(stream& s) noexcept {
     if (!s.over()) forget(s);
     std::erase(batched_, &s);
     s.in_batch_ = false;
-    abandon_pieces(s);
+    abandon_content(s);
     unread_of_closed_ -= s.unread_;
     window_.forget(std::exchange(s.unread_, 0));
 }
 
 /// Drops unsent and unread content of a stream that was reset.
 void session::abandon(stream& s) {
-    abandon_pieces(s);
+    abandon_content(s);
     give_up_unread(s);
 }
 
@@ -170,6 +170,7 @@ void session::trim() noexcept {
     streams_.shrink_to_fit();
     head_.fields = {};
     cuts_ = {};
+    blocks_.shrink_to_fit();
     batched_ = {};
 }
 

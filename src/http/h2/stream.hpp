@@ -1,5 +1,6 @@
 #pragma once
 
+#include "http/h2/content_source.hpp"
 #include "http/h2/error.hpp"
 #include "http/h2/priority.hpp"
 #include "http/h2/receive_window.hpp"
@@ -27,11 +28,11 @@ public:
     [[nodiscard]] bool sent_all() const noexcept { return local_ended_; }
     /// The session has removed the stream: nothing may be sent on it.
     [[nodiscard]] bool over() const noexcept { return id_ == 0 || over_; }
-    /// Returns true while the session refers to pieces of `session::send_data`.
+    /// Returns true while the session refers to content of `session::send_data` or `send_from`.
     [[nodiscard]] bool sending() const noexcept { return offered_; }
-    /// Returns true while these pieces wait for the peer to open the stream's window.
+    /// Returns true while this content waits for the peer to open the stream's window.
     [[nodiscard]] bool is_held() const noexcept { return left_ > 0 && send_window_ <= 0; }
-    /// Returns the bytes of these pieces that are in no frame yet.
+    /// Returns the bytes of this content that are in no frame yet.
     [[nodiscard]] std::uint64_t unsent() const noexcept { return left_; }
 
 protected:
@@ -53,6 +54,7 @@ private:
     receive_window window_;
     std::span<const std::string_view> pieces_;  ///< the rest of the content to send
     std::size_t taken_ = 0;                     ///< bytes sent of the first piece
+    content_source* source_ = nullptr;          ///< has the content, in place of the pieces
     std::uint64_t left_ = 0;                    ///< bytes left to send
     priority priority_;
     std::uint8_t interim_ = 0;
@@ -60,9 +62,9 @@ private:
     bool no_content_ = false;  ///< the response has no content, whatever it announces
     bool remote_ended_ = false;
     bool local_ended_ = false;
-    bool end_after_ = false;  ///< our message ends after the pieces
-    bool offered_ = false;    ///< pieces were given and have not been reported as sent
-    bool in_batch_ = false;   ///< the batch refers to some pieces
+    bool end_after_ = false;  ///< our message ends after this content
+    bool offered_ = false;    ///< content was given and has not been reported as sent
+    bool in_batch_ = false;   ///< the batch has some of it
     bool over_ = false;
 };
 

@@ -1,11 +1,16 @@
 // The response on a stream of HTTP/2.
 
+#include "fs/scattered_read.hpp"
 #include "http/exchange/run_exchange.hpp"
 #include "http/message/connection_field.hpp"
 #include "http/read_file_piece.hpp"
 #include "http/server/h2_connection.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <optional>
 
 namespace coracle::http::detail {
 namespace {
@@ -26,21 +31,21 @@ bool is_ours(field_id id) noexcept {
 
 }  // namespace
 
-/// Waits until the session no longer refers to our pieces. Cancelling it resets the stream, and
-/// still waits for a write that has some of them.
+/// Waits until the session no longer refers to our content, or needs more of it. Cancelling it
+/// resets the stream, and still waits for a write that has some of it.
 class h2_stream::sent_wait final : public coracle::detail::leaf<sent_wait, void> {
 public:
     static constexpr const char* name = "send";
     explicit sent_wait(h2_stream& s) noexcept : stream_(&s) {}
     bool start() noexcept {
-        if (!stream_->sending()) return true;
+        if (stream_->may_go_on()) return true;
         stream_->writer_ = this;
         return false;
     }
     void cancel() noexcept override {
         mark_cancelled();
         stream_->abandon();
-        if (!stream_->sending()) wake();
+        if (stream_->may_go_on()) wake();
     }
     std::expected<void, error> result() const noexcept { return {}; }
     void wake() noexcept {
@@ -53,8 +58,69 @@ private:
 };
 
 void h2_stream::wake_writer() noexcept {
-    if (writer_ != nullptr && !sending()) writer_->wake();
+    if (writer_ != nullptr && may_go_on()) writer_->wake();
 }
+
+/// A part of a file, read into the frames of the stream. A thread reads what is not in memory, into
+/// a block that then takes its place.
+class h2_stream::file_content final : public h2::content_source {
+public:
+    file_content(h2_stream& s, int fd, std::uint64_t offset, std::uint64_t size) noexcept
+        : stream_(&s), fd_(fd), offset_(offset), left_(size) {}
+    file_content(const file_content&) = delete;
+    file_content& operator=(const file_content&) = delete;
+    ~file_content() {
+        stream_->starved_ = false;
+        stream_->home_->session().withdraw(*stream_);
+    }
+
+    /// Bytes that are in no frame yet.
+    std::uint64_t left() const noexcept { return left_; }
+
+    std::size_t read(std::span<const std::span<char>> places) noexcept override {
+        // A window that opens asks again, while a thread reads what comes next.
+        if (stream_->starved_) return 0;
+        const std::size_t n = block_.empty() ? fs::detail::read_if_in_memory(fd_, offset_, places)
+                                             : take(places.front());
+        offset_ += n;
+        left_ -= n;
+        if (n == 0) {
+            stream_->starved_ = true;
+            stream_->wake_writer();
+        }
+        return n;
+    }
+
+    /// Reads on where `read` had nothing.
+    task<std::expected<void, error>> fetch() {
+        if (!block_) block_.obtain(largest_file_piece);
+        block_.clear();
+        const std::uint64_t wanted = std::min<std::uint64_t>(left_, largest_file_piece);
+        auto reading = read_file_piece(
+            fd_, offset_, {block_.spare(), static_cast<std::size_t>(wanted)}, "write_file");
+        const auto n = co_await std::move(reading);
+        if (!n) co_return std::unexpected(n.error());
+        block_.commit(*n);
+        stream_->starved_ = false;
+        stream_->home_->session().resume(*stream_);
+        stream_->home_->schedule_flush();
+        co_return std::expected<void, error>();
+    }
+
+private:
+    std::size_t take(std::span<char> to) noexcept {
+        const std::size_t n = std::min(to.size(), block_.size());
+        std::memcpy(to.data(), block_.data(), n);
+        block_.consume(n);
+        return n;
+    }
+
+    h2_stream* stream_;
+    int fd_;
+    std::uint64_t offset_;
+    std::uint64_t left_;
+    buffer block_;
+};
 
 bool h2_stream::fits() const noexcept {
     response& res = exchange_->res;
@@ -132,12 +198,22 @@ bool h2_stream::offer(std::string_view bytes, bool end) {
     pieces_[0] = bytes;
     const std::span<const std::string_view> pieces(pieces_.data(), bytes.empty() ? 0U : 1U);
     if (lost_ || !home_->session().send_data(*this, pieces, end)) return false;
-    offered_ = bytes.size();
+    begin_write(bytes.size());
+    return true;
+}
+
+bool h2_stream::offer(file_content& from, std::uint64_t size) {
+    if (lost_ || !home_->session().send_from(*this, from, size, false)) return false;
+    begin_write(size);
+    return true;
+}
+
+void h2_stream::begin_write(std::uint64_t size) noexcept {
+    offered_ = size;
     writing_ = true;
     send_pace_.begin(owner().owner().now());
     arm_in(send_pace::between_looks(timeouts()));
     home_->schedule_flush();
-    return true;
 }
 
 void h2_stream::sent() noexcept {
@@ -149,12 +225,16 @@ void h2_stream::sent() noexcept {
 
 task<bool> h2_stream::send_piece(std::string_view piece) {
     if (!offer(piece, false)) co_return false;
+    co_await wait_until_sent();
+    co_return !lost_;
+}
+
+task<> h2_stream::wait_until_sent() {
     waits_ = true;
     sent_wait gone(*this);
     co_await coracle::detail::completion(gone);
     waits_ = false;
-    send_pace_.look(owner().owner().now(), static_cast<std::int64_t>(piece.size()));
-    co_return !lost_;
+    send_pace_.look(owner().owner().now(), static_cast<std::int64_t>(offered_ - unsent()));
 }
 
 task<bool> h2_stream::send_bytes(exchange&) {
@@ -178,17 +258,18 @@ task<bool> h2_stream::send_file(exchange& e) {
 task<std::expected<void, error>> h2_stream::send_file_piece(int fd, std::uint64_t offset,
                                                             std::uint64_t size,
                                                             std::uint64_t& sent) {
-    buffer piece(largest_file_piece);
-    while (sent != size) {
-        const std::uint64_t wanted = std::min<std::uint64_t>(size - sent, largest_file_piece);
-        auto reading = read_file_piece(
-            fd, offset + sent, {piece.spare(), static_cast<std::size_t>(wanted)}, "write_file");
-        const auto n = co_await std::move(reading);
-        if (!n) co_return std::unexpected(n.error());
-        const bool ok = co_await send_piece({piece.spare(), *n});
-        if (!ok) co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
-        sent += *n;
+    file_content content(*this, fd, offset, size);
+    if (!offer(content, size)) {
+        co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
     }
+    while (sending() && !lost_) {
+        co_await wait_until_sent();
+        sent = size - content.left();
+        if (!starved_ || lost_) break;
+        const auto fetched = co_await content.fetch();
+        if (!fetched) co_return std::unexpected(fetched.error());
+    }
+    if (lost_) co_return std::unexpected(error(std::errc::broken_pipe, "write_file"));
     co_return std::expected<void, error>();
 }
 

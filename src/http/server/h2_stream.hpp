@@ -62,6 +62,7 @@ public:
 private:
     class runner;
     class sent_wait;
+    class file_content;
 
     // The request: h2_stream.cpp
     bool prepare(const h2::head& message, bool end);
@@ -96,6 +97,10 @@ private:
     void respond_at_once();
     void offer_bytes();
     bool offer(std::string_view bytes, bool end);
+    bool offer(file_content& from, std::uint64_t size);
+    void begin_write(std::uint64_t size) noexcept;
+    task<> wait_until_sent();
+    bool may_go_on() const noexcept { return starved_ || !sending(); }
     void end_request() noexcept;
     void wake_writer() noexcept;
     const net::address& client_address() const noexcept override;
@@ -122,7 +127,7 @@ private:
     h2_connection* home_;
     exchange* exchange_;
     runner* runner_ = nullptr;
-    sent_wait* writer_ = nullptr;  ///< the task that waits until its pieces have been sent
+    sent_wait* writer_ = nullptr;  ///< the task that waits until its content has been sent
 
     h2::received_content content_;
     std::unique_ptr<h2_tunnel> tunnel_;  ///< carries the protocol that the stream was switched to
@@ -135,12 +140,13 @@ private:
     receive_pace receive_pace_;
 
     std::array<std::string_view, 1> pieces_;
-    std::uint64_t offered_ = 0;  ///< bytes of the piece
+    std::uint64_t offered_ = 0;  ///< bytes of the content that is being sent
     send_pace send_pace_;
 
     bool head_there_ = false;  ///< the head of the request was received
     bool waits_ = false;       ///< a read of the body or a write of the response is under way
-    bool writing_ = false;     ///< the session refers to our pieces
+    bool writing_ = false;     ///< the session refers to our content
+    bool starved_ = false;     ///< the file that is being sent has to be read by a thread
     bool lost_ = false;
     bool ended_ = false;  ///< the request is complete
     bool refused_ = false;
