@@ -284,6 +284,22 @@ TEST(h2_floods, window_updates_beyond_what_was_sent_count_as_nothing) {
     expect_cut(*sender, limit_kind::idle_frames);
 }
 
+TEST(h2_floods, resets_of_streams_that_are_over_beyond_what_was_sent_count_as_nothing) {
+    const auto server = greeted_server();
+    server->receive(headers(1, get_block()));
+    for (int i = 0; i < 7; ++i) {
+        const std::string_view pieces[] = {"a piece"};
+        ASSERT_TRUE(server->session.send_data(server->at(1), pieces, false));
+        server->take();
+    }
+    server->receive(rst(1, error_code::cancel));
+    // Some clients reset a stream anew for each frame that comes on it later.
+    for (int i = 0; i < 1000 + 7; ++i) server->receive(rst(1, error_code::stream_closed));
+    expect_alive(*server);
+    server->receive(rst(1, error_code::stream_closed));
+    expect_cut(*server, limit_kind::idle_frames);
+}
+
 TEST(h2_floods, acknowledgements_that_nobody_reads_have_a_bound) {
     coracle::http::h2_limits limits;
     limits.pings = 1'000'000;

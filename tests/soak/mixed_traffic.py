@@ -37,7 +37,10 @@ SEED = int(os.environ.get("SOAK_SEED", "1"))
 TRAFFIC = {
     "streams": http1_clients.AT_STREAMS + http2_clients.AT_STREAMS,
     "relay": http1_clients.AT_STREAMS + http2_clients.AT_STREAMS,
-    "relay over HTTP/2": http1_clients.AT_STREAMS + http2_clients.AT_STREAMS,
+    # All share one connection to the server behind it. It takes only so many resets of one client, and our
+    # client only so many frames of a few bytes that nobody has read (h2_limits::small_data); and a call has its
+    # response when its request is sent, so that an upload that is echoed would wait for ever.
+    "relay over HTTP/2": http1_clients.READERS,
     "files": http1_clients.AT_FILES,
     "echo": websocket_clients.AT_ECHO,
     "relay of WebSocket": websocket_clients.AT_ECHO,
@@ -103,7 +106,8 @@ class Soak:
                   f"{most(0.2, 0.4, 2)} and {most(0.8, 1, 2)} descriptors", flush=True)
             if not is_sanitized("stream"):
                 check(late <= early * 1.1 + 2048, f"the memory of {name} grows")
-            check(most(0.8, 1, 2) <= most(0.2, 0.4, 2) + 2 * WORKERS, f"{name} keeps descriptors")
+            # Of a relay's pool more or fewer connections are idle at a time.
+            check(most(0.8, 1, 2) <= most(0.2, 0.4, 2) * 1.5 + 2 * WORKERS, f"{name} keeps descriptors")
 
     def check_quiet(self):
         """Nothing is left of those who have gone; idle connections of the relay end with its pool's time."""

@@ -283,6 +283,7 @@ private:
     std::uint32_t small_data_ = 0;
     std::uint32_t pings_out_ = 0;  ///< of ours that were not acknowledged
     std::uint64_t window_updates_ = 0;
+    std::uint64_t late_resets_ = 0;  ///< by the peer, of streams that are over
     std::uint64_t data_frames_sent_ = 0;
     std::uint64_t streams_opened_ = 0;
 

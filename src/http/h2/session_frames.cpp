@@ -45,7 +45,8 @@ void session::on_rst_stream(std::string_view payload) {
     }
     stream* const s = find(frame_.stream);
     if (s == nullptr) {
-        glitch();
+        // Python's h2 resets a stream anew with each frame that comes on it after its own reset.
+        if (++late_resets_ > data_frames_sent_) glitch();
         return;
     }
     fail_stream(*s, static_cast<error_code>(read_u32(payload.data())), true);
