@@ -387,14 +387,15 @@ TEST(h2_beside_others, row_14_data_that_is_empty_or_tiny) {
     expect_harmless({"one byte", 600,
                      [](std::uint32_t i) {
                          return i == 0 ? headers(1, get_block("/sleep?ms=3000"), false)
-                                       : data(1, "x");
+                                       : repeated(32, data(1, "x"));
                      },
                      &counters::h2_small_data, calm});
     expect_harmless({"one byte, and more padding than makes a frame small", 600,
                      [](std::uint32_t i) {
                          if (i == 0) return headers(1, get_block("/sleep?ms=3000"), false);
-                         return frame(frame_type::data, flag::padded, 1,
-                                      std::string("\xffx", 2) + std::string(255, '\0'));
+                         return repeated(32,
+                                         frame(frame_type::data, flag::padded, 1,
+                                               std::string("\xffx", 2) + std::string(255, '\0')));
                      },
                      &counters::h2_small_data, calm});
 }

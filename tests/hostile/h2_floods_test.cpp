@@ -207,7 +207,9 @@ TEST(h2_floods, sixteen_empty_data_frames_in_a_row) {
 
 TEST(h2_floods, small_frames_that_nobody_reads_are_charged_and_those_that_are_read_are_not) {
     // A frame of one byte lacks 255: 257 of them are 64 KiB and a few bytes.
-    const auto server = greeted_server();
+    coracle::http::h2_limits limits;
+    limits.small_data = 64 * 1024;
+    const auto server = greeted_server(limits);
     server->consumes = false;
     server->receive(headers(1, post_block(), false));
     for (int i = 0; i < 257; ++i) server->receive(data(1, "x"));
@@ -216,7 +218,7 @@ TEST(h2_floods, small_frames_that_nobody_reads_are_charged_and_those_that_are_re
     expect_cut(*server, limit_kind::small_data);
 
     // Padding, whose window is given back at once, does not make a frame larger.
-    const auto padded = greeted_server();
+    const auto padded = greeted_server(limits);
     padded->consumes = false;
     padded->receive(headers(1, post_block(), false));
     const std::string little =

@@ -24,6 +24,12 @@ inline std::string frame(frame_type type, std::uint8_t flags, std::uint32_t stre
     return out += payload;
 }
 
+inline std::string repeated(int n, std::string_view bytes) {
+    std::string all;
+    for (int i = 0; i != n; ++i) all += bytes;
+    return all;
+}
+
 inline std::string u32(std::uint32_t value) {
     std::string out(4, '\0');
     write_u32(out.data(), value);

@@ -43,9 +43,9 @@ struct h2_limits {
     /// Empty DATA frames in a row that do not end their stream. Default 16.
     std::uint32_t empty_data = 16;
     /// A DATA frame of fewer than 256 bytes is charged the difference until the content of its
-    /// stream has been consumed, since each may occupy a whole block; this is the most that may be
-    /// charged, in bytes. Default 64 KiB.
-    std::uint32_t small_data = 64 * 1024;
+    /// stream has been consumed; this is the most that may be charged, in bytes. Default 4 MiB:
+    /// frames of 64 bytes and more fill the connection's window before.
+    std::uint32_t small_data = 4 * 1024 * 1024;
     /// Bytes of queued control frames (acknowledgements, resets). Default 16 KiB.
     std::uint32_t queued_control = 16 * 1024;
     /// Interim responses before a final one, for clients. Default 16.
@@ -57,8 +57,10 @@ struct h2_limits {
     std::uint32_t connection_window = 1024 * 1024;
 };
 
-/// The limits of a client's connections: larger windows, as those that it reads are its own choice.
-inline constexpr h2_limits default_client_h2_limits = {.max_stream_window = 4 * 1024 * 1024,
+/// The limits of a client's connections: larger windows, and as many small frames in them, as those
+/// that it reads are its own choice.
+inline constexpr h2_limits default_client_h2_limits = {.small_data = 64 * 1024 * 1024,
+                                                       .max_stream_window = 4 * 1024 * 1024,
                                                        .connection_window = 16 * 1024 * 1024};
 
 }  // namespace coracle::http

@@ -249,8 +249,8 @@ void session::end_data() {
     charge_small_frame(*s, content);
 }
 
-/// Charges a frame of little content the bytes that it lacks, until its content is consumed: each
-/// may occupy a whole block. Padding makes it no larger: its window is given back at once.
+/// Charges a frame of little content the bytes that it lacks, until its content is consumed.
+/// Padding makes it no larger: its window is given back at once.
 void session::charge_small_frame(stream& s, std::uint32_t content) {
     constexpr std::uint32_t small = 256;
     if (content >= small || s.unread_ == 0) return;

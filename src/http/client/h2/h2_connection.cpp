@@ -262,6 +262,7 @@ void client_h2_connection::goaway_received(std::uint32_t, h2::error_code code,
 
 void client_h2_connection::limit_reached(h2::limit_kind kind) {
     ++home().pool().counters().h2_limits[static_cast<std::size_t>(kind)];
+    exceeded_ = kind;
 }
 
 void client_h2_connection::pong_received(std::uint64_t payload) {
@@ -360,7 +361,9 @@ bool client_h2_connection::begin_waiting(time_point until) noexcept {
 
 void client_h2_connection::lose_to_failure() {
     write_last_words();
-    lose(error_of(*session_.failure(), "the server broke the protocol, or a limit"));
+    std::string why = "the server broke the protocol";
+    if (exceeded_) why = std::string("the server went beyond h2_limits::") + to_string(*exceeded_);
+    lose(error_of(*session_.failure(), why));
 }
 
 void client_h2_connection::lose_without_memory() noexcept {

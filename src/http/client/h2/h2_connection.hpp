@@ -161,6 +161,7 @@ private:
     std::optional<error> lost_;
     std::optional<error>
         farewell_;  ///< the reason of the peer's GOAWAY, if it was an error of ours
+    std::optional<h2::limit_kind> exceeded_;  ///< by the server
     unsigned tasks_ = 0;
     bool knows_settings_ = false;
     bool place_is_wanted_ = false;

@@ -638,6 +638,9 @@ TEST(client_h2, keeps_to_its_own_limits) {
                         s.pings + s.settings + s.idle_frames + s.continuations;
                     // The response may have gone first.
                     EXPECT_TRUE(beyond || (r && r->body == "fine")) << name;
+                    const std::string limit = std::string("h2_limits::") + name;
+                    EXPECT_TRUE(r || r.error().message().find(limit) != std::string::npos)
+                        << r.error();
                     EXPECT_EQ(client.statistics().connections, beyond ? 0u : 1u) << name;
                     EXPECT_EQ(counted, beyond ? 1u : 0u) << name;
                 },
