@@ -62,6 +62,8 @@ EXTRA = {
     "socket_options::backlog": ("include/coracle/runtime/backend.hpp", "backlog"),
     "buffer::default_capacity": ("include/coracle/base/buffer.hpp", "default_capacity"),
     "client_h2_options::ping_timeout": ("include/coracle/http/client_options.hpp", "ping_timeout"),
+    "client_h2_options::resets": ("include/coracle/http/client_options.hpp", "resets"),
+    "client_h2_options::resets_per_second": ("include/coracle/http/client_options.hpp", "resets_per_second"),
     "client_options::receive_block": ("include/coracle/http/client_options.hpp", "receive_block"),
     "forward_options::upgraded_idle": ("include/coracle/http/forward.hpp", "upgraded_idle"),
     "upstream_options::tries": ("include/coracle/http/upstreams.hpp", "tries"),

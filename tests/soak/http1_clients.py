@@ -171,6 +171,5 @@ def breaks_off_tls(server, chance, tls):
     s.close()
 
 
-READERS = (keeps_alive, pipelines)
-AT_STREAMS = (*READERS, uploads, resets, leaves, half_closes, talks_nonsense)
+AT_STREAMS = (keeps_alive, pipelines, uploads, resets, leaves, half_closes, talks_nonsense)
 AT_FILES = (gets_files, gets_files, breaks_off_tls)

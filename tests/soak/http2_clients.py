@@ -139,5 +139,4 @@ def breaks_off_streams(server, chance, _):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
 
 
-READERS = (multiplexes,)
-AT_STREAMS = (*READERS, uploads_on_streams, resets_streams, breaks_off_streams)
+AT_STREAMS = (multiplexes, uploads_on_streams, resets_streams, breaks_off_streams)

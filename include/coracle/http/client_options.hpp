@@ -209,6 +209,12 @@ struct client_h2_options {
     /// and a certificate for both (RFC 9113 section 9.1.1). Never through a proxy, with a client
     /// certificate or a TLS context of our own, or where any certificate is accepted. Default true.
     bool coalesce = true;
+    /// Streams of one connection that are reset because their calls were given up: a burst, and a
+    /// rate per second. Then it takes no further call, and another connection is opened for those:
+    /// servers end connections that reset too many (CVE-2023-44487), with all calls on them.
+    /// Default 50 and 5.
+    std::uint32_t resets = 50;
+    std::uint32_t resets_per_second = 5;
     /// Limits for servers. Exceeding one ends the stream or the connection, and
     /// `client_statistics::h2` counts it. Heads and interim responses have the limits of
     /// `client_options`. Default: stream windows up to 4 MiB, a connection window of 16 MiB, the

@@ -168,6 +168,10 @@ constexpr auto options = joined(
         of_pool<o, boolean_value, &p::h2, &x::coalesce>(
             "pool_h2_coalesce",
             "use an HTTP/2 connection to another origin with the same address and certificate"),
+        of_pool<o, count_value, &p::h2, &x::resets>(
+            "pool_h2_resets", "most calls given up at once on an HTTP/2 connection that goes on"),
+        of_pool<o, count_value, &p::h2, &x::resets_per_second>("pool_h2_resets_per_second",
+                                                               "so many more each second"),
     },
     resolver_rows<o>());
 

@@ -84,7 +84,8 @@ client_h2_connection::client_h2_connection(origin& home, std::unique_ptr<net::by
     : client_connection(home, std::move(stream), secured), options_(&home.pool().options().h2),
       limits_(limits_of(home.get_transport().options(), *options_)),
       session_(h2::role::client, *this, limits_), owner_(&home.pool().owner()),
-      received_at_(owner_->now()), watch_(*owner_, *this) {}
+      resets_left_(options_->resets, options_->resets_per_second), received_at_(owner_->now()),
+      watch_(*owner_, *this) {}
 
 void client_h2_connection::start() noexcept {
     const auto reading = [this] { return read(); };
@@ -317,16 +318,21 @@ void client_h2_connection::lose_silent() noexcept {
 // ---- places
 
 bool client_h2_connection::usable() const noexcept {
-    return !lost_ && !ending_ && alive() && !silent_ && session_.usable();
+    const bool is_done = worn_ && exchanges_count_ == 0;
+    return !lost_ && !ending_ && alive() && !silent_ && !is_done && session_.usable();
 }
 
 bool client_h2_connection::has_place(std::size_t most) const noexcept {
     const std::size_t peers = session_.peer().max_concurrent_streams;
-    return usable() && exchanges_count_ < std::min({most, most_, peers});
+    return usable() && !worn_ && exchanges_count_ < std::min({most, most_, peers});
 }
 
 void client_h2_connection::refuses_more() noexcept {
     most_ = std::max<std::size_t>(1, exchanges_count_ - 1);
+}
+
+void client_h2_connection::gave_up() noexcept {
+    if (!resets_left_.take(now())) worn_ = true;
 }
 
 client_exchange& client_h2_connection::begin_exchange() {

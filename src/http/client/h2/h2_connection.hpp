@@ -95,6 +95,8 @@ public:
     void wants_place() noexcept { place_is_wanted_ = true; }
     /// To be called when the peer refuses streams below its announced limit.
     void refuses_more() noexcept;
+    /// To be called when a stream is reset because its call was given up.
+    void gave_up() noexcept;
     /// The time at which bytes were last received.
     time_point received_at() const noexcept { return received_at_; }
     const std::optional<error>& lost() const noexcept { return lost_; }
@@ -146,6 +148,8 @@ private:
     intrusive_list<h2_exchange_link> leaving_;    ///< released exchanges with bytes being sent
     std::size_t exchanges_count_ = 0;
     std::size_t most_ = ~std::size_t{0};  ///< limit of exchanges, after one was refused
+    h2::token_bucket resets_left_;
+    bool worn_ = false;  ///< it has reset so many streams that it carries no further exchanges
     std::uint32_t begun_ = 0;
     time_point received_at_{};
     time_point pinged_{};

@@ -235,10 +235,12 @@ void client_h2_exchange::release(fate) noexcept {
 bool client_h2_exchange::forget_stream() noexcept {
     const std::size_t dropped = content_.clear();
     try {
-        if (over())
+        if (over()) {
             give_back(dropped);
-        else
+        } else {
+            connection_->gave_up();
             connection_->session().reset(*this, h2::error_code::cancel);
+        }
     } catch (const std::bad_alloc&) {
         return false;
     }

@@ -202,6 +202,53 @@ TEST(client_h2, resets_what_is_cancelled_and_goes_on) {
     });
 }
 
+TEST(client_h2, takes_no_further_call_on_a_connection_that_has_reset_many) {
+    http::pool_options p;
+    p.h2.resets = 3;
+    p.h2.resets_per_second = 1;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            peer.on_end = [](connection& c, request& r) {
+                if (r.path == "/fast") c.respond(r, "x");
+            };
+            const auto give_up = [&]() -> task<> {
+                const auto call = [&] { return client.get(peer.url("/never")).full(); };
+                co_await as_result(with_timeout(50ms, call));
+            };
+            // As many as the rate allows wear nothing out.
+            for (int i = 0; i != 6; ++i) {
+                co_await give_up();
+                co_await sleep_for(1s);
+            }
+            EXPECT_EQ(peer.connections.size(), 1U);
+            std::optional<std::string> slow;
+            connection* first = nullptr;
+            request* held = nullptr;
+            peer.on_end = [&](connection& c, request& r) {
+                if (r.path == "/fast") c.respond(r, "x");
+                if (r.path != "/slow") return;
+                first = &c;
+                held = &r;
+            };
+            const auto block = [&](task_group& group) -> task<> {
+                group.spawn([&]() -> task<> {
+                    slow = (co_await client.get(peer.url("/slow")).full()).body;
+                });
+                while (held == nullptr) co_await sleep_for(1ms);
+                for (int i = 0; i != 5; ++i) co_await give_up();
+                EXPECT_EQ((co_await client.get(peer.url("/fast")).full()).body, "x");
+                // Those that it has it carries to their end.
+                first->respond(*held, "slowly");
+            };
+            co_await with_task_group(block);
+            EXPECT_EQ(slow, "slowly");
+            EXPECT_EQ(peer.connections.size(), 2U);
+            co_await sleep_for(100ms);
+            EXPECT_EQ(client.statistics().connections, 1U) << "the worn one was closed";
+        },
+        p);
+}
+
 TEST(client_h2, goes_elsewhere_with_what_a_server_left_unprocessed) {
     with_peer([](h2_script_server& peer, http::client& client) -> task<> {
         unsigned refused = 0;
@@ -667,6 +714,8 @@ TEST(client_h2, tells_a_server_of_its_windows_and_keeps_to_them) {
 }
 
 TEST(client_h2, gives_the_window_of_the_connection_back_whatever_becomes_of_a_body) {
+    http::pool_options p;
+    p.h2.resets = 1000;
     with_peer(
         [](h2_script_server& peer, http::client& client) -> task<> {
             peer.on_end = [](connection& c, request& r) {
@@ -683,7 +732,7 @@ TEST(client_h2, gives_the_window_of_the_connection_back_whatever_becomes_of_a_bo
             }
             EXPECT_EQ(peer.connections.size(), 1U);
         },
-        {}, over_h2(), 1);
+        p, over_h2(), 1);
 }
 
 TEST(client_h2, counts_interim_responses) {
