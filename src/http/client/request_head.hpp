@@ -75,7 +75,8 @@ void write_fields(Pen& pen, const outgoing_head& h) {
     }
     if (!h.cookies.empty()) pen.field(field_id::cookie, h.cookies);
     if (type) pen.field(field_id::content_type, content_type);
-    const bool sends_length = h.method == "POST" || h.method == "PUT" || h.method == "PATCH";
+    const bool sends_length = h.known_method == method::post || h.known_method == method::put ||
+                              h.known_method == method::patch;
     if (h.has_body ? h.length.has_value() : sends_length) pen.length(h.has_body ? *h.length : 0);
     if (h.expect_continue) pen.field(field_id::expect, "100-continue");
 }

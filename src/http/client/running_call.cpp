@@ -1,5 +1,6 @@
 #include "http/client/running_call.hpp"
 
+#include "base/equals.hpp"
 #include "base/unprintable.hpp"
 #include "http/client/auth/credentials_for.hpp"
 #include "http/client/call_failure.hpp"
@@ -119,8 +120,8 @@ error running_call::out_of_time(phase where, const char* limit) const {
 }
 
 bool running_call::is_safe_protocol(std::string_view scheme) const noexcept {
-    const bool secure = scheme == "https";
-    if (!secure && scheme != "http") return false;
+    const bool secure = coracle::detail::equals(scheme, "https");
+    if (!secure && !coracle::detail::equals(scheme, "http")) return false;
     if (call_.own() != nullptr) return lists_protocol(options_->safe_protocols, scheme);
     return secure ? client_options_->https_is_safe : client_options_->http_is_safe;
 }

@@ -1,21 +1,29 @@
+#include "base/equals.hpp"
+
 #include <coracle/http/method.hpp>
 
 namespace coracle::http {
 
 method parse_method(std::string_view text) noexcept {
+    using coracle::detail::equals;
     switch (text.size()) {
-        case 3: return text == "GET" ? method::get : text == "PUT" ? method::put : method::other;
+        case 3:
+            return equals(text, "GET")   ? method::get
+                   : equals(text, "PUT") ? method::put
+                                         : method::other;
         case 4:
-            return text == "HEAD" ? method::head : text == "POST" ? method::post : method::other;
+            return equals(text, "HEAD")   ? method::head
+                   : equals(text, "POST") ? method::post
+                                          : method::other;
         case 5:
-            return text == "PATCH"   ? method::patch
-                   : text == "TRACE" ? method::trace
-                                     : method::other;
-        case 6: return text == "DELETE" ? method::delete_ : method::other;
+            return equals(text, "PATCH")   ? method::patch
+                   : equals(text, "TRACE") ? method::trace
+                                           : method::other;
+        case 6: return equals(text, "DELETE") ? method::delete_ : method::other;
         case 7:
-            return text == "OPTIONS"   ? method::options
-                   : text == "CONNECT" ? method::connect
-                                       : method::other;
+            return equals(text, "OPTIONS")   ? method::options
+                   : equals(text, "CONNECT") ? method::connect
+                                             : method::other;
         default: return method::other;
     }
 }
