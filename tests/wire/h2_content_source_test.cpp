@@ -152,6 +152,12 @@ TEST(h2_content_source, is_forgotten_when_it_is_withdrawn) {
         server->session.resume(server->at(1));
         EXPECT_EQ(server->take(), "");
         EXPECT_EQ(from.reads, reads);
+        // The next content of the stream is its own, and nothing to withdraw.
+        const std::string_view pieces[] = {"abc"};
+        ASSERT_TRUE(server->session.send_data(server->at(1), pieces, true));
+        server->session.withdraw(server->at(1));
+        EXPECT_EQ(data_frames(server->take()), "1:3!");
+        EXPECT_EQ(from.reads, reads);
     }
 }
 
