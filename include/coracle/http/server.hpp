@@ -103,7 +103,8 @@ struct server_timeouts {
     duration drain = std::chrono::seconds(30);
     /// The time after `stop` in which an idle connection of HTTP/1 may begin one more request, and
     /// one that has begun a head may complete it; the response says that it was the last. So none
-    /// is lost that is on its way. Default 500 ms; zero closes them at once.
+    /// is lost that is on its way. TLS handshakes and PROXY headers under way have as long, from
+    /// `last_accept` on. Default 500 ms; zero closes them at once.
     duration drain_idle = std::chrono::milliseconds(500);
     /// The time after `stop` in which TCP handshakes that have begun may end and are accepted,
     /// before the listeners are closed: a round trip. Default 50 ms.
