@@ -186,7 +186,7 @@ std::int64_t descriptor_stream::write_some(std::span<const slice> pieces) noexce
 }
 
 std::int64_t descriptor_stream::write_all(send_operation& op) noexcept {
-    const coracle::detail::without_sigpipe quiet;
+    const coracle::detail::without_sigpipe quiet(can_splice_);
     while (!op.slices.empty()) {
         if (op.slices[0].size == 0) {
             op.slices = op.slices.subspan(1);
@@ -213,7 +213,7 @@ std::int64_t descriptor_stream::write_all(send_operation& op) noexcept {
 /// file), copies.
 std::int64_t descriptor_stream::send_from_file(send_file_operation& op) noexcept {
     constexpr std::int64_t piece = 64 * 1024;
-    const coracle::detail::without_sigpipe quiet;
+    const coracle::detail::without_sigpipe quiet(can_splice_);
     while (op.file_size != 0) {
         if (would_block(POLLOUT)) return -EAGAIN;
         const std::int64_t most = how_ == call_mode::polled ? PIPE_BUF : piece;
@@ -243,7 +243,7 @@ std::int64_t descriptor_stream::try_send(std::string_view bytes) noexcept {
     if (!open()) return -EBADF;
     if (how_ == call_mode::on_pool) return -EAGAIN;
     const slice all(bytes);
-    const coracle::detail::without_sigpipe quiet;
+    const coracle::detail::without_sigpipe quiet(can_splice_);
     const std::int64_t n = write_some({&all, 1});
     if (n == -EPIPE) quiet.take_signal();
     return n;
