@@ -130,13 +130,14 @@ loop_statistics loop::statistics() const noexcept {
 }
 
 void loop::stop_message::arrived() noexcept {
-    under_way.store(false, std::memory_order_relaxed);
+    // Release: the thread that stops next links the message anew.
+    under_way.store(false, std::memory_order_release);
     owner->root_.cancel();
 }
 
 void loop::stop() noexcept {
-    if (stop_.under_way.exchange(true, std::memory_order_relaxed)) return;
-    if (!post(stop_)) stop_.under_way.store(false, std::memory_order_relaxed);
+    if (stop_.under_way.exchange(true, std::memory_order_acquire)) return;
+    if (!post(stop_)) stop_.under_way.store(false, std::memory_order_release);
 }
 
 std::uint64_t loop::run_posted() noexcept {
