@@ -286,6 +286,21 @@ TEST(h2_floods, window_updates_beyond_what_was_sent_count_as_nothing) {
     expect_cut(*sender, limit_kind::idle_frames);
 }
 
+TEST(h2_floods, data_of_a_stream_that_we_reset_beyond_its_window_counts_as_nothing) {
+    const auto server = greeted_server();
+    server->receive(headers(1, post_block(), false) + data(1, "x"));
+    server->session.reset(server->at(1), error_code::cancel);
+    server->take();
+    // The window had so much left, which may have been on its way.
+    const std::uint32_t window = coracle::http::h2_limits().stream_window;
+    for (std::uint32_t i = 1; i != window; ++i) server->receive(data(1, "x"));
+    expect_alive(*server);
+    for (int i = 0; i < 1000; ++i) server->receive(data(1, "x"));
+    expect_alive(*server);
+    server->receive(data(1, "x"));
+    expect_cut(*server, limit_kind::idle_frames);
+}
+
 TEST(h2_floods, resets_of_streams_that_are_over_beyond_what_was_sent_count_as_nothing) {
     const auto server = greeted_server();
     server->receive(headers(1, get_block()));

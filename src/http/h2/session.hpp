@@ -199,6 +199,7 @@ private:
     void fail_stream(stream& s, error_code code, bool by_peer);
     void abandon(stream& s);
     void give_up_unread(stream& s);
+    void take_late_data();
     void glitch();
     void cut_peer(limit_kind kind);
     void settle_charge(stream& s) noexcept;
@@ -283,6 +284,7 @@ private:
     std::uint32_t small_data_ = 0;
     std::uint32_t pings_out_ = 0;  ///< of ours that were not acknowledged
     std::uint64_t window_updates_ = 0;
+    std::int64_t late_data_ = 0;     ///< bytes that may still come on streams that we reset
     std::uint64_t late_resets_ = 0;  ///< by the peer, of streams that are over
     std::uint64_t data_frames_sent_ = 0;
     std::uint64_t streams_opened_ = 0;

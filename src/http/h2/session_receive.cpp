@@ -158,7 +158,7 @@ void session::begin_data() {
             fail(error_code::stream_closed, "DATA on a stream that has ended");
             return;
         }
-        glitch();
+        take_late_data();
     } else if (s->remote_ended_) {
         stream_error(frame_.stream, s, error_code::stream_closed);
     } else if (!s->head_received_) {

@@ -66,6 +66,7 @@ void session::close_if_done(stream& s) {
 void session::stream_error(std::uint32_t id, stream* s, error_code code) {
     // The event that told of it may have made the owner reset the stream.
     if (s != nullptr && find(id) != s) return;
+    if (s != nullptr) late_data_ += std::max<std::int64_t>(0, s->window_.left());
     send_rst(id, code);
     if (s != nullptr) fail_stream(*s, code, false);
     // CVE-2025-8671: resets that the peer provokes are as cheap for it as its own.
@@ -83,6 +84,7 @@ void session::reset(stream& s, error_code code) {
     const std::uint32_t id = s.id_;
     // The steps that need no memory come first, so that the stream is over even if a later one
     // throws.
+    late_data_ += std::max<std::int64_t>(0, s.window_.left());
     forget(s);
     abandon_content(s);
     send_rst(id, code);
@@ -114,6 +116,16 @@ void session::give_up_unread(stream& s) {
     const std::uint64_t unread = std::exchange(s.unread_, 0);
     unread_of_closed_ -= unread;
     if (unread > 0 && !failure_) drop_content(nullptr, unread);
+}
+
+/// Counts a DATA frame of a stream that we have reset: what was on its way, which its window
+/// bounds, is no fault of the peer.
+void session::take_late_data() {
+    const std::int64_t size = std::max<std::int64_t>(1, frame_.length);
+    if (late_data_ >= size)
+        late_data_ -= size;
+    else
+        glitch();
 }
 
 /// Counts an allowed frame without effect.
