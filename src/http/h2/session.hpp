@@ -210,7 +210,7 @@ private:
     void release_batch() noexcept;
     char* control_frame(const frame_header& header);
     void send_settings();
-    void send_rst(std::uint32_t id, error_code code);
+    void send_rst(std::uint32_t id, const stream* s, error_code code);
     void send_window_update(std::uint32_t id, std::uint32_t increment);
     void send_goaway(std::uint32_t last, error_code code, std::string_view why);
     void send_block(std::uint32_t id, std::span<const field> control, std::span<const field> fields,

@@ -92,8 +92,10 @@ void session::send_settings() {
     }
 }
 
-void session::send_rst(std::uint32_t id, error_code code) {
+/// `s` may be null.
+void session::send_rst(std::uint32_t id, const stream* s, error_code code) {
     resets_[reset_count_++ % resets_.size()] = id;
+    if (s != nullptr) late_data_ += std::max<std::int64_t>(0, s->window_.left());
     char* const out = control_frame({4, frame_type::rst_stream, 0, id});
     write_u32(out, static_cast<std::uint32_t>(code));
 }

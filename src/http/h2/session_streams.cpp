@@ -66,8 +66,7 @@ void session::close_if_done(stream& s) {
 void session::stream_error(std::uint32_t id, stream* s, error_code code) {
     // The event that told of it may have made the owner reset the stream.
     if (s != nullptr && find(id) != s) return;
-    if (s != nullptr) late_data_ += std::max<std::int64_t>(0, s->window_.left());
-    send_rst(id, code);
+    send_rst(id, s, code);
     if (s != nullptr) fail_stream(*s, code, false);
     // CVE-2025-8671: resets that the peer provokes are as cheap for it as its own.
     if (!failure_ && !reset_bucket_.take(now_)) cut_peer(limit_kind::resets);
@@ -84,10 +83,9 @@ void session::reset(stream& s, error_code code) {
     const std::uint32_t id = s.id_;
     // The steps that need no memory come first, so that the stream is over even if a later one
     // throws.
-    late_data_ += std::max<std::int64_t>(0, s.window_.left());
     forget(s);
     abandon_content(s);
-    send_rst(id, code);
+    send_rst(id, &s, code);
     give_up_unread(s);
 }
 
