@@ -278,6 +278,35 @@ TEST(h2_hpack, keeps_secrets_out_of_the_table) {
     EXPECT_EQ(static_cast<unsigned char>(first.front()) & 0xf0U, 0x10U);
 }
 
+TEST(h2_hpack, says_what_a_block_does_to_the_tables) {
+    encoder e;
+    const auto effect_of = [&e](const fields& all, indexing how = indexing::usual) {
+        write(e, all, how);
+        return e.effect();
+    };
+    EXPECT_EQ(effect_of({}), block_effect::none);
+    EXPECT_EQ(effect_of({{":status", "200"}}), block_effect::none) << "a reference";
+    EXPECT_EQ(effect_of({{"content-length", "13"}}), block_effect::none) << "not indexed";
+    EXPECT_EQ(effect_of({{"a", "b"}}), block_effect::changes) << "added";
+    EXPECT_EQ(effect_of({{"a", "b"}}), block_effect::none) << "a reference to what was added";
+    EXPECT_EQ(effect_of({{"cookie", "c"}}, indexing::never), block_effect::secret);
+    e.set_limit(0);
+    EXPECT_EQ(effect_of({{":status", "200"}}), block_effect::changes) << "a new size";
+    EXPECT_EQ(effect_of({{"a", "b"}}), block_effect::none) << "no table to add it to";
+    e.set_limit(4096);
+    static_cast<void>(effect_of({}));
+    // Whatever comes behind an addition, or before it.
+    char out[256];
+    for (const indexing first : {indexing::usual, indexing::never}) {
+        const indexing second = first == indexing::usual ? indexing::never : indexing::usual;
+        const std::string name = first == indexing::usual ? "x" : "y";
+        char* at = e.begin_block(out);
+        at = e.write(at, name, "z", coracle::http::field_id::other, first);
+        e.write(at, name, "z", coracle::http::field_id::other, second);
+        EXPECT_EQ(e.effect(), block_effect::changes);
+    }
+}
+
 TEST(h2_hpack, tells_the_peer_the_least_and_the_last_size_of_the_table) {
     encoder e;
     const fields one = {{"x", "1"}};

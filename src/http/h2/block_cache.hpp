@@ -20,10 +20,9 @@ public:
     /// Returns the bytes of these fields; empty: they are not here.
     std::string_view find(std::span<const field> control,
                           std::span<const field> fields) const noexcept;
-    /// Takes note of a block that was compressed just now: keeps it, or forgets all others where
-    /// it has changed the table. Throws std::bad_alloc, and has forgotten all then.
-    void compressed(std::span<const field> control, std::span<const field> fields,
-                    std::string_view block);
+    /// Keeps a block that was compressed just now, and has changed no table. Throws std::bad_alloc.
+    void keep(std::span<const field> control, std::span<const field> fields,
+              std::string_view block);
     /// Forgets all: the table has changed.
     void forget() noexcept;
 

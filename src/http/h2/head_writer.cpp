@@ -75,7 +75,10 @@ bool head_writer::write(std::span<const field> control, std::span<const field> f
     }
     try {
         const std::size_t size = compress(control, fields, out);
-        repeated_->compressed(control, fields, {out.spare(), size});
+        if (encoder_.effect() == hpack::block_effect::none)
+            repeated_->keep(control, fields, {out.spare(), size});
+        else if (encoder_.effect() == hpack::block_effect::changes)
+            repeated_->forget();
         encoder_.block_is_sent();
         out.commit(size);
     } catch (...) {

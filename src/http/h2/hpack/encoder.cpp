@@ -91,7 +91,8 @@ void encoder::set_limit(std::uint32_t bytes) noexcept {
 }
 
 // The least size since the last block, and the last one (RFC 7541 section 4.2).
-char* encoder::begin_block(char* out) const noexcept {
+char* encoder::begin_block(char* out) noexcept {
+    effect_ = limit_changed_ ? block_effect::changes : block_effect::none;
     if (!limit_changed_) return out;
     if (least_limit_ < table_.limit()) out = write_number(out, table_size, 5, least_limit_);
     return write_number(out, table_size, 5, table_.limit());
@@ -120,6 +121,10 @@ char* encoder::write(char* out, std::string_view name, std::string_view value, f
         if (found != table_.count()) index = later + found;
     }
     if (flags == incremental) table_.add(name, value, id, hash);
+    if (flags == incremental)
+        effect_ = block_effect::changes;
+    else if (flags == never_indexed)
+        effect_ = std::max(effect_, block_effect::secret);
     out = write_number(out, flags, flags == incremental ? 6 : 4, index);
     if (index == 0) out = write_text(out, name);
     return write_text(out, value);

@@ -16,6 +16,13 @@ enum class indexing : std::uint8_t {
     never,  ///< is in no table, here or behind intermediaries (RFC 7541 section 7.1.3)
 };
 
+/// The effect of a block on the tables of both sides.
+enum class block_effect : std::uint8_t {
+    none,     ///< references, and literals that are not indexed
+    secret,   ///< none, but a literal is never to be indexed
+    changes,  ///< entries are added, or the size changes
+};
+
 /// Encodes the field blocks of one direction of a connection (RFC 7541).
 class encoder {
 public:
@@ -35,11 +42,13 @@ public:
     static constexpr std::size_t room_for_begin = 12;
 
     /// Writes what stands before the fields of a block to `out`, which has room. Returns the end.
-    char* begin_block(char* out) const noexcept;
+    char* begin_block(char* out) noexcept;
     /// Writes a field whose name is in lower case, and `id` that of the name. Returns the end.
     /// Throws std::bad_alloc: then the block is of no use, as the peer's table would differ.
     char* write(char* out, std::string_view name, std::string_view value, field_id id,
                 indexing how);
+    /// Returns the effect of what was written since `begin_block`.
+    [[nodiscard]] block_effect effect() const noexcept { return effect_; }
     /// To be called for each block that the peer gets.
     void block_is_sent() noexcept { limit_changed_ = false; }
 
@@ -47,6 +56,7 @@ private:
     dynamic_table table_{first_limit};
     std::uint32_t least_limit_ = first_limit;  ///< since the last block
     bool limit_changed_ = false;
+    block_effect effect_ = block_effect::none;
 };
 
 }  // namespace coracle::http::h2::hpack
