@@ -1,3 +1,4 @@
+#include "fs/scattered_read.hpp"
 #include "runtime/backend/statx_status.hpp"
 
 #include <coracle/fs/file_call.hpp>
@@ -8,7 +9,6 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -172,17 +172,7 @@ std::expected<std::size_t, error> read_at(int fd, std::uint64_t offset, std::spa
 }
 
 std::expected<std::size_t, error> try_read_at(int fd, std::uint64_t offset, std::span<char> into) {
-    iovec piece{into.data(), into.size()};
-    ssize_t n = -1;
-    do {
-        n = ::preadv2(fd, &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
-    } while (n < 0 && errno == EINTR);
-    if (n == static_cast<ssize_t>(into.size())) return into.size();
-    if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
-        return read_at(fd, offset, into);
-    }
-    const int number = n < 0 ? errno : EAGAIN;
-    return std::unexpected(error(std::error_code(number, std::generic_category()), "read"));
+    return detail::try_read_at(fd, offset, {&into, 1});
 }
 
 std::expected<file_status, error> plain_file::current_status() const {

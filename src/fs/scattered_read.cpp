@@ -1,15 +1,33 @@
 #include "fs/scattered_read.hpp"
 
+#include <coracle/fs/plain_file.hpp>
+
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <cassert>
 #include <cerrno>
+#include <system_error>
 
 namespace coracle::fs::detail {
+namespace {
 
-std::size_t read_if_in_memory(int fd, std::uint64_t offset,
-                              std::span<const std::span<char>> places) noexcept {
+/// Reads where the file system cannot tell if it would have to wait.
+std::expected<std::size_t, error> read_anyway(int fd, std::uint64_t offset,
+                                              std::span<const std::span<char>> places) {
+    std::size_t done = 0;
+    for (const std::span<char> place : places) {
+        const auto n = read_at(fd, offset + done, place);
+        if (!n) return n;
+        done += *n;
+        if (*n != place.size()) break;
+    }
+    return done;
+}
+
+}  // namespace
+
+std::expected<std::size_t, error> try_read_at(int fd, std::uint64_t offset,
+                                              std::span<const std::span<char>> places) {
     assert(places.size() <= most_places);
     iovec pieces[most_places];
     std::size_t size = 0;
@@ -18,15 +36,16 @@ std::size_t read_if_in_memory(int fd, std::uint64_t offset,
         pieces[count++] = {place.data(), place.size()};
         size += place.size();
     }
-    const auto at = static_cast<off_t>(offset);
     ssize_t n = -1;
     do {
-        n = ::preadv2(fd, pieces, count, at, RWF_NOWAIT);
-        const bool cannot_tell =
-            n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL);
-        if (cannot_tell) n = ::preadv(fd, pieces, count, at);
+        n = ::preadv2(fd, pieces, count, static_cast<off_t>(offset), RWF_NOWAIT);
     } while (n < 0 && errno == EINTR);
-    return n == static_cast<ssize_t>(size) ? size : 0;
+    if (n == static_cast<ssize_t>(size)) return size;
+    if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
+        return read_anyway(fd, offset, places);
+    }
+    const int number = n < 0 ? errno : EAGAIN;
+    return std::unexpected(error(std::error_code(number, std::generic_category()), "read"));
 }
 
 }  // namespace coracle::fs::detail

@@ -80,8 +80,7 @@ public:
     std::size_t read(std::span<const std::span<char>> places) noexcept override {
         // A window that opens asks again, while a thread reads what comes next.
         if (stream_->starved_) return 0;
-        const std::size_t n = block_.empty() ? fs::detail::read_if_in_memory(fd_, offset_, places)
-                                             : take(places.front());
+        const std::size_t n = block_.empty() ? read_at_once(places) : take(places.front());
         offset_ += n;
         left_ -= n;
         if (n == 0) {
@@ -108,6 +107,10 @@ public:
     }
 
 private:
+    std::size_t read_at_once(std::span<const std::span<char>> places) const noexcept {
+        const auto n = fs::detail::try_read_at(fd_, offset_, places);
+        return n ? *n : 0;
+    }
     std::size_t take(std::span<char> to) noexcept {
         const std::size_t n = std::min(to.size(), block_.size());
         std::memcpy(to.data(), block_.data(), n);
