@@ -5,7 +5,6 @@ import pathlib
 import selectors
 import socket
 import ssl
-import struct
 import sys
 import tempfile
 import threading
@@ -13,14 +12,13 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from server_process import Server, check, is_sanitized, run_tests, scaled
+from server_process import Server, check, is_sanitized, reset_on_close, run_tests, scaled
 
 HELLOS = scaled(5_000, 1_000)
 AT_A_TIME = 200
 PATIENCE = 0.2  # seconds until one goes without a response
 MOST_DESCRIPTORS = 2 * AT_A_TIME
 MAY_GROW = 32 * 1024  # KiB
-RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 def context():
@@ -60,7 +58,7 @@ class Flood(threading.Thread):
     def end(self, s):
         self.selector.unregister(s)
         del self.born[s]
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        reset_on_close(s)
         s.close()
 
     def go_on(self, s, events):
@@ -100,23 +98,19 @@ def with_a_page(folder):
     return folder
 
 
-def descriptors(server):
-    return len(list(pathlib.Path(f"/proc/{server.process.pid}/fd").iterdir()))
-
-
 def test_client_hello_flood():
     with tempfile.TemporaryDirectory() as folder, \
             Server("coracle", with_a_page(folder), "--listen", "127.0.0.1:0", "--tls-self-signed", "--threads", "1",
                    before=("serve",)) as server:
         tls = context()
         request(server, tls)
-        before, idle = server.memory()[1], descriptors(server)
+        before, idle = server.memory()[1], server.descriptors()
         flood = Flood(server, client_hello())
         flood.start()
         times, most, held = [], 0, 0
         while flood.is_alive():
             times.append(request(server, tls))
-            most = max(most, descriptors(server))
+            most = max(most, server.descriptors())
             held = max(held, server.memory()[1] - before)
         flood.join()
         times.sort()
@@ -128,9 +122,9 @@ def test_client_hello_flood():
         if not is_sanitized("coracle"):
             check(held <= MAY_GROW, f"grew by {held} KiB")
         until = time.monotonic() + 20
-        while descriptors(server) > idle + 2 and time.monotonic() < until:
+        while server.descriptors() > idle + 2 and time.monotonic() < until:
             time.sleep(0.05)
-        check(descriptors(server) <= idle + 2, f"{descriptors(server)} descriptors stay, {idle} at first")
+        check(server.descriptors() <= idle + 2, f"{server.descriptors()} descriptors stay, {idle} at first")
         request(server, tls)
 
 

@@ -6,7 +6,6 @@ import collections
 import pathlib
 import re
 import socket
-import struct
 import sys
 import threading
 
@@ -14,11 +13,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import corpus
-from server_process import Server, check, is_sanitized, run_tests, scaled
+from server_process import Server, check, is_sanitized, reset_on_close, run_tests, scaled
 
 SEED = 20260725
 MAY_GROW = 512  # KiB
-RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class GoodClient(threading.Thread):
@@ -63,7 +61,7 @@ def attack(server, row, data, verdict):
         except (ConnectionResetError, BrokenPipeError):
             pass
         if row == 24:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+            reset_on_close(s)
             return told
         try:
             if verdict == corpus.ANY:

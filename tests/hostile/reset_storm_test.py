@@ -1,21 +1,13 @@
 """Peers that connect and reset at once, 5,000 of them: each is forgotten, and the server serves on."""
 
-import os
 import pathlib
-import socket
-import struct
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from server_process import Server, check, run_tests, scaled
+from server_process import Server, check, reset_on_close, run_tests, scaled
 
-RESET_ON_CLOSE = struct.pack("ii", 1, 0)
-
-
-def descriptors(server):
-    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
 
 def served_all(server):
@@ -29,15 +21,15 @@ def none_left_open(server, before):
     until = time.monotonic() + 20
     while time.monotonic() < until:
         served_all(server)
-        if descriptors(server) <= before + 2:
+        if server.descriptors() <= before + 2:
             return
-    check(False, f"{descriptors(server) - before} descriptors were left open")
+    check(False, f"{server.descriptors() - before} descriptors were left open")
 
 
 def storm(server, count, first_bytes):
     for _ in range(count):
         s = server.connect()
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        reset_on_close(s)
         if first_bytes:
             s.send(first_bytes)
         s.close()
@@ -46,7 +38,7 @@ def storm(server, count, first_bytes):
 def test_reset_right_after_connect():
     with Server("hello") as server:
         served_all(server)
-        before = descriptors(server)
+        before = server.descriptors()
         storm(server, scaled(3000), b"")
         none_left_open(server, before)
 
@@ -54,7 +46,7 @@ def test_reset_right_after_connect():
 def test_reset_with_requests_under_way():
     with Server("hello") as server:
         served_all(server)
-        before = descriptors(server)
+        before = server.descriptors()
         for first_bytes in (b"GET / HT", b"GET / HTTP/1.1\r\nHost: t\r\n\r\n" * 20):
             storm(server, scaled(1000), first_bytes)
         none_left_open(server, before)

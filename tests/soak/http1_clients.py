@@ -3,13 +3,11 @@ context of TLS."""
 
 import random
 import socket
-import struct
 import threading
 import time
 
-from server_process import check
+from server_process import check, reset_on_close
 
-RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 FILE = random.Random(0).randbytes(3_000_000)
 TEXT = b"a line that compresses well\n" * 20_000
 
@@ -109,7 +107,7 @@ def resets(server, chance, _):
             s.sendall(bytes(chance.randint(1, 60_000)))
         if chance.random() < 0.7:
             s.recv(chance.randint(1, 65536))
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        reset_on_close(s)
 
 
 def leaves(server, chance, _):
@@ -167,7 +165,7 @@ def breaks_off_tls(server, chance, tls):
         s = tls.wrap_socket(s)
         ask(s, "GET /file.bin")
         s.recv(chance.randint(1, 20_000))
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+    reset_on_close(s)
     s.close()
 
 

@@ -1,16 +1,13 @@
 """Clients of HTTP/2 without TLS (prior knowledge), on Python's h2: many streams of a connection, uploads that
 are read while they are sent, streams and connections that break off."""
 
-import socket
-import struct
 
 import h2.config
 import h2.connection
 import h2.events
 
-from server_process import check
+from server_process import check, reset_on_close
 
-RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 WINDOW = 1 << 20
 
 
@@ -136,7 +133,7 @@ def breaks_off_streams(server, chance, _):
             c.ask("POST", "/echo", bytes(chance.randint(1, 100_000)))
         for _ in range(chance.randint(0, 3)):
             c.turn()
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        reset_on_close(s)
 
 
 AT_STREAMS = (multiplexes, uploads_on_streams, resets_streams, breaks_off_streams)

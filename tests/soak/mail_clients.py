@@ -3,11 +3,9 @@
 import json
 import smtplib
 import socket
-import struct
 
-from server_process import check
+from server_process import check, reset_on_close
 
-RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 def posts(server, chance, _):
@@ -37,7 +35,7 @@ def breaks_off_mail(sink, chance, _):
             s.sendall(one)
             if one is not said[-1]:
                 s.recv(4096)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        reset_on_close(s)
 
 
 def reads_the_page(sink, chance, _):

@@ -54,7 +54,7 @@ BREAK_OFF = (http1_clients.resets, http1_clients.leaves, http1_clients.breaks_of
 class Soak:
     def __init__(self, servers):
         self.servers = servers
-        self.begin = {name: self.descriptors(s) for name, s in self.servers.items()}
+        self.begin = {name: s.descriptors() for name, s in self.servers.items()}
         self.tls = ssl.create_default_context()
         self.tls.check_hostname = False
         self.tls.verify_mode = ssl.CERT_NONE
@@ -62,10 +62,6 @@ class Soak:
         self.failures = []
         self.done = {}
         self.samples = {name: [] for name in self.servers}  # (moment, KiB, descriptors)
-
-    @staticmethod
-    def descriptors(server):
-        return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
     def work(self, number):
         chance = random.Random(SEED * 1000 + number)
@@ -83,7 +79,7 @@ class Soak:
     def sample(self):
         for name, server in self.servers.items():
             self.samples[name].append((1 - (self.until - time.monotonic()) / SECONDS,
-                                       server.memory()[1], self.descriptors(server)))
+                                       server.memory()[1], server.descriptors()))
 
     def run(self):
         workers = [threading.Thread(target=self.work, args=(i,)) for i in range(WORKERS)]
@@ -114,10 +110,10 @@ class Soak:
         for name, server in self.servers.items():
             # What a process opens once (randomness, a clock, a spare) it keeps.
             allowed = self.begin[name] + 8
-            while self.descriptors(server) > allowed and time.monotonic() < until:
+            while server.descriptors() > allowed and time.monotonic() < until:
                 time.sleep(0.2)
-            check(self.descriptors(server) <= allowed,
-                  f"{name} has {self.descriptors(server)} descriptors, {self.begin[name]} at first")
+            check(server.descriptors() <= allowed,
+                  f"{name} has {server.descriptors()} descriptors, {self.begin[name]} at first")
         check(self.servers["relay"].get("/later?ms=0").endswith(b"Here it is.\n"), "it serves on")
 
 

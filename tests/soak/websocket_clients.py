@@ -3,14 +3,11 @@
 import asyncio
 import contextlib
 import logging
-import socket
-import struct
 
 import websockets
 
-from server_process import check
+from server_process import check, reset_on_close
 
-RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 # A connection that breaks off is no news.
 logging.getLogger("websockets").setLevel(logging.CRITICAL)
 
@@ -57,7 +54,7 @@ def breaks_off_messages(server, chance, _):
             await ws.send(chance.randbytes(100_000))
             if chance.random() < 0.5:
                 ws.transport.write(b"\x82\xfe\xff\xff\x00\x00\x00\x00")  # the begin of 65,535 bytes
-        ws.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        reset_on_close(ws.transport.get_extra_info("socket"))
         ws.transport.abort()
         with contextlib.suppress(OSError, websockets.ConnectionClosed):
             await ws.wait_closed()

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -60,6 +61,11 @@ def need(*programs):
 def check(condition, what):
     if not condition:
         raise AssertionError(what)
+
+
+def reset_on_close(s):
+    """Lets the close of a socket be a reset."""
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 class Server:
@@ -125,6 +131,9 @@ class Server:
         """(VmRSS, RssAnon) in KiB."""
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return tuple(int(re.search(rf"{name}:\s+(\d+)", text)[1]) for name in ("VmRSS", "RssAnon"))
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def cpu_seconds(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")")[1].split()
