@@ -60,9 +60,9 @@ struct server_limits {
     /// Bytes of an unread request body that are discarded to keep the connection. Default 64 KiB.
     std::uint32_t discard = 64 * 1024;
     /// Bytes of one connection that the system holds and has not sent yet (TCP_NOTSENT_LOWAT,
-    /// tcp(7)): what a peer that does not read can pin, besides one window of it. Default 128 KiB;
-    /// 0: as many as the system likes.
-    std::uint32_t unsent = 128 * 1024;
+    /// tcp(7)): what a peer that does not read can pin, besides one window of it. The system may
+    /// hold some KiB more. Default 60 KiB; 0: as many as it likes.
+    std::uint32_t unsent = 60 * 1024;
     /// Limits of connections that speak HTTP/2; `fields` and `head` of `h2` replace those above.
     h2_limits h2 = {};
 };

@@ -1,11 +1,13 @@
 // The end of a server: what is idle, under way and left, in virtual time.
 
 #include "integration/http/simulated_server.hpp"
+#include "support/test_ca.hpp"
 
 #include <coracle/http/drain_signal.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 using namespace simulated;
+using namespace std::string_view_literals;
 
 /// How long a fresh connection, a used one, and one behind an empty line stay open in a drain.
 static task<> expect_idle_to_end(world& w, duration least, duration most) {
@@ -151,6 +153,29 @@ TEST(server_drain, waits_no_longer_for_the_rest_of_a_PROXY_header) {
         EXPECT_EQ(co_await slow.read_to_end(), "");
         EXPECT_LT(w.since(began), 800ms);
         EXPECT_EQ(w.counters().proxy_failures, 0u);
+    };
+    for_seeds(few, f, o);
+}
+
+TEST(server_drain, waits_no_longer_for_the_rest_of_a_TLS_handshake) {
+    test_ca ca;
+    tls::server_options certificates;
+    certificates.certificates = {ca.issue({.names = {"127.0.0.1"}})};
+    http::server_options o;
+    o.tls = std::make_shared<tls::server_context>(certificates);
+    const auto f = [](world& w) -> task<> {
+        peer silent = co_await w.connect();
+        peer slow = co_await w.connect();
+        co_await slow.send("\x16\x03\x01"sv);
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.counters().handshaking, 2u);
+        const time_point began = w.sim.now();
+        w.server.stop();
+        co_await silent.expect_close();
+        EXPECT_GE(w.since(began), 400ms);
+        co_await slow.expect_close();
+        EXPECT_LT(w.since(began), 800ms);
+        EXPECT_EQ(w.counters().tls_timeouts, 0u);
     };
     for_seeds(few, f, o);
 }

@@ -112,7 +112,7 @@ TEST(server_sockets, hold_as_much_unsent_as_the_limit_says) {
         });
     };
     local_server_options o;
-    expect(o, 128 * 1024);
+    expect(o, 60 * 1024);
     o.limits.unsent = 16 * 1024;
     expect(o, 16 * 1024);
     o.sockets.unsent = 32 * 1024;
