@@ -180,6 +180,13 @@ class CostTest(unittest.TestCase):
         self.assertTrue(self.faults(lambda c: c["keep_alive"]["system_calls"].update(recvfrom=2)))
         self.assertTrue(self.faults(lambda c: c["keep_alive"]["system_calls"].update(write=0.0625)))
 
+    def test_what_is_above_its_bar_is_found_whatever_the_baseline(self):
+        baseline = {"keep_alive": {"instructions": 1999.0, "system_calls": {}}}
+        for instructions, found in ((2000.0, False), (2000.1, True)):
+            cost = {"keep_alive": {"instructions": instructions, "system_calls": {}}}
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(bool(check_cost.faults_of(cost, baseline)), found)
+
     def test_what_is_called_by_the_clock_passes(self):
         self.assertEqual(self.faults(lambda c: c["keep_alive"]["system_calls"].update(read=0.04)), [])
 

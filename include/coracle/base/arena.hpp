@@ -35,8 +35,7 @@ public:
 
     /// Uninitialised memory, aligned to `alignment` (a power of two, at most 16).
     void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
-        const auto misaligned = reinterpret_cast<std::uintptr_t>(next_) & (alignment - 1);
-        const std::size_t gap = misaligned == 0 ? 0 : alignment - misaligned;
+        const std::size_t gap = -reinterpret_cast<std::uintptr_t>(next_) & (alignment - 1);
         if (static_cast<std::size_t>(end_ - next_) < size + gap) return allocate_in_new_chunk(size);
         char* p = next_ + gap;
         next_ = p + size;

@@ -166,7 +166,8 @@ template <class Kernel>
     const std::ptrdiff_t longest = limits.field;
     const char* line = begin + first;
     std::uint32_t count = 0;
-    while (end - begin >= 16 && end - line >= 5 && *line != '\r') {  // no usual line is shorter
+    if (end - begin < 16) return {line, count};
+    while (end - line >= 5 && *line != '\r') {  // no usual line is shorter
         const char* const colon = Kernel::skip_token(begin, line, end);
         if (end - colon < 3 || *colon != ':' || colon == line) {
             break;

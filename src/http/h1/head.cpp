@@ -54,9 +54,14 @@ void rebase(request_head& head, const char* from, std::size_t size, const char* 
     const mover move{from, size, to};
     move.move_inside(head.method_text);
     move.move_inside(head.target);
-    move.move_if_inside(head.scheme);
-    move.move_if_inside(head.path);
-    move.move_if_inside(head.query);
+    if (head.form == target_form::origin) {
+        move.move_inside(head.path);
+        if (head.has_query) move.move_inside(head.query);
+    } else {
+        move.move_if_inside(head.scheme);
+        move.move_if_inside(head.path);
+        move.move_if_inside(head.query);
+    }
     move.move_if_inside(head.host);
     move.move_inside(head.fields);
 }

@@ -32,13 +32,20 @@ std::size_t read_usual_line(std::string_view bytes, request_head& out,
     constexpr std::string_view line_end = " HTTP/1.1\r\n";
     const char* const begin = bytes.data();
     const char* const end = begin + bytes.size();
-    const bool get = bytes.size() >= 4 && std::memcmp(begin, "GET ", 4) == 0;
-    const char* const method_end = get ? begin + 3 : Kernel::skip_token(begin, begin, end);
-    if (method_end == begin || end - method_end < 2 || method_end[0] != ' ' ||
-        method_end[1] != '/') {
-        return 0;
+    const char* target = begin + 4;
+    out.method = method::get;
+    if (bytes.size() < 5 || std::memcmp(begin, "GET /", 5) != 0) {
+        const char* const method_end = Kernel::skip_token(begin, begin, end);
+        if (method_end == begin || end - method_end < 2 || method_end[0] != ' ' ||
+            method_end[1] != '/') {
+            return 0;
+        }
+        out.method = parse_method({begin, method_end});
+        if (out.method == method::connect) {
+            return 0;  // its target is an authority
+        }
+        target = method_end + 1;
     }
-    const char* const target = method_end + 1;
     const char* const path_end = Kernel::skip_path(begin, target, end);
     const bool has_query = path_end != end && *path_end == '?';
     const char* const target_end = has_query ? Kernel::skip_target(begin, path_end, end) : path_end;
@@ -50,11 +57,7 @@ std::size_t read_usual_line(std::string_view bytes, request_head& out,
     if (size - 2 > limits.request_line || size > limits.total) {
         return 0;
     }
-    out.method_text = {begin, method_end};
-    out.method = get ? method::get : parse_method(out.method_text);
-    if (out.method == method::connect) {
-        return 0;  // its target is an authority
-    }
+    out.method_text = {begin, target - 1};
     out.version = version::http_1_1;
     out.target = {target, target_end};
     out.form = target_form::origin;
