@@ -332,7 +332,8 @@ void client_h2_connection::refuses_more() noexcept {
 }
 
 void client_h2_connection::gave_up() noexcept {
-    if (!resets_left_.take(now())) worn_ = true;
+    // Behind the end of its loop there is no clock, and no further call.
+    if (alive() && !resets_left_.take(now())) worn_ = true;
 }
 
 client_exchange& client_h2_connection::begin_exchange() {
