@@ -7,7 +7,6 @@
 #include <coracle/runtime/with_timeout.hpp>
 
 using namespace simulated;
-using namespace std::string_view_literals;
 
 /// How long a fresh connection, a used one, and one behind an empty line stay open in a drain.
 static task<> expect_idle_to_end(world& w, duration least, duration most) {
@@ -166,7 +165,7 @@ TEST(server_drain, waits_no_longer_for_the_rest_of_a_TLS_handshake) {
     const auto f = [](world& w) -> task<> {
         peer silent = co_await w.connect();
         peer slow = co_await w.connect();
-        co_await slow.send("\x16\x03\x01"sv);
+        co_await slow.send("\x16\x03\x01");
         co_await sleep_for(1s);
         EXPECT_EQ(w.counters().handshaking, 2u);
         const time_point began = w.sim.now();
