@@ -194,6 +194,24 @@ public:
     operation<full_response> full() &;
     operation<full_response> full() &&;
 
+    /// Makes the call and runs `f(response)`, which gives a task, as soon as the head of the
+    /// response has come, also while the body of the request is still being sent: for servers that
+    /// respond while they read. `co_await` of a call reads the response only when the request is
+    /// sent. Completes when `f` has ended and the request was sent, or throws what `f` throws.
+    /// Sending ends early when `f` ends before the response does, and when the server refuses the
+    /// request (status 300 and more). `f` runs once, on the loop of the call, and is owned by the
+    /// operation, as is the call; the response lives until both have ended. From the begin of `f`
+    /// on nothing is sent again. Cancelling it cancels `f`, and closes the connection or resets the
+    /// stream.
+    ///
+    ///     co_await client.post(url).body(http::body::stream(ask)).duplex(
+    ///         [](http::response& r) { return print(r); });
+    template <class F>
+    operation<void> duplex(F&& f) && {
+        CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
+        return std::move(*this).run_duplex(unique_function<task<>(response&)>(std::forward<F>(f)));
+    }
+
     // Without coroutines, on the client's own loop. From any thread; starting never blocks. After
     // the client has been stopped or destroyed `wait` and `launch` throw `exception`
     // (errc::shutting_down).
@@ -237,6 +255,7 @@ private:
     operation<response>& begin();
     client_options& own_options();
     call& set_options(client_options all);
+    operation<void> run_duplex(unique_function<task<>(response&)> f) &&;
     call& set_progress(unique_function<bool(const progress&)> report);
 
     detail::owned_call state_;

@@ -35,6 +35,11 @@ operation<full_response> call::full() && {
     return detail::make_full_call(state, std::move(state_));
 }
 
+operation<void> call::run_duplex(unique_function<task<>(response&)> f) && {
+    state_->set_more().on_response = std::move(f);
+    return detail::make_duplex_call(std::move(state_));
+}
+
 client_options& call::own_options() {
     auto& own = state_->set_more().own;
     if (own == nullptr) own = std::make_unique<client_options>(state_->core->defaults());

@@ -24,10 +24,11 @@ struct call_extras {
     std::shared_ptr<form_body> parts;     ///< the body is made of these when it is sent
     std::unique_ptr<client_options> own;  ///< replace the client's options
     unique_function<bool(const progress&)> report;
-    std::unique_ptr<error> problem;  ///< the first failure of a setter
+    unique_function<task<>(response&)> on_response;  ///< `call::duplex`
+    std::unique_ptr<error> problem;                  ///< the first failure of a setter
 
     call_extras() = default;
-    /// Copies all but `report`.
+    /// Copies all but the functions.
     call_extras(const call_extras& other);
     call_extras& operator=(const call_extras&) = delete;
 };
@@ -93,6 +94,9 @@ duration hedge_delay(const call_state& c, client_shard& here);
 task<std::expected<response, error>> make_call(call_state* c);
 /// Returns the handler that the interceptors of a client wrap: it makes the call.
 handler innermost_handler();
+/// Makes the call and runs its function with the response, which may be before the request was
+/// sent.
+task<std::expected<void, error>> make_duplex_call(owned_call owned);
 /// Makes the call and reads the body. `owned` keeps the call for so long; null: `c` must live until
 /// then.
 task<std::expected<full_response, error>> make_full_call(call_state* c, owned_call owned);

@@ -95,6 +95,8 @@ public:
         const auto left = length();
         return left && *left <= bytes;
     }
+    /// Returns true if nothing more is to come from the server.
+    bool all_received() const noexcept { return !exchange_ || exchange_->body_left() == 0u; }
     /// Keeps the exchange after a switch of protocols, for `detach`.
     void keeps_for_upgrade(lease from) noexcept {
         exchange_ = std::move(from);

@@ -46,6 +46,7 @@ task<call_result> run_call(call_state* c, std::optional<time_point> started = st
     }
     for (;;) {
         call_result a = co_await call.attempt();
+        if (call.responded_early()) co_return std::move(a);
         const auto v = call.judge(a);
         if (v != running_call::verdict::done) {
             auto goes_on = co_await call.before_next(v, a);
@@ -209,6 +210,16 @@ handler innermost_handler() {
 
 task<call_result> make_call(call_state* c) {
     return c->core->chain() ? through_interceptors(c) : send_call(c);
+}
+
+task<std::expected<void, error>> make_duplex_call(owned_call owned) {
+    operation<response> sending(make_call(owned.get()));
+    auto r = co_await as_result(sending);
+    if (!r) co_return std::unexpected(std::move(r).error());
+    auto respond = std::exchange(owned->extras->on_response, nullptr);
+    if (!respond) co_return std::expected<void, error>();
+    auto running = respond(*r);
+    co_return co_await as_result(std::move(running));
 }
 
 task<std::expected<full_response, error>> make_full_call(call_state* c, owned_call) {

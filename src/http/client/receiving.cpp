@@ -183,6 +183,8 @@ task<call_result> running_call::attempt() {
     const bool sent_at_once = send_at_once();
     if (!sent_at_once) {
         auto sent = co_await send_request();
+        if (early_ && sent) co_return std::move(*early_);
+        if (early_) co_return std::unexpected(std::move(sent).error());
         // A server that does not want the body may send a response before it closes.
         if (!sent && !may_have_responded(sent.error())) {
             co_return std::unexpected(std::move(sent).error());

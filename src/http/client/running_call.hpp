@@ -43,6 +43,9 @@ public:
         misdirected
     };
     verdict judge(const call_result& a);
+    /// Returns true if the function of the call has been run with the response: the attempt was the
+    /// last one, and the call is complete.
+    bool responded_early() const noexcept { return early_ != nullptr; }
     /// Prepares the next attempt. Fails when there can be none.
     task<std::expected<void, error>> before_next(verdict v, call_result& a);
     /// Ends the call with this result, to which it adds what it knows.
@@ -90,6 +93,7 @@ private:
     bool send_at_once();
     task<std::expected<void, error>> send_request();
     task<std::expected<void, error>> send_head_and_body();
+    task<std::expected<void, error>> await_final_head();
     task<std::expected<void, error>> await_refusal();
     task<std::expected<void, error>> send_unless_refused();
     task<std::expected<void, error>> keep_to_rate(coracle::detail::context& context,
@@ -108,6 +112,14 @@ private:
     bool report_sent(std::uint64_t bytes);
     error announced_otherwise(std::uint64_t size, const char* written) const;
     friend class request_body_writer;
+
+    // duplex.cpp
+    struct directions;
+    task<void> send_beside(directions* both);
+    task<void> receive_beside(directions* both);
+    task<std::expected<void, error>> await_end_of_sending(directions* both);
+    task<std::expected<void, error>> send_and_receive();
+    response make_early_response();
 
     // receiving.cpp
     void begin_attempt();
@@ -157,6 +169,7 @@ private:
     phase reached_ = phase::none;                      ///< by connecting
 
     lease exchange_;
+    std::unique_ptr<response> early_;    ///< the response that began before the request was sent
     response_start start_;               ///< of the last head that was read
     bool needs_new_connection_ = false;  ///< requires a new connection
     unsigned moves_ = 0;                 ///< changes of connection that are not retries

@@ -298,25 +298,30 @@ bool running_call::send_at_once() {
     return !flushes_;
 }
 
-/// Completes when the server has refused the request or the connection has failed, so that sending
-/// can stop (RFC 9112 section 9.5).
-task<std::expected<void, error>> running_call::await_refusal() {
+/// Waits for the head of the response while the request is sent. Who reads the response then reads
+/// this head again.
+task<std::expected<void, error>> running_call::await_final_head() {
     for (;;) {
         const head_state state = read_next_head();
         if (state == head_state::broken) co_return std::unexpected(head_error());
         if (state == head_state::interim) continue;
-        if (state == head_state::final) {
-            // The loop that reads the response reads this head again.
-            if (start_.code >= 300) co_return std::expected<void, error>();
-            // The server wants the rest of the body too.
-            event never;
-            auto waiting = never.wait();
-            co_return co_await as_result(waiting);
-        }
+        if (state == head_state::final) co_return std::expected<void, error>();
         exchange_wait more(*exchange_);
         auto come = co_await as_result(more);
         if (!come) co_return std::unexpected(head_failure(std::move(come).error()));
     }
+}
+
+/// Completes when the server has refused the request or the connection has failed, so that sending
+/// can stop (RFC 9112 section 9.5).
+task<std::expected<void, error>> running_call::await_refusal() {
+    auto coming = await_final_head();
+    auto came = co_await std::move(coming);
+    if (!came || start_.code >= 300) co_return came;
+    // The server wants the rest of the body too.
+    event never;
+    auto waiting = never.wait();
+    co_return co_await as_result(waiting);
 }
 
 task<std::expected<void, error>> running_call::send_unless_refused() {
@@ -344,6 +349,7 @@ task<std::expected<void, error>> running_call::send_request() {
         }
     }
     if (!has_body()) co_return co_await send_head_and_body();
+    if (call_.more().on_response) co_return co_await send_and_receive();
     co_return co_await send_unless_refused();
 }
 

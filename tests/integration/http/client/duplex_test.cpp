@@ -1,0 +1,383 @@
+// Responses that are read while their requests are being sent.
+
+#include "support/client_calls.hpp"
+#include "support/each_version.hpp"
+#include "support/eventually.hpp"
+
+#include <coracle/http/call_observer.hpp>
+#include <coracle/runtime/channel.hpp>
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_view_literals;
+
+/// Responds with the body of the request, while it comes.
+http::response echo(http::request& req) {
+    return http::stream([&req](http::body_writer& out) -> task<> {
+        co_await out.flush();
+        for (;;) {
+            const std::string_view piece = co_await req.body().read();
+            if (piece.empty()) co_return;
+            co_await out.write(piece);
+        }
+    });
+}
+
+http::handler routes() {
+    http::router all;
+    all.post("/echo", echo);
+    all.post("/refuse", [](http::request&) { return http::status::forbidden; });
+    all.post("/elsewhere", [](http::request&) {
+        return http::response(http::status::temporary_redirect).set("Location", "/tell");
+    });
+    all.post("/tell", tell_request);
+    all.get("/tell", tell_request);
+    return all;
+}
+
+class duplex_calls : public each_version {
+protected:
+    http::call post(std::string_view target, http::body::stream_function body) {
+        return client_.post(server_.url(target)).body(http::body::stream(std::move(body)));
+    }
+    /// Waits until the server has noticed that its clients are gone.
+    void expect_nothing_in_flight() {
+        EXPECT_TRUE(eventually([this] { return server_.counters().in_flight == 0; }));
+    }
+
+    local_server server_{routes()};
+    http::client client_{options()};
+};
+
+/// Writes bytes without end, and says when it is destroyed.
+struct endless {
+    bool* ended;
+    task<> operator()(http::body_writer& out) const {
+        struct at_end {
+            bool* flag;
+            ~at_end() { *flag = true; }
+        } const says{ended};
+        const std::string piece(10'000, 'e');
+        for (;;) co_await out.write(piece);
+    }
+};
+
+TEST_P(duplex_calls, carry_more_both_ways_than_windows_and_buffers_hold) {
+    constexpr std::size_t pieces = 300;
+    const std::string piece(100'000, 'p');
+    block_on([&]() -> task<> {
+        std::size_t received = 0;
+        const auto send = [&](http::body_writer& out) -> task<> {
+            for (std::size_t i = 0; i != pieces; ++i) co_await out.write(piece);
+        };
+        co_await post("/echo", send).duplex([&](http::response& r) -> task<> {
+            EXPECT_EQ(r.status(), http::status::ok);
+            for (;;) {
+                const std::string_view some = co_await r.read();
+                if (some.empty()) co_return;
+                EXPECT_EQ(some.find_first_not_of('p'), std::string_view::npos);
+                received += some.size();
+            }
+        });
+        EXPECT_EQ(received, pieces * piece.size());
+    });
+}
+
+TEST_P(duplex_calls, let_each_side_wait_for_what_the_other_says) {
+    block_on([&]() -> task<> {
+        channel<int> heard(1);
+        const auto ask = [&](http::body_writer& out) -> task<> {
+            for (int i = 0; i != 100; ++i) {
+                const std::string line = std::to_string(i) + '\n';
+                co_await out.write(line);
+                EXPECT_EQ(co_await heard.receive(), i);
+            }
+        };
+        int last = -1;
+        co_await post("/echo", ask).duplex([&](http::response& r) -> task<> {
+            std::string line;
+            for (;;) {
+                const std::string_view piece = co_await r.read();
+                if (piece.empty()) co_return;
+                line += piece;
+                if (!line.ends_with('\n')) continue;
+                last = std::stoi(line);
+                line.clear();
+                co_await heard.send(last);
+            }
+        });
+        EXPECT_EQ(last, 99);
+    });
+}
+
+TEST_P(duplex_calls, run_their_function_once_where_the_request_is_sent_first) {
+    block_on([&]() -> task<> {
+        int runs = 0;
+        std::string text;
+        const auto read = [&](http::response& r) -> task<> {
+            ++runs;
+            text = co_await r.text();
+        };
+        co_await client_.get(server_.url("/tell")).duplex(read);
+        EXPECT_THAT(text, ::testing::StartsWith("GET /tell\n"));
+        co_await client_.post(server_.url("/tell")).body("small").duplex(read);
+        EXPECT_EQ(body_told(text), "small");
+        const std::string large(3'000'000, 'l');
+        co_await client_.post(server_.url("/tell")).body(large).duplex(read);
+        EXPECT_EQ(body_told(text), large);
+        EXPECT_EQ(runs, 3);
+    });
+}
+
+TEST_P(duplex_calls, follow_redirects_before_they_run_their_function) {
+    block_on([&]() -> task<> {
+        int runs = 0;
+        const std::string large(3'000'000, 'l');
+        co_await client_.post(server_.url("/elsewhere"))
+            .body(large)
+            .follow(http::follow::same_method)
+            .duplex([&](http::response& r) -> task<> {
+                ++runs;
+                EXPECT_EQ(body_told(co_await r.text(8'000'000)), large);
+            });
+        EXPECT_EQ(runs, 1);
+    });
+}
+
+TEST_P(duplex_calls, stop_sending_where_the_server_refuses_the_request) {
+    block_on([&]() -> task<> {
+        bool ended = false;
+        http::status seen{};
+        co_await post("/refuse", endless{&ended}).duplex([&](http::response& r) -> task<> {
+            EXPECT_TRUE(ended);
+            seen = r.status();
+            co_return;
+        });
+        EXPECT_EQ(seen, http::status::forbidden);
+    });
+}
+
+TEST_P(duplex_calls, stop_sending_when_their_function_ends_before_the_response) {
+    block_on([&]() -> task<> {
+        bool ended = false;
+        co_await post("/echo", endless{&ended}).duplex([&](http::response& r) -> task<> {
+            EXPECT_FALSE((co_await r.read()).empty());
+            EXPECT_FALSE(ended);
+        });
+        EXPECT_TRUE(ended);
+        EXPECT_EQ(
+            body_told(co_await (co_await client_.post(server_.url("/tell")).body("x")).text()),
+            "x");
+    });
+    expect_nothing_in_flight();
+}
+
+TEST_P(duplex_calls, stop_sending_when_their_function_drops_the_response) {
+    block_on([&]() -> task<> {
+        bool ended = false;
+        co_await post("/echo", endless{&ended}).duplex([&](http::response& r) -> task<> {
+            const http::response dropped = std::move(r);
+            co_return;
+        });
+        EXPECT_TRUE(ended);
+    });
+    expect_nothing_in_flight();
+}
+
+TEST_P(duplex_calls, throw_what_their_function_throws) {
+    block_on([&]() -> task<> {
+        bool ended = false;
+        auto refused =
+            co_await as_result(post("/echo", endless{&ended}).duplex([](http::response&) -> task<> {
+                throw_exception(error(std::errc::bad_message, "test"));
+                co_return;
+            }));
+        EXPECT_EQ(refused.error(), std::errc::bad_message);
+        EXPECT_TRUE(ended);
+        bool thrown = false;
+        ended = false;
+        try {
+            co_await post("/echo", endless{&ended}).duplex([](http::response&) -> task<> {
+                throw std::runtime_error("of the test");
+                co_return;
+            });
+        } catch (const std::runtime_error& e) {
+            thrown = e.what() == "of the test"sv;
+        }
+        EXPECT_TRUE(thrown);
+        EXPECT_TRUE(ended);
+        const auto throws = [](http::response&) -> task<> {
+            throw std::runtime_error("of the test");
+            co_return;
+        };
+        thrown = false;
+        try {
+            co_await client_.get(server_.url("/tell")).duplex(throws);
+        } catch (const std::runtime_error&) {
+            thrown = true;
+        }
+        EXPECT_TRUE(thrown);
+    });
+    expect_nothing_in_flight();
+}
+
+TEST_P(duplex_calls, fail_with_what_their_body_fails_with) {
+    block_on([&]() -> task<> {
+        coracle::event begun;
+        bool cancelled = false;
+        const auto breaks = [&](http::body_writer& out) -> task<> {
+            co_await out.write("one piece");
+            co_await begun.wait();
+            throw_exception(error(std::errc::bad_message, "test"));
+        };
+        auto done =
+            co_await as_result(post("/echo", breaks).duplex([&](http::response& r) -> task<> {
+                EXPECT_EQ(co_await r.read(), "one piece");
+                begun.set();
+                auto more = r.read();
+                cancelled = coracle::detail::is_cancellation((co_await as_result(more)).error());
+            }));
+        EXPECT_EQ(done.error(), std::errc::bad_message);
+        EXPECT_TRUE(cancelled);
+    });
+    expect_nothing_in_flight();
+}
+
+TEST_P(duplex_calls, end_when_they_are_cancelled) {
+    block_on([&]() -> task<> {
+        bool ended = false;
+        const auto call = [&]() -> task<> {
+            co_await post("/echo", endless{&ended}).duplex([](http::response&) -> task<> {
+                co_await forever();
+            });
+        };
+        auto limited = with_timeout(100ms, call);
+        EXPECT_EQ((co_await as_result(limited)).error(), std::errc::timed_out);
+        EXPECT_TRUE(ended);
+    });
+    expect_nothing_in_flight();
+}
+
+TEST_P(duplex_calls, keep_their_connection_for_the_next_ones) {
+    block_on([&]() -> task<> {
+        for (int i = 0; i != 5; ++i) {
+            const auto send = [](http::body_writer& out) -> task<> {
+                const std::string piece(200'000, 'p');
+                for (int n = 0; n != 4; ++n) co_await out.write(piece);
+            };
+            co_await post("/echo", send).duplex([](http::response& r) -> task<> {
+                EXPECT_EQ((co_await r.text()).size(), 800'000U);
+            });
+        }
+    });
+    EXPECT_EQ(server_.counters().connections, 1U);
+    EXPECT_EQ(server_.counters().requests, 5U);
+}
+
+TEST(duplex_calls_1_1, keep_a_response_whose_server_reads_no_more) {
+    const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+    const scripted_peer peer(script().read_head().send(head + "ok").pause(50ms).reset());
+    block_on([&]() -> task<> {
+        http::client client;
+        bool ended = false;
+        std::string text;
+        co_await client.post(peer.url("/"))
+            .body(http::body::stream(endless{&ended}))
+            .duplex([&](http::response& r) -> task<> { text = co_await r.text(); });
+        EXPECT_EQ(text, "ok");
+        EXPECT_TRUE(ended);
+    });
+}
+
+TEST(duplex_calls_1_1, fail_where_the_connection_ends_before_the_response) {
+    const scripted_peer peer(script().read_head().pause(20ms).close().again());
+    block_on([&]() -> task<> {
+        http::client client;
+        bool ended = false;
+        bool run = false;
+        auto done = co_await as_result(client.post(peer.url("/"))
+                                           .body(http::body::stream(endless{&ended}))
+                                           .duplex([&](http::response&) -> task<> {
+                                               run = true;
+                                               co_return;
+                                           }));
+        EXPECT_FALSE(done);
+        EXPECT_FALSE(run);
+        EXPECT_TRUE(ended);
+    });
+}
+
+TEST(duplex_calls_1_1, go_on_sending_behind_a_response_that_is_whole) {
+    const std::size_t size = 8'000'000;
+    const scripted_peer peer(script()
+                                 .read_head()
+                                 .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                                 .pause(100ms)
+                                 .read_exactly(size));
+    block_on([&]() -> task<> {
+        http::client client;
+        std::string text;
+        co_await client.post(peer.url("/"))
+            .body(std::string(size, 's'))
+            .duplex([&](http::response& r) -> task<> { text = co_await r.text(); });
+        EXPECT_EQ(text, "ok");
+    });
+    EXPECT_TRUE(peer.wait_for_end());
+    EXPECT_EQ(peer.record().failure, "");
+    EXPECT_GE(peer.record().bytes_received, size);
+}
+
+/// Counts what it is told of calls.
+struct counting_observer {
+    void observe(const http::call_record& r) {
+        ++calls;
+        if (r.is_whole) ++whole;
+        received = r.info.bytes_received;
+    }
+    int calls = 0;
+    int whole = 0;
+    std::uint64_t received = 0;
+};
+
+TEST_P(duplex_calls, are_seen_by_observers_once) {
+    counting_observer seen;
+    block_on([&]() -> task<> {
+        http::client client{options()};
+        client.observe(seen);
+        const auto send = [](http::body_writer& out) -> task<> {
+            const std::string piece(500'000, 'p');
+            for (int n = 0; n != 4; ++n) co_await out.write(piece);
+        };
+        co_await client.post(server_.url("/echo"))
+            .body(http::body::stream(send))
+            .duplex([](http::response& r) -> task<> {
+                EXPECT_EQ((co_await r.text(4'000'000)).size(), 2'000'000U);
+            });
+        EXPECT_EQ(seen.calls, 1);
+        EXPECT_EQ(seen.whole, 1);
+        EXPECT_GE(seen.received, 2'000'000U);
+        bool ended = false;
+        co_await client.post(server_.url("/echo"))
+            .body(http::body::stream(endless{&ended}))
+            .duplex([](http::response&) -> task<> { co_return; });
+    });
+    EXPECT_EQ(seen.calls, 2);
+    EXPECT_EQ(seen.whole, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(over, duplex_calls, both_versions(), version_name);
+
+}  // namespace
+}  // namespace coracle::testing
