@@ -198,11 +198,11 @@ public:
     /// response has come, also while the body of the request is still being sent: for servers that
     /// respond while they read. `co_await` of a call reads the response only when the request is
     /// sent. Completes when `f` has ended and the request was sent, or throws what `f` throws.
-    /// Sending ends early when `f` ends before the response does, and when the server refuses the
-    /// request (status 300 and more). `f` runs once, on the loop of the call, and is owned by the
-    /// operation, as is the call; the response lives until both have ended. From the begin of `f`
-    /// on nothing is sent again. Cancelling it cancels `f`, and closes the connection or resets the
-    /// stream.
+    /// Sending ends early when `f` ends before the response does, when the server hangs up or
+    /// resets the stream behind its response, and when it refuses the request (status 300 and
+    /// more). `f` runs once, on the loop of the call, and is owned by the operation, as is the
+    /// call; the response lives until both have ended. From the begin of `f` on nothing is sent
+    /// again. Cancelling it cancels `f`, and closes the connection or resets the stream.
     ///
     ///     co_await client.post(url).body(http::body::stream(ask)).duplex(
     ///         [](http::response& r) { return print(r); });

@@ -59,8 +59,18 @@ task<void> running_call::receive_beside(directions* both) {
     auto running = respond(*early_);
     both->received = co_await as_result(std::move(running));
     const auto* const rest = static_cast<incoming*>(early_->extension());
-    // Where the rest of the response is not wanted, the server need not have the request.
-    if (!both->received || rest == nullptr || !rest->all_received()) both->stop_sending(*exchange_);
+    if (both->received && rest != nullptr && rest->all_received()) {
+        auto sent = when_any(await_end_of_sending(both), await_hangup());
+        if ((co_await std::move(sent)).index == 0) co_return;
+    }
+    // The server does not take the rest, or need not, where that of the response is not wanted.
+    both->stop_sending(*exchange_);
+}
+
+/// Waits behind the response until the server takes no more of the request.
+task<std::expected<void, error>> running_call::await_hangup() {
+    exchange_wait more(*exchange_);
+    co_return co_await as_result(more);
 }
 
 /// Makes the response, which shares the exchange with the rest of the request.

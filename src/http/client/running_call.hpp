@@ -118,6 +118,7 @@ private:
     task<void> send_beside(directions* both);
     task<void> receive_beside(directions* both);
     task<std::expected<void, error>> await_end_of_sending(directions* both);
+    task<std::expected<void, error>> await_hangup();
     task<std::expected<void, error>> send_and_receive();
     response make_early_response();
 

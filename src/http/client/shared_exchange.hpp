@@ -51,10 +51,10 @@ public:
     bool unprocessed() const noexcept override { return of_->unprocessed(); }
     bool turned_away() const noexcept override { return of_->turned_away(); }
     bool needs_http_1() const noexcept override { return of_->needs_http_1(); }
-    void release(fate how) noexcept override {
-        if (how == fate::cancelled) how_ = how;
+    /// The exchange knows by itself how far both messages have come.
+    void release(fate) noexcept override {
         if (--holders_ != 0) return;
-        of_.end(how_);
+        of_.end(fate::finished);
         delete this;
     }
     // Exchanges that have not begun, and those that have left HTTP, are not shared.
@@ -70,7 +70,6 @@ public:
 
 private:
     lease of_;
-    fate how_ = fate::finished;
     unsigned holders_ = 2;
 };
 

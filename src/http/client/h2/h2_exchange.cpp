@@ -124,6 +124,7 @@ bool client_h2_exchange::has_news() const noexcept {
     if (!begun_request_) {
         return (connection_->knows_settings() && may_begin()) || failure_.has_value();
     }
+    if (watches_upload_) return upload_over_;
     if (failure_.has_value() || received_end_) return true;
     return head_taken_ ? !content_.empty() : head_there_ || !interim_.empty();
 }
@@ -134,6 +135,7 @@ bool client_h2_exchange::may_begin() const noexcept {
 }
 
 bool client_h2_exchange::start_wait(exchange_wait& w) noexcept {
+    watches_upload_ = head_taken_ && body_ended();
     if (has_news()) return true;
     if (!begun_request_) connection_->wants_place();
     reader_ = &w;

@@ -154,6 +154,7 @@ private:
     bool head_there_ = false;
     bool head_taken_ = false;
     bool received_end_ = false;
+    bool watches_upload_ = false;  ///< the reader waits behind the end
     h2::received_content content_;
     buffer collected_;  ///< a small body that arrived in pieces
     std::unique_ptr<http::fields> trailers_;
