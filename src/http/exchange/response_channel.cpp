@@ -12,7 +12,7 @@ task<std::expected<void, error>> response_channel::send_interim(const response& 
     if (code < 100 || code > 199 || interim.status() == status::switching_protocols) {
         co_return std::unexpected(error(std::errc::invalid_argument, "inform"));
     }
-    if (waits()) co_return one_at_a_time("inform");
+    if (writes()) co_return one_at_a_time("inform");
     const bool ok = co_await send_interim_head(interim);
     if (ok) co_return std::expected<void, error>();
     co_return std::unexpected(error(std::errc::broken_pipe, "inform", coracle::phase::send));

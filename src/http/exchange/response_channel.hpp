@@ -10,7 +10,8 @@
 
 namespace coracle::http::detail {
 
-/// Returns the error of a read of the body or a write of the response while another is under way.
+/// Returns the error of a read of the body while another is under way, or of a write of the
+/// response.
 inline std::unexpected<error> one_at_a_time(const char* operation) noexcept {
     return std::unexpected(error(std::errc::operation_in_progress, operation));
 }
@@ -51,9 +52,9 @@ public:
     virtual bool is_broken() const noexcept = 0;
     /// Resets it, so that the client sees that the response is incomplete.
     virtual void abandon() noexcept = 0;
-    /// Returns true while a read of the body or a write of the response is under way. There is one
-    /// at a time.
-    virtual bool waits() const noexcept = 0;
+    /// Returns true while a write of the response is under way. There is one at a time, beside
+    /// which the body of the request may be read.
+    virtual bool writes() const noexcept = 0;
 
     /// Replaces a response that is not allowed in this version of HTTP.
     virtual void check_response(exchange& /*e*/) {}

@@ -124,7 +124,7 @@ void h1_connection::stop_watching() noexcept {
 bool h1_connection::half_close() noexcept {
     ignores_end = true;
     if (!stream_->watch_hangup(this)) return false;
-    if (phase_ == phase::handler) arm_in(shard_->options().timeouts.half_closed);
+    if (phase_ == phase::handler && !writes()) arm_in(shard_->options().timeouts.half_closed);
     return true;
 }
 
@@ -137,24 +137,13 @@ void h1_connection::peer_gone(hangup_watch& w) noexcept {
 void h1_connection::back_to(phase before) noexcept {
     disarm();
     phase_ = before;
-    if (half_closed() && before == phase::handler) {
+    if (half_closed() && before == phase::handler && !writes()) {
         arm_in(shard_->options().timeouts.half_closed);
     }
 }
 
 void h1_connection::expired() noexcept {
     switch (phase_) {
-        case phase::write:
-            if (!pace_.still_moves(shard_->owner().now(), *progress_)) {
-                shard_->count(&counters::write_timeouts);
-            } else if (pace_.is_too_slow(shard_->options().timeouts)) {
-                shard_->count(&counters::write_too_slow);
-            } else {
-                arm_in(send_pace::between_looks(shard_->options().timeouts));
-                return;
-            }
-            end_behind(ending::reset);
-            break;
         case phase::idle:
             if (shard_->draining()) return end_in_drain();
             shard_->count(&counters::idle_timeouts);
@@ -171,6 +160,20 @@ void h1_connection::expired() noexcept {
     }
     timed_out_ = true;
     end_wait();
+}
+
+void h1_connection::write_is_late() noexcept {
+    const server_timeouts& t = shard_->options().timeouts;
+    if (!write_.pace.still_moves(shard_->owner().now(), *write_.progress)) {
+        shard_->count(&counters::write_timeouts);
+    } else if (write_.pace.is_too_slow(t)) {
+        shard_->count(&counters::write_too_slow);
+    } else {
+        write_.arm_in(send_pace::between_looks(t));
+        return;
+    }
+    end_behind(ending::reset);
+    write_.of->cancel();
 }
 
 void h1_connection::await_head() noexcept {

@@ -47,8 +47,8 @@ public:
     /// Notes that later bytes cannot be understood, or are not wanted.
     void body_is_broken() noexcept { end_behind(ending::linger); }
 
-    /// A read of the body and a write of the response share a deadline and what is to be sent.
-    bool waits() const noexcept override { return wait_ != nullptr; }
+    bool reads_body() const noexcept { return wait_ != nullptr; }
+    bool writes() const noexcept override { return write_.of != nullptr; }
 
 private:
     class exchange_task;
@@ -65,7 +65,20 @@ private:
     void end_behind(ending how) noexcept { ending_ = std::max(ending_, how); }
     bool keeps() const noexcept { return ending_ == ending::keep; }
 
-    enum class phase : std::uint8_t { idle, head, body, handler, write, linger };
+    enum class phase : std::uint8_t { idle, head, body, handler, linger };
+
+    /// A write that waits for the client, with a limit of its own: the body of the request may be
+    /// read beside it.
+    struct waiting_write final : deadline {
+        explicit waiting_write(h1_connection& c) noexcept
+            : deadline(c.owner().owner()), connection(&c) {}
+        void expired() noexcept override { connection->write_is_late(); }
+
+        h1_connection* connection;
+        coracle::detail::waiter* of = nullptr;
+        const std::int64_t* progress = nullptr;
+        send_pace pace;
+    };
 
     enum class step : std::uint8_t { receive, exchange, yield, close, hand_over };
 
@@ -81,6 +94,7 @@ private:
     void end_wait() noexcept;
     void back_to(phase before) noexcept;
     void expired() noexcept override;
+    void write_is_late() noexcept;
     void end_in_drain() noexcept;
 
     // Watching the client while the user's code runs.
@@ -142,23 +156,24 @@ private:
     task<bool> send_all(std::span<slice> pieces);
     void release(h1_exchange* e) noexcept;
 
-    /// Marks the wait that the deadline ends, as long as this lives: also when an exception ends
-    /// it.
+    /// Marks the wait that a deadline ends, as long as this lives: also when an exception ends it.
     class wait_mark {
     public:
-        wait_mark(h1_connection& c, coracle::detail::waiter& w) noexcept : connection_(&c) {
-            c.wait_ = &w;
+        wait_mark(coracle::detail::waiter*& place, coracle::detail::waiter& w,
+                  deadline& limit) noexcept
+            : place_(&place), limit_(&limit) {
+            place = &w;
         }
         wait_mark(const wait_mark&) = delete;
         wait_mark& operator=(const wait_mark&) = delete;
         ~wait_mark() {
-            connection_->wait_ = nullptr;
-            connection_->progress_ = nullptr;
-            connection_->disarm();
+            *place_ = nullptr;
+            limit_->disarm();
         }
 
     private:
-        h1_connection* connection_;
+        coracle::detail::waiter** place_;
+        deadline* limit_;
     };
 
     template <class Op>
@@ -172,10 +187,8 @@ private:
     h1::request_parser parser_;
     h1_exchange* exchange_ = nullptr;
     exchange_task* exchange_task_ = nullptr;
-    coracle::detail::waiter* wait_ =
-        nullptr;  ///< the wait of the exchange task that the deadline ends
-    const std::int64_t* progress_ = nullptr;  ///< of the write under way
-    send_pace pace_;
+    coracle::detail::waiter* wait_ = nullptr;  ///< for bytes of the client, in the exchange task
+    waiting_write write_{*this};
     time_point retires_;  ///< the time at which it is closed for its age
     std::uint32_t requests_ = 0;
     phase phase_ = phase::idle;

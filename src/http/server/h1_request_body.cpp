@@ -72,7 +72,7 @@ task<std::expected<std::string_view, error>> h1_request_body::read() {
     for (;;) {
         auto piece = next_piece();
         if (!piece || !piece->empty() || complete()) co_return piece;
-        if (connection_->waits()) co_return one_at_a_time("body");
+        if (connection_->reads_body()) co_return one_at_a_time("body");
         if (continue_due_) {
             continue_due_ = false;
             auto sent = co_await connection_->send_continue();

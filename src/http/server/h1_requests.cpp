@@ -192,9 +192,11 @@ task<std::expected<void, error>> h1_connection::drop_body(h1_exchange& e) {
 }
 
 task<std::expected<void, error>> h1_connection::receive_more_body(h1_request_body& body) {
-    const bool flushed = co_await flush();
-    if (!flushed) {
-        co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
+    if (!writes()) {
+        const bool flushed = co_await flush();
+        if (!flushed) {
+            co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
+        }
     }
     const phase before = phase_;
     const time_point since = shard_->owner().now();
@@ -204,7 +206,7 @@ task<std::expected<void, error>> h1_connection::receive_more_body(h1_request_bod
     const bool bulk = body.received() > buffer::default_capacity;
     net::receive bytes = stream_->receive(bulk ? 64 * 1024 : buffer::default_capacity);
     {
-        const wait_mark mark(*this, bytes);
+        const wait_mark mark(wait_, bytes, *this);
         arm_in(body.patience());
         co_await coracle::detail::completion(bytes);
     }

@@ -175,19 +175,19 @@ task<bool> h1_connection::flush() {
 /// Waits for a write, as long as it makes progress.
 template <class Op>
 task<std::expected<void, error>> h1_connection::finish_write(Op& op) {
-    const phase before = phase_;
-    phase_ = phase::write;
+    // The limit of a client that has sent its end is none for what it receives.
+    if (!reads_body()) disarm();
     {
-        const wait_mark mark(*this, op);
-        progress_ = &op.progress();
-        pace_.begin(shard_->owner().now());
-        arm_in(send_pace::between_looks(shard_->options().timeouts));
+        const wait_mark mark(write_.of, op, write_);
+        write_.progress = &op.progress();
+        write_.pace.begin(shard_->owner().now());
+        write_.arm_in(send_pace::between_looks(shard_->options().timeouts));
         co_await coracle::detail::completion(op);
-        pace_.look(shard_->owner().now(), op.progress());
+        write_.pace.look(shard_->owner().now(), op.progress());
     }
-    back_to(before);
+    if (!reads_body()) back_to(phase_);
     auto sent = op.outcome();
-    if (sent && pace_.is_too_slow(shard_->options().timeouts)) {
+    if (sent && write_.pace.is_too_slow(shard_->options().timeouts)) {
         shard_->count(&counters::write_too_slow);
         sent = std::unexpected(error(errc::too_slow, "write", coracle::phase::send));
     }

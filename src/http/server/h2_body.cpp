@@ -72,7 +72,7 @@ task<std::expected<std::string_view, error>> h2_stream::read() {
         if (lost_) {
             co_return std::unexpected(error(std::errc::connection_reset, "body", phase::receive));
         }
-        if (waits_) co_return one_at_a_time("body");
+        if (reads_) co_return one_at_a_time("body");
         if (std::exchange(continue_due_, false)) {
             const response go_on(status::continue_);
             co_await send_interim_head(go_on);
@@ -90,17 +90,22 @@ task<std::expected<std::string_view, error>> h2_stream::read() {
     co_return piece;
 }
 
+void h2_stream::body_is_late() noexcept {
+    timed_out_ = true;
+    readable_.set();
+}
+
 /// Waits for more bytes, the end, or the timeout of the client.
 task<std::expected<void, error>> h2_stream::wait_for_body() {
     const time_point since = owner().owner().now();
     timed_out_ = false;
-    waits_ = true;
+    reads_ = true;
     readable_.reset();
-    arm_in(timeouts().body);
+    body_limit_.arm_in(timeouts().body);
     event_wait more = readable_.wait();
     co_await coracle::detail::completion(more);
-    disarm();
-    waits_ = false;
+    body_limit_.disarm();
+    reads_ = false;
     receive_pace_.waited(owner().owner().now() - since);
     auto came = more.outcome();
     if (!came) co_return came;

@@ -233,10 +233,10 @@ task<bool> h2_stream::send_piece(std::string_view piece) {
 }
 
 task<> h2_stream::wait_until_sent() {
-    waits_ = true;
+    writes_ = true;
     sent_wait gone(*this);
     co_await coracle::detail::completion(gone);
-    waits_ = false;
+    writes_ = false;
     send_pace_.look(owner().owner().now(), static_cast<std::int64_t>(offered_ - unsent()));
 }
 

@@ -38,6 +38,8 @@ private:
     h2_stream* stream_;
 };
 
+h2_stream::body_limit::body_limit(h2_stream& s) : deadline(s.owner().owner()), stream_(&s) {}
+
 h2_stream::h2_stream(h2_connection& home)
     : response_channel(home.owner()), deadline(home.owner().owner()), home_(&home),
       exchange_(home.owner().exchanges.take()) {
@@ -236,13 +238,9 @@ void h2_stream::expired() noexcept {
         home_->head_is_late();
         return;
     }
-    if (sent_all() && !writing_) {
-        reset(h2::error_code::no_error);
-        return;
-    }
     if (!writing_) {
-        timed_out_ = true;
-        readable_.set();
+        // Behind a response that is complete before its request.
+        reset(h2::error_code::no_error);
         return;
     }
     const time_point now = owner().owner().now();

@@ -62,6 +62,15 @@ public:
 private:
     class runner;
     class sent_wait;
+    /// The limit of a wait for more of the body, beside which the response may be written.
+    class body_limit final : public deadline {
+    public:
+        explicit body_limit(h2_stream& s);
+        void expired() noexcept override { stream_->body_is_late(); }
+
+    private:
+        h2_stream* stream_;
+    };
     class file_content;
 
     // The request: h2_stream.cpp
@@ -80,6 +89,7 @@ private:
     std::optional<std::uint64_t> length() const noexcept override;
     const fields* trailers() const noexcept override { return trailers_.get(); }
     void refused(std::error_code why) noexcept override;
+    void body_is_late() noexcept;
     void give_back(std::size_t bytes) noexcept;
     std::unexpected<error> refuse_body(std::error_code why) noexcept;
 
@@ -108,7 +118,7 @@ private:
     void stop_watching() noexcept override {}
     bool is_broken() const noexcept override { return lost_; }
     void abandon() noexcept override;
-    bool waits() const noexcept override { return waits_; }
+    bool writes() const noexcept override { return writes_; }
     task<bool> send_bytes(exchange& e) override;
     task<bool> send_file(exchange& e) override;
     void begin_body(exchange& e, std::optional<std::uint64_t> size, bool has_body) override;
@@ -137,6 +147,7 @@ private:
     std::int64_t announced_ = -1;  ///< by Content-Length
     std::unique_ptr<fields> trailers_;
     event readable_;
+    body_limit body_limit_{*this};
     receive_pace receive_pace_;
 
     std::array<std::string_view, 1> pieces_;
@@ -144,7 +155,8 @@ private:
     send_pace send_pace_;
 
     bool head_there_ = false;  ///< the head of the request was received
-    bool waits_ = false;       ///< a read of the body or a write of the response is under way
+    bool reads_ = false;       ///< a read of the body is under way
+    bool writes_ = false;      ///< a write of the response is under way
     bool writing_ = false;     ///< the session refers to our content
     bool starved_ = false;     ///< the file that is being sent has to be read by a thread
     bool lost_ = false;
