@@ -37,9 +37,7 @@ SEED = int(os.environ.get("SOAK_SEED", "1"))
 TRAFFIC = {
     "streams": http1_clients.AT_STREAMS + http2_clients.AT_STREAMS,
     "relay": http1_clients.AT_STREAMS + http2_clients.AT_STREAMS,
-    # A call has its response when its request is sent, so that an upload that is echoed would wait for ever.
-    "relay over HTTP/2": tuple(kind for kind in http1_clients.AT_STREAMS + http2_clients.AT_STREAMS
-                               if kind not in (http1_clients.uploads, http2_clients.uploads_on_streams)),
+    "relay over HTTP/2": http1_clients.AT_STREAMS + http2_clients.AT_STREAMS,
     "files": http1_clients.AT_FILES,
     "echo": websocket_clients.AT_ECHO,
     "relay of WebSocket": websocket_clients.AT_ECHO,

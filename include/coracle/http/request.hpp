@@ -58,12 +58,16 @@ protected:
     ~outgoing_request() = default;
 };
 
+struct exchange_scope;
+
 /// The services of the server for a request that it received; each protocol has its own.
 class exchange_control {
 public:
     virtual task<std::expected<void, error>> send_interim(const response& interim) = 0;
     /// A handler failed for this reason, which is a sentence for the log.
     virtual void report_failure(std::string_view reason, bool out_of_memory) = 0;
+    /// The tasks that may go on beside the handler; null where it may have none.
+    virtual exchange_scope* scope() noexcept { return nullptr; }
     /// Null for one that a server received.
     virtual outgoing_request* outgoing() noexcept { return nullptr; }
 

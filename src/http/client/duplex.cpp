@@ -64,7 +64,7 @@ task<void> running_call::receive_beside(directions* both) {
         if ((co_await std::move(sent)).index == 0) co_return;
     }
     // The server does not take the rest, or need not, where that of the response is not wanted.
-    both->stop_sending(*exchange_);
+    if (!both->sending_over.is_set()) both->stop_sending(*exchange_);
 }
 
 /// Waits behind the response until the server takes no more of the request.

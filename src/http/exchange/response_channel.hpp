@@ -42,6 +42,9 @@ public:
     void count_gone() noexcept {
         if (!std::exchange(gone_counted_, true)) host_->count(&server_counters::clients_gone);
     }
+    exchange_scope* scope() noexcept final { return scope_; }
+    /// Sets the tasks beside the handler; null: there can be none.
+    void set_scope(exchange_scope* s) noexcept { scope_ = s; }
     /// Allows interim responses: while a handler runs.
     void take_interim(bool allowed) noexcept { takes_interim_ = allowed; }
 
@@ -93,6 +96,7 @@ protected:
     /// Resets it for another exchange.
     void reset_channel() noexcept {
         running_ = nullptr;
+        scope_ = nullptr;
         client_gone_ = false;
         failed_when_gone_ = false;
         gone_counted_ = false;
@@ -104,6 +108,7 @@ protected:
 private:
     exchange_host* host_;
     coracle::detail::context* running_ = nullptr;
+    exchange_scope* scope_ = nullptr;
     bool failed_when_gone_ = false;
     bool gone_counted_ = false;
     bool takes_interim_ = false;

@@ -1,6 +1,7 @@
 #include "http/exchange/run_exchange.hpp"
 
 #include "http/exchange/body_stream.hpp"
+#include "http/exchange/exchange_scope.hpp"
 #include "http/exchange/failure.hpp"
 #include "http/exchange/guarded_call.hpp"
 #include "http/message/token.hpp"
@@ -113,13 +114,7 @@ task<bool> send_response(exchange& e, response_channel& to) {
     }
 }
 
-}  // namespace
-
-bool may_wait(const exchange& e) noexcept {
-    return e.pending || e.res.body().type() == body::kind::stream;
-}
-
-task<bool> run_exchange(exchange& e, response_channel& to) {
+task<bool> carry_out(exchange& e, response_channel& to) {
     if (e.pending) {
         const bool good = co_await wait_for_handler(e, to);
         if (!good) co_return false;
@@ -127,6 +122,46 @@ task<bool> run_exchange(exchange& e, response_channel& to) {
     const bool ok = co_await send_response(e, to);
     if (ok) to.host().responded(e, to.client_address());
     co_return ok;
+}
+
+/// The exchange with what its handler starts beside it. Lives in a frame that outlives those tasks.
+struct scoped_exchange {
+    scoped_exchange(exchange& of, response_channel& on) noexcept : e(of), to(on) {
+        to.set_scope(&scope);
+    }
+    scoped_exchange(const scoped_exchange&) = delete;
+    scoped_exchange& operator=(const scoped_exchange&) = delete;
+    ~scoped_exchange() { to.set_scope(nullptr); }
+
+    task<bool> carry_out_beside(task_group* tasks) {
+        scope.tasks = tasks;
+        const bool ok = co_await carry_out(e, to);
+        scope.response_over.set();
+        if (!ok) tasks->cancel();
+        co_return ok;
+    }
+
+    exchange& e;
+    response_channel& to;
+    exchange_scope scope;
+};
+
+task<bool> carry_out_with_scope(exchange& e, response_channel& to) {
+    scoped_exchange all(e, to);
+    const auto run = [&all](task_group& tasks) { return all.carry_out_beside(&tasks); };
+    auto running = with_task_group(run);
+    co_return co_await std::move(running);
+}
+
+}  // namespace
+
+bool may_wait(const exchange& e) noexcept {
+    return e.pending || e.res.body().type() == body::kind::stream;
+}
+
+task<bool> run_exchange(exchange& e, response_channel& to) {
+    // Only who has a body to pass on does anything beside its response.
+    return e.pending && !e.req.body().ended() ? carry_out_with_scope(e, to) : carry_out(e, to);
 }
 
 }  // namespace coracle::http::detail

@@ -1,6 +1,7 @@
 #include "http/message/connection_field.hpp"
 #include "http/message/token.hpp"
 #include "http/proxy/passed_upgrade.hpp"
+#include "http/proxy/relayed_call.hpp"
 #include "http/proxy/upstream_group.hpp"
 
 #include <coracle/base/percent.hpp>
@@ -208,6 +209,14 @@ public:
         return r;
     }
 
+    /// Makes the call that `make` gave. A body is passed on while its response is.
+    static task<std::expected<response, error>> response_to(call c, request* req) {
+        auto* const server = req->exchange();
+        detail::exchange_scope* const beside = server == nullptr ? nullptr : server->scope();
+        if (beside != nullptr) co_return co_await detail::relayed_call(std::move(c), beside);
+        co_return co_await as_result(c);
+    }
+
     const forward_options& options() const noexcept { return options_; }
     static response bad_request() { return {status::bad_request, "400 Bad Request\n"}; }
 
@@ -233,8 +242,8 @@ private:
         const std::string there = forwarder::address_of(self->base_, *rest);
         if (there.empty()) co_return forwarder::bad_request();
         const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
-        call c = self->how_.make(*req, there, switching);
-        auto came = co_await as_result(c);
+        auto calling = forwarder::response_to(self->how_.make(*req, there, switching), req);
+        auto came = co_await std::move(calling);
         if (!came) co_return failure_of(came.error());
         co_return self->how_.pass_back(*std::move(came), switching);
     }
@@ -285,8 +294,8 @@ private:
             const std::string there = forwarder::address_of(self->base_of(*u), *rest);
             if (there.empty()) co_return forwarder::bad_request();
             req->emplace_data<use>(*u);
-            call c = self->how_.make(*req, there, switching);
-            auto came = co_await as_result(c);
+            auto calling = forwarder::response_to(self->how_.make(*req, there, switching), req);
+            auto came = co_await std::move(calling);
             if (came) {
                 to.succeeded(*u);
                 co_return self->how_.pass_back(*std::move(came), switching);

@@ -1,0 +1,69 @@
+#include "http/proxy/relayed_call.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
+
+#include <memory>
+
+namespace coracle::http::detail {
+namespace {
+
+/// The call, whose response one task takes while another makes it.
+class relay {
+public:
+    relay(call c, exchange_scope& beside) : call_(std::move(c)), beside_(&beside) {}
+
+    event& settled() noexcept { return settled_; }
+    std::expected<response, error> take() { return std::move(came_); }
+
+    /// Ends with the exchange: before there is a response, nobody waits for it any more.
+    static task<> run(std::shared_ptr<relay> self) {
+        auto either = when_any(make(self.get()), give_up(self.get()));
+        auto ended = co_await as_result(either);
+        if (!ended) self->settle(std::unexpected(std::move(ended).error()));
+    }
+
+private:
+    static task<> make(relay* self) {
+        const auto take = [self](response& r) { return hold(self, &r); };
+        auto calling = std::move(self->call_).duplex(take);
+        auto made = co_await as_result(calling);
+        if (!made) self->settle(std::unexpected(std::move(made).error()));
+    }
+
+    /// Hands the response out, and lets the request go on until that was sent.
+    static task<> hold(relay* self, response* r) {
+        self->settle(std::move(*r));
+        co_await self->beside_->response_over.wait();
+    }
+
+    static task<> give_up(relay* self) {
+        co_await self->beside_->response_over.wait();
+        if (self->settled_.is_set()) co_await forever();
+    }
+
+    void settle(std::expected<response, error> r) {
+        if (settled_.is_set()) return;
+        came_ = std::move(r);
+        settled_.set();
+    }
+
+    call call_;
+    exchange_scope* beside_;
+    event settled_;
+    std::expected<response, error> came_{std::unexpect, error()};
+};
+
+}  // namespace
+
+task<std::expected<response, error>> relayed_call(call c, exchange_scope* beside) {
+    auto shared = std::make_shared<relay>(std::move(c), *beside);
+    const auto run = [shared] { return relay::run(shared); };
+    beside->tasks->spawn(run, "request body");
+    auto waiting = shared->settled().wait();
+    auto waited = co_await as_result(waiting);
+    if (!waited) co_return std::unexpected(std::move(waited).error());
+    co_return shared->take();
+}
+
+}  // namespace coracle::http::detail
