@@ -7,8 +7,8 @@ asks it: user instructions (callgrind) and system calls (strace); and in instruc
 a router of 1,000 routes. All of it repeats exactly where times do not. Each program runs twice, with N
 and 3N requests; the difference is free of what starting and stopping costs. Fails where a figure is more
 than 3% above tests/cost/baseline.json or above its bar, and only warns where another version of the
-compiler built the program; --update writes the file. A program that is not built is not measured, which is a fault once it
-has a baseline.
+compiler built the program; --update writes the file. A program that is not built is not measured, which
+is a fault once it has a baseline.
 """
 
 import argparse

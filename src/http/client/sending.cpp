@@ -2,7 +2,6 @@
 
 #include "http/client/running_call.hpp"
 
-#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -319,8 +318,7 @@ task<std::expected<void, error>> running_call::await_refusal() {
     auto came = co_await std::move(coming);
     if (!came || start_.code >= 300) co_return came;
     // The server wants the rest of the body too.
-    event never;
-    auto waiting = never.wait();
+    auto waiting = forever();
     co_return co_await as_result(waiting);
 }
 

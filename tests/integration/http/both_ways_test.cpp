@@ -1,5 +1,7 @@
 // Handlers that read the body of a request while they write their response.
 
+#include "support/both_ways.hpp"
+
 #include "support/each_version.hpp"
 
 #include <coracle/runtime/channel.hpp>
@@ -40,7 +42,7 @@ protected:
 };
 
 /// Sends back what it receives: reads in one task, and writes in another.
-http::response echo(http::request& req) {
+http::response echo_in_two_tasks(http::request& req) {
     return http::stream([&req](http::body_writer& out) -> task<> {
         channel<std::string> pieces(4);
         const auto read = [&]() -> task<> {
@@ -60,22 +62,8 @@ http::response echo(http::request& req) {
 }
 
 TEST_P(both_ways, carry_what_two_tasks_read_and_write) {
-    in_worlds(echo, [](http::client& client, std::string url) -> task<> {
-        constexpr std::size_t pieces = 20;
-        const std::string piece(100'000, 'p');
-        std::size_t received = 0;
-        const auto send = [&](http::body_writer& out) -> task<> {
-            for (std::size_t i = 0; i != pieces; ++i) co_await out.write(piece);
-        };
-        const auto receive = [&](http::response& r) -> task<> {
-            for (;;) {
-                const std::string_view some = co_await r.read();
-                if (some.empty()) co_return;
-                received += some.size();
-            }
-        };
-        co_await client.post(url).body(http::body::stream(send)).duplex(receive);
-        EXPECT_EQ(received, pieces * piece.size());
+    in_worlds(echo_in_two_tasks, [](http::client& client, std::string url) {
+        return echo_much(client, std::move(url), 20);
     });
 }
 

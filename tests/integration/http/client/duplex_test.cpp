@@ -1,11 +1,11 @@
 // Responses that are read while their requests are being sent.
 
+#include "support/both_ways.hpp"
 #include "support/client_calls.hpp"
 #include "support/each_version.hpp"
 #include "support/eventually.hpp"
 
 #include <coracle/http/call_observer.hpp>
-#include <coracle/runtime/channel.hpp>
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -24,21 +24,9 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_view_literals;
 
-/// Responds with the body of the request, while it comes.
-http::response echo(http::request& req) {
-    return http::stream([&req](http::body_writer& out) -> task<> {
-        co_await out.flush();
-        for (;;) {
-            const std::string_view piece = co_await req.body().read();
-            if (piece.empty()) co_return;
-            co_await out.write(piece);
-        }
-    });
-}
-
 http::handler routes() {
     http::router all;
-    all.post("/echo", echo);
+    all.post("/echo", echo_body);
     all.post("/refuse", [](http::request&) { return http::status::forbidden; });
     all.post("/elsewhere", [](http::request&) {
         return http::response(http::status::temporary_redirect).set("Location", "/tell");
@@ -76,51 +64,11 @@ struct endless {
 };
 
 TEST_P(duplex_calls, carry_more_both_ways_than_windows_and_buffers_hold) {
-    constexpr std::size_t pieces = 300;
-    const std::string piece(100'000, 'p');
-    block_on([&]() -> task<> {
-        std::size_t received = 0;
-        const auto send = [&](http::body_writer& out) -> task<> {
-            for (std::size_t i = 0; i != pieces; ++i) co_await out.write(piece);
-        };
-        co_await post("/echo", send).duplex([&](http::response& r) -> task<> {
-            EXPECT_EQ(r.status(), http::status::ok);
-            for (;;) {
-                const std::string_view some = co_await r.read();
-                if (some.empty()) co_return;
-                EXPECT_EQ(some.find_first_not_of('p'), std::string_view::npos);
-                received += some.size();
-            }
-        });
-        EXPECT_EQ(received, pieces * piece.size());
-    });
+    block_on([&] { return echo_much(client_, server_.url("/echo"), 300); });
 }
 
 TEST_P(duplex_calls, let_each_side_wait_for_what_the_other_says) {
-    block_on([&]() -> task<> {
-        channel<int> heard(1);
-        const auto ask = [&](http::body_writer& out) -> task<> {
-            for (int i = 0; i != 100; ++i) {
-                const std::string line = std::to_string(i) + '\n';
-                co_await out.write(line);
-                EXPECT_EQ(co_await heard.receive(), i);
-            }
-        };
-        int last = -1;
-        co_await post("/echo", ask).duplex([&](http::response& r) -> task<> {
-            std::string line;
-            for (;;) {
-                const std::string_view piece = co_await r.read();
-                if (piece.empty()) co_return;
-                line += piece;
-                if (!line.ends_with('\n')) continue;
-                last = std::stoi(line);
-                line.clear();
-                co_await heard.send(last);
-            }
-        });
-        EXPECT_EQ(last, 99);
-    });
+    block_on([&] { return echo_by_turns(client_, server_.url("/echo"), 100); });
 }
 
 TEST_P(duplex_calls, run_their_function_once_where_the_request_is_sent_first) {
@@ -417,9 +365,7 @@ TEST_P(duplex_calls, are_seen_by_observers_once) {
 TEST(duplex_calls_1_1, wait_for_a_response_as_long_as_others_once_the_request_is_sent) {
     constexpr std::size_t size = 100'000;
     simulation world(1);
-    scripted_peer_options at;
-    at.listen = "10.0.0.1:80";
-    scripted_peer peer(world.loop(), script().read_head().read_exactly(size).stall(), at);
+    scripted_peer peer(world.loop(), script().read_head().read_exactly(size).stall());
     world.run([&]() -> task<> {
         http::client_options o;
         o.first_byte_timeout = 3s;

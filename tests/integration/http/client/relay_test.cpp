@@ -1,12 +1,12 @@
 // `forward_to` between a client and a server that talk both ways at once.
 
+#include "support/both_ways.hpp"
 #include "support/client_calls.hpp"
 #include "support/each_version.hpp"
 #include "support/eventually.hpp"
 
 #include <coracle/http/forward.hpp>
 #include <coracle/http/router.hpp>
-#include <coracle/runtime/channel.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -19,21 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Responds with the body of the request, while it comes.
-http::response echo(http::request& req) {
-    return http::stream([&req](http::body_writer& out) -> task<> {
-        co_await out.flush();
-        for (;;) {
-            const std::string_view piece = co_await req.body().read();
-            if (piece.empty()) co_return;
-            co_await out.write(piece);
-        }
-    });
-}
-
 http::handler behind() {
     http::router all;
-    all.post("/echo", echo);
+    all.post("/echo", echo_body);
     all.post("/refuse", [](http::request&) { return http::status::forbidden; });
     all.post("/tell", tell_request);
     all.post("/break", [](http::request& req) {
@@ -72,22 +60,7 @@ task<> write_endlessly(http::body_writer& out) {
 }
 
 TEST_P(relays, carry_more_both_ways_than_windows_and_buffers_hold) {
-    constexpr std::size_t pieces = 200;
-    const std::string piece(100'000, 'p');
-    block_on([&]() -> task<> {
-        std::size_t received = 0;
-        const auto send = [&](http::body_writer& out) -> task<> {
-            for (std::size_t i = 0; i != pieces; ++i) co_await out.write(piece);
-        };
-        co_await post("/echo", send).duplex([&](http::response& r) -> task<> {
-            for (;;) {
-                const std::string_view some = co_await r.read();
-                if (some.empty()) co_return;
-                received += some.size();
-            }
-        });
-        EXPECT_EQ(received, pieces * piece.size());
-    });
+    block_on([&] { return echo_much(client_, front_->url("/echo"), 200); });
     expect_nothing_in_flight();
     EXPECT_EQ(behind_.counters().connections, 1U);
 }
@@ -103,30 +76,7 @@ TEST_P(relays, keep_connections_behind_uploads) {
 }
 
 TEST_P(relays, let_each_side_wait_for_what_the_other_says) {
-    block_on([&]() -> task<> {
-        channel<int> heard(1);
-        const auto ask = [&](http::body_writer& out) -> task<> {
-            for (int i = 0; i != 50; ++i) {
-                const std::string line = std::to_string(i) + '\n';
-                co_await out.write(line);
-                EXPECT_EQ(co_await heard.receive(), i);
-            }
-        };
-        int last = -1;
-        co_await post("/echo", ask).duplex([&](http::response& r) -> task<> {
-            std::string line;
-            for (;;) {
-                const std::string_view piece = co_await r.read();
-                if (piece.empty()) co_return;
-                line += piece;
-                if (!line.ends_with('\n')) continue;
-                last = std::stoi(line);
-                line.clear();
-                co_await heard.send(last);
-            }
-        });
-        EXPECT_EQ(last, 49);
-    });
+    block_on([&] { return echo_by_turns(client_, front_->url("/echo"), 50); });
 }
 
 TEST_P(relays, pass_a_refusal_on_while_the_request_comes) {
