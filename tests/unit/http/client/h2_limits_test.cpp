@@ -1,0 +1,338 @@
+// Calls over HTTP/2 to servers that change their settings, flood or break the rules, and the limits
+// of the client itself.
+
+#include "support/h2_script_calls.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+
+#include <gmock/gmock.h>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using h2_code = http::h2::error_code;
+using connection = h2_script_connection;
+using request = h2_script_stream;
+
+/// A frame as it is on the wire.
+std::string frame(http::h2::frame_type type, std::uint8_t flags, std::uint32_t stream,
+                  std::string_view payload) {
+    std::string all(http::h2::frame_header::size, '\0');
+    const auto size = static_cast<std::uint32_t>(payload.size());
+    http::h2::write_frame_header(all.data(), {size, type, flags, stream});
+    return all.append(payload);
+}
+
+TEST(client_h2, ends_a_connection_whose_server_floods_or_plays_games) {
+    using http::h2::frame_type;
+    using http::h2::flag::end_headers;
+    const struct {
+        const char* name;
+        std::string bytes;
+        h2_code code;
+    } games[] = {
+        {"push", frame(frame_type::push_promise, end_headers, 1, std::string("\0\0\0\2", 4)),
+         h2_code::protocol_error},
+        {"a stream of its own", frame(frame_type::headers, end_headers, 2, "\x88"),
+         h2_code::protocol_error},
+        {"a window beyond all",
+         frame(frame_type::window_update, 0, 0, std::string("\x7f\xff\xff\xff", 4)),
+         h2_code::flow_control_error},
+        {"a window of nothing", frame(frame_type::window_update, 0, 0, std::string(4, '\0')),
+         h2_code::protocol_error},
+        // Without content: the header is refused, and a byte behind it might be left unread, which
+        // makes the close a reset.
+        {"data that nobody asked for", frame(frame_type::data, 0, 7, ""), h2_code::protocol_error},
+    };
+    const struct {
+        const char* name;
+        std::string first;
+        std::string again;
+    } floods[] = {
+        {"ping", "", frame(frame_type::ping, 0, 0, "12345678")},
+        {"settings", "", frame(frame_type::settings, 0, 0, "")},
+        {"continuation", frame(frame_type::headers, 0, 1, "\x88"),
+         frame(frame_type::continuation, 0, 1, "")},
+        {"unknown frames", "", frame(static_cast<frame_type>(0xbb), 0, 0, "")},
+        {"goaway", "", frame(frame_type::goaway, 0, 0, std::string("\x7f\xff\xff\xff\0\0\0\0", 8))},
+    };
+    std::vector<std::pair<std::string, h2_code>> all;
+    for (const auto& g : games) all.emplace_back(g.bytes, g.code);
+    for (const auto& f : floods) {
+        std::string bytes = f.first;
+        for (int i = 0; i != 2'000; ++i) bytes += f.again;
+        all.emplace_back(std::move(bytes), h2_code::enhance_your_calm);
+    }
+    with_peer([&](h2_script_server& peer, http::client& client) -> task<> {
+        for (const auto& [bytes, code] : all) {
+            peer.on_end = [&](connection& c, request&) { c.send_raw(bytes); };
+            const auto r = co_await as_result(client.post(peer.url()).body("x").full());
+            EXPECT_TRUE(!r && r.error().code() == make_error_code(code))
+                << static_cast<unsigned>(code) << ": " << (r ? error() : r.error());
+            co_await sleep_for(100ms);
+            // Closing before all of a flood has been read is a reset, which may overtake it.
+            if (code != h2_code::enhance_your_calm) {
+                EXPECT_EQ(peer.connections.back()->said_goodbye, code);
+            }
+            EXPECT_EQ(client.statistics().connections, 0U);
+        }
+        const auto s = client.statistics().h2;
+        EXPECT_EQ(s.connections, all.size());
+        EXPECT_EQ(s.pings, 1u);
+        EXPECT_EQ(s.settings, 1u);
+        EXPECT_EQ(s.continuations, 1u);
+        EXPECT_EQ(s.idle_frames, 2u);
+        EXPECT_GE(s.goaways, 1u);
+    });
+}
+
+std::string settings(std::uint8_t id, std::uint32_t value) {
+    std::string entry{'\0', static_cast<char>(id)};
+    for (int shift = 24; shift >= 0; shift -= 8) entry += static_cast<char>(value >> shift);
+    return frame(http::h2::frame_type::settings, 0, 0, entry);
+}
+constexpr std::uint8_t max_concurrent_streams = 3;
+constexpr std::uint8_t initial_window_size = 4;
+constexpr std::uint8_t header_table_size = 1;
+
+TEST(client_h2, opens_fewer_streams_once_the_server_takes_fewer) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        EXPECT_TRUE((co_await client.get(peer.url()).full()).ok());
+        peer.connections[0]->send_raw(settings(max_concurrent_streams, 2));
+        co_await sleep_for(100ms);
+        std::vector<request*> held;
+        std::size_t most = 0;
+        unsigned good = 0;
+        peer.on_end = [&](connection& c, request& r) {
+            if (&c != peer.connections[0].get()) return c.respond(r, "elsewhere");
+            held.push_back(&r);
+            most = std::max(most, held.size());
+        };
+        const auto one = [&]() -> task<> {
+            if ((co_await client.get(peer.url()).full()).ok()) ++good;
+        };
+        const auto block = [&](task_group& group) -> task<> {
+            for (int i = 0; i != 20; ++i) group.spawn(one);
+            while (good != 20) {
+                co_await sleep_for(10ms);
+                for (request* r : std::exchange(held, {})) peer.connections[0]->respond(*r, "here");
+            }
+        };
+        co_await with_task_group(block);
+        EXPECT_EQ(good, 20U);
+        EXPECT_EQ(most, 2U);
+        for (const auto& c : peer.connections) EXPECT_FALSE(c->said_goodbye);
+    });
+}
+
+TEST(client_h2, waits_for_a_server_that_takes_no_streams_as_long_as_its_deadline_allows) {
+    http::pool_options p;
+    p.connections_per_host = 1;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            EXPECT_TRUE((co_await client.get(peer.url()).full()).ok());
+            peer.connections[0]->send_raw(settings(max_concurrent_streams, 0));
+            co_await sleep_for(100ms);
+            unsigned good = 0;
+            const auto one = [&]() -> task<> {
+                if ((co_await client.get(peer.url()).timeout(1min).full()).ok()) ++good;
+            };
+            const auto block = [&](task_group& group) -> task<> {
+                for (int i = 0; i != 5; ++i) group.spawn(one);
+                co_await sleep_for(30s);
+                EXPECT_EQ(good, 0U);
+                peer.connections[0]->send_raw(settings(max_concurrent_streams, 1));
+            };
+            co_await with_task_group(block);
+            EXPECT_EQ(good, 5U);
+            peer.connections[0]->send_raw(settings(max_concurrent_streams, 0));
+            co_await sleep_for(100ms);
+            const auto late = co_await as_result(client.get(peer.url()).timeout(5s).full());
+            EXPECT_FALSE(late);
+            EXPECT_EQ(late.error(), std::errc::timed_out) << late.error();
+        },
+        p);
+}
+
+// RFC 9113 section 6.9.2: a window may become negative.
+TEST(client_h2, sends_on_when_a_window_that_shrank_below_nothing_grows_again) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        peer.on_head = [](connection& c, request&) {
+            c.send_raw(settings(initial_window_size, 1000));
+        };
+        const std::string large(400'000, 'u');
+        const auto grow = [&]() -> task<int> {
+            co_await sleep_for(1min);
+            connection& c = *peer.connections[0];
+            EXPECT_FALSE(c.streams[0]->complete);
+            c.send_raw(settings(initial_window_size, 65'535));
+            co_await sleep_for(1min);
+            co_return 1;
+        };
+        http::full_response whole;
+        const auto get = [&]() -> task<> {
+            whole = co_await client.post(peer.url()).body(std::string(large)).full();
+        };
+        const auto block = [&](task_group& group) -> task<> {
+            group.spawn(get);
+            co_await grow();
+        };
+        co_await with_task_group(block);
+        EXPECT_TRUE(whole.ok());
+        EXPECT_EQ(peer.connections[0]->streams[0]->body, large);
+    });
+}
+
+TEST(client_h2, compresses_without_a_table_once_the_server_keeps_none) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        for (const std::uint32_t size : {4096U, 0U, 100U, 0U, 4096U}) {
+            EXPECT_TRUE((co_await client.get(peer.url("/one")).header("X-A", "1").full()).ok());
+            const auto again = co_await client.get(peer.url("/two")).header("X-A", "1").full();
+            EXPECT_EQ(again.body, "GET /two");
+            peer.connections[0]->send_raw(settings(header_table_size, size));
+            co_await sleep_for(100ms);
+        }
+        EXPECT_EQ(peer.connections.size(), 1U);
+    });
+}
+
+TEST(client_h2, keeps_to_its_own_limits) {
+    // At each of them, and one beyond.
+    const auto flood = [](const char* name, http::h2_limits& l, int& wanted) {
+        const std::string_view n = name;
+        if (n == "pings") wanted = static_cast<int>(l.pings = 7);
+        if (n == "settings") wanted = static_cast<int>(l.settings_frames = 5) - 1;
+        if (n == "idle_frames") wanted = static_cast<int>(l.idle_frames = 9);
+        if (n == "continuations") wanted = static_cast<int>(l.continuations = 3);
+    };
+    for (const char* name : {"pings", "settings", "idle_frames", "continuations"}) {
+        http::pool_options p;
+        int allowed = 0;
+        flood(name, p.h2.limits, allowed);
+        for (const bool beyond : {false, true}) {
+            with_peer(
+                [&](h2_script_server& peer, http::client& client) -> task<> {
+                    using http::h2::frame_type;
+                    peer.on_end = [&](connection& c, request& r) {
+                        const int n = allowed + (beyond ? 1 : 0);
+                        const std::string_view kind = name;
+                        std::string bytes;
+                        if (kind == "continuations") {
+                            bytes = frame(frame_type::headers, 0, r.id(), "\x88");
+                            for (int i = 1; i < n; ++i)
+                                bytes += frame(frame_type::continuation, 0, r.id(), "");
+                            bytes += frame(frame_type::continuation, http::h2::flag::end_headers,
+                                           r.id(), "");
+                            bytes +=
+                                frame(frame_type::data, http::h2::flag::end_stream, r.id(), "fine");
+                            c.send_raw(std::move(bytes));
+                            return;
+                        }
+                        for (int i = 0; i != n; ++i) {
+                            if (kind == "pings")
+                                bytes += frame(frame_type::ping, 0, 0, "12345678");
+                            else if (kind == "settings")
+                                bytes += frame(frame_type::settings, 0, 0, "");
+                            else
+                                bytes += frame(static_cast<frame_type>(0xbb), 0, 0, "");
+                        }
+                        c.send_raw(std::move(bytes));
+                        c.respond(r, "fine");
+                    };
+                    const auto r = co_await as_result(client.get(peer.url()).full());
+                    co_await sleep_for(100ms);
+                    const auto s = client.statistics().h2;
+                    const std::uint64_t counted =
+                        s.pings + s.settings + s.idle_frames + s.continuations;
+                    // The response may have gone first.
+                    EXPECT_TRUE(beyond || (r && r->body == "fine")) << name;
+                    const std::string limit = std::string("h2_limits::") + name;
+                    EXPECT_TRUE(r || r.error().message().find(limit) != std::string::npos)
+                        << r.error();
+                    EXPECT_EQ(client.statistics().connections, beyond ? 0u : 1u) << name;
+                    EXPECT_EQ(counted, beyond ? 1u : 0u) << name;
+                },
+                p, over_h2(), 1);
+        }
+    }
+}
+
+TEST(client_h2, tells_a_server_of_its_windows_and_keeps_to_them) {
+    http::pool_options p;
+    p.h2.limits.stream_window = p.h2.limits.max_stream_window = 20'000;
+    p.h2.limits.connection_window = 100'000;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            const std::string large(200'000, 'w');
+            peer.on_end = [&](connection& c, request& r) { c.respond(r, large); };
+            co_await client.get(peer.url()).full();
+            auto held = co_await client.get(peer.url());
+            co_await sleep_for(1s);
+            EXPECT_EQ(peer.connections[0]->streams[1]->unsent(), large.size() - 20'000);
+            EXPECT_EQ(co_await held.text(), large);
+        },
+        p, over_h2(), 1);
+}
+
+TEST(client_h2, gives_the_window_of_the_connection_back_whatever_becomes_of_a_body) {
+    http::pool_options p;
+    p.h2.resets = 1000;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            peer.on_end = [](connection& c, request& r) {
+                c.respond(r, std::string(r.path == "/small" ? 8'000 : 60'000, 'b'));
+            };
+            // More than the 16 MiB of the connection, of each kind.
+            for (int i = 0; i != 300; ++i) {
+                const auto dropped = co_await client.get(peer.url("/large"));
+                EXPECT_TRUE(dropped.ok());
+            }
+            for (int i = 0; i != 4'000; ++i) {
+                const auto whole = co_await client.get(peer.url("/small")).full();
+                EXPECT_EQ(whole.body.size(), 8'000U);
+            }
+            EXPECT_EQ(peer.connections.size(), 1U);
+        },
+        p, over_h2(), 1);
+}
+
+TEST(client_h2, counts_interim_responses) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        peer.on_end = [](connection& c, request& r) {
+            for (int i = 0; i != 17; ++i) c.respond(r, 102, {}, {}, false);
+            c.respond(r, "late");
+        };
+        const auto r = co_await as_result(client.get(peer.url()).full());
+        EXPECT_FALSE(r);
+    });
+}
+
+TEST(client_h2, keeps_to_the_limits_of_a_head) {
+    http::client_options o = over_h2();
+    o.field_limit = 5;
+    o.head_limit = 1000;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            std::vector<http::field> fields(5, {"a", "1"});
+            peer.on_end = [&fields](connection& c, request& r) { c.respond(r, 200, fields); };
+            EXPECT_TRUE(co_await as_result(client.get(peer.url()).full()));
+            fields.push_back({"f", "1"});
+            const auto many = co_await as_result(client.get(peer.url()).full());
+            EXPECT_EQ(many.error(), errc::limit_exceeded);
+            EXPECT_THAT(many.error().message(), HasSubstr("client_options.field_limit"));
+            const std::string large(1000, 'x');
+            fields.assign(1, {"a", large});
+            const auto bytes = co_await as_result(client.get(peer.url()).full());
+            EXPECT_EQ(bytes.error(), errc::limit_exceeded);
+            EXPECT_THAT(bytes.error().message(), HasSubstr("client_options.head_limit"));
+        },
+        {}, o);
+}
+
+}  // namespace
+}  // namespace coracle::testing
