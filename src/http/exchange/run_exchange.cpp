@@ -137,7 +137,6 @@ struct scoped_exchange {
         scope.tasks = tasks;
         const bool ok = co_await carry_out(e, to);
         scope.response_over.set();
-        if (!ok) tasks->cancel();
         co_return ok;
     }
 

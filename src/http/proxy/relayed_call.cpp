@@ -1,6 +1,5 @@
 #include "http/proxy/relayed_call.hpp"
 
-#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_any.hpp>
 
 #include <memory>
@@ -16,9 +15,9 @@ public:
     event& settled() noexcept { return settled_; }
     std::expected<response, error> take() { return std::move(came_); }
 
-    /// Ends with the exchange: before there is a response, nobody waits for it any more.
+    /// Ends with the exchange, also before there is a response: then nobody waits for it any more.
     static task<> run(std::shared_ptr<relay> self) {
-        auto either = when_any(make(self.get()), give_up(self.get()));
+        auto either = when_any(make(self.get()), self->beside_->response_over.wait());
         auto ended = co_await as_result(either);
         if (!ended) self->settle(std::unexpected(std::move(ended).error()));
     }
@@ -35,11 +34,6 @@ private:
     static task<> hold(relay* self, response* r) {
         self->settle(std::move(*r));
         co_await self->beside_->response_over.wait();
-    }
-
-    static task<> give_up(relay* self) {
-        co_await self->beside_->response_over.wait();
-        if (self->settled_.is_set()) co_await forever();
     }
 
     void settle(std::expected<response, error> r) {
