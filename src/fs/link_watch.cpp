@@ -2,7 +2,6 @@
 
 #include "fs/join.hpp"
 
-#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -20,8 +19,8 @@ constexpr std::size_t most_links = 40;
 constexpr unsigned most_attempts = 8;
 
 /// Added to what is asked for already, as the directory may be watched for its own sake.
-constexpr std::uint32_t of_marks = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
-                                   IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD;
+constexpr std::uint32_t of_marks =
+    link_watch::of_names | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD;
 
 enum class kind : std::uint8_t { missing, link, other };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/inotify.h>
+
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -13,6 +15,8 @@ namespace coracle::fs::detail {
 class link_watch {
 public:
     enum class hit : std::uint8_t { none, link, end };
+    /// The events after which a name is another file's, or nobody's.
+    static constexpr std::uint32_t of_names = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
 
     /// Finds where `path` leads and watches that. What changes meanwhile is found, or makes an
     /// event. `end_events` is asked for of the directory that the end is in, besides those of

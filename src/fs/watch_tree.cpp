@@ -35,9 +35,6 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_of(
     return std::pair<std::uint64_t, std::uint64_t>(s.st_dev, s.st_ino);
 }
 
-/// The events after which a name is another file's, or nobody's.
-constexpr std::uint32_t of_names = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
-
 bool is_below(const std::string& path, const std::string& directory) noexcept {
     return path.starts_with(directory) &&
            (path.size() == directory.size() || path[directory.size()] == '/' ||
@@ -141,7 +138,7 @@ std::expected<void, error> watch_tree::begin() {
 }
 
 std::uint32_t watch_tree::events() const noexcept {
-    return of_names | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |
+    return link_watch::of_names | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |
            (options_.whole_writes ? IN_CLOSE_WRITE : IN_MODIFY) | uses_asked_for(options_.kinds);
 }
 
@@ -263,7 +260,7 @@ std::expected<void, error> watch_tree::look_around() {
 
 void watch_tree::tell_found(time_point now) {
     for (change& c : std::exchange(found_, {})) {
-        if ((options_.kinds >> static_cast<unsigned>(c.kind) & 1u) != 0) {
+        if (is_asked_for(c.kind)) {
             // Its links have led to something before.
             const bool replaces = c.path == path_;
             queue_.add(std::move(c), now, replaces);
@@ -291,26 +288,36 @@ void watch_tree::handle(const inotify_event& e, time_point now) {
     if (ended_) return;
     if ((e.mask & IN_Q_OVERFLOW) != 0) return lost_events(now);
     const auto mark = e.len == 0 ? link_watch::hit::none : links_.find(e.wd, e.name);
-    if (mark != link_watch::hit::none && (e.mask & of_names) != 0) {
-        links_changed_ = true;
-        end_changed_ = end_changed_ || mark == link_watch::hit::end;
-        return;
-    }
-    constexpr std::uint32_t of_directory = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
-    links_changed_ = links_changed_ || ((e.mask & of_directory) != 0 && links_.uses(e.wd));
-    const auto known = directories_.find(e.wd);
     const bool is_target = mark == link_watch::hit::end && !name_.empty();
+    if (notes_links(e, mark)) return;
     if (is_target && links_changed_) {
         // This may be another file already, which is reported as created.
         end_changed_ = true;
-        return;
+    } else if (is_target) {
+        handle_name(e, path_, now);
+    } else if (const auto known = directories_.find(e.wd); known != directories_.end()) {
+        handle_in(known, e, now);
     }
-    if (is_target) return handle_name(e, path_, now);
-    if (known == directories_.end()) return;
-    const std::string directory = known->second;
+}
+
+/// Notes that links may lead elsewhere. Returns true if the event has no other meaning.
+bool watch_tree::notes_links(const inotify_event& e, link_watch::hit mark) noexcept {
+    if (mark != link_watch::hit::none && (e.mask & link_watch::of_names) != 0) {
+        links_changed_ = true;
+        end_changed_ = end_changed_ || mark == link_watch::hit::end;
+        return true;
+    }
+    constexpr std::uint32_t of_directory = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
+    links_changed_ = links_changed_ || ((e.mask & of_directory) != 0 && links_.uses(e.wd));
+    return false;
+}
+
+void watch_tree::handle_in(std::map<int, std::string>::iterator watched, const inotify_event& e,
+                           time_point now) {
+    const std::string directory = watched->second;
     if ((e.mask & IN_IGNORED) != 0) {
         forget_name(directory, e.wd);
-        directories_.erase(known);
+        directories_.erase(watched);
         return;
     }
     if (e.len == 0) return handle_self(e, directory, now);
@@ -344,7 +351,7 @@ void watch_tree::root_left(time_point now) {
     while (auto d = departures_.take_first()) depart(*std::move(d), now);
     unread_.clear();
     ended_ = true;
-    if ((options_.kinds & bit_of(change_kind::removed)) == 0) return;
+    if (!is_asked_for(change_kind::removed)) return;
     queue_.add_last({change_kind::removed, name_.empty(), path_, {}}, now);
     bound_what_waits(now);
 }
@@ -416,13 +423,10 @@ void watch_tree::appeared(const std::string& path, bool is_dir) {
 }
 
 void watch_tree::lost_events(time_point now) {
-    departures_.clear();
     found_.clear();
     queue_.overflow(now);
     // The set of directories is not known any more either, nor whether the first still exists.
-    directories_.clear();
-    numbers_.clear();
-    displaced_ = {};
+    forget_all_directories();
     unread_.assign(1, root_);
     anew_ = true;
     links_changed_ = links_.any();
@@ -482,12 +486,16 @@ void watch_tree::depart_overdue(time_point now) {
     while (departures_.next_due() <= now) depart(*departures_.take_first(), now - options_.settle);
 }
 
+bool watch_tree::is_asked_for(change_kind kind) const noexcept {
+    return (options_.kinds & bit_of(kind)) != 0;
+}
+
 bool watch_tree::wants(const std::string& path, bool is_dir) {
     return !options_.filter || options_.filter(path, is_dir);
 }
 
 void watch_tree::tell(change c, time_point now) {
-    if ((options_.kinds >> static_cast<unsigned>(c.kind) & 1u) == 0) return;
+    if (!is_asked_for(c.kind)) return;
     if (c.path != path_ && !wants(c.path, c.is_directory)) return;
     queue_.add(std::move(c), now);
     bound_what_waits(now);

@@ -70,6 +70,9 @@ private:
     void rename_below(const std::string& from, const std::string& to, time_point now);
 
     void handle(const inotify_event& e, time_point now);
+    bool notes_links(const inotify_event& e, link_watch::hit mark) noexcept;
+    void handle_in(std::map<int, std::string>::iterator watched, const inotify_event& e,
+                   time_point now);
     void handle_self(const inotify_event& e, const std::string& directory, time_point now);
     void root_left(time_point now);
     void handle_use(const inotify_event& e, const std::string& path, time_point now);
@@ -81,6 +84,7 @@ private:
     void depart_overdue(time_point now);
     void tell(change c, time_point now);
     void bound_what_waits(time_point now);
+    bool is_asked_for(change_kind kind) const noexcept;
     bool wants(const std::string& path, bool is_directory);
     error failure(int number, const std::string& path) const;
 
