@@ -141,9 +141,7 @@ foreach(kind unit wire integration hostile conformance)
         if(kind MATCHES "integration|hostile")
             # Some go through the backends by themselves.
             set(by_themselves "*each_backend/*:backend_choice.*:failing_calls.*")
-            if(kind STREQUAL "integration")
-                coracle_run_gtests(${target} ${kind} "${by_themselves}")
-            endif()
+            coracle_run_gtests(${target} ${kind} "${by_themselves}")
             set(for_each_backend "-${by_themselves}")
         else()
             coracle_run_gtests(${target} ${kind} "*")
@@ -242,10 +240,13 @@ if(NOT CORACLE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_test(NAME lint.limits COMMAND Python3::Interpreter "${scripts}/check_limits.py")
     add_test(NAME lint.docs COMMAND Python3::Interpreter "${scripts}/check_docs.py"
                                     --compiler "${CMAKE_CXX_COMPILER}")
+    add_test(NAME lint.listed COMMAND Python3::Interpreter "${scripts}/check_listed.py"
+                                      "${PROJECT_BINARY_DIR}")
     add_test(NAME lint.checks_find_faults
              COMMAND Python3::Interpreter "${scripts}/test_checks.py")
     set_tests_properties(lint.layers lint.sources_of_time lint.headers lint.docs lint.awaits lint.limits
-                         lint.operations lint.umbrellas lint.words lint.checks_find_faults PROPERTIES TIMEOUT 900 LABELS lint)
+                         lint.listed lint.operations lint.umbrellas lint.words lint.checks_find_faults
+                         PROPERTIES TIMEOUT 900 LABELS lint)
 
     if(CORACLE_INSTALL)
         add_test(NAME install.consumers

@@ -81,6 +81,18 @@ def check_rooms():
             yield f"HACKING.md: layer `{layer}` is not in a row of number {number}"
 
 
+def check_packages():
+    """The packages that README.md names for linking against those of the build."""
+    recipe = (source_tree.ROOT / "cmake/dependencies.cmake").read_text(encoding="utf-8")
+    needed = set(re.search(r"set\(coracle_packages\s([^)]*)\)", recipe)[1].split())
+    line = re.search(r"`apt-get install ([^`]*)`", (source_tree.ROOT / "README.md").read_text(encoding="utf-8"))
+    named = {word for word in line[1].split() if word.endswith("-dev")} if line else set()
+    for package in sorted(needed - named):
+        yield f"README.md: the packages for linking lack {package}"
+    for package in sorted(named - needed):
+        yield f"README.md: nothing links what {package} brings"
+
+
 def check_links(path):
     text = (source_tree.ROOT / path).read_text(encoding="utf-8")
     # Code between backticks shows links, it has none.
@@ -121,7 +133,7 @@ def main():
     documents = source_tree.markdown_files()
     faults = [fault for path in documents for check in (check_links, check_contents)
               for fault in check(path)]
-    faults += check_rooms()
+    faults += [*check_rooms(), *check_packages()]
     blocks = [(path, line, code) for path in documents for line, code in programs(path)]
     command = [options.compiler, "-std=c++23", "-Wall", "-Wextra", "-fsyntax-only", "-I", "include",
                "-x", "c++", "-"]

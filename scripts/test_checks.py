@@ -8,6 +8,7 @@ with one fault, and the same tree without it.
 import contextlib
 import copy
 import io
+import json
 import os
 import pathlib
 import tempfile
@@ -16,6 +17,7 @@ import unittest
 import check_cost
 import check_docs
 import check_layers
+import check_listed
 import check_operations
 import check_sources_of_time
 import check_umbrellas
@@ -387,10 +389,41 @@ class DocumentsTest(Tree):
         fault, = self.rooms("| 0 | `base` | x |\n| 6 | `http` | x |\n" + rooms)
         self.assertRegex(fault, "`http` .* 5")
 
+    def packages(self, text):
+        self.write("README.md", text)
+        self.write("cmake/dependencies.cmake", "set(coracle_packages one-dev\n                     two-dev)\n")
+        return list(check_docs.check_packages())
+
+    def test_the_packages_for_linking_are_those_of_the_build(self):
+        self.assertFalse(self.packages("`apt-get install g++ one-dev\ntwo-dev`; also `three-dev`\n"))
+        fault, = self.packages("`apt-get install g++ one-dev`\n")
+        self.assertRegex(fault, "two-dev")
+        fault, = self.packages("`apt-get install one-dev two-dev old-dev`\n")
+        self.assertRegex(fault, "old-dev")
+        self.assertEqual(len(self.packages("nothing\n")), 2)
+
     def test_programs_are_found_and_snippets_are_not(self):
         self.write("README.md", "```cpp\nint main() {}\n```\n```cpp snippet\nint main() {}\n```\n"
                                 "```cpp\nf();\n```\n")
         self.assertEqual(len(list(check_docs.programs(pathlib.Path("README.md")))), 1)
+
+
+class ListedTest(unittest.TestCase):
+    LISTING = """Running main() from test_main.cpp
+tide.
+  ebbs
+  DISABLED_floods
+each/sea.  # TypeParam = int
+  is_salt/epoll  # GetParam() = 1
+"""
+
+    def test_each_test_of_a_program_has_its_full_name(self):
+        self.assertEqual(check_listed.tests_in(self.LISTING), {"tide.ebbs", "each/sea.is_salt/epoll"})
+
+    def test_what_ctest_runs_is_what_its_filters_name(self):
+        tests = [{"command": ["/b/bin/tests", "--gtest_filter=tide.ebbs", "--x"]},
+                 {"command": ["python3", "script"]}, {}]
+        self.assertEqual(check_listed.run_by_ctest(json.dumps({"tests": tests})), {"tests": {"tide.ebbs"}})
 
 
 class MemoryTest(Tree):

@@ -1,6 +1,7 @@
 // Each allocation of a server, a client, timers and TLS fails in turn: nobody terminates, hangs or
 // leaks, and the next request is served.
 
+#include "support/blocking_peer.hpp"
 #include "support/fail_each.hpp"
 #include "support/h2_peer.hpp"
 #include "support/temporary_directory.hpp"
@@ -112,6 +113,8 @@ task<bool> asks_over_http2(net::address to) {
 template <class Asked>
 task<bool> serve_while(http::server_options options, Asked asked) {
     loop& here = *loop::current();
+    // Nobody comes while it drains.
+    options.timeouts.last_accept = duration::zero();
     http::server server(routes(), options);
     server.open(here);
     bool served = false;
@@ -260,6 +263,35 @@ task<bool> watch_a_directory(const temporary_directory& directory) {
     co_return change && change->path.ends_with(name);
 }
 
+/// Lets the allocation number `n` fail while a server takes in a connection: it is closed, counted,
+/// and the next one is served. False where that takes fewer allocations.
+task<bool> refuses_a_connection(std::size_t n) {
+    loop& here = *loop::current();
+    http::server_options o;
+    o.listen = "127.0.0.1:0";
+    o.timeouts.last_accept = duration::zero();
+    http::server server(routes(), o);
+    server.open(here);
+    bool failed = false;
+    const auto ask = [&]() -> task<> {
+        co_await sleep_for(1ms);
+        blocking_peer peer(server.addresses().front().port());
+        fail_allocation(n);
+        for (int i = 0; i != 20; ++i) co_await yield();
+        failed = !allocation_will_fail();
+        fail_allocation(0);
+        co_await sleep_for(1ms);
+        const http::server_counters c = server.counters();
+        EXPECT_EQ(c.out_of_memory + c.accept_errors, failed ? 1U : 0U) << "allocation " << n;
+        EXPECT_EQ(peer.is_closed(), failed) << "allocation " << n;
+        EXPECT_TRUE(co_await ask_with_a_client(server));
+        server.stop();
+    };
+    const auto serve = [&]() -> task<> { co_await server.run(here); };
+    co_await when_all(serve(), ask());
+    co_return failed && !::testing::Test::HasFailure();
+}
+
 TEST_P(failing_allocations, of_a_server_and_a_client_end_neither) {
     fail_each(GetParam(), [] {
         http::server_options o;
@@ -267,6 +299,14 @@ TEST_P(failing_allocations, of_a_server_and_a_client_end_neither) {
         o.limits.connections_per_client = 1000;
         return serve_and_ask(o);
     });
+}
+
+TEST_P(failing_allocations, of_a_new_connection_refuse_it_and_are_counted) {
+    runtime_options o;
+    o.backend = GetParam();
+    std::size_t n = 1;
+    while (block_on([&n]() -> task<bool> { return refuses_a_connection(n); }, o)) ++n;
+    EXPECT_GT(n, 1U);
 }
 
 TEST_P(failing_allocations, of_http2_end_nothing_but_a_connection) {

@@ -72,6 +72,8 @@ task<bool> serve_and_talk(setting s) {
     websocket::route(routes, "/ws", o, serve_one);
     http::server_options so;
     so.listen = "127.0.0.1:0";
+    // Nobody comes while it drains.
+    so.timeouts.last_accept = duration::zero();
     so.timeouts.drain = 2s;
     http::server server(http::handler(routes), so);
     server.open(here);

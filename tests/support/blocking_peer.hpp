@@ -44,6 +44,11 @@ public:
         return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
                static_cast<ssize_t>(bytes.size());
     }
+    /// Returns true if the server has closed or reset it. Does not wait.
+    bool is_closed() noexcept {
+        const ssize_t n = ::recv(fd_, received_, sizeof received_, MSG_DONTWAIT);
+        return n == 0 || (n < 0 && errno != EAGAIN);
+    }
     /// Receives until what came ends with `end`; false when the server or the patience ends first.
     bool receive_until(std::string_view end) noexcept {
         std::size_t size = 0;
