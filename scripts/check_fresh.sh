@@ -3,7 +3,8 @@
 #
 # Follows the README on a bare Debian 12: a minimal root with git, make and ca-certificates, a user with
 # sudo, a path with a blank, the tree without .git. There `make run` must serve its page, and the
-# README's program must build against the installed tree both ways, by the README's own commands.
+# README's program must build against the installed tree both ways, by the README's own commands: there, and on
+# a second machine that has the installed tree and the packages that the README names for that, no more.
 #
 #   --if-changed   only where the files that decide it differ from those that passed before
 #
@@ -37,27 +38,35 @@ if [ -z "$(find "$tar" -mtime -30 2>/dev/null)" ]; then
 fi
 
 root=$(mktemp -d)
+second=$(mktemp -d)
 server=
 clean_up() {
     [ -z "$server" ] || kill -- "-$server" 2>/dev/null || true
-    for mounted in dev proc; do umount --lazy "$root/$mounted" 2>/dev/null || true; done
-    rm -rf --one-file-system "$root"
+    for machine in "$root" "$second"; do
+        for mounted in dev proc; do umount --lazy "$machine/$mounted" 2>/dev/null || true; done
+        rm -rf --one-file-system "$machine"
+    done
 }
 trap clean_up EXIT
-tar -C "$root" -xf "$tar"
-mount --rbind /dev "$root/dev" && mount --make-rslave "$root/dev"
-mount -t proc proc "$root/proc"
-cp /etc/resolv.conf "$root/etc/"
-cp --remove-destination /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-chroot "$root" useradd --create-home --shell /bin/bash boat
-echo 'boat ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/boat"
 
-# Runs a command as the user of the bare machine, in a directory below its home.
-as_user() {
-    chroot "$root" sudo -u boat -H env -i HOME=/home/boat USER=boat LANG=C.UTF-8 \
-        PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin bash -c "cd \"\$HOME/$1\" && $2"
+# A bare machine in this directory.
+begin() {
+    tar -C "$1" -xf "$tar"
+    mount --rbind /dev "$1/dev" && mount --make-rslave "$1/dev"
+    mount -t proc proc "$1/proc"
+    cp /etc/resolv.conf "$1/etc/"
+    cp --remove-destination /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
+    chroot "$1" useradd --create-home --shell /bin/bash boat
+    echo 'boat ALL=(ALL) NOPASSWD: ALL' >"$1/etc/sudoers.d/boat"
 }
 
+# Runs a command as the user of a bare machine, in a directory below its home.
+as_user() {
+    chroot "$1" sudo -u boat -H env -i HOME=/home/boat USER=boat LANG=C.UTF-8 \
+        PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin bash -c "cd \"\$HOME/$2\" && $3"
+}
+
+begin "$root"
 tree="home/boat/my projects/coracle"
 mkdir -p "$root/$tree"
 git ls-files -z --cached --others --exclude-standard | tar --null -cf - -T - | tar -C "$root/$tree" -xf -
@@ -65,7 +74,7 @@ chroot "$root" chown -R boat:boat /home/boat
 
 say "make run"
 set -m
-as_user "my projects/coracle" 'exec make run ARGS="--listen 127.0.0.1:0"' >"$root/run.log" 2>&1 &
+as_user "$root" "my projects/coracle" 'exec make run ARGS="--listen 127.0.0.1:0"' >"$root/run.log" 2>&1 &
 server=$!
 set +m
 url=
@@ -97,11 +106,27 @@ for piece in "$(cat "$root/home/boat/greeter/main.cpp")" "$(cat "$root/home/boat
     [ -n "$piece" ] || fail "the README has lost a block that this check takes from it"
 done
 chroot "$root" chown -R boat:boat /home/boat
-as_user "my projects/coracle" "$install" >"$root/install.log" 2>&1 || { tail -n 30 "$root/install.log"; fail "$install"; }
-as_user greeter "cmake -S . -B build && cmake --build build && test -x build/greeter" >"$root/cmake.log" 2>&1 ||
-    { tail -n 30 "$root/cmake.log"; fail "find_package does not build the README's program"; }
-as_user greeter "$compile && test -x greeter" >"$root/pc.log" 2>&1 ||
-    { tail -n 30 "$root/pc.log"; fail "pkg-config does not build the README's program"; }
+as_user "$root" "my projects/coracle" "$install" >"$root/install.log" 2>&1 || { tail -n 30 "$root/install.log"; fail "$install"; }
+
+build_greeter() {
+    as_user "$1" greeter "cmake -S . -B build && cmake --build build && test -x build/greeter" >"$1/cmake.log" 2>&1 ||
+        { tail -n 30 "$1/cmake.log"; fail "find_package does not build the README's program"; }
+    as_user "$1" greeter "$compile && test -x greeter" >"$1/pc.log" 2>&1 ||
+        { tail -n 30 "$1/pc.log"; fail "pkg-config does not build the README's program"; }
+}
+build_greeter "$root"
+
+say "the README's consumers where only its packages are installed"
+packages=$(tr '\n' ' ' <README.md | sed -nE 's/.*`(apt-get install g\+\+ [^`]*)`.*/\1/p')
+[ -n "$packages" ] || fail "the README names no packages for linking"
+begin "$second"
+cp -a "$root/usr/local" "$second/usr/"
+mkdir "$second/home/boat/greeter"
+cp "$root/home/boat/greeter/main.cpp" "$root/home/boat/greeter/CMakeLists.txt" "$second/home/boat/greeter/"
+chroot "$second" chown -R boat:boat /home/boat
+as_user "$second" . "sudo apt-get update && sudo DEBIAN_FRONTEND=noninteractive ${packages/install/install -y}" \
+    >"$second/packages.log" 2>&1 || { tail -n 30 "$second/packages.log"; fail "$packages"; }
+build_greeter "$second"
 
 grep -qsxF "$fingerprint" "$cache/fresh-passed" || echo "$fingerprint" >>"$cache/fresh-passed"
-say "a bare Debian 12 serves the page and builds the README's program both ways"
+say "a bare Debian 12 serves the page and builds the README's program both ways, another one with the README's packages too"

@@ -20,6 +20,7 @@ targets=$(find "$work/prefix" -name 'coracleTargets.cmake')
 grep -q -- '-foptimize-sibling-calls' "$targets" || fail "the CMake target does not bring the option"
 pc=$(dirname "$(find "$work/prefix" -name coracle.pc)")
 export PKG_CONFIG_PATH=$pc
+pkg-config --cflags coracle | grep -q -- '-foptimize-sibling-calls' || fail "coracle.pc does not bring the option"
 
 try() {
     local name=$1
