@@ -194,6 +194,17 @@ time_point loop::next_wake() const noexcept {
     return timers_.next() < wheel ? timers_.next() : wheel;
 }
 
+/// Many tasks that all use up their share make a turn long, for which all others wait: the shares
+/// shrink until it is short.
+void loop::adapt_share(duration turn_took) noexcept {
+    constexpr duration too_long = std::chrono::milliseconds(4);
+    constexpr duration short_enough = std::chrono::milliseconds(1);
+    if (turn_took > too_long && share_ > least_share)
+        share_ /= 2;
+    else if (turn_took < short_enough && share_ < largest_share)
+        share_ *= 2;
+}
+
 void loop::turn() {
     ++turns_;
     ready_.splice(later_);
@@ -205,9 +216,14 @@ void loop::turn() {
     if (over()) return;
     refill_inline_budget();
     const time_point before = now_;
-    backend_->wait(next_wake());
+    const time_point wake = next_wake();
+    backend_->wait(wake);
     // Without a wait the clock was not read.
     if (now_ == before) now_ = backend_->now();
+    if (wake == time_point::min())
+        adapt_share(now_ - before);
+    else
+        share_ = largest_share;
     if (!timers_.empty()) timers_.fire(now_);
     if (deadlines_.next() <= now_) deadlines_.advance(now_);
     trim_when_idle();

@@ -174,7 +174,7 @@ public:
         return true;
     }
     /// Called where the loop hands control to a task.
-    void refill_inline_budget() noexcept { inline_budget_ = inline_budget; }
+    void refill_inline_budget() noexcept { inline_budget_ = share_; }
 
     /// Tasks that start tasks nest on the stack: to a depth that this bounds. When it gives false
     /// the start has to come from the loop; else `start_ended` follows.
@@ -217,7 +217,8 @@ private:
         loop* owner;
         std::atomic<bool> under_way{false};
     };
-    static constexpr unsigned inline_budget = 64;
+    static constexpr unsigned largest_share = 64;
+    static constexpr unsigned least_share = 4;
     static constexpr unsigned hand_overs = 256;
     static constexpr unsigned nested_starts_limit = 32;
 
@@ -225,6 +226,7 @@ private:
     void enter();
     void leave();
     void turn();
+    void adapt_share(duration turn_took) noexcept;
     // Each returns how much it ran.
     std::uint64_t run_ready() noexcept;
     std::uint64_t run_handed() noexcept;
@@ -257,7 +259,8 @@ private:
     intrusive_list<resident> residents_;
     std::uint64_t detached_ = 0;
     const bool* done_ = nullptr;
-    unsigned inline_budget_ = inline_budget;
+    unsigned share_ = largest_share;  ///< operations of a task in one turn
+    unsigned inline_budget_ = largest_share;
     unsigned nested_starts_ = 0;
     unsigned index_;
     time_point born_;
