@@ -2,7 +2,7 @@
 // share of a turn, so that the result is there and yet the task has to wait: for every such
 // operation, on each backend and in a simulation.
 
-#include "support/backends.hpp"
+#include "support/selections.hpp"
 #include "unit/tls/tls_pair.hpp"
 
 #include <coracle/http/client.hpp>
@@ -22,7 +22,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <string>
 
@@ -32,60 +31,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Lets arrive what was sent: virtual time where there is such, turns of the loop elsewhere.
-task<> settle() {
-    if (!loop::current()->backend().is_of_the_system()) co_await sleep_for(10s);
-    co_await turns(3);
-}
-
-/// Lets a task go on where the loop has run all that was ready: what it now leaves for the next
-/// turn stands beside what this turn still brings.
-class last_of_turn final : public coracle::detail::leaf<last_of_turn, void> {
-public:
-    static constexpr const char* name = "last_of_turn";
-    bool start() noexcept {
-        owner().hand_over(*this);
-        return false;
-    }
-    void cancel() noexcept override { mark_cancelled(); }
-    std::expected<void, error> result() const noexcept { return {}; }
-};
-
-// With a value of a type of its own.
-task<char> end_of_turn() {
-    co_await sleep_for(0s);
-    co_return 'e';
-}
-task<char> later_turn(int n) {
-    co_await turns(n);
-    co_return 'l';
-}
-task<char> something_else(std::size_t round) {
-    // Now and then late enough for a backend to look at what is there.
-    switch (round % 4) {
-        case 0: return later_turn(3);
-        case 1: return later_turn(1);
-        default: return end_of_turn();
-    }
-}
-
-/// Awaits what `make` gives in selections with something else that ends at about the same time,
-/// without a share of the turn left, until `n` were received, or it is clear that they never will.
-template <class Make, class Count>
-task<std::size_t> collect(Make make, Count count, std::size_t n) {
-    loop& l = *loop::current();
-    std::size_t came = 0;
-    for (std::size_t i = 0; came < n && i != 4 * n + 100; ++i) {
-        if (i % 8 < 4) co_await last_of_turn();
-        while (l.may_complete_inline()) {
-        }
-        auto first = co_await when_any(make(), something_else(i));
-        if (first.index == 0) came += count(std::get<0>(first.value));
-    }
-    co_return came;
-}
-
-constexpr auto one = [](const auto&) { return std::size_t{1}; };
 constexpr auto bytes_of = [](const buffer& b) { return b.size(); };
 
 task<> receives_from(net::byte_stream& from, net::byte_stream& to, std::size_t size) {
@@ -180,6 +125,25 @@ task<> messages() {
     }
 }
 
+task<> descriptors() {
+    constexpr std::size_t n = 50;
+    auto both = net::unix_socket::pair(*loop::current(), net::unix_kind::seqpacket);
+    EXPECT_TRUE(both);
+    const int passed[] = {0};
+    const auto send = [&]() -> task<> {
+        for (std::size_t i = 0; i != n; ++i) {
+            co_await both->first.send_with_descriptors("message", passed);
+        }
+    };
+    const auto collects = [&]() -> task<> {
+        const auto receive = [&] { return both->second.receive_with_descriptors(64, 1); };
+        const auto its = [](const auto& m) { return m.descriptors.size(); };
+        const std::size_t came = co_await collect(receive, its, n);
+        EXPECT_EQ(came, n);
+    };
+    co_await when_all(send(), collects());
+}
+
 task<> accepts_messengers() {
     constexpr std::size_t n = 50;
     loop& l = *loop::current();
@@ -209,6 +173,9 @@ task<> signals() {
     for (std::size_t i = 0; i != n; ++i) EXPECT_EQ(::kill(::getpid(), queued), 0);
     const auto next = [&] { return wanted.next(); };
     EXPECT_EQ(co_await collect(next, one, n), n);
+    for (std::size_t i = 0; i != n; ++i) EXPECT_EQ(::kill(::getpid(), queued), 0);
+    const auto next_received = [&] { return wanted.next_received(); };
+    EXPECT_EQ(co_await collect(next_received, one, n), n);
     // One by one, each while it is waited for.
     std::size_t raised = 0;
     std::size_t came = 0;
@@ -225,37 +192,32 @@ task<> signals() {
     EXPECT_EQ(came, raised);
 }
 
-/// Waits until the thread of a server has sent so much.
-task<> until(const std::atomic<std::size_t>& sent, std::size_t n) {
-    while (sent != n) co_await sleep_for(1ms);
-    co_await settle();
+task<> websocket_messages_over(http::version_choice version) {
+    constexpr std::size_t n = 50;
+    http::router routes;
+    websocket::route(routes, "/", [](websocket::connection& ws) -> task<> {
+        for (std::size_t i = 0; i != n; ++i) co_await ws.send("a message");
+        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+    });
+    const local_server server(std::move(routes));
+    http::client_options o;
+    o.http_version = version;
+    http::client client(o);
+    auto ws = co_await websocket::connect(client,
+                                          "ws://127.0.0.1:" + std::to_string(server.port()) + "/");
+    const auto receive = [&] { return ws.receive(); };
+    EXPECT_EQ(co_await collect_late(receive, one, n), n);
+    const std::string text(2000, 'x');
+    for (std::size_t i = 0; i != n; ++i) co_await ws.send(text);
+    const auto receive_piece = [&] { return ws.receive_piece(); };
+    const auto size = [](const auto& piece) { return piece ? piece->bytes.size() : 0; };
+    EXPECT_EQ(co_await collect_late(receive_piece, size, n * text.size()), n * text.size());
+    co_await ws.close();
 }
 
 task<> websocket_messages() {
-    constexpr std::size_t n = 50;
-    std::atomic<std::size_t> sent = 0;
-    http::router routes;
-    websocket::route(routes, "/", [&](websocket::connection& ws) -> task<> {
-        for (std::size_t i = 0; i != n; ++i, ++sent) co_await ws.send("a message");
-        while (auto message = co_await ws.receive()) {
-            co_await ws.send(*message);
-            ++sent;
-        }
-    });
-    const local_server server(std::move(routes));
-    http::client client;
-    auto ws = co_await websocket::connect(client,
-                                          "ws://127.0.0.1:" + std::to_string(server.port()) + "/");
-    co_await until(sent, n);
-    const auto receive = [&] { return ws.receive(); };
-    EXPECT_EQ(co_await collect(receive, one, n), n);
-    const std::string text(2000, 'x');
-    for (std::size_t i = 0; i != n; ++i) co_await ws.send(text);
-    co_await until(sent, 2 * n);
-    const auto receive_piece = [&] { return ws.receive_piece(); };
-    const auto size = [](const auto& piece) { return piece ? piece->bytes.size() : 0; };
-    EXPECT_EQ(co_await collect(receive_piece, size, n * text.size()), n * text.size());
-    co_await ws.close();
+    co_await websocket_messages_over(http::version_choice::http_1_1);
+    co_await websocket_messages_over(http::version_choice::http_2);
 }
 
 task<> sizes_of_a_terminal() {
@@ -295,6 +257,9 @@ TEST_P(lost_by_cancelling, no_datagram) {
 TEST_P(lost_by_cancelling, no_message_of_a_unix_socket) {
     on.run(messages);
 }
+TEST_P(lost_by_cancelling, no_descriptor_that_comes_with_a_message) {
+    on.run(descriptors);
+}
 TEST_P(lost_by_cancelling, no_byte_of_a_pipe) {
     on.run(pipes);
 }
@@ -315,12 +280,17 @@ INSTANTIATE_TEST_SUITE_P(each, lost_by_cancelling, ::testing::ValuesIn(each_back
                          [](const auto& of) { return std::string(of.param.name); });
 
 TEST(lost_by_cancelling_simulated, nothing) {
+    // The certificates are of today.
+    const std::int64_t today =
+        block_on([]() -> task<std::int64_t> { co_return loop::current()->unix_time(); });
     for (const std::uint64_t seed : seeds(10)) {
         simulation(seed).run(streams);
         simulation(seed).run(channels);
         simulation_options o;
         o.seed = seed;
+        o.unix_time = today;
         simulation(o).run(accepts);
         simulation(o).run(datagrams);
+        simulation(o).run(encrypted_streams);
     }
 }
