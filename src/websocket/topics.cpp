@@ -47,28 +47,36 @@ bool is_pattern(std::string_view text) noexcept {
 }  // namespace
 
 class topic_shard;
+class topic_state;
+
+/// A pattern that connections of one loop have subscribed to; shared by all of them.
+struct topic_pattern {
+    std::shared_ptr<topic_state> state;
+    std::string name;
+};
 
 /// One subscription, among those of its pattern on its loop.
 class topic_subscriber final : public list_hook {
 public:
-    topic_subscriber(std::shared_ptr<topic_state> s, std::shared_ptr<engine> e,
-                     std::string_view pattern, std::uint64_t since)
-        : state_(std::move(s)), engine_(std::move(e)), pattern_(pattern), since_(since) {}
+    /// Registers it, and gives the retained messages for it.
+    topic_subscriber(std::shared_ptr<const topic_pattern> p, std::shared_ptr<engine> e,
+                     std::vector<std::shared_ptr<const shared_frame>>& kept);
     topic_subscriber(const topic_subscriber&) = delete;
     topic_subscriber& operator=(const topic_subscriber&) = delete;
     ~topic_subscriber();
 
     engine& connection() const noexcept { return *engine_; }
-    const std::string& pattern() const noexcept { return pattern_; }
+    const std::string& pattern() const noexcept { return pattern_->name; }
     /// Returns whether a message was published after the subscription began.
     bool is_for(std::uint64_t sequence) const noexcept { return sequence > since_; }
 
 private:
-    std::shared_ptr<topic_state> state_;
+    std::shared_ptr<const topic_pattern> pattern_;
     std::shared_ptr<engine> engine_;
-    std::string pattern_;
     std::uint64_t since_;
 };
+// A server has millions of them.
+static_assert(sizeof(topic_subscriber) <= 64);
 
 /// A message on its way to the subscribers of all loops.
 struct published {
@@ -85,25 +93,32 @@ public:
     void loop_ended() noexcept override;
 
     loop& home() const noexcept { return *home_; }
-    void add(topic_subscriber& s);
+    std::unique_ptr<topic_subscriber> subscribe(
+        std::string_view pattern, std::shared_ptr<engine> e,
+        std::vector<std::shared_ptr<const shared_frame>>& kept);
     void remove(topic_subscriber& s) noexcept;
     std::size_t deliver(const published& p) noexcept;
 
 private:
-    std::size_t deliver_to_pattern(const published& p) noexcept;
-    using group = intrusive_list<topic_subscriber>;
-    struct hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view s) const noexcept {
-            return std::hash<std::string_view>()(s);
-        }
+    struct group {
+        explicit group(std::shared_ptr<const topic_pattern> of) noexcept : pattern(std::move(of)) {}
+        std::shared_ptr<const topic_pattern> pattern;
+        intrusive_list<topic_subscriber> subscribers;
     };
+    template <class Groups>
+    std::unique_ptr<topic_subscriber> subscribe_in(
+        Groups& groups, std::string_view pattern, std::shared_ptr<engine> e,
+        std::vector<std::shared_ptr<const shared_frame>>& kept);
+    template <class Groups>
+    static void drop_if_empty(Groups& groups, std::string_view pattern) noexcept;
+    std::size_t deliver_to_pattern(const published& p) noexcept;
     std::size_t deliver_to(group& all, const published& p) noexcept;
 
     std::shared_ptr<topic_state> state_;
     loop* home_;
-    std::unordered_map<std::string, group, hash, std::equal_to<>> exact_;
-    std::map<std::string, group, std::less<>> wild_;
+    // Their keys are the names in their patterns.
+    std::unordered_map<std::string_view, group> exact_;
+    std::map<std::string_view, group> wild_;
 };
 
 /// The state shared by all loops. The lock is held for a few instructions, and while messages are
@@ -201,12 +216,19 @@ private:
 
 // ---- topic_subscriber
 
+topic_subscriber::topic_subscriber(std::shared_ptr<const topic_pattern> p,
+                                   std::shared_ptr<engine> e,
+                                   std::vector<std::shared_ptr<const shared_frame>>& kept)
+    : pattern_(std::move(p)), engine_(std::move(e)),
+      since_(pattern_->state->begin(pattern_->name, kept)) {}
+
 topic_subscriber::~topic_subscriber() {
+    topic_state& state = *pattern_->state;
     if (auto* const here = loop::current()) {
-        auto* const shard = static_cast<topic_shard*>(here->find_resident(state_.get()));
+        auto* const shard = static_cast<topic_shard*>(here->find_resident(&state));
         if (shard != nullptr) shard->remove(*this);
     }
-    state_->end(pattern_);
+    state.end(pattern_->name);
 }
 
 // ---- topic_shard
@@ -222,26 +244,51 @@ void topic_shard::loop_ended() noexcept {
     delete this;
 }
 
-void topic_shard::add(topic_subscriber& s) {
-    group& all = is_wild(s.pattern()) ? wild_[s.pattern()] : exact_[s.pattern()];
-    all.push_back(s);
+std::unique_ptr<topic_subscriber> topic_shard::subscribe(
+    std::string_view pattern, std::shared_ptr<engine> e,
+    std::vector<std::shared_ptr<const shared_frame>>& kept) {
+    if (is_wild(pattern)) return subscribe_in(wild_, pattern, std::move(e), kept);
+    return subscribe_in(exact_, pattern, std::move(e), kept);
+}
+
+template <class Groups>
+std::unique_ptr<topic_subscriber> topic_shard::subscribe_in(
+    Groups& groups, std::string_view pattern, std::shared_ptr<engine> e,
+    std::vector<std::shared_ptr<const shared_frame>>& kept) {
+    auto at = groups.find(pattern);
+    if (at == groups.end()) {
+        auto made = std::make_shared<const topic_pattern>(state_, std::string(pattern));
+        at = groups.try_emplace(made->name, made).first;
+    }
+    try {
+        auto s = std::make_unique<topic_subscriber>(at->second.pattern, std::move(e), kept);
+        at->second.subscribers.push_back(*s);
+        return s;
+    } catch (...) {
+        drop_if_empty(groups, pattern);
+        throw;
+    }
+}
+
+template <class Groups>
+void topic_shard::drop_if_empty(Groups& groups, std::string_view pattern) noexcept {
+    const auto at = groups.find(pattern);
+    if (at != groups.end() && at->second.subscribers.empty()) groups.erase(at);
 }
 
 void topic_shard::remove(topic_subscriber& s) noexcept {
     s.unlink();
-    if (const auto at = exact_.find(s.pattern()); at != exact_.end() && at->second.empty()) {
-        exact_.erase(at);
-    }
-    if (const auto at = wild_.find(s.pattern()); at != wild_.end() && at->second.empty()) {
-        wild_.erase(at);
-    }
+    if (is_wild(s.pattern()))
+        drop_if_empty(wild_, s.pattern());
+    else
+        drop_if_empty(exact_, s.pattern());
 }
 
 std::size_t topic_shard::deliver_to(group& all, const published& p) noexcept {
     const topic_options& o = state_->options();
     std::size_t reached = 0;
-    for (topic_subscriber* s = all.front(); s != nullptr;) {
-        topic_subscriber* const next = all.next(*s);
+    for (topic_subscriber* s = all.subscribers.front(); s != nullptr;) {
+        topic_subscriber* const next = all.subscribers.next(*s);
         // A connection with several subscriptions gets it once.
         engine& c = s->connection();
         if (s->is_for(p.sequence) && c.is_open() && c.note_published(state_.get(), p.sequence)) {
@@ -254,7 +301,7 @@ std::size_t topic_shard::deliver_to(group& all, const published& p) noexcept {
 }
 
 std::size_t topic_shard::deliver_to_pattern(const published& p) noexcept {
-    if (const auto at = exact_.find(std::string_view(p.only)); at != exact_.end()) {
+    if (const auto at = exact_.find(p.only); at != exact_.end()) {
         return deliver_to(at->second, p);
     }
     const auto at = wild_.find(p.only);
@@ -264,7 +311,7 @@ std::size_t topic_shard::deliver_to_pattern(const published& p) noexcept {
 std::size_t topic_shard::deliver(const published& p) noexcept {
     if (!p.only.empty()) return deliver_to_pattern(p);
     std::size_t reached = 0;
-    if (const auto at = exact_.find(std::string_view(p.topic)); at != exact_.end()) {
+    if (const auto at = exact_.find(p.topic); at != exact_.end()) {
         reached += deliver_to(at->second, p);
     }
     for (auto& [pattern, all] : wild_) {
@@ -439,9 +486,7 @@ subscription topics::subscribe(connection& ws, std::string_view pattern) {
     if (!detail::is_pattern(pattern)) detail::refuse(pattern, "topics subscribe");
     detail::topic_shard& here = state_->here();
     std::vector<std::shared_ptr<const detail::shared_frame>> kept;
-    const std::uint64_t since = state_->begin(pattern, kept);
-    auto made = std::make_unique<detail::topic_subscriber>(state_, ws.engine(), pattern, since);
-    here.add(*made);
+    auto made = here.subscribe(pattern, ws.engine(), kept);
     const topic_options& o = state_->options();
     for (const auto& frame : kept) {
         state_->count_delivery(!ws.engine()->share(frame, o.backlog, o.policy));
