@@ -128,4 +128,30 @@ inline task<> echo(websocket::connection& ws) {
 
 inline constexpr auto echo_handler = [](websocket::connection& ws) -> task<> { co_await echo(ws); };
 
+inline constexpr std::uint64_t route_seeds = 8;
+
+/// Runs `f(world)` with a route "/ws" for each of some seeds, and gives what was counted.
+template <class Handler, class F>
+void on_route(websocket::route_options o, Handler h, F f, std::uint64_t n = route_seeds) {
+    for (const std::uint64_t seed : seeds(n)) {
+        http::router routes;
+        const auto route = websocket::route(routes, "/ws", o, h);
+        chat_world w(seed, routes);
+        w.run([&](chat_world& in) -> task<> { co_await f(in, route); });
+        EXPECT_EQ(route.counters().open, 0U);
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+/// Sends bytes behind a handshake, and expects a close frame with this code, and the end.
+inline task<> expect_close(chat_world& w, std::string bytes, close_code code,
+                           std::string_view why) {
+    raw_peer p = co_await w.connect();
+    co_await p.shake_hands("/ws");
+    auto sending = p.send(std::move(bytes));
+    co_await as_result(std::move(sending));
+    const close_code got = co_await p.read_close();
+    EXPECT_EQ(static_cast<unsigned>(got), static_cast<unsigned>(code)) << why;
+}
+
 }  // namespace simulated_websocket

@@ -1,0 +1,182 @@
+// The end of a server's WebSocket: its handler, its timeouts, a drain.
+
+#include "integration/websocket/simulated_websocket.hpp"
+
+#include <string>
+
+using namespace simulated_websocket;
+
+TEST(websocket_server, closes_when_its_handler_ends_or_throws) {
+    struct row {
+        const char* name;
+        close_code code;
+        unsigned errors;
+    };
+    const row rows[] = {{"ends", close_code::normal, 0},
+                        {"throws", close_code::internal_error, 1},
+                        {"closes", close_code::policy_violation, 0},
+                        {"sends after", close_code::normal, 0}};
+    for (const row& r : rows) {
+        const auto handler = [&r](websocket::connection& ws) -> task<> {
+            const std::string name = r.name;
+            if (name == "throws") throw std::runtime_error("a fault of the program");
+            if (name == "closes") co_await ws.close(close_code::policy_violation, "no");
+            if (name == "sends after") {
+                co_await ws.close();
+                co_await ws.send("too late");
+            }
+        };
+        on_route(
+            {}, handler,
+            [&r](chat_world& w, const auto& route) -> task<> {
+                w.in.sim.log().set_level(log_level::off);
+                raw_peer p = co_await w.connect();
+                co_await p.shake_hands("/ws");
+                const close_code code = co_await p.read_close();
+                EXPECT_EQ(code, r.code) << r.name;
+                EXPECT_EQ(route.counters().handler_errors, r.errors) << r.name;
+            },
+            4);
+    }
+}
+
+TEST(websocket_timeouts, close_and_give_up) {
+    websocket::route_options o;
+    o.timeouts.ping = 10s;
+    o.timeouts.idle = 25s;
+    o.timeouts.close = 3s;
+    // A peer that is silent, even to pings.
+    on_route(o, echo_handler, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        const time_point begun = w.in.sim.now();
+        co_await p.shake_hands("/ws");
+        const auto ping = co_await p.read();
+        EXPECT_EQ(ping.code(), frame_opcode::ping);
+        EXPECT_GE(w.in.since(begun), 10s);
+        EXPECT_LE(w.in.since(begun), 11s);
+        co_await p.stream().read_to_end();
+        EXPECT_GE(w.in.since(begun), 25s);
+        EXPECT_LE(w.in.since(begun), 26s);
+        EXPECT_EQ(route.counters().idle_timeouts, 1U);
+    });
+    // A peer that responds to pings.
+    on_route(o, echo_handler, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        for (int i = 0; i != 10; ++i) {
+            const auto ping = co_await p.read();
+            EXPECT_EQ(ping.code(), frame_opcode::ping);
+            co_await p.send(frame(frame_opcode::pong, ping.payload));
+        }
+        EXPECT_EQ(route.counters().idle_timeouts, 0U);
+        co_await p.send(close_frame(close_code::normal));
+        co_await p.read_close();
+    });
+    // One that gives no close frame.
+    const auto closing = [](websocket::connection& ws) -> task<> { co_await ws.close(); };
+    on_route(o, closing, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        const time_point begun = w.in.sim.now();
+        const auto f = co_await p.read();
+        EXPECT_EQ(f.code(), frame_opcode::close);
+        co_await p.stream().read_to_end();
+        EXPECT_GE(w.in.since(begun), 3s);
+        EXPECT_LE(w.in.since(begun), 4s);
+        EXPECT_EQ(route.counters().close_timeouts, 1U);
+    });
+}
+
+TEST(websocket_timeouts, end_what_does_not_move_or_lives_too_long) {
+    websocket::route_options o;
+    o.timeouts.write = 7s;
+    const auto flooding = [](websocket::connection& ws) -> task<> {
+        const std::string text = repeated(100'000);
+        for (;;) co_await ws.send(text);
+    };
+    on_route(o, flooding, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        co_await sleep_for(10s);
+        EXPECT_EQ(route.counters().write_timeouts, 1U);
+        EXPECT_EQ(route.counters().handler_errors, 0U);
+    });
+    o.timeouts.lifetime = 1min;
+    on_route(o, echo_handler, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        const time_point begun = w.in.sim.now();
+        co_await p.shake_hands("/ws");
+        const close_code code = co_await p.read_close();
+        EXPECT_EQ(code, close_code::going_away);
+        EXPECT_GE(w.in.since(begun), 1min);
+        EXPECT_LE(w.in.since(begun), 62s);
+        EXPECT_EQ(route.counters().lifetimes, 1U);
+    });
+}
+
+TEST(websocket_timeouts, cancel_a_handler_that_goes_on_behind_the_end) {
+    int left = 0;
+    const auto endless = [&left](websocket::connection&) -> task<> {
+        const tracer t(left);
+        co_await sleep_for(1h);
+    };
+    websocket::route_options o;
+    o.timeouts.handler = 20s;
+    on_route(o, endless, [&left](chat_world& w, const auto& route) -> task<> {
+        left = 0;
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        co_await p.send(close_frame(close_code::normal));
+        co_await p.read_close();
+        co_await sleep_for(18s);
+        EXPECT_EQ(left, 0);
+        co_await sleep_for(4s);
+        EXPECT_EQ(left, 1);
+        EXPECT_EQ(route.counters().handler_timeouts, 1U);
+    });
+}
+
+TEST(websocket_server, says_good_bye_when_it_drains) {
+    for (const std::uint64_t seed : seeds(route_seeds)) {
+        http::router routes;
+        const auto route = websocket::route(routes, "/ws", echo_handler);
+        chat_world w(seed, routes);
+        w.run([&](chat_world& in) -> task<> {
+            raw_peer p = co_await in.connect();
+            co_await p.shake_hands("/ws");
+            co_await p.send_text("before");
+            const std::string text = co_await p.read_text();
+            EXPECT_EQ(text, "before");
+            in.in.server.stop();
+            const close_code code = co_await p.read_close();
+            EXPECT_EQ(code, close_code::going_away);
+        });
+        EXPECT_EQ(route.counters().drained, 1U);
+        EXPECT_EQ(w.in.counters().cut_by_drain, 0U);
+    }
+}
+
+TEST(websocket_server, is_cut_when_the_drain_is_over) {
+    int left = 0;
+    for (const std::uint64_t seed : seeds(route_seeds)) {
+        left = 0;
+        http::router routes;
+        websocket::route_options o;
+        o.timeouts.handler = 1h;
+        websocket::route(routes, "/ws", o, [&left](websocket::connection&) -> task<> {
+            const tracer t(left);
+            co_await sleep_for(10h);
+        });
+        http::server_options so;
+        so.timeouts.drain = 10s;
+        chat_world w(seed, routes, so);
+        w.run([&](chat_world& in) -> task<> {
+            raw_peer p = co_await in.connect();
+            co_await p.shake_hands("/ws");
+            in.in.server.stop();
+            co_await sleep_for(12s);
+            EXPECT_EQ(left, 1);
+        });
+        EXPECT_EQ(w.in.counters().cut_by_drain, 1U);
+    }
+}

@@ -1,0 +1,181 @@
+// The handshake of a server of WebSocket, against peers that speak bytes, in a simulated world.
+
+#include "integration/websocket/simulated_websocket.hpp"
+
+#include <coracle/http/extract.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace simulated_websocket;
+
+TEST(websocket_handshake, is_that_of_the_rfc) {
+    on_route({}, echo_handler, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        const std::string head = co_await p.shake_hands("/ws");
+        EXPECT_TRUE(head.starts_with("HTTP/1.1 101 ")) << head;
+        EXPECT_NE(head.find("\r\nSec-WebSocket-Accept: " + std::string(sample_accept) + "\r\n"),
+                  std::string::npos)
+            << head;
+        EXPECT_NE(head.find("\r\nUpgrade: websocket\r\n"), std::string::npos) << head;
+        EXPECT_EQ(head.find("Sec-WebSocket-Extensions"), std::string::npos) << head;
+        EXPECT_EQ(head.find("Sec-WebSocket-Protocol"), std::string::npos) << head;
+        co_await p.send_text("boat");
+        const std::string text = co_await p.read_text();
+        EXPECT_EQ(text, "boat");
+        co_await p.send(close_frame(close_code::normal, "bye"));
+        const close_code code = co_await p.read_close();
+        EXPECT_EQ(code, close_code::normal);
+    });
+}
+
+TEST(websocket_handshake, that_is_none_is_refused_in_http) {
+    struct row {
+        std::string_view fields;
+        std::string_view status;
+        std::string_view field;  ///< of the response
+    };
+    const std::string key = "Sec-WebSocket-Key: " + std::string(sample_key) + "\r\n";
+    const std::string upgrade = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n";
+    const std::string v13 = "Sec-WebSocket-Version: 13\r\n";
+    const std::string no_key = upgrade + v13;
+    const std::string short_key = upgrade + v13 + "Sec-WebSocket-Key: Ym9hdA==\r\n";
+    const std::string v8 = upgrade + key + "Sec-WebSocket-Version: 8\r\n";
+    const std::string no_connection = "Upgrade: websocket\r\n" + key + v13;
+    const std::string bad_list = upgrade + key + v13 + "Sec-WebSocket-Extensions: ;\r\n";
+    const std::string foreign = upgrade + key + v13 + "Origin: http://evil.example\r\n";
+    const std::string null_origin = upgrade + key + v13 + "Origin: null\r\n";
+    const std::vector<row> rows{
+        {"", "426", "Upgrade: websocket"},
+        {no_connection, "426", "Upgrade: websocket"},
+        {v8, "426", "Sec-WebSocket-Version: 13"},
+        {no_key, "400", ""},
+        {short_key, "400", ""},
+        {bad_list, "400", ""},
+        {foreign, "403", ""},
+        {null_origin, "403", ""},
+    };
+    for (const row& r : rows) {
+        http::router routes;
+        const auto route = websocket::route(routes, "/ws", echo_handler);
+        chat_world w(1, routes);
+        w.run([&r](chat_world& in) -> task<> {
+            peer p = co_await in.in.connect();
+            std::string request = "GET /ws HTTP/1.1\r\nHost: x\r\n";
+            request.append(r.fields).append("\r\n");
+            co_await p.send(std::move(request));
+            const std::string response = co_await read_response(p);
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 " + std::string(r.status) + " "))
+                << r.fields << response;
+            EXPECT_NE(response.find(r.field), std::string::npos) << r.fields << response;
+        });
+        EXPECT_EQ(route.counters().connections, 0U);
+    }
+}
+
+TEST(websocket_handshake, looks_at_the_origin_as_it_is_told) {
+    struct row {
+        websocket::origins allowed;
+        std::string_view origin;
+        bool accepted;
+    };
+    const std::vector<row> rows{
+        {websocket::origins::same(), "http://x", true},
+        {websocket::origins::same(), "https://X", true},
+        {websocket::origins::same(), "http://x:81", false},
+        {websocket::origins::same(), "http://y", false},
+        {websocket::origins::any(), "http://y", true},
+        {websocket::origins::any(), "null", true},
+        {websocket::origins::list({"http://a", "https://b"}), "https://b", true},
+        {websocket::origins::list({"http://a", "https://b"}), "http://b", false},
+        {websocket::origins::list({"http://a"}), "http://x", true},
+    };
+    for (const row& r : rows) {
+        websocket::route_options o;
+        o.origins = r.allowed;
+        http::router routes;
+        const auto route = websocket::route(routes, "/ws", o, echo_handler);
+        chat_world w(1, routes);
+        w.run([&r](chat_world& in) -> task<> {
+            raw_peer p = co_await in.connect();
+            const std::string head =
+                co_await p.shake_hands("/ws", "Origin: " + std::string(r.origin) + "\r\n");
+            EXPECT_EQ(head.starts_with("HTTP/1.1 101 "), r.accepted) << r.origin << head;
+            if (!r.accepted) co_return;
+            co_await p.send(close_frame(close_code::normal));
+            co_await p.read_close();
+        });
+        EXPECT_EQ(route.counters().origin, r.accepted ? 0U : 1U);
+    }
+}
+
+TEST(websocket_handshake, chooses_a_subprotocol_and_compression) {
+    websocket::route_options o;
+    o.subprotocols = {"v2.chat", "v1.chat"};
+    o.compression.mode = websocket::compression_mode::per_message;
+    const auto handler = [](websocket::connection& ws) -> task<> {
+        std::string text(ws.subprotocol());
+        if (ws.is_compressed()) text += " packed";
+        co_await ws.send(text);
+    };
+    on_route(o, handler, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        const std::string head = co_await p.shake_hands(
+            "/ws",
+            "Sec-WebSocket-Protocol: v1.chat, other\r\nSec-WebSocket-Protocol: v2.chat\r\n"
+            "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+        EXPECT_NE(head.find("\r\nSec-WebSocket-Protocol: v2.chat\r\n"), std::string::npos) << head;
+        EXPECT_NE(head.find("\r\nSec-WebSocket-Extensions: permessage-deflate; "),
+                  std::string::npos)
+            << head;
+        const std::string text = co_await p.read_text();
+        EXPECT_EQ(text, "v2.chat packed");
+        const close_code code = co_await p.read_close();
+        EXPECT_EQ(code, close_code::normal);
+        raw_peer other = co_await w.connect();
+        const std::string plain =
+            co_await other.shake_hands("/ws", "Sec-WebSocket-Protocol: v3.chat\r\n");
+        EXPECT_EQ(plain.find("Sec-WebSocket-Protocol"), std::string::npos) << plain;
+        const std::string said = co_await other.read_text();
+        EXPECT_EQ(said, "");
+        co_await other.read_close();
+    });
+}
+
+TEST(websocket_handshake, gives_the_handler_what_the_request_has) {
+    http::router routes;
+    websocket::route(routes, "/rooms/{room}/{seat}",
+                     [](websocket::connection& ws, http::path<"room"> room,
+                        http::path<"seat", int> seat, http::request& req) -> task<> {
+                         std::string text(*room);
+                         text += ' ' + std::to_string(*seat) + ' ';
+                         text += req.query("as").value_or("nobody");
+                         text += ws.request().header("X-Boat");
+                         co_await ws.send(text);
+                     });
+    chat_world w(1, routes);
+    w.run([](chat_world& in) -> task<> {
+        raw_peer p = co_await in.connect();
+        co_await p.shake_hands("/rooms/harbour/7?as=me", "X-Boat: !\r\n");
+        const std::string text = co_await p.read_text();
+        EXPECT_EQ(text, "harbour 7 me!");
+        co_await p.read_close();
+        raw_peer bad = co_await in.connect();
+        const std::string head = co_await bad.shake_hands("/rooms/harbour/x");
+        EXPECT_TRUE(head.starts_with("HTTP/1.1 400 ")) << head;
+    });
+}
+
+TEST(websocket_handshake, may_be_followed_by_frames_at_once) {
+    on_route({}, echo_handler, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.send(handshake("/ws") + frame(frame_opcode::text, "early") +
+                        frame(frame_opcode::text, "bird") + close_frame(close_code::normal));
+        co_await p.stream().read_until("\r\n\r\n");
+        const std::string first = co_await p.read_text();
+        const std::string second = co_await p.read_text();
+        EXPECT_EQ(first + second, "earlybird");
+        co_await p.read_close();
+    });
+}
