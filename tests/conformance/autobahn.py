@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The Autobahn testsuite against our WebSocket, as server and as client, on epoll and on io_uring.
+"""The Autobahn testsuite against our WebSocket, as server, as client, and as server behind a relay over HTTP/2,
+on epoll and on io_uring.
 
-usage: tests/conformance/autobahn.py [--prepare] [--backends epoll,uring] [--sides server,client] [--results FILE]
-       [CASE...]
+usage: tests/conformance/autobahn.py [--prepare] [--backends epoll,uring] [--sides server,client,relayed]
+       [--results FILE] [CASE...]
 
 Runs all cases, or those that are named ("7.*", "12.1.1"), prints a table of the groups, and fails where a case is
 neither OK nor NON-STRICT nor INFORMATIONAL. With --results what is in the file is not run again, and what is run is
@@ -86,17 +87,28 @@ def wstest(mode, spec, folder):
                             stdout=log, stderr=log, cwd=folder)
 
 
+def play_client(server, cases, folder, timeout):
+    """The testsuite as a client of this server."""
+    url = f"ws://{server.host}:{server.port}"
+    suite = wstest("fuzzingclient", {"cases": cases, "servers": [{"agent": "coracle", "url": url}]}, folder)
+    try:
+        suite.wait(timeout)
+    finally:
+        suite.kill()
+        suite.wait()
+    return report(folder)
+
+
 def as_server(cases, folder, timeout):
     """Our server `websocket_echo`, and the testsuite as its client."""
     with Server("websocket_echo") as server:
-        url = f"ws://{server.host}:{server.port}"
-        suite = wstest("fuzzingclient", {"cases": cases, "servers": [{"agent": "coracle", "url": url}]}, folder)
-        try:
-            suite.wait(timeout)
-        finally:
-            suite.kill()
-            suite.wait()
-    return report(folder)
+        return play_client(server, cases, folder, timeout)
+
+
+def as_relayed(cases, folder, timeout):
+    """The same server, behind a relay that carries each socket to it as a stream of HTTP/2 (RFC 8441)."""
+    with Server("websocket_echo") as server, Server("soak_relay", server.url, "h2") as relay:
+        return play_client(relay, cases, folder, timeout)
 
 
 def start_fuzzing_server(cases, folder):
@@ -128,7 +140,7 @@ def as_client(cases, folder, timeout):
     return report(folder)
 
 
-SIDES = {"server": as_server, "client": as_client}
+SIDES = {"server": as_server, "client": as_client, "relayed": as_relayed}
 
 
 def run_cases(side, cases, timeout=3600):
@@ -213,7 +225,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--prepare", action="store_true")
     parser.add_argument("--backends", default="epoll,uring")
-    parser.add_argument("--sides", default="server,client")
+    parser.add_argument("--sides", default="server,client,relayed")
     parser.add_argument("--results", metavar="FILE")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()

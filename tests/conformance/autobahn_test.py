@@ -1,5 +1,5 @@
-"""The cases of the Autobahn testsuite that take no time, against our WebSocket as server and as client. All of
-them, on all backends: make conformance."""
+"""The cases of the Autobahn testsuite that take no time, against our WebSocket as server and as client, and over
+HTTP/2. All of them, on all backends: make conformance."""
 
 import sys
 
@@ -32,6 +32,10 @@ def test_as_server():
 
 def test_as_client():
     passes("client")
+
+
+def test_as_server_over_http_2():
+    passes("relayed")
 
 
 run_tests(globals())

@@ -22,7 +22,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 class Page:
     """One page; with `with`, the browser ends with it."""
 
-    def __init__(self, url, patience=60):
+    def __init__(self, url, patience=60, flags=()):
         if CHROMIUM is None:
             skip("chromium is not installed")
         self.patience = patience
@@ -38,7 +38,7 @@ class Page:
             os.dup2(replies, 4)
 
         self.process = subprocess.Popen(
-            [CHROMIUM, *FLAGS, f"--user-data-dir={self.profile.name}", "about:blank"],
+            [CHROMIUM, *FLAGS, *flags, f"--user-data-dir={self.profile.name}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
             preexec_fn=connect, close_fds=False)
         os.close(command_out)
