@@ -140,17 +140,19 @@ void expect_new_clients_served(std::string_view said, std::uint64_t made_room) {
     const descriptor_limit few(200);
     testing::local_server server(one_that_waits());
     ASSERT_TRUE(peers.come(server.port()));
-    duration best = duration::max();
+    std::vector<duration> took;
     block_on([&]() -> task<> {
         for (int i = 0; i != 5; ++i) {
             const time_point began = loop::current()->now();
             testing::peer late = co_await testing::connect_peer(server.addresses().front());
             co_await late.send(std::string(one));
             co_await late.read_until("World!\n");
-            best = std::min(best, loop::current()->now() - began);
+            took.push_back(loop::current()->now() - began);
         }
     });
-    EXPECT_LT(best, std::chrono::milliseconds(100));
+    // On a busy machine one or two of them may wait for a core.
+    std::ranges::sort(took);
+    EXPECT_LT(took[took.size() / 2], std::chrono::milliseconds(100));
     const http::server_counters c = server.counters();
     EXPECT_LE(c.open, 150u) << "three quarters of the descriptors";
     EXPECT_GE(c.made_room, made_room);

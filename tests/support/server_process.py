@@ -30,12 +30,23 @@ def is_sanitized(program="hello"):
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
+def may_skip(reason):
+    """False where all peers must be there. Only what a build cannot have may be missing there too: its
+    reason says "in this build", as in no_skipping.cpp."""
+    return "in this build" in reason or os.environ.get("CORACLE_REQUIRE_PEERS") != "1"
+
+
 def skip(reason):
-    """Ends the test: skipped, or failed where all peers must be there. Only what a build cannot
-    have may be missing there too: its reason says "in this build", as in no_skipping.cpp."""
+    """Ends the test: skipped, or failed where all peers must be there."""
     print(f"skipped: {reason}")
-    excused = "in this build" in reason or os.environ.get("CORACLE_REQUIRE_PEERS") != "1"
-    sys.exit(SKIPPED if excused else 1)
+    sys.exit(SKIPPED if may_skip(reason) else 1)
+
+
+def skip_case(case, reason):
+    """Ends one test of a unittest as `skip` ends a whole one."""
+    if may_skip(reason):
+        case.skipTest(reason)
+    case.fail(f"skipped, where CORACLE_REQUIRE_PEERS is 1: {reason}")
 
 
 def need_modules(*names):

@@ -1,6 +1,7 @@
 // The sockets of a server: who shares its port, and what the accepted ones have.
 
 #include "support/on_each_backend.hpp"
+#include "support/socket_option.hpp"
 
 #include <coracle/http/server.hpp>
 #include <coracle/net/socket.hpp>
@@ -34,13 +35,6 @@ std::error_code why_not(unsigned loops, const http::server_options& o) {
         return e.code();
     }
     return {};
-}
-
-int option_of(const net::socket& s, int level, int name) {
-    int value = -1;
-    socklen_t size = sizeof value;
-    EXPECT_EQ(::getsockopt(s.number(), level, name, &value, &size), 0);
-    return value;
 }
 
 /// Runs `f` with a socket that a server with these options has accepted.
@@ -96,19 +90,19 @@ TEST(server_sockets, share_a_port_when_they_are_asked_to) {
 
 TEST(server_sockets, probe_silent_clients_by_default) {
     with_accepted({}, [](const net::socket& s) {
-        EXPECT_EQ(option_of(s, SOL_SOCKET, SO_KEEPALIVE), 1);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_KEEPIDLE), 30);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_KEEPINTVL), 10);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_KEEPCNT), 3);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_NODELAY), 1);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_USER_TIMEOUT), 30'000);
+        EXPECT_EQ(socket_option(s.number(), SOL_SOCKET, SO_KEEPALIVE), 1);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_KEEPIDLE), 30);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_KEEPINTVL), 10);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_KEEPCNT), 3);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_NODELAY), 1);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_USER_TIMEOUT), 30'000);
     });
 }
 
 TEST(server_sockets, hold_as_much_unsent_as_the_limit_says) {
     const auto expect = [](const local_server_options& o, int unsent) {
         with_accepted(o, [unsent](const net::socket& s) {
-            EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_NOTSENT_LOWAT), unsent);
+            EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_NOTSENT_LOWAT), unsent);
         });
     };
     local_server_options o;
@@ -130,16 +124,17 @@ TEST(server_sockets, have_the_options_that_were_asked_for) {
     o.sockets.send_buffer = 20'000;
     o.sockets.receive_buffer = 30'000;
     with_accepted(o, [](const net::socket& s) {
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_KEEPIDLE), 7);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_KEEPINTVL), 5);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_KEEPCNT), 2);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_NODELAY), 0);
-        EXPECT_EQ(option_of(s, IPPROTO_TCP, TCP_USER_TIMEOUT), 12'000);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_KEEPIDLE), 7);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_KEEPINTVL), 5);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_KEEPCNT), 2);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_NODELAY), 0);
+        EXPECT_EQ(socket_option(s.number(), IPPROTO_TCP, TCP_USER_TIMEOUT), 12'000);
         // The kernel has twice as much, for its own needs.
-        EXPECT_EQ(option_of(s, SOL_SOCKET, SO_SNDBUF), 40'000);
-        EXPECT_EQ(option_of(s, SOL_SOCKET, SO_RCVBUF), 60'000);
+        EXPECT_EQ(socket_option(s.number(), SOL_SOCKET, SO_SNDBUF), 40'000);
+        EXPECT_EQ(socket_option(s.number(), SOL_SOCKET, SO_RCVBUF), 60'000);
     });
     o.sockets.keep_alive.on = false;
-    with_accepted(
-        o, [](const net::socket& s) { EXPECT_EQ(option_of(s, SOL_SOCKET, SO_KEEPALIVE), 0); });
+    with_accepted(o, [](const net::socket& s) {
+        EXPECT_EQ(socket_option(s.number(), SOL_SOCKET, SO_KEEPALIVE), 0);
+    });
 }

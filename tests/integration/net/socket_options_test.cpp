@@ -1,4 +1,5 @@
 #include "support/connected.hpp"
+#include "support/socket_option.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
@@ -10,15 +11,9 @@
 
 using namespace coracle;
 using coracle::testing::loopback;
+using coracle::testing::socket_option;
 
 namespace {
-
-int option(int fd, int level, int name) {
-    int value = -1;
-    socklen_t size = sizeof value;
-    EXPECT_EQ(::getsockopt(fd, level, name, &value, &size), 0) << "option " << name;
-    return value;
-}
 
 /// Opens a socket to connect to the loopback, as `o` says; calls `f(fd)`.
 template <class F>
@@ -88,20 +83,20 @@ TEST(socket_options, of_a_listener_bound_what_its_connections_hold) {
     socket_options o;
     o.unsent = 64 * 1024;
     with_listener(o, loopback(), [](int fd, const net::address&) {
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT), 64 * 1024);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT), 64 * 1024);
     });
 }
 
 TEST(socket_options, leaves_the_system_its_defaults) {
     with_stream({}, [](int fd) {
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
-        EXPECT_EQ(option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
-        EXPECT_EQ(option(fd, IPPROTO_IP, IP_TOS), 0);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+        EXPECT_EQ(socket_option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
+        EXPECT_EQ(socket_option(fd, IPPROTO_IP, IP_TOS), 0);
     });
     socket_options o;
     o.no_delay = false;
-    with_stream(o, [](int fd) { EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NODELAY), 0); });
+    with_stream(o, [](int fd) { EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_NODELAY), 0); });
 }
 
 TEST(socket_options, sets_keep_alive_and_the_timeout) {
@@ -112,11 +107,11 @@ TEST(socket_options, sets_keep_alive_and_the_timeout) {
     o.keep_alive.count = 4;
     o.user_timeout_ms = 12'345;
     with_stream(o, [](int fd) {
-        EXPECT_EQ(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 61);
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 7);
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPCNT), 4);
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 12'345);
+        EXPECT_EQ(socket_option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 61);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 7);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT), 4);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 12'345);
     });
 }
 
@@ -126,26 +121,27 @@ TEST(socket_options, sets_the_size_of_buffers) {
     o.receive_buffer = 50'000;
     with_stream(o, [](int fd) {
         // Linux counts its own bookkeeping too, and doubles what it is told.
-        EXPECT_EQ(option(fd, SOL_SOCKET, SO_SNDBUF), 80'000);
-        EXPECT_EQ(option(fd, SOL_SOCKET, SO_RCVBUF), 100'000);
+        EXPECT_EQ(socket_option(fd, SOL_SOCKET, SO_SNDBUF), 80'000);
+        EXPECT_EQ(socket_option(fd, SOL_SOCKET, SO_RCVBUF), 100'000);
     });
 }
 
 TEST(socket_options, sets_the_type_of_service_of_both_families) {
     socket_options o;
     o.type_of_service = 0x28;
-    with_stream(o, [](int fd) { EXPECT_EQ(option(fd, IPPROTO_IP, IP_TOS), 0x28); });
+    with_stream(o, [](int fd) { EXPECT_EQ(socket_option(fd, IPPROTO_IP, IP_TOS), 0x28); });
     with_stream(
-        o, [](int fd) { EXPECT_EQ(option(fd, IPPROTO_IPV6, IPV6_TCLASS), 0x28); }, any_v6());
+        o, [](int fd) { EXPECT_EQ(socket_option(fd, IPPROTO_IPV6, IPV6_TCLASS), 0x28); }, any_v6());
 }
 
 TEST(socket_options, asks_for_fast_open_on_both_sides) {
     socket_options o;
     o.fast_open = true;
     o.fast_open_queue = 17;
-    with_stream(o, [](int fd) { EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT), 1); });
+    with_stream(o,
+                [](int fd) { EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT), 1); });
     with_listener(o, loopback(), [](int fd, const net::address&) {
-        EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_FASTOPEN), 17);
+        EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_FASTOPEN), 17);
     });
 }
 
@@ -173,7 +169,7 @@ TEST(socket_options, keeps_local_ports_within_a_range_or_says_why_not) {
             EXPECT_EQ(fd.error().operation(), "local_port_range");
             co_return;
         }
-        EXPECT_EQ(option(*fd, IPPROTO_IP, ip_local_port_range), 40'119 << 16 | 40'100);
+        EXPECT_EQ(socket_option(*fd, IPPROTO_IP, ip_local_port_range), 40'119 << 16 | 40'100);
         b.discard(*fd);
     });
 }
@@ -203,20 +199,20 @@ TEST(socket_options, marks_or_says_why_not) {
             EXPECT_EQ(fd.error().operation(), "mark");
             co_return;
         }
-        EXPECT_EQ(option(*fd, SOL_SOCKET, SO_MARK), 77);
+        EXPECT_EQ(socket_option(*fd, SOL_SOCKET, SO_MARK), 77);
         b.discard(*fd);
     });
 }
 
 TEST(socket_options, lets_a_listener_take_both_families_or_one) {
     with_listener({}, any_v6(), [](int fd, const net::address& at) {
-        EXPECT_EQ(option(fd, IPPROTO_IPV6, IPV6_V6ONLY), 0);
+        EXPECT_EQ(socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY), 0);
         EXPECT_TRUE(reachable_by_v4(at.port()));
     });
     socket_options o;
     o.v6_only = true;
     with_listener(o, any_v6(), [](int fd, const net::address& at) {
-        EXPECT_EQ(option(fd, IPPROTO_IPV6, IPV6_V6ONLY), 1);
+        EXPECT_EQ(socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY), 1);
         EXPECT_FALSE(reachable_by_v4(at.port()));
     });
 }
@@ -230,10 +226,10 @@ TEST(socket_options, hands_down_to_accepted_sockets_what_the_listener_has) {
         EXPECT_TRUE(reachable_by_v4(at.port()));
         const int accepted = ::accept(fd, nullptr, nullptr);
         ASSERT_GE(accepted, 0);
-        EXPECT_EQ(option(accepted, IPPROTO_TCP, TCP_NODELAY), 1);
-        EXPECT_EQ(option(accepted, SOL_SOCKET, SO_KEEPALIVE), 1);
-        EXPECT_EQ(option(accepted, IPPROTO_TCP, TCP_KEEPIDLE), 33);
-        EXPECT_EQ(option(accepted, IPPROTO_TCP, TCP_USER_TIMEOUT), 4321);
+        EXPECT_EQ(socket_option(accepted, IPPROTO_TCP, TCP_NODELAY), 1);
+        EXPECT_EQ(socket_option(accepted, SOL_SOCKET, SO_KEEPALIVE), 1);
+        EXPECT_EQ(socket_option(accepted, IPPROTO_TCP, TCP_KEEPIDLE), 33);
+        EXPECT_EQ(socket_option(accepted, IPPROTO_TCP, TCP_USER_TIMEOUT), 4321);
         ::close(accepted);
     });
 }

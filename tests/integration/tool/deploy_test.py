@@ -10,13 +10,10 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from server_process import BIN, skip  # noqa: E402
+from server_process import BIN, skip_case  # noqa: E402
 
 os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 DEPLOY = pathlib.Path(os.environ.get("CORACLE_TEST_SOURCE_DIR", ".")) / "deploy"
-PROGRAMS = [p for p in ("systemd-analyze", "haproxy") if shutil.which(p)]
-if not PROGRAMS:
-    skip("systemd-analyze and haproxy are not installed")
 
 
 def run(*command):
@@ -38,15 +35,19 @@ class Deploy(unittest.TestCase):
         to.write_text(text)
         return to
 
-    @unittest.skipUnless("systemd-analyze" in PROGRAMS, "no systemd-analyze")
+    def need(self, program):
+        if shutil.which(program) is None:
+            skip_case(self, f"{program} is not installed")
+
     def test_the_units_are_good(self):
+        self.need("systemd-analyze")
         program = {"/usr/local/bin/coracle": (BIN / "coracle").resolve()}
         service = self.copy("systemd/coracle.service", **program)
         socket = self.copy("systemd/coracle.socket")
         self.assertEqual(run("systemd-analyze", "verify", "--man=no", service, socket), (0, ""))
 
-    @unittest.skipUnless("haproxy" in PROGRAMS, "no haproxy")
     def test_the_balancer_is_configured_well(self):
+        self.need("haproxy")
         code, said = run("haproxy", "-c", "-f", DEPLOY / "haproxy.cfg")
         self.assertEqual(code, 0, said)
 

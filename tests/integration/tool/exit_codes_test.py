@@ -178,6 +178,12 @@ class ExitCodes(unittest.TestCase):
         with Scripted(OK + b"Content-Length: 1\r\n\r\nx") as peer:
             self.expect(100, "checksum", "--sha256", "0" * 64, "-o", "g", peer.url)
 
+    def test_of_what_old_servers_send(self):
+        with Scripted(b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok") as peer:
+            self.expect(8, "malformed", peer.url)
+            done = subprocess.run(**self.command("--lenient", peer.url), capture_output=True, timeout=30)
+            self.assertEqual((done.returncode, done.stdout), (0, b"ok"), done.stderr)
+
     def test_of_a_body_that_is_gone(self):
         with Scripted(b"HTTP/1.1 307 Again\r\nLocation: /a\r\nConnection: close\r\n\r\n") as peer:
             done = subprocess.run(**self.command("-L", "-T", "-", peer.url), input=b"A",

@@ -16,6 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import browser  # noqa: E402
+from server_process import skip_case  # noqa: E402
 from smtp_tool import Sink, WithDirectory  # noqa: E402
 
 PICTURES = os.environ.get("CORACLE_TEST_PICTURES")  # a directory for screenshots
@@ -389,9 +390,10 @@ BOAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <path d="M3 14h26c0 8-6 12-13 12S3 22 3 14z" fill="#0f7c86"/></svg>""".replace("\n", "\r\n")
 
 
-@unittest.skipIf(browser.CHROMIUM is None, "chromium is not installed")
 class Page(unittest.TestCase):
     def setUp(self):
+        if browser.CHROMIUM is None:
+            skip_case(self, "chromium is not installed")
         self.remote = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Remote)
         self.remote.asked = []
         threading.Thread(target=self.remote.serve_forever, args=(0.01,), daemon=True).start()

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -95,6 +96,31 @@ TEST(net_serve, survives_running_out_of_descriptors) {
         };
         auto handler = echo;
         co_await when_all(serve_for(1h, l, handler, o), clients());
+    });
+}
+
+TEST(net_serve, refuses_one_that_waits_while_there_are_no_descriptors) {
+    simulation sim;
+    sim.run([&]() -> task<> {
+        net::listener l = listening();
+        net::serve_counters counters;
+        net::serve_options o;
+        o.counters = &counters;
+        const auto client = [&]() -> task<> {
+            co_await sleep_for(1s);
+            // The client's is the last.
+            sim.backend().limit_descriptors(sim.backend().open_descriptors() + 1);
+            auto late = co_await net::connect(l.local());
+            const auto receive = [&] { return late->receive(); };
+            auto end = co_await as_result(with_timeout(10s, receive));
+            EXPECT_FALSE(end);
+            EXPECT_NE(end.error(), std::errc::timed_out) << "it is left hanging";
+            EXPECT_EQ(counters.accepted, 0u);
+            EXPECT_GE(counters.accept_failures, 1u);
+            sim.backend().limit_descriptors(SIZE_MAX);
+        };
+        auto handler = echo;
+        co_await when_all(serve_for(1h, l, handler, o), client());
     });
 }
 

@@ -1,4 +1,4 @@
-// The client's options for TLS and sockets, and its view of the peer's certificate.
+// The client's options for TLS, and its view of the peer's certificate.
 
 #include "support/client_calls.hpp"
 #include "support/temporary_directory.hpp"
@@ -112,33 +112,6 @@ TEST_F(client_tls, takes_a_context_that_others_use_too) {
     const error e = failure_of(one.get(server_.url()).options(o));
     EXPECT_EQ(e, std::errc::invalid_argument);
     EXPECT_THAT(e.message(), HasSubstr("spdy/1"));
-}
-
-TEST(client_sockets, are_opened_as_they_are_told) {
-    const local_server server(path_of);
-    http::client client;
-    const auto from = [&](std::string_view options) {
-        return client.get(server.url("/x")).options(options);
-    };
-    EXPECT_EQ(from("socket_keep_alive=1, socket_keep_alive_idle=30s, socket_send_buffer=64KiB, "
-                   "socket_user_timeout=5s, socket_type_of_service=8, socket_no_delay=0")
-                  .wait()
-                  .body,
-              "/x");
-    // Connections that are made otherwise are not used for each other.
-    EXPECT_EQ(from("").wait().body, "/x");
-    EXPECT_EQ(from("").wait().body, "/x");
-    EXPECT_EQ(client.statistics().opened, 2U);
-}
-
-TEST(client_resolver, is_told_where_names_come_from) {
-    const local_server server(path_of);
-    const temporary_directory folder;
-    http::pool_options p;
-    p.resolver.hosts = folder.write("hosts", "127.0.0.1 boat.test\n");
-    http::client client({}, p);
-    const std::string url = "http://boat.test:" + std::to_string(server.port()) + "/x";
-    EXPECT_EQ(client.get(url).wait().body, "/x");
 }
 
 }  // namespace
