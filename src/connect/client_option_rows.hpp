@@ -70,6 +70,27 @@ constexpr option of_pool(std::string_view key, std::string_view meaning) {
     return make_option<Target, Value, &Target::pool, Members...>(key, "", meaning);
 }
 
+/// A key whose values are checked, and have no effect.
+template <class Value, class T>
+constexpr option ignored(std::string_view key) {
+    return {
+        .key = key,
+        .aliases = "",
+        .meaning = "has no effect",
+        .unit = Value::unit,
+        .wanted = Value::wanted,
+        .type = Value::type,
+        .is_of_pool = false,
+        .is_sensitive = false,
+        .set =
+            [](void*, std::string_view text) {
+                T unused{};
+                return Value::read(text, unused);
+            },
+        .get = [](const void*) { return std::string(); },
+    };
+}
+
 /// One table of several groups of rows.
 template <std::size_t... Sizes>
 consteval auto joined(const std::array<option, Sizes>&... groups) {

@@ -51,8 +51,10 @@ struct option_family {
     std::span<const option_group> groups;
     std::string_view variables;  ///< prefix of the environment variables
     std::string_view single;  ///< the unit that options of the pool do not belong to: "one request"
-    std::string_view foreign;  ///< a key of another kind of client
-    std::string_view foreign_meaning;
+    std::string_view foreign = {};  ///< a key of another kind of client, which is refused
+    std::string_view foreign_meaning = {};
+    /// Keys of other kinds of clients that are read, and change nothing.
+    std::span<const option> ignored = {};
 };
 
 using set_result = std::expected<void, error>;

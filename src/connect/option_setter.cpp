@@ -91,7 +91,8 @@ std::expected<const option*, error> option_setter::find(std::string_view key) co
         return refuse_option(std::string(o->key) + " is of a client, not of " +
                              std::string(family_.single));
     }
-    if (key == family_.foreign) return refuse_option(family_.foreign_meaning);
+    if (const option* o = find_option(family_.ignored, key)) return o;
+    if (!key.empty() && key == family_.foreign) return refuse_option(family_.foreign_meaning);
     std::string told = looks_like_key(key) ? "\"" + std::string(key) + "\"" : "a key";
     if (const std::string_view meant = nearest_key(family_.table, key); !meant.empty()) {
         told += " (did you mean " + std::string(meant) + "?)";

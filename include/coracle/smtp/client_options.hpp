@@ -26,6 +26,14 @@ enum class starttls : std::uint8_t {
     required,  ///< or nothing is sent
 };
 
+/// The credentials that a login uses.
+enum class login_mode : std::uint8_t {
+    any,     ///< those that are given
+    none,    ///< none of them: no login
+    basic,   ///< user and password
+    bearer,  ///< a token: `credentials::token`, or else `credentials::password`
+};
+
 /// The login at a server (RFC 4954).
 struct credentials {
     std::string user = {};
@@ -39,6 +47,8 @@ struct credentials {
     std::string mechanisms = {};
     /// PLAIN, LOGIN and tokens without TLS too: whoever listens has the password then. Default no.
     bool in_clear = false;
+    /// Default `any`.
+    login_mode mode = login_mode::any;
 
     friend bool operator==(const credentials&, const credentials&) = default;
 };

@@ -17,6 +17,25 @@ constexpr std::size_t most_routes = 16;
 /// Routes to MX hosts that are kept.
 constexpr std::size_t most_mx_routes = 256;
 
+// Returns the credentials of the options, or else those of the URL, as far as their mode uses them.
+credentials login_of(credentials who, const server_address& to) {
+    if (who.user.empty()) {
+        who.user = to.user;
+        if (who.password.empty()) who.password = to.password;
+    }
+    switch (who.mode) {
+        case login_mode::any: break;
+        case login_mode::none: return {};
+        case login_mode::basic: who.token = {}; break;
+        case login_mode::bearer:
+            if (who.token.empty()) who.token = who.password;
+            who.password = {};
+            break;
+    }
+    who.mode = login_mode::any;
+    return who;
+}
+
 }  // namespace
 
 client_shard::client_shard(client_core& core, loop& owner)
@@ -91,13 +110,7 @@ std::expected<void, error> client_core::change_defaults(std::string_view text) {
 std::expected<std::shared_ptr<const route>, error> client_core::route_for(const client_options& o) {
     if (!server_) return std::unexpected(server_.error());
     client_options wanted = o;
-    {
-        credentials& who = wanted.authentication;
-        if (who.user.empty()) {
-            who.user = server_->user;
-            if (who.password.empty()) who.password = server_->password;
-        }
-    }
+    wanted.authentication = login_of(std::move(wanted.authentication), *server_);
     return find_route(*server_, wanted, most_routes);
 }
 

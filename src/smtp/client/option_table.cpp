@@ -13,7 +13,9 @@ using connect::detail::certificate_keys;
 using connect::detail::choice_name;
 using connect::detail::choice_value;
 using connect::detail::count_value;
+using connect::detail::ignored;
 using connect::detail::joined;
+using connect::detail::name_value;
 using connect::detail::of_client;
 using connect::detail::of_pool;
 using connect::detail::option_group;
@@ -31,6 +33,19 @@ using connect::detail::time_value;
 constexpr choice_name starttls_names[] = {{"off", "0"}, {"wanted", "1"}, {"required", "2"}};
 constexpr std::string_view starttls_wanted = "off, wanted or required";
 
+// Digest is a scheme of HTTP. To mail it says that there is a password: the mechanism decides how
+// that is proved.
+constexpr choice_name mode_names[] = {
+    {"any", ""}, {"none", ""}, {"basic", "digest"}, {"bearer", ""}};
+constexpr std::string_view mode_wanted = "any, none, basic, digest or bearer";
+
+constexpr choice_name follow_names[] = {
+    {"none", "0"}, {"same_method", "1"}, {"standard", "2"}, {"first_only", "3"}};
+constexpr std::string_view follow_wanted =
+    "none (0), same_method (1), standard (2) or first_only (3)";
+
+using follow_value = name_value<follow_names, follow_wanted>;
+using mode_value = choice_value<mode_names, mode_wanted>;
 using starttls_value = choice_value<starttls_names, starttls_wanted>;
 
 using o = option_target;
@@ -55,6 +70,8 @@ constexpr auto options = joined(
             "total_timeout", "all of it, with retries; 0: for ever", "timeout"),
         of_client<o, starttls_value, &c::starttls>("starttls", "off, wanted or required"),
         of_client<o, text_value, &c::hello>("hello", "our name in EHLO; empty: our address"),
+        of_client<o, mode_value, &c::authentication, &a::mode>(
+            "authentication_mode", "any, none, basic (a password) or bearer (a token)", "mode"),
         of_client<o, text_value, &c::authentication, &a::user>("authentication_user", "who we are",
                                                                "user"),
         of_client<o, secret_value, &c::authentication, &a::password>("authentication_secret",
@@ -117,6 +134,14 @@ constexpr auto options = joined(
     },
     resolver_rows<o>());
 
+// Keys of HTTP that curlev reads for SMTP as well: one text serves both.
+constexpr std::array ignored_options = {
+    ignored<boolean_value, bool>("accept_compression"),
+    ignored<boolean_value, bool>("cookies"),
+    ignored<follow_value, std::string>("follow_location"),
+    ignored<count_value, unsigned>("maxredirs"),
+};
+
 constexpr option_group groups[] = {
     {"authentication", "authentication_", ""},
     {"certificates", "", certificate_keys},
@@ -134,8 +159,7 @@ constexpr connect::detail::option_family family = {
     .groups = groups,
     .variables = "CORACLE_SMTP_",
     .single = "one mail",
-    .foreign = "follow_location",
-    .foreign_meaning = "follow_location is of HTTP only",
+    .ignored = ignored_options,
 };
 
 }  // namespace

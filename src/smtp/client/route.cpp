@@ -115,11 +115,6 @@ std::expected<std::shared_ptr<const route>, error> route::make(
     r->to_ = to;
     r->tls_ = sibling != nullptr ? sibling->tls_ : std::make_shared<shared_tls>();
     r->options_ = o;
-    credentials& who = r->options_.authentication;
-    if (who.user.empty()) {
-        who.user = to.user;
-        if (who.password.empty()) who.password = to.password;
-    }
     connect::overrides known;
     for (const std::string& entry : o.resolve) {
         auto added = known.add(entry);

@@ -44,7 +44,7 @@ std::string another_value(const option& o, const std::string& usual) {
         case option_type::text: return "x";
         case option_type::choice: break;
     }
-    for (const char* name : {"off", "required", "v4", "DER", "1.3", "1.2"}) {
+    for (const char* name : {"off", "required", "bearer", "v4", "DER", "1.3", "1.2"}) {
         option_target target;
         if (name != usual && o.set(&target, name)) return name;
     }
@@ -78,10 +78,11 @@ TEST(smtp_options, have_every_member_of_the_structs) {
           "sockets", "pool_resolver", "tls_context"}) {
         EXPECT_EQ(wanted.erase(outer), 1u) << outer;
     }
-    for (const std::string_view name : {"user", "secret", "token", "mechanisms", "in_clear"}) {
+    for (const std::string_view name :
+         {"mode", "user", "secret", "token", "mechanisms", "in_clear"}) {
         wanted.insert("authentication_" + std::string(name));
     }
-    EXPECT_EQ(members("smtp/client_options.hpp", "credentials").size(), 5u);
+    EXPECT_EQ(members("smtp/client_options.hpp", "credentials").size(), 6u);
     for (const std::string prefix : {"", "proxy_"}) {
         for (const std::string_view name :
              {"sslcert", "sslcerttype", "sslkey", "sslkeytype", "keypasswd", "cainfo", "capath"}) {
