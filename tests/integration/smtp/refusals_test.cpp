@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 using namespace coracle;
 using namespace coracle::testing;
@@ -63,9 +64,12 @@ TEST(smtp_refusals, name_the_command_and_the_reply) {
         const char* command;
         const char* shown;
         bool chunking;
+        const char* unknown = nullptr;  ///< a command that the server does not know
     };
     const row rows[] = {
         {"greeting", "greeting", true},
+        {"EHLO", "EHLO [127.0.0.1]", true},
+        {"HELO", "HELO [127.0.0.1]", true, "EHLO"},
         {"STARTTLS", "STARTTLS", true},
         {"AUTH", "AUTH PLAIN ***", true},
         {"MAIL", "MAIL FROM:<ada@example.org>", true},
@@ -77,6 +81,9 @@ TEST(smtp_refusals, name_the_command_and_the_reply) {
     for (const row& row : rows) {
         for (const bool later : {false, true}) {
             for (const bool closes : {false, true}) {
+                // Refused for good, EHLO is followed by HELO: the next row.
+                const bool goes_on = row.command == std::string_view("EHLO");
+                if (goes_on && !later && !closes) continue;
                 smtp_sink_options so;
                 so.self_signed = true;
                 so.user = "joe";
@@ -87,6 +94,8 @@ TEST(smtp_refusals, name_the_command_and_the_reply) {
                 const std::string text = closes  ? "421 4.3.2 shutting down"
                                          : later ? "451 4.3.0 not now"
                                                  : "554 5.7.1 never";
+                if (row.unknown != nullptr)
+                    sink.misbehave({.command = row.unknown, .text = "502 5.5.1 not known"});
                 sink.misbehave({.command = row.command, .text = text, .closes = closes});
                 smtp::client_options o = test_options();
                 o.starttls = smtp::starttls::required;
@@ -250,118 +259,4 @@ TEST(smtp_refusals, come_before_anything_is_sent_where_they_can) {
         EXPECT_FALSE(send(url, test_options())) << url;
     }
     for (const std::string& line : sink.dialogue()) EXPECT_EQ(line.find("MAIL"), std::string::npos);
-}
-
-TEST(smtp_sink, lets_nobody_smuggle_a_second_mail) {
-    const std::string begin =
-        "EHLO x\r\nMAIL FROM:<a@x.org>\r\nRCPT TO:<b@x.org>\r\nDATA\r\nSubject: 1\r\n\r\nfirst";
-    const std::string second =
-        "MAIL FROM:<evil@x.org>\r\nRCPT TO:<b@x.org>\r\nDATA\r\nsecond\r\n.\r\n";
-    for (const char* end : {"\n.\n", "\n.\r\n", "\r\n.\n", "\r.\r\n", "\r.\r", "\r\n.\r",
-                            "\r\r\n.\r\r\n", "\r\n.\r\r\n"}) {
-        smtp_sink sink;
-        block_on([&]() -> task<> {
-            auto s = co_await net::connect(sink.address());
-            const std::string all = begin + end + second + "QUIT\r\n";
-            co_await s->send(all);
-            for (;;) {
-                auto got = co_await as_result(s->receive());
-                if (!got) break;
-            }
-        });
-        EXPECT_EQ(sink.count(), 0u) << end;
-    }
-    smtp_sink sink;
-    block_on([&]() -> task<> {
-        auto s = co_await net::connect(sink.address());
-        const std::string all = begin + "\r\n.\r\n" + second + "QUIT\r\n";
-        co_await s->send(all);
-        for (;;) {
-            auto got = co_await as_result(s->receive());
-            if (!got) break;
-        }
-    });
-    EXPECT_EQ(sink.count(), 2u);
-}
-
-TEST(smtp_sink, keeps_to_its_limits) {
-    smtp_sink_options so;
-    so.command_bytes = 100;
-    so.errors = 3;
-    so.recipients = 2;
-    so.messages = 1;
-    smtp_sink sink(so);
-    const auto talk = [&](const std::string& lines) {
-        return block_on([&]() -> task<std::string> {
-            auto s = co_await net::connect(sink.address());
-            co_await s->send(lines);
-            s->shutdown_output();
-            std::string all;
-            for (;;) {
-                auto got = co_await as_result(s->receive());
-                if (!got) break;
-                all += got->view();
-            }
-            co_return all;
-        });
-    };
-    EXPECT_NE(talk(std::string(200, 'x')).find("500 5.5.2 line too long"), std::string::npos);
-    EXPECT_NE(talk("X\r\nX\r\nX\r\nX\r\n").find("421 4.7.0"), std::string::npos);
-    EXPECT_NE(talk("EHLO x\nMAIL").find("500 5.5.2"), std::string::npos);
-    const std::string mail =
-        "EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<a@x>\r\nRCPT TO:<b@x>\r\nRCPT "
-        "TO:<c@x>\r\nDATA\r\n.\r\n";
-    EXPECT_NE(talk(mail).find("452 4.5.3"), std::string::npos);
-    EXPECT_EQ(sink.count(), 1u);
-    EXPECT_NE(talk(mail).find("452 4.3.1 full"), std::string::npos);
-    EXPECT_EQ(sink.count(), 1u);
-}
-
-TEST(smtp_sink, takes_external_from_those_with_a_certificate_alone) {
-    smtp_sink_options so;
-    so.user = "joe";
-    so.mechanisms = "EXTERNAL";
-    smtp_sink sink(so);
-    const std::string said = block_on([&]() -> task<std::string> {
-        auto c = co_await net::connect(sink.address());
-        co_await c->send("EHLO x\r\nAUTH EXTERNAL am9l\r\nQUIT\r\n");
-        std::string all;
-        for (;;) {
-            auto got = co_await as_result(c->receive());
-            if (!got) break;
-            all += got->view();
-        }
-        co_return all;
-    });
-    EXPECT_NE(said.find("504 5.5.4"), std::string::npos) << said;
-}
-
-TEST(smtp_sink, hands_its_mails_over) {
-    for (const bool lmtp : {false, true}) {
-        std::vector<sink_message> delivered;
-        smtp_sink_options so;
-        so.lmtp = lmtp;
-        so.deliver = [&](sink_message& m) -> task<bool> {
-            if (m.recipients.front() == "full@example.net") co_return false;
-            delivered.push_back(std::move(m));
-            co_return true;
-        };
-        smtp_sink sink(so);
-        EXPECT_TRUE(send(sink.url(), test_options()));
-        smtp::message refused = a_message();
-        refused.envelope_to("full@example.net");
-        const auto r = send(sink.url(), test_options(), refused);
-        ASSERT_FALSE(r);
-        EXPECT_EQ(smtp::failure_of(r.error())->reply().code, 452) << r.error();
-        EXPECT_TRUE(send(sink.url(), test_options()));
-        EXPECT_TRUE(sink.wait_for(2));
-        EXPECT_FALSE(sink.wait_for(3, 1ms));
-        EXPECT_EQ(sink.count(), 0u);
-        sink.stop();
-        ASSERT_EQ(delivered.size(), 2u);
-        EXPECT_EQ(delivered[0].number, 1u);
-        EXPECT_EQ(delivered[1].number, 3u);
-        EXPECT_NE(delivered[1].text.find("How are you?\r\n"), std::string::npos);
-        EXPECT_NE(delivered[1].unix_time, 0);
-    }
 }

@@ -1,0 +1,268 @@
+// The sink itself: strict about lines, bounded in everything, and what it does with its mails.
+
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/smtp/client.hpp>
+#include <coracle/testing/peer.hpp>
+#include <coracle/testing/simulation.hpp>
+#include <coracle/testing/smtp_sink.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+using namespace coracle;
+using namespace coracle::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+smtp::client_options test_options() {
+    smtp::client_options o;
+    o.proxy_from_environment = false;
+    o.greeting_timeout = o.reply_timeout = o.accept_timeout = 10s;
+    return o;
+}
+
+smtp::message a_message() {
+    smtp::message m;
+    m.from("ada@example.org").to("bob@example.net").subject("Hello").text("How are you?\n");
+    return m;
+}
+
+std::expected<smtp::receipt, error> send(const std::string& url, const smtp::message& m) {
+    return block_on([&]() -> task<std::expected<smtp::receipt, error>> {
+        smtp::client mail(url, test_options());
+        auto sending = mail.send(m);
+        auto r = co_await as_result(sending);
+        co_return std::move(r);
+    });
+}
+
+/// Sends lines to a sink, and gives all that it says.
+std::string talk(const smtp_sink& sink, const std::string& lines) {
+    return block_on([&]() -> task<std::string> {
+        auto s = co_await net::connect(sink.address());
+        co_await s->send(lines);
+        s->shutdown_output();
+        std::string all;
+        for (;;) {
+            auto got = co_await as_result(s->receive());
+            if (!got) break;
+            all += got->view();
+        }
+        co_return all;
+    });
+}
+
+/// A mail of so many bytes, as commands: with DATA, or in one chunk.
+std::string mail_of(std::size_t bytes, bool chunk = false, const std::string& parameters = {}) {
+    std::string lines = "MAIL FROM:<a@x>" + parameters + "\r\nRCPT TO:<b@x>\r\n";
+    const std::string content = std::string(bytes - 2, 'x') + "\r\n";
+    if (chunk) return lines + "BDAT " + std::to_string(bytes) + " LAST\r\n" + content;
+    return lines + "DATA\r\n" + content + ".\r\n";
+}
+
+/// Runs `f(sink)` in virtual time.
+void in_a_simulation(smtp_sink_options so, const std::function<task<>(smtp_sink&)>& f) {
+    for (const std::uint64_t seed : seeds(3)) {
+        simulation world(seed);
+        SCOPED_TRACE(world.replay());
+        so.listen = "127.0.0.1:2525";
+        smtp_sink sink(world.loop(), so);
+        auto main = [&]() -> task<> {
+            auto working = f(sink);
+            co_await std::move(working);
+            sink.stop();
+            co_await sink.stopped();
+        };
+        world.run(main);
+    }
+}
+
+}  // namespace
+
+TEST(smtp_sink, lets_nobody_smuggle_a_second_mail) {
+    const std::string begin =
+        "EHLO x\r\nMAIL FROM:<a@x.org>\r\nRCPT TO:<b@x.org>\r\nDATA\r\nSubject: 1\r\n\r\nfirst";
+    const std::string second =
+        "MAIL FROM:<evil@x.org>\r\nRCPT TO:<b@x.org>\r\nDATA\r\nsecond\r\n.\r\n";
+    for (const char* end : {"\n.\n", "\n.\r\n", "\r\n.\n", "\r.\r\n", "\r.\r", "\r\n.\r",
+                            "\r\r\n.\r\r\n", "\r\n.\r\r\n"}) {
+        smtp_sink sink;
+        block_on([&]() -> task<> {
+            auto s = co_await net::connect(sink.address());
+            const std::string all = begin + end + second + "QUIT\r\n";
+            co_await s->send(all);
+            for (;;) {
+                auto got = co_await as_result(s->receive());
+                if (!got) break;
+            }
+        });
+        EXPECT_EQ(sink.count(), 0u) << end;
+    }
+    smtp_sink sink;
+    block_on([&]() -> task<> {
+        auto s = co_await net::connect(sink.address());
+        const std::string all = begin + "\r\n.\r\n" + second + "QUIT\r\n";
+        co_await s->send(all);
+        for (;;) {
+            auto got = co_await as_result(s->receive());
+            if (!got) break;
+        }
+    });
+    EXPECT_EQ(sink.count(), 2u);
+}
+
+TEST(smtp_sink, keeps_to_its_limits) {
+    smtp_sink_options so;
+    so.command_bytes = 100;
+    so.errors = 3;
+    so.recipients = 2;
+    so.messages = 1;
+    smtp_sink sink(so);
+    EXPECT_NE(talk(sink, std::string(200, 'x')).find("500 5.5.2 line too long"), std::string::npos);
+    EXPECT_NE(talk(sink, "X\r\nX\r\nX\r\nX\r\n").find("421 4.7.0"), std::string::npos);
+    EXPECT_NE(talk(sink, "EHLO x\nMAIL").find("500 5.5.2"), std::string::npos);
+    const std::string mail =
+        "EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<a@x>\r\nRCPT TO:<b@x>\r\nRCPT "
+        "TO:<c@x>\r\nDATA\r\n.\r\n";
+    EXPECT_NE(talk(sink, mail).find("452 4.5.3"), std::string::npos);
+    EXPECT_EQ(sink.count(), 1u);
+    EXPECT_NE(talk(sink, mail).find("452 4.3.1 full"), std::string::npos);
+    EXPECT_EQ(sink.count(), 1u);
+}
+
+TEST(smtp_sink, takes_no_mail_beyond_its_size) {
+    smtp_sink_options so;
+    so.message_bytes = 1000;
+    smtp_sink sink(so);
+    EXPECT_NE(talk(sink, "EHLO x\r\n").find("250 SIZE 1000\r\n"), std::string::npos);
+    for (const bool chunk : {false, true}) {
+        const std::string all =
+            "EHLO x\r\n" + mail_of(1001, chunk) + mail_of(1000, chunk) + "QUIT\r\n";
+        const std::string said = talk(sink, all);
+        const std::size_t refused = said.find("552 5.3.4 too large\r\n");
+        ASSERT_NE(refused, std::string::npos) << said;
+        EXPECT_NE(said.find("250 2.0.0 kept\r\n", refused), std::string::npos) << said;
+    }
+    ASSERT_EQ(sink.count(), 2u);
+    EXPECT_EQ(sink.messages()[0].text.size(), 1000u);
+    EXPECT_EQ(sink.messages()[1].text.size(), 1000u);
+    // A declared size is refused before the mail comes.
+    const std::string said = talk(sink, "EHLO x\r\nMAIL FROM:<a@x> SIZE=1001\r\nQUIT\r\n");
+    EXPECT_NE(said.find("552 5.3.4 too large\r\n"), std::string::npos) << said;
+    talk(sink, "EHLO x\r\n" + mail_of(900, false, " SIZE=1000"));
+    EXPECT_EQ(sink.count(), 3u);
+}
+
+TEST(smtp_sink, keeps_no_more_bytes_than_it_may) {
+    smtp_sink_options so;
+    so.kept_bytes = 1000;
+    smtp_sink sink(so);
+    const auto deliver = [&](std::size_t bytes) {
+        return talk(sink, "EHLO x\r\n" + mail_of(bytes) + "QUIT\r\n").find("452 4.3.1 full") ==
+               std::string::npos;
+    };
+    EXPECT_TRUE(deliver(400));
+    EXPECT_TRUE(deliver(600));
+    EXPECT_FALSE(deliver(3));
+    EXPECT_EQ(sink.count(), 2u);
+    sink.remove(1);
+    EXPECT_FALSE(deliver(401));
+    EXPECT_TRUE(deliver(400));
+    sink.clear();
+    EXPECT_TRUE(deliver(1000));
+}
+
+TEST(smtp_sink, lets_connections_wait_beyond_so_many) {
+    smtp_sink_options so;
+    so.connections = 2;
+    in_a_simulation(so, [](smtp_sink& sink) -> task<> {
+        auto first = co_await connect_peer(sink.address());
+        co_await first.read_until("220 sink.test ESMTP\r\n");
+        auto second = co_await connect_peer(sink.address());
+        co_await second.read_until("220 sink.test ESMTP\r\n");
+        auto third = co_await connect_peer(sink.address());
+        auto early = with_timeout(10s, third.stream().receive());
+        const auto got = co_await as_result(early);
+        EXPECT_FALSE(got) << "a third is served";
+        EXPECT_EQ(sink.connections(), 2u);
+        first.close();
+        co_await third.read_until("220 sink.test ESMTP\r\n");
+        EXPECT_EQ(sink.connections(), 3u);
+    });
+}
+
+TEST(smtp_sink, closes_a_silent_connection) {
+    smtp_sink_options so;
+    so.idle = 5s;
+    in_a_simulation(so, [](smtp_sink& sink) -> task<> {
+        auto c = co_await connect_peer(sink.address());
+        co_await c.read_until("220 sink.test ESMTP\r\n");
+        const auto now = [] { return loop::current()->now(); };
+        // A byte is enough to stay.
+        for (const char* piece : {"N", "O", "OP\r\n"}) {
+            co_await sleep_for(4s);
+            co_await c.send(piece);
+        }
+        co_await c.read_until("250 2.0.0 ok\r\n");
+        const time_point before = now();
+        const std::string rest = co_await c.read_to_end();
+        EXPECT_EQ(rest, "");
+        EXPECT_GE(now() - before, 4s);
+        EXPECT_LE(now() - before, 6s);
+    });
+}
+
+TEST(smtp_sink, takes_external_from_those_with_a_certificate_alone) {
+    smtp_sink_options so;
+    so.user = "joe";
+    so.mechanisms = "EXTERNAL";
+    smtp_sink sink(so);
+    const std::string said = block_on([&]() -> task<std::string> {
+        auto c = co_await net::connect(sink.address());
+        co_await c->send("EHLO x\r\nAUTH EXTERNAL am9l\r\nQUIT\r\n");
+        std::string all;
+        for (;;) {
+            auto got = co_await as_result(c->receive());
+            if (!got) break;
+            all += got->view();
+        }
+        co_return all;
+    });
+    EXPECT_NE(said.find("504 5.5.4"), std::string::npos) << said;
+}
+
+TEST(smtp_sink, hands_its_mails_over) {
+    for (const bool lmtp : {false, true}) {
+        std::vector<sink_message> delivered;
+        smtp_sink_options so;
+        so.lmtp = lmtp;
+        so.deliver = [&](sink_message& m) -> task<bool> {
+            if (m.recipients.front() == "full@example.net") co_return false;
+            delivered.push_back(std::move(m));
+            co_return true;
+        };
+        smtp_sink sink(so);
+        EXPECT_TRUE(send(sink.url(), a_message()));
+        smtp::message refused = a_message();
+        refused.envelope_to("full@example.net");
+        const auto r = send(sink.url(), refused);
+        ASSERT_FALSE(r);
+        EXPECT_EQ(smtp::failure_of(r.error())->reply().code, 452) << r.error();
+        EXPECT_TRUE(send(sink.url(), a_message()));
+        EXPECT_TRUE(sink.wait_for(2));
+        EXPECT_FALSE(sink.wait_for(3, 1ms));
+        EXPECT_EQ(sink.count(), 0u);
+        sink.stop();
+        ASSERT_EQ(delivered.size(), 2u);
+        EXPECT_EQ(delivered[0].number, 1u);
+        EXPECT_EQ(delivered[1].number, 3u);
+        EXPECT_NE(delivered[1].text.find("How are you?\r\n"), std::string::npos);
+        EXPECT_NE(delivered[1].unix_time, 0);
+    }
+}
