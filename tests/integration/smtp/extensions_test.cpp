@@ -1,0 +1,229 @@
+// PIPELINING and 8BITMIME: used where the server offers them, and never elsewhere.
+
+#include <coracle/net/listener.hpp>
+#include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/smtp/client.hpp>
+#include <coracle/testing/simulation.hpp>
+#include <coracle/testing/smtp_sink.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace coracle;
+using namespace coracle::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using outcome = std::expected<smtp::receipt, error>;
+
+smtp::client_options plain_options() {
+    smtp::client_options o;
+    o.proxy_from_environment = false;
+    o.starttls = smtp::starttls::off;
+    return o;
+}
+
+smtp::message a_message() {
+    smtp::message m;
+    m.from("ada@x.org").to("b@y.org, c@y.org").subject("Hello").text("How are you?\n");
+    return m;
+}
+
+/// A server that replies to what has come when nothing more comes for a second: a client that waits
+/// for replies gets them, and what it sends without waiting is seen to come in one go.
+class patient_server {
+public:
+    /// `refused`: so many recipients, from the first on.
+    patient_server(std::string capabilities, unsigned refused)
+        : capabilities_(std::move(capabilities)), refused_(refused) {}
+
+    /// Serves one connection to its end.
+    task<> serve() {
+        auto listener =
+            net::listener::open(*loop::current(), *net::address::parse("127.0.0.1:2525"));
+        auto s = co_await listener->accept();
+        co_await s->send("220 x\r\n");
+        for (bool open = true; open;) {
+            std::string go;
+            for (;;) {
+                auto limited = with_timeout(1s, s->receive());
+                auto got = co_await as_result(limited);
+                if (!got && got.error() != std::errc::timed_out) open = false;
+                if (!got) break;
+                go += got->view();
+            }
+            const std::string replies = replies_to(go);
+            // The client may have gone, after QUIT.
+            if (!replies.empty()) static_cast<void>(co_await as_result(s->send(replies)));
+        }
+    }
+
+    /// The commands of each go, by their verbs: "MAIL RCPT RCPT".
+    std::vector<std::string> goes;
+
+private:
+    std::string reply_to(std::string_view verb) {
+        if (verb == "EHLO") return "250-x\r\n" + capabilities_ + "250 SIZE\r\n";
+        if (verb == "RCPT" && refused_ != 0) {
+            --refused_;
+            return "550 no\r\n";
+        }
+        in_data_ = verb == "DATA";
+        return in_data_ ? "354 go\r\n" : "250 ok\r\n";
+    }
+    std::string replies_to(std::string_view go) {
+        if (go.empty()) return {};
+        if (in_data_) {
+            in_data_ = !go.ends_with("\r\n.\r\n");
+            goes.emplace_back("content");
+            return in_data_ ? "" : "250 kept\r\n";
+        }
+        std::string replies;
+        std::string verbs;
+        while (!go.empty()) {
+            const std::size_t end = go.find("\r\n") + 2;
+            const std::string verb(go.substr(0, 4));
+            if (!verbs.empty()) verbs += ' ';
+            verbs += verb;
+            replies += reply_to(verb);
+            go.remove_prefix(end);
+        }
+        goes.push_back(std::move(verbs));
+        return replies;
+    }
+
+    std::string capabilities_;
+    unsigned refused_;
+    bool in_data_ = false;
+};
+
+/// The goes in which a client sends its mails.
+std::vector<std::string> goes_of(const std::string& capabilities, bool pipelining, unsigned refused,
+                                 unsigned mails = 1) {
+    simulation world;
+    patient_server server(capabilities, refused);
+    auto main = [&]() -> task<> {
+        auto both = [&](task_group& g) -> task<> {
+            g.spawn([&] { return server.serve(); });
+            smtp::client_options o = plain_options();
+            o.pipelining = pipelining;
+            smtp::client mail("smtp://127.0.0.1:2525", o);
+            for (unsigned i = 0; i != mails; ++i) {
+                const smtp::message m = a_message();
+                auto sending = mail.send(m);
+                const outcome r = co_await as_result(sending);
+                EXPECT_EQ(r.has_value(), refused == 0 || i != 0);
+            }
+        };
+        co_await with_task_group(both);
+    };
+    world.run(main);
+    return server.goes;
+}
+
+using goes = std::vector<std::string>;
+
+}  // namespace
+
+TEST(smtp_extensions, send_the_envelope_in_one_go_where_pipelining_is_offered) {
+    EXPECT_EQ(goes_of("250-PIPELINING\r\n", true, 0),
+              (goes{"EHLO", "MAIL RCPT RCPT", "DATA", "content", "QUIT"}));
+    // The reset of the mail before goes with it.
+    EXPECT_EQ(goes_of("250-PIPELINING\r\n", true, 1, 2),
+              (goes{"EHLO", "MAIL RCPT RCPT", "RSET MAIL RCPT RCPT", "DATA", "content", "QUIT"}));
+}
+
+TEST(smtp_extensions, wait_for_each_reply_where_pipelining_is_not_offered_or_off) {
+    const goes expected{"EHLO", "MAIL", "RCPT", "RCPT", "DATA", "content", "QUIT"};
+    EXPECT_EQ(goes_of("", true, 0), expected);
+    EXPECT_EQ(goes_of("250-PIPELINING\r\n", false, 0), expected);
+    EXPECT_EQ(goes_of("", true, 1, 2), (goes{"EHLO", "MAIL", "RCPT", "RCPT", "RSET", "MAIL", "RCPT",
+                                             "RCPT", "DATA", "content", "QUIT"}));
+}
+
+namespace {
+
+/// A sink in a simulated world, and the outcome of one mail to it.
+struct kept_mail {
+    kept_mail(const smtp_sink_options& options, const smtp::message& m) {
+        smtp_sink_options so = options;
+        so.listen = "127.0.0.1:2525";
+        simulation world;
+        smtp_sink sink(world.loop(), so);
+        auto main = [&]() -> task<> {
+            smtp::client mail(sink.url(), plain_options());
+            auto sending = mail.send(m);
+            r = co_await as_result(sending);
+        };
+        world.run(main);
+        mails = sink.messages();
+        dialogue = sink.dialogue();
+    }
+
+    bool heard(std::string_view command) const {
+        for (const std::string& line : dialogue) {
+            if (line.starts_with("C: " + std::string(command))) return true;
+        }
+        return false;
+    }
+
+    outcome r = std::unexpected(error());
+    std::vector<sink_message> mails;
+    std::vector<std::string> dialogue;
+};
+
+bool has(const std::string& text, std::string_view what) {
+    return text.find(what) != std::string::npos;
+}
+
+}  // namespace
+
+TEST(smtp_extensions, say_that_a_mail_has_eight_bits_where_the_server_takes_them) {
+    smtp::message m = a_message();
+    m.text("Grüße\n");
+    for (const bool chunking : {false, true}) {
+        for (const bool offered : {false, true}) {
+            smtp_sink_options so;
+            so.chunking = chunking;
+            so.binary = false;
+            so.eight_bit = offered;
+            const kept_mail kept(so, m);
+            ASSERT_TRUE(kept.r) << kept.r.error();
+            ASSERT_EQ(kept.mails.size(), 1u);
+            EXPECT_EQ(has(kept.mails[0].parameters, "BODY=8BITMIME"), offered);
+            EXPECT_EQ(has(kept.mails[0].parameters, "BODY="), offered);
+            EXPECT_EQ(has(kept.mails[0].text, "\r\n\r\nGrüße\r\n"), offered);
+            EXPECT_EQ(has(kept.mails[0].text, "Content-Transfer-Encoding: 8bit\r\n"), offered);
+        }
+    }
+    const kept_mail plain({}, a_message());
+    ASSERT_EQ(plain.mails.size(), 1u);
+    EXPECT_FALSE(has(plain.mails[0].parameters, "BODY=")) << "seven bits are enough";
+}
+
+TEST(smtp_extensions, send_no_mail_made_elsewhere_to_a_server_that_does_not_take_its_bytes) {
+    smtp::message m;
+    m.raw("From: ada@x.org\r\nTo: b@y.org\r\nContent-Transfer-Encoding: 8bit\r\n\r\nGrüße\r\n");
+    for (const bool offered : {false, true}) {
+        smtp_sink_options so;
+        so.eight_bit = offered;
+        so.binary = false;
+        const kept_mail kept(so, m);
+        ASSERT_EQ(kept.r.has_value(), offered);
+        EXPECT_EQ(kept.heard("MAIL"), offered);
+        EXPECT_EQ(kept.mails.size(), offered ? 1u : 0u);
+        if (offered) {
+            EXPECT_TRUE(has(kept.mails[0].parameters, "BODY=8BITMIME"));
+            EXPECT_TRUE(has(kept.mails[0].text, "\r\n\r\nGrüße\r\n"));
+        } else {
+            EXPECT_EQ(kept.r.error(), make_error_code(smtp::errc::needs_8bitmime));
+            EXPECT_FALSE(kept.r.error().safe_to_retry());
+            EXPECT_TRUE(kept.heard("EHLO"));
+        }
+    }
+}
