@@ -290,6 +290,36 @@ TEST_P(smtp_client, shows_no_password_in_clear) {
     EXPECT_EQ(sink.count(), 1u);
 }
 
+TEST_P(smtp_client, shows_no_token_in_clear) {
+    for (const char* mechanism : {"XOAUTH2", "OAUTHBEARER"}) {
+        smtp_sink_options so;
+        so.user = "joe";
+        so.token = secret("token");
+        so.mechanisms = mechanism;
+        smtp_sink sink(so);
+        run([&]() -> task<> {
+            smtp::client_options o = plain_options();
+            o.authentication = {.user = "joe", .token = secret("token")};
+            smtp::client mail(sink.url(), o);
+            const smtp::message m = a_message();
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_FALSE(r) << "the token was shown";
+            if (r) co_return;
+            EXPECT_EQ(r.error(), make_error_code(smtp::errc::no_mechanism));
+            for (const std::string& line : sink.dialogue())
+                EXPECT_FALSE(line.starts_with("C: AUTH"));
+            o.authentication.in_clear = true;
+            mail.set_defaults(o);
+            auto again = mail.send(m);
+            const auto second = co_await as_result(again);
+            EXPECT_TRUE(second) << second.error();
+        });
+        ASSERT_EQ(sink.count(), 1u);
+        EXPECT_EQ(sink.messages()[0].mechanism, mechanism);
+    }
+}
+
 TEST_P(smtp_client, says_what_became_of_each_recipient) {
     smtp_sink sink;
     sink.misbehave({.command = "RCPT", .containing = "<bad@", .text = "550 5.1.1 nobody"});

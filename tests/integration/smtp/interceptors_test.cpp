@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace coracle::testing {
@@ -174,6 +175,34 @@ TEST_F(smtp_interceptors, log_no_secret) {
     }
     const std::string all = log_.all();
     for (const char* part : {"hunter2", "aHVudGVyMg", "AGpvZQBodW50ZXIy", "geheim"}) {
+        EXPECT_THAT(all, Not(HasSubstr(part)));
+    }
+}
+
+TEST_F(smtp_interceptors, log_no_token) {
+    smtp_sink_options so;
+    so.user = "joe";
+    so.token = secret("other");
+    const smtp_sink strict(so);
+    smtp::client_options o = plain_options();
+    o.authentication = {.user = "joe", .token = secret("ya29.hunter2"), .in_clear = true};
+    for (const bool verbose : {false, true}) {
+        o.verbose = verbose;
+        for (const char* mechanism : {"XOAUTH2", "OAUTHBEARER"}) {
+            o.authentication.mechanisms = mechanism;
+            smtp::client mail(strict.url(), o, {}, log_.options());
+            mail.use(smtp::log_mails());
+            EXPECT_EQ(failure(mail, a_message()), smtp::errc::authentication_failed) << mechanism;
+            const auto lines = log_.lines();
+            ASSERT_FALSE(lines.empty());
+            EXPECT_THAT(lines.back(), HasSubstr("failed: the credentials were refused"));
+            EXPECT_EQ(std::ranges::count(lines, "> AUTH " + std::string(mechanism) + " ***"),
+                      verbose ? 1 : 0);
+        }
+    }
+    const std::string all = log_.all();
+    // Itself, and in base64 from each of the three places where it may begin.
+    for (const char* part : {"hunter2", "aHVudGVyM", "h1bnRlcj", "odW50ZXIy"}) {
         EXPECT_THAT(all, Not(HasSubstr(part)));
     }
 }
