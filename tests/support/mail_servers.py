@@ -2,6 +2,8 @@
 copies and gives them, each a `Copy`. The programs must be there: see `need`.
 """
 
+import asyncio
+import base64
 import collections
 import email
 import email.policy
@@ -358,7 +360,6 @@ class GoSmtp:
                 self.heard.notify_all()
 
     def take(self, count):
-        import base64
         with self.heard:
             self.heard.wait_for(lambda: len(self.mails) >= count, 30)
             mails, self.mails = self.mails, []
@@ -371,4 +372,45 @@ class GoSmtp:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
+        self.folder.cleanup()
+
+
+class Aiosmtpd:
+    """Python's aiosmtpd, on a thread of its own."""
+
+    def __init__(self):
+        from aiosmtpd.smtp import SMTP
+        self.folder = tempfile.TemporaryDirectory()
+        self.authority = Authority(self.folder.name)
+        self.mails = []
+        self.heard = threading.Condition()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        listening = self.loop.create_server(
+            lambda: SMTP(self, enable_SMTPUTF8=True, loop=self.loop), "127.0.0.1", 0)
+        self.server = asyncio.run_coroutine_threadsafe(listening, self.loop).result(20)
+        self.url = f"smtp://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
+
+    async def handle_DATA(self, server, session, envelope):
+        with self.heard:
+            self.mails.append(Copy(envelope.content, envelope.rcpt_tos))
+            self.heard.notify_all()
+        return "250 2.0.0 kept"
+
+    def take(self, count):
+        with self.heard:
+            self.heard.wait_for(lambda: len(self.mails) >= count, 30)
+            mails, self.mails = self.mails, []
+        assert len(mails) == count, f"{len(mails)} mails, not {count}"
+        return mails
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.server.close)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
         self.folder.cleanup()

@@ -1,4 +1,4 @@
-"""Postfix, Exim and go-smtp get mails of every kind from `coracle smtp send`; what arrives is what was
+"""Postfix, Exim, go-smtp and aiosmtpd get mails of every kind from `coracle smtp send`; what arrives is what was
 meant, as Python's email package reads it."""
 # backends: none
 
@@ -11,10 +11,11 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
-from mail_servers import PASSWORD, USER, Exim, GoSmtp, Postfix, parse
-from server_process import BIN, check, run_tests
+from mail_servers import PASSWORD, USER, Aiosmtpd, Exim, GoSmtp, Postfix, parse
+from server_process import BIN, check, need_modules, run_tests
 from smtp_tool import environment
 
+need_modules("aiosmtpd")
 FOLDER = tempfile.TemporaryDirectory()
 EVERY_BYTE = bytes(range(256))
 SCRIPTS = "Grüße aus Zürich; Привет, мир; 你好，世界; שלום עולם; مرحبا; ありがとう; 🚢⚓"
@@ -211,6 +212,12 @@ def test_go_smtp():
         check(sorted(mail.envelope["Notify"]) == ["FAILURE", "SUCCESS"], mail.envelope["Notify"])
         attached = list(parse(mail.data).iter_attachments())
         check(attached[0].get_payload(decode=True) == EVERY_BYTE * 100, "binary content")
+
+
+def test_aiosmtpd():
+    with Aiosmtpd() as server:
+        server.copies = lambda recipients: 1
+        all_kinds(server)
 
 
 def test_go_smtp_with_tls():
