@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # usage: [LONG_FUZZ_SECONDS=600] [REPEAT=20] [CORACLE_SEEDS=100000] scripts/check_long.sh
 #
-# What takes too long for every change: each fuzz target for LONG_FUZZ_SECONDS, each test program REPEAT
-# times in random order under each sanitizer, CORACLE_SEEDS seeds of the simulated network, tests/soak (ten
-# minutes of mixed traffic, or SOAK_SECONDS; uploads of 1 GiB; testssl.sh), and the static analyzer.
+# What takes too long for every change: each fuzz target for LONG_FUZZ_SECONDS, and 100,000 mails;
+# each test program REPEAT times in random order under each sanitizer, CORACLE_SEEDS seeds of the simulated
+# network, tests/soak (ten minutes of mixed traffic, or SOAK_SECONDS; uploads of 1 GiB; testssl.sh), and the
+# static analyzer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 repeat=${REPEAT:-20}
@@ -75,6 +76,10 @@ for preset in release asan; do
         --gtest_filter='server_simulation.loses_*:smtp_simulation.loses_*'
 done
 FUZZ_SECONDS=$seconds scripts/run_fuzz.sh
+echo "== 100,000 mails, mutated"
+build/asan/bin/fuzz_mime_message -runs=100000 -verbosity=0 -timeout=10 -rss_limit_mb=1024 \
+    -artifact_prefix=build/fuzz/failures/fuzz_mime_message- \
+    build/fuzz/corpus/fuzz_mime_message fuzz/corpus/fuzz_mime_message
 
 echo "== static analyzer"
 TIDY_CHECKS='clang-analyzer-core.*,clang-analyzer-cplusplus.*,-clang-analyzer-cplusplus.NewDeleteLeaks' \
