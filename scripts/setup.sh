@@ -81,7 +81,7 @@ dante-server danted
 mmdebstrap mmdebstrap
 libhiredis-dev
 redis-server redis-server
-haproxy haproxy
+systemd systemd-analyze
 postfix postfix
 sasl2-bin saslpasswd2
 libsasl2-modules
