@@ -21,7 +21,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from get_peer import CONTENT, WithPeer, environment  # noqa: E402
-from server_process import BIN, Server  # noqa: E402
+from server_process import BIN, Server, is_sanitized, skip_case  # noqa: E402
 
 
 class Requests(WithPeer):
@@ -281,6 +281,23 @@ class Files(WithPeer):
             _, err = self.get("-o", "g", self.url + "/file", code=23)
             self.assertIn("another transfer", err)
             self.assertTrue((self.here / "g.part").exists())
+
+    def test_a_file_that_was_finished_before_it_was_locked_is_not_written_to(self):
+        if is_sanitized("coracle"):
+            skip_case(self, "no program is traced in this build: the check for leaks cannot run beside that")
+        tracer = shutil.which("strace") or skip_case(self, "strace is not installed")
+        # Between opening and locking there is time.
+        command = [tracer, "-f", "-qq", "-o", "trace", "-e", "trace=fcntl", "-e", "inject=fcntl:delay_enter=200000",
+                   BIN.resolve() / "coracle", "get", "-o", "f", self.url + "/file"]
+        part = self.here / "f.part"
+        with subprocess.Popen(command, cwd=self.here, env=environment(), stderr=subprocess.PIPE) as program:
+            while not part.exists() and program.poll() is None:
+                time.sleep(0.01)
+            part.rename(self.here / "f")  # as another transfer does at its end
+            err = program.communicate(timeout=30)[1]
+        self.assertEqual(program.returncode, 23, err)
+        self.assertIn(b"another transfer", err)
+        self.assertEqual(self.read("f"), b"")
 
     def test_a_link_stays_and_a_fifo_is_written_to(self):
         (self.here / "real").write_bytes(b"old")
