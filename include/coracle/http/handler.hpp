@@ -59,6 +59,8 @@ public:
         virtual bool call(request& req, response& out, task<response>& pending) const = 0;
         /// The handler whose exceptions this one turns into responses; null for others.
         virtual const handler* contained() const noexcept { return nullptr; }
+        /// Its errors are problem details (`router::problem_details`).
+        virtual bool shows_problems() const noexcept { return false; }
         /// The parameters of the path that it cannot do without; they live as long as it.
         virtual std::span<const std::string_view> path_names() const noexcept { return {}; }
     };
@@ -90,6 +92,8 @@ public:
         return inner_->call(req, out, pending);
     }
 
+    /// Returns true for a router whose errors are problem details (RFC 9457).
+    bool shows_problems() const noexcept { return inner_ != nullptr && inner_->shows_problems(); }
     /// The parameters of the path that it asks for by name; a route must have them.
     std::span<const std::string_view> path_names() const noexcept {
         return inner_ == nullptr ? std::span<const std::string_view>() : inner_->path_names();

@@ -216,7 +216,8 @@ public:
     /// Makes problem details (RFC 9457, application/problem+json) of all errors: of 404 and 405 of
     /// this router, of exceptions, of requests that an extractor refuses, and of responses from 400
     /// on whose body is plain text, which becomes the `detail`, or nothing. Error pages go first.
-    /// It holds for all that is mounted here; the switch of a mounted router is lost.
+    /// It holds for all that is mounted here; the switch of a mounted router is lost. Where this is
+    /// the handler of a server, heads that the server refuses by itself get problem details too.
     void problem_details(bool on = true);
 
     /// The path, percent-encoded, of the route called `name`: routes.url("user", {{"id", "7"}}).

@@ -4,6 +4,7 @@
 #include "http/exchange/failure.hpp"
 
 #include <coracle/http/coding.hpp>
+#include <coracle/http/problem.hpp>
 
 namespace coracle::http::detail {
 using counters = server_counters;
@@ -11,6 +12,11 @@ using counters = server_counters;
 /// Makes the response for the current exception.
 void exchange_host::take_failure(exchange& e) {
     e.res = failed_response(e.req, std::current_exception());
+}
+
+response exchange_host::refusal(status shown, std::string_view why) const {
+    if (handler_.shows_problems()) return problem(shown, why);
+    return response(shown, std::string(why) + '\n');
 }
 
 /// Makes the response to a request for which no memory is to be used.

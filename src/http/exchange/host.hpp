@@ -47,6 +47,9 @@ public:
         }
     }
 
+    /// Returns the response to a request that does not reach the handler: as its errors are.
+    response refusal(status shown, std::string_view why) const;
+
     /// To be called when the response was sent: counts it and calls the observers.
     void responded(const exchange& e, const net::address& peer) {
         count(counter_of(e.res.status()));

@@ -132,6 +132,10 @@ public:
         return respond_by_routes(table, req, out, pending);
     }
 
+    bool shows_problems() const noexcept override {
+        return state_->live().of_this_thread().of->table.problems;
+    }
+
 private:
     std::shared_ptr<router_state> state_;
 };

@@ -62,7 +62,7 @@ h1_connection::step h1_connection::refuse_with(status shown, std::string_view wh
     request::parts nothing;
     nothing.peer = &peer();
     e->req.assign(nothing);
-    e->res = response(shown, std::string(why) + '\n');
+    e->res = shard_->refusal(shown, why);
     end_behind(ending::linger);
     write_in_memory(*e);
     shard_->responded(*e, peer());

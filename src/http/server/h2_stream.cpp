@@ -155,7 +155,7 @@ field* h2_stream::copy_lines(const std::vector<field>& from, std::size_t more) {
 
 /// Responds without calling a handler.
 void h2_stream::respond_with(status shown, std::string_view why) {
-    exchange_->res = response(shown, std::string(why) + '\n');
+    exchange_->res = owner().refusal(shown, why);
     respond_at_once();
 }
 

@@ -1,4 +1,4 @@
-// The reasons that a client gets for a body that the server cannot read.
+// The reasons that a client gets for a head or a body that the server cannot read.
 
 #include "support/codings.hpp"
 #include "support/simulated_response.hpp"
@@ -88,6 +88,23 @@ TEST(refused_bodies, are_problems_where_errors_are) {
     const auto r = post(routes(true), "/text", bad_chunks);
     EXPECT_EQ(r.header("Content-Type"), "application/problem+json");
     EXPECT_THAT(r.body, HasSubstr(R"("detail":"a chunk size is not a hexadecimal number")"));
+}
+
+TEST(refused_heads, are_problems_where_errors_are) {
+    constexpr std::string_view path = "GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    constexpr std::string_view field = "GET / HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n";
+    for (const bool as_problems : {true, false}) {
+        const http::handler h(routes(as_problems));
+        for (const auto& r :
+             {response_of(h, std::string(path)), response_over_http_1(h, std::string(field))}) {
+            EXPECT_EQ(r.status(), 400);
+            const bool is_problem = r.header("Content-Type") == "application/problem+json";
+            EXPECT_EQ(is_problem, as_problems) << r.head;
+            EXPECT_EQ(r.body.starts_with('{'), as_problems) << r.body;
+        }
+        EXPECT_THAT(response_of(h, std::string(path)).body,
+                    HasSubstr("the path is not a valid encoding"));
+    }
 }
 
 TEST(refused_bodies, of_a_server_that_the_handler_called_are_not_the_fault_of_its_client) {
