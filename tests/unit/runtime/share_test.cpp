@@ -23,27 +23,35 @@ void compute(duration d) {
     }
 }
 
-/// Awaits what is there already, each time after computing, for 16 turns; gives how often in the
-/// last whole one.
-task<int> uses_up_its_share(duration each) {
+/// Awaits what is there already, each time after computing, until the turn is over; gives how
+/// often.
+task<int> one_turn(duration each, event& there) {
     loop& l = *loop::current();
-    event there;
-    there.set();
-    co_await yield();
-    const std::uint64_t last = l.turns() + 16;
-    std::uint64_t turn = l.turns();
-    int done = 0;
-    for (;;) {
+    const std::uint64_t turn = l.turns();
+    for (int done = 0;; ++done) {
         compute(each);
         co_await there.wait();
-        if (l.turns() == turn) {
-            ++done;
-            continue;
-        }
-        if (l.turns() >= last) co_return done;
-        turn = l.turns();
-        done = 0;
+        if (l.turns() != turn) co_return done;
     }
+}
+
+/// Gives how often in the last of 16 turns.
+task<int> uses_up_its_share(duration each) {
+    event there;
+    there.set();
+    int done = 0;
+    for (int i = 0; i != 16; ++i) done = co_await one_turn(each, there);
+    co_return done;
+}
+
+/// Computes for some turns, and then no more; gives how often in the best of the others.
+task<int> computes_no_more() {
+    event there;
+    there.set();
+    for (int i = 0; i != 8; ++i) co_await one_turn(1ms, there);
+    int most = 0;
+    for (int i = 0; i != 200; ++i) most = std::max(most, co_await one_turn(0s, there));
+    co_return most;
 }
 
 std::vector<int> shares_of(std::size_t tasks, duration each) {
@@ -73,4 +81,8 @@ TEST(share_of_a_turn, shrinks_where_many_use_it_up) {
         EXPECT_LE(done, 16);
         EXPECT_GE(done, 3);
     }
+}
+
+TEST(share_of_a_turn, grows_again_where_turns_are_short) {
+    EXPECT_EQ(block_on(computes_no_more), 64);
 }
