@@ -1,6 +1,8 @@
-// Mails of 4 KiB that were made elsewhere, or one file after the other as an attachment:
+// Mails of 4 KiB that were made elsewhere, or one file after the other as an attachment, over so
+// many connections. More mails are under way than there are connections, so that some always wait
+// for one:
 //
-//   mail_load URL COUNT CONCURRENCY [FILE]
+//   mail_load URL COUNT CONNECTIONS [FILE]
 //
 // Prints what the process grew by meanwhile.
 
@@ -17,6 +19,8 @@
 using namespace coracle;
 
 namespace {
+
+constexpr std::size_t mails_of_connection = 4;
 
 struct mail_counts {
     std::size_t to_start;
@@ -38,8 +42,9 @@ task<> send_some(smtp::client& client, const smtp::message& m, mail_counts& coun
 task<> send_together(smtp::client& client, const smtp::message& m,
                      const bench::calls_wanted& wanted, mail_counts& counts) {
     const bench::growth since_now;
+    const std::size_t under_way = mails_of_connection * wanted.concurrency;
     const auto block = [&](task_group& group) -> task<> {
-        for (std::size_t i = 0; i < std::min(wanted.count, wanted.concurrency); ++i) {
+        for (std::size_t i = 0; i < std::min(wanted.count, under_way); ++i) {
             group.spawn([&] { return send_some(client, m, counts); });
         }
         co_return;

@@ -94,6 +94,7 @@ struct capabilities {
     std::vector<std::string> mechanisms = {};
 
     bool offers(std::string_view mechanism) const noexcept;
+    friend bool operator==(const capabilities&, const capabilities&) = default;
 };
 
 /// Reads the lines of a reply to EHLO. Keywords that are not known, and what is malformed, are

@@ -35,8 +35,8 @@ std::expected<T, error> flat(std::expected<std::expected<T, error>, error> r) {
 }  // namespace
 
 connection::connection(std::unique_ptr<net::byte_stream> stream, const client_options& o)
-    : stream_(std::move(stream)), parser_({o.reply_line_limit, o.reply_lines_limit}),
-      verbose_(o.verbose) {}
+    : stream_(std::move(stream)), peer_(stream_->subject()),
+      parser_({o.reply_line_limit, o.reply_lines_limit}), verbose_(o.verbose) {}
 
 void connection::log(char direction, std::string_view text) const {
     if (!verbose_) return;
@@ -44,6 +44,14 @@ void connection::log(char direction, std::string_view text) const {
     std::string line(1, direction);
     line.append(" ").append(text);
     to.write(log_layer::smtp, log_level::info, line);
+}
+
+void connection::log_commands(std::string_view all) const {
+    while (verbose_ && !all.empty()) {
+        const std::size_t end = all.find("\r\n");
+        log('>', all.substr(0, end));
+        all.remove_prefix(end + 2);
+    }
 }
 
 task<std::expected<void, error>> connection::write(std::string_view bytes, duration limit) {

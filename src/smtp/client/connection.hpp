@@ -41,8 +41,10 @@ public:
 
     net::byte_stream& stream() noexcept { return *stream_; }
     const tls::session_info* secured() const noexcept { return secured_; }
-    std::string peer() const { return stream_->subject(); }
+    const std::string& peer() const noexcept { return peer_; }
     void log(char direction, std::string_view text) const;
+    /// Logs each of the commands, which end with CRLF.
+    void log_commands(std::string_view all) const;
 
     // State of the session.
     capabilities can;
@@ -56,6 +58,7 @@ private:
     task<std::expected<buffer, error>> receive();
 
     std::unique_ptr<net::byte_stream> stream_;
+    std::string peer_;
     const tls::session_info* secured_ = nullptr;
     reply_parser parser_;
     buffer input_;

@@ -21,78 +21,71 @@ private:
     pool_counters& counters_;
 };
 
-/// A connection that goes back to its pool, whole or not.
-class borrowed {
-public:
-    borrowed(connection_pool& from, std::unique_ptr<connection> c) noexcept
-        : pool_(from), connection_(std::move(c)) {}
-    borrowed(const borrowed&) = delete;
-    borrowed& operator=(const borrowed&) = delete;
-    ~borrowed() { give_up(); }
-    connection& operator*() const noexcept { return *connection_; }
-    connection* operator->() const noexcept { return connection_.get(); }
-    void give_back() noexcept { pool_.give_back(std::move(connection_)); }
-    void give_up() noexcept {
-        if (connection_ == nullptr) return;
-        // Amid a mail nothing that is said would be understood.
-        connection_->break_off();
-        pool_.close(std::move(connection_));
-    }
-
-private:
-    connection_pool& pool_;
-    std::unique_ptr<connection> connection_;
-};
-
 }  // namespace
+
+task<std::expected<void, error>> mail_attempt::wait_for_place(place* here, transaction* t,
+                                                              outgoing_mail* mail) {
+    if (here_.counters.waiting >= most_waiting_) {
+        error e(coracle::errc::limit_exceeded, "smtp");
+        e.on("pool_options.waiting").retry_is_safe(true);
+        co_return std::unexpected(std::move(e));
+    }
+    const waiting_mail counted(here_.counters);
+    here->wait();
+    auto called = here->called();
+    if (auto r = co_await as_result(called); !r) co_return std::unexpected(std::move(r).error());
+    if (const auto can = here->abilities_ahead()) {
+        auto preparing = t->prepare(mail, *can);
+        if (auto r = co_await std::move(preparing); !r) co_return std::move(r);
+        here->offer(t->envelope(), *can);
+        if (t->is_short(*mail)) here->invite();
+    }
+    auto turn = here->turn();
+    auto r = co_await as_result(turn);
+    if (!r) co_return std::unexpected(std::move(r).error());
+    co_return std::expected<void, error>();
+}
 
 task<outcome> mail_attempt::run() {
     auto opening = outgoing_mail::open(mail_);
     auto mail = co_await std::move(opening);
     if (!mail) co_return std::unexpected(std::move(mail).error());
-    semaphore_permit place = pool_.places().try_hold();
-    if (!place) {
-        if (here_.counters.waiting >= most_waiting_) {
-            error e(coracle::errc::limit_exceeded, "smtp");
-            e.on("pool_options.waiting").retry_is_safe(true);
-            co_return std::unexpected(std::move(e));
-        }
-        const waiting_mail counted(here_.counters);
-        auto waiting = pool_.places().hold();
-        auto got = co_await as_result(waiting);
+    place here(pool_, options_.pipelining);
+    transaction t(here, options_, mail_, route_->to().kind == protocol::lmtp, maybe_sent_);
+    if (!here.try_take()) {
+        auto waiting = wait_for_place(&here, &t, mail->get());
+        auto got = co_await std::move(waiting);
         if (!got) co_return std::unexpected(std::move(got).error());
-        place = *std::move(got);
     }
-    while (auto idle = pool_.take_idle()) {
-        bool stale = false;
-        auto sending = send_over(std::move(idle), mail->get(), true, &stale);
+    // What comes behind another mail has a connection already.
+    if (here.over() == nullptr) here.use(pool_.take_idle());
+    while (here.over() != nullptr) {
+        auto sending = send_over(&here, &t, mail->get(), true);
         auto sent = co_await std::move(sending);
-        if (!stale) co_return std::move(sent);
+        if (sent || here.over() == nullptr || !t.may_be_stale(sent.error()))
+            co_return std::move(sent);
+        here.lose_connection();
+        here.use(pool_.take_idle());
     }
     auto connecting = open_session(route_.get(), &here_.names());
     auto fresh = co_await std::move(connecting);
     if (!fresh) co_return std::unexpected(std::move(fresh).error());
     pool_.opened();
-    bool stale = false;
-    auto sending = send_over(*std::move(fresh), mail->get(), false, &stale);
+    here.use(*std::move(fresh));
+    auto sending = send_over(&here, &t, mail->get(), false);
     co_return co_await std::move(sending);
 }
 
-task<outcome> mail_attempt::send_over(std::unique_ptr<connection> c, outgoing_mail* mail,
-                                      bool reused, bool* stale) {
-    borrowed over(pool_, std::move(c));
-    transaction t(*over, options_, mail_, route_->to().kind == protocol::lmtp, maybe_sent_);
-    auto running = t.run(mail);
+task<outcome> mail_attempt::send_over(place* here, transaction* t, outgoing_mail* mail,
+                                      bool reused) {
+    auto running = t->run(mail);
     auto sent = co_await std::move(running);
     if (sent) {
-        sent->server = over->peer();
-        sent->secure = over->secured() != nullptr;
+        sent->server = here->over()->peer();
+        sent->secure = here->over()->secured() != nullptr;
         sent->reused = reused;
-    } else {
-        // The server may have closed it while it waited, before it has seen this mail.
-        *stale = reused && over->broken() && !t.any_reply() && sent.error().safe_to_retry();
     }
-    if (!over->broken()) over.give_back();
+    if (!here->over()->broken()) here->finish();
     co_return std::move(sent);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "smtp/client/core.hpp"
+#include "smtp/client/transaction.hpp"
 #include "smtp/outgoing_mail.hpp"
 
 #include <coracle/smtp/sending.hpp>
@@ -27,8 +28,10 @@ public:
     task<std::expected<receipt, error>> run();
 
 private:
-    task<std::expected<receipt, error>> send_over(std::unique_ptr<connection> c,
-                                                  outgoing_mail* mail, bool reused, bool* stale);
+    task<std::expected<void, error>> wait_for_place(place* here, transaction* t,
+                                                    outgoing_mail* mail);
+    task<std::expected<receipt, error>> send_over(place* here, transaction* t, outgoing_mail* mail,
+                                                  bool reused);
 
     client_shard& here_;
     const message& mail_;

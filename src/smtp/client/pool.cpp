@@ -8,6 +8,20 @@
 
 namespace coracle::smtp::detail {
 
+bool connection_pool::take_place() noexcept {
+    if (free_places_ == 0) return false;
+    --free_places_;
+    return true;
+}
+
+void connection_pool::give_place() noexcept {
+    if (place* const first = line_.pop_front()) {
+        first->take_over(nullptr);
+    } else {
+        ++free_places_;
+    }
+}
+
 std::unique_ptr<connection> connection_pool::take_idle() noexcept {
     while (!idle_.empty()) {
         std::unique_ptr<connection> c = std::move(idle_.back());
@@ -25,8 +39,7 @@ std::unique_ptr<connection> connection_pool::take_idle() noexcept {
 
 void connection_pool::give_back(std::unique_ptr<connection> c) noexcept {
     ++c->mails;
-    const bool used_up = options_.messages != 0 && c->mails >= options_.messages;
-    if (retired_ || used_up || !c->fit() || options_.idle_time <= duration::zero()) {
+    if (!may_carry(c->mails) || !c->fit() || options_.idle_time <= duration::zero()) {
         close(std::move(c));
         return;
     }

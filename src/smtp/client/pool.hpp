@@ -1,9 +1,9 @@
 #pragma once
 
+#include "smtp/client/place.hpp"
 #include "smtp/client/session.hpp"
 
 #include <coracle/base/detail/tally.hpp>
-#include <coracle/runtime/semaphore.hpp>
 
 #include <memory>
 #include <vector>
@@ -22,23 +22,35 @@ struct pool_counters {
     tally waiting;
 };
 
-/// The connections by one route on one loop. Who wants one waits for a place; there are never more
-/// connections than places.
+/// The connections by one route on one loop, and the line of the mails that wait for one. There are
+/// never more connections than places.
 class connection_pool final : deadline {
 public:
     connection_pool(loop& owner, std::shared_ptr<const route> by, const pool_options& o,
                     pool_counters& counters)
         : deadline(owner), owner_(owner), route_(std::move(by)), options_(o), counters_(counters),
-          places_(o.connections == 0 ? 1 : o.connections) {}
+          free_places_(o.connections == 0 ? 1 : o.connections) {}
     ~connection_pool() { close_idle(); }
 
     const std::shared_ptr<const route>& by() const noexcept { return route_; }
-    semaphore& places() noexcept { return places_; }
+    intrusive_list<place>& line() noexcept { return line_; }
+    bool take_place() noexcept;
+    /// The first of the line has it now.
+    void give_place() noexcept;
     /// One that has waited and may carry another mail; null: there is none. With a place only.
     std::unique_ptr<connection> take_idle() noexcept;
     void opened() noexcept {
         ++counters_.opened;
         ++counters_.open;
+    }
+    /// Returns whether a connection may carry another mail after so many.
+    bool may_carry(std::size_t mails_before) const noexcept {
+        return !retired_ && (options_.messages == 0 || mails_before < options_.messages);
+    }
+    /// It carries the next mail at once.
+    void pass_on(connection& c) noexcept {
+        ++c.mails;
+        ++counters_.reused;
     }
     /// Keeps it for the next mail, or closes it.
     void give_back(std::unique_ptr<connection> c) noexcept;
@@ -64,7 +76,8 @@ private:
     std::shared_ptr<const route> route_;
     const pool_options& options_;
     pool_counters& counters_;
-    semaphore places_;
+    std::size_t free_places_;
+    intrusive_list<place> line_;
     std::vector<std::unique_ptr<connection>> idle_;  ///< the one used last is the last
     std::size_t users_ = 0;
     bool retired_ = false;

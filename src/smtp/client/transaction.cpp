@@ -47,7 +47,7 @@ bool is_host_text(std::string_view text) noexcept {
 
 /// A failure of the connection while the mail was under way.
 error transaction::failed(const error& cause, std::string_view command) {
-    connection_.break_off();
+    over().break_off();
     if (!uncertain_) {
         const bool ours = cause.code() == std::errc::invalid_argument ||
                           cause.code() == make_error_code(errc::malformed_reply);
@@ -59,35 +59,52 @@ error transaction::failed(const error& cause, std::string_view command) {
     return std::move(e.on(subject.append(": ").append(cause.message())));
 }
 
-std::expected<void, error> transaction::prepare(outgoing_mail& mail) {
-    const capabilities& can = connection_.can;
-    const bool chunking = can.chunking && options_.chunking;
+std::expected<void, error> transaction::lay_out(outgoing_mail& mail) {
+    const bool chunking = can_.chunking && options_.chunking;
     mail_form form;
-    form.abilities.eight_bit = can.eight_bit;
-    form.abilities.binary = can.binary && chunking;
-    form.utf8 = can.utf8;
-    if (auto laid = mail.lay_out(form, connection_.stream().owner()); !laid) return laid;
+    form.abilities.eight_bit = can_.eight_bit;
+    form.abilities.binary = can_.binary && chunking;
+    form.utf8 = can_.utf8;
+    if (auto laid = mail.lay_out(form, *loop::current()); !laid) return laid;
     utf8_ = mail.is_utf8();
     chunks_ = chunking;
     const auto size = mail.size();
-    if (can.largest != 0 && size && *size > can.largest) {
+    if (can_.largest != 0 && size && *size > can_.largest) {
         return std::unexpected(reply_error(
             errc::too_large,
-            "SIZE " + std::to_string(can.largest) + " for " + std::to_string(*size) + " bytes", {},
+            "SIZE " + std::to_string(can_.largest) + " for " + std::to_string(*size) + " bytes", {},
             false));
     }
-    auto line = mail_command(mail);
-    if (!line) return std::unexpected(std::move(line).error());
-    mail_command_ = *std::move(line);
     return {};
 }
 
+task<std::expected<void, error>> transaction::prepare(outgoing_mail* mail, capabilities can) {
+    prepared_ = false;
+    can_ = std::move(can);
+    recipients_.clear();
+    for (std::string& address : message_.recipients()) {
+        recipients_.push_back({std::move(address), false, {}});
+    }
+    if (!is_host_text(options_.hello)) {
+        error e(std::errc::invalid_argument, "option");
+        co_return std::unexpected(std::move(e.on("hello")));
+    }
+    if (auto laid = lay_out(*mail); !laid) co_return std::move(laid);
+    auto signing = mail->sign(loop::current()->unix_time());
+    auto is_signed = co_await std::move(signing);
+    if (!is_signed) co_return std::move(is_signed);
+    auto line = mail_command(*mail);
+    if (!line) co_return std::unexpected(std::move(line).error());
+    mail_command_ = *std::move(line);
+    prepared_ = true;
+    co_return done();
+}
+
 std::expected<std::string, error> transaction::mail_command(const outgoing_mail& mail) const {
-    const capabilities& can = connection_.can;
     std::string sender = message_.envelope_sender();
     if (!utf8_ && !sender.empty()) sender = mime::ascii_domain(sender).value_or(sender);
     std::string line = "MAIL FROM:<" + sender + '>';
-    if (const auto size = mail.size(); size && can.size) {
+    if (const auto size = mail.size(); size && can_.size) {
         line.append(" SIZE=").append(std::to_string(*size));
     }
     if (mail.is_binary()) {
@@ -102,7 +119,7 @@ std::expected<std::string, error> transaction::mail_command(const outgoing_mail&
         error e(std::errc::invalid_argument, "option");
         return std::unexpected(std::move(e.on("reports.envelope_id")));
     }
-    if (can.dsn && reports.any()) {
+    if (can_.dsn && reports.any()) {
         if (!reports.never) line += reports.with_content ? " RET=FULL" : " RET=HDRS";
         if (!reports.envelope_id.empty()) line += " ENVID=" + xtext(reports.envelope_id);
     }
@@ -113,7 +130,7 @@ std::string transaction::recipient_command(const std::string& address) const {
     const std::string text = utf8_ ? address : mime::ascii_domain(address).value_or(address);
     std::string line = "RCPT TO:<" + text + '>';
     const delivery_reports& r = options_.reports;
-    if (!connection_.can.dsn) return line;
+    if (!can_.dsn) return line;
     if (r.never) return line += " NOTIFY=NEVER";
     std::string when;
     for (const auto& [wanted, name] : {std::pair<bool, std::string_view>(r.on_success, "SUCCESS"),
@@ -127,42 +144,62 @@ std::string transaction::recipient_command(const std::string& address) const {
     return line;
 }
 
+std::string transaction::envelope_commands(std::size_t begin, std::size_t end,
+                                           bool with_mail) const {
+    std::string all;
+    if (with_mail) all.append(mail_command_).append("\r\n");
+    for (std::size_t i = begin; i != end; ++i) {
+        all.append(recipient_command(recipients_[i].address)).append("\r\n");
+    }
+    return all;
+}
+
+std::string transaction::envelope() const {
+    return envelope_commands(0, std::min(recipients_at_once, recipients_.size()), true);
+}
+
+bool transaction::is_short(const outgoing_mail& mail) const noexcept {
+    return mail.size().value_or(bytes_at_once) < bytes_at_once;
+}
+
 // Commands that may go together go together (RFC 2920), and their replies are read afterwards.
 task<std::expected<void, error>> transaction::send_envelope_batch(std::size_t begin,
                                                                   std::size_t end, bool with_mail) {
-    std::string all;
-    const bool resets = with_mail && connection_.needs_reset;
-    if (resets) all += "RSET\r\n";
-    if (with_mail) {
-        connection_.log('>', mail_command_);
-        all.append(mail_command_).append("\r\n");
-    }
-    for (std::size_t i = begin; i != end; ++i) {
-        const std::string line = recipient_command(recipients_[i].address);
-        connection_.log('>', line);
-        all.append(line).append("\r\n");
-    }
+    connection& c = over();
+    const bool resets = with_mail && c.needs_reset;
     const std::string first = with_mail ? mail_command_ : "RCPT";
-    auto writing = connection_.write(all, options_.reply_timeout);
-    auto written = co_await std::move(writing);
-    if (!written) co_return std::unexpected(failed(written.error(), first));
-    if (resets) {
-        auto said = co_await connection_.read_reply(options_.reply_timeout);
-        if (!said) co_return std::unexpected(failed(said.error(), "RSET"));
-        connection_.needs_reset = false;
-        if (connection_.broken()) {  // 421
-            co_return std::unexpected(reply_error("RSET", *std::move(said)));
-        }
+    went_ahead_ = with_mail && here_.envelope_went_ahead();
+    if (!went_ahead_) {
+        const std::string all =
+            (resets ? "RSET\r\n" : "") + envelope_commands(begin, end, with_mail);
+        c.log_commands(all);
+        auto writing = c.write(all, options_.reply_timeout);
+        auto written = co_await std::move(writing);
+        if (!written) co_return std::unexpected(failed(written.error(), first));
     }
+    if (resets) {
+        auto said = co_await c.read_reply(options_.reply_timeout);
+        if (!said) co_return std::unexpected(failed(said.error(), "RSET"));
+        c.needs_reset = false;
+        if (c.broken()) co_return std::unexpected(reply_error("RSET", *std::move(said)));  // 421
+    }
+    auto reading = read_replies(begin, end, with_mail);
+    co_return co_await std::move(reading);
+}
+
+task<std::expected<void, error>> transaction::read_replies(std::size_t begin, std::size_t end,
+                                                           bool with_mail) {
+    connection& c = over();
     std::optional<error> refused;
     if (with_mail) {
-        auto said = co_await connection_.read_reply(options_.reply_timeout);
+        auto said = co_await c.read_reply(options_.reply_timeout);
         if (!said) co_return std::unexpected(failed(said.error(), mail_command_));
-        any_reply_ = !connection_.broken();
+        any_reply_ = !c.broken();
+        out_of_sequence_ = went_ahead_ && said->code == 503;
         if (!said->positive()) refused = reply_error(mail_command_, *std::move(said));
     }
-    for (std::size_t i = begin; i != end && !connection_.broken(); ++i) {
-        auto said = co_await connection_.read_reply(options_.reply_timeout);
+    for (std::size_t i = begin; i != end && !c.broken(); ++i) {
+        auto said = co_await c.read_reply(options_.reply_timeout);
         if (!said) {
             if (refused) break;
             co_return std::unexpected(
@@ -171,36 +208,40 @@ task<std::expected<void, error>> transaction::send_envelope_batch(std::size_t be
         recipients_[i].accepted = said->positive();
         recipients_[i].reply = *std::move(said);
     }
-    if (!refused && connection_.broken()) {  // 421
-        const auto said = std::ranges::find_if(
-            recipients_, [](const recipient_result& r) { return r.reply.code == 421; });
-        const bool known = said != recipients_.end();
-        refused = reply_error(errc::rejected_for_now,
-                              known ? recipient_command(said->address) : mail_command_,
-                              known ? said->reply : reply(), true, recipients_);
-    }
+    if (!refused && c.broken()) refused = told_to_go();
     if (refused) co_return std::unexpected(*std::move(refused));
     co_return done();
 }
 
-task<std::expected<void, error>> transaction::send_envelope() {
-    const bool together = connection_.can.pipelining && options_.pipelining;
+/// The failure by a 421 in reply to the envelope.
+error transaction::told_to_go() const {
+    const auto said = std::ranges::find_if(
+        recipients_, [](const recipient_result& r) { return r.reply.code == 421; });
+    const bool known = said != recipients_.end();
+    return reply_error(errc::rejected_for_now,
+                       known ? recipient_command(said->address) : mail_command_,
+                       known ? said->reply : reply(), true, recipients_);
+}
+
+task<std::expected<void, error>> transaction::send_envelope(const outgoing_mail& mail) {
     const std::size_t count = recipients_.size();
-    if (!together) {
-        if (connection_.needs_reset) {
-            auto resetting = connection_.command("RSET", "RSET", options_.reply_timeout);
+    if (!pipelines()) {
+        if (over().needs_reset) {
+            auto resetting = over().command("RSET", "RSET", options_.reply_timeout);
             auto said = co_await std::move(resetting);
             if (!said) co_return std::unexpected(failed(said.error(), "RSET"));
-            connection_.needs_reset = false;
+            over().needs_reset = false;
         }
-        auto mail = send_envelope_batch(0, 0, true);
-        auto sent = co_await std::move(mail);
+        auto opening = send_envelope_batch(0, 0, true);
+        auto sent = co_await std::move(opening);
         for (std::size_t i = 0; sent && i != count; ++i) {
             auto one = send_envelope_batch(i, i + 1, false);
             sent = co_await std::move(one);
         }
         co_return std::move(sent);
     }
+    // It has as long to get ready as the replies take to come.
+    if (is_short(mail)) here_.invite();
     done sent;
     for (std::size_t i = 0; sent && i < count; i += recipients_at_once) {
         auto some = send_envelope_batch(i, std::min(i + recipients_at_once, count), i == 0);
@@ -215,7 +256,7 @@ std::expected<void, error> transaction::judge_recipients() {
     const bool any =
         std::ranges::find(recipients_, true, &recipient_result::accepted) != recipients_.end();
     if (any && options_.rcpt_allow_fails) return {};
-    connection_.needs_reset = true;
+    over().needs_reset = true;
     const std::string line = recipient_command(refused->address);
     if (recipients_.size() == 1) {
         return std::unexpected(reply_error(line, refused->reply, recipients_));
@@ -229,8 +270,8 @@ std::expected<void, error> transaction::judge_recipients() {
 /// A reply that comes while the mail is sent says why the server goes.
 task<std::expected<void, error>> transaction::interrupted(error cause) {
     if (coracle::detail::is_cancellation(cause)) co_return std::unexpected(cause);
-    auto said = co_await connection_.read_reply(last_words);
-    connection_.break_off();
+    auto said = co_await over().read_reply(last_words);
+    over().break_off();
     if (!said || uncertain_) co_return std::unexpected(failed(cause, "DATA"));
     co_return std::unexpected(
         reply_error(chunks_ ? "BDAT" : "DATA", *std::move(said), recipients_));
@@ -238,13 +279,13 @@ task<std::expected<void, error>> transaction::interrupted(error cause) {
 
 /// `last`: with these bytes the server has all of it.
 task<std::expected<void, error>> transaction::hand_over(std::string_view bytes, bool last) {
-    if (connection_.has_input()) {
+    if (over().has_input()) {
         const error early(make_error_code(errc::unexpected_reply), "smtp", phase::send);
         auto telling = interrupted(early);
         co_return co_await std::move(telling);
     }
     if (last) uncertain_ = true;
-    auto writing = connection_.write(bytes, options_.idle_timeout);
+    auto writing = over().write(bytes, options_.idle_timeout);
     auto written = co_await std::move(writing);
     if (written) co_return done();
     auto telling = interrupted(std::move(written).error());
@@ -252,13 +293,13 @@ task<std::expected<void, error>> transaction::hand_over(std::string_view bytes, 
 }
 
 task<std::expected<void, error>> transaction::send_data(outgoing_mail& mail) {
-    auto asking = connection_.command("DATA", "DATA", options_.reply_timeout);
+    auto asking = over().command("DATA", "DATA", options_.reply_timeout);
     auto said = co_await std::move(asking);
     if (!said) co_return std::unexpected(failed(said.error(), "DATA"));
     if (said->code != 354) {
-        connection_.needs_reset = true;
+        over().needs_reset = true;
         // Whoever says 2xx here takes commands for the mail, or the mail for commands.
-        if (!said->transient() && !said->permanent()) connection_.break_off();
+        if (!said->transient() && !said->permanent()) over().break_off();
         co_return std::unexpected(reply_error("DATA", *std::move(said), recipients_));
     }
     dot_writer dots;
@@ -282,6 +323,7 @@ task<std::expected<void, error>> transaction::send_data(outgoing_mail& mail) {
         block.clear();
     }
     dots.finish(block);
+    block += take_envelope_behind();
     auto handing = hand_over(block, true);
     co_return co_await std::move(handing);
 }
@@ -290,19 +332,21 @@ task<std::expected<void, error>> transaction::send_data(outgoing_mail& mail) {
 task<std::expected<void, error>> transaction::send_one_chunk(outgoing_mail& mail,
                                                              std::uint64_t size) {
     std::string block = "BDAT " + std::to_string(size) + " LAST\r\n";
-    connection_.log('>', std::string_view(block).substr(0, block.size() - 2));
+    over().log('>', std::string_view(block).substr(0, block.size() - 2));
     std::uint64_t sent = 0;
     for (;;) {
         auto bytes = co_await mail.next();
         if (!bytes) co_return std::unexpected(failed(bytes.error(), "BDAT"));
         sent += bytes->size();
         const bool last = sent == size || bytes->empty();
-        if (block.empty() && bytes->size() >= bytes_at_once / 2) {
+        const bool alone = size >= bytes_at_once;
+        if (alone && block.empty() && bytes->size() >= bytes_at_once / 2) {
             auto handing = hand_over(*bytes, last);
             auto handed = co_await std::move(handing);
             if (!handed) co_return std::move(handed);
         } else {
             block += *bytes;
+            if (last) block += take_envelope_behind();
             if (block.size() >= bytes_at_once || (last && !block.empty())) {
                 auto handing = hand_over(block, last);
                 auto handed = co_await std::move(handing);
@@ -328,7 +372,7 @@ task<std::expected<void, error>> transaction::send_chunks(outgoing_mail& mail) {
         if (!last && chunk.size() < bytes_of_chunk) continue;
         const std::string line =
             "BDAT " + std::to_string(chunk.size()) + (last ? " LAST" : "") + "\r\n";
-        connection_.log('>', std::string_view(line).substr(0, line.size() - 2));
+        over().log('>', std::string_view(line).substr(0, line.size() - 2));
         auto first = hand_over(line, last && chunk.empty());
         auto handed = co_await std::move(first);
         if (handed && !chunk.empty()) {
@@ -338,10 +382,10 @@ task<std::expected<void, error>> transaction::send_chunks(outgoing_mail& mail) {
         if (!handed) co_return std::move(handed);
         chunk.clear();
         if (last) break;
-        auto said = co_await connection_.read_reply(options_.reply_timeout);
+        auto said = co_await over().read_reply(options_.reply_timeout);
         if (!said) co_return std::unexpected(failed(said.error(), "BDAT"));
         if (!said->positive()) {
-            connection_.needs_reset = true;
+            over().needs_reset = true;
             co_return std::unexpected(reply_error("BDAT", *std::move(said), recipients_));
         }
     }
@@ -349,7 +393,7 @@ task<std::expected<void, error>> transaction::send_chunks(outgoing_mail& mail) {
 }
 
 task<std::expected<reply, error>> transaction::final_reply(const std::string& about) {
-    auto said = co_await connection_.read_reply(options_.accept_timeout);
+    auto said = co_await over().read_reply(options_.accept_timeout);
     if (!said) co_return std::unexpected(failed(said.error(), about));
     co_return *std::move(said);
 }
@@ -395,26 +439,28 @@ task<std::expected<receipt, error>> transaction::finish() {
     co_return std::move(r);
 }
 
+/// The commands of the mail that waits behind this one, if they are ready: they go with its end.
+std::string transaction::take_envelope_behind() {
+    std::string commands = here_.take_envelope();
+    over().log_commands(commands);
+    return commands;
+}
+
 task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
-    for (std::string& address : message_.recipients()) {
-        recipients_.push_back({std::move(address), false, {}});
+    any_reply_ = false;
+    if (!prepared_ || can_ != over().can) {
+        auto preparing = prepare(mail, over().can);
+        auto prepared = co_await std::move(preparing);
+        if (!prepared) co_return std::unexpected(std::move(prepared).error());
     }
-    if (!is_host_text(options_.hello)) {
-        error e(std::errc::invalid_argument, "option");
-        co_return std::unexpected(std::move(e.on("hello")));
-    }
-    if (auto prepared = prepare(*mail); !prepared) {
-        co_return std::unexpected(std::move(prepared).error());
-    }
-    auto signing = mail->sign(connection_.stream().owner().unix_time());
-    auto is_signed = co_await std::move(signing);
-    if (!is_signed) co_return std::unexpected(std::move(is_signed).error());
-    // A signature makes it longer.
-    auto line = mail_command(*mail);
-    if (!line) co_return std::unexpected(std::move(line).error());
-    mail_command_ = *std::move(line);
-    auto opening = send_envelope();
+    auto opening = send_envelope(*mail);
     auto opened = co_await std::move(opening);
+    if (!opened && std::exchange(out_of_sequence_, false) && !over().broken()) {
+        // The mail before was refused, and this server is still amid it.
+        over().needs_reset = true;
+        auto again = send_envelope(*mail);
+        opened = co_await std::move(again);
+    }
     if (!opened) co_return std::unexpected(std::move(opened).error());
     if (auto judged = judge_recipients(); !judged) {
         co_return std::unexpected(std::move(judged).error());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "smtp/client/connection.hpp"
+#include "smtp/client/place.hpp"
 #include "smtp/dot_writer.hpp"
 #include "smtp/outgoing_mail.hpp"
 
@@ -11,28 +11,43 @@
 
 namespace coracle::smtp::detail {
 
-/// One mail over one connection: MAIL, RCPT, DATA or BDAT, and the replies.
+/// One mail over a connection: MAIL, RCPT, DATA or BDAT, and the replies. May be run again over
+/// another connection.
 class transaction {
 public:
-    /// `maybe_sent` is told while the server may have all of the mail.
-    transaction(connection& over, const client_options& o, const message& m, bool lmtp,
+    /// `here` has the connection. `maybe_sent` is told while the server may have all of the mail.
+    transaction(place& here, const client_options& o, const message& m, bool lmtp,
                 bool& maybe_sent) noexcept
-        : connection_(over), options_(o), message_(m), lmtp_(lmtp), uncertain_(maybe_sent) {}
+        : here_(here), options_(o), message_(m), lmtp_(lmtp), uncertain_(maybe_sent) {}
 
+    /// Lays the mail out for a server of these capabilities, and signs it.
+    task<std::expected<void, error>> prepare(outgoing_mail* mail, capabilities can);
+    /// The commands of its envelope that may go together, once it is prepared.
+    std::string envelope() const;
+    /// Returns whether it is sent in one go, so that who waits behind it does not wait for long.
+    bool is_short(const outgoing_mail& mail) const noexcept;
     task<std::expected<receipt, error>> run(outgoing_mail* mail);
 
-    /// Returns whether the server has said anything to it. If not, a connection that had waited may
-    /// have been closed by then.
-    bool any_reply() const noexcept { return any_reply_; }
+    /// Returns whether this may be the end of a connection that had waited and was closed
+    /// meanwhile: the server has said nothing to this mail.
+    bool may_be_stale(const error& why) const noexcept {
+        return !any_reply_ && why.safe_to_retry();
+    }
 
 private:
     using done = std::expected<void, error>;
 
-    std::expected<void, error> prepare(outgoing_mail& mail);
+    connection& over() const noexcept { return *here_.over(); }
+    bool pipelines() const noexcept { return can_.pipelining && options_.pipelining; }
+    done lay_out(outgoing_mail& mail);
     std::expected<std::string, error> mail_command(const outgoing_mail& mail) const;
     std::string recipient_command(const std::string& address) const;
-    task<done> send_envelope();
+    std::string envelope_commands(std::size_t begin, std::size_t end, bool with_mail) const;
+    task<done> send_envelope(const outgoing_mail& mail);
     task<done> send_envelope_batch(std::size_t begin, std::size_t end, bool with_mail);
+    task<done> read_replies(std::size_t begin, std::size_t end, bool with_mail);
+    error told_to_go() const;
+    std::string take_envelope_behind();
     done judge_recipients();
     task<done> send_data(outgoing_mail& mail);
     task<done> send_chunks(outgoing_mail& mail);
@@ -43,14 +58,18 @@ private:
     task<std::expected<reply, error>> final_reply(const std::string& about);
     error failed(const error& cause, std::string_view command);
 
-    connection& connection_;
+    place& here_;
     const client_options& options_;
     const message& message_;
     bool lmtp_;
     bool& uncertain_;  ///< the end of the mail may have arrived
+    bool prepared_ = false;
+    capabilities can_;  ///< of the server that it is prepared for
     bool chunks_ = false;
     bool utf8_ = false;
     bool any_reply_ = false;
+    bool went_ahead_ = false;       ///< the envelope, with the end of the mail before
+    bool out_of_sequence_ = false;  ///< ... and was no command to expect there
     std::string mail_command_;
     std::vector<recipient_result> recipients_;
 };

@@ -1,6 +1,7 @@
 // The mail client against the sink, on each backend.
 
 #include "support/on_each_backend.hpp"
+#include "support/plain_mail.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
 
@@ -23,13 +24,6 @@ using namespace coracle::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-smtp::client_options plain_options() {
-    smtp::client_options o;
-    o.proxy_from_environment = false;
-    o.starttls = smtp::starttls::off;
-    return o;
-}
 
 smtp::message a_message() {
     smtp::message m;
@@ -65,7 +59,7 @@ class smtp_client : public on_each_backend {};
 TEST_P(smtp_client, sends_a_mail_and_keeps_the_connection) {
     smtp_sink sink;
     run([&]() -> task<> {
-        smtp::client mail(sink.url(), plain_options());
+        smtp::client mail(sink.url(), plain_mail_options());
         for (int i = 0; i != 3; ++i) {
             const smtp::message m = a_message();
             const smtp::receipt r = co_await mail.send(m);
@@ -109,7 +103,7 @@ TEST_P(smtp_client, sends_dots_and_all_that_is_attached_byte_for_byte) {
             so.binary = so.eight_bit = so.pipelining = capable;
             smtp_sink sink(so);
             run([&]() -> task<> {
-                smtp::client mail(sink.url(), plain_options());
+                smtp::client mail(sink.url(), plain_mail_options());
                 smtp::message m = a_message();
                 m.text(text).html("<img src=\"cid:logo\">\n");
                 m.embed("logo", bytes.substr(0, 1000), "image/png");
@@ -148,7 +142,7 @@ TEST_P(smtp_client, goes_on_with_tls) {
         so.tls_from_start = from_start;
         smtp_sink sink(so);
         run([&]() -> task<> {
-            smtp::client_options o = plain_options();
+            smtp::client_options o = plain_mail_options();
             o.starttls = smtp::starttls::required;
             tls::client_options t;
             t.system_authorities = false;
@@ -194,7 +188,7 @@ TEST_P(smtp_client, logs_in_by_the_best_way_there_is) {
         so.mechanisms = row.offered;
         smtp_sink sink(so);
         run([&]() -> task<> {
-            smtp::client_options o = plain_options();
+            smtp::client_options o = plain_mail_options();
             o.starttls = smtp::starttls::wanted;
             o.insecure = true;
             o.authentication.user = "joe";
@@ -229,7 +223,7 @@ TEST_P(smtp_client, logs_in_by_its_certificate_where_external_is_named) {
     const auto log_in = [&](const char* only, bool certificate) {
         bool sent = false;
         run([&]() -> task<> {
-            smtp::client_options o = plain_options();
+            smtp::client_options o = plain_mail_options();
             o.starttls = smtp::starttls::required;
             tls::client_options t;
             t.system_authorities = false;
@@ -267,7 +261,7 @@ TEST_P(smtp_client, shows_no_password_in_clear) {
     so.mechanisms = "PLAIN LOGIN";
     smtp_sink sink(so);
     run([&]() -> task<> {
-        smtp::client_options o = plain_options();
+        smtp::client_options o = plain_mail_options();
         o.authentication = {.user = "joe", .password = secret("secret")};
         smtp::client mail(sink.url(), o);
         const smtp::message m = a_message();
@@ -298,7 +292,7 @@ TEST_P(smtp_client, shows_no_token_in_clear) {
         so.mechanisms = mechanism;
         smtp_sink sink(so);
         run([&]() -> task<> {
-            smtp::client_options o = plain_options();
+            smtp::client_options o = plain_mail_options();
             o.authentication = {.user = "joe", .token = secret("token")};
             smtp::client mail(sink.url(), o);
             const smtp::message m = a_message();
@@ -325,7 +319,7 @@ TEST_P(smtp_client, says_what_became_of_each_recipient) {
     sink.misbehave({.command = "RCPT", .containing = "<bad@", .text = "550 5.1.1 nobody"});
     sink.misbehave({.command = "RCPT", .containing = "<busy@", .text = "450 4.2.0 later"});
     run([&]() -> task<> {
-        smtp::client mail(sink.url(), plain_options());
+        smtp::client mail(sink.url(), plain_mail_options());
         smtp::message m = a_message();
         m.cc("bad@x.org, busy@x.org").bcc("hidden@x.org");
         auto sending = mail.send(m);
@@ -360,7 +354,7 @@ TEST_P(smtp_client, speaks_lmtp) {
     smtp_sink sink(so);
     sink.misbehave({.command = "end of data", .containing = "full@", .text = "452 4.2.2 full"});
     run([&]() -> task<> {
-        smtp::client mail(sink.url(), plain_options());
+        smtp::client mail(sink.url(), plain_mail_options());
         smtp::message m = a_message();
         m.to("full@x.org");
         auto strict = mail.send(m);
@@ -379,7 +373,7 @@ TEST_P(smtp_client, speaks_lmtp) {
 
 TEST_P(smtp_client, works_without_coroutines) {
     smtp_sink sink;
-    smtp::client mail(sink.url(), plain_options());
+    smtp::client mail(sink.url(), plain_mail_options());
     EXPECT_TRUE(mail.send(a_message()).wait().all_accepted());
     auto future = mail.send(a_message()).launch();
     EXPECT_EQ(future.get().reply.code, 250);
@@ -401,7 +395,7 @@ TEST_P(smtp_client, keeps_to_its_connections) {
         smtp::pool_options p;
         p.connections = 3;
         p.messages = 10;
-        smtp::client mail(sink.url(), plain_options(), p);
+        smtp::client mail(sink.url(), plain_mail_options(), p);
         const smtp::message m = a_message();
         auto one = [&]() -> task<> {
             auto sending = mail.send(m);
@@ -424,7 +418,7 @@ TEST_P(smtp_client, keeps_to_its_connections) {
 TEST_P(smtp_client, asks_for_reports_and_size) {
     smtp_sink sink;
     run([&]() -> task<> {
-        smtp::client mail(sink.url(), plain_options());
+        smtp::client mail(sink.url(), plain_mail_options());
         const smtp::message m = a_message();
         auto sending = mail.send(m).options(
             "reports_on_success=1, reports_on_delay=yes, reports_envelope_id=\"a b+c\"");
@@ -447,7 +441,7 @@ TEST_P(smtp_client, writes_addresses_as_the_server_can_take_them) {
         so.utf8 = utf8;
         smtp_sink sink(so);
         run([&]() -> task<> {
-            smtp::client mail(sink.url(), plain_options());
+            smtp::client mail(sink.url(), plain_mail_options());
             smtp::message m = a_message();
             m.to("x@bücher.example");
             auto sending = mail.send(m);

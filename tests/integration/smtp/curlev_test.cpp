@@ -1,5 +1,7 @@
 // For programs that used curlev's SMTP: its numbers for failures, and its keys of options.
 
+#include "support/plain_mail.hpp"
+
 #include <coracle/smtp/client.hpp>
 #include <coracle/smtp/client_settings.hpp>
 #include <coracle/smtp/curlev.hpp>
@@ -13,13 +15,6 @@ using namespace coracle;
 using namespace coracle::testing;
 
 namespace {
-
-smtp::client_options plain_options() {
-    smtp::client_options o;
-    o.proxy_from_environment = false;
-    o.starttls = smtp::starttls::off;
-    return o;
-}
 
 smtp::message a_message() {
     smtp::message m;
@@ -36,7 +31,7 @@ int code_of(smtp::client& mail, const smtp::message& m) {
     return 0;
 }
 
-int code_at(const std::string& url, smtp::client_options o = plain_options()) {
+int code_at(const std::string& url, smtp::client_options o = plain_mail_options()) {
     smtp::client mail(url, std::move(o));
     return code_of(mail, a_message());
 }
@@ -74,7 +69,7 @@ TEST(smtp_curlev_code, is_that_of_libcurl_before_there_is_mail) {
     EXPECT_EQ(code_at("smtp://"), 3);
     EXPECT_EQ(code_at("smtp://nowhere.invalid"), 6);
     EXPECT_EQ(code_at("smtp://127.0.0.1:1"), 7);
-    smtp::client_options o = plain_options();
+    smtp::client_options o = plain_mail_options();
     o.proxy = secret("http://nowhere.invalid:1");
     EXPECT_EQ(code_at("smtp://127.0.0.1:1", o), 5);
 
@@ -83,7 +78,7 @@ TEST(smtp_curlev_code, is_that_of_libcurl_before_there_is_mail) {
     so.user = "joe";
     so.password = secret("p");
     const smtp_sink sink(so);
-    o = plain_options();
+    o = plain_mail_options();
     o.starttls = smtp::starttls::required;
     EXPECT_EQ(code_at(sink.url(), o), 60);
     o.insecure = true;
@@ -94,7 +89,7 @@ TEST(smtp_curlev_code, is_that_of_libcurl_before_there_is_mail) {
     EXPECT_EQ(code_at(sink.url(), o), 67);
 
     const smtp_sink clear;
-    o = plain_options();
+    o = plain_mail_options();
     o.starttls = smtp::starttls::required;
     EXPECT_EQ(code_at(clear.url(), o), 64);
     EXPECT_EQ(code_at(clear.url()), 0);
@@ -102,7 +97,7 @@ TEST(smtp_curlev_code, is_that_of_libcurl_before_there_is_mail) {
 
 TEST(smtp_curlev_code, is_curlevs_own_for_mails_and_options) {
     const smtp_sink sink;
-    smtp::client mail(sink.url(), plain_options());
+    smtp::client mail(sink.url(), plain_mail_options());
     smtp::message nobody;
     EXPECT_EQ(code_of(mail, nobody.from("a@x.example")), -35);
     EXPECT_EQ(code_of(mail, a_message().to("no address")), -35);
@@ -207,7 +202,7 @@ TEST(smtp_curlev_keys, log_in_as_the_mode_says) {
     so.mechanisms = "XOAUTH2 PLAIN";
     smtp_sink sink(so);
     for (const auto& row : rows) {
-        smtp::client_options o = plain_options();
+        smtp::client_options o = plain_mail_options();
         o.authentication.in_clear = true;
         ASSERT_TRUE(smtp::read_options(o, row.text)) << row.text;
         const std::size_t connections = sink.connections();
@@ -233,7 +228,7 @@ TEST(smtp_curlev_keys, give_the_url_no_login_where_the_mode_is_none) {
     std::string url = sink.url();
     url.insert(url.find("//") + 2, "joe:p@");
     for (const bool none : {false, true}) {
-        smtp::client_options o = plain_options();
+        smtp::client_options o = plain_mail_options();
         o.authentication.in_clear = true;
         if (none) o.authentication.mode = smtp::login_mode::none;
         EXPECT_EQ(code_at(url, o), 0);

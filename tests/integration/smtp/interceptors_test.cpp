@@ -1,6 +1,7 @@
 // Interceptors of the mail client, and the one that logs.
 
 #include "support/heard_log.hpp"
+#include "support/plain_mail.hpp"
 
 #include <coracle/runtime/loop.hpp>
 #include <coracle/smtp/client.hpp>
@@ -19,13 +20,6 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-smtp::client_options plain_options() {
-    smtp::client_options o;
-    o.proxy_from_environment = false;
-    o.starttls = smtp::starttls::off;
-    return o;
-}
 
 smtp::message a_message(std::string_view to = "bob@y.example") {
     smtp::message m;
@@ -50,7 +44,7 @@ protected:
 
     smtp_sink sink_;
     heard_log log_{log_level::info, log_layer::smtp};
-    smtp::client mail_{sink_.url(), plain_options(), {}, log_.options()};
+    smtp::client mail_{sink_.url(), plain_mail_options(), {}, log_.options()};
 };
 
 }  // namespace
@@ -159,7 +153,7 @@ TEST_F(smtp_interceptors, log_no_secret) {
     const smtp_sink strict(so);
     std::string url = strict.url();
     url.insert(url.find("//") + 2, "joe:hunter2@");
-    smtp::client_options o = plain_options();
+    smtp::client_options o = plain_mail_options();
     o.authentication.in_clear = true;
     for (const char* mechanism : {"PLAIN", "LOGIN", "CRAM-MD5", "SCRAM-SHA-256"}) {
         o.authentication.mechanisms = mechanism;
@@ -184,7 +178,7 @@ TEST_F(smtp_interceptors, log_no_token) {
     so.user = "joe";
     so.token = secret("other");
     const smtp_sink strict(so);
-    smtp::client_options o = plain_options();
+    smtp::client_options o = plain_mail_options();
     o.authentication = {.user = "joe", .token = secret("ya29.hunter2"), .in_clear = true};
     for (const bool verbose : {false, true}) {
         o.verbose = verbose;

@@ -1,5 +1,6 @@
 // The mail client that delivers to the hosts of each domain, in a simulated world.
 
+#include "support/plain_mail.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
 
@@ -23,8 +24,6 @@ using namespace coracle::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-using outcome = std::expected<smtp::receipt, error>;
 
 smtp::client_options plain_options() {
     smtp::client_options o;
@@ -81,8 +80,8 @@ public:
         world.run(main);
     }
     /// The outcome of one mail.
-    outcome send(const smtp::message& m) {
-        outcome r = std::unexpected(error());
+    mail_outcome send(const smtp::message& m) {
+        mail_outcome r = std::unexpected(error());
         run([&](smtp::client& mail) -> task<> {
             auto sending = mail.send(m);
             r = co_await as_result(sending);
@@ -282,7 +281,7 @@ TEST(smtp_mx, looks_the_hosts_up_again_when_it_tries_again) {
     w.host("b.example");
     w.dead("a.example");
     w.mail_of("boats.example", {{10, "a.example"}});
-    outcome r = std::unexpected(error());
+    mail_outcome r = std::unexpected(error());
     w.run([&](smtp::client& mail) -> task<> {
         auto heal = [&]() -> task<> {
             co_await sleep_for(2s);

@@ -1,6 +1,7 @@
 // Options of the mail client that say how a server is reached and how long it may take: their
 // effect.
 
+#include "support/plain_mail.hpp"
 #include "support/test_ca.hpp"
 
 #include <coracle/smtp/client.hpp>
@@ -20,8 +21,6 @@ using namespace coracle::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-using outcome = std::expected<smtp::receipt, error>;
 
 constexpr const char* here = "127.0.0.1:2525";
 
@@ -43,9 +42,9 @@ smtp::message a_message(std::size_t attached = 0) {
 }
 
 /// Runs a client of these options in a world that has begun, and gives the outcome of one mail.
-outcome send_in(simulation& world, const std::string& url, const smtp::client_options& o,
-                const smtp::message& m = a_message()) {
-    outcome r = std::unexpected(error());
+mail_outcome send_in(simulation& world, const std::string& url, const smtp::client_options& o,
+                     const smtp::message& m = a_message()) {
+    mail_outcome r = std::unexpected(error());
     auto main = [&]() -> task<> {
         smtp::client mail(url, o);
         auto sending = mail.send(m);
@@ -75,7 +74,7 @@ timed_failure meet(const sink_rule& rule, const smtp::client_options& o,
     so.chunking = rule.command == "BDAT";
     smtp_sink sink(world.loop(), so);
     sink.misbehave(rule);
-    const outcome r = send_in(world, sink.url(), o, m);
+    const mail_outcome r = send_in(world, sink.url(), o, m);
     EXPECT_FALSE(r) << rule.command;
     EXPECT_EQ(sink.count(), 0u);
     return {r ? error() : r.error(), world.elapsed()};
@@ -101,7 +100,7 @@ TEST(smtp_options_in_use, reach_a_host_where_resolve_says) {
         smtp::client_options o = patient_options();
         if (known) o.resolve = {"mail.example:25:127.0.0.1"};
         // The port stays that of the URL: one that nothing listens on.
-        outcome r = send_in(world, "smtp://mail.example:25", o);
+        mail_outcome r = send_in(world, "smtp://mail.example:25", o);
         ASSERT_FALSE(r);
         if (!known) {
             EXPECT_EQ(r.error().phase(), phase::resolve) << r.error();
@@ -150,7 +149,7 @@ TEST(smtp_options_in_use, keep_to_versions_of_tls) {
             o.insecure = true;
             o.tls.minimum = row.minimum;
             o.tls.maximum = row.maximum;
-            const outcome r = send_in(world, sink.url(), o);
+            const mail_outcome r = send_in(world, sink.url(), o);
             EXPECT_EQ(r.has_value(), row.sent);
             EXPECT_EQ(sink.count(), row.sent ? 1u : 0u);
             if (!r) {
@@ -197,7 +196,7 @@ TEST(smtp_options_in_use, limit_the_time_in_which_a_server_takes_nothing_of_a_ma
     s.read_until("MAIL FROM:<ada@x.org>\r\n").send("250 ok\r\n");
     s.read_until("\r\n").send("250 ok\r\n").read_until("DATA\r\n").send("354 go\r\n").stall();
     scripted_peer peer(world.loop(), s, po);
-    const outcome r = send_in(world, std::string("smtp://") + here, o, large);
+    const mail_outcome r = send_in(world, std::string("smtp://") + here, o, large);
     ASSERT_FALSE(r);
     expect_timeout({r.error(), world.elapsed()}, "DATA", 5s, 7s);
 }
@@ -216,7 +215,7 @@ TEST(smtp_options_in_use, do_not_count_the_time_of_a_mail_that_goes_on) {
     for (int i = 0; i != 8; ++i) s.pause(2s).read_exactly(64 * 1024);
     s.read_until("\r\n.\r\n").send("250 kept\r\n").read_to_end();
     scripted_peer peer(world.loop(), s, po);
-    const outcome r = send_in(world, std::string("smtp://") + here, o, a_message(500'000));
+    const mail_outcome r = send_in(world, std::string("smtp://") + here, o, a_message(500'000));
     EXPECT_TRUE(r) << r.error();
     EXPECT_GE(world.elapsed(), 16s);
 }
