@@ -22,7 +22,7 @@ sending client::send(const message& m) {
 }
 
 client_options client::defaults() const {
-    return core_->defaults();
+    return *core_->defaults();
 }
 void client::set_defaults(client_options o) {
     core_->set_defaults(std::move(o));
@@ -68,7 +68,7 @@ operation<receipt>& sending::begin() {
 
 client_options& sending::own_options() {
     auto& own = state_->own;
-    if (own == nullptr) own = std::make_unique<client_options>(state_->core->defaults());
+    if (own == nullptr) own = std::make_unique<client_options>(*state_->core->defaults());
     return *own;
 }
 

@@ -90,28 +90,43 @@ void client_shard::loop_ended() noexcept {
 client_core::client_core(std::string_view server, client_options o, pool_options p,
                          background_options b)
     : pool_(std::move(p)), environment_(connect::proxy_environment::read()),
-      server_(server_address::parse(server)), own_loop_(b, "smtp"), defaults_(std::move(o)) {}
+      server_(server_address::parse(server)), own_loop_(b, "smtp"),
+      defaults_(std::make_shared<const client_options>(std::move(o))) {}
 
-client_options client_core::defaults() const {
+std::shared_ptr<const client_options> client_core::defaults() const {
     const std::lock_guard lock(guard_);
     return defaults_;
 }
 
 void client_core::set_defaults(client_options o) {
+    auto made = std::make_shared<const client_options>(std::move(o));
     const std::lock_guard lock(guard_);
-    defaults_ = std::move(o);
+    defaults_ = std::move(made);
+    default_route_.reset();
 }
 
 std::expected<void, error> client_core::change_defaults(std::string_view text) {
     const std::lock_guard lock(guard_);
-    return read_options(defaults_, text);
+    client_options changed = *defaults_;
+    if (auto read = read_options(changed, text); !read) return read;
+    defaults_ = std::make_shared<const client_options>(std::move(changed));
+    default_route_.reset();
+    return {};
 }
 
 std::expected<std::shared_ptr<const route>, error> client_core::route_for(const client_options& o) {
     if (!server_) return std::unexpected(server_.error());
+    {
+        const std::lock_guard lock(guard_);
+        if (&o == defaults_.get() && default_route_ != nullptr) return default_route_;
+    }
     client_options wanted = o;
     wanted.authentication = login_of(std::move(wanted.authentication), *server_);
-    return find_route(*server_, wanted, most_routes);
+    auto found = find_route(*server_, wanted, most_routes);
+    if (!found) return found;
+    const std::lock_guard lock(guard_);
+    if (&o == defaults_.get()) default_route_ = *found;
+    return found;
 }
 
 std::expected<std::shared_ptr<const route>, error> client_core::route_to(const std::string& host,

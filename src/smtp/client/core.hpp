@@ -72,10 +72,10 @@ class client_core final : public std::enable_shared_from_this<client_core> {
 public:
     client_core(std::string_view server, client_options o, pool_options p, background_options b);
 
-    client_options defaults() const;
+    std::shared_ptr<const client_options> defaults() const;
     void set_defaults(client_options o);
     std::expected<void, error> change_defaults(std::string_view text);
-    /// The way that mails with these options take.
+    /// The way that mails with these options take; `o` is what `defaults` gave, or a mail's own.
     std::expected<std::shared_ptr<const route>, error> route_for(const client_options& o);
     /// The way to a host for mail, which gets no credentials.
     std::expected<std::shared_ptr<const route>, error> route_to(const std::string& host,
@@ -116,7 +116,9 @@ private:
 
     std::vector<interceptor> interceptors_;
     mutable std::mutex guard_;
-    client_options defaults_;
+    /// Never changed: mails that have begun go on with them.
+    std::shared_ptr<const client_options> defaults_;
+    std::shared_ptr<const route> default_route_;  ///< by `defaults_`; null: not known yet
     /// Routes of options that mails had, the ones used last.
     std::vector<std::shared_ptr<const route>> routes_;
     std::map<std::string, sts_policy, std::less<>> policies_;

@@ -59,7 +59,8 @@ task<outcome> run_within(duration total, Mail* mail) {
 task<outcome> run_mail(sending_state* s, client_shard* here) {
     if (s->problem) co_return std::unexpected(*s->problem);
     if (auto problem = s->mail.problem()) co_return std::unexpected(*std::move(problem));
-    const client_options options = s->own != nullptr ? *s->own : s->core->defaults();
+    const std::shared_ptr<const client_options> defaults = s->core->defaults();
+    const client_options& options = s->own != nullptr ? *s->own : *defaults;
     loop& l = here->owner();
     complete(s->mail.own_state(), l.unix_time(), l.random(), l.random());
     const duration total =
