@@ -37,7 +37,7 @@ void place::pull_follower() noexcept {
     if (c == nullptr || !pool_.may_carry(c->mails + ahead)) return;
     place* const next = pool_.line().front();
     if (next == nullptr || !next->may_follow_) return;
-    next->unlink();
+    pool_.followers().push_back(*next);
     next->state_ = state::behind;
     next->ahead_ = this;
     behind_ = next;
@@ -57,13 +57,12 @@ std::optional<capabilities> place::abilities_ahead() const {
 }
 
 void place::offer(std::string envelope, const capabilities& prepared_for) {
-    prepared_for_ = prepared_for;
-    envelope_ = std::move(envelope);
+    if (abilities_ahead() == prepared_for) envelope_ = std::move(envelope);
 }
 
 std::string place::take_envelope() noexcept {
     if (behind_ == nullptr || behind_->envelope_.empty()) return {};
-    if (behind_->prepared_for_ != connection_->can) return {};
+    behind_->unlink();
     behind_->envelope_sent_ = true;
     return std::exchange(behind_->envelope_, {});
 }
@@ -74,6 +73,7 @@ void place::send_back_follower() noexcept {
     if (next == nullptr) return;
     next->send_back_follower();
     next->ahead_ = nullptr;
+    next->envelope_.clear();
     next->envelope_sent_ = false;
     next->state_ = state::waiting;
     pool_.line().push_front(*next);
@@ -101,6 +101,7 @@ void place::leave() noexcept {
         case state::outside: return;
         case state::waiting: unlink(); break;
         case state::behind:
+            unlink();
             ahead_->behind_ = nullptr;
             if (envelope_sent_) ahead_->spoilt_ = true;
             send_back_follower();
@@ -129,8 +130,9 @@ void place::end(std::unique_ptr<connection> c) noexcept {
 
 void place::take_over(std::unique_ptr<connection> c) noexcept {
     assert(state_ == state::waiting || state_ == state::behind);
+    unlink();
     state_ = state::held;
-    ahead_ = nullptr;
+    if (ahead_ != nullptr) std::exchange(ahead_, nullptr)->behind_ = nullptr;
     connection_ = std::move(c);
     if (connection_ == nullptr) {
         envelope_sent_ = false;

@@ -42,7 +42,8 @@ public:
     void invite() noexcept;
     /// The capabilities of the server ahead, if there is one.
     std::optional<capabilities> abilities_ahead() const;
-    /// The commands of its envelope, for a server of these capabilities.
+    /// The commands of its envelope, for a server of these capabilities: for the one ahead, if that
+    /// is still the one.
     void offer(std::string envelope, const capabilities& prepared_for);
     /// Returns whether its envelope went with the end of the mail ahead; once.
     bool envelope_went_ahead() noexcept { return std::exchange(envelope_sent_, false); }
@@ -80,7 +81,6 @@ private:
     place* behind_ = nullptr;
     std::unique_ptr<connection> connection_;
     std::string envelope_;
-    capabilities prepared_for_;
     // Unlike events they hand over: the end of a turn would cost a system call.
     semaphore called_{0};
     semaphore turn_{0};

@@ -15,7 +15,9 @@ bool connection_pool::take_place() noexcept {
 }
 
 void connection_pool::give_place() noexcept {
-    if (place* const first = line_.pop_front()) {
+    place* first = line_.pop_front();
+    if (first == nullptr) first = followers_.pop_front();
+    if (first != nullptr) {
         first->take_over(nullptr);
     } else {
         ++free_places_;

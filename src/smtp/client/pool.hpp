@@ -33,9 +33,13 @@ public:
     ~connection_pool() { close_idle(); }
 
     const std::shared_ptr<const route>& by() const noexcept { return route_; }
+    /// Those that wait for any connection.
     intrusive_list<place>& line() noexcept { return line_; }
+    /// Those that stand behind a mail, and have sent nothing.
+    intrusive_list<place>& followers() noexcept { return followers_; }
     bool take_place() noexcept;
-    /// The first of the line has it now.
+    /// The first of the line has it now, or else the first of those behind a mail: nobody waits for
+    /// one connection while another has nothing to do.
     void give_place() noexcept;
     /// One that has waited and may carry another mail; null: there is none. With a place only.
     std::unique_ptr<connection> take_idle() noexcept;
@@ -78,6 +82,7 @@ private:
     pool_counters& counters_;
     std::size_t free_places_;
     intrusive_list<place> line_;
+    intrusive_list<place> followers_;
     std::vector<std::unique_ptr<connection>> idle_;  ///< the one used last is the last
     std::size_t users_ = 0;
     bool retired_ = false;

@@ -8,9 +8,11 @@
 #include <coracle/runtime/task_group.hpp>
 #include <coracle/smtp/client.hpp>
 #include <coracle/testing/simulation.hpp>
+#include <coracle/testing/smtp_sink.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,7 +43,9 @@ struct mail_scene {
             m.text(std::string(i == large ? 100'000 : 10, 'x'));
             auto sending = mail->send(m);
             if (i == impatient) sending.timeout(patience);
+            if (i == apart) sending.options("pipelining=0");
             outcomes[i] = co_await as_result(sending);
+            ended.push_back(i);
         };
         auto send_all = [&](task_group& g) -> task<> {
             for (unsigned i = 0; i != mails; ++i) {
@@ -78,10 +82,12 @@ struct mail_scene {
     unsigned large = none;
     unsigned impatient = none;
     duration patience{};
+    unsigned apart = none;  ///< does without pipelining
 
     goes seen;
     unsigned taken = 0;
     std::vector<mail_outcome> outcomes;
+    std::vector<unsigned> ended;  ///< in their order
     smtp::client_statistics statistics;
 };
 
@@ -183,7 +189,7 @@ TEST(mails_that_wait, go_over_another_connection_where_the_server_cuts_this_one)
     s.connections = 2;
     s.run();
     EXPECT_EQ(s.seen, (goes{"EHLO", "MAIL RCPT", "DATA", "content", "EHLO", "MAIL RCPT", "DATA",
-                            "content MAIL RCPT", "DATA", "content"}));
+                            "content", "MAIL RCPT", "DATA", "content"}));
     EXPECT_EQ(s.sent(), "no yes yes");
     EXPECT_EQ(s.outcomes[0].error(), make_error_code(smtp::errc::uncertain));
     EXPECT_FALSE(s.outcomes[0].error().safe_to_retry());
@@ -218,4 +224,117 @@ TEST(mails_that_wait, may_leave_when_their_envelopes_are_sent) {
     EXPECT_TRUE(s.outcomes[1].error().safe_to_retry());
     EXPECT_EQ(s.statistics.opened, 2u);
     EXPECT_EQ(s.taken, 2u);
+}
+
+// Its replies come when the mail before is over, and nobody waits for them.
+TEST(mails_that_wait, leave_no_replies_to_others) {
+    mail_scene s;
+    s.impatient = 1;
+    s.patience = 3500ms;
+    s.connections = 2;
+    s.server.between_replies = 100ms;
+    s.run();
+    EXPECT_EQ(s.sent(), "yes no yes");
+    EXPECT_EQ(s.statistics.opened, 2u);
+    EXPECT_EQ(s.taken, 2u);
+}
+
+TEST(mails_that_wait, do_not_come_behind_another_when_they_do_without_pipelining) {
+    mail_scene s;
+    s.apart = 1;
+    s.run();
+    EXPECT_EQ(s.seen, (goes{"EHLO", "MAIL RCPT", "DATA", "content", "MAIL", "RCPT", "DATA",
+                            "content", "MAIL RCPT", "DATA", "content"}));
+    EXPECT_EQ(s.taken, 3u);
+}
+
+// Two stand behind the first; the large one lets nobody come behind it, and its connection takes
+// the next of the line.
+TEST(mails_that_wait, are_no_more_than_two_behind_a_connection) {
+    mail_scene s;
+    s.mails = 6;
+    s.pool.connections = s.connections = 2;
+    s.large = 1;
+    s.run();
+    EXPECT_EQ(s.taken, 6u);
+    EXPECT_EQ(s.ended, (std::vector<unsigned>{0, 1, 2, 5, 3, 4}));
+}
+
+// The second comes behind the first, the third behind the second, and the next of the line goes
+// over the other connection. When the first is cut the second opens a connection; the third does
+// not wait for that, and goes before all others.
+TEST(mails_that_wait, go_before_others_when_their_connection_is_lost) {
+    mail_scene s;
+    s.mails = 6;
+    s.pool.connections = 2;
+    s.connections = 3;
+    s.large = 1;
+    s.server.last_content = 1;
+    s.run();
+    EXPECT_EQ(s.sent(), "no yes yes yes yes yes");
+    EXPECT_EQ(s.taken, 5u);
+    EXPECT_EQ(s.ended, (std::vector<unsigned>{0, 1, 3, 2, 4, 5}));
+}
+
+// The first two end at the same time. The third goes on over the connection of the first, with the
+// last behind it; the other connection is free for that.
+TEST(mails_that_wait, go_over_a_connection_that_gets_free) {
+    mail_scene s;
+    s.mails = 4;
+    s.pool.connections = s.connections = 2;
+    s.large = 1;
+    s.run();
+    EXPECT_EQ(s.seen,
+              (goes{"EHLO", "EHLO", "MAIL RCPT", "MAIL RCPT", "DATA", "DATA", "content MAIL RCPT",
+                    "content", "DATA", "MAIL RCPT", "content", "DATA", "content"}));
+    EXPECT_EQ(s.ended, (std::vector<unsigned>{0, 1, 2, 3}));
+    EXPECT_EQ(s.taken, 4u);
+}
+
+// The large mail ends a little before the mail ahead of the last one.
+TEST(mails_that_wait, stay_where_their_envelopes_are_sent) {
+    mail_scene s;
+    s.pool.connections = s.connections = 2;
+    s.large = 0;
+    s.run();
+    EXPECT_EQ(s.seen, (goes{"EHLO", "EHLO", "MAIL RCPT", "MAIL RCPT", "DATA", "DATA", "content",
+                            "content MAIL RCPT", "DATA", "content"}));
+    EXPECT_EQ(s.ended, (std::vector<unsigned>{0, 1, 2}));
+    EXPECT_EQ(s.taken, 3u);
+}
+
+// LMTP has a reply for each recipient of the mail before.
+TEST(mails_that_wait, read_their_own_replies_over_lmtp) {
+    simulation world;
+    smtp_sink_options sinking;
+    sinking.listen = "127.0.0.1:2525";
+    sinking.lmtp = true;
+    smtp_sink sink(world.loop(), sinking);
+    std::vector<mail_outcome> outcomes;
+    auto main = [&]() -> task<> {
+        smtp::pool_options pool;
+        pool.connections = 1;
+        smtp::client mail(sink.url(), plain_mail_options(), pool);
+        auto one = [&](int i) -> task<> {
+            smtp::message m;
+            m.from("ada@x.org").to("b@y.org, c@y.org, d@y.org").text("x");
+            m.subject(std::to_string(i));
+            auto sending = mail.send(m);
+            outcomes.push_back(co_await as_result(sending));
+        };
+        auto all = [&](task_group& g) -> task<> {
+            for (int i = 0; i != 5; ++i) g.spawn([&one, i] { return one(i); });
+            co_return;
+        };
+        co_await with_task_group(all);
+    };
+    world.run(main);
+    ASSERT_EQ(outcomes.size(), 5u);
+    for (const mail_outcome& r : outcomes) {
+        ASSERT_TRUE(r) << r.error();
+        for (const smtp::recipient_result& one : r->recipients) EXPECT_TRUE(one.accepted);
+    }
+    EXPECT_EQ(sink.count(), 5u);
+    const auto dialogue = sink.dialogue();
+    EXPECT_EQ(std::ranges::count(dialogue, "C: LHLO [127.0.0.1]"), 1);
 }
