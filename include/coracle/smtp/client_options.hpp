@@ -108,8 +108,9 @@ struct client_options {
     /// Every server on the way uses TLS, or the mail comes back (RFC 8689). Default no.
     bool require_tls = false;
 
-    /// Commands are sent without waiting for each reply, those of a mail that waits for a connection
-    /// with the end of the mail before (RFC 2920), where the server offers it. Default yes.
+    /// Commands are sent without waiting for each reply, those of a mail that waits for a
+    /// connection with the end of the mail before (RFC 2920), where the server offers it. Default
+    /// yes.
     bool pipelining = true;
     /// The mail is sent with BDAT (RFC 3030), where the server offers it. Default yes.
     bool chunking = true;

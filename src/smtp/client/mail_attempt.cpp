@@ -57,7 +57,7 @@ task<outcome> mail_attempt::run() {
         auto got = co_await std::move(waiting);
         if (!got) co_return std::unexpected(std::move(got).error());
     }
-    // What comes behind another mail has a connection already.
+    // A mail that stood behind another has a connection already.
     if (here.over() == nullptr) here.use(pool_.take_idle());
     while (here.over() != nullptr) {
         auto sending = send_over(&here, &t, mail->get(), true);

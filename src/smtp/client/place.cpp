@@ -67,7 +67,7 @@ std::string place::take_envelope() noexcept {
     return std::exchange(behind_->envelope_, {});
 }
 
-/// Who waits behind a connection that is gone waits for any, before all others.
+/// Sends those that wait behind a connection that is gone to the front of the line.
 void place::send_back_follower() noexcept {
     place* const next = std::exchange(behind_, nullptr);
     if (next == nullptr) return;
