@@ -44,8 +44,8 @@ public:
         co_await with_task_group(block);
     }
 
-    /// The commands of each go, by their verbs: "MAIL RCPT RCPT", "content MAIL RCPT". Without
-    /// QUIT, which a client says as far as that needs no waiting.
+    /// The commands of each go, by their verbs: "MAIL RCPT RCPT", "content MAIL RCPT". A client
+    /// says QUIT as far as that needs no waiting: the beginning of it counts.
     std::vector<std::string> goes;
     /// Mails that were taken.
     unsigned taken = 0;
@@ -109,7 +109,10 @@ private:
     }
     std::vector<std::string> replies_to(std::string_view go, session& s) {
         std::vector<std::string> replies;
-        if (go.starts_with('Q')) return replies;
+        if (!go.empty() && std::string_view("QUIT\r\n").starts_with(go)) {
+            goes.emplace_back("QUIT");
+            return replies;
+        }
         std::string verbs;
         while (!go.empty() && !s.cut) {
             const bool content = s.in_data;

@@ -79,21 +79,24 @@ void place::send_back_follower() noexcept {
     pool_.line().push_front(*next);
 }
 
-void place::lose_connection() noexcept {
+/// Closes it without a word: amid a mail nothing that is said would be understood.
+void place::close_connection() noexcept {
+    if (connection_ == nullptr) return;
     connection_->break_off();
     pool_.close(std::move(connection_));
-    envelope_sent_ = false;
+}
+
+void place::lose_connection() noexcept {
+    close_connection();
     send_back_follower();
 }
 
 void place::finish() noexcept {
-    std::unique_ptr<connection> c = std::move(connection_);
     const bool expects_replies = behind_ != nullptr && behind_->envelope_sent_;
-    if (spoilt_ || c->broken() || (!expects_replies && !c->fit())) {
-        c->break_off();
-        pool_.close(std::move(c));
+    if (spoilt_ || connection_->broken() || (!expects_replies && !connection_->fit())) {
+        close_connection();
     }
-    end(std::move(c));
+    end(std::move(connection_));
 }
 
 void place::leave() noexcept {
@@ -107,10 +110,7 @@ void place::leave() noexcept {
             send_back_follower();
             break;
         case state::held:
-            if (connection_ != nullptr) {
-                connection_->break_off();
-                pool_.close(std::move(connection_));
-            }
+            close_connection();
             end(nullptr);
             break;
     }

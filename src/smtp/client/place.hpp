@@ -35,7 +35,6 @@ public:
     semaphore_acquire called() noexcept { return called_.acquire(); }
     /// Completes when it has a place.
     semaphore_acquire turn() noexcept { return turn_.acquire(); }
-    bool held() const noexcept { return state_ == state::held; }
 
     /// The first mail of the line may come behind this one: it does when this one has a connection,
     /// or is the next to have it.
@@ -65,6 +64,7 @@ private:
     connection* line_connection() const noexcept;
     void pull_follower() noexcept;
     void call() noexcept;
+    void close_connection() noexcept;
     void leave() noexcept;
     void end(std::unique_ptr<connection> c) noexcept;
     void take_over(std::unique_ptr<connection> c) noexcept;

@@ -331,6 +331,8 @@ task<std::expected<void, error>> transaction::send_data(outgoing_mail& mail) {
 // RFC 3030: the size is known, so all of it is one chunk.
 task<std::expected<void, error>> transaction::send_one_chunk(outgoing_mail& mail,
                                                              std::uint64_t size) {
+    // Blocks of a large mail are not copied; nobody waits behind it.
+    const bool large = size >= bytes_at_once;
     std::string block = "BDAT " + std::to_string(size) + " LAST\r\n";
     over().log('>', std::string_view(block).substr(0, block.size() - 2));
     std::uint64_t sent = 0;
@@ -339,8 +341,7 @@ task<std::expected<void, error>> transaction::send_one_chunk(outgoing_mail& mail
         if (!bytes) co_return std::unexpected(failed(bytes.error(), "BDAT"));
         sent += bytes->size();
         const bool last = sent == size || bytes->empty();
-        const bool alone = size >= bytes_at_once;
-        if (alone && block.empty() && bytes->size() >= bytes_at_once / 2) {
+        if (large && block.empty() && bytes->size() >= bytes_at_once / 2) {
             auto handing = hand_over(*bytes, last);
             auto handed = co_await std::move(handing);
             if (!handed) co_return std::move(handed);

@@ -2,6 +2,7 @@
 // twice, none that was reported sent is lost, none that is said to be safe to send again has
 // arrived.
 
+#include "support/plain_mail.hpp"
 #include "support/simulated_seeds.hpp"
 #include "testing/random.hpp"
 
@@ -63,10 +64,8 @@ void expect_kept(const std::vector<mail_plan>& plans, const smtp_sink& sink,
 }
 
 smtp::client_options options_of(random_source& chance) {
-    smtp::client_options o;
-    o.proxy_from_environment = false;
+    smtp::client_options o = plain_mail_options();
     o.insecure = true;
-    o.starttls = smtp::starttls::off;
     o.connect_timeout = 5s;
     o.greeting_timeout = o.reply_timeout = o.idle_timeout = o.accept_timeout = 2s;
     o.retry.retries = static_cast<unsigned>(chance.next() % 4);
@@ -174,12 +173,9 @@ TEST(smtp_simulation, has_a_thousand_mails_in_flight_on_twenty_connections) {
     std::size_t most_waiting = 0;
     std::size_t most_open = 0;
     auto main = [&]() -> task<> {
-        smtp::client_options o;
-        o.proxy_from_environment = false;
-        o.starttls = smtp::starttls::off;
         smtp::pool_options pool;
         pool.connections = connections;
-        smtp::client mail(sink.url(), o, pool);
+        smtp::client mail(sink.url(), plain_mail_options(), pool);
         auto one = [&](std::size_t i) -> task<> {
             smtp::message m;
             m.from("a@example.org").to("b@example.net").text("x");
@@ -226,9 +222,7 @@ bool bears(const cut_connection& cut) {
     std::vector<mail_plan> plans(cut.mails);
     bool whole = true;
     auto main = [&]() -> task<> {
-        smtp::client_options o;
-        o.proxy_from_environment = false;
-        o.starttls = smtp::starttls::off;
+        smtp::client_options o = plain_mail_options();
         o.retry.retries = 1;
         o.retry.delay = 1ms;
         smtp::pool_options pool;

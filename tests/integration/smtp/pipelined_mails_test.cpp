@@ -62,6 +62,7 @@ struct mail_scene {
         };
         world.run([&] { return with_task_group(both); });
         seen = peer.goes;
+        std::erase(seen, "QUIT");
         taken = peer.taken;
     }
 
