@@ -1,5 +1,5 @@
 """npm's ws, nhooyr's websocket of Go, wsproto and hypercorn as peers of our WebSocket, as client and as server, in
-clear and over TLS, compressed and not; wsproto and hypercorn over HTTP/2 too (RFC 8441)."""
+clear and over TLS, compressed and not; wsproto, hypercorn and golang.org/x/net over HTTP/2 too (RFC 8441)."""
 
 import os
 import pathlib
@@ -13,6 +13,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
 
+from http_peers.go_programs import build
 from ports import free_port
 from server_process import BIN, Server, check, need_modules, run, run_tests, skip
 
@@ -132,6 +133,25 @@ def test_go():
             run(go("client", url_of(server, tls), *([CA.pem] if tls else [])), timeout=120)
         with Peer(go_server, tls) as peer:
             expect_echo(peer, tls)
+
+
+# ---- golang.org/x/net, which has RFC 8441 where the environment says so
+
+def go_over_http_2(*arguments):
+    return ["env", "GODEBUG=http2xconnect=1", build("h2_websocket"), *arguments]
+
+
+def go_http_2_server(port, tls):
+    return go_over_http_2("server", port, *([PEM, KEY] if tls else []))
+
+
+def test_go_over_http_2():
+    for tls in (False, True):
+        with ours(tls) as server:
+            url = url_of(server, tls).replace("ws", "http", 1)
+            run(go_over_http_2("client", url, *([CA.pem] if tls else [])), timeout=120)
+        with Peer(go_http_2_server, tls) as peer:
+            expect_echo(peer, tls, "http2", compressed=False)
 
 
 # ---- wsproto as a client, over a socket and over a stream of HTTP/2

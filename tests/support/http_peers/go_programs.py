@@ -1,4 +1,4 @@
-"""go-httpbin and toxiproxy, built from the Go modules that go/go.mod names."""
+"""go-httpbin, toxiproxy and a peer of WebSocket over HTTP/2, built from the Go modules that go/go.mod names."""
 
 import json
 import os
