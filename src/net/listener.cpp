@@ -121,7 +121,7 @@ std::expected<endpoint, error> prepare_listener(int fd, const socket_options& o)
 bool accepting::start() noexcept {
     on = listener_->descriptor_.get();
     backend& b = owner().backend();
-    while (may_begin() && b.submit(*this)) {
+    while (may_begin_among_others() && b.submit(*this)) {
         if (!died_while_waiting(io_operation::result)) return true;
     }
     return false;

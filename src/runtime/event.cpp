@@ -9,7 +9,7 @@ bool event_wait::start() noexcept {
     event_->owner_ = &owner();
     if (event_->set_ && owner().may_complete_inline()) return true;
     if (event_->set_)
-        owner().enqueue(*this);
+        owner().enqueue_behind(*this);
     else
         event_->waiting_.push_back(*this);
     return false;

@@ -1,10 +1,24 @@
 #include <coracle/runtime/detail/stack_depth.hpp>
 #include <coracle/runtime/loop.hpp>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
 namespace coracle {
+namespace {
+
+/// Runs all that is in `from` now.
+template <class T, class F>
+std::uint64_t run_all(intrusive_list<T>& from, F run) {
+    intrusive_list<T> batch;
+    batch.splice(from);
+    std::uint64_t ran = 0;
+    for (; T* const item = batch.pop_front(); ++ran) run(*item);
+    return ran;
+}
+
+}  // namespace
 
 struct loop::posted_function final : detail::remote_runnable {
     explicit posted_function(unique_function<void()> work) noexcept : f(std::move(work)) {}
@@ -159,19 +173,48 @@ std::uint64_t loop::run_posted() noexcept {
 
 std::uint64_t loop::run_ready() noexcept {
     if (ready_.empty() && completed_.empty()) return 0;
+    const std::uint64_t ran = run_all(ready_, [this](detail::runnable& r) {
+        refill_inline_budget();
+        r.run();
+    });
+    return ran + run_all(completed_, [this](io_operation& op) {
+               refill_inline_budget();
+               op.completed(op);
+           });
+}
+
+/// Those that used up their share in the last turn come behind those that are left of earlier ones.
+void loop::begin_spent() noexcept {
+    spent_.splice(spent_in_this_turn_);
+    completed_spent_.splice(completed_spent_in_this_turn_);
+}
+
+/// Runs tasks that had used up their share for as long as all others have run since the system was
+/// asked, and for a while at least.
+std::uint64_t loop::run_spent() noexcept {
+    constexpr duration a_while = std::chrono::milliseconds(1);
+    constexpr std::uint64_t rounds_between_looks = 2;
+    const time_point began = backend_->now();
+    const duration limit = std::max(a_while, began - now_);
     std::uint64_t ran = 0;
-    intrusive_list<detail::runnable> batch;
-    batch.splice(ready_);
-    for (; detail::runnable* r = batch.pop_front(); ++ran) {
-        refill_inline_budget();
-        r->run();
+    for (std::uint64_t round = 1;; ++round) {
+        detail::runnable* const task = spent_.pop_front();
+        if (task != nullptr) {
+            refill_inline_budget();
+            task->run();
+            ++ran;
+        }
+        io_operation* const operation = completed_spent_.pop_front();
+        if (operation != nullptr) {
+            refill_inline_budget();
+            operation->completed(*operation);
+            ++ran;
+        }
+        if (task == nullptr && operation == nullptr) break;
+        if (round % rounds_between_looks == 0 && backend_->now() - began > limit) break;
     }
-    intrusive_list<io_operation> done;
-    done.splice(completed_);
-    for (; io_operation* op = done.pop_front(); ++ran) {
-        refill_inline_budget();
-        op->completed(*op);
-    }
+    any_spent_ = !spent_.empty() || !completed_spent_.empty() || !spent_in_this_turn_.empty() ||
+                 !completed_spent_in_this_turn_.empty();
     return ran;
 }
 
@@ -187,18 +230,18 @@ std::uint64_t loop::run_handed() noexcept {
 }
 
 time_point loop::next_wake() const noexcept {
-    if (!ready_.empty() || !later_.empty() || !handed_.empty() || !completed_.empty())
+    if (!ready_.empty() || !later_.empty() || !handed_.empty() || !completed_.empty() || any_spent_)
         return time_point::min();
     const time_point wheel = deadlines_.next();
     if (timers_.empty()) return wheel;
     return timers_.next() < wheel ? timers_.next() : wheel;
 }
 
-/// Many tasks that all use up their share make a turn long, for which all others wait: the shares
+/// Many tasks that use up their share make a turn long, for which all others wait: the shares
 /// shrink until it is short.
 void loop::adapt_share(duration turn_took) noexcept {
-    constexpr duration too_long = std::chrono::milliseconds(4);
-    constexpr duration short_enough = std::chrono::milliseconds(1);
+    constexpr duration too_long = std::chrono::milliseconds(16);
+    constexpr duration short_enough = std::chrono::milliseconds(3);
     if (turn_took > too_long && share_ > least_share)
         share_ /= 2;
     else if (turn_took < short_enough && share_ < largest_share)
@@ -208,8 +251,10 @@ void loop::adapt_share(duration turn_took) noexcept {
 void loop::turn() {
     ++turns_;
     ready_.splice(later_);
+    if (any_spent_) begin_spent();
     std::uint64_t ran = run_posted();
     ran += run_ready();
+    if (any_spent_) ran += run_spent();
     ran += run_handed();
     tasks_ += ran;
     ran_in_turn_.store(ran, std::memory_order_relaxed);

@@ -7,6 +7,14 @@
 
 namespace coracle {
 namespace detail {
+namespace {
+
+/// Each that is woken has a share of its own.
+void begin_turn_of_next() noexcept {
+    if (loop* const here = loop::current()) here->refill_inline_budget();
+}
+
+}  // namespace
 
 void timer_heap::place(std::size_t at, const entry& e) noexcept {
     entries_[at] = e;
@@ -113,6 +121,7 @@ void timer_heap::fire(time_point now) noexcept {
         const entry e = first();
         if (e.due > now || e.sequence >= armed_before) return;
         disarm(*e.owner);
+        begin_turn_of_next();
         e.owner->expired();
     }
 }
@@ -172,6 +181,7 @@ void deadline_wheel::visit(intrusive_list<wheel_entry>& slot, time_point now) no
         if (d->due == time_point::max()) continue;
         if (d->due <= now) {
             d->due = time_point::max();
+            begin_turn_of_next();
             static_cast<deadline*>(d)->expired();
         } else {
             insert(*d);

@@ -27,7 +27,7 @@ bool encrypted_stream::advance_read() noexcept {
         in_.release();
         if (rounds == share) {
             reader_rests_ = true;
-            owner().complete_later(lower_receive_);
+            owner().complete_behind(lower_receive_);
             return false;
         }
         constexpr std::size_t much = 64 * 1024;

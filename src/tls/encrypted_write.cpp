@@ -239,7 +239,7 @@ bool encrypted_stream::advance_write() noexcept {
             records_ = 0;
             rests_ = true;
             lower_send_.result = 0;
-            owner().complete_later(lower_send_);
+            owner().complete_behind(lower_send_);
             return false;
         }
         const bool good = writer_->code == opcode::send

@@ -215,7 +215,7 @@ bool engine::start_read() noexcept {
     reading_ = true;
     if (!stream_->start(read_)) return false;
     if (!home_->may_complete_inline()) {
-        home_->complete_later(read_);
+        home_->complete_behind(read_);
         return false;
     }
     reading_ = false;

@@ -380,7 +380,7 @@ bool engine::start_write() noexcept {
             writing_ = false;
             return true;
         }
-        home_->complete_later(write_);
+        home_->complete_behind(write_);
         return false;
     }
     write_looked_ = home_->now();

@@ -153,7 +153,13 @@ public:
     void detached_ended() noexcept { --detached_; }
     std::uint64_t detached() const noexcept { return detached_; }
 
+    /// Enqueues for the next turn.
     void enqueue(detail::runnable& r) noexcept { ready_.push_back(r); }
+    /// Enqueues a task that has used up its share: it goes on in a later turn, behind all others.
+    void enqueue_behind(detail::runnable& r) noexcept {
+        any_spent_ = true;
+        spent_in_this_turn_.push_back(r);
+    }
     /// Enqueues a task that another task has handed something to: it runs in this turn if its share
     /// allows, which saves the system call that ends a turn.
     void hand_over(detail::runnable& r) noexcept { handed_.push_back(r); }
@@ -166,8 +172,8 @@ public:
     void disarm(detail::timer& t) noexcept { timers_.disarm(t); }
     detail::deadline_wheel& deadlines() noexcept { return deadlines_; }
 
-    /// Returns true if one more operation may complete without waiting for the next turn. Bounds
-    /// how long a task that never waits holds the loop.
+    /// Returns true if one more operation may complete without waiting for a later turn. Bounds how
+    /// long a task that never waits holds the loop.
     bool may_complete_inline() noexcept {
         if (inline_budget_ == 0) return false;
         --inline_budget_;
@@ -184,9 +190,26 @@ public:
         return true;
     }
     void start_ended() noexcept { --nested_starts_; }
+    /// Starts a task that the running one spawns. It has a share of its own, or the first client
+    /// would use up what the acceptor has for all; its operations cost the running task one, or it
+    /// has a few where that has none left. What it spawns itself has no share of its own.
+    void start_spawned(std::coroutine_handle<> first) {
+        constexpr unsigned few = 4;
+        if (nested_starts_ > 1) return first.resume();
+        const unsigned left = inline_budget_;
+        const unsigned own = left != 0 ? share_ : few;
+        inline_budget_ = own;
+        first.resume();
+        inline_budget_ = left == 0 || inline_budget_ == own ? left : left - 1;
+    }
 
     /// Completes `op` from the next turn on, with the result that it has.
     void complete_later(io_operation& op) noexcept { completed_.push_back(op); }
+    /// Completes an operation of a task that has used up its share: behind all others.
+    void complete_behind(io_operation& op) noexcept {
+        any_spent_ = true;
+        completed_spent_in_this_turn_.push_back(op);
+    }
 
     /// Notes whose turn it is, for reports of stalls: a literal.
     void runs(const char* name) noexcept { running_.store(name, std::memory_order_relaxed); }
@@ -218,7 +241,7 @@ private:
         std::atomic<bool> under_way{false};
     };
     static constexpr unsigned largest_share = 64;
-    static constexpr unsigned least_share = 4;
+    static constexpr unsigned least_share = 16;
     static constexpr unsigned hand_overs = 256;
     static constexpr unsigned nested_starts_limit = 32;
 
@@ -229,6 +252,8 @@ private:
     void adapt_share(duration turn_took) noexcept;
     // Each returns how much it ran.
     std::uint64_t run_ready() noexcept;
+    void begin_spent() noexcept;
+    std::uint64_t run_spent() noexcept;
     std::uint64_t run_handed() noexcept;
     std::uint64_t run_posted() noexcept;
     detail::remote_runnable* closed() const noexcept;
@@ -253,6 +278,12 @@ private:
     intrusive_list<detail::runnable> later_;
     intrusive_list<detail::runnable> handed_;
     intrusive_list<io_operation> completed_;
+    // Tasks that had used up their share before this turn, and in it.
+    bool any_spent_ = false;
+    intrusive_list<detail::runnable> spent_;
+    intrusive_list<detail::runnable> spent_in_this_turn_;
+    intrusive_list<io_operation> completed_spent_;
+    intrusive_list<io_operation> completed_spent_in_this_turn_;
     detail::timer_heap timers_;
     detail::deadline_wheel deadlines_;
     detail::context root_;

@@ -95,9 +95,16 @@ protected:
 
     /// For `start` of a leaf that takes something from a queue of waiting items, called before it
     /// does so. Returns false when the task has had its share of this turn; `start` then returns
-    /// false too, and is called again in the next turn. Taking first and completing later would
+    /// false too, and is called again in a later turn. Taking first and completing later would
     /// lose what was taken when the wait is cancelled in between.
     bool may_begin() noexcept {
+        if (owner().may_complete_inline()) return true;
+        begins_later_ = true;
+        owner().enqueue_behind(*this);
+        return false;
+    }
+    /// Does the same for one that others depend on, such as an accept: it comes among them.
+    bool may_begin_among_others() noexcept {
         if (owner().may_complete_inline()) return true;
         begins_later_ = true;
         owner().enqueue(*this);
@@ -105,8 +112,10 @@ protected:
     }
     /// For `cancel` of such a leaf: returns true when it has not begun, and now will not.
     bool withdrawn_before_start() noexcept {
-        if (begins_later_) cancelled_ = true;
-        return begins_later_;
+        if (!begins_later_) return false;
+        cancelled_ = true;
+        owner().enqueue(*this);
+        return true;
     }
 
 private:

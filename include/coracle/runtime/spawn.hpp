@@ -26,7 +26,7 @@ protected:
             owner.enqueue(*this);
             return;
         }
-        first.resume();
+        owner.start_spawned(first);
         owner.start_ended();
     }
 

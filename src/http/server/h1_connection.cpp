@@ -224,7 +224,7 @@ bool h1_connection::read() noexcept {
     if (!stream_->start(*this)) return false;
     loop& l = shard_->owner();
     if (!l.may_complete_inline()) {
-        l.complete_later(*this);
+        l.complete_behind(*this);
         return false;
     }
     reading_ = false;

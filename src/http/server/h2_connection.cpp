@@ -83,7 +83,7 @@ void h2_connection::go_on_receiving() noexcept {
         reading_ = true;
         if (!stream_->start(*this)) return;
         if (!l.may_complete_inline()) {
-            l.complete_later(*this);
+            l.complete_behind(*this);
             return;
         }
         reading_ = false;
