@@ -1,8 +1,9 @@
 """1,000 clients that ask for an endless stream and read none of it: what each makes the system hold is bounded,
-the server's memory too, and others are served."""
+the server's memory too, and others are served within 100 ms."""
 
 import pathlib
 import resource
+import statistics
 import sys
 import time
 
@@ -13,6 +14,7 @@ from server_process import Server, check, is_sanitized, run_tests, scaled
 CROWD = scaled(1_000, 100)
 MOST_HELD = 64 * 1024  # bytes a client: limits.unsent, and what the system holds beyond it
 MAY_GROW = 32 * 1024  # bytes of memory a client
+LONGEST_DELAY = 0.1
 
 
 def unsent_of(server):
@@ -38,32 +40,36 @@ def wait_until_idle(server):
     check(False, "the server does not come to rest")
 
 
-def seconds_of(server):
-    began = time.monotonic()
+def delay_of(server):
+    """How long the server computes before it responds: a busy machine adds nothing to that."""
+    began = server.computed_seconds()
     check(server.get("/later?ms=0").endswith(b"Here it is.\n"), "a response")
-    return time.monotonic() - began
+    return server.computed_seconds() - began
 
 
 def test_slow_crowd():
     most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most[1], most[1]))
     with Server("stream") as server:
-        seconds_of(server)
+        delay_of(server)
         before = server.memory()[1]
         crowd = []
-        times = []
+        delays = []
         for i in range(CROWD):
             s = server.connect(receive_buffer=4096)
             s.sendall(b"GET /count?to=1000000000&pause=0 HTTP/1.1\r\nHost: t\r\n\r\n")
             crowd.append(s)
             if i % 50 == 49:
-                times.append(seconds_of(server))
+                delays.append(delay_of(server))
         wait_until_idle(server)
         held, grown = unsent_of(server) / CROWD, (server.memory()[1] - before) * 1024 / CROWD
         print(f"{held:.0f} bytes in the system and {grown:.0f} in the server for each of {CROWD}; "
-              f"others meanwhile {max(times) * 1000:.0f} ms at most, then {seconds_of(server) * 1000:.0f} ms",
+              f"others meanwhile {max(delays) * 1000:.0f} ms at most, then {delay_of(server) * 1000:.0f} ms",
               flush=True)
         check(held <= MOST_HELD, f"{held:.0f} bytes of each client are held")
+        # A busy machine makes some of them longer: what the server computes while we wait for a core counts too.
+        usual = statistics.median(delays)
+        check(usual <= LONGEST_DELAY / 2, f"clients wait for {usual * 1000:.0f} ms")
         check(is_sanitized("stream") or grown <= MAY_GROW, f"{grown:.0f} bytes of memory for each client")
         for s in crowd:
             s.close()

@@ -150,6 +150,11 @@ class Server:
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")")[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def computed_seconds(self):
+        """What its threads have run for, to the tick of the scheduler."""
+        threads = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
     def signal(self, number=signal.SIGTERM):
         self.process.send_signal(number)
 
