@@ -6,6 +6,7 @@
 #include <coracle/http/extract.hpp>
 #include <coracle/websocket/topics.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -441,4 +442,48 @@ TEST(websocket_topics, reach_all_loops_once_and_in_order) {
         EXPECT_EQ(topics.counters().dropped, 0U);
         if (::testing::Test::HasFailure()) return;
     }
+}
+
+// Its number is given before the subscription, and it arrives behind it.
+TEST(websocket_topics, give_a_retained_message_once_to_who_subscribes_while_it_is_on_its_way) {
+    simulation_options s;
+    s.loops = 2;
+    simulation sim(s);
+    websocket::topics topics;
+    std::optional<websocket::subscription> late;
+    websocket::connection* visitor = nullptr;
+    http::router routes;
+    websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+        visitor = &ws;
+        const auto early = topics.subscribe(ws, "other");
+        co_await ws.closed();
+        late.reset();
+    });
+    http::server_options o;
+    o.listen = "127.0.0.1:80";
+    http::server server(http::handler(routes), o);
+    server.open(sim.loop(1));
+    bool done = false;
+    sim.run_on_all([&](loop& l) -> task<> {
+        if (l.index() == 1) {
+            spawn([&]() -> task<> { co_await as_result(server.run(sim.loop(1))); });
+            while (!done) co_await sleep_for(1s);
+            server.stop();
+            co_await sleep_for(10s);
+            co_return;
+        }
+        http::client client;
+        auto ws = co_await websocket::connect(client, "ws://127.0.0.1:80/ws");
+        while (visitor == nullptr) co_await sleep_for(1s);
+        sim.loop(1).post([&] { late = topics.subscribe(*visitor, "t"); });
+        topics.publish("t", "kept", true);
+        co_await sleep_for(1s);
+        topics.publish("t", "next");
+        for (const char* expected : {"kept", "next"}) {
+            const std::string heard = co_await hear(ws);
+            EXPECT_EQ(heard, expected);
+        }
+        co_await ws.close();
+        done = true;
+    });
 }
