@@ -16,7 +16,7 @@ from server_process import Server, check, is_sanitized, reset_on_close, run_test
 
 HELLOS = scaled(5_000, 1_000)
 AT_A_TIME = 200
-PATIENCE = 0.2  # seconds until one goes without a response
+PATIENCE = 2 if is_sanitized("coracle") else 0.2  # seconds until one goes without a response
 MOST_DESCRIPTORS = 2 * AT_A_TIME
 MAY_GROW = 32 * 1024  # KiB
 
@@ -117,9 +117,7 @@ def test_client_hello_flood():
         print(f"{flood.replied} of {HELLOS} replied to; {len(times)} requests meanwhile, median "
               f"{times[len(times) // 2] * 1000:.0f} ms, p99 {times[len(times) * 99 // 100] * 1000:.0f} ms; "
               f"at most {most} descriptors, {held} KiB", flush=True)
-        # A sanitizer, or a busy machine, leaves little time for signatures; some there must be.
-        least = 0 if is_sanitized("coracle") else HELLOS / 10
-        check(flood.replied > least, f"only {flood.replied} of {HELLOS} got a response")
+        check(flood.replied > HELLOS / 2, f"only {flood.replied} of {HELLOS} got a response")
         check(most <= MOST_DESCRIPTORS, f"{most} descriptors for {AT_A_TIME} connections")
         if not is_sanitized("coracle"):
             check(held <= MAY_GROW, f"grew by {held} KiB")

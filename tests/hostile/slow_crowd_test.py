@@ -41,7 +41,7 @@ def wait_until_idle(server):
 
 
 def delay_of(server):
-    """How long the server computes before it responds: a busy machine adds nothing to that."""
+    """How long the server computes before it responds: a busy machine adds little to that."""
     began = server.computed_seconds()
     check(server.get("/later?ms=0").endswith(b"Here it is.\n"), "a response")
     return server.computed_seconds() - began
