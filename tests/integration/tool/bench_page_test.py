@@ -40,7 +40,7 @@ def pages():
                            ("open", ["-c", "2", "--rate", "400"])):
             path = pathlib.Path(folder, name + ".html")
             with Server("hello") as server:
-                done = subprocess.run([str(BIN / "coracle"), "bench", "-d", "1s", "--silent", "--html",
+                done = subprocess.run([str(BIN / "coracle"), "bench", "-d", "2s", "--silent", "--html",
                                        str(path), *more, server.url + "/"], capture_output=True, timeout=60)
             check(done.returncode == 0, f"{name}: {done.stderr.decode()}")
             yield name, path.as_uri()
@@ -63,8 +63,7 @@ def test_the_page_can_be_read_on_a_phone_and_on_a_desk_by_day_and_by_night():
             lines = page.evaluate("[...document.querySelectorAll('svg')].map("
                                   "s => [...s.querySelectorAll('path.line')].map(p => p.getBBox().width))")
             check([len(widths) for widths in lines] == [1, 3, 1], f"{name}: lines {json.dumps(lines)}")
-            # A busy machine responds to nothing in some tenths of the second.
-            check(all(w > 80 for widths in lines for w in widths), f"{name}: lines {json.dumps(lines)}")
+            check(all(w > 250 for widths in lines for w in widths), f"{name}: lines {json.dumps(lines)}")
             outside = page.evaluate("[...document.querySelectorAll('svg')].flatMap(s => { const box ="
                                     " s.getBoundingClientRect(); return [...s.querySelectorAll('text')]"
                                     ".filter(t => { const b = t.getBoundingClientRect(); return b.left <"
