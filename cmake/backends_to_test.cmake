@@ -1,6 +1,8 @@
 # coracle_test_backends: the backends that this machine has.
 # coracle_suites_that_touch_a_backend(result sources...): a GoogleTest filter of the suites in those
 # of the sources that run a real loop; the others need not be run once for each backend.
+# coracle_suites_without_a_backend(result sources...): a filter of the suites in those of the sources
+# that run simulated loops only.
 
 if(NOT DEFINED CORACLE_HAS_IO_URING)
     set(probe "${PROJECT_BINARY_DIR}/has_io_uring.c")
@@ -29,20 +31,44 @@ if(CORACLE_HAS_IO_URING)
     list(PREPEND coracle_test_backends uring)
 endif()
 
+# The words of a source that runs a real loop, or may.
+set(coracle_words_of_real_loops
+    "block_on\\(|runtime_options|make_backend|support/(connected|served)\\.hpp")
+
+# Sets `result` to the filter of all suites of a source, as a list.
+function(coracle_suites_of source result)
+    file(STRINGS "${source}" tests REGEX "^TEST(_F|_P)?\\(")
+    list(TRANSFORM tests REPLACE "^TEST[_FP]*\\(([A-Za-z0-9_]+).*" "\\1.*")
+    list(REMOVE_DUPLICATES tests)
+    set(${result} ${tests} PARENT_SCOPE)
+endfunction()
+
 function(coracle_suites_that_touch_a_backend result)
     set(suites "")
     foreach(source IN LISTS ARGN)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-        file(STRINGS "${source}" touches
-             REGEX "block_on\\(|runtime_options|make_backend|support/(connected|served)\\.hpp" LIMIT_COUNT 1)
-        if(NOT touches)
-            continue()
+        file(STRINGS "${source}" touches REGEX "${coracle_words_of_real_loops}" LIMIT_COUNT 1)
+        if(touches)
+            coracle_suites_of("${source}" own)
+            list(APPEND suites ${own})
         endif()
-        file(STRINGS "${source}" tests REGEX "^TEST(_F|_P)?\\(")
-        foreach(test IN LISTS tests)
-            string(REGEX REPLACE "^TEST[_FP]*\\(([A-Za-z0-9_]+).*" "\\1.*" suite "${test}")
-            list(APPEND suites "${suite}")
-        endforeach()
+    endforeach()
+    list(REMOVE_DUPLICATES suites)
+    list(JOIN suites ":" filter)
+    set(${result} "${filter}" PARENT_SCOPE)
+endfunction()
+
+function(coracle_suites_without_a_backend result)
+    set(suites "")
+    foreach(source IN LISTS ARGN)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+        file(STRINGS "${source}" simulates REGEX "simulat" LIMIT_COUNT 1)
+        file(STRINGS "${source}" touches LIMIT_COUNT 1 REGEX
+             "${coracle_words_of_real_loops}|on_each_backend|local_server|scripted_peer|http_peer|redis_server|runtime/(runtime|background)\\.hpp")
+        if(simulates AND NOT touches)
+            coracle_suites_of("${source}" own)
+            list(APPEND suites ${own})
+        endif()
     endforeach()
     list(REMOVE_DUPLICATES suites)
     list(JOIN suites ":" filter)

@@ -27,28 +27,39 @@ def tests_in(listing):
     return names
 
 
-def run_by_ctest(listing):
-    """{program: names} in what `ctest --show-only=json-v1` prints."""
+def filters_of(listing):
+    """{program: filters} in what `ctest --show-only=json-v1` prints."""
     found = {}
     for test in json.loads(listing)["tests"]:
         command = test.get("command", [])
-        names = [word.removeprefix(FILTER) for word in command if word.startswith(FILTER)]
-        if names:
-            found.setdefault(pathlib.Path(command[0]).name, set()).update(names)
+        filters = [word.removeprefix(FILTER) for word in command if word.startswith(FILTER)]
+        if filters:
+            found.setdefault(pathlib.Path(command[0]).name, set()).update(filters)
     return found
+
+
+def run_by(filters, tests_for):
+    """The tests that the filters name: by their full names, or by patterns, which `tests_for` looks up."""
+    patterns = {f for f in filters if set(f) & set("*?:-")}
+    return (filters - patterns).union(*map(tests_for, patterns))
 
 
 def output(*command, cwd=None):
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True).stdout
 
 
+def left_out_of(program, filters):
+    def tests_for(pattern):
+        return tests_in(output(program, "--gtest_list_tests", FILTER + pattern))
+    return sorted(tests_in(output(program, "--gtest_list_tests")) - run_by(filters, tests_for))
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
-    run = run_by_ctest(output("ctest", "--show-only=json-v1", cwd=build))
+    filters = filters_of(output("ctest", "--show-only=json-v1", cwd=build))
     programs = sorted((build / "bin").glob("coracle_*_tests"))
     left_out = [f"{program.name}: {name}" for program in programs
-                for name in sorted(tests_in(output(program, "--gtest_list_tests")) -
-                                   run.get(program.name, set()))]
+                for name in left_out_of(program, filters.get(program.name, set()))]
     for name in left_out:
         print(f"no test of ctest runs {name}")
     if not programs:

@@ -27,6 +27,10 @@ REASON = re.compile(r": Failure$|ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|ru
 NO_REASON = re.compile(r"[Ss]ymbolizer: error:|error: '\[\w+\]'")
 # A program of many tests names the one that failed, or that was running when it died.
 INNER = re.compile(r"\[  FAILED  \] ([^\s,]+\.[^\s,]+)|^died in (\S+)", re.MULTILINE)
+# The last lines of a program of many tests, which say briefly what did not fail.
+ENDED = re.compile(r"^\[={10}\] (\d+) tests? from \d+ test suites? ran\.", re.MULTILINE)
+PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.", re.MULTILINE)
+SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?[.,]", re.MULTILINE)
 ATTEMPT = re.compile(r'^"(?P<name>[^"\n]+)" start time: [^\n]*\nOutput:\n-+\n(?P<output>.*?)^<end of output>',
                      re.MULTILINE | re.DOTALL)
 NOT_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd]|&#(?:[0-8]|1[1-24-9]|2\d|3[01]|x[0-8bcefBCEF]|x1[\da-fA-F]);")
@@ -72,6 +76,18 @@ def inner_names(output):
     return sorted({a or b for a, b in INNER.findall(output)})
 
 
+def count(case_status, output):
+    """The numbers of tests that passed, failed and were skipped: of a program of many tests, all of its own."""
+    status = {"run": "passed", "fail": "failed"}.get(case_status, "skipped")
+    ended = ENDED.search(output)
+    if not ended:
+        return {status: 1}  # a script, or a program that died
+    passed, skipped = (sum(map(int, each.findall(output))) for each in (PASSED, SKIPPED))
+    failed = int(ended[1]) - passed - skipped
+    # One that is refused for what it printed has no test that failed.
+    return {"passed": passed, "skipped": skipped, "failed": failed or int(status == "failed")}
+
+
 def preset_of(step):
     return step.name.removesuffix("-tests")
 
@@ -102,7 +118,7 @@ def report(folder):
         cases = cases_of(folder, step)
         attempts = attempts_of(folder, step)
         for name, status in cases or []:
-            counts[{"run": "passed", "fail": "failed"}.get(status, "skipped")] += 1
+            counts.update(count(status, attempts[name][-1] if attempts[name] else ""))
             if status == "run" and len(attempts[name]) > 1:
                 flaky.append((step, name, attempts[name]))
             elif status == "fail":

@@ -423,7 +423,13 @@ each/sea.  # TypeParam = int
     def test_what_ctest_runs_is_what_its_filters_name(self):
         tests = [{"command": ["/b/bin/tests", "--gtest_filter=tide.ebbs", "--x"]},
                  {"command": ["python3", "script"]}, {}]
-        self.assertEqual(check_listed.run_by_ctest(json.dumps({"tests": tests})), {"tests": {"tide.ebbs"}})
+        self.assertEqual(check_listed.filters_of(json.dumps({"tests": tests})), {"tests": {"tide.ebbs"}})
+
+    def test_a_pattern_is_looked_up(self):
+        known = {"-tide.*": {"sea.is_salt"}, "sea.*:wind.*": {"sea.is_salt", "wind.blows"}}
+        filters = {"tide.ebbs", *known}
+        self.assertEqual(check_listed.run_by(filters, known.get), {"tide.ebbs", "sea.is_salt", "wind.blows"})
+        self.assertEqual(check_listed.run_by(set(), known.get), set())
 
 
 class MemoryTest(Tree):
@@ -517,6 +523,22 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertTrue(text.endswith("\n2 passed, 0 failed, 1 skipped\n"), text)
         self.assertNotIn("flaky", text)
+
+    def test_the_tests_of_a_program_of_many_are_counted(self):
+        self.step("release-tests", 8)
+        ended = "[==========] 9 tests from 2 test suites ran. (5 ms total)\n"
+        failure = "f.cpp:3: Failure\n[  FAILED  ] suite.name (1 ms)\n"
+        self.ctest("release-tests", [("a", "run"), ("b", "fail"), ("died", "fail"), ("stalled", "fail"),
+                                     ("empty", "run")],
+                   [("a", failure + ended + "[  PASSED  ] 8 tests.\n", "Failed"),
+                    ("a", ended + "[  PASSED  ] 8 tests.\n[  SKIPPED ] 1 test.\n", "Passed"),
+                    ("b", failure * 2 + ended + "[  PASSED  ] 7 tests.\n", "Failed"),
+                    ("died", "died in suite.name\n", "Failed"),
+                    ("stalled", ended + "[  PASSED  ] 9 tests.\n", "Failed"),
+                    ("empty", "[==========] 0 tests from 0 test suites ran. (0 ms total)\n"
+                              "[  PASSED  ] 0 tests.\n", "Passed")])
+        _, text = self.report()
+        self.assertTrue(text.endswith("\n24 passed, 4 failed, 1 skipped\n"), text)
 
     def test_a_test_that_needed_a_second_attempt_is_named_and_passes(self):
         self.step("asan-tests", 0)
