@@ -6,6 +6,7 @@
 #include <coracle/websocket/route.hpp>
 
 #include <cstdlib>
+#include <utility>
 
 using namespace coracle;
 
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
 
     http::router routes;
     websocket::route(routes, "/", echo, [](websocket::connection& ws) -> task<> {
-        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+        while (auto message = co_await ws.receive()) co_await ws.send(std::move(*message));
     });
 
     http::server_options options;

@@ -6,6 +6,8 @@
 #include <coracle/websocket/route.hpp>
 #include <coracle/websocket/topics.hpp>
 
+#include <utility>
+
 using namespace coracle;
 
 int main(int argc, char** argv) {
@@ -17,7 +19,7 @@ int main(int argc, char** argv) {
     websocket::topics topics;
     http::router routes;
     websocket::route(routes, "/", o, [](websocket::connection& ws) -> task<> {
-        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+        while (auto message = co_await ws.receive()) co_await ws.send(std::move(*message));
     });
     websocket::route(routes, "/all", o, [&topics](websocket::connection& ws) -> task<> {
         const auto membership = topics.subscribe(ws, "all");

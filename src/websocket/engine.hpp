@@ -150,9 +150,12 @@ private:
     void parse();
     bool start_read() noexcept;
     void take_read() noexcept;
+    void adapt_receive_size(std::size_t received) noexcept;
     void read_to_end() noexcept;
     void keep_partial() noexcept;
     void take_decoded(const decoded& d);
+    bool is_most_of_the_block(const decoded& d) const noexcept;
+    void take_block(const decoded& d) noexcept;
     void add_to_message(const decoded& d);
     std::span<char> room_for_inflating();
     void take_control(frame_opcode code, std::string_view payload) noexcept;
@@ -178,6 +181,7 @@ private:
     void put_fragment(outgoing& what, std::string_view bytes, bool last);
     void put_compressed(frame_header h, std::string_view bytes, bool flushes);
     void put_frame(frame_header h, std::string_view payload);
+    bool put_given(frame_header h, message& from);
     bool send_at_once(const frame_header& h, std::string_view payload);
     bool put_control(frame_opcode code, std::string_view payload) noexcept;
     void pong(std::string_view payload) noexcept;
@@ -243,6 +247,7 @@ private:
     bool piece_last_ = false;
     bool is_text_ = false;
     std::uint32_t receive_size_;
+    std::uint8_t small_reads_ = 0;  ///< in a row
     coracle::detail::runnable* receiver_ = nullptr;
     read_operation read_{*this};
 

@@ -131,6 +131,10 @@ void engine::parse() {
         if (decoder_.needs_room()) room = room_for_inflating();
         char* const begin = input_ ? input_.spare() - input_.size() : nullptr;
         const decoded d = decoder_.next({begin, input_.size()}, room);
+        if (is_most_of_the_block(d)) {
+            take_block(d);
+            continue;
+        }
         input_.consume(d.consumed);
         if (d.what == decoded_event::need_more) {
             // A frame says how long it is: there is no need to wait for the first of its bytes.
@@ -175,6 +179,21 @@ void engine::take_decoded(const decoded& d) {
         piece_last_ = d.last;
         piece_ready_ = true;
     }
+}
+
+/// Returns true for a message of one piece that ends the received bytes and fills half of their
+/// block: the block becomes the message, without a copy.
+bool engine::is_most_of_the_block(const decoded& d) const noexcept {
+    if (d.what != decoded_event::piece || !d.last || d.consumed != input_.size()) return false;
+    if (wanted_ != wanted::message || phase_ != phase::open || message_) return false;
+    return d.bytes.size() * 2 >= input_.capacity() && d.bytes.size() <= options().limits.message;
+}
+
+void engine::take_block(const decoded& d) noexcept {
+    message_ = std::move(input_);
+    message_.consume(message_.size() - d.bytes.size());
+    is_text_ = decoder_.type() == frame_opcode::text;
+    message_ready_ = true;
 }
 
 void engine::add_to_message(const decoded& d) {
@@ -234,11 +253,7 @@ void engine::take_read() noexcept {
         read_.into.release();
         return;
     }
-    if (size >= receive_size_ && receive_size_ < most_receive_size) {
-        receive_size_ *= 2;
-    } else if (size < receive_size_ / 4 && receive_size_ > buffer::default_capacity) {
-        receive_size_ /= 2;
-    }
+    adapt_receive_size(size);
     if (input_.empty()) {
         input_ = std::move(read_.into);
         return;
@@ -246,6 +261,19 @@ void engine::take_read() noexcept {
     const bool kept = input_.try_append(read_.into.view());
     read_.into.release();
     if (!kept) out_of_memory();
+}
+
+/// The rest of a message, behind a block that it has filled, says nothing about the next one.
+void engine::adapt_receive_size(std::size_t received) noexcept {
+    constexpr std::uint8_t few = 16;
+    if (received >= receive_size_ / 4) small_reads_ = 0;
+    if (received >= receive_size_ && receive_size_ < most_receive_size) {
+        receive_size_ *= 2;
+    } else if (receive_size_ > buffer::default_capacity && received < receive_size_ / 4 &&
+               ++small_reads_ == few) {
+        receive_size_ /= 2;
+        small_reads_ = 0;
+    }
 }
 
 /// Drops received bytes, until the peer's end.

@@ -141,7 +141,7 @@ void engine::put_fragment(outgoing& what, std::string_view bytes, bool last) {
     const bool written = what.what == outgoing::kind::fragment;
     if (is_compressing_)
         put_compressed(h, bytes, last || written);
-    else
+    else if (what.given == nullptr || !last || mid_message_ || !put_given(h, *what.given))
         put_frame(h, bytes);
     if (!is_compressing_ || last || written) mid_message_ = !last;
     if (!last) return;
@@ -198,6 +198,22 @@ void engine::put_frame(frame_header h, std::string_view payload) {
         return;
     }
     output_.append(h, payload);
+}
+
+/// Moves the bytes of a message into the output. Returns false where they should be copied: a few,
+/// those that a client masks, and where much memory would be held for few bytes.
+bool engine::put_given(frame_header h, message& from) {
+    if (role_ == role::client || from.size() <= sent_at_once) return false;
+    buffer bytes = from.take();
+    h.length = bytes.size();
+    const bool header_fits_before = bytes.front_size() >= header_size(h);
+    const bool is_large = header_fits_before || bytes.size() >= buffer::default_capacity;
+    if (!is_large || bytes.size() * 2 < bytes.capacity()) {
+        from = message(from.type(), std::move(bytes));
+        return false;
+    }
+    output_.append(h, std::move(bytes));
+    return true;
 }
 
 /// Returns false where nothing was sent, and the frame is to be queued.

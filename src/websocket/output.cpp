@@ -38,6 +38,25 @@ void output_queue::append(const frame_header& h, std::string_view payload) {
     size_ += bytes;
 }
 
+void output_queue::append(const frame_header& h, buffer payload) {
+    const std::size_t size = header_size(h);
+    const std::size_t all = size + payload.size();
+    const bool fits_before = payload.front_size() >= size;
+    buffer lone;
+    if (!fits_before) lone.obtain(size);
+    parts_.resize(parts_.size() + (fits_before ? 1 : 2));
+    if (fits_before) {
+        // Where the header of the received frame was.
+        write_header(payload.prepend(size), h);
+    } else {
+        write_header(lone.spare(), h);
+        lone.commit(size);
+        parts_[parts_.size() - 2].own = std::move(lone);
+    }
+    parts_.back().own = std::move(payload);
+    size_ += all;
+}
+
 void output_queue::append(std::string_view frame) {
     std::memcpy(make_room(frame.size()), frame.data(), frame.size());
     parts_.back().own.commit(frame.size());

@@ -26,6 +26,8 @@ public:
     /// Appends a frame; of a client's the payload is masked. Throws std::bad_alloc, and then
     /// nothing was appended.
     void append(const frame_header& h, std::string_view payload);
+    /// Appends a frame whose payload, which is not masked, stays in its block. Throws as the other.
+    void append(const frame_header& h, buffer payload);
     /// Appends the bytes of a frame from `from` on.
     void append(std::string_view frame);
     void append(std::shared_ptr<const shared_frame> frame, std::string_view bytes);

@@ -1,5 +1,5 @@
 // The server that peers of HTTP/2 and WebSocket are set on:
-// h2_target ADDRESS LOOPS http1|both|http2 [CERTIFICATE KEY]
+// h2_target ADDRESS LOOPS http1|both|upgrade|http2 [CERTIFICATE KEY]
 
 #include <coracle/http/server.hpp>
 #include <coracle/websocket/route.hpp>
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 using namespace coracle;
 
@@ -61,7 +62,7 @@ http::handler routes() {
     o.origins = websocket::origins::any();
     o.compression.mode = websocket::compression_mode::with_context;
     websocket::route(r, "/ws", o, [](websocket::connection& ws) -> task<> {
-        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+        while (auto message = co_await ws.receive()) co_await ws.send(std::move(*message));
     });
     return r;
 }
@@ -75,13 +76,15 @@ http::http_versions versions_of(std::string_view text) {
 
 int main(int argc, char** argv) {
     if (argc != 4 && argc != 6) {
-        std::fputs("usage: h2_target ADDRESS LOOPS http1|both|http2 [CERTIFICATE KEY]\n", stderr);
+        std::fputs("usage: h2_target ADDRESS LOOPS http1|both|upgrade|http2 [CERTIFICATE KEY]\n",
+                   stderr);
         return 2;
     }
     http::server_options options;
     options.listen = argv[1];
     options.loops = static_cast<unsigned>(std::atoi(argv[2]));
     options.versions = versions_of(argv[3]);
+    options.h2c_upgrade = std::string_view(argv[3]) == "upgrade";
     // h2load takes the requests of a connection that is retired for failed ones.
     options.limits.requests = 1'000'000'000;
     if (argc == 6) options.tls = std::make_shared<tls::server_context>(argv[4], argv[5]);

@@ -65,7 +65,7 @@ task<bool> serve_and_talk(setting s) {
             if (message->data().starts_with("publish"))
                 topics.publish("news", *message);
             else
-                co_await ws.send(*message);
+                co_await ws.send(std::move(*message));
         }
     };
     http::router routes;

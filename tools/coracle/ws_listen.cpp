@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t most_echoed_bytes = 16 * 1024 * 1024;
 
 task<> echo(websocket::connection& ws) {
-    while (auto message = co_await ws.receive()) co_await ws.send(*message);
+    while (auto message = co_await ws.receive()) co_await ws.send(std::move(*message));
 }
 
 http::router routes_of(const ws_settings& settings) {

@@ -54,6 +54,14 @@ public:
 
     char* spare() noexcept { return own_.block + own_.end; }
     std::size_t spare_size() const noexcept { return own_.capacity - own_.end; }
+    /// Bytes of the block before the first one, such as those that were consumed.
+    std::size_t front_size() const noexcept { return own_.begin; }
+    /// Adds `n` bytes before the first one, at most `front_size()`, and returns where to write
+    /// them.
+    char* prepend(std::size_t n) noexcept {
+        own_.begin -= static_cast<std::uint32_t>(n);
+        return own_.block + own_.begin;
+    }
     /// Declares `n` bytes after the last one as written, at most `spare_size()`.
     void commit(std::size_t n) noexcept { own_.end += static_cast<std::uint32_t>(n); }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle {
 namespace http {
@@ -47,6 +48,7 @@ public:
     virtual void done() noexcept = 0;
 
     std::string_view payload;  ///< what is left of it
+    message* given = nullptr;  ///< has these bytes, and may lose them to the output
     bool begun = false;        ///< a fragment of it is out
     bool failed = false;
     kind what;
@@ -93,6 +95,10 @@ public:
     message_send(engine& e, kind k, message_type t, std::string_view bytes,
                  compress c = compress::automatic) noexcept
         : outgoing(k, t, c, bytes), engine_(&e) {}
+    message_send(engine& e, message&& m, compress c) noexcept
+        : message_send(e, kind::message, m.type(), m.data(), c) {
+        given = &m;
+    }
     message_send(message_send&&) noexcept = default;
     bool start() noexcept;
     void cancel() noexcept override;
@@ -166,6 +172,11 @@ public:
     /// Sends what was received on this connection, or another.
     detail::message_send send(const message& m, compress c = compress::automatic) noexcept {
         return send(m.type(), m.data(), c);
+    }
+    /// Sends it without copying its bytes, where it is large and not compressed; it may be empty
+    /// then. Must live until this completes.
+    detail::message_send send(message&& m, compress c = compress::automatic) noexcept {
+        return {*engine_, std::move(m), c};
     }
     /// Sends a message if that need not wait; false, and nothing is sent, where it would, or the
     /// connection is closed.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle::websocket {
 
@@ -26,6 +27,8 @@ public:
     operator std::string_view() const noexcept { return data(); }
     /// A copy.
     std::string str() const { return std::string(data()); }
+    /// Gives the bytes away: it is empty then.
+    buffer take() noexcept { return std::move(bytes_); }
 
 private:
     buffer bytes_;

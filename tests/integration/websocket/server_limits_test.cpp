@@ -90,6 +90,22 @@ TEST(websocket_limits, of_a_message_hold_at_below_and_above) {
     });
 }
 
+TEST(websocket_limits, of_a_message_hold_where_it_fills_a_block) {
+    websocket::route_options o;
+    o.limits.message = 12'000;
+    on_route(o, echo_handler, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        co_await p.send_text(repeated(12'000));
+        const std::string text = co_await p.read_text();
+        EXPECT_EQ(text.size(), 12'000U);
+        co_await p.send_text(repeated(12'001));
+        const close_code code = co_await p.read_close();
+        EXPECT_EQ(code, close_code::message_too_big);
+        EXPECT_EQ(route.counters().message_too_big, 1U);
+    });
+}
+
 TEST(websocket_limits, of_fragments_hold_at_and_above) {
     websocket::route_options o;
     o.limits.fragments = 4;

@@ -2,7 +2,10 @@
 
 #include "integration/websocket/simulated_websocket.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace simulated_websocket;
 
@@ -41,6 +44,84 @@ TEST(websocket_server, echoes_what_comes_in_order) {
         EXPECT_EQ(static_cast<int>(code), 4001);
         EXPECT_EQ(route.counters().protocol_errors, 0U);
         EXPECT_EQ(route.counters().connections, 1U);
+    });
+}
+
+// From half of a received block to more than one, each by itself.
+TEST(websocket_server, echoes_what_fills_a_block) {
+    const auto copying = [](websocket::connection& ws) -> task<> {
+        while (auto message = co_await ws.receive()) co_await ws.send(*message);
+    };
+    on_route({}, copying, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        for (std::size_t size = 8'000; size < 17'000; size += 97) {
+            const bool is_text = size % 2 == 0;
+            const auto code = is_text ? frame_opcode::text : frame_opcode::binary;
+            co_await p.send(frame(code, repeated(size)));
+            const auto back = co_await p.read();
+            EXPECT_EQ(back.code(), code);
+            EXPECT_EQ(back.payload, repeated(size));
+        }
+    });
+}
+
+// Sends the block of a message that is given away, with the header before its bytes.
+TEST(websocket_server, sends_messages_that_it_is_given) {
+    constexpr std::size_t sizes[] = {0,      1,      2'048,  2'049,  8'191,  8'192,
+                                     8'193,  16'376, 16'377, 16'384, 16'392, 40'000,
+                                     65'535, 65'536, 65'537, 300'000};
+    std::vector<std::size_t> kept;
+    const auto giving = [&kept](websocket::connection& ws) -> task<> {
+        while (auto message = co_await ws.receive()) {
+            const std::size_t size = message->size();
+            co_await ws.send(std::move(*message));
+            if (!message->empty()) kept.push_back(size);
+        }
+    };
+    on_route({}, giving, [&kept, &sizes](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        const auto read_back = [&p](std::size_t size) -> task<> {
+            std::string back;
+            for (bool fin = false; !fin;) {
+                const auto part = co_await p.read();
+                back += part.payload;
+                fin = part.fin();
+            }
+            EXPECT_EQ(back, repeated(size, static_cast<char>('a' + size % 26)));
+        };
+        const auto frame_of = [](std::size_t size) {
+            return frame(frame_opcode::binary, repeated(size, static_cast<char>('a' + size % 26)));
+        };
+        kept.clear();
+        for (const std::size_t size : sizes) {
+            co_await p.send(frame_of(size));
+            co_await read_back(size);
+        }
+        // Few bytes are copied; the most that is sent as one frame is given away.
+        EXPECT_EQ(std::ranges::count(kept, 2'048U), 1);
+        EXPECT_EQ(std::ranges::count(kept, 16'384U), 0);
+        EXPECT_EQ(std::ranges::count(kept, 65'536U), 0);
+        EXPECT_EQ(std::ranges::count(kept, 65'537U), 1);
+        // A message of two frames is in a block of its own, without a place for a header.
+        co_await p.send(frame(frame_opcode::binary, repeated(2'000), role::client, false) +
+                        frame(frame_opcode::continuation, repeated(2'222)));
+        const auto joined = co_await p.read();
+        EXPECT_EQ(joined.payload, repeated(4'222));
+        EXPECT_EQ(std::ranges::count(kept, 4'222U), 1);
+        // Many that wait to be read, with a small one behind each.
+        std::string all;
+        for (const std::size_t size : sizes) all += frame_of(size) + frame_of(3);
+        const auto send = [&]() -> task<> { co_await p.send(std::move(all)); };
+        const auto read = [&]() -> task<> {
+            co_await sleep_for(5s);
+            for (const std::size_t size : sizes) {
+                co_await read_back(size);
+                co_await read_back(3);
+            }
+        };
+        co_await when_all(send(), read());
     });
 }
 

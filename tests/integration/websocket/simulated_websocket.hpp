@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // A server with WebSocket in a simulated world, and a peer that speaks frames word for word.
 namespace simulated_websocket {
@@ -123,7 +124,7 @@ struct chat_world {
 
 /// Sends back what comes.
 inline task<> echo(websocket::connection& ws) {
-    while (auto message = co_await ws.receive()) co_await ws.send(*message);
+    while (auto message = co_await ws.receive()) co_await ws.send(std::move(*message));
 }
 
 inline constexpr auto echo_handler = [](websocket::connection& ws) -> task<> { co_await echo(ws); };
