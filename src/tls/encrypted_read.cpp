@@ -54,8 +54,8 @@ void encrypted_stream::keep_nothing() noexcept {
 /// Processes the bytes received from the stream below, or its end.
 void encrypted_stream::take_received() noexcept {
     in_ = std::move(lower_receive_.into);
-    // More bytes are probably waiting: larger pieces cost fewer calls.
-    flows_ = lower_receive_.result >= static_cast<std::int64_t>(lower_receive_.capacity);
+    // More bytes are probably coming: larger pieces cost fewer calls.
+    flows_ = lower_receive_.result >= static_cast<std::int64_t>(buffer::default_capacity);
     // RFC 8446 section 6.1: without close_notify the data may be incomplete.
     if (lower_receive_.result == 0) read_end_ = result_of(errc::truncated);
     if (lower_receive_.result < 0) read_end_ = lower_receive_.result;

@@ -132,7 +132,7 @@ private:
     unsigned most_key_updates_;
     unsigned records_ = 0;  ///< of this go
     bool writes_below_ = false;
-    bool flows_ = false;             ///< the last receive of the stream below was filled
+    bool flows_ = false;             ///< the last receive of the stream below gave a block or more
     bool rests_ = false;             ///< the writer lets other tasks run first
     bool reader_rests_ = false;      ///< the same
     bool reader_cancelled_ = false;  ///< while it rests

@@ -110,7 +110,7 @@ bool h2_connection::take_received() noexcept {
             peer_has_left();
         return false;
     }
-    comes_fast_ = into.spare_size() == 0;
+    comes_fast_ = into.size() >= buffer::default_capacity;
     if (phase_ == phase::linger) {
         into.release();
         linger();
