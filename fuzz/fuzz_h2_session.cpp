@@ -1,5 +1,6 @@
 #include "http/h2/session.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -127,6 +128,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const std::string_view input(reinterpret_cast<const char*>(bytes), size);
     const role side = (input[0] & 1) != 0 ? role::client : role::server;
     driver d(side, static_cast<std::uint8_t>(input[1]));
+    std::string_view rest = input.substr(2);
+    if (side == role::server && (input[0] & 2) != 0) {
+        head request;
+        request.method_text = "GET";
+        request.path = "/";
+        d.session.begin_upgraded(rest.substr(0, 3 * setting_size), request, d.now);
+        rest.remove_prefix(std::min(rest.size(), 3 * setting_size));
+    }
     std::string settings(frame_header::size, '\0');
     write_frame_header(settings.data(), {0, frame_type::settings, 0, 0});
     d.session.receive(side == role::server ? std::string(client_preface) + settings : settings,
@@ -135,7 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         for (int i = 0; i < 3; ++i) d.request();
     }
     // Each frame: type, flags, stream, and the size of its payload in one byte.
-    for (std::string_view rest = input.substr(2); rest.size() >= 4;) {
+    while (rest.size() >= 4) {
         const auto payload = rest.substr(4, static_cast<unsigned char>(rest[3]));
         std::string frame(frame_header::size, '\0');
         write_frame_header(

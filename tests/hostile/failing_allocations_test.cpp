@@ -6,6 +6,7 @@
 #include "support/h2_peer.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
+#include "support/upgraded_client.hpp"
 
 #include <coracle/fs/line_file.hpp>
 #include <coracle/fs/watch.hpp>
@@ -108,6 +109,22 @@ task<bool> asks_over_http2(net::address to) {
     });
 }
 
+/// Goes on in HTTP/2 by an upgrade, for the response to a request of HTTP/1.1.
+task<bool> asks_by_an_upgrade(net::address to) {
+    upgraded_client c(co_await connect_peer(std::move(to)));
+    bool good = false;
+    const auto talk = [&]() -> task<> {
+        co_await c.send(h2c_offer("/later"));
+        const std::string head = co_await c.connection().read_until("\r\n\r\n");
+        if (!head.starts_with("HTTP/1.1 101 ")) co_return;
+        const std::string response = co_await c.response(1);
+        good = response.starts_with(":status: 200\n") && response.ends_with("\nlater\n");
+    };
+    co_await as_result(with_timeout(10s, talk));
+    c.connection().close();
+    co_return good;
+}
+
 /// Serves on the loop of this thread until `asked(server)` is true, for at most three attempts:
 /// once the failure is over, one succeeds.
 template <class Asked>
@@ -151,6 +168,10 @@ task<bool> ask_over_http2(http::server& server) {
     return asks_over_http2(server.addresses().at(0));
 }
 
+task<bool> ask_by_an_upgrade(http::server& server) {
+    return asks_by_an_upgrade(server.addresses().at(0));
+}
+
 task<bool> serve_and_ask(http::server_options options) {
     return serve_while(std::move(options), ask_with_a_client);
 }
@@ -159,6 +180,13 @@ task<bool> serve_http2() {
     http::server_options options;
     options.listen = "127.0.0.1:0";
     return serve_while(std::move(options), ask_over_http2);
+}
+
+task<bool> serve_an_upgrade() {
+    http::server_options options;
+    options.listen = "127.0.0.1:0";
+    options.h2c_upgrade = true;
+    return serve_while(std::move(options), ask_by_an_upgrade);
 }
 
 /// Timers, offloaded work, channels and groups.
@@ -311,6 +339,10 @@ TEST_P(failing_allocations, of_a_new_connection_refuse_it_and_are_counted) {
 
 TEST_P(failing_allocations, of_http2_end_nothing_but_a_connection) {
     fail_each(GetParam(), [] { return serve_http2(); });
+}
+
+TEST_P(failing_allocations, of_an_upgrade_to_http2_end_nothing_but_a_connection) {
+    fail_each(GetParam(), [] { return serve_an_upgrade(); });
 }
 
 TEST_P(failing_allocations, of_tls_end_neither_side) {

@@ -377,6 +377,69 @@ TEST(h2_server_session, ends_a_stream_alone_for_what_the_rfc_calls_a_stream_erro
     }
 }
 
+namespace {
+
+/// The request of an upgrade, as HTTP/1.1 has read it.
+head upgrading_request() {
+    head request;
+    request.method = coracle::http::method::get;
+    request.method_text = "GET";
+    request.authority = "a";
+    request.path = "/old";
+    return request;
+}
+
+}  // namespace
+
+TEST(h2_server_session, begins_with_a_request_that_came_over_http_1) {
+    recording server(role::server);
+    server.session.begin_upgraded(setting_entry(setting::initial_window_size, 3),
+                                  upgrading_request(), server.now);
+    EXPECT_EQ(server.log, "1: GET /old end\n1: end\n");
+    const coracle::http::field control[] = {{":status", "200"}};
+    server.session.send_head(server.at(1), control, {}, false);
+    const std::string_view piece = "12345";
+    ASSERT_TRUE(server.session.send_data(server.at(1), {&piece, 1}, true));
+    const std::string sent = server.take();
+    EXPECT_TRUE(sent.ends_with(data(1, "123"))) << "the window of its settings";
+    server.log.clear();
+    server.receive(std::string(client_preface) + settings_frame() + window_update(1, 65535));
+    EXPECT_TRUE(server.take().ends_with(data(1, "45", true)));
+    EXPECT_EQ(server.log, "settings\n1: sent\n1: closed\n");
+    server.log.clear();
+    server.receive(headers(3, get_block("/new")));
+    EXPECT_EQ(server.log, "3: GET /new end\n3: end\n");
+    server.receive(headers(1, get_block()));
+    EXPECT_TRUE(server.session.failure().has_value()) << "stream 1 was used";
+}
+
+TEST(h2_server_session, receives_nothing_more_on_the_stream_of_an_upgrade) {
+    for (const std::string& bytes : {data(1, "x"), headers(1, get_block())}) {
+        recording server(role::server);
+        server.session.begin_upgraded({}, upgrading_request(), server.now);
+        server.take();
+        server.receive(std::string(client_preface) + settings_frame() + bytes);
+        EXPECT_NE(server.log.find("1: failed STREAM_CLOSED\n"), std::string::npos) << server.log;
+    }
+}
+
+TEST(h2_server_session, refuses_an_upgrade_with_bad_settings) {
+    using enum error_code;
+    const std::pair<std::string, error_code> rows[] = {
+        {"12345", frame_size_error},
+        {setting_entry(setting::enable_push, 2), protocol_error},
+        {setting_entry(setting::initial_window_size, 0x80000000), flow_control_error},
+        {repeated(1000, setting_entry(setting::enable_push, 0)), enhance_your_calm},
+    };
+    for (const auto& [settings, code] : rows) {
+        recording server(role::server);
+        server.session.begin_upgraded(settings, upgrading_request(), server.now);
+        ASSERT_TRUE(server.session.failure().has_value());
+        EXPECT_EQ(describe(*server.session.failure()), describe(code));
+        EXPECT_EQ(server.log.find("GET"), std::string::npos) << server.log;
+    }
+}
+
 TEST(h2_server_session, refuses_what_does_not_begin_with_the_preface) {
     for (const std::string_view bytes :
          {"GET / HTTP/1.1\r\n\r\n"sv, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r "sv}) {

@@ -234,6 +234,10 @@ struct server_options {
     /// The versions to speak. Clients choose HTTP/2 over TLS by ALPN, in clear by beginning with
     /// its preface (RFC 9113 section 3.3). Default: both.
     http_versions versions = http_versions::both;
+    /// Lets a client in clear go on in HTTP/2 by `Upgrade: h2c` in its first request, which has no
+    /// body (RFC 7540 section 3.2; RFC 9113 has dropped it). Not behind a proxy that passes Upgrade
+    /// on: requests of HTTP/2 then get past the proxy's rules. Default: not.
+    bool h2c_upgrade = false;
     server_limits limits = {};
     server_timeouts timeouts = {};
     /// Options of the listeners, and so of the connections that they accept. With `reuse_port` the

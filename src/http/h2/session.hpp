@@ -47,6 +47,11 @@ public:
     /// Processes all received bytes. `now` never goes back.
     void receive(std::string_view bytes, instant now);
 
+    /// Begins with stream 1, whose request came over HTTP/1.1 and has no content (RFC 7540 section
+    /// 3.2); for servers, before `receive`. `settings`: the payload of the client's SETTINGS. Calls
+    /// the events of the request; where the settings are bad, the connection fails instead.
+    void begin_upgraded(std::string_view settings, const head& request, instant now);
+
     /// Counts `n` bytes of content as consumed, so that the peer may send as many. Also for a
     /// closed stream, whose bytes still count for the connection's window.
     void consume(stream& s, std::uint64_t n, instant now);
@@ -165,6 +170,7 @@ private:
     void bad_priority(error_code code);
     void on_rst_stream(std::string_view payload);
     void on_settings(std::string_view payload);
+    bool apply_settings(std::string_view payload);
     void settings_are_known();
     bool apply_setting(setting id, std::uint32_t value);
     bool change_initial_window(std::uint32_t value);

@@ -65,21 +65,26 @@ void session::on_settings(std::string_view payload) {
         settings_are_known();
         return;
     }
-    constexpr std::size_t entry = 6;
-    if (payload.size() % entry != 0) {
-        fail(error_code::frame_size_error, "settings have six bytes each");
-        return;
-    }
-    if (payload.size() / entry > limits_.settings_entries || !settings_bucket_.take(now_)) {
-        cut_peer(limit_kind::settings);
-        return;
-    }
-    for (; !payload.empty(); payload.remove_prefix(entry)) {
-        const auto id = static_cast<setting>(read_u16(payload.data()));
-        if (!apply_setting(id, read_u32(payload.data() + 2))) return;
-    }
+    if (!apply_settings(payload)) return;
     control_frame({0, frame_type::settings, flag::ack, 0});
     events_.settings_received(peer_);
+}
+
+/// Applies the payload of SETTINGS. Returns false if the connection has failed.
+bool session::apply_settings(std::string_view payload) {
+    if (payload.size() % setting_size != 0) {
+        fail(error_code::frame_size_error, "settings have six bytes each");
+        return false;
+    }
+    if (payload.size() / setting_size > limits_.settings_entries || !settings_bucket_.take(now_)) {
+        cut_peer(limit_kind::settings);
+        return false;
+    }
+    for (; !payload.empty(); payload.remove_prefix(setting_size)) {
+        const auto id = static_cast<setting>(read_u16(payload.data()));
+        if (!apply_setting(id, read_u32(payload.data() + 2))) return false;
+    }
+    return true;
 }
 
 /// The peer has acknowledged our settings: they apply from now on, also to open streams.

@@ -1,5 +1,7 @@
 #include "http/h2/session.hpp"
 
+#include <utility>
+
 namespace coracle::http::h2 {
 
 void session::on_headers(std::string_view payload) {
@@ -84,6 +86,13 @@ bool session::begin_new_stream(std::uint32_t id) {
     add(*s, id);
     block_target_ = s;
     return true;
+}
+
+void session::begin_upgraded(std::string_view settings, const head& request, instant now) {
+    now_ = now;
+    if (!apply_settings(settings) || !begin_new_stream(1)) return;
+    head_ = request;
+    deliver_head(*std::exchange(block_target_, nullptr), false, true);
 }
 
 bool session::begin_on_stream(stream& s) {

@@ -2,6 +2,7 @@
 
 #include "http/h2/frame.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace coracle::http::h2 {
@@ -17,6 +18,9 @@ enum class setting : std::uint16_t {
     enable_connect_protocol = 0x8,
     no_rfc7540_priorities = 0x9,
 };
+
+/// Bytes of a setting: its identifier and its value (RFC 9113 section 6.5.1).
+inline constexpr std::size_t setting_size = 6;
 
 /// The settings that the peer sent last; before that, the defaults.
 struct peer_settings {

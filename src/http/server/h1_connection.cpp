@@ -299,13 +299,15 @@ void h1_connection::go_on_without_waiting(step next) {
     exchange_task::begin(*this, next);
 }
 
-/// A client that begins with the preface of HTTP/2 expects HTTP/2 (RFC 9113 section 3.3).
+/// Goes on in HTTP/2, for a client that begins with its preface (RFC 9113 section 3.3), or whose
+/// offer to upgrade is accepted.
 void h1_connection::hand_over() {
     disarm();
+    const auto offer = std::exchange(shard_->offer, std::nullopt);
     auto* const next = new h2_connection(*shard_, std::move(stream_));
     handed_over_ = true;
     shard_->counters().subtract(&counters::connections);
-    next->start(std::move(into), by_gateway_ ? &peer() : nullptr);
+    next->start(std::move(into), by_gateway_ ? &peer() : nullptr, offer ? &*offer : nullptr);
     delete this;
 }
 

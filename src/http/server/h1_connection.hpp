@@ -118,7 +118,9 @@ private:
     step begin_exchange(std::size_t head_size);
     bool prepare(h1_exchange& e, std::size_t head_size);
     bool take_input(buffer& received) noexcept;
+    bool may_speak_http2() const noexcept;
     bool begins_http2() const noexcept;
+    bool accepts_offer();
     void hand_over();
 
     // One exchange that needs to wait.

@@ -14,8 +14,24 @@ using counters = server_counters;
 bool h1_connection::begins_http2() const noexcept {
     const std::string_view bytes = into.view();
     const std::size_t n = std::min(bytes.size(), h2::client_preface.size());
-    return shard_->options().versions != http_versions::http1 && tls() == nullptr &&
-           bytes.substr(0, n) == h2::client_preface.substr(0, n);
+    return may_speak_http2() && bytes.substr(0, n) == h2::client_preface.substr(0, n);
+}
+
+/// Over TLS, ALPN has decided.
+bool h1_connection::may_speak_http2() const noexcept {
+    return shard_->options().versions != http_versions::http1 && tls() == nullptr;
+}
+
+/// Returns true if the first request offers to go on in HTTP/2, and this server lets clients. Then
+/// the offer is in the shard, and refers to the received bytes.
+bool h1_connection::accepts_offer() {
+    if (!shard_->options().h2c_upgrade || !may_speak_http2()) return false;
+    const h2_limits& limits = shard_->options().limits.h2;
+    auto offer = read_h2c_offer(shard_->head);
+    const bool fits = offer && offer->request.cost <= limits.head &&
+                      offer->request.fields.size() <= limits.fields;
+    if (fits) shard_->offer = std::move(offer);
+    return fits;
 }
 
 h1_connection::step h1_connection::process() {
@@ -27,6 +43,10 @@ h1_connection::step h1_connection::process() {
         const auto parsed = parser_.parse(into.view(), shard_->head, shard_->head_limits());
         if (parsed.status == h1::parse_status::need_more) return step::receive;
         if (parsed.status == h1::parse_status::error) return refuse(parsed.error);
+        if (requests_ == 0 && shard_->head.upgrade && accepts_offer()) {
+            into.consume(parsed.consumed);
+            return step::hand_over;
+        }
         const step next = begin_exchange(parsed.consumed);
         if (next != step::receive) return next;
         if (++handled == shard_->options().limits.pipelined && !into.empty()) {

@@ -20,6 +20,9 @@ constexpr duration round_trip_limit = std::chrono::seconds(1);
 /// Payloads of our PINGs: the one after the first GOAWAY, and the one that measures the round trip.
 constexpr std::uint64_t farewell = 1;
 constexpr std::uint64_t measure = 2;
+/// The response that accepts an upgrade (RFC 7540 section 3.2).
+constexpr std::string_view switching_protocols =
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
 
 loop_counters::member counter_of(h2::limit_kind kind) noexcept {
     switch (kind) {
@@ -58,15 +61,20 @@ h2_connection::~h2_connection() {
     shard_->closed(&peer());
 }
 
-void h2_connection::start(buffer received, const net::address* client) noexcept {
+void h2_connection::start(buffer received, const net::address* client,
+                          const h2c_offer* offer) noexcept {
     try {
         if (client != nullptr) {
             speaks_for(*client);
             by_gateway_ = true;
         }
-        if (shard_->draining()) begin_to_close(true);
+        if (offer != nullptr) accept(*offer);
+        if (shard_->draining() && !session_.failure()) begin_to_close(true);
         into = std::move(received);
-        if (!into.empty()) process();
+        if (into.empty())
+            into.release();  // of an upgrade: nothing came behind its request
+        else
+            process();
         settle();
     } catch (const std::bad_alloc&) {
         fail_without_memory();
@@ -134,6 +142,13 @@ void h2_connection::process() {
     block_ = {};
 }
 
+void h2_connection::accept(const h2c_offer& offer) {
+    switches_ = true;
+    const in_session now(*this);
+    session_.begin_upgraded(offer.settings, offer.request,
+                            shard_->owner().now().time_since_epoch());
+}
+
 const h2::shared_block& h2_connection::block() {
     if (!block_) block_ = h2::shared_block(std::move(into));
     return block_;
@@ -184,6 +199,7 @@ void h2_connection::flush() noexcept {
 std::size_t h2_connection::gather_and_send() {
     views_.clear();
     slices_.clear();
+    if (std::exchange(switches_, false)) views_.push_back(switching_protocols);
     session_.gather(gathered_at_once, views_);
     std::size_t size = 0;
     for (const std::string_view v : views_) {

@@ -3,6 +3,7 @@
 #include "http/h2/received_content.hpp"
 #include "http/h2/session.hpp"
 #include "http/server/h2_stream.hpp"
+#include "http/server/h2c_offer.hpp"
 #include "http/server/server_connection.hpp"
 #include "http/server/shard.hpp"
 
@@ -31,8 +32,10 @@ public:
     ~h2_connection();
 
     /// Starts the connection. `received`: bytes that were received already; `client`: the address
-    /// that a trusted proxy has given, or null.
-    void start(buffer received, const net::address* client) noexcept;
+    /// that a trusted proxy has given, or null; `offer`: the request of HTTP/1.1 that offered the
+    /// upgrade, which is accepted now, or null.
+    void start(buffer received, const net::address* client,
+               const h2c_offer* offer = nullptr) noexcept;
     void drain() noexcept override;
     void cut() noexcept override;
     std::optional<time_point> idle_since() const noexcept override;
@@ -94,6 +97,7 @@ private:
     void go_on_receiving() noexcept;
     bool take_received() noexcept;
     void process();
+    void accept(const h2c_offer& offer);
     const h2::shared_block& block();
     void peer_has_left() noexcept;
 
@@ -152,8 +156,9 @@ private:
     bool reading_ = false;
     bool writing_ = false;
     bool in_session_ = false;
-    bool comes_fast_ = false;  ///< the last block was full
+    bool comes_fast_ = false;  ///< the last receive gave a block or more
     bool by_gateway_ = false;  ///< a trusted proxy gave the client's address
+    bool switches_ = false;    ///< the 101 that accepts an upgrade is still to be sent
     bool reset_ = false;
     bool measures_ = false;       ///< measures the round trip, or has measured it
     bool last_is_known_ = false;  ///< the last GOAWAY was queued

@@ -4,6 +4,7 @@
 #include "http/message/date.hpp"
 #include "http/server/client_table.hpp"
 #include "http/server/h1_exchange.hpp"
+#include "http/server/h2c_offer.hpp"
 #include "http/server/handshake.hpp"
 #include "http/server/reuse_list.hpp"
 #include "http/server/server_connection.hpp"
@@ -16,6 +17,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace coracle::http::detail {
@@ -91,6 +93,8 @@ public:
 
     /// Memory for the head being parsed: only its capacity outlives a call.
     h1::request_head head;
+    /// An offer on its way from the connection of HTTP/1 that read it to the one that accepts it.
+    std::optional<h2c_offer> offer;
     /// Memory for the lines of a head being written, likewise.
     std::vector<field> field_lines;
 

@@ -70,10 +70,23 @@ def test_curl():
                 check(filecmp.cmp(sent, back, shallow=False), f"{how}: the copy differs")
 
 
-def test_curl_that_would_rather_upgrade_stays_with_1_1():
-    with clear() as server:
-        told = run([*CURL, "--http2", "--write-out", "|%{http_version}", server.url + "/version"])
-        check(told == b"HTTP/1.1|1.1", told)
+def test_curl_that_upgrades():
+    for versions, told in (("both", b"HTTP/1.1|1.1"), ("upgrade", b"HTTP/2|2")):
+        with Server("h2_target", versions) as server:
+            curl = [*CURL, "--http2", "--write-out", "|%{http_version}"]
+            got = run([*curl, server.url + "/version"])
+            check(got == told, got)
+            got = run([*curl, "--output", "/dev/null", server.url + "/zeros?bytes=3000000", server.url + "/version"])
+            check(got.endswith(told), got)
+            got = run([*curl, "--data", "x" * 5000, server.url + "/count"])
+            check(got.startswith(b"5000|"), got)
+
+
+def test_no_upgrade_over_tls():
+    with Server("h2_target", "upgrade", PEM, KEY) as server:
+        told = run([*CURL, "--http1.1", "--cacert", CA.pem, "--include", "-H", "Connection: Upgrade, HTTP2-Settings",
+                    "-H", "Upgrade: h2c", "-H", "HTTP2-Settings: AAMAAABk", server.url + "/version"])
+        check(told.startswith(b"HTTP/1.1 200 ") and told.endswith(b"HTTP/1.1"), told)
 
 
 def test_large_uploads_are_not_held():
@@ -96,6 +109,15 @@ def test_nghttp():
             check(statuses == [b"200"] * 50, statuses)
             told = run([nghttp, "--data=" + str(large_file()), "-H:method: PUT", server.url + "/count"])
             check(told.strip() == str(LARGE).encode(), told[-200:])
+
+
+def test_nghttp_that_upgrades():
+    with Server("h2_target", "upgrade") as server:
+        told = run([need("nghttp"), "--upgrade", "--verbose", "--null-out", "--multiply=20",
+                    server.url + "/zeros?bytes=100000"])
+        check(b"HTTP/1.1 101 Switching Protocols" in told, told[:2000])
+        statuses = re.findall(rb":status: (\d+)", told)
+        check(statuses == [b"200"] * 20, statuses)
 
 
 def test_h2load():
