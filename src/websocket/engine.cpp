@@ -24,8 +24,8 @@ message_decoder::compression of_peer(role self, const std::optional<deflate_agre
 
 engine::engine(loop& home, role self, std::shared_ptr<settings> s,
                const std::optional<deflate_agreement>& deflate, std::string subprotocol)
-    : deadline(home), home_(&home), settings_(std::move(s)), subprotocol_(std::move(subprotocol)),
-      deflate_(deflate), role_(self),
+    : deadline(home), home_(&home), settings_(std::move(s)), role_(self),
+      subprotocol_(std::move(subprotocol)), deflate_(deflate),
       decoder_(self, of_peer(self, deflate), settings_->options.limits.fragments),
       receive_size_(first_receive_size), born_(home.now()), received_at_(home.now()) {
     if (deflate_) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/prefetch.hpp"
 #include "coding/raw_deflate.hpp"
 #include "websocket/codec/deflate_offer.hpp"
 #include "websocket/codec/message_decoder.hpp"
@@ -95,6 +96,14 @@ public:
     /// To be called when a message written in pieces will not be finished.
     void abandon_stream() noexcept;
 
+    /// Prefetches what `share` and `note_published` need.
+    [[gnu::always_inline]] void prefetch() const noexcept {
+        coracle::detail::prefetch<sharing_lines>(&home_, 0);
+    }
+    /// Prefetches what `share` needs of the stream, once the engine itself is in the cache.
+    [[gnu::always_inline]] void prefetch_stream() const noexcept {
+        coracle::detail::prefetch<2>(stream_, 0);
+    }
     /// Sends a message whose bytes are shared with other connections, after the pending ones. At
     /// most `bound` of them wait for a slow peer. Returns false if this or another message is
     /// dropped, or the connection is closed.
@@ -211,12 +220,13 @@ private:
     void wake_at(time_point t) noexcept;
     void drain_begins() noexcept override;
 
+    static constexpr int sharing_lines = 3;
+
     loop* home_;
+    // From here on to `published_` the members that sharing a message needs, close to each other:
+    // with 10,000 connections none of them is in the cache.
     net::byte_stream* stream_ = nullptr;
     std::shared_ptr<settings> settings_;
-    net::address peer_;
-    std::string subprotocol_;
-    std::optional<deflate_agreement> deflate_;
     role role_;
     phase phase_ = phase::open;
     wanted wanted_ = wanted::nothing;
@@ -236,9 +246,19 @@ private:
     bool pinged_ = false;          ///< since bytes were last received
     bool pong_pending_ = false;
     bool deflate_used_ = false;  ///< the compressor's window differs from the peer's
-    int own_window_bits_ = 0;    ///< of the compressor; 0: nothing is compressed
     bool own_context_ = false;   ///< it remembers messages
+    std::atomic<bool> open_{true};
+    int own_window_bits_ = 0;  ///< of the compressor; 0: nothing is compressed
+    output_queue output_;
+    intrusive_list<outgoing> waiting_;
+    /// Shared messages that have to wait; null: none.
+    std::unique_ptr<std::deque<std::shared_ptr<const shared_frame>>> backlog_;
+    const void* published_of_ = nullptr;
+    std::uint64_t published_ = 0;
 
+    net::address peer_;
+    std::string subprotocol_;
+    std::optional<deflate_agreement> deflate_;
     message_decoder decoder_;
     buffer input_;    ///< what was not parsed yet
     buffer message_;  ///< the received part of a message
@@ -251,18 +271,12 @@ private:
     coracle::detail::runnable* receiver_ = nullptr;
     read_operation read_{*this};
 
-    output_queue output_;
     write_operation write_{*this};
     slice slices_[output_queue::most_slices];
-    intrusive_list<outgoing> waiting_;
     outgoing* fragment_ = nullptr;  ///< the message that is written in pieces
     std::unique_ptr<coding::raw_deflater> deflater_;
     std::unique_ptr<std::string> pong_;
     intrusive_list<coracle::detail::runnable> pings_;
-    /// Shared messages that have to wait; null: none.
-    std::unique_ptr<std::deque<std::shared_ptr<const shared_frame>>> backlog_;
-    const void* published_of_ = nullptr;
-    std::uint64_t published_ = 0;
     std::uint64_t ping_sequence_ = 0;
     std::uint64_t automatic_ping_ = 0;  ///< the last one that no task waits for
     unsigned unsent_pongs_ = 0;
@@ -281,7 +295,6 @@ private:
     error failure_;
     event finished_;
     coracle::detail::runnable* over_ = nullptr;
-    std::atomic<bool> open_{true};
     std::atomic<std::size_t> handed_over_{0};
 };
 

@@ -284,11 +284,28 @@ void topic_shard::remove(topic_subscriber& s) noexcept {
         drop_if_empty(exact_, s.pattern());
 }
 
+namespace {
+
+/// Prefetches for the next deliveries while one sends: each step reads what the one before it has
+/// fetched.
+[[gnu::always_inline]] inline void prefetch_behind(intrusive_list<topic_subscriber>& all,
+                                                   topic_subscriber* next) noexcept {
+    if (next == nullptr) return;
+    next->connection().prefetch_stream();
+    topic_subscriber* const second = all.next(*next);
+    if (second == nullptr) return;
+    second->connection().prefetch();
+    coracle::detail::prefetch<1>(all.next(*second), 0);
+}
+
+}  // namespace
+
 std::size_t topic_shard::deliver_to(group& all, const published& p) noexcept {
     const topic_options& o = state_->options();
     std::size_t reached = 0;
     for (topic_subscriber* s = all.subscribers.front(); s != nullptr;) {
         topic_subscriber* const next = all.subscribers.next(*s);
+        prefetch_behind(all.subscribers, next);
         // A connection with several subscriptions gets it once.
         engine& c = s->connection();
         if (s->is_for(p.sequence) && c.is_open() && c.note_published(state_.get(), p.sequence)) {
