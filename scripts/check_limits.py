@@ -15,7 +15,8 @@ import sys
 import source_tree
 
 SERVER = "include/coracle/http/server.hpp"
-H2_LIMITS = "include/coracle/http/h2_limits.hpp"
+VERSION_LIMITS = {"h1_limits": "include/coracle/http/h1_limits.hpp",
+                  "h2_limits": "include/coracle/http/h2_limits.hpp"}
 DOCUMENT = "docs/limits.md"
 EXTRA = {
     "url::max_size": ("include/coracle/base/url.hpp", "max_size"),
@@ -231,8 +232,9 @@ def check(root):
     defaults = {f"limits.{n}": code for n, code in members(root, "server_limits").items()}
     defaults |= {f"timeouts.{n}": code for n, code in members(root, "server_timeouts").items()}
     defaults |= {name: constant(root, *place) for name, place in EXTRA.items()}
-    defaults |= {f"h2_limits::{name}": constant(root, H2_LIMITS, name)
-                 for name in re.findall(r"std::uint32_t (\w+) =", (root / H2_LIMITS).read_text())}
+    for limits, path in VERSION_LIMITS.items():
+        defaults |= {f"{limits}::{name}": constant(root, path, name)
+                     for name in re.findall(r"std::uint32_t (\w+) =", (root / path).read_text())}
     counters = set(members(root, "server_counters"))
     seen = set()
     for number, cells in rows(root):
@@ -251,7 +253,7 @@ def check(root):
             yield f"{where} is not in the code"
         elif value_of(code)[0] == "unreadable" or value_of(code) != value_said(cells[1]):
             yield f"{where} is {cells[1]} in the document and {code} in the code"
-        if name.startswith(("limits.", "timeouts.")):
+        if name.startswith(("limits.", "timeouts.", "h1_limits::")):
             for counter in re.findall(r"`(\w+)`", cells[-1]):
                 if counter not in counters:
                     yield f"{where} names {counter}, which is no counter"

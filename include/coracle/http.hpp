@@ -40,6 +40,7 @@
 #include <coracle/http/from_text.hpp>
 #include <coracle/http/full_response.hpp>
 #include <coracle/http/h1.hpp>
+#include <coracle/http/h1_limits.hpp>
 #include <coracle/http/h2_limits.hpp>
 #include <coracle/http/handler.hpp>
 #include <coracle/http/handler_signature.hpp>

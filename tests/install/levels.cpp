@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     routes.post("/pieces", count_pieces);
     routes.post("/bytes", count_bytes);
     testing::local_server_options options;
-    options.limits.chunk_overhead = 1024 * 1024 * 1024;
+    options.limits.h1.chunk_overhead = 1024 * 1024 * 1024;
     options.limits.body = 1024 * 1024 * 1024;
     const testing::local_server server(std::move(routes), options);
     for (const char* target : {"/pieces", "/bytes"}) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <coracle/http/h1_limits.hpp>
 #include <coracle/http/h2_limits.hpp>
 #include <coracle/http/router.hpp>
 #include <coracle/net/inherited.hpp>
@@ -21,22 +22,6 @@ namespace coracle::http {
 /// Limits on what a peer may make the server hold or do. Each limit has a counter in
 /// `server_counters`.
 struct server_limits {
-    /// Bytes of a request head. Default 64 KiB; beyond it 431.
-    std::uint32_t head = 64 * 1024;
-    /// Field lines of a head. Default 100; beyond it 431.
-    std::uint32_t fields = 100;
-    /// Bytes of the request line. Default 8 KiB; beyond it 414.
-    std::uint32_t request_line = 8 * 1024;
-    /// Bytes of one field line. Default 16 KiB; beyond it 431.
-    std::uint32_t field = 16 * 1024;
-    /// Bytes of a chunk-size line with its extensions. Default 256.
-    std::uint32_t chunk_line = 256;
-    /// Bytes of chunk framing beyond 16 a chunk and twice the data. Default 16 KiB.
-    std::uint32_t chunk_overhead = 16 * 1024;
-    /// Bytes of a trailer section. Default 16 KiB.
-    std::uint32_t trailers = 16 * 1024;
-    /// Trailer fields. Default 32.
-    std::uint32_t trailer_fields = 32;
     /// Bytes of a request body, however it is read. Default: unlimited; the helpers that hold a
     /// whole body have a limit of their own (1 MiB).
     std::uint64_t body = UINT64_MAX;
@@ -55,15 +40,14 @@ struct server_limits {
     std::uint32_t memory_percent = 95;
     /// Requests of one connection, after which it is closed. Default 10,000.
     std::uint32_t requests = 10'000;
-    /// Requests of one read that are served before other connections get their turn. Default 16.
-    std::uint32_t pipelined = 16;
     /// Bytes of an unread request body that are discarded to keep the connection. Default 64 KiB.
     std::uint32_t discard = 64 * 1024;
     /// Bytes of one connection that the system holds and has not sent yet (TCP_NOTSENT_LOWAT,
     /// tcp(7)): what a peer that does not read can pin, besides one window of it. The system may
     /// hold some KiB more. Default 60 KiB; 0: as many as it likes.
     std::uint32_t unsent = 60 * 1024;
-    /// Limits of connections that speak HTTP/2; `fields` and `head` of `h2` replace those above.
+    /// Limits of connections that speak HTTP/1, and of those that speak HTTP/2.
+    h1_limits h1 = {};
     h2_limits h2 = {};
 };
 

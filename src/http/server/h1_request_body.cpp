@@ -13,7 +13,7 @@ void h1_request_body::begin(h1_connection& c, h1::body_framing framing, std::uin
     trailers_.reset();
     pace_ = {};
     patience_ = c.owner().options().timeouts.body;
-    const server_limits& l = c.owner().options().limits;
+    const h1_limits& l = c.owner().options().limits.h1;
     content_.begin(framing, length, {l.chunk_line, l.chunk_overhead, l.trailers, l.trailer_fields});
 }
 

@@ -49,7 +49,7 @@ h1_connection::step h1_connection::process() {
         }
         const step next = begin_exchange(parsed.consumed);
         if (next != step::receive) return next;
-        if (++handled == shard_->options().limits.pipelined && !into.empty()) {
+        if (++handled == shard_->options().limits.h1.pipelined && !into.empty()) {
             shard_->count(&counters::pipeline_yields);
             return step::yield;
         }

@@ -60,8 +60,8 @@ bool out_of_resources(const error& e) noexcept {
 }  // namespace
 
 shard::shard(loop& owner, const handler& h, const server_options& o, client_table* clients)
-    : exchange_host(owner, h, o),
-      head_limits_{o.limits.head, o.limits.fields, o.limits.request_line, o.limits.field},
+    : exchange_host(owner, h, o), head_limits_{o.limits.h1.head, o.limits.h1.fields,
+                                               o.limits.h1.request_line, o.limits.h1.field},
       proxies_(parse_networks(o.proxy_protocol_from)), clients_(clients) {}
 
 socket_options shard::listening_options() const noexcept {

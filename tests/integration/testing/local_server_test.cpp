@@ -49,7 +49,7 @@ TEST(local_server, serves_from_the_constructor_to_the_destructor) {
 
 TEST(local_server, takes_the_options_of_a_server) {
     local_server_options o;
-    o.limits.request_line = 3;
+    o.limits.h1.request_line = 3;
     const local_server server(path_of, o);
     block_on([&] { return ask(server.addresses().front()); });
     EXPECT_EQ(server.counters().target_too_long, 1U);
