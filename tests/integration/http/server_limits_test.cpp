@@ -49,29 +49,34 @@ std::string wasteful(std::size_t n) {
     return all;
 }
 
-std::vector<limit_case> limit_cases() {
+std::vector<limit_case> limit_cases(const http::h1_limits& l) {
     using c = http::server_counters;
     const auto line = [](std::size_t n) {  // "GET " path " HTTP/1.1"
         return get("/hello?" + repeated(n - 20));
+    };
+    const auto field = [](std::size_t n) {
+        return get("/hello", "X: " + repeated(n - 3) + "\r\n");
+    };
+    const auto extended = [](std::size_t n) {
+        return chunked("1;" + repeated(n - 2) + "\r\nx\r\n0\r\n\r\n");
     };
     const auto trailer = [](std::size_t n) {
         // The section is the line, CRLF, and the empty line.
         return chunked("1\r\nx\r\n0\r\nX: " + repeated(n - 7) + "\r\n\r\n");
     };
     return {
-        {"request line", line(8192), line(8193), 414, &c::target_too_long},
-        {"field", get("/hello", "X: " + repeated(16384 - 3) + "\r\n"),
-         get("/hello", "X: " + repeated(16385 - 3) + "\r\n"), 431, &c::head_too_large},
-        {"fields", get("/hello", many_fields(99)), get("/hello", many_fields(100)), 431,
-         &c::head_too_large},
-        {"head", head_of(65536), head_of(65537), 431, &c::head_too_large},
-        {"chunk line", chunked("1;" + repeated(254) + "\r\nx\r\n0\r\n\r\n"),
-         chunked("1;" + repeated(255) + "\r\nx\r\n0\r\n\r\n"), 400, &c::chunk_abuse},
-        {"chunk overhead", chunked(wasteful(16384) + "1\r\nx\r\n0\r\n\r\n"),
-         chunked(wasteful(16385) + "1\r\nx\r\n0\r\n\r\n"), 400, &c::chunk_abuse},
-        {"trailers", trailer(16384), trailer(16385), 431, &c::chunk_abuse},
-        {"trailer fields", chunked("0\r\n" + many_fields(32) + "\r\n"),
-         chunked("0\r\n" + many_fields(33) + "\r\n"), 431, &c::chunk_abuse},
+        {"request line", line(l.request_line), line(l.request_line + 1), 414, &c::target_too_long},
+        {"field", field(l.field), field(l.field + 1), 431, &c::head_too_large},
+        // Host is one of them.
+        {"fields", get("/hello", many_fields(l.fields - 1)), get("/hello", many_fields(l.fields)),
+         431, &c::head_too_large},
+        {"head", head_of(l.head), head_of(l.head + 1), 431, &c::head_too_large},
+        {"chunk line", extended(l.chunk_line), extended(l.chunk_line + 1), 400, &c::chunk_abuse},
+        {"chunk overhead", chunked(wasteful(l.chunk_overhead) + "1\r\nx\r\n0\r\n\r\n"),
+         chunked(wasteful(l.chunk_overhead + 1) + "1\r\nx\r\n0\r\n\r\n"), 400, &c::chunk_abuse},
+        {"trailers", trailer(l.trailers), trailer(l.trailers + 1), 431, &c::chunk_abuse},
+        {"trailer fields", chunked("0\r\n" + many_fields(l.trailer_fields) + "\r\n"),
+         chunked("0\r\n" + many_fields(l.trailer_fields + 1) + "\r\n"), 431, &c::chunk_abuse},
     };
 }
 
@@ -111,18 +116,38 @@ std::string responses_to(std::uint64_t seed, const std::string& requests) {
     return all;
 }
 
-}  // namespace
-
-TEST(server_limits, hold_to_the_byte) {
-    for (const limit_case& c : limit_cases()) {
+/// Each limit of `o` is kept to the byte, and counted.
+void expect_limits(const http::server_options& o) {
+    for (const limit_case& c : limit_cases(o.limits.h1)) {
         SCOPED_TRACE(c.what);
-        for_seeds(4, [&c](world& w) -> task<> {
+        const auto both = [&c](world& w) -> task<> {
             co_await expect_served(w, c.good);
             EXPECT_EQ(w.counters().*c.counts, 0u);
             co_await expect_refused(w, c.bad, c.status);
             EXPECT_EQ(w.counters().*c.counts, 1u);
-        });
+        };
+        for_seeds(4, both, o);
     }
+}
+
+}  // namespace
+
+TEST(server_limits, hold_to_the_byte) {
+    const http::server_options o;
+    expect_limits(o);
+}
+
+TEST(server_limits, hold_to_the_byte_as_they_are_set) {
+    http::server_options o;
+    o.limits.h1 = {.head = 40'000,
+                   .fields = 50,
+                   .request_line = 4000,
+                   .field = 10'000,
+                   .chunk_line = 230,
+                   .chunk_overhead = 8000,
+                   .trailers = 5000,
+                   .trailer_fields = 20};
+    expect_limits(o);
 }
 
 TEST(server_limits, hold_a_whole_body_to_a_mebibyte) {
