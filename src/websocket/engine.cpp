@@ -25,9 +25,9 @@ message_decoder::compression of_peer(role self, const std::optional<deflate_agre
 engine::engine(loop& home, role self, std::shared_ptr<settings> s,
                const std::optional<deflate_agreement>& deflate, std::string subprotocol)
     : deadline(home), home_(&home), settings_(std::move(s)), role_(self),
-      subprotocol_(std::move(subprotocol)), deflate_(deflate),
       decoder_(self, of_peer(self, deflate), settings_->options.limits.fragments),
-      receive_size_(first_receive_size), born_(home.now()), received_at_(home.now()) {
+      receive_size_(first_receive_size), received_at_(home.now()),
+      subprotocol_(std::move(subprotocol)), deflate_(deflate), born_(home.now()) {
     if (deflate_) {
         const bool server = self == role::server;
         own_window_bits_ = server ? deflate_->server_window_bits : deflate_->client_window_bits;

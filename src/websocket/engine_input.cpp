@@ -37,6 +37,7 @@ bool engine::want(wanted what, coracle::detail::runnable& who) noexcept {
     }
     if (has_result()) return true;
     receiver_ = &who;
+    read_.far = &who;
     return false;
 }
 
