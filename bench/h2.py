@@ -52,7 +52,7 @@ Written by `bench/h2.py`, which `make bench` runs; do not edit. How it measures 
 stands in [bench/README.md](../bench/README.md). CPU is that of the client where clients are compared,
 else that of the server. *limit* is `bench/limit/h2_client` or `h2_server`, the least programs on nghttp2
 and OpenSSL. Clients download from h2o, or nghttpd where
-there is none.
+there is none; coracle and curl write what they get to /dev/null, limit and h2load write nothing.
 
 """
 MB = 1e6

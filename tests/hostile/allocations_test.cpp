@@ -8,11 +8,13 @@
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/peer.hpp>
 #include <coracle/tls/stream.hpp>
+#include <coracle/websocket/route.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 namespace coracle {
 namespace {
@@ -95,6 +97,42 @@ TEST(allocations, none_for_a_coroutine_handler_in_steady_state) {
         ask(peer, one, warm_up + measured + 1, end);
     }
     EXPECT_EQ(hello.after.allocations, hello.before.allocations);
+}
+
+/// Upgrades `count` connections, which stay.
+std::vector<testing::blocking_peer> upgraded(std::uint16_t port, unsigned count) {
+    std::vector<testing::blocking_peer> all;
+    for (unsigned i = 0; i != count; ++i) {
+        all.emplace_back(port);
+        EXPECT_TRUE(
+            all.back().send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
+                            "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"));
+        EXPECT_TRUE(all.back().receive_until("\r\n\r\n"));
+    }
+    return all;
+}
+
+TEST(allocations, are_at_most_7000_bytes_for_an_idle_websocket) {
+    if (!testing::counts_allocations()) GTEST_SKIP() << "allocations are not counted in this build";
+    // Written on the loop, and read once it has ended.
+    std::string backend;
+    std::vector<std::size_t> bytes;
+    {
+        http::router routes;
+        websocket::route(routes, "/", [&](websocket::connection& ws) -> task<> {
+            backend = loop::current()->backend().name();
+            bytes.push_back(testing::allocated_bytes());
+            co_await ws.receive();
+        });
+        http::server_options o;
+        o.listen = "127.0.0.1:0";
+        const testing::local_server server(routes, o);
+        const auto held = upgraded(server.port(), 80);
+    }
+    if (backend != "epoll") GTEST_SKIP() << "the tables of the other backends grow meanwhile";
+    ASSERT_EQ(bytes.size(), 80U);
+    EXPECT_LE((bytes[79] - bytes[39]) / 40, 7000U);
 }
 
 // OpenSSL's own are malloc's, which this does not count: it is ours that are none.

@@ -348,6 +348,7 @@ task<bool> h1_connection::switch_protocols(exchange& base) {
     disarm();
     end_behind(ending::close);
     const gauge_entry switched(shard_->counters(), gauge_of(e.res.header("Upgrade")));
+    e.res.fields() = {};  // they were sent, and an upgraded connection may live for days
     upgraded_connection upgraded{*stream_, std::move(into), &shard_->drain_of_upgraded()};
     guarded_call<void> call((*e.res.upgrade())(upgraded), running());
     co_await call;

@@ -40,6 +40,7 @@ task<bool> h2_stream::switch_protocols(exchange& e) {
 
 task<bool> h2_stream::run_tunnel(exchange& e) {
     const gauge_entry switched(owner().counters(), gauge_of(e.res.header("Upgrade")));
+    e.res.fields() = {};  // they were sent, and a tunnel may live for days
     upgraded_connection upgraded{*tunnel_, buffer(), &owner().drain_of_upgraded()};
     guarded_call<void> call((*e.res.upgrade())(upgraded), running());
     co_await call;
