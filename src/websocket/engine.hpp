@@ -98,7 +98,7 @@ public:
 
     /// Prefetches what `share` and `note_published` need.
     [[gnu::always_inline]] void prefetch() const noexcept {
-        coracle::detail::prefetch<2>(&home_, 0);
+        coracle::detail::prefetch<2>(static_cast<const void*>(&home_), 0);
         coracle::detail::prefetch<1>(&waiting_, 0);
     }
     /// Prefetches what `share` needs of the stream, once the engine itself is in the cache.

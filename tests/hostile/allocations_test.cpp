@@ -128,11 +128,11 @@ TEST(allocations, are_at_most_7000_bytes_for_an_idle_websocket) {
         http::server_options o;
         o.listen = "127.0.0.1:0";
         const testing::local_server server(routes, o);
-        const auto held = upgraded(server.port(), 80);
+        const auto held = upgraded(server.port(), 111);
     }
-    if (backend != "epoll") GTEST_SKIP() << "the tables of the other backends grow meanwhile";
-    ASSERT_EQ(bytes.size(), 80U);
-    EXPECT_LE((bytes[79] - bytes[39]) / 40, 7000U);
+    ASSERT_EQ(bytes.size(), 111U);
+    if (backend == "poll") return;  // its tables double meanwhile
+    EXPECT_LE((bytes[110] - bytes[70]) / 40, 7000U);
 }
 
 // OpenSSL's own are malloc's, which this does not count: it is ours that are none.
