@@ -78,6 +78,26 @@ void add_flat(std::vector<std::string>& out, const message_state::list& list) {
     }
 }
 
+bool has_members(const message_state::list& list) noexcept {
+    return std::ranges::any_of(list, [](const mime::address& a) { return !a.members.empty(); });
+}
+
+bool has_recipient(const message_state& s) noexcept {
+    if (!s.of(address_field::envelope).empty()) return has_members(s.of(address_field::envelope));
+    return has_members(s.of(address_field::to)) || has_members(s.of(address_field::cc)) ||
+           has_members(s.of(address_field::bcc));
+}
+
+// Empty where there is none.
+std::string_view first_sender(const message_state& s) noexcept {
+    for (const address_field f : {address_field::sender, address_field::from}) {
+        for (const mime::address& a : s.of(f)) {
+            if (!a.members.empty()) return a.members.front().address;
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 void message_state::refuse(std::string_view operation_subject) {
@@ -322,8 +342,8 @@ std::optional<error> message::problem() const {
         s.of(address_field::sender).empty()) {
         return missing("no sender: several authors need one (RFC 5322 section 3.6.2)");
     }
-    if (!s.envelope_from && envelope_sender().empty()) return missing("no sender: from");
-    if (recipients().empty()) return missing("no recipient: to, cc or bcc");
+    if (!s.envelope_from && first_sender(s).empty()) return missing("no sender: from");
+    if (!has_recipient(s)) return missing("no recipient: to, cc or bcc");
     return std::nullopt;
 }
 
@@ -342,13 +362,7 @@ std::vector<std::string> message::recipients() const {
 
 std::string message::envelope_sender() const {
     const message_state& s = *state_;
-    if (s.envelope_from) return *s.envelope_from;
-    for (const address_field f : {address_field::sender, address_field::from}) {
-        for (const mime::address& a : s.of(f)) {
-            if (!a.members.empty()) return a.members.front().address;
-        }
-    }
-    return {};
+    return s.envelope_from ? *s.envelope_from : std::string(first_sender(s));
 }
 
 }  // namespace coracle::smtp

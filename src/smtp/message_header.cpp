@@ -115,8 +115,12 @@ bool needs_utf8(const message_state& s) noexcept {
     return s.envelope_from && has_utf8_local_part(*s.envelope_from);
 }
 
+bool is_complete(const message_state& s) noexcept {
+    return s.raw != nullptr || (s.date && !s.id.empty());
+}
+
 void complete(message_state& s, std::int64_t unix_time, std::uint64_t high, std::uint64_t low) {
-    if (s.raw != nullptr) return;
+    if (is_complete(s)) return;
     if (!s.date) s.date = mime::date{unix_time, 0};
     if (!s.id.empty()) return;
     std::string host = "localhost";

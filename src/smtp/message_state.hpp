@@ -65,6 +65,8 @@ struct message_state {
 /// Returns whether it needs SMTPUTF8: for a local part beyond ASCII in the header or the envelope,
 /// or for a header that was made elsewhere.
 bool needs_utf8(const message_state& s) noexcept;
+/// Returns whether it has a date and an id, or is as it was made elsewhere.
+bool is_complete(const message_state& s) noexcept;
 /// Sets what is not there yet: the date, and an id of these random bits.
 void complete(message_state& s, std::int64_t unix_time, std::uint64_t high, std::uint64_t low);
 /// The header up to MIME-Version, which is not in it.

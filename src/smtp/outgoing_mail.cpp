@@ -186,15 +186,15 @@ std::expected<void, error> outgoing_mail::lay_out_raw() {
     if (is_eight_bit_ && !form_.abilities.eight_bit) {
         return std::unexpected(error(errc::needs_8bitmime, "message"));
     }
-    mime::mail_segment whole;
-    whole.bytes = *state_->raw;
-    segments_.push_back(std::move(whole));
+    raw_ = *state_->raw;
+    segments_.emplace_back();  // for signatures
     return {};
 }
 
 std::expected<void, error> outgoing_mail::lay_out(const mail_form& form, loop& on) {
     form_ = form;
     segments_.clear();
+    raw_ = {};
     is_eight_bit_ = is_binary_ = false;
     is_utf8_ = needs_utf8(*state_);
     rewind();
@@ -211,13 +211,12 @@ std::expected<void, error> outgoing_mail::lay_out(const mail_form& form, loop& o
 }
 
 task<std::expected<void, error>> outgoing_mail::sign(std::int64_t unix_time) {
-    if (state_->signers.empty()) co_return std::expected<void, error>();
     std::vector<dkim_signature> all;
     all.reserve(state_->signers.size());
     for (const dkim_signer& s : state_->signers) all.emplace_back(s);
-    const std::string& first = segments_.front().bytes;
+    const std::string_view first = raw_.empty() ? std::string_view(segments_.front().bytes) : raw_;
     const std::size_t end = first.find("\r\n\r\n");
-    const std::string header = first.substr(0, end + 2);
+    const std::string header(first.substr(0, end + 2));
     std::size_t skip = header.size() + 2;
     rewind();
     for (;;) {
@@ -242,10 +241,17 @@ task<std::expected<void, error>> outgoing_mail::sign(std::int64_t unix_time) {
 void outgoing_mail::rewind() noexcept {
     at_ = 0;
     text_given_ = false;
+    raw_given_ = false;
     offset_ = 0;
     ended_ = false;
     source_.reset();
     base64_ = {};
+}
+
+std::optional<std::uint64_t> outgoing_mail::size() const noexcept {
+    auto laid = mime::size_of(segments_);
+    if (laid) *laid += raw_.size();
+    return laid;
 }
 
 task<std::expected<std::string_view, error>> outgoing_mail::next() {
@@ -254,6 +260,10 @@ task<std::expected<std::string_view, error>> outgoing_mail::next() {
         if (!text_given_) {
             text_given_ = true;
             if (!s.bytes.empty()) co_return std::string_view(s.bytes);
+        }
+        if (!raw_given_) {
+            raw_given_ = true;
+            if (!raw_.empty()) co_return raw_;
         }
         if (s.external) {
             auto bytes = co_await next_brought(s);

@@ -32,11 +32,12 @@ public:
     /// Lays it out in this form, from its beginning. Fails with `errc::needs_smtputf8` and
     /// `errc::needs_8bitmime` where the form does not allow what it is.
     std::expected<void, error> lay_out(const mail_form& form, loop& on);
-    /// Signs what was laid out: reads all of it once.
+    bool has_signers() const noexcept { return !state_->signers.empty(); }
+    /// Signs what was laid out, of a mail that has signers: reads all of it once.
     task<std::expected<void, error>> sign(std::int64_t unix_time);
 
     /// Bytes of all; nothing where a stream does not say.
-    std::optional<std::uint64_t> size() const noexcept { return mime::size_of(segments_); }
+    std::optional<std::uint64_t> size() const noexcept;
     bool is_eight_bit() const noexcept { return is_eight_bit_; }
     bool is_binary() const noexcept { return is_binary_; }
     bool is_utf8() const noexcept { return is_utf8_; }
@@ -71,6 +72,7 @@ private:
     mail_form form_;
     std::vector<brought> brought_;
     std::vector<mime::mail_segment> segments_;
+    std::string_view raw_;  ///< of a mail that was made elsewhere: behind the only segment
     bool is_eight_bit_ = false;
     bool is_binary_ = false;
     bool is_utf8_ = false;
@@ -78,6 +80,7 @@ private:
     // Where it stands.
     std::size_t at_ = 0;
     bool text_given_ = false;
+    bool raw_given_ = false;
     std::uint64_t offset_ = 0;  ///< within content that is brought
     bool ended_ = false;
     std::unique_ptr<io::source> source_;

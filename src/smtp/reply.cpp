@@ -38,7 +38,7 @@ enhanced_code take_enhanced(std::uint16_t code, std::string_view& text) noexcept
 }
 
 bool is_text(std::string_view text) noexcept {
-    return std::ranges::none_of(text, [](char c) { return c == '\0' || c == '\r'; });
+    return text.find('\0') == text.npos && text.find('\r') == text.npos;
 }
 
 }  // namespace
@@ -70,8 +70,7 @@ std::string reply::to_string() const {
 }
 
 // Three digits, then "-" where lines follow (RFC 5321 section 4.2.1).
-reply_fault reply_parser::end_line() {
-    std::string_view text = line_;
+reply_fault reply_parser::end_line(std::string_view text) {
     if (text.ends_with('\r')) text.remove_suffix(1);
     const bool digits = text.size() >= 3 && text[0] >= '2' && text[0] <= '5' &&
                         coracle::detail::is_digit(text[1]) && coracle::detail::is_digit(text[2]);
@@ -90,7 +89,6 @@ reply_fault reply_parser::end_line() {
     }
     reply_.lines.emplace_back(text);
     last_ = after == ' ';
-    line_.clear();
     return reply_fault::none;
 }
 
@@ -103,14 +101,17 @@ reply_parser::result reply_parser::parse(std::string_view in) {
             r.fault = reply_fault::line_too_long;
             return r;
         }
-        line_ += in.substr(0, size);
-        if (end == std::string_view::npos) {
+        std::string_view line = in.substr(0, size);
+        const bool whole = end != std::string_view::npos;
+        if (!whole || !line_.empty()) line = line_ += line;
+        if (!whole) {
             r.consumed += size;
             return r;
         }
         r.consumed += size + 1;
         in.remove_prefix(size + 1);
-        r.fault = end_line();
+        r.fault = end_line(line);
+        line_.clear();
         if (r.fault != reply_fault::none) return r;
         if (last_) {
             r.complete = true;

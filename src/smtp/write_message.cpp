@@ -27,9 +27,11 @@ task<std::expected<void, error>> write(message* from, io::sink* to) {
     form.abilities.eight_bit = m.state().raw != nullptr;
     form.utf8 = m.state().raw != nullptr;
     if (auto laid = (*mail)->lay_out(form, l); !laid) co_return std::move(laid);
-    auto signing = (*mail)->sign(l.unix_time());
-    auto is_signed = co_await std::move(signing);
-    if (!is_signed) co_return std::move(is_signed);
+    if ((*mail)->has_signers()) {
+        auto signing = (*mail)->sign(l.unix_time());
+        auto is_signed = co_await std::move(signing);
+        if (!is_signed) co_return std::move(is_signed);
+    }
     for (;;) {
         auto bytes = co_await (*mail)->next();
         if (!bytes) co_return std::unexpected(std::move(bytes).error());

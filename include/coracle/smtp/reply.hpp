@@ -68,7 +68,7 @@ public:
     bool begun() const noexcept { return !line_.empty() || !reply_.lines.empty(); }
 
 private:
-    reply_fault end_line();
+    reply_fault end_line(std::string_view text);
 
     reply_limits limits_;
     std::string line_;

@@ -10,12 +10,6 @@
 namespace coracle::smtp::detail {
 namespace {
 
-task<std::expected<void, error>> send_all(net::byte_stream* to, std::string_view bytes) {
-    auto sent = co_await as_result(to->send(bytes));
-    if (!sent) co_return std::unexpected(std::move(sent).error());
-    co_return std::expected<void, error>();
-}
-
 error malformed(reply_fault fault) {
     error e(make_error_code(errc::malformed_reply), "smtp", phase::receive);
     switch (fault) {
@@ -26,13 +20,12 @@ error malformed(reply_fault fault) {
     return e;
 }
 
-template <class T>
-std::expected<T, error> flat(std::expected<std::expected<T, error>, error> r) {
-    if (!r) return std::unexpected(std::move(r).error());
-    return *std::move(r);
-}
-
 }  // namespace
+
+std::shared_ptr<const capabilities> no_capabilities() {
+    static const auto none = std::make_shared<const capabilities>();
+    return none;
+}
 
 connection::connection(std::unique_ptr<net::byte_stream> stream, const client_options& o)
     : stream_(std::move(stream)), peer_(stream_->subject()),
@@ -54,21 +47,43 @@ void connection::log_commands(std::string_view all) const {
     }
 }
 
-task<std::expected<void, error>> connection::write(std::string_view bytes, duration limit) {
+std::string_view connection::write_some(std::string_view bytes) noexcept {
     const std::int64_t n = stream_->try_send(bytes);
     if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
-    if (bytes.empty()) co_return std::expected<void, error>();
-    auto sending = send_all(stream_.get(), bytes);
-    if (limit <= duration::zero()) limit = duration::max();
-    auto limited = with_timeout(limit, std::move(sending));
-    auto sent = flat(co_await as_result(limited));
-    if (!sent) broken_ = true;
-    co_return std::move(sent);
+    return bytes;
 }
 
-task<std::expected<buffer, error>> connection::receive() {
-    auto r = co_await as_result(stream_->receive());
-    co_return std::move(r);
+task<std::expected<void, error>> connection::write(std::string_view bytes, duration limit) {
+    bytes = write_some(bytes);
+    if (bytes.empty()) co_return std::expected<void, error>();
+    auto writing = write_rest(bytes, limit);
+    co_return co_await std::move(writing);
+}
+
+task<std::expected<void, error>> connection::write_rest(std::string_view bytes, duration limit) {
+    auto sending = stream_->send(bytes);
+    if (limit <= duration::zero()) limit = duration::max();
+    auto sent = co_await as_result(with_timeout(limit, sending));
+    if (sent) co_return std::expected<void, error>();
+    broken_ = true;
+    co_return std::unexpected(std::move(sent).error());
+}
+
+std::optional<std::expected<reply, error>> connection::reply_at_hand() {
+    if (input_.empty()) return {};
+    const reply_parser::result r = parser_.parse(input_.view());
+    input_.consume(r.consumed);
+    if (input_.empty()) input_ = {};
+    if (r.fault != reply_fault::none) {
+        broken_ = true;
+        return std::unexpected(malformed(r.fault));
+    }
+    if (!r.complete) return {};
+    reply said = parser_.take();
+    if (verbose_) log('<', said.to_string());
+    // The server closes (RFC 5321 section 3.8).
+    if (said.code == 421) broken_ = true;
+    return said;
 }
 
 task<std::expected<reply, error>> connection::read_reply(duration limit) {
@@ -76,24 +91,9 @@ task<std::expected<reply, error>> connection::read_reply(duration limit) {
                                ? coracle::detail::later(stream_->owner().now(), limit)
                                : time_point::max();
     for (;;) {
-        if (!input_.empty()) {
-            const reply_parser::result r = parser_.parse(input_.view());
-            input_.consume(r.consumed);
-            if (input_.empty()) input_ = {};
-            if (r.fault != reply_fault::none) {
-                broken_ = true;
-                co_return std::unexpected(malformed(r.fault));
-            }
-            if (r.complete) {
-                reply said = parser_.take();
-                log('<', said.to_string());
-                // The server closes (RFC 5321 section 3.8).
-                if (said.code == 421) broken_ = true;
-                co_return std::move(said);
-            }
-        }
-        auto limited = with_deadline(due, receive());
-        auto got = flat(co_await as_result(limited));
+        if (auto said = reply_at_hand()) co_return *std::move(said);
+        auto receiving = stream_->receive();
+        auto got = co_await as_result(with_deadline(due, receiving));
         if (!got) {
             broken_ = true;
             co_return std::unexpected(std::move(got).error());

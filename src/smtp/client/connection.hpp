@@ -9,10 +9,14 @@
 
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace coracle::smtp::detail {
+
+/// Those of a server that has not said any.
+std::shared_ptr<const capabilities> no_capabilities();
 
 /// A stream to a server: commands out, replies in. Knows nothing of their order. Belongs to one
 /// loop; one call at a time.
@@ -20,11 +24,17 @@ class connection {
 public:
     connection(std::unique_ptr<net::byte_stream> stream, const client_options& o);
 
-    /// Sends all of it, in at most so long. `shown`: what a log may have of it.
+    /// Sends what goes without waiting; returns what is left.
+    std::string_view write_some(std::string_view bytes) noexcept;
+    /// Sends all of it, in at most so long.
     task<std::expected<void, error>> write(std::string_view bytes, duration limit);
+    /// `write` for what `write_some` has left.
+    task<std::expected<void, error>> write_rest(std::string_view bytes, duration limit);
+    /// The next reply, or the fault in it, if it has come whole already.
+    std::optional<std::expected<reply, error>> reply_at_hand();
     /// The next reply, which has come whole by then.
     task<std::expected<reply, error>> read_reply(duration limit);
-    /// A command without its line end, and the reply to it.
+    /// A command without its line end, and the reply to it. `shown`: what a log may have of it.
     task<std::expected<reply, error>> command(std::string_view line, std::string_view shown,
                                               duration limit);
     /// Returns whether something has come that nobody has asked for.
@@ -47,7 +57,7 @@ public:
     void log_commands(std::string_view all) const;
 
     // State of the session.
-    capabilities can;
+    std::shared_ptr<const capabilities> can = no_capabilities();
     std::string hello_name;
     bool authenticated = false;
     bool needs_reset = false;
@@ -55,8 +65,6 @@ public:
     time_point idle_since{};
 
 private:
-    task<std::expected<buffer, error>> receive();
-
     std::unique_ptr<net::byte_stream> stream_;
     std::string peer_;
     const tls::session_info* secured_ = nullptr;

@@ -35,7 +35,7 @@ task<std::expected<void, error>> mail_attempt::wait_for_place(place* here, trans
     auto called = here->called();
     if (auto r = co_await as_result(called); !r) co_return std::unexpected(std::move(r).error());
     if (const auto can = here->abilities_ahead()) {
-        auto preparing = t->prepare(mail, *can);
+        auto preparing = t->prepare(mail, can);
         if (auto r = co_await std::move(preparing); !r) co_return std::move(r);
         here->offer(t->envelope(), *can);
         if (t->is_short(*mail)) here->invite();

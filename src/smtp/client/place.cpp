@@ -48,16 +48,17 @@ void place::call() noexcept {
     if (!std::exchange(called_already_, true)) called_.release();
 }
 
-std::optional<capabilities> place::abilities_ahead() const {
-    if (state_ != state::behind) return {};
+std::shared_ptr<const capabilities> place::abilities_ahead() const noexcept {
+    if (state_ != state::behind) return nullptr;
     const place* first = ahead_;
     while (first->ahead_ != nullptr) first = first->ahead_;
-    if (first->connection_ == nullptr) return {};
+    if (first->connection_ == nullptr) return nullptr;
     return first->connection_->can;
 }
 
-void place::offer(std::string envelope, const capabilities& prepared_for) {
-    if (abilities_ahead() == prepared_for) envelope_ = std::move(envelope);
+void place::offer(std::string envelope, const capabilities& prepared_for) noexcept {
+    const auto ahead = abilities_ahead();
+    if (ahead != nullptr && *ahead == prepared_for) envelope_ = std::move(envelope);
 }
 
 std::string place::take_envelope() noexcept {

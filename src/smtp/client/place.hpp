@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,11 +38,11 @@ public:
     /// The first mail of the line may come behind this one: it does when this one has a connection,
     /// or is the next to have it.
     void invite() noexcept;
-    /// The capabilities of the server ahead, if there is one.
-    std::optional<capabilities> abilities_ahead() const;
+    /// The capabilities of the server ahead; null where there is none.
+    std::shared_ptr<const capabilities> abilities_ahead() const noexcept;
     /// The commands of its envelope, for a server of these capabilities: for the one ahead, if that
     /// is still the one.
-    void offer(std::string envelope, const capabilities& prepared_for);
+    void offer(std::string envelope, const capabilities& prepared_for) noexcept;
     /// Returns whether its envelope went with the end of the mail ahead; once.
     bool envelope_went_ahead() noexcept { return std::exchange(envelope_sent_, false); }
 

@@ -25,8 +25,7 @@ public:
           retries_(o.retry, here.counters.retries) {}
 
     task<outcome> run() {
-        auto running = retries_.run([this] { return attempt_.run(); });
-        co_return co_await std::move(running);
+        return retries_.run([this] { return attempt_.run(); });
     }
     /// Returns whether the server may have the mail, for all that is known.
     bool maybe_sent() const noexcept { return maybe_sent_; }
@@ -39,11 +38,7 @@ private:
 };
 
 template <class Mail>
-task<outcome> run_within(duration total, Mail* mail) {
-    if (total <= duration::zero()) {
-        auto running = mail->run();
-        co_return co_await std::move(running);
-    }
+task<outcome> run_with_timeout(duration total, Mail* mail) {
     auto limited = with_timeout(total, mail->run());
     auto r = co_await as_result(limited);
     if (r) co_return *std::move(r);
@@ -56,13 +51,20 @@ task<outcome> run_within(duration total, Mail* mail) {
     co_return std::unexpected(std::move(why));
 }
 
+template <class Mail>
+task<outcome> run_within(duration total, Mail* mail) {
+    return total > duration::zero() ? run_with_timeout(total, mail) : mail->run();
+}
+
 task<outcome> run_mail(sending_state* s, client_shard* here) {
     if (s->problem) co_return std::unexpected(*s->problem);
     if (auto problem = s->mail.problem()) co_return std::unexpected(*std::move(problem));
     const std::shared_ptr<const client_options> defaults = s->core->defaults();
     const client_options& options = s->own != nullptr ? *s->own : *defaults;
     loop& l = here->owner();
-    complete(s->mail.own_state(), l.unix_time(), l.random(), l.random());
+    if (!is_complete(s->mail.state())) {
+        complete(s->mail.own_state(), l.unix_time(), l.random(), l.random());
+    }
     const duration total =
         s->total_timeout > duration::zero() ? s->total_timeout : options.total_timeout;
     if (s->core->delivers_to_mx()) {

@@ -59,7 +59,7 @@ public:
         if (!greeted) co_return std::unexpected(std::move(greeted).error());
         auto secured = co_await upgrade();
         if (!secured) co_return std::unexpected(std::move(secured).error());
-        if (options().require_tls && !(connection_->secured() && connection_->can.require_tls)) {
+        if (options().require_tls && !(connection_->secured() && connection_->can->require_tls)) {
             co_return std::unexpected(reply_error(errc::requiretls_unavailable, "EHLO", {}, false));
         }
         auto known = co_await authenticate();
@@ -123,7 +123,7 @@ private:
         auto said = co_await std::move(asking);
         if (!said) co_return std::unexpected(std::move(said).error());
         if (said->positive()) {
-            connection_->can = read_capabilities(*said);
+            connection_->can = std::make_shared<const capabilities>(read_capabilities(*said));
             co_return done();
         }
         // RFC 5321 section 4.1.1.1: older servers know HELO only.
@@ -135,14 +135,14 @@ private:
         said = co_await std::move(second);
         if (!said) co_return std::unexpected(std::move(said).error());
         if (!said->positive()) co_return std::unexpected(reply_error(line, *std::move(said)));
-        connection_->can = {};
+        connection_->can = no_capabilities();
         co_return done();
     }
 
     task<done> upgrade() {
         const smtp::starttls wanted = options().starttls;
         if (connection_->secured() != nullptr || wanted == starttls::off) co_return done();
-        if (!connection_->can.starttls) {
+        if (!connection_->can->starttls) {
             if (wanted == starttls::wanted) co_return done();
             co_return std::unexpected(reply_error(errc::starttls_unavailable, "EHLO", {}, false));
         }
@@ -167,7 +167,7 @@ private:
             co_return std::unexpected(before_mail(secured.error(), "STARTTLS", phase::tls));
         }
         // Extensions offered in clear count no more (RFC 3207 section 4.2).
-        connection_->can = {};
+        connection_->can = no_capabilities();
         auto saying = hello();
         co_return co_await std::move(saying);
     }
@@ -188,7 +188,7 @@ private:
             where.channel_binding = secured->peer_certificate().endpoint_binding();
         }
         for (std::uint64_t& r : where.random) r = names_.owner().random();
-        const auto& offered = connection_->can.mechanisms;
+        const auto& offered = connection_->can->mechanisms;
         const std::string_view name = choose_mechanism(offered, who, where);
         if (name.empty()) {
             std::string what = "AUTH";

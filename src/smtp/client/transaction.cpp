@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t recipients_at_once = 100;
 constexpr std::size_t bytes_at_once = 64 * 1024;
 constexpr std::size_t bytes_of_chunk = 1024 * 1024;
+constexpr std::size_t bytes_behind = 256;  ///< an envelope that goes with the end of a mail
 constexpr std::string_view end_of_data = "end of data";
 /// How long a server that has stopped reading has to say why.
 constexpr duration last_words = std::chrono::seconds(1);
@@ -39,6 +40,11 @@ bool is_envelope_id(std::string_view id) noexcept {
            std::ranges::all_of(id, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
+bool same(const std::shared_ptr<const capabilities>& a,
+          const std::shared_ptr<const capabilities>& b) noexcept {
+    return a == b || *a == *b;
+}
+
 bool is_host_text(std::string_view text) noexcept {
     return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
@@ -60,25 +66,26 @@ error transaction::failed(const error& cause, std::string_view command) {
 }
 
 std::expected<void, error> transaction::lay_out(outgoing_mail& mail) {
-    const bool chunking = can_.chunking && options_.chunking;
+    const bool chunking = can_->chunking && options_.chunking;
     mail_form form;
-    form.abilities.eight_bit = can_.eight_bit;
-    form.abilities.binary = can_.binary && chunking;
-    form.utf8 = can_.utf8;
+    form.abilities.eight_bit = can_->eight_bit;
+    form.abilities.binary = can_->binary && chunking;
+    form.utf8 = can_->utf8;
     if (auto laid = mail.lay_out(form, *loop::current()); !laid) return laid;
     utf8_ = mail.is_utf8();
     chunks_ = chunking;
     const auto size = mail.size();
-    if (can_.largest != 0 && size && *size > can_.largest) {
+    if (can_->largest != 0 && size && *size > can_->largest) {
         return std::unexpected(reply_error(
             errc::too_large,
-            "SIZE " + std::to_string(can_.largest) + " for " + std::to_string(*size) + " bytes", {},
-            false));
+            "SIZE " + std::to_string(can_->largest) + " for " + std::to_string(*size) + " bytes",
+            {}, false));
     }
     return {};
 }
 
-task<std::expected<void, error>> transaction::prepare(outgoing_mail* mail, capabilities can) {
+task<std::expected<void, error>> transaction::prepare(outgoing_mail* mail,
+                                                      std::shared_ptr<const capabilities> can) {
     prepared_ = false;
     can_ = std::move(can);
     recipients_.clear();
@@ -90,9 +97,11 @@ task<std::expected<void, error>> transaction::prepare(outgoing_mail* mail, capab
         co_return std::unexpected(std::move(e.on("hello")));
     }
     if (auto laid = lay_out(*mail); !laid) co_return std::move(laid);
-    auto signing = mail->sign(loop::current()->unix_time());
-    auto is_signed = co_await std::move(signing);
-    if (!is_signed) co_return std::move(is_signed);
+    if (mail->has_signers()) {
+        auto signing = mail->sign(loop::current()->unix_time());
+        auto is_signed = co_await std::move(signing);
+        if (!is_signed) co_return std::move(is_signed);
+    }
     auto line = mail_command(*mail);
     if (!line) co_return std::unexpected(std::move(line).error());
     mail_command_ = *std::move(line);
@@ -104,7 +113,7 @@ std::expected<std::string, error> transaction::mail_command(const outgoing_mail&
     std::string sender = message_.envelope_sender();
     if (!utf8_ && !sender.empty()) sender = mime::ascii_domain(sender).value_or(sender);
     std::string line = "MAIL FROM:<" + sender + '>';
-    if (const auto size = mail.size(); size && can_.size) {
+    if (const auto size = mail.size(); size && can_->size) {
         line.append(" SIZE=").append(std::to_string(*size));
     }
     if (mail.is_binary()) {
@@ -119,7 +128,7 @@ std::expected<std::string, error> transaction::mail_command(const outgoing_mail&
         error e(std::errc::invalid_argument, "option");
         return std::unexpected(std::move(e.on("reports.envelope_id")));
     }
-    if (can_.dsn && reports.any()) {
+    if (can_->dsn && reports.any()) {
         if (!reports.never) line += reports.with_content ? " RET=FULL" : " RET=HDRS";
         if (!reports.envelope_id.empty()) line += " ENVID=" + xtext(reports.envelope_id);
     }
@@ -127,11 +136,21 @@ std::expected<std::string, error> transaction::mail_command(const outgoing_mail&
 }
 
 std::string transaction::recipient_command(const std::string& address) const {
-    const std::string text = utf8_ ? address : mime::ascii_domain(address).value_or(address);
-    std::string line = "RCPT TO:<" + text + '>';
+    std::string line;
+    append_recipient_command(address, line);
+    return line;
+}
+
+void transaction::append_recipient_command(const std::string& address, std::string& to) const {
+    to += "RCPT TO:<";
+    to += utf8_ ? address : mime::ascii_domain(address).value_or(address);
+    to += '>';
     const delivery_reports& r = options_.reports;
-    if (!can_.dsn) return line;
-    if (r.never) return line += " NOTIFY=NEVER";
+    if (!can_->dsn) return;
+    if (r.never) {
+        to += " NOTIFY=NEVER";
+        return;
+    }
     std::string when;
     for (const auto& [wanted, name] : {std::pair<bool, std::string_view>(r.on_success, "SUCCESS"),
                                        {r.on_failure, "FAILURE"},
@@ -140,8 +159,7 @@ std::string transaction::recipient_command(const std::string& address) const {
         if (!when.empty()) when += ',';
         when += name;
     }
-    if (!when.empty()) line += " NOTIFY=" + when;
-    return line;
+    if (!when.empty()) to += " NOTIFY=" + when;
 }
 
 std::string transaction::envelope_commands(std::size_t begin, std::size_t end,
@@ -149,7 +167,8 @@ std::string transaction::envelope_commands(std::size_t begin, std::size_t end,
     std::string all;
     if (with_mail) all.append(mail_command_).append("\r\n");
     for (std::size_t i = begin; i != end; ++i) {
-        all.append(recipient_command(recipients_[i].address)).append("\r\n");
+        append_recipient_command(recipients_[i].address, all);
+        all += "\r\n";
     }
     return all;
 }
@@ -192,21 +211,23 @@ task<std::expected<void, error>> transaction::read_replies(std::size_t begin, st
     connection& c = over();
     std::optional<error> refused;
     if (with_mail) {
-        auto said = co_await c.read_reply(options_.reply_timeout);
-        if (!said) co_return std::unexpected(failed(said.error(), mail_command_));
+        auto said = c.reply_at_hand();
+        if (!said) said = co_await c.read_reply(options_.reply_timeout);
+        if (!*said) co_return std::unexpected(failed(said->error(), mail_command_));
         any_reply_ = !c.broken();
-        out_of_sequence_ = went_ahead_ && said->code == 503;
-        if (!said->positive()) refused = reply_error(mail_command_, *std::move(said));
+        out_of_sequence_ = went_ahead_ && (*said)->code == 503;
+        if (!(*said)->positive()) refused = reply_error(mail_command_, **std::move(said));
     }
     for (std::size_t i = begin; i != end && !c.broken(); ++i) {
-        auto said = co_await c.read_reply(options_.reply_timeout);
-        if (!said) {
+        auto said = c.reply_at_hand();
+        if (!said) said = co_await c.read_reply(options_.reply_timeout);
+        if (!*said) {
             if (refused) break;
             co_return std::unexpected(
-                failed(said.error(), recipient_command(recipients_[i].address)));
+                failed(said->error(), recipient_command(recipients_[i].address)));
         }
-        recipients_[i].accepted = said->positive();
-        recipients_[i].reply = *std::move(said);
+        recipients_[i].accepted = (*said)->positive();
+        recipients_[i].reply = **std::move(said);
     }
     if (!refused && c.broken()) refused = told_to_go();
     if (refused) co_return std::unexpected(*std::move(refused));
@@ -223,31 +244,39 @@ error transaction::told_to_go() const {
                        known ? said->reply : reply(), true, recipients_);
 }
 
-task<std::expected<void, error>> transaction::send_envelope(const outgoing_mail& mail) {
-    const std::size_t count = recipients_.size();
-    if (!pipelines()) {
-        if (over().needs_reset) {
-            auto resetting = over().command("RSET", "RSET", options_.reply_timeout);
-            auto said = co_await std::move(resetting);
-            if (!said) co_return std::unexpected(failed(said.error(), "RSET"));
-            over().needs_reset = false;
-        }
-        auto opening = send_envelope_batch(0, 0, true);
-        auto sent = co_await std::move(opening);
-        for (std::size_t i = 0; sent && i != count; ++i) {
-            auto one = send_envelope_batch(i, i + 1, false);
-            sent = co_await std::move(one);
-        }
-        co_return std::move(sent);
+task<std::expected<void, error>> transaction::send_envelope_step_by_step() {
+    if (over().needs_reset) {
+        auto resetting = over().command("RSET", "RSET", options_.reply_timeout);
+        auto said = co_await std::move(resetting);
+        if (!said) co_return std::unexpected(failed(said.error(), "RSET"));
+        over().needs_reset = false;
     }
-    // It has as long to get ready as the replies take to come.
-    if (is_short(mail)) here_.invite();
+    auto opening = send_envelope_batch(0, 0, true);
+    auto sent = co_await std::move(opening);
+    for (std::size_t i = 0; sent && i != recipients_.size(); ++i) {
+        auto one = send_envelope_batch(i, i + 1, false);
+        sent = co_await std::move(one);
+    }
+    co_return std::move(sent);
+}
+
+task<std::expected<void, error>> transaction::send_envelope_in_batches() {
     done sent;
-    for (std::size_t i = 0; sent && i < count; i += recipients_at_once) {
-        auto some = send_envelope_batch(i, std::min(i + recipients_at_once, count), i == 0);
+    for (std::size_t i = 0; sent && i < recipients_.size(); i += recipients_at_once) {
+        const std::size_t end = std::min(i + recipients_at_once, recipients_.size());
+        auto some = send_envelope_batch(i, end, i == 0);
         sent = co_await std::move(some);
     }
     co_return std::move(sent);
+}
+
+task<std::expected<void, error>> transaction::send_envelope(const outgoing_mail& mail) {
+    if (!pipelines()) return send_envelope_step_by_step();
+    // It has as long to get ready as the replies take to come.
+    if (is_short(mail)) here_.invite();
+    const std::size_t count = recipients_.size();
+    return count <= recipients_at_once ? send_envelope_batch(0, count, true)
+                                       : send_envelope_in_batches();
 }
 
 std::expected<void, error> transaction::judge_recipients() {
@@ -285,7 +314,10 @@ task<std::expected<void, error>> transaction::hand_over(std::string_view bytes, 
         co_return co_await std::move(telling);
     }
     if (last) uncertain_ = true;
-    auto writing = over().write(bytes, options_.idle_timeout);
+    // Most mails go in one step: no task for them.
+    bytes = over().write_some(bytes);
+    if (bytes.empty()) co_return done();
+    auto writing = over().write_rest(bytes, options_.idle_timeout);
     auto written = co_await std::move(writing);
     if (written) co_return done();
     auto telling = interrupted(std::move(written).error());
@@ -333,37 +365,41 @@ task<std::expected<void, error>> transaction::send_one_chunk(outgoing_mail& mail
                                                              std::uint64_t size) {
     // Blocks of a large mail are not copied; nobody waits behind it.
     const bool large = size >= bytes_at_once;
-    std::string block = "BDAT " + std::to_string(size) + " LAST\r\n";
-    over().log('>', std::string_view(block).substr(0, block.size() - 2));
+    const std::string line = "BDAT " + std::to_string(size) + " LAST\r\n";
+    over().log('>', std::string_view(line).substr(0, line.size() - 2));
+    buffer block(line.size() + (large ? 0 : size + bytes_behind));
+    block.append(line);
     std::uint64_t sent = 0;
     for (;;) {
         auto bytes = co_await mail.next();
         if (!bytes) co_return std::unexpected(failed(bytes.error(), "BDAT"));
         sent += bytes->size();
         const bool last = sent == size || bytes->empty();
-        if (large && block.empty() && bytes->size() >= bytes_at_once / 2) {
+        const bool apart = large && bytes->size() >= bytes_at_once / 2;
+        if (!apart) block.append(*bytes);
+        if (last && !large) block.append(take_envelope_behind());
+        if (!block.empty() && (apart || last || block.size() >= bytes_at_once)) {
+            auto handing = hand_over(block.view(), last && !apart);
+            auto handed = co_await std::move(handing);
+            if (!handed) co_return std::move(handed);
+            block.clear();
+        }
+        if (apart) {
             auto handing = hand_over(*bytes, last);
             auto handed = co_await std::move(handing);
             if (!handed) co_return std::move(handed);
-        } else {
-            block += *bytes;
-            if (last) block += take_envelope_behind();
-            if (block.size() >= bytes_at_once || (last && !block.empty())) {
-                auto handing = hand_over(block, last);
-                auto handed = co_await std::move(handing);
-                if (!handed) co_return std::move(handed);
-                block.clear();
-            }
         }
         if (last) co_return done();
     }
 }
 
+task<std::expected<void, error>> transaction::send_content(outgoing_mail& mail) {
+    if (!chunks_) return send_data(mail);
+    const auto size = mail.size();
+    return size ? send_one_chunk(mail, *size) : send_chunks(mail);
+}
+
 task<std::expected<void, error>> transaction::send_chunks(outgoing_mail& mail) {
-    if (const auto size = mail.size()) {
-        auto sending = send_one_chunk(mail, *size);
-        co_return co_await std::move(sending);
-    }
     std::string chunk;
     for (bool last = false; !last;) {
         auto bytes = co_await mail.next();
@@ -393,12 +429,6 @@ task<std::expected<void, error>> transaction::send_chunks(outgoing_mail& mail) {
     co_return done();
 }
 
-task<std::expected<reply, error>> transaction::final_reply(const std::string& about) {
-    auto said = co_await over().read_reply(options_.accept_timeout);
-    if (!said) co_return std::unexpected(failed(said.error(), about));
-    co_return *std::move(said);
-}
-
 task<std::expected<receipt, error>> transaction::finish() {
     receipt r;
     bool any = false;
@@ -407,11 +437,10 @@ task<std::expected<receipt, error>> transaction::finish() {
         if (!one.accepted) continue;
         // LMTP has a reply for each, SMTP one for all (RFC 2033 section 4.2).
         if (lmtp_ || !any) {
-            const std::string about(end_of_data);
-            auto reading = final_reply(about);
-            auto said = co_await std::move(reading);
-            if (!said) co_return std::unexpected(std::move(said).error());
-            r.reply = *std::move(said);
+            auto said = over().reply_at_hand();
+            if (!said) said = co_await over().read_reply(options_.accept_timeout);
+            if (!*said) co_return std::unexpected(failed(said->error(), end_of_data));
+            r.reply = **std::move(said);
         }
         any = true;
         if (lmtp_) one.reply = r.reply;
@@ -449,7 +478,7 @@ std::string transaction::take_envelope_behind() {
 
 task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
     any_reply_ = false;
-    if (!prepared_ || can_ != over().can) {
+    if (!prepared_ || !same(can_, over().can)) {
         auto preparing = prepare(mail, over().can);
         auto prepared = co_await std::move(preparing);
         if (!prepared) co_return std::unexpected(std::move(prepared).error());
@@ -466,7 +495,7 @@ task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
     if (auto judged = judge_recipients(); !judged) {
         co_return std::unexpected(std::move(judged).error());
     }
-    auto sending = chunks_ ? send_chunks(*mail) : send_data(*mail);
+    auto sending = send_content(*mail);
     auto sent = co_await std::move(sending);
     if (!sent) co_return std::unexpected(std::move(sent).error());
     auto finishing = finish();

@@ -6,6 +6,7 @@
 
 #include <coracle/smtp/sending.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ public:
         : here_(here), options_(o), message_(m), lmtp_(lmtp), uncertain_(maybe_sent) {}
 
     /// Lays the mail out for a server of these capabilities, and signs it.
-    task<std::expected<void, error>> prepare(outgoing_mail* mail, capabilities can);
+    task<std::expected<void, error>> prepare(outgoing_mail* mail,
+                                             std::shared_ptr<const capabilities> can);
     /// The commands of its envelope that may go together, once it is prepared.
     std::string envelope() const;
     /// Returns whether it is sent in one go, so that who waits behind it does not wait for long.
@@ -38,24 +40,27 @@ private:
     using done = std::expected<void, error>;
 
     connection& over() const noexcept { return *here_.over(); }
-    bool pipelines() const noexcept { return can_.pipelining && options_.pipelining; }
+    bool pipelines() const noexcept { return can_->pipelining && options_.pipelining; }
     done lay_out(outgoing_mail& mail);
     std::expected<std::string, error> mail_command(const outgoing_mail& mail) const;
     std::string recipient_command(const std::string& address) const;
+    void append_recipient_command(const std::string& address, std::string& to) const;
     std::string envelope_commands(std::size_t begin, std::size_t end, bool with_mail) const;
     task<done> send_envelope(const outgoing_mail& mail);
+    task<done> send_envelope_step_by_step();
+    task<done> send_envelope_in_batches();
     task<done> send_envelope_batch(std::size_t begin, std::size_t end, bool with_mail);
     task<done> read_replies(std::size_t begin, std::size_t end, bool with_mail);
     error told_to_go() const;
     std::string take_envelope_behind();
     done judge_recipients();
     task<done> send_data(outgoing_mail& mail);
+    task<done> send_content(outgoing_mail& mail);
     task<done> send_chunks(outgoing_mail& mail);
     task<done> send_one_chunk(outgoing_mail& mail, std::uint64_t size);
     task<done> hand_over(std::string_view bytes, bool last);
     task<done> interrupted(error cause);
     task<std::expected<receipt, error>> finish();
-    task<std::expected<reply, error>> final_reply(const std::string& about);
     error failed(const error& cause, std::string_view command);
 
     place& here_;
@@ -64,7 +69,7 @@ private:
     bool lmtp_;
     bool& uncertain_;  ///< the end of the mail may have arrived
     bool prepared_ = false;
-    capabilities can_;  ///< of the server that it is prepared for
+    std::shared_ptr<const capabilities> can_;  ///< of the server that it is prepared for
     bool chunks_ = false;
     bool utf8_ = false;
     bool any_reply_ = false;
