@@ -45,6 +45,13 @@ def refused(server):
 def wait_for_drain(idle):
     """The end of an idle connection is the sign that the signal has arrived."""
     check(idle.recv(1) == b"", "an idle connection was not closed")
+    idle.close()
+
+
+def read_and_close(s):
+    """All that comes; closed, as the server waits for that for some seconds."""
+    with s:
+        return read_to_end(s)
 
 
 def test_every_phase_is_finished():
@@ -68,13 +75,13 @@ def test_every_phase_is_finished():
         check(refused(server), "accepted while draining")
 
         # What has not come by then is not waited for.
-        told = read_to_end(partial)
+        told = read_and_close(partial)
         check(told == b"", told)
         uploading.sendall(b"done.")
-        check(read_to_end(uploading).endswith(b"done.\r\n0\r\n\r\n"), "the echo is cut off")
-        told = read_to_end(waiting)
+        check(read_and_close(uploading).endswith(b"done.\r\n0\r\n\r\n"), "the echo is cut off")
+        told = read_and_close(waiting)
         check(told.endswith(b"Here it is.\n") and b"connection: close\r\n" in told.lower(), told)
-        check(read_to_end(streaming).endswith(b"16\n\r\n0\r\n\r\n"), "the stream is cut off")
+        check(read_and_close(streaming).endswith(b"16\n\r\n0\r\n\r\n"), "the stream is cut off")
         check(server.wait(20) == 0, "the exit code")
         check(time.monotonic() - begun < 20, "the drain went on after the last response")
 
@@ -88,7 +95,7 @@ def test_pipelined_requests_get_responses_or_are_left_whole():
         read_response(s)
         server.signal()
         wait_for_drain(idle)
-        told = read_to_end(s)
+        told = read_and_close(s)
         # The one that was begun; what comes behind it may be sent again elsewhere.
         check(told.count(b"HTTP/1.1 200 ") >= 1 and told.endswith(b"Here it is.\n"), told)
         check(server.wait(20) == 0, "the exit code")
@@ -124,7 +131,7 @@ def test_event_streams_end_between_two_events():
               b"Content-Type: application/x-www-form-urlencoded\r\n\r\ntext=Ahoy!"
         check(b" 204 " in begin(server, say).recv(4096), "the response to the post")
         server.signal()
-        told += read_to_end(listening)
+        told += read_and_close(listening)
         check(b"data: Ahoy!\n\n" in told, told)
         check(told.endswith(b": the server is going away\n\n\r\n0\r\n\r\n"), told)
         check(server.wait(20) == 0, "the exit code")
