@@ -194,7 +194,6 @@ std::expected<void, error> outgoing_mail::lay_out_raw() {
 std::expected<void, error> outgoing_mail::lay_out(const mail_form& form, loop& on) {
     form_ = form;
     segments_.clear();
-    raw_ = {};
     is_eight_bit_ = is_binary_ = false;
     is_utf8_ = needs_utf8(*state_);
     rewind();

@@ -16,11 +16,12 @@
 namespace coracle::testing {
 
 struct patient_mail_options {
-    std::string capabilities = {};  ///< lines of the reply to EHLO
-    unsigned refused = 0;           ///< so many recipients, from the first on
-    unsigned refused_contents = 0;  ///< so many mails at their end, from the first on
-    unsigned nested = 0;            ///< so many MAIL that come with the end of another, by 503
-    unsigned last_content = 0;      ///< with the end of this mail it cuts the connection
+    std::string capabilities = {};        ///< lines of the reply to EHLO
+    std::string later_capabilities = {};  ///< ... to the second and later ones, if there are any
+    unsigned refused = 0;                 ///< so many recipients, from the first on
+    unsigned refused_contents = 0;        ///< so many mails at their end, from the first on
+    unsigned nested = 0;        ///< so many MAIL that come with the end of another, by 503
+    unsigned last_content = 0;  ///< with the end of this mail it cuts the connection
     duration between_replies{};
 };
 
@@ -79,7 +80,11 @@ private:
     }
 
     std::string reply_to(std::string_view line, std::string_view verb, bool first, session& s) {
-        if (verb == "EHLO") return "250-x\r\n" + options_.capabilities + "250 SIZE\r\n";
+        if (verb == "EHLO") {
+            const bool later = ++greeted_ > 1 && !options_.later_capabilities.empty();
+            const std::string& lines = later ? options_.later_capabilities : options_.capabilities;
+            return "250-x\r\n" + lines + "250 SIZE\r\n";
+        }
         if (verb == "RCPT" && options_.refused != 0) {
             --options_.refused;
             return "550 no\r\n";
@@ -128,6 +133,7 @@ private:
     }
 
     patient_mail_options options_;
+    unsigned greeted_ = 0;
     unsigned contents_ = 0;
 };
 

@@ -20,15 +20,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-smtp::message a_message() {
+smtp::message a_message(const std::string& to = "b@y.org, c@y.org") {
     smtp::message m;
-    m.from("ada@x.org").to("b@y.org, c@y.org").subject("Hello").text("How are you?\n");
+    m.from("ada@x.org").to(to).subject("Hello").text("How are you?\n");
     return m;
 }
 
 /// The goes in which a client sends its mails.
 std::vector<std::string> goes_of(const std::string& capabilities, bool pipelining, unsigned refused,
-                                 unsigned mails = 1) {
+                                 unsigned mails = 1, const smtp::message& m = a_message()) {
     // QUIT is said as far as that needs no waiting; in this world it needs none.
     simulation_options so;
     so.seed = 2;
@@ -41,7 +41,6 @@ std::vector<std::string> goes_of(const std::string& capabilities, bool pipelinin
             o.pipelining = pipelining;
             smtp::client mail("smtp://127.0.0.1:2525", o);
             for (unsigned i = 0; i != mails; ++i) {
-                const smtp::message m = a_message();
                 auto sending = mail.send(m);
                 const mail_outcome r = co_await as_result(sending);
                 EXPECT_EQ(r.has_value(), refused == 0 || i != 0);
@@ -63,6 +62,16 @@ TEST(smtp_extensions, send_the_envelope_in_one_go_where_pipelining_is_offered) {
     // The reset of the mail before goes with it.
     EXPECT_EQ(goes_of("250-PIPELINING\r\n", true, 1, 2),
               (goes{"EHLO", "MAIL RCPT RCPT", "RSET MAIL RCPT RCPT", "DATA", "content", "QUIT"}));
+}
+
+TEST(smtp_extensions, send_a_hundred_recipients_at_a_time_and_the_mail_to_all_of_them) {
+    std::string all = "r0@y.org";
+    std::string hundred;
+    for (int i = 1; i != 250; ++i) all += ", r" + std::to_string(i) + "@y.org";
+    for (int i = 0; i != 100; ++i) hundred += " RCPT";
+    EXPECT_EQ(goes_of("250-PIPELINING\r\n", true, 0, 1, a_message(all)),
+              (goes{"EHLO", "MAIL" + hundred, hundred.substr(1), hundred.substr(1, 50 * 5 - 1),
+                    "DATA", "content", "QUIT"}));
 }
 
 TEST(smtp_extensions, wait_for_each_reply_where_pipelining_is_not_offered_or_off) {

@@ -198,6 +198,19 @@ TEST(mails_that_wait, go_over_another_connection_where_the_server_cuts_this_one)
     EXPECT_EQ(s.taken, 2u);
 }
 
+TEST(mails_that_wait, are_made_anew_for_a_server_that_can_do_less) {
+    mail_scene s;
+    s.server.capabilities = "250-PIPELINING\r\n250-CHUNKING\r\n";
+    s.server.later_capabilities = "250-PIPELINING\r\n";
+    s.server.last_content = 1;
+    s.connections = 2;
+    s.run();
+    EXPECT_EQ(s.seen, (goes{"EHLO", "MAIL RCPT", "BDAT", "EHLO", "MAIL RCPT", "DATA", "content",
+                            "MAIL RCPT", "DATA", "content"}));
+    EXPECT_EQ(s.sent(), "no yes yes");
+    EXPECT_EQ(s.taken, 2u);
+}
+
 // The server takes a second for each go: the mail before ends at four seconds, and sends its end at
 // three.
 TEST(mails_that_wait, may_leave_before_their_envelopes_are_sent) {
