@@ -7,13 +7,19 @@ A case is code that must not compile. Its first lines say what the compiler must
     // compilers: gcc       the case is skipped by others
     // errors: 1            and no more errors than these: one sentence, not pages of them
 The same file compiled with -DCORACLE_CONTROL must succeed, so that a case which fails for another
-reason than the one meant (a header that moved, a name misspelt) is noticed.
+reason than the one meant (a header that moved, a name misspelt) is noticed. A case that passed is not
+compiled again until it, a header of ours or the command changes (CORACLE_CHECK_AGAIN=1 does).
 """
 
 import pathlib
 import re
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from source_tree import Memory
 
 SKIPPED = 77
 
@@ -34,29 +40,32 @@ def main(case, *command):
     if only and family not in only.group(1).split():
         print(f"not for {family}")
         return SKIPPED
+    memory = Memory("compile_fail", command, ROOT, ("include", "src"))
+    fault = memory.once(text, lambda: fault_of(case, text, family, command))
+    if fault:
+        print(fault)
+    return 1 if fault else 0
+
+
+def fault_of(case, text, family, command):
+    """What is wrong with the case, or None."""
     expected = re.findall(rf"^// expect(?:-{family})?: (.+?)\s*$", text, re.MULTILINE)
     if not expected or "CORACLE_CONTROL" not in text:
-        print("a case needs `// expect: REGEX` and a part under CORACLE_CONTROL that compiles")
-        return 1
-
+        return "a case needs `// expect: REGEX` and a part under CORACLE_CONTROL that compiles"
     control = compile_case(command, case, "-DCORACLE_CONTROL")
     if control.returncode != 0:
-        print(f"the control does not compile:\n{control.stdout}")
-        return 1
+        return f"the control does not compile:\n{control.stdout}"
     refused = compile_case(command, case)
     if refused.returncode == 0:
-        print("it compiles, and must not")
-        return 1
+        return "it compiles, and must not"
     missing = [regex for regex in expected if not re.search(regex, refused.stdout)]
     if missing:
-        print(f"refused, but not with {missing}:\n{refused.stdout}")
-        return 1
+        return f"refused, but not with {missing}:\n{refused.stdout}"
     most = re.search(r"^// errors: (\d+)$", text, re.MULTILINE)
     errors = len(re.findall(r" error: ", refused.stdout))
     if most and errors != int(most.group(1)):
-        print(f"{errors} errors in place of {most.group(1)}:\n{refused.stdout}")
-        return 1
-    return 0
+        return f"{errors} errors in place of {most.group(1)}:\n{refused.stdout}"
+    return None
 
 
 if __name__ == "__main__":
