@@ -42,7 +42,7 @@ test: setup ## build and run every test
 
 conformance: setup ## run the whole Autobahn testsuite against the WebSocket of both sides
 	@cmake --preset release $(CMAKE_ARGS) >/dev/null
-	@cmake --build --preset release --target websocket_echo websocket_client
+	@cmake --build --preset release --target websocket_echo websocket_client soak_relay
 	@python3 tests/conformance/autobahn.py $(ARGS)
 
 bench: setup ## measure against limits and peers, write docs/benchmarks*.md

@@ -160,6 +160,14 @@ class Server:
         self.stop()
 
 
+def wait_for_file(path, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not os.path.exists(path):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{path} is not there after {seconds} s")
+        time.sleep(0.01)
+
+
 class Nginx(Server):
     """nginx with one worker, whose figures are the worker's, and its own configuration."""
 

@@ -1,6 +1,7 @@
 // The least program that speaks WebSocket, on raw epoll, framing by hand: the lower bound of the
 // WebSocket figures. It believes its clients: whole messages in single frames, no control frames
-// but close. "/" echoes, and what comes on "/all" goes to every connection of "/all".
+// but close. "/" echoes, and what comes on "/all" or "/deflated" goes to every connection of them,
+// as it came: compressed there.
 //
 //   epoll_websocket 127.0.0.1:PORT      port 0: the system picks one
 
@@ -65,7 +66,7 @@ private:
                 bench::accept_of(text.substr(key, text.find('\r', key) - key)) + "\r\n\r\n",
             c);
         c.shook_hands = true;
-        c.of_all = text.starts_with("GET /all ");
+        c.of_all = text.starts_with("GET /all ") || text.starts_with("GET /deflated ");
         if (c.of_all) all_.push_back(fd);
         return end_of_head + 4;
     }

@@ -1,5 +1,6 @@
 // WebSocket on uWebSockets, which is not built with the tree: README in bench/peers says how. "/"
-// echoes, and what comes on "/all" goes to every connection of "/all".
+// echoes, and what comes on "/all" goes to every connection of "/all"; what comes on "/deflated" to
+// every connection of that, compressed.
 //
 //   uws 127.0.0.1:PORT
 
@@ -38,6 +39,17 @@ int main(int, char** argv) {
                                       // `publish` leaves its sender out.
                                       ws->send(message, code);
                                   }})
+        .ws<nothing>("/deflated", {.compression = uWS::SHARED_COMPRESSOR,
+                                   .maxPayloadLength = 64 * 1024 * 1024,
+                                   .idleTimeout = 0,
+                                   .maxBackpressure = 64 * 1024 * 1024,
+                                   .open = [](socket* ws) { ws->subscribe("deflated"); },
+                                   .message =
+                                       [](socket* ws, std::string_view message, uWS::OpCode code) {
+                                           ws->publish("deflated", message, code, true);
+                                           // `publish` leaves its sender out.
+                                           ws->send(message, code, true);
+                                       }})
         .listen(host, port,
                 [&host](auto* listening) {
                     if (listening == nullptr) std::exit(1);
