@@ -340,22 +340,110 @@ TEST_F(redis_topic_bus, ends_while_the_server_is_away) {
     EXPECT_FALSE(b.bus.is_connected());
 }
 
-// A message that is retained while another process fetches comes there twice: in the reply, and by
-// itself. This server sends the second only when it is asked whether there is more.
-TEST(redis_topic_bus_race, message_goes_before_the_same_one_that_was_fetched) {
+namespace {
+
+/// The end of one message, as the server of a bus sends it on to "coracle:t.x".
+std::string bulk_of(std::string_view payload, bool retain) {
     redis::detail::bus_message m;
     m.from = {1, 2};
     m.number = 3;
-    m.retain = true;
-    m.payload = "once";
+    m.retain = retain;
+    m.payload = payload;
     const std::string bytes = m.encode();
-    const std::string bulk = '$' + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
-    const std::string channel = "$11\r\ncoracle:t.x\r\n";
+    return '$' + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
+}
+
+const std::string channel = "$11\r\ncoracle:t.x\r\n";
+const std::string message_head = "*3\r\n$7\r\nmessage\r\n" + channel;
+const std::string confirmed = "*3\r\n$9\r\nsubscribe\r\n" + channel + ":1\r\n";
+const std::string pong_amid_subscriptions = "*2\r\n$4\r\npong\r\n$0\r\n\r\n";
+
+/// A connection up to the SUBSCRIBE, to which it has not replied yet.
+script until_subscribed() {
+    script s;
+    s.read_until("PING\r\n").send("+PONG\r\n").read_until("coracle:t.x\r\n");
+    return s;
+}
+
+/// The connection for commands, on which nothing is retained.
+script without_retained() {
+    script s;
+    s.read_until("PING\r\n").send("+PONG\r\n");
+    for (int i = 0; i != 2; ++i) s.read_until("HGET\r\n").read_until("t.x\r\n").send("$-1\r\n");
+    s.read_to_end();
+    return s;
+}
+
+/// Subscribes to t.x at a server of these scripts until "once" has come, which must come once,
+/// behind one gap.
+void expect_once_behind_a_gap(std::vector<script> scripts) {
+    scripted_peer server(std::move(scripts));
+    noting_receiver r;
+    topic_bus_options o = quick();
+    o.password = {};
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
+    bus.start(r);
+    bus.subscribe("t.x");
+    EXPECT_EQ(r.wait_for(1), texts{"t.x once"});
+    EXPECT_TRUE(holds([&] { return bus.counters().gaps == 1; }));
+    EXPECT_EQ(bus.counters().connections, 2U);
+    EXPECT_TRUE(bus.is_connected());
+    bus.stop();
+    EXPECT_EQ(r.wait_for(1), texts{"t.x once"});
+    EXPECT_EQ(bus.counters().gaps, 1U);
+}
+
+}  // namespace
+
+TEST(redis_topic_bus_hostile, server_that_closes_amid_a_message_is_connected_to_again) {
+    script cut = until_subscribed();
+    // By the second PING the other connection has asked for what is retained.
+    cut.send(confirmed)
+        .read_until("PING\r\n")
+        .send(message_head + bulk_of("cut", false).substr(0, 20));
+    script whole = until_subscribed();
+    whole.send(confirmed).read_until("PING\r\n");
+    whole.send(message_head + bulk_of("once", false) + pong_amid_subscriptions).read_to_end();
+    expect_once_behind_a_gap({cut, without_retained(), whole});
+}
+
+TEST(redis_topic_bus_hostile, server_that_refuses_is_asked_again) {
+    script refusing = until_subscribed();
+    refusing.send("-NOPERM this user has no permissions to access one of the channels\r\n")
+        .read_to_end();
+    script whole = until_subscribed();
+    whole.send(confirmed).read_until("PING\r\n");
+    whole.send(message_head + bulk_of("once", false) + pong_amid_subscriptions).read_to_end();
+    expect_once_behind_a_gap({refusing, whole, without_retained()});
+}
+
+TEST(redis_topic_bus_hostile, server_that_takes_no_message_costs_that_one_alone) {
     script subscriptions;
-    subscriptions.read_until("PING\r\n").send("+PONG\r\n").read_until("coracle:t.x\r\n");
-    subscriptions.send("*3\r\n$9\r\nsubscribe\r\n" + channel + ":1\r\n").read_until("PING\r\n");
-    subscriptions.send("*3\r\n$7\r\nmessage\r\n" + channel + bulk);
-    subscriptions.send("*2\r\n$4\r\npong\r\n$0\r\n\r\n").read_to_end();
+    subscriptions.read_until("PING\r\n").send("+PONG\r\n").read_to_end();
+    script commands;
+    commands.read_until("PING\r\n").send("+PONG\r\n").read_until("PUBLISH\r\n").read_until("first");
+    commands.send("-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+    commands.read_until("PUBLISH\r\n").read_until("second").send(":1\r\n").read_to_end();
+    noting_receiver r;
+    scripted_peer server(std::vector<script>{subscriptions, commands});
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()));
+    bus.start(r);
+    EXPECT_TRUE(holds([&] { return bus.is_connected(); }));
+    bus.publish("t.x", message_type::text, "first", false);
+    EXPECT_TRUE(holds([&] { return bus.counters().dropped == 1; }));
+    bus.publish("t.x", message_type::text, "second", false);
+    EXPECT_TRUE(holds([&] { return bus.counters().published == 1; }));
+    EXPECT_EQ(bus.counters().dropped, 1U);
+    bus.stop();
+}
+
+// A message that is retained while another process fetches comes there twice: in the reply, and by
+// itself. This server sends the second only when it is asked whether there is more.
+TEST(redis_topic_bus_race, message_goes_before_the_same_one_that_was_fetched) {
+    const std::string bulk = bulk_of("once", true);
+    script subscriptions = until_subscribed();
+    subscriptions.send(confirmed).read_until("PING\r\n");
+    subscriptions.send(message_head + bulk + pong_amid_subscriptions).read_to_end();
     script commands;
     commands.read_until("PING\r\n").send("+PONG\r\n").read_until("HGET\r\n");
     commands.read_until("t.x\r\n").send(bulk).read_to_end();
