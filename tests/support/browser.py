@@ -40,7 +40,7 @@ class Page:
         self.process = subprocess.Popen(
             [CHROMIUM, *FLAGS, *flags, f"--user-data-dir={self.profile.name}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-            preexec_fn=connect, close_fds=False)
+            preexec_fn=connect, close_fds=False, env={**os.environ, "TMPDIR": self.profile.name})
         os.close(command_out)
         os.close(reply_in)
         self.received = b""

@@ -25,7 +25,7 @@ def page(url):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = subprocess.Popen([CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--dump-dom",
                                     url], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   start_new_session=True)
+                                   start_new_session=True, env={**os.environ, "TMPDIR": profile})
         try:
             told, errors = browser.communicate(timeout=90)
         finally:

@@ -193,7 +193,7 @@ def test_chromium():
     with secure() as server, tempfile.TemporaryDirectory() as profile:
         told = run([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-proxy-server",
                     "--ignore-certificate-errors", f"--user-data-dir={profile}", "--dump-dom",
-                    server.url + "/version"], timeout=120)
+                    server.url + "/version"], timeout=120, env={**os.environ, "TMPDIR": profile})
         check(b"HTTP/2" in told, told)
 
 

@@ -170,7 +170,7 @@ def test_chromium_shows_a_page_over_https():
     with https() as server, tempfile.TemporaryDirectory() as profile:
         told = run([chromium, "--headless", "--no-sandbox", "--disable-gpu",
                     "--ignore-certificate-errors", f"--user-data-dir={profile}", "--dump-dom",
-                    server.url + "/"], timeout=120)
+                    server.url + "/"], timeout=120, env={**os.environ, "TMPDIR": profile})
         check(b"Hello, World!" in told, told)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -123,7 +124,9 @@ async def main():
         await site.start()
         port = site._server.sockets[0].getsockname()[1]
         print(f"listening on http://127.0.0.1:{port}", flush=True)
-        await asyncio.Event().wait()
+        told_to_end = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_end.set)
+        await told_to_end.wait()
 
 
 asyncio.run(main())
