@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -47,6 +48,12 @@ std::string sent_to(cookie_jar& jar, std::string_view where, std::int64_t when =
 std::string contents(const std::string& path) {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The error of saving to this path; none where it went well.
+std::error_code fault_of_saving(cookie_jar& jar, const std::filesystem::path& path) {
+    const auto saved = jar.save(path.string(), now);
+    return saved ? std::error_code() : saved.error().code();
 }
 
 }  // namespace
@@ -512,9 +519,30 @@ TEST(cookie_jar, saves_behind_links_which_stay) {
     EXPECT_TRUE(std::filesystem::is_symlink(second));
     EXPECT_EQ(contents((folder.path() / "below/cookies.txt").string()), jar.text(now));
     std::filesystem::create_symlink("circle", folder.path() / "circle");
-    EXPECT_EQ(jar.save((folder.path() / "circle").string(), now).error(),
+    EXPECT_EQ(fault_of_saving(jar, folder.path() / "circle"),
               std::errc::too_many_symbolic_link_levels);
-    EXPECT_EQ(jar.save(folder.path().string(), now).error(), std::errc::is_a_directory);
+    EXPECT_EQ(fault_of_saving(jar, folder.path()), std::errc::is_a_directory);
+}
+
+TEST(cookie_jar, saves_behind_a_link_with_an_absolute_target) {
+    const coracle::testing::temporary_directory folder;
+    const auto target = folder.path() / "cookies.txt";
+    std::filesystem::create_directory(folder.path() / "links");
+    const auto link = folder.path() / "links" / "link";
+    std::filesystem::create_symlink(target, link);
+    cookie_jar jar;
+    jar.receive(at("https://a.org/"), "s=1", now);
+    EXPECT_EQ(fault_of_saving(jar, link), std::error_code());
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_EQ(contents(target.string()), jar.text(now));
+}
+
+TEST(cookie_jar, has_no_nul_in_its_path) {
+    const coracle::testing::temporary_directory folder;
+    const std::string path = (folder.path() / "cookies.txt").string();
+    cookie_jar jar;
+    EXPECT_EQ(fault_of_saving(jar, path + std::string("\0.bak", 5)), std::errc::invalid_argument);
+    EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 // As root it once made a file of /dev/null.
@@ -526,7 +554,7 @@ TEST(cookie_jar, writes_to_what_is_no_file_and_never_replaces_it) {
     std::filesystem::create_symlink("fifo", link);
     cookie_jar jar;
     jar.receive(at("https://a.org/"), "s=1", now);
-    EXPECT_EQ(jar.save(fifo, now).error(), std::errc::no_such_device_or_address);
+    EXPECT_EQ(fault_of_saving(jar, fifo), std::errc::no_such_device_or_address);
     for (const std::string& path : {fifo, link}) {
         const owned_fd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
         ASSERT_TRUE(jar.save(path, now).has_value());
@@ -542,6 +570,36 @@ TEST(cookie_jar, writes_to_what_is_no_file_and_never_replaces_it) {
     // Some containers forbid to use a device; all the same it stays one.
     static_cast<void>(jar.save(device, now));
     EXPECT_TRUE(std::filesystem::is_character_file(device));
+}
+
+// The pipe takes a part of it, and then nothing until somebody reads.
+TEST(cookie_jar, is_written_whole_to_a_pipe_that_holds_less) {
+    const coracle::testing::temporary_directory folder;
+    const std::string fifo = (folder.path() / "fifo").string();
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    const owned_fd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    ASSERT_GE(::fcntl(reader.get(), F_SETPIPE_SZ, 4096), 0);
+    cookie_jar jar;
+    for (int i = 0; i != 180; ++i)
+        jar.receive(at("https://a.org/"), "c" + std::to_string(i) + '=' + std::string(100, 'x'),
+                    now);
+    const std::string wanted = jar.text(now);
+    ASSERT_GT(wanted.size(), 16'384U);
+    std::error_code fault;
+    std::thread saving([&] { fault = fault_of_saving(jar, fifo); });
+    ASSERT_EQ(::fcntl(reader.get(), F_SETFL, 0), 0);
+    std::string text;
+    char piece[1000];
+    while (text.size() < wanted.size()) {
+        pollfd one{reader.get(), POLLIN, 0};
+        if (::poll(&one, 1, 10'000) != 1) break;
+        const ssize_t n = ::read(reader.get(), piece, sizeof piece);
+        if (n > 0) text.append(piece, static_cast<std::size_t>(n));
+        if (n <= 0 && (one.revents & POLLHUP) != 0) break;
+    }
+    saving.join();
+    EXPECT_EQ(fault, std::error_code());
+    EXPECT_EQ(text, wanted);
 }
 
 TEST(cookie_jar, is_read_from_pipes_and_devices_too) {

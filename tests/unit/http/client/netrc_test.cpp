@@ -3,6 +3,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -123,6 +124,18 @@ TEST(netrc, is_read_from_where_the_user_says) {
     ASSERT_TRUE(file.has_value());
     EXPECT_TRUE(file->others_may_read);
     EXPECT_TRUE(file->text.empty());
+    std::filesystem::permissions(
+        other, std::filesystem::perms::owner_all | std::filesystem::perms::group_read);
+    file = load_netrc();
+    EXPECT_TRUE(file.has_value() && file->others_may_read);
+
+    // It is a file, and nothing that could make a call wait.
+    const std::string fifo = (folder.path() / "fifo").string();
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    ::setenv("NETRC", fifo.c_str(), 1);
+    file = load_netrc();
+    EXPECT_TRUE(!file && file.error() == std::errc::invalid_argument);
+    ::setenv("NETRC", other.c_str(), 1);
 
     folder.write("other", std::string(netrc_limit, '\n'));
     EXPECT_TRUE(load_netrc().has_value());
