@@ -102,9 +102,9 @@ class Bench:
                         if turn == 0 and not options.quick:
                             with contextlib.suppress(RuntimeError):
                                 warm_up(servers[name])
-                        settle(servers[name])
+                        servers[name].settle()
                         result = run(servers[name])
-                        settle(servers[name])
+                        servers[name].settle()
                     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                         self.skip(f"{name} at {load}, round {turn + 1}", error)
                         if servers[name].child.poll() is not None:
@@ -290,16 +290,6 @@ class Bench:
         self.results["rounds"] = self.options.rounds
         self.results["quick"] = self.options.quick
         return self.results
-
-
-def settle(server):
-    """Waits until a server has put away the connections of the last load, 5 s at most."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        before = server.cpu()
-        time.sleep(0.02)
-        if server.cpu().since(before)[0] < 500_000:
-            return
 
 
 def stop_all(servers):

@@ -114,6 +114,7 @@ class Run:
                 times = {k: values[k] / 1000 for k in ("p50", "p99", "p999")}
                 entry = measure.sample(server, trips, values["duration"] / 1e6, marks.cpu, times,
                                        int(values["errors"]))
+                server.settle()
             except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                 self.skip(f"{label} with {name}, round {turn + 1}", error)
                 continue
