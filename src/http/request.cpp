@@ -40,15 +40,26 @@ void request::release_further_pins() noexcept {
 
 const std::string_view* request::find_param(std::string_view name) const noexcept {
     for (std::size_t i = 0; i != param_count_; ++i) {
-        if (params_[i].name == name) return &params_[i].value;
+        const parameter& one = param_at(i);
+        if (one.name == name) return &one.value;
     }
     return nullptr;
 }
 
-bool request::put_param(std::string_view name, std::string_view value) noexcept {
+void request::add_further_param(std::string_view name, std::string_view value) {
+    if (param_count_ == most_params) return;
+    if (further_params_ == nullptr) {
+        further_params_ = memory().allocate_array<parameter>(most_params - few_params);
+    }
+    ::new (&further_params_[param_count_ - few_params]) parameter{name, value};
+    ++param_count_;
+}
+
+bool request::put_param(std::string_view name, std::string_view value) {
     for (std::size_t i = 0; i != param_count_; ++i) {
-        if (params_[i].name != name) continue;
-        params_[i] = {name, value};
+        parameter& one = param_at(i);
+        if (one.name != name) continue;
+        one = {name, value};
         return true;
     }
     if (param_count_ == most_params) return false;

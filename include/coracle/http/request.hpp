@@ -12,6 +12,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
@@ -221,14 +222,19 @@ public:
     void assign_target(std::string_view target, const url& parsed) noexcept;
     /// Returns the parameter as `param` does, and null when the route has none of that name.
     const std::string_view* find_param(std::string_view name) const noexcept;
-    void add_param(std::string_view name, std::string_view value) noexcept {
-        if (param_count_ != most_params) params_[param_count_++] = {name, value};
+    void add_param(std::string_view name, std::string_view value) {
+        if (param_count_ < few_params)
+            few_params_[param_count_++] = {name, value};
+        else
+            add_further_param(name, value);
     }
     /// Adds a parameter beside those of an outer route, and replaces one of that name. Returns
     /// false if there is no room.
-    bool put_param(std::string_view name, std::string_view value) noexcept;
+    bool put_param(std::string_view name, std::string_view value);
     void set_route(std::string_view pattern) noexcept { route_ = pattern; }
-    void clear_params(std::size_t keep = 0) noexcept { param_count_ = keep; }
+    void clear_params(std::size_t keep = 0) noexcept {
+        param_count_ = static_cast<std::uint32_t>(keep);
+    }
     std::size_t param_count() const noexcept { return param_count_; }
     /// Keeps `p` until the request is cleared or destroyed, on the same thread.
     void hold(detail::pin& p) {
@@ -279,6 +285,16 @@ private:
         std::string_view name;
         std::string_view value;
     };
+    /// Routes have few parameters, and a request that waits should be small: the others are in
+    /// `memory()`.
+    static constexpr std::size_t few_params = 4;
+    void add_further_param(std::string_view name, std::string_view value);
+    parameter& param_at(std::size_t i) noexcept {
+        return i < few_params ? few_params_[i] : further_params_[i - few_params];
+    }
+    const parameter& param_at(std::size_t i) const noexcept {
+        return i < few_params ? few_params_[i] : further_params_[i - few_params];
+    }
 
     http::method method_ = http::method::get;
     http::version version_ = http::version::http_1_1;
@@ -298,8 +314,9 @@ private:
     const detail::error_style* error_style_ = nullptr;
     detail::pin* first_pin_ = nullptr;
     further_pin* further_pins_ = nullptr;  ///< in `memory()`, the last one first
-    std::size_t param_count_ = 0;
-    parameter params_[most_params];
+    std::uint32_t param_count_ = 0;
+    parameter few_params_[few_params];
+    parameter* further_params_ = nullptr;  ///< room for all others; null: none was needed yet
 };
 
 /// The texts are copied into the request's memory with `memory`, or live as long.
@@ -319,6 +336,7 @@ struct request::parts {
 inline void request::clear() noexcept {
     // The members that `assign` sets for the next request may stand until then.
     param_count_ = 0;
+    further_params_ = nullptr;
     if (!data_.empty()) data_.clear();
     if (first_pin_ != nullptr) release_pins();
     fields_.clear();

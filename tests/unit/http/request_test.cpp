@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace coracle;
 using http::request;
@@ -114,6 +115,30 @@ TEST(request, gives_the_parameters_of_its_route) {
     req.clear_params(1);
     EXPECT_EQ(req.param("name"), "");
     EXPECT_EQ(req.param("id"), "17");
+}
+
+TEST(request, holds_as_many_parameters_as_a_pattern_can_have) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i <= request::most_params; ++i)
+        names.push_back("p" + std::to_string(i));
+    request req;
+    for (int turn = 0; turn != 2; ++turn) {
+        for (std::size_t i = 0; i != request::most_params; ++i) {
+            EXPECT_TRUE(req.put_param(names[i], names[i]));
+        }
+        EXPECT_FALSE(req.put_param(names.back(), "one too many"));
+        EXPECT_TRUE(req.put_param(names[9], "another"));
+        EXPECT_EQ(req.param_count(), request::most_params);
+        for (std::size_t i = 0; i != request::most_params; ++i) {
+            EXPECT_EQ(req.param(names[i]), i == 9 ? "another" : names[i]);
+        }
+        req.clear_params(6);
+        EXPECT_EQ(req.param(names[5]), names[5]);
+        EXPECT_EQ(req.find_param(names[6]), nullptr);
+        // A reused request finds its room for them anew.
+        req.clear();
+        EXPECT_EQ(req.find_param(names[0]), nullptr);
+    }
 }
 
 TEST(status_category, has_words_for_a_status) {
