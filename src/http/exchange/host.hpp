@@ -93,8 +93,9 @@ public:
     gauge_entry(loop_counters& c, loop_counters::member which) noexcept : of_(&c), which_(which) {
         if (which_ != nullptr) of_->add(which_);
     }
-    gauge_entry(const gauge_entry&) = delete;
-    gauge_entry& operator=(const gauge_entry&) = delete;
+    gauge_entry(gauge_entry&& other) noexcept
+        : of_(other.of_), which_(std::exchange(other.which_, nullptr)) {}
+    gauge_entry& operator=(gauge_entry&&) = delete;
     ~gauge_entry() {
         if (which_ != nullptr) of_->subtract(which_);
     }

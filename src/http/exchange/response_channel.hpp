@@ -66,6 +66,8 @@ public:
     virtual task<bool> send_file(exchange& e) = 0;
     /// Sends the response and switches protocols, if the client offered that.
     virtual task<bool> switch_protocols(exchange& e) = 0;
+    /// Returns true if the exchange goes on in another protocol: it has not been carried out yet.
+    virtual bool goes_on_upgraded() const noexcept { return false; }
 
     // The functions of a streamed response.
 

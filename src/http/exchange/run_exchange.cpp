@@ -120,7 +120,7 @@ task<bool> carry_out(exchange& e, response_channel& to) {
         if (!good) co_return false;
     }
     const bool ok = co_await send_response(e, to);
-    if (ok) to.host().responded(e, to.client_address());
+    if (ok && !to.goes_on_upgraded()) to.host().responded(e, to.client_address());
     co_return ok;
 }
 

@@ -1,5 +1,6 @@
 #include "http/server/h1_connection.hpp"
 
+#include "http/exchange/failure.hpp"
 #include "http/server/h2_connection.hpp"
 
 #include <coracle/runtime/sleep.hpp>
@@ -10,29 +11,70 @@ namespace coracle::http::detail {
 
 using counters = server_counters;
 
-/// The task of an HTTP/1 connection, for all that has to wait.
-class h1_connection::exchange_task final : public coracle::detail::spawned {
-public:
-    static void begin(h1_connection& c, step next) {
-        auto e = std::make_unique<exchange_task>(c);
-        task<> work = c.serve_waiting(next);
-        c.exchange_task_ = e.get();
-        loop& owner = c.shard_->owner();
-        exchange_task& started = *e.release();
-        const auto first = started.child::begin(std::move(work), owner, nullptr, "connection");
-        started.own_context().attach_isolated(c.shard_->context());
+/// A task of an HTTP/1 connection, which has one at a time.
+class h1_connection::connection_task : public coracle::detail::spawned {
+protected:
+    explicit connection_task(h1_connection& c) noexcept : connection_(&c) {}
+    void start(task<> work, const char* name) {
+        connection_->task_ = this;
+        loop& owner = connection_->shard_->owner();
+        const auto first = child::begin(std::move(work), owner, nullptr, name);
+        own_context().attach_isolated(connection_->shard_->context());
         first.resume();
     }
-    explicit exchange_task(h1_connection& c) noexcept : connection_(&c) {}
+
+    h1_connection* connection_;
 
 private:
+    virtual void end(std::exception_ptr thrown, bool in_order) noexcept = 0;
     void over() noexcept override {
         const bool in_order = !was_stopped();
         const std::exception_ptr thrown = exception();
         destroy();
+        connection_->task_ = nullptr;
+        end(thrown, in_order);
+    }
+};
+
+/// For all that has to wait.
+class h1_connection::exchange_task final : public connection_task {
+public:
+    static void begin(h1_connection& c, step next) {
+        auto e = std::make_unique<exchange_task>(c);
+        task<> work = c.serve_waiting(next);
+        e.release()->start(std::move(work), "connection");
+    }
+    explicit exchange_task(h1_connection& c) noexcept : connection_task(c) {}
+
+private:
+    void end(std::exception_ptr thrown, bool in_order) noexcept override {
         connection_->exchange_task_over(thrown, in_order);
     }
-    h1_connection* connection_;
+};
+
+/// Runs the function that takes over the connection of an exchange.
+class h1_connection::upgraded_task final : public connection_task {
+public:
+    upgraded_task(h1_connection& c, gauge_entry request, gauge_entry active) noexcept
+        : connection_task(c), request_(std::move(request)), active_(std::move(active)),
+          switched_(c.shard_->counters(), gauge_of(c.exchange_->res.header("Upgrade"))),
+          upgraded_{*c.stream_, std::move(c.into), &c.shard_->drain_of_upgraded()} {}
+
+    static void begin(std::unique_ptr<upgraded_task> t) {
+        h1_connection& c = *t->connection_;
+        task<> work = (*c.exchange_->res.upgrade())(t->upgraded_);
+        t.release()->start(std::move(work), "upgraded");
+    }
+
+private:
+    void end(std::exception_ptr thrown, bool in_order) noexcept override {
+        connection_->upgraded_task_over(thrown, in_order);
+    }
+
+    gauge_entry request_;
+    gauge_entry active_;
+    gauge_entry switched_;
+    upgraded_connection upgraded_;
 };
 
 h1_connection::h1_connection(shard& owner, std::unique_ptr<net::byte_stream> stream,
@@ -93,8 +135,8 @@ void h1_connection::make_room() noexcept {
 void h1_connection::cut() noexcept {
     if (phase_ != phase::idle && phase_ != phase::linger) shard_->count(&counters::cut_by_drain);
     end_behind(ending::reset);
-    if (exchange_task_ != nullptr)
-        exchange_task_->cancel();
+    if (task_ != nullptr)
+        task_->cancel();
     else
         end_wait();
 }
@@ -317,6 +359,7 @@ task<> h1_connection::serve_waiting(step next) {
     do {
         if (next == step::exchange) {
             const bool goes_on = co_await finish_exchange();
+            if (goes_on_upgraded()) co_return;
             next = goes_on ? process() : step::close;
         } else if (next == step::yield) {
             co_await as_result(yield());
@@ -333,12 +376,34 @@ task<> h1_connection::serve_waiting(step next) {
 }
 
 void h1_connection::exchange_task_over(std::exception_ptr thrown, bool ended_in_order) noexcept {
-    exchange_task_ = nullptr;
     if (thrown != nullptr) note_failure(thrown);
+    if (upgraded_ != nullptr && !is_broken()) {
+        try {
+            return upgraded_task::begin(std::move(upgraded_));
+        } catch (...) {
+            note_failure(std::current_exception());
+        }
+    }
     if (thrown != nullptr || !ended_in_order || !keeps())
         end();
     else
         go_on(step::receive);
+}
+
+void h1_connection::prepare_upgraded(gauge_entry request, gauge_entry active) {
+    upgraded_ = std::make_unique<upgraded_task>(*this, std::move(request), std::move(active));
+    exchange_->res.fields() = {};  // they were sent, and an upgraded connection may live for days
+}
+
+void h1_connection::upgraded_task_over(std::exception_ptr thrown, bool ended_in_order) noexcept {
+    try {
+        if (thrown != nullptr) exchange_->res = failed_response(exchange_->req, thrown);
+        if (ended_in_order) shard_->responded(*exchange_, peer());
+    } catch (...) {
+        note_failure(std::current_exception());
+    }
+    release(std::exchange(exchange_, nullptr));
+    go_on(step::close);
 }
 
 /// Notes that later bytes of this connection cannot be understood.

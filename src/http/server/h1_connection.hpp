@@ -17,8 +17,9 @@ namespace coracle::http::detail {
 /// One HTTP/1 connection: reads heads, calls the handler, writes responses in order. While it waits
 /// for a request, and for responses that are there at once, it is a state machine without a
 /// coroutine frame; the responses to one read leave in one write. Exchanges that have to wait run
-/// in a task, the exchange task, after which the state machine goes on. Destroys itself when it
-/// ends.
+/// in a task, the exchange task, after which the state machine goes on. A connection that switches
+/// to another protocol leaves that task, too: it may be idle for days, and holds no frame of an
+/// exchange meanwhile. Destroys itself when it ends.
 class h1_connection final : public server_connection,
                             response_channel,
                             deadline,
@@ -51,7 +52,9 @@ public:
     bool writes() const noexcept override { return write_.of != nullptr; }
 
 private:
+    class connection_task;
     class exchange_task;
+    class upgraded_task;
 
     /// The fate of the connection after the response under way; each is stronger than those before
     /// it.
@@ -89,6 +92,7 @@ private:
     step after_read();
     task<> serve_waiting(step next);
     void exchange_task_over(std::exception_ptr thrown, bool ended_in_order) noexcept;
+    void upgraded_task_over(std::exception_ptr thrown, bool ended_in_order) noexcept;
     void note_failure(const std::exception_ptr& thrown) noexcept;
     void end() noexcept;
     void end_wait() noexcept;
@@ -142,7 +146,9 @@ private:
     task<bool> send_bytes(exchange& e) override;
     task<bool> send_file(exchange& e) override;
     task<bool> switch_protocols(exchange& e) override;
+    bool goes_on_upgraded() const noexcept override { return switched_; }
     task<bool> refuse_upgrade(h1_exchange& e, const error& why);
+    void prepare_upgraded(gauge_entry request, gauge_entry active);
     void begin_body(exchange& e, std::optional<std::uint64_t> size, bool has_body) override;
     task<bool> send_piece(std::string_view piece) override;
     task<std::expected<void, error>> send_file_piece(int fd, std::uint64_t offset,
@@ -188,7 +194,8 @@ private:
     buffer output_;
     h1::request_parser parser_;
     h1_exchange* exchange_ = nullptr;
-    exchange_task* exchange_task_ = nullptr;
+    connection_task* task_ = nullptr;          ///< the one that runs
+    std::unique_ptr<upgraded_task> upgraded_;  ///< begins behind the exchange task
     coracle::detail::waiter* wait_ = nullptr;  ///< for bytes of the client, in the exchange task
     waiting_write write_{*this};
     time_point retires_;  ///< the time at which it is closed for its age
@@ -201,6 +208,7 @@ private:
     bool timed_out_ = false;
     bool makes_room_ = false;   ///< is being closed to make space for others
     bool handed_over_ = false;  ///< continues as HTTP/2
+    bool switched_ = false;     ///< to another protocol
 };
 
 }  // namespace coracle::http::detail

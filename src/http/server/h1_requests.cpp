@@ -159,10 +159,14 @@ void h1_connection::release(h1_exchange* e) noexcept {
 task<bool> h1_connection::finish_exchange() {
     bool ok = false;
     {
-        const gauge_entry request(shard_->counters(), &counters::in_flight);
-        const gauge_entry connection(shard_->counters(), &counters::active);
+        gauge_entry request(shard_->counters(), &counters::in_flight);
+        gauge_entry connection(shard_->counters(), &counters::active);
         h1_exchange& e = *exchange_;
         ok = co_await carry_out(e);
+        if (goes_on_upgraded()) {
+            prepare_upgraded(std::move(request), std::move(connection));
+            co_return false;
+        }
         if (ok && !e.body.complete()) ok = co_await discard_body(e);
     }
     release(std::exchange(exchange_, nullptr));

@@ -1,7 +1,6 @@
 // The writing of responses to a connection of HTTP/1.
 
 #include "http/exchange/failure.hpp"
-#include "http/exchange/guarded_call.hpp"
 #include "http/exchange/run_exchange.hpp"
 #include "http/exchange/upgrade_offer.hpp"
 #include "http/message/connection_field.hpp"
@@ -347,13 +346,8 @@ task<bool> h1_connection::switch_protocols(exchange& base) {
     phase_ = phase::handler;
     disarm();
     end_behind(ending::close);
-    const gauge_entry switched(shard_->counters(), gauge_of(e.res.header("Upgrade")));
-    e.res.fields() = {};  // they were sent, and an upgraded connection may live for days
-    upgraded_connection upgraded{*stream_, std::move(into), &shard_->drain_of_upgraded()};
-    guarded_call<void> call((*e.res.upgrade())(upgraded), running());
-    co_await call;
-    if (auto thrown = call.exception()) e.res = failed_response(e.req, thrown);
-    co_return !call.was_stopped();
+    switched_ = true;
+    co_return true;
 }
 
 /// In place of a 101 if the body of the request does not end.
