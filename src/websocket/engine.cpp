@@ -224,7 +224,7 @@ void engine::abort(error why) noexcept {
     input_.release();
     if (!writing_) output_.clear();
     if (reading_) stream_->cancel(read_);
-    if (writing_) stream_->cancel(write_);
+    if (writing_) stream_->cancel(*write_);
     maybe_over();
 }
 
@@ -247,11 +247,11 @@ void engine::wake_at(time_point t) noexcept {
 /// Returns true when the connection was given up.
 bool engine::gives_up_writing(time_point now, time_point& next) noexcept {
     if (!writing_) return false;
-    if (write_.sent != write_progress_) {
-        write_progress_ = write_.sent;
-        write_looked_ = now;
+    if (write_->sent != write_->progress) {
+        write_->progress = write_->sent;
+        write_->looked = now;
     }
-    const time_point until = coracle::detail::later(write_looked_, options().timeouts.write);
+    const time_point until = coracle::detail::later(write_->looked, options().timeouts.write);
     if (now >= until) {
         counts().add(&counters::write_timeouts);
         abort(error(std::errc::timed_out, "websocket", coracle::phase::send));

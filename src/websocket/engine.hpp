@@ -148,10 +148,14 @@ private:
             : receive_operation(&engine::bytes_came), owner(&e) {}
         engine* owner;
     };
-    struct write_operation final : send_operation {
-        explicit write_operation(engine& e) noexcept
+    /// A write for which the stream has no room.
+    struct waiting_write final : send_operation {
+        explicit waiting_write(engine& e) noexcept
             : send_operation(&engine::bytes_went), owner(&e) {}
         engine* owner;
+        slice lent[output_queue::most_slices];
+        time_point looked{};
+        std::int64_t progress = -1;
     };
 
     // Input.
@@ -178,9 +182,11 @@ private:
     static void bytes_went(io_operation& op);
     void flush() noexcept;
     void flush_soon() noexcept;
-    bool start_write() noexcept;
+    bool write_some() noexcept;
+    bool start_write();
     bool is_corked() const noexcept { return phase_ == phase::open && !input_.empty(); }
-    void take_written() noexcept;
+    void take_written(std::int64_t sent) noexcept;
+    void finish_write() noexcept;
     void room_came() noexcept;
     void go_on_sending() noexcept;
     bool may_share() const noexcept;
@@ -269,9 +275,8 @@ private:
     const void* published_of_ = nullptr;
     std::uint64_t published_ = 0;
 
-    write_operation write_{*this};
-    slice slices_[output_queue::most_slices];
-    outgoing* fragment_ = nullptr;  ///< the message that is written in pieces
+    std::unique_ptr<waiting_write> write_;  ///< most connections have none
+    outgoing* fragment_ = nullptr;          ///< the message that is written in pieces
     net::address peer_;
     std::string subprotocol_;
     std::optional<deflate_agreement> deflate_;
@@ -285,8 +290,6 @@ private:
     time_point born_;
     time_point pinged_at_{};
     time_point close_due_ = time_point::max();
-    time_point write_looked_{};
-    std::int64_t write_progress_ = -1;
     time_point handler_due_ = time_point::max();
     coracle::detail::context* handler_ = nullptr;
 

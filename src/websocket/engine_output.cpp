@@ -372,57 +372,74 @@ void engine::run() noexcept {
 void engine::flush() noexcept {
     if (stream_ == nullptr) return;
     while (!writing_ && !output_.empty() && phase_ != phase::over) {
-        if (!start_write()) return;
-        take_written();
+        if (!write_some()) return;
     }
+    if (!writing_) write_.reset();
     if (phase_ == phase::ending) shut_down();
 }
 
-/// Returns true if it has completed.
-bool engine::start_write() noexcept {
-    const std::span<slice> slices = output_.lend(slices_);
-    write_.sent = 0;
-    if (slices.size() == 1) {
-        const std::int64_t n = stream_->try_send({slices[0].data, slices[0].size});
+/// Returns false if the rest has to wait, or the connection has ended.
+bool engine::write_some() noexcept {
+    slice first[2];
+    const std::span<slice> lent = output_.lend(first);
+    if (lent.size() == 1) {
+        const std::int64_t n = stream_->try_send({lent[0].data, lent[0].size});
         if (n > 0) {
-            write_.sent = write_.result = n;
+            take_written(n);
             return true;
         }
     }
-    write_.slices = slices;
+    try {
+        if (!start_write()) return false;
+    } catch (const std::bad_alloc&) {
+        out_of_memory();
+        return false;
+    }
+    finish_write();
+    return true;
+}
+
+/// Returns true if it has completed.
+bool engine::start_write() {
+    if (write_ == nullptr) write_ = std::make_unique<waiting_write>(*this);
+    write_->sent = 0;
+    write_->slices = output_.lend(write_->lent);
     writing_ = true;
-    if (stream_->start(write_)) {
+    if (stream_->start(*write_)) {
         if (home_->may_complete_inline()) {
             writing_ = false;
             return true;
         }
-        home_->complete_behind(write_);
+        home_->complete_behind(*write_);
         return false;
     }
-    write_looked_ = home_->now();
-    write_progress_ = write_.sent;
-    wake_at(coracle::detail::later(write_looked_, options().timeouts.write));
+    write_->looked = home_->now();
+    write_->progress = write_->sent;
+    wake_at(coracle::detail::later(write_->looked, options().timeouts.write));
     return false;
 }
 
 void engine::bytes_went(io_operation& op) {
-    engine& self = *static_cast<write_operation&>(op).owner;
+    engine& self = *static_cast<waiting_write&>(op).owner;
     self.writing_ = false;
     self.home_->runs("websocket");
     if (self.phase_ == phase::over) {
         self.output_.clear();
         return self.maybe_over();
     }
-    self.take_written();
+    self.finish_write();
     self.flush();
 }
 
-void engine::take_written() noexcept {
-    output_.consume(static_cast<std::size_t>(write_.sent));
-    if (write_.result < 0) {
-        if (phase_ == phase::ending) return abort({});
-        return lose(error(stream_->code_of(write_.result), "websocket", coracle::phase::send));
-    }
+void engine::finish_write() noexcept {
+    if (write_->result >= 0) return take_written(write_->sent);
+    output_.consume(static_cast<std::size_t>(write_->sent));
+    if (phase_ == phase::ending) return abort({});
+    lose(error(stream_->code_of(write_->result), "websocket", coracle::phase::send));
+}
+
+void engine::take_written(std::int64_t sent) noexcept {
+    output_.consume(static_cast<std::size_t>(sent));
     room_came();
 }
 
