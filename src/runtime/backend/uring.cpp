@@ -78,6 +78,7 @@ std::expected<void, error> uring_backend::attach(descriptor& d, int fd) noexcept
     e->fd = fd;
     e->ending = 0;
     e->ended = false;
+    e->crowded = false;
     d.fd = fd;
     d.state = e;
     d.flags = writable;
@@ -306,7 +307,10 @@ void uring_backend::absorb_received(uring_entry& e, const io_uring_cqe& c) noexc
     e.ending &= static_cast<std::uint8_t>(~receiving);
     if (e.owner == nullptr) return;
     switch (c.res) {
-        case -ENOBUFS: buffers_.grow(); break;
+        case -ENOBUFS:
+            e.crowded = buffers_.lends_most();
+            buffers_.run_out();
+            break;
         case -EINVAL:
             // The kernel knows the operation, but not its multishot form.
             features_ &= ~unsigned{multishot_receive};
@@ -347,6 +351,8 @@ void uring_backend::absorb_polled(uring_entry& e, unsigned which, std::int32_t r
         result < 0 ? std::uint32_t{POLLIN | POLLOUT} : static_cast<std::uint32_t>(result);
     std::uint32_t& flags = e.owner->flags;
     if ((events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR)) != 0) flags |= readable;
+    // A receive ends before the urgent byte, and leaves what follows it (tcp(7)).
+    if ((events & POLLPRI) != 0) flags |= readable | reads_short;
     if ((events & (POLLOUT | POLLHUP | POLLERR)) != 0) flags |= writable;
     note_end(*e.owner, events);
 }
@@ -418,8 +424,9 @@ void uring_backend::dispatch(uring_entry& e) noexcept {
         w.gone(w);
         if (e.generation != generation) return;
     }
-    // An idle connection has its receive armed, and nothing else.
-    const bool idle = e.armed == receiving && e.ending == 0 && e.first == uring_buffers::none;
+    // An idle connection has its receive armed, or the poll for it, and nothing else.
+    const unsigned usual = e.crowded || !can_multishot() ? reading : receiving;
+    const bool idle = e.armed == usual && e.ending == 0 && e.first == uring_buffers::none;
     if (!idle || d.output != nullptr) change(e);
 }
 

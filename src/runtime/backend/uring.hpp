@@ -25,6 +25,8 @@ struct alignas(64) uring_entry : uring_ready_link, uring_change_link {
     std::uint8_t armed = 0;        ///< requests in the kernel, see `uring_request`
     std::uint8_t ending = 0;       ///< requests being cancelled
     bool ended = false;
+    /// Its receives are polled: it is one of more that receive at once than there are buffers for.
+    bool crowded = false;
     uring_buffers::number first = uring_buffers::none;  ///< received and unread buffers
     uring_buffers::number last = uring_buffers::none;
 
@@ -85,7 +87,8 @@ private:
     bool apply(uring_entry& e) noexcept;
     bool apply_input(uring_entry& e) noexcept;
     bool arm_receive(uring_entry& e) noexcept;
-    bool arm_poll(uring_entry& e, uring_request which, unsigned events) noexcept;
+    bool arm_poll(uring_entry& e, uring_request which, unsigned events,
+                  bool multishot = false) noexcept;
     bool arm_watch(uring_entry& e) noexcept;
     bool disarm(uring_entry& e, unsigned requests) noexcept;
 

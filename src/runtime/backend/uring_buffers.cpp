@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <new>
-#include <utility>
 
 namespace coracle::detail {
 namespace {

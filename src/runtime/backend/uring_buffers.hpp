@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coracle::detail {
@@ -19,7 +20,8 @@ public:
     static constexpr number none = 0xffff;
     static constexpr unsigned short group = 0;
     static constexpr unsigned entries = 1024;      ///< size of the ring: the most buffers lent
-    static constexpr unsigned lent_at_first = 64;  ///< doubled each time they are too few
+    static constexpr unsigned lent_at_first = 64;  ///< doubled in each turn in which they run out
+    static constexpr unsigned lent_at_most = entries / 2;
     static constexpr unsigned numbers_at_most = 32'768;
 
     /// `most`: the limit of buffers that are lent, or filled and unread.
@@ -71,12 +73,12 @@ public:
 
     /// Lends buffers up to the current number. New blocks come from the pool of the running loop.
     void replenish() noexcept {
+        if (std::exchange(ran_out_, false) && !lends_most()) wanted_ *= 2;
         if (lent_ < wanted_) lend_more();
     }
-    /// There were too few.
-    void grow() noexcept {
-        if (wanted_ < entries / 2) wanted_ *= 2;
-    }
+    /// To be called when a receive found none.
+    void run_out() noexcept { ran_out_ = true; }
+    bool lends_most() const noexcept { return wanted_ == lent_at_most; }
     unsigned lent() const noexcept { return lent_; }
 
 private:
@@ -95,6 +97,7 @@ private:
     number free_ = none;
     unsigned lent_ = 0;
     unsigned wanted_ = lent_at_first;
+    bool ran_out_ = false;
     unsigned most_;
 };
 

@@ -123,10 +123,14 @@ bool uring_backend::arm_receive(uring_entry& e) noexcept {
     return true;
 }
 
-bool uring_backend::arm_poll(uring_entry& e, uring_request which, unsigned events) noexcept {
+bool uring_backend::arm_poll(uring_entry& e, uring_request which, unsigned events,
+                             bool multishot) noexcept {
     io_uring_sqe* sqe = next_request();
     if (sqe == nullptr) return false;
-    ::io_uring_prep_poll_add(sqe, e.fd, events);
+    if (multishot)
+        ::io_uring_prep_poll_multishot(sqe, e.fd, events);
+    else
+        ::io_uring_prep_poll_add(sqe, e.fd, events);
     sqe->user_data = mark_of(e, which);
     e.armed |= which;
     return true;
@@ -136,12 +140,7 @@ bool uring_backend::arm_poll(uring_entry& e, uring_request which, unsigned event
 /// again; a multishot poll reports later events only.
 bool uring_backend::arm_watch(uring_entry& e) noexcept {
     if (!e.owner->watch->ignores_end) return arm_poll(e, watching, POLLRDHUP);
-    io_uring_sqe* sqe = next_request();
-    if (sqe == nullptr) return false;
-    ::io_uring_prep_poll_multishot(sqe, e.fd, POLLERR | POLLHUP);
-    sqe->user_data = mark_of(e, watching);
-    e.armed |= watching;
-    return true;
+    return arm_poll(e, watching, POLLERR | POLLHUP, true);
 }
 
 bool uring_backend::disarm(uring_entry& e, unsigned requests) noexcept {
@@ -167,11 +166,15 @@ bool uring_backend::apply_input(uring_entry& e) noexcept {
         const bool bulk = is_bulk(static_cast<const receive_operation&>(*op));
         if (e.has(receiving)) return !bulk || disarm(e, receiving);
         // Without lent buffers it would end at once, and be armed again, in a busy loop.
-        if (can_multishot() && !bulk && buffers_.lent() != 0) return arm_receive(e);
+        const bool lends = can_multishot() && buffers_.lent() != 0 && !e.crowded;
+        if (!bulk && lends) return disarm(e, reading) && arm_receive(e);
     }
     // After the last completion of the receive, the bytes belong to the splice.
     if (op->code == opcode::splice_in && e.has(receiving)) return disarm(e, receiving);
-    return e.has(reading) || arm_poll(e, reading, POLLIN | POLLRDHUP);
+    // One of a single shot would be made anew for each message, and complete at once where bytes
+    // have come meanwhile: ahead of those that wait. Of 6,000 connections some got a tenth of what
+    // others did.
+    return e.has(reading) || arm_poll(e, reading, POLLIN | POLLRDHUP | POLLPRI, true);
 }
 
 /// Makes the requests that `e` needs now. Returns false if the kernel accepts no more.
@@ -242,9 +245,11 @@ int uring_backend::submit_and_wait(time_point until) noexcept {
 /// connections open whose ends were never reported.
 void uring_backend::take_deferred() noexcept {
     constexpr unsigned done_by_one_call = 20;
+    // One that finds no room for its completion ends the request.
+    const unsigned most = ring_.cq.ring_entries - done_by_one_call;
     unsigned before = 0;
-    for (unsigned now = ::io_uring_cq_ready(&ring_); now >= before + done_by_one_call;
-         now = ::io_uring_cq_ready(&ring_)) {
+    for (unsigned now = ::io_uring_cq_ready(&ring_);
+         now >= before + done_by_one_call && now <= most; now = ::io_uring_cq_ready(&ring_)) {
         before = now;
         ++counters_.system_calls;
         if (::io_uring_get_events(&ring_) < 0) return;
