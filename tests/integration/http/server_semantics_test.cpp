@@ -1,5 +1,8 @@
 #include "integration/http/simulated_server.hpp"
 
+#include <stdexcept>
+#include <vector>
+
 namespace {
 
 using namespace simulated;
@@ -22,6 +25,43 @@ simulation_options whole_segments() {
     s.split = 0;
     return s;
 }
+
+/// Responds with an upgrade whose function says "bye", and then does `then`.
+http::handler talk_until(task<> (*then)(net::byte_stream&)) {
+    return [then](http::request&) {
+        return http::upgrade("talk", [then](http::upgraded_connection& c) -> task<> {
+            co_await c.stream.send("bye");
+            co_await then(c.stream);
+        });
+    };
+}
+
+task<> end_at_once(net::byte_stream&) {
+    co_return;
+}
+
+task<> gone_quiet(net::byte_stream& s) {
+    for (;;) {
+        const auto bytes = co_await as_result(s.receive());
+        if (!bytes) break;
+    }
+}
+
+task<> fail(net::byte_stream&) {
+    co_await yield();
+    throw std::runtime_error("by intent");
+}
+
+/// The statuses of the responses of a server, as it records them.
+struct recorded {
+    http::server_options options() {
+        http::server_options o;
+        o.observe(*this);
+        return o;
+    }
+    void observe(const http::access_record& record) { all.push_back(http::to_code(record.status)); }
+    std::vector<int> all;
+};
 
 }  // namespace
 
@@ -90,6 +130,57 @@ TEST(upgrade, is_done_for_one_of_several_protocols_in_any_case) {
         p.shutdown_output();
         co_await p.expect_close();
     });
+}
+
+TEST(upgrade, is_recorded_once_when_its_connection_ends) {
+    for (const std::uint64_t seed : seeds(3)) {
+        recorded statuses;
+        world w(seed, talk_until(&gone_quiet), statuses.options());
+        w.run([&](world& in) -> task<> {
+            peer p = co_await in.connect();
+            co_await p.send(get("/", "Connection: upgrade\r\nUpgrade: talk\r\n"));
+            EXPECT_TRUE((co_await p.read_until("\r\n\r\n")).starts_with("HTTP/1.1 101 "));
+            EXPECT_EQ(co_await p.read_exactly(3), "bye");
+            EXPECT_EQ(in.counters().in_flight, 1u);
+            EXPECT_EQ(in.counters().active, 1u);
+            EXPECT_TRUE(statuses.all.empty());
+            p.shutdown_output();
+            co_await p.expect_close();
+            EXPECT_EQ(statuses.all, std::vector<int>{101});
+            EXPECT_EQ(in.counters().in_flight, 0u);
+            EXPECT_EQ(in.counters().active, 0u);
+        });
+    }
+}
+
+TEST(upgrade, whose_function_throws_is_recorded_as_a_failure) {
+    for (const std::uint64_t seed : seeds(3)) {
+        recorded statuses;
+        world w(seed, talk_until(&fail), statuses.options());
+        w.run([&](world& in) -> task<> {
+            peer p = co_await in.connect();
+            co_await p.send(get("/", "Connection: upgrade\r\nUpgrade: talk\r\n"));
+            EXPECT_TRUE((co_await p.read_to_end()).ends_with("\r\n\r\nbye"));
+            EXPECT_EQ(statuses.all, std::vector<int>{500});
+        });
+    }
+}
+
+/// The last request of a connection lingers also when it has switched: what the client still sends
+/// must not reset away what it has not read.
+TEST(upgrade, of_the_last_request_lets_the_client_read_to_the_end) {
+    http::server_options options;
+    options.limits.requests = 1;
+    for (const std::uint64_t seed : seeds(20)) {
+        world w(seed, talk_until(&end_at_once), options);
+        w.run([&](world& in) -> task<> {
+            peer p = co_await in.connect();
+            co_await p.send(get("/", "Connection: upgrade\r\nUpgrade: talk\r\n"));
+            co_await p.send(repeated(200'000));
+            EXPECT_TRUE((co_await p.read_to_end()).ends_with("\r\n\r\nbye"));
+            EXPECT_EQ(p.ended(), ending::finished);
+        });
+    }
 }
 
 TEST(targets, of_schemes_that_are_not_served_are_misdirected) {

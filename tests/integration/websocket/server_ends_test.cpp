@@ -87,6 +87,30 @@ TEST(websocket_timeouts, close_and_give_up) {
     });
 }
 
+TEST(websocket_timeouts, leave_a_slow_reader_alone) {
+    websocket::route_options o;
+    o.timeouts.write = 7s;
+    o.timeouts.idle = 1h;
+    o.timeouts.ping = 0s;
+    const auto flooding = [](websocket::connection& ws) -> task<> {
+        const std::string text = repeated(1'000'000);
+        for (;;) co_await ws.send(text);
+    };
+    on_route(o, flooding, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        // Each write of the server takes longer than that, and always moves.
+        for (int i = 0; i != 20; ++i) {
+            co_await sleep_for(5s);
+            static_cast<void>(co_await p.stream().read_exactly(20'000));
+        }
+        EXPECT_EQ(route.counters().write_timeouts, 0U);
+        EXPECT_EQ(route.counters().lost, 0U);
+        co_await sleep_for(20s);
+        EXPECT_EQ(route.counters().write_timeouts, 1U);
+    });
+}
+
 TEST(websocket_timeouts, end_what_does_not_move_or_lives_too_long) {
     websocket::route_options o;
     o.timeouts.write = 7s;
