@@ -99,9 +99,32 @@ std::string client_frame(unsigned char first, std::string payload) {
     std::exit(1);
 }
 
+/// The messages that came, and how long they took.
+class results {
+public:
+    void clear() {
+        messages_ = 0;
+        latencies_.clear();
+    }
+    std::uint64_t messages() const { return messages_; }
+    double percentile(double share) const {
+        return static_cast<double>(latencies_.percentile(share)) / 1000;
+    }
+
+protected:
+    void note(clock_type::duration took) {
+        latencies_.add(static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()));
+    }
+    std::uint64_t messages_ = 0;
+
+private:
+    bench::latencies latencies_;
+};
+
 enum class work { echo, broadcast, deflated };
 
-class load {
+class load : public results {
 public:
     load(const sockaddr_in& server, std::size_t connections, std::size_t size, work what)
         : peers_(connections), broadcast_{what != work::echo}, deflated_{what == work::deflated},
@@ -144,16 +167,7 @@ public:
         return std::chrono::duration<double>(now - begin).count();
     }
 
-    void clear() {
-        messages_ = 0;
-        latencies_.clear();
-    }
-
-    std::uint64_t messages() const { return messages_; }
     std::uint64_t errors() const { return errors_; }
-    double percentile(double share) const {
-        return static_cast<double>(latencies_.percentile(share)) / 1000;
-    }
 
 private:
     void send_next(peer& p, clock_type::time_point now) {
@@ -182,8 +196,7 @@ private:
         if (broadcast_ && ++have_it_ != peers_.size()) return;
         have_it_ = 0;
         peer& sender = broadcast_ ? peers_.front() : p;
-        const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(now - sender.sent);
-        latencies_.add(static_cast<std::uint64_t>(took.count()));
+        note(now - sender.sent);
         send_next(sender, now);
     }
 
@@ -200,13 +213,11 @@ private:
     std::string received_;
     const std::string frame_;
     std::size_t have_it_ = 0;
-    std::uint64_t messages_ = 0;
     std::uint64_t errors_ = 0;
-    bench::latencies latencies_;
 };
 
 // Messages from one server to another, each a frame of the same size.
-class relay {
+class relay : public results {
 public:
     relay(const sockaddr_in& from, const sockaddr_in& to, std::size_t size, std::size_t window)
         : from_(open_websocket(from, 0, "/all", false)), to_(open_websocket(to, 1, "/all", false)),
@@ -235,10 +246,8 @@ public:
             now = clock_type::now();
             for (begun_ += read_from(to_); begun_ >= back_size_; begun_ -= back_size_) {
                 if (sent_.empty()) fail_by_content();
-                const auto took = now - sent_.front();
+                note(now - sent_.front());
                 sent_.pop_front();
-                latencies_.add(static_cast<std::uint64_t>(
-                    std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()));
                 ++messages_;
             }
             // The sender gets what it sends.
@@ -247,16 +256,7 @@ public:
         return std::chrono::duration<double>(now - begin).count();
     }
 
-    void clear() {
-        messages_ = 0;
-        latencies_.clear();
-    }
-
-    std::uint64_t messages() const { return messages_; }
     std::uint64_t errors() const { return 0; }
-    double percentile(double share) const {
-        return static_cast<double>(latencies_.percentile(share)) / 1000;
-    }
 
 private:
     bool wait_for_input(int milliseconds) const {
@@ -281,8 +281,6 @@ private:
     std::string received_;
     std::deque<clock_type::time_point> sent_;
     std::size_t begun_ = 0;
-    std::uint64_t messages_ = 0;
-    bench::latencies latencies_;
 };
 
 void mark(const char* text) {
