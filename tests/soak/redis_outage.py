@@ -6,7 +6,6 @@ usage: tests/soak/redis_outage.py [SECONDS_AWAY]
 """
 
 import asyncio
-import importlib.util
 import os
 import pathlib
 import re
@@ -15,17 +14,11 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from server_process import BIN, check, need, need_modules
+from server_process import BIN, check, need_modules
 
 need_modules("websockets")
-os.environ["PATH"] += ":/usr/sbin:/sbin"
-need("redis-server", "haproxy")
+from two_nodes import two_nodes  # noqa: E402
 import websockets  # noqa: E402
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location("two_nodes", ROOT / "examples/two_nodes/run.py")
-two_nodes = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(two_nodes)
 
 AWAY = float(sys.argv[1]) if len(sys.argv) > 1 else 10
 VISITORS = 4  # of each node

@@ -83,21 +83,28 @@ TEST(server_pipelining, cuts_a_peer_that_does_not_read_what_stands_before_a_hand
     }
 }
 
-TEST(server_pipelining, yields_after_sixteen_pipelined_requests) {
-    simulation_options s;
-    s.split = false;
-    for (const auto& [requests, yields] : {std::pair(16, 0u), {17, 1u}, {32, 1u}, {33, 2u}}) {
-        world w(1, {}, s);
-        const int n = requests;
-        w.run([n](world& on) -> task<> {
+TEST(server_pipelining, yields_after_as_many_requests_as_the_limit_says) {
+    const auto yields = [](int requests, const http::server_options& o) {
+        simulation_options s;
+        s.split = false;
+        world w(1, o, s);
+        w.run([requests](world& on) -> task<> {
             peer p = co_await on.connect();
             std::string all;
-            for (int i = 0; i != n; ++i) all += get("/hello");
+            for (int i = 0; i != requests; ++i) all += get("/hello");
             co_await p.send(std::move(all));
-            for (int i = 0; i != n; ++i) co_await read_response(p);
+            for (int i = 0; i != requests; ++i) co_await read_response(p);
         });
-        EXPECT_EQ(w.counters().pipeline_yields, yields) << requests;
-    }
+        return w.counters().pipeline_yields;
+    };
+    http::server_options o;
+    EXPECT_EQ(yields(16, o), 0u);
+    EXPECT_EQ(yields(17, o), 1u);
+    EXPECT_EQ(yields(32, o), 1u);
+    EXPECT_EQ(yields(33, o), 2u);
+    o.limits.h1.pipelined = 2;
+    EXPECT_EQ(yields(2, o), 0u);
+    EXPECT_EQ(yields(7, o), 3u);
 }
 
 TEST(server_pipelining, survives_running_out_of_descriptors) {

@@ -3,7 +3,6 @@ history are those of both, a Redis that goes away and comes back costs nobody th
 tabs of Chromium see each other."""
 
 import asyncio
-import importlib.util
 import json
 import os
 import pathlib
@@ -14,20 +13,15 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
 from browser import Page
-from server_process import BIN, check, need, need_modules, run_tests, skip
+from server_process import BIN, check, need_modules, run_tests, skip
 
 need_modules("websockets")
-os.environ["PATH"] += ":/usr/sbin:/sbin"
-need("redis-server", "haproxy")
+from two_nodes import two_nodes  # noqa: E402
 import websockets  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = BIN / "shared_chat"
 if not PROGRAM.exists():
     skip("shared_chat needs hiredis, which is not in this build")
-spec = importlib.util.spec_from_file_location("two_nodes", ROOT / "examples/two_nodes/run.py")
-two_nodes = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(two_nodes)
 
 
 async def receive_until(ws, wanted, most=200):
