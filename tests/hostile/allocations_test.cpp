@@ -113,7 +113,7 @@ std::vector<testing::blocking_peer> upgraded(std::uint16_t port, unsigned count)
     return all;
 }
 
-TEST(allocations, are_at_most_7000_bytes_for_an_idle_websocket) {
+TEST(allocations, are_at_most_4700_bytes_for_an_idle_websocket) {
     if (!testing::counts_allocations()) GTEST_SKIP() << "allocations are not counted in this build";
     // Written on the loop, and read once it has ended.
     std::string backend;
@@ -132,7 +132,7 @@ TEST(allocations, are_at_most_7000_bytes_for_an_idle_websocket) {
     }
     ASSERT_EQ(bytes.size(), 111U);
     if (backend == "poll") return;  // its tables double meanwhile
-    EXPECT_LE((bytes[110] - bytes[70]) / 40, 7000U);
+    EXPECT_LE((bytes[110] - bytes[70]) / 40, 4700U);
 }
 
 // OpenSSL's own are malloc's, which this does not count: it is ours that are none.
