@@ -107,7 +107,6 @@ class Echo:
             try:
                 result = measure.echo(servers[label], load, count, self.options.seconds,
                                       self.options.warm_up)
-                servers[label].settle()
             except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                 self.skip(f"{label} at {count:,}, round {turn + 1}", error)
                 continue

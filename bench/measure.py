@@ -323,7 +323,8 @@ def sample(server, requests, seconds, cpu, latencies, errors):
 
 
 class Marks:
-    """Runs a client and reads the server's clocks at the marks that it writes on its error stream.
+    """Runs a client and reads the server's clocks at the marks that it writes on its error stream,
+    and waits until the server has put the client's connections away.
 
     Without a `begin` the measured time begins with the client."""
 
@@ -357,6 +358,7 @@ class Marks:
         if child.returncode != 0 or self.end is None:
             raise RuntimeError(f"{command[0]} failed: {other[:200]}")
         self.begin = self.begin or start
+        server.settle()
 
     @property
     def seconds(self):
@@ -407,6 +409,7 @@ def ab(server, connections, requests):
     before = server.cpu()
     text = run_client(command, 120)
     cpu = server.cpu().since(before)
+    server.settle()
 
     def value(pattern):
         found = re.search(pattern, text)
@@ -426,6 +429,7 @@ def download(server, sink, path, times):
     before = server.cpu()
     text = run_client([sink, server.address, path, str(times)], 300)
     total, _, _ = server.cpu().since(before)
+    server.settle()
     found = re.search(r"bytes (\d+) seconds ([\d.]+)", text)
     return int(found.group(1)), float(found.group(2)), total
 

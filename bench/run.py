@@ -102,9 +102,7 @@ class Bench:
                         if turn == 0 and not options.quick:
                             with contextlib.suppress(RuntimeError):
                                 warm_up(servers[name])
-                        servers[name].settle()
                         result = run(servers[name])
-                        servers[name].settle()
                     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                         self.skip(f"{name} at {load}, round {turn + 1}", error)
                         if servers[name].child.poll() is not None:

@@ -114,7 +114,6 @@ class Run:
                 times = {k: values[k] / 1000 for k in ("p50", "p99", "p999")}
                 entry = measure.sample(server, trips, values["duration"] / 1e6, marks.cpu, times,
                                        int(values["errors"]))
-                server.settle()
             except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                 self.skip(f"{label} with {name}, round {turn + 1}", error)
                 continue
@@ -197,6 +196,10 @@ class ServerGroup:
 
     def cpu(self):
         return GroupClock([server.cpu() for server in self.servers])
+
+    def settle(self):
+        for server in self.servers:
+            server.settle()
 
 
 class GroupClock(list):
