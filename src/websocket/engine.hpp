@@ -7,6 +7,7 @@
 #include "websocket/output.hpp"
 #include "websocket/tallies.hpp"
 
+#include <coracle/base/detail/block_pool.hpp>
 #include <coracle/http/drain_signal.hpp>
 #include <coracle/net/byte_stream.hpp>
 #include <coracle/runtime/event.hpp>
@@ -150,6 +151,12 @@ private:
     };
     /// A write for which the stream has no room.
     struct waiting_write final : send_operation {
+        static void* operator new(std::size_t size) {
+            return coracle::detail::allocate_block(size);
+        }
+        static void operator delete(void* p, std::size_t size) noexcept {
+            coracle::detail::deallocate_block(p, size);
+        }
         explicit waiting_write(engine& e) noexcept
             : send_operation(&engine::bytes_went), owner(&e) {}
         engine* owner;
@@ -250,9 +257,8 @@ private:
     bool mid_message_ = false;     ///< a frame of it is out, and not the last one
     bool is_compressing_ = false;  ///< that message
     bool pinged_ = false;          ///< since bytes were last received
-    bool pong_pending_ = false;
-    bool deflate_used_ = false;  ///< the compressor's window differs from the peer's
-    bool own_context_ = false;   ///< it remembers messages
+    bool deflate_used_ = false;    ///< the compressor's window differs from the peer's
+    bool own_context_ = false;     ///< it remembers messages
     std::atomic<bool> open_{true};
     int own_window_bits_ = 0;  ///< of the compressor; 0: nothing is compressed
     output_queue output_;
