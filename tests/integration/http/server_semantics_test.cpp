@@ -52,6 +52,13 @@ task<> fail(net::byte_stream&) {
     throw std::runtime_error("by intent");
 }
 
+/// A client that has asked for that.
+task<peer> ask_to_talk(world& w) {
+    peer p = co_await w.connect();
+    co_await p.send(get("/", "Connection: upgrade\r\nUpgrade: talk\r\n"));
+    co_return p;
+}
+
 /// The statuses of the responses of a server, as it records them.
 struct recorded {
     http::server_options options() {
@@ -137,8 +144,7 @@ TEST(upgrade, is_recorded_once_when_its_connection_ends) {
         recorded statuses;
         world w(seed, talk_until(&gone_quiet), statuses.options());
         w.run([&](world& in) -> task<> {
-            peer p = co_await in.connect();
-            co_await p.send(get("/", "Connection: upgrade\r\nUpgrade: talk\r\n"));
+            peer p = co_await ask_to_talk(in);
             EXPECT_TRUE((co_await p.read_until("\r\n\r\n")).starts_with("HTTP/1.1 101 "));
             EXPECT_EQ(co_await p.read_exactly(3), "bye");
             EXPECT_EQ(in.counters().in_flight, 1u);
@@ -158,8 +164,7 @@ TEST(upgrade, whose_function_throws_is_recorded_as_a_failure) {
         recorded statuses;
         world w(seed, talk_until(&fail), statuses.options());
         w.run([&](world& in) -> task<> {
-            peer p = co_await in.connect();
-            co_await p.send(get("/", "Connection: upgrade\r\nUpgrade: talk\r\n"));
+            peer p = co_await ask_to_talk(in);
             EXPECT_TRUE((co_await p.read_to_end()).ends_with("\r\n\r\nbye"));
             EXPECT_EQ(statuses.all, std::vector<int>{500});
         });
@@ -174,8 +179,7 @@ TEST(upgrade, of_the_last_request_lets_the_client_read_to_the_end) {
     for (const std::uint64_t seed : seeds(20)) {
         world w(seed, talk_until(&end_at_once), options);
         w.run([&](world& in) -> task<> {
-            peer p = co_await in.connect();
-            co_await p.send(get("/", "Connection: upgrade\r\nUpgrade: talk\r\n"));
+            peer p = co_await ask_to_talk(in);
             co_await p.send(repeated(200'000));
             EXPECT_TRUE((co_await p.read_to_end()).ends_with("\r\n\r\nbye"));
             EXPECT_EQ(p.ended(), ending::finished);

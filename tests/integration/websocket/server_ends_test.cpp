@@ -6,6 +6,16 @@
 
 using namespace simulated_websocket;
 
+namespace {
+
+/// A handler that sends until that fails.
+task<> flood(websocket::connection& ws) {
+    const std::string text = repeated(100'000);
+    for (;;) co_await ws.send(text);
+}
+
+}  // namespace
+
 TEST(websocket_server, closes_when_its_handler_ends_or_throws) {
     struct row {
         const char* name;
@@ -92,11 +102,7 @@ TEST(websocket_timeouts, leave_a_slow_reader_alone) {
     o.timeouts.write = 7s;
     o.timeouts.idle = 1h;
     o.timeouts.ping = 0s;
-    const auto flooding = [](websocket::connection& ws) -> task<> {
-        const std::string text = repeated(1'000'000);
-        for (;;) co_await ws.send(text);
-    };
-    on_route(o, flooding, [](chat_world& w, const auto& route) -> task<> {
+    on_route(o, flood, [](chat_world& w, const auto& route) -> task<> {
         raw_peer p = co_await w.connect();
         co_await p.shake_hands("/ws");
         // Each write of the server takes longer than that, and always moves.
@@ -114,11 +120,7 @@ TEST(websocket_timeouts, leave_a_slow_reader_alone) {
 TEST(websocket_timeouts, end_what_does_not_move_or_lives_too_long) {
     websocket::route_options o;
     o.timeouts.write = 7s;
-    const auto flooding = [](websocket::connection& ws) -> task<> {
-        const std::string text = repeated(100'000);
-        for (;;) co_await ws.send(text);
-    };
-    on_route(o, flooding, [](chat_world& w, const auto& route) -> task<> {
+    on_route(o, flood, [](chat_world& w, const auto& route) -> task<> {
         raw_peer p = co_await w.connect();
         co_await p.shake_hands("/ws");
         co_await sleep_for(10s);
