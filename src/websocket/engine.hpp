@@ -150,13 +150,7 @@ private:
         engine* owner;
     };
     /// A write for which the stream has no room.
-    struct waiting_write final : send_operation {
-        static void* operator new(std::size_t size) {
-            return coracle::detail::allocate_block(size);
-        }
-        static void operator delete(void* p, std::size_t size) noexcept {
-            coracle::detail::deallocate_block(p, size);
-        }
+    struct waiting_write final : send_operation, coracle::detail::pooled {
         explicit waiting_write(engine& e) noexcept
             : send_operation(&engine::bytes_went), owner(&e) {}
         engine* owner;

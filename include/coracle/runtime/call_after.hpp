@@ -11,10 +11,8 @@ class delayed_call;
 namespace detail {
 
 /// A plain function that waits for its time, on the heap; destroys itself.
-class pending_call : waiter, timer, runnable {
+class pending_call : waiter, timer, runnable, public pooled {
 public:
-    static void* operator new(std::size_t size) { return allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept { deallocate_block(p, size); }
     pending_call(const pending_call&) = delete;
     pending_call& operator=(const pending_call&) = delete;
     virtual ~pending_call() = default;

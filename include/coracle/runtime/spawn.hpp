@@ -11,10 +11,8 @@ namespace coracle {
 namespace detail {
 
 /// A child on the heap that owns the callable whose coroutine it runs, and destroys itself.
-class spawned : public child<void>, public runnable {
+class spawned : public child<void>, public runnable, public pooled {
 public:
-    static void* operator new(std::size_t size) { return allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept { deallocate_block(p, size); }
     virtual ~spawned() = default;
 
 protected:

@@ -34,7 +34,7 @@ struct call_extras {
 };
 
 /// A request that is to be made. Small, because very many may wait.
-struct call_state {
+struct call_state : coracle::detail::pooled {
     call_state(std::shared_ptr<client_core> c, std::string_view url)
         : core(std::move(c)), address(url) {}
     /// Copies the request, as one that has not begun.
@@ -43,10 +43,6 @@ struct call_state {
     ~call_state() {
         // A URL with a user may have a password.
         if (address.find('@') != std::string::npos) wipe(address.data(), address.size());
-    }
-    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept {
-        coracle::detail::deallocate_block(p, size);
     }
 
     call_extras& set_more() {

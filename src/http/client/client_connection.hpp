@@ -20,16 +20,15 @@ struct idle_link : list_hook {};
 
 /// A connection to an origin, directly or through a proxy, as its pool sees it: it has places for
 /// exchanges, and is idle while it has none under way.
-class client_connection : public pool_link, public idle_link, protected deadline {
+class client_connection : public pool_link,
+                          public idle_link,
+                          public coracle::detail::pooled,
+                          protected deadline {
 public:
     client_connection(origin& home, std::unique_ptr<net::byte_stream> stream,
                       const tls::session_info* secured);
     client_connection(const client_connection&) = delete;
     client_connection& operator=(const client_connection&) = delete;
-    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept {
-        coracle::detail::deallocate_block(p, size);
-    }
 
     origin& home() noexcept { return *home_; }
     net::byte_stream& stream() noexcept { return *stream_; }

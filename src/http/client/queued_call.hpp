@@ -41,15 +41,9 @@ private:
         }
 
     private:
-        class time_limit final : public deadline {
+        class time_limit final : public deadline, public coracle::detail::pooled {
         public:
             explicit time_limit(place& p) noexcept : deadline(p.at().pool().owner()), place_(p) {}
-            static void* operator new(std::size_t size) {
-                return coracle::detail::allocate_block(size);
-            }
-            static void operator delete(void* p, std::size_t size) noexcept {
-                coracle::detail::deallocate_block(p, size);
-            }
 
         private:
             void expired() noexcept override {

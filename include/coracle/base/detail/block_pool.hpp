@@ -133,6 +133,13 @@ inline void deallocate_block(void* p, std::size_t size) noexcept {
     ::operator delete(p);
 }
 
+/// The base of objects that come from the pool of the current loop. Under multiple inheritance one
+/// base has it.
+struct pooled {
+    static void* operator new(std::size_t size) { return allocate_block(size); }
+    static void operator delete(void* p, std::size_t size) noexcept { deallocate_block(p, size); }
+};
+
 template <std::size_t Size>
 [[gnu::always_inline]] inline void deallocate_block_of(void* p) noexcept {
     if constexpr (!CORACLE_POOLS_STAND_ASIDE) {

@@ -108,12 +108,8 @@ private:
     };
 
     /// The parts of a call that exist only once it has begun.
-    struct begun final : child<T> {
+    struct begun final : child<T>, pooled {
         explicit begun(background_work& w) noexcept : work(&w) {}
-        static void* operator new(std::size_t size) { return allocate_block(size); }
-        static void operator delete(void* p, std::size_t size) noexcept {
-            deallocate_block(p, size);
-        }
         std::coroutine_handle<> ended() noexcept override {
             work->task_ended();
             return std::noop_coroutine();
