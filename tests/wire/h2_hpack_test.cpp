@@ -203,23 +203,23 @@ TEST(h2_hpack, knows_the_code_of_every_byte) {
 
 TEST(h2_hpack, evicts_the_oldest_and_empties_the_table_for_what_is_too_large) {
     dynamic_table t(100);
-    t.add("a", "1", field_id::other);
-    t.add("b", "2", field_id::other);
+    t.add({.name = "a", .value = "1"});
+    t.add({.name = "b", .value = "2"});
     EXPECT_EQ(t.count(), 2U);
-    t.add("c", "3", field_id::other);
+    t.add({.name = "c", .value = "3"});
     EXPECT_EQ(t.count(), 2U);
     EXPECT_EQ(t.at(0).name, "c");
     EXPECT_EQ(t.at(1).name, "b");
     t.set_limit(60);
     EXPECT_EQ(t.count(), 1U);
     EXPECT_EQ(t.at(0).value, "3");
-    t.add("d", std::string(28, 'x'), field_id::other);
+    t.add({.name = "d", .value = std::string(28, 'x')});
     EXPECT_EQ(t.count(), 0U);
-    t.add("d", std::string(27, 'x'), field_id::other);
+    t.add({.name = "d", .value = std::string(27, 'x')});
     EXPECT_EQ(t.count(), 1U);
     t.release();
     EXPECT_EQ(t.count(), 0U);
-    t.add("e", "", field_id::other);
+    t.add({.name = "e", .value = ""});
     EXPECT_EQ(t.at(0).name, "e");
 }
 
@@ -230,7 +230,7 @@ TEST(h2_hpack, keeps_a_table_of_entries_of_any_size) {
     for (int round = 0; round != 20'000; ++round) {
         const std::string value(chance() % (round % 7 == 0 ? 3000 : 20),
                                 static_cast<char>('a' + round % 26));
-        t.add("n", value, field_id::other);
+        t.add({.name = "n", .value = value});
         model.push_back(value);
         ASSERT_LE(t.count(), 124U);
         for (std::uint32_t i = 0; i != t.count(); ++i) {

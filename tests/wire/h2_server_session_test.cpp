@@ -379,6 +379,70 @@ TEST(h2_server_session, ends_a_stream_alone_for_what_the_rfc_calls_a_stream_erro
 
 namespace {
 
+/// A literal with incremental indexing and a new name (RFC 7541 section 6.2.1).
+std::string indexed_literal(std::string_view name, std::string_view value) {
+    return '\x40' + std::string(1, static_cast<char>(name.size())) + std::string(name) +
+           static_cast<char>(value.size()) + std::string(value);
+}
+
+/// Representations that refer to the newest entry of the dynamic table, 62.
+constexpr std::string_view whole_entry = "\xbe";
+std::string name_of_entry(std::string_view value) {
+    return "\x0f\x2f" + std::string(1, static_cast<char>(value.size())) + std::string(value);
+}
+std::string indexed_with_name_of_entry(std::string_view value) {
+    return '\x7e' + std::string(1, static_cast<char>(value.size())) + std::string(value);
+}
+
+/// Receives a request with these fields. Returns what the session reports, of its fields only.
+std::string report_of(recording& server, std::uint32_t stream, std::string_view fields) {
+    server.log.clear();
+    server.receive(frame(frame_type::headers, flag::end_stream | flag::end_headers, stream,
+                         get_block().bytes() + std::string(fields)));
+    server.take();
+    const std::string id = std::to_string(stream);
+    if (server.log == id + ": failed PROTOCOL_ERROR\n") return "malformed";
+    const std::string before = id + ": GET / ";
+    const std::string after = " end\n" + id + ": end\n";
+    if (!server.log.starts_with(before) || !server.log.ends_with(after)) return server.log;
+    return server.log.substr(before.size(), server.log.size() - before.size() - after.size());
+}
+
+}  // namespace
+
+// A malformed head ends its stream alone; its entries stay in the table (RFC 9113 section 4.3).
+TEST(h2_server_session, knows_a_malformed_entry_of_the_table_whenever_it_is_used) {
+    const struct {
+        std::string_view name;
+        std::string_view value;
+        const char* first;
+        const char* whole;      // of it
+        const char* with_name;  // and the value "x"
+    } rows[] = {
+        {"good", "v", "good=v", "good=v", "good=x"},
+        {"Bad", "v", "malformed", "malformed", "malformed"},
+        {"b d", "v", "malformed", "malformed", "malformed"},
+        {"good", "a\rb", "malformed", "malformed", "good=x"},
+        {"good", " v", "malformed", "malformed", "good=x"},
+        {":made-up", "v", "malformed", "malformed", "malformed"},
+        {"connection", "close", "malformed", "malformed", "malformed"},
+    };
+    for (const auto& r : rows) {
+        SCOPED_TRACE(std::string(r.name) + ": " + std::string(r.value));
+        const auto server = greeted_server();
+        EXPECT_EQ(report_of(*server, 1, indexed_literal(r.name, r.value)), r.first);
+        EXPECT_EQ(report_of(*server, 3, whole_entry), r.whole);
+        EXPECT_EQ(report_of(*server, 5, name_of_entry("x")), r.with_name);
+        EXPECT_EQ(report_of(*server, 7, name_of_entry("\n")), "malformed");
+        EXPECT_EQ(report_of(*server, 9, indexed_with_name_of_entry("x")), r.with_name);
+        EXPECT_EQ(report_of(*server, 11, whole_entry), r.with_name);
+        EXPECT_EQ(report_of(*server, 13, indexed_with_name_of_entry("\n")), "malformed");
+        EXPECT_EQ(report_of(*server, 15, whole_entry), "malformed");
+    }
+}
+
+namespace {
+
 /// The request of an upgrade, as HTTP/1.1 has read it.
 head upgrading_request() {
     head request;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace coracle::http {
@@ -52,6 +53,10 @@ public:
 
     /// Replaces the lines by ones whose texts live in `memory()`, or longer. For codecs.
     void adopt(const field* lines, std::size_t count);
+    /// Makes room for so many lines in all.
+    void reserve(std::size_t lines);
+    /// Appends copies of lines that were checked already. For codecs.
+    void append(std::span<const field> lines);
     arena& memory() noexcept { return memory_; }
 
 private:

@@ -46,17 +46,17 @@ bool head_check::first(seen what) noexcept {
     return !before;
 }
 
-bool head_check::accept(std::string_view name, std::string_view value, field_id id, head& out) {
+bool head_check::accept(const field& f, bool well_formed, head& out) {
     if (malformed_) return false;
-    if (!name.empty() && name.front() == ':') {
+    if (f.name.starts_with(':')) {
         // Pseudo-fields come before all fields, and never in trailers (RFC 9113 section 8.3).
         require(!fields_begun_ && kind_ != head_kind::trailers);
-        if (!malformed_) accept_pseudo(name, value, out);
+        if (!malformed_) accept_pseudo(f.name, f.value, out);
         return false;
     }
     fields_begun_ = true;
-    require(is_lower_token(name) && is_field_value(value) && !is_connection_field(id));
-    if (!malformed_) accept_field(value, id, out);
+    require(well_formed && !is_connection_field(f.id));
+    if (!malformed_) accept_field(f.value, f.id, out);
     return !malformed_;
 }
 

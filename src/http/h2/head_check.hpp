@@ -14,8 +14,9 @@ public:
     explicit head_check(head_kind kind, bool extended_connect) noexcept
         : kind_{kind}, extended_connect_{extended_connect} {}
 
-    /// Checks a field. Returns true if it belongs among the fields; pseudo-fields do not.
-    bool accept(std::string_view name, std::string_view value, field_id id, head& out);
+    /// Checks a field. `well_formed`: name and value are as section 8.2.1 wants them; pseudo-fields
+    /// are checked here. Returns true if it belongs among the fields; pseudo-fields do not.
+    bool accept(const field& f, bool well_formed, head& out);
 
     /// To be called after the last field: checks that required fields are present.
     void finish(head& out) noexcept;

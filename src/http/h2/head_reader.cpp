@@ -49,7 +49,8 @@ void head_reader::add_field() {
     }
     const auto name_size = static_cast<std::uint32_t>(decoder_.name_size());
     const auto value_size = static_cast<std::uint32_t>(decoder_.value_size());
-    lines_.push_back({begin, name_size, begin + name_size, value_size, decoder_.id()});
+    lines_.push_back({begin, name_size, begin + name_size, value_size, decoder_.id(),
+                      decoder_.is_well_formed()});
     if (decoder_.id() == field_id::cookie) {
         ++cookies_;
         cookie_bytes_ += value_size + 2;
@@ -98,15 +99,14 @@ head_fault head_reader::finish(head& out) {
     head_check check(kind_, extended_connect_);
     bool cookie_kept = false;
     for (const line& l : lines_) {
-        const std::string_view name = at(l.name, l.name_size);
-        const std::string_view value = at(l.value, l.value_size);
-        if (!check.accept(name, value, l.id, out)) continue;
+        const field f{at(l.name, l.name_size), at(l.value, l.value_size), l.id};
+        if (!check.accept(f, l.well_formed, out)) continue;
         const bool crumb = l.id == field_id::cookie && cookies_ > 1;
         if (!crumb) {
-            out.fields.push_back({name, value, l.id});
+            out.fields.push_back(f);
         } else if (!cookie_kept) {
             cookie_kept = true;
-            out.fields.push_back({name, cookies, l.id});
+            out.fields.push_back({f.name, cookies, f.id});
         }
     }
     check.finish(out);

@@ -48,6 +48,7 @@ private:
         std::uint32_t value;
         std::uint32_t value_size;
         field_id id;
+        bool well_formed;
     };
     /// The size of the peer's table, which is what it is without a setting (RFC 9113
     /// section 6.5.2).

@@ -10,7 +10,7 @@
 namespace coracle::http {
 
 fields::fields(const fields& other) {
-    for (const field& f : other) append(f.name, f.value, f.id);
+    append(std::span(other.begin(), other.size()));
 }
 
 fields& fields::operator=(const fields& other) {
@@ -75,14 +75,21 @@ bool fields::has_token(field_id id, std::string_view token) const noexcept {
     return false;
 }
 
+void fields::reserve(std::size_t lines) {
+    if (lines <= capacity_) return;
+    field* const wider = memory_.allocate_array<field>(lines);
+    if (size_ != 0) std::memcpy(static_cast<void*>(wider), lines_, size_ * sizeof(field));
+    lines_ = wider;
+    capacity_ = static_cast<std::uint32_t>(lines);
+}
+
+void fields::append(std::span<const field> lines) {
+    reserve(size_ + lines.size());
+    for (const field& f : lines) append(f.name, f.value, f.id);
+}
+
 void fields::append(std::string_view name, std::string_view value, field_id id) {
-    if (size_ == capacity_) {
-        const std::uint32_t more = capacity_ == 0 ? 8 : capacity_ * 2;
-        field* lines = memory_.allocate_array<field>(more);
-        if (size_ != 0) std::memcpy(static_cast<void*>(lines), lines_, size_ * sizeof(field));
-        lines_ = lines;
-        capacity_ = more;
-    }
+    if (size_ == capacity_) reserve(capacity_ == 0 ? 8 : std::size_t{capacity_} * 2);
     const std::string_view kept = id == field_id::other ? memory_.copy(name) : to_string(id);
     ::new (static_cast<void*>(lines_ + size_)) field{kept, memory_.copy(value), id};
     ++size_;

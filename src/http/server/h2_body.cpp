@@ -30,7 +30,7 @@ void h2_stream::end_received(const h2::head* trailers) {
     if (tunnel_ != nullptr) tunnel_->input_ended();
     if (trailers != nullptr && !trailers->fields.empty()) {
         trailers_ = std::make_unique<fields>();
-        trailers_->adopt(copy_lines(trailers->fields), trailers->fields.size());
+        trailers_->append(trailers->fields);
     }
     readable_.set();
 }

@@ -111,17 +111,18 @@ bool h2_stream::prepare(const h2::head& message, bool end) {
                   .connection = &home_->info(),
                   .exchange = this});
     bool has_host = false;
-    std::size_t n = message.fields.size();
-    field* const lines = copy_lines(message.fields, 1);
     for (const field& f : message.fields) {
         has_host = has_host || f.id == field_id::host;
         if (f.id == field_id::other && f.name == "priority") {
             home_->session().prioritize(*this, h2::parse_priority(f.value));
         }
     }
+    fields& received = e.req.fields();
+    received.reserve(message.fields.size() + 1);
+    received.append(message.fields);
     // Handlers that read the Host field find it in every version of HTTP.
-    if (!has_host) lines[n++] = {"host", e.req.host(), field_id::host};
-    e.req.fields().adopt(lines, n);
+    const field host{to_string(field_id::host), e.req.host(), field_id::host};
+    if (!has_host) received.append({&host, 1});
     if (asks_for_tunnel_) note_offer(message.protocol, e.req.fields());
     if (!path) {
         owner().count(&counters::malformed);
@@ -142,15 +143,6 @@ bool h2_stream::prepare(const h2::head& message, bool end) {
     continue_due_ = e.req.fields().has_token(field_id::expect, "100-continue");
     e.req.set_body(received_body(this));
     return true;
-}
-
-/// Copies lines into the memory of the request, with capacity for `more` after them.
-field* h2_stream::copy_lines(const std::vector<field>& from, std::size_t more) {
-    arena& memory = exchange_->req.memory();
-    auto* const lines = memory.allocate_array<field>(from.size() + more);
-    field* to = lines;
-    for (const field& f : from) *to++ = {memory.copy(f.name), memory.copy(f.value), f.id};
-    return lines;
 }
 
 /// Responds without calling a handler.

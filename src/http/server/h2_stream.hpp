@@ -29,16 +29,13 @@ struct h2_stream_link : list_hook {};
 class h2_stream final : public h2::stream,
                         public h2_stream_link,
                         public response_channel,
+                        public coracle::detail::pooled,
                         body_source,
                         tunnel_carrier,
                         deadline {
 public:
     explicit h2_stream(h2_connection& home);
     ~h2_stream();
-    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept {
-        coracle::detail::deallocate_block(p, size);
-    }
 
     // Called by its connection.
     void head_received(const h2::head& message, bool end);
@@ -75,7 +72,6 @@ private:
 
     // The request: h2_stream.cpp
     bool prepare(const h2::head& message, bool end);
-    field* copy_lines(const std::vector<field>& from, std::size_t more = 0);
     void note_offer(std::string_view protocol, fields& to);
     void respond_with(status shown, std::string_view why);
     task<> work();

@@ -32,7 +32,6 @@ task<bool> h2_stream::switch_protocols(exchange& e) {
     tunnel_carrier& self = *this;
     tunnel_ = std::make_unique<h2_tunnel>(self, owner().owner(), client_address(),
                                           std::move(content_), ended_);
-    content_ = {};
     e.res.set_status(status::ok);
     send_response_head(std::nullopt, false);
     co_return co_await run_tunnel(e);

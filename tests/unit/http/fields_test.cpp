@@ -112,6 +112,23 @@ TEST(fields, find_the_members_of_a_list) {
     EXPECT_FALSE(f.has_token(field_id::upgrade, "upgrade"));
 }
 
+TEST(fields, append_copies_of_lines_that_a_codec_has_checked) {
+    std::string name = "x-own";
+    std::string value = "1";
+    const http::field lines[] = {{"host", value, field_id::host}, {name, value, field_id::other}};
+    fields f;
+    f.add("Server", "s");
+    f.reserve(3);
+    const http::field* const begin = f.begin();
+    f.append(lines);
+    EXPECT_EQ(f.begin(), begin) << "there was room";
+    name = value = "#####";
+    EXPECT_EQ(text_of(f), "Server=s;Host=1;x-own=1;");
+    for (int i = 0; i != 20; ++i) f.append(lines);
+    EXPECT_EQ(f.size(), 43U);
+    EXPECT_EQ(f.get("Server"), "s");
+}
+
 TEST(fields, are_values) {
     fields a;
     for (int i = 0; i != 50; ++i) a.add("X-" + std::to_string(i), std::string(50, 'v'));

@@ -89,6 +89,9 @@ public:
     /// the connection ends.
     void ended(client_h2_exchange& e, bool after_silence, bool reported) noexcept;
     void lose_without_memory() noexcept;
+    /// A list for the fields of a head that is about to be sent, so that each head finds its
+    /// memory.
+    std::vector<http::field>& head_lines() noexcept { return head_lines_; }
     /// Returns true when the peer's SETTINGS have been received.
     bool knows_settings() const noexcept { return knows_settings_; }
     /// Notes that an exchange waits until it may begin.
@@ -155,6 +158,7 @@ private:
     time_point pinged_{};
     h2_silence_watch watch_;
 
+    std::vector<http::field> head_lines_;
     std::vector<std::string_view> views_;
     std::vector<slice> slices_;
     h2_writing_turn* waiting_ = nullptr;

@@ -67,7 +67,7 @@ void client_h2_exchange::head_came(const h2::head& message, bool end) {
     const bool tunnels = asks_for_tunnel_ && message.code / 100 == 2;
     if (tunnels) start_.has_content_length = start_.has_body = false;
     start_.size = size;
-    for (const field& f : message.fields) fields_.add(f.name, f.value);
+    fields_.append(message.fields);
     if (tunnels) {
         tunnel_ = std::make_unique<client_h2_tunnel>(*this, connection_->stream().owner(),
                                                      connection_->stream().peer(),
@@ -93,7 +93,7 @@ void client_h2_exchange::end_came(const h2::head* trailers) {
     if (tunnel_ != nullptr) tunnel_->bytes().input_ended();
     if (trailers != nullptr && !trailers->fields.empty() && !released_) {
         trailers_ = std::make_unique<http::fields>();
-        for (const field& f : trailers->fields) trailers_->add(f.name, f.value);
+        trailers_->append(trailers->fields);
     }
     wake_reader();
 }
@@ -165,7 +165,7 @@ head_state client_h2_exchange::read_head(response_start& start) {
     if (!interim_.empty()) {
         start = {};
         start.code = interim_.front();
-        interim_.pop_front();
+        interim_.erase(interim_.begin());
         return head_state::interim;
     }
     if (!head_there_) return head_state::partial;

@@ -5,10 +5,10 @@
 #include "http/client/h2/h2_tunnel.hpp"
 #include "http/h2/stream.hpp"
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace coracle::http::detail {
 
@@ -35,14 +35,11 @@ private:
 /// release it lives until the session no longer refers to it.
 class client_h2_exchange final : public client_exchange,
                                  public h2_exchange_link,
-                                 public h2::stream {
+                                 public h2::stream,
+                                 public coracle::detail::pooled {
 public:
     client_h2_exchange(client_h2_connection& on, bool reused);
     ~client_h2_exchange() = default;
-    static void* operator new(std::size_t size) { return coracle::detail::allocate_block(size); }
-    static void operator delete(void* p, std::size_t size) noexcept {
-        coracle::detail::deallocate_block(p, size);
-    }
 
     // ---- client_exchange
     client_connection& connection() noexcept override { return *connection_; }
@@ -147,7 +144,7 @@ private:
     // the response
     std::uint32_t head_limit_ = 0;
     std::uint32_t field_limit_ = 0;
-    std::deque<std::uint16_t> interim_;
+    std::vector<std::uint16_t> interim_;  ///< codes of interim responses that were not read yet
     std::string response_text_;
     response_start start_;
     http::fields fields_;

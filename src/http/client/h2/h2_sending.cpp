@@ -13,10 +13,12 @@ namespace {
 /// bytes while frames that refer to them may be in a write.
 constexpr std::size_t step = 64 * 1024;
 
-/// Collects the fields of a head.
+/// Collects the fields of a head in `to`.
 class field_pen {
 public:
-    explicit field_pen(bool tunnel) noexcept : tunnel_(tunnel) {}
+    field_pen(std::vector<http::field>& to, bool tunnel) noexcept : fields_(to), tunnel_(tunnel) {
+        to.clear();
+    }
     void field(const http::field& f) {
         // Sec-WebSocket-Key is for HTTP/1.1 only (RFC 8441 section 5).
         if (!tunnel_ || f.id != field_id::sec_websocket_key) fields_.push_back(f);
@@ -31,7 +33,7 @@ public:
     const std::vector<http::field>& fields() const noexcept { return fields_; }
 
 private:
-    std::vector<http::field> fields_;
+    std::vector<http::field>& fields_;
     std::array<char, 20> length_{};
     bool tunnel_;
 };
@@ -85,7 +87,7 @@ void client_h2_exchange::begin(const outgoing_head& head) {
     logs_ = head.options->verbose;
     begun_request_ = true;
     asks_for_tunnel_ = head.upgrades && head.call->more().may_be_tunnel;
-    field_pen pen(asks_for_tunnel_);
+    field_pen pen(connection_->head_lines(), asks_for_tunnel_);
     write_fields(pen, head);
     // An upgrade is an extended CONNECT (RFC 8441 section 4).
     const std::string_view protocol =

@@ -1,5 +1,7 @@
 #include "http/h2/hpack/decoder.hpp"
 
+#include "http/message/token.hpp"
+
 #include <limits>
 
 namespace coracle::http::h2::hpack {
@@ -108,9 +110,12 @@ decoder::step decoder::use_index(buffer& out, std::size_t most) {
     name_size_ = e.name.size();
     append(e.name, out, most);
     if (kind_ != kind::indexed) {
+        // It may be the value of this entry that is malformed.
+        name_well_formed_ = e.well_formed || is_lower_token(e.name);
         state_ = state::value_size;
         return step::again;
     }
+    well_formed_ = e.well_formed;
     value_size_ = e.value.size();
     append(e.value, out, most);
     return step::field;
@@ -164,15 +169,18 @@ decoder::step decoder::finish_text(buffer& out) {
     const std::string_view name(out.data() + begin_, too_large_ ? 0 : name_size_);
     if (state_ == state::name) {
         id_ = find_field_id(name);
+        name_well_formed_ = is_lower_token(name);
         state_ = state::value_size;
         return step::again;
     }
+    const std::string_view value(name.data() + name.size(), too_large_ ? 0 : value_size_);
+    well_formed_ = name_well_formed_ && is_field_value(value);
     if (kind_ == kind::incremental) {
         // A field larger than `most` is larger than the table too (section 4.4).
         if (too_large_)
             table_.clear();
         else
-            table_.add(name, {name.data() + name_size_, value_size_}, id_);
+            table_.add({name, value, id_, well_formed_});
     }
     return step::field;
 }

@@ -45,6 +45,9 @@ public:
     [[nodiscard]] std::size_t name_size() const noexcept { return name_size_; }
     [[nodiscard]] std::size_t value_size() const noexcept { return value_size_; }
     [[nodiscard]] field_id id() const noexcept { return id_; }
+    /// Returns true if name and value are as RFC 9113 section 8.2.1 wants them, which takes no look
+    /// at those that a table has. False for pseudo-fields.
+    [[nodiscard]] bool is_well_formed() const noexcept { return well_formed_; }
     /// Returns false if it was larger than `most`.
     [[nodiscard]] bool is_whole() const noexcept { return !too_large_; }
 
@@ -79,6 +82,8 @@ private:
     bool in_number_ = false;  ///< behind the first byte of a number that has more
     kind kind_ = kind::indexed;
     field_id id_ = field_id::other;
+    bool name_well_formed_ = false;
+    bool well_formed_ = false;
     bool coded_ = false;  ///< the text is in the Huffman code
     bool too_large_ = false;
     bool fields_begun_ = false;  ///< of this block: the size of the table may not change any more

@@ -24,9 +24,8 @@ void dynamic_table::evict_oldest() noexcept {
     --count_;
 }
 
-void dynamic_table::add(std::string_view name, std::string_view value, field_id id,
-                        std::uint32_t hash) {
-    const std::uint64_t bytes = std::uint64_t{name.size()} + value.size();
+void dynamic_table::add(const table_entry& e, std::uint32_t hash) {
+    const std::uint64_t bytes = std::uint64_t{e.name.size()} + e.value.size();
     if (bytes + overhead > limit_) return clear();
     const auto size = static_cast<std::uint32_t>(bytes);
     std::uint32_t left = size_;
@@ -42,10 +41,15 @@ void dynamic_table::add(std::string_view name, std::string_view value, field_id 
     count_ = kept + 1;
     size_ = left + size + overhead;
     char* const to = bytes_.get() + (end_ - base_);
-    if (!name.empty()) std::memcpy(to, name.data(), name.size());
-    if (!value.empty()) std::memcpy(to + name.size(), value.data(), value.size());
-    slots_[++newest_ & (slot_room_ - 1)] = {end_, static_cast<std::uint32_t>(name.size()),
-                                            static_cast<std::uint32_t>(value.size()), hash, id};
+    if (!e.name.empty()) std::memcpy(to, e.name.data(), e.name.size());
+    if (!e.value.empty()) std::memcpy(to + e.name.size(), e.value.data(), e.value.size());
+    slots_[++newest_ & (slot_room_ - 1)] = {
+        .begin = end_,
+        .name_size = static_cast<std::uint32_t>(e.name.size()),
+        .value_size = static_cast<std::uint32_t>(e.value.size()),
+        .hash = hash,
+        .id = e.id,
+        .well_formed = e.well_formed};
     end_ += size;
 }
 
@@ -82,7 +86,7 @@ void dynamic_table::reserve_bytes(std::uint32_t size, std::uint32_t begin) {
 
 table_entry dynamic_table::entry_of(const slot& s) const noexcept {
     const char* const at = bytes_.get() + (s.begin - base_);
-    return {{at, s.name_size}, {at + s.name_size, s.value_size}, s.id};
+    return {{at, s.name_size}, {at + s.name_size, s.value_size}, s.id, s.well_formed};
 }
 
 table_entry dynamic_table::at(std::uint32_t index) const noexcept {

@@ -24,10 +24,10 @@ public:
     /// Evicts what is beyond the new limit.
     void set_limit(std::uint32_t limit) noexcept;
 
-    /// Adds an entry, of which `name` and `value` are not in the table, and evicts the oldest ones
-    /// for it; one that is larger than the limit empties the table. `hash` is kept for `find`.
-    /// Throws std::bad_alloc, and has changed nothing then.
-    void add(std::string_view name, std::string_view value, field_id id, std::uint32_t hash = 0);
+    /// Adds a copy of an entry whose texts are not in the table, and evicts the oldest ones for it;
+    /// one that is larger than the limit empties the table. `hash` is kept for `find`. Throws
+    /// std::bad_alloc, and has changed nothing then.
+    void add(const table_entry& e, std::uint32_t hash = 0);
 
     /// Returns an entry; 0 is the newest, and `index` is less than `count()`. Its views are valid
     /// until the table is changed.
@@ -50,6 +50,7 @@ private:
         std::uint32_t value_size;
         std::uint32_t hash;
         field_id id;
+        bool well_formed;
     };
 
     const slot& slot_at(std::uint32_t index) const noexcept {

@@ -120,7 +120,7 @@ char* encoder::write(char* out, std::string_view name, std::string_view value, f
         const std::uint32_t found = table_.find_name(name);
         if (found != table_.count()) index = later + found;
     }
-    if (flags == incremental) table_.add(name, value, id, hash);
+    if (flags == incremental) table_.add({.name = name, .value = value, .id = id}, hash);
     if (flags == incremental)
         effect_ = block_effect::changes;
     else if (flags == never_indexed)

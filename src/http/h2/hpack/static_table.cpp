@@ -71,7 +71,10 @@ entries make_entries() noexcept {
                  {"vary", ""},
                  {"via", ""},
                  {"www-authenticate", ""}}};
-    for (table_entry& e : all) e.id = find_field_id(e.name);
+    for (table_entry& e : all) {
+        e.id = find_field_id(e.name);
+        e.well_formed = !e.name.starts_with(':');
+    }
     return all;
 }
 

@@ -16,6 +16,9 @@ struct table_entry {
     std::string_view name;
     std::string_view value;
     field_id id = field_id::other;
+    /// Name and value are as RFC 9113 section 8.2.1 wants them: no use of it checks them again.
+    /// False for pseudo-fields.
+    bool well_formed = false;
 };
 
 /// Returns the entry of an index from 1 to `static_entries`.
