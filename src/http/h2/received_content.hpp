@@ -84,6 +84,12 @@ public:
         if (lent_ != 0) drop_first();
         return std::exchange(lent_, 0);
     }
+    /// Drops what was not given: the last piece stays until `done`. Gives the bytes dropped.
+    std::size_t drop_unread() noexcept {
+        if (lent_ == 0) forget();
+        while (first_ != last_) drop_second();
+        return std::exchange(size_, 0);
+    }
     /// Drops all that is there, and gives its bytes, those of the last piece among them.
     std::size_t clear() noexcept {
         forget();
@@ -112,6 +118,12 @@ private:
     void drop_first() noexcept {
         delete std::exchange(first_, first_->next);
         if (first_ == nullptr) last_ = nullptr;
+    }
+    void drop_second() noexcept {
+        piece* const second = first_->next;
+        first_->next = second->next;
+        if (second == last_) last_ = first_;
+        delete second;
     }
     void forget() noexcept {
         while (first_ != nullptr) drop_first();

@@ -172,7 +172,8 @@ void h2_stream::end_request() noexcept {
     // Each side of a tunnel may end at any time.
     if (tunnel_ != nullptr && !refused_) return;
     refused_ = true;
-    give_back(content_.clear());
+    // A task beside the handler may still have the last piece.
+    give_back(content_.drop_unread());
     const auto left = length();
     if (left && *left > owner().options().limits.discard)
         reset(h2::error_code::no_error);

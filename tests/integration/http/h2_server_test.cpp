@@ -1,8 +1,10 @@
+#include "http/exchange/exchange_scope.hpp"
 #include "http/h2/frame.hpp"
 #include "integration/http/simulated_server.hpp"
 #include "support/h2_peer.hpp"
 
 #include <coracle/http/client.hpp>
+#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/task_group.hpp>
 
 namespace {
@@ -130,6 +132,54 @@ TEST(h2_server, waits_for_a_little_of_a_body_that_nobody_read_and_refuses_more) 
         auto& echo = p.post("/echo", text(1'000'000));
         co_await p.until_over(echo);
         EXPECT_EQ(echo.content.size(), 1'000'000u);
+    });
+}
+
+namespace {
+
+/// Reads a piece of the body, and has it in its hands until after the response.
+task<> hold_a_piece(http::request* req, event* read, int* held) {
+    const auto got = co_await as_result(req->body().read());
+    const std::string before(got.value_or(""));
+    read->set();
+    co_await req->exchange()->scope()->response_over.wait();
+    EXPECT_EQ(*got, before);
+    EXPECT_FALSE(before.empty());
+    ++*held;
+}
+
+}  // namespace
+
+TEST(h2_server, leaves_a_piece_of_the_body_to_who_reads_beside_the_response) {
+    int held = 0;
+    http::router r;
+    r.post("/early", [&held](http::request& req) -> task<http::response> {
+        event read;
+        const auto hold = [&] { return hold_a_piece(&req, &read, &held); };
+        req.exchange()->scope()->tasks->spawn(hold);
+        co_await read.wait();
+        co_return http::status::no_content;
+    });
+    r.get("/hello", [](http::request&) { return "hello"; });
+    for_seeds(10, r, [&held](world& w) -> task<> {
+        held = 0;
+        h2_peer p(co_await w.connect());
+        // More than the window of the connection: what was dropped does not count against it.
+        constexpr int requests = 100;
+        for (int i = 0; i != requests; ++i) {
+            const std::size_t size = i == 0 ? 100 : 15'000;
+            auto& m = p.request("POST", "/early", {}, false);
+            p.write(m, text(size), false);
+            co_await p.until_over(m);
+            EXPECT_EQ(m.status, 204);
+            const auto reset = [&m] { return m.reset.has_value(); };
+            co_await p.until(reset);
+            EXPECT_EQ(m.reset, error_code::no_error);
+        }
+        EXPECT_EQ(held, requests);
+        auto& hello = p.get("/hello");
+        co_await p.until_over(hello);
+        EXPECT_EQ(hello.content, "hello");
     });
 }
 

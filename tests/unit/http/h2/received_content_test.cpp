@@ -91,6 +91,25 @@ TEST(h2_received_content, gives_the_bytes_of_all_that_it_drops) {
     EXPECT_EQ(take_all(content), "cccc");
 }
 
+TEST(h2_received_content, leaves_a_piece_that_was_given_when_it_drops_the_others) {
+    received_content content;
+    shared_block block = full_block('d');
+    content.add(part_of(block, 0, 5), block);
+    const std::string_view given = content.next();
+    content.add(part_of(block, 0, 20000), block);
+    content.add(part_of(block, 0, 6), block);
+    EXPECT_EQ(content.drop_unread(), 20006U);
+    EXPECT_EQ(given, "ddddd");
+    EXPECT_TRUE(content.empty());
+    EXPECT_EQ(content.drop_unread(), 0U);
+    content.add(part_of(block, 0, 7), block);
+    EXPECT_EQ(content.done(), 5U);
+    EXPECT_EQ(take_all(content), "ddddddd");
+    content.add(part_of(block, 0, 8), block);
+    EXPECT_EQ(content.drop_unread(), 8U);
+    EXPECT_EQ(content.clear(), 0U);
+}
+
 TEST(h2_received_content, moves_and_is_empty_then) {
     received_content content;
     shared_block block = full_block('d');
