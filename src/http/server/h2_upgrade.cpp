@@ -49,6 +49,8 @@ task<bool> h2_stream::run_tunnel(exchange& e) {
     if (thrown != nullptr) e.res = failed_response(e.req, thrown);
     tunnel_->close(thrown != nullptr || call.was_stopped());
     end_request();
+    // A client that takes nothing more must not keep the stream.
+    if (!lost_ && sending()) begin_write(unsent());
     co_return !call.was_stopped();
 }
 

@@ -316,6 +316,37 @@ TEST(h2_tunnels, send_no_more_than_the_client_takes) {
     });
 }
 
+TEST(h2_tunnels, that_have_ended_wait_no_longer_for_a_client_than_a_response_does) {
+    int over = 0;
+    const auto run = [&over](http::upgraded_connection& c) -> task<> {
+        co_await c.stream.send(text(64 * 1024));
+        // It waits for the window, and is copied.
+        co_await c.stream.send(text(2000));
+        ++over;
+    };
+    for_seeds(5, upgrades_by(run), [&over](world& w) -> task<> {
+        over = 0;
+        h2_peer p(co_await w.connect());
+        p.consumes = false;
+        auto& m = p.connect("echo", "/");
+        const time_point begun = w.sim.now();
+        co_await expect_reset(p, m, error_code::cancel);
+        EXPECT_EQ(over, 1);
+        EXPECT_EQ(m.content.size(), 64U * 1024);
+        EXPECT_GT(w.since(begun), 20s);
+        EXPECT_LT(w.since(begun), 50s);
+        EXPECT_EQ(w.counters().write_timeouts, 1U);
+        // One that takes its time gets all.
+        auto& slow = p.connect("echo", "/");
+        co_await p.go_on_for(15s);
+        EXPECT_EQ(over, 2);
+        p.session().consume(slow, slow.content.size(), w.sim.now().time_since_epoch());
+        co_await p.until_over(slow);
+        EXPECT_TRUE(slow.ended);
+        EXPECT_EQ(slow.content.size(), 64U * 1024 + 2000);
+    });
+}
+
 TEST(h2_tunnels, take_no_more_than_is_read) {
     event reads;
     const auto run = [&reads](http::upgraded_connection& c) -> task<> {

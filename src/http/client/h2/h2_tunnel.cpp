@@ -8,6 +8,8 @@ namespace {
 
 /// The longest wait for the server to end its side of a tunnel that was closed.
 constexpr duration farewell_patience = std::chrono::seconds(2);
+/// The longest time in which the server takes none of the bytes sent before.
+constexpr duration sending_patience = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -69,18 +71,25 @@ void client_h2_tunnel::run() noexcept {
     settle();
 }
 
-/// Lets sent bytes leave first, and gives the server some time to end its side (RFC 8441 section 5:
-/// END_STREAM is like the end of a TCP connection).
+/// Lets sent bytes leave first, as long as the server takes some, and gives it some time to end its
+/// side (RFC 8441 section 5: END_STREAM is like the end of a TCP connection).
 void client_h2_tunnel::settle() noexcept {
     if (exchange_->over() || exchange_->is_lost()) {
         exchange_->release(fate::finished);
-    } else if (exchange_->sent_all() && !exchange_->sending() && !armed()) {
-        arm_in(farewell_patience);
+    } else if (const bool sent = exchange_->sent_all() && !exchange_->sending();
+               sent != all_sent_ || !armed()) {
+        all_sent_ = sent;
+        unsent_ = exchange_->unsent();
+        arm_in(sent ? farewell_patience : sending_patience);
     }
 }
 
 void client_h2_tunnel::expired() noexcept {
-    exchange_->release(fate::cancelled);
+    if (all_sent_ || exchange_->unsent() == unsent_) {
+        exchange_->release(fate::cancelled);
+    } else {
+        settle();
+    }
 }
 
 bool client_h2_tunnel::carry(std::span<const std::string_view> pieces, bool end) noexcept {

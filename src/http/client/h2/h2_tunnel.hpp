@@ -40,7 +40,9 @@ private:
     void settle() noexcept;
 
     client_h2_exchange* exchange_;
-    net::address peer_;  ///< a copy, because the handle may outlive the connection
+    std::uint64_t unsent_ = 0;  ///< bytes, when the end was looked at last
+    bool all_sent_ = false;     ///< then
+    net::address peer_;         ///< a copy, because the handle may outlive the connection
     h2_tunnel bytes_;
     std::unique_ptr<tunnel_handle> handle_;  ///< until `give`
     std::optional<shard_use> shard_;  ///< the shard, which the exchange needs until it is over

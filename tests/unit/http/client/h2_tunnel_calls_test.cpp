@@ -236,6 +236,29 @@ TEST(client_h2_upgrades, that_are_let_go_end_their_stream_and_give_its_place_bac
     });
 }
 
+TEST(client_h2_upgrades, that_are_let_go_wait_for_a_server_as_long_as_it_takes_something) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        auto tunnel = co_await open_tunnel(client, peer.url());
+        if (tunnel == nullptr) co_return;
+        connection& c = *peer.connections.at(0);
+        request& r = *c.streams.at(0);
+        c.consumes = false;
+        const std::string much = text(120'000);
+        co_await tunnel->send(much);
+        tunnel.reset();
+        co_await sleep_for(25s);
+        EXPECT_EQ(r.body.size(), 64U * 1024);
+        c.session().consume(r, 40'000, loop::current()->now().time_since_epoch());
+        c.wake();
+        co_await sleep_for(35s);
+        EXPECT_EQ(r.body.size(), 64U * 1024 + 40'000);
+        EXPECT_FALSE(r.reset_by_client);
+        co_await sleep_for(30s);
+        EXPECT_EQ(r.reset_by_client, h2_code::cancel);
+        EXPECT_EQ(client.statistics().idle, 1u);
+    });
+}
+
 TEST(client_h2_upgrades, that_nobody_takes_are_cut) {
     with_peer([](h2_script_server& peer, http::client& client) -> task<> {
         {
