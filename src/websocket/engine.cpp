@@ -88,8 +88,10 @@ void engine::close(close_code c, std::string_view reason) noexcept {
     if (!put_control(frame_opcode::close, {payload, static_cast<std::size_t>(end - payload)}))
         return;
     flush();
+    if (phase_ != phase::closing) return;
+    if (!keep_piece()) return out_of_memory();
     // Messages that no task has received precede the peer's close frame.
-    if (phase_ == phase::closing) pump();
+    pump();
 }
 
 void engine::take_close(std::string_view payload) noexcept {
@@ -156,7 +158,7 @@ void engine::finish(error why) noexcept {
     end_deflate();
     deflater_.reset();
     if (!message_ready_) message_.release();
-    if (!piece_ready_) scratch_.release();
+    scratch_.release();
     if (handler_due_ == time_point::max()) {
         handler_due_ = coracle::detail::later(home_->now(), options().timeouts.handler);
         wake_at(handler_due_);
@@ -168,6 +170,7 @@ void engine::finish(error why) noexcept {
 /// Both close frames were sent, or ours is the last one: only the end of the stream remains.
 void engine::begin_ending() noexcept {
     phase_ = phase::ending;
+    drop_input();
     if (close_due_ == time_point::max()) {
         close_due_ = coracle::detail::later(home_->now(), options().timeouts.close);
         wake_at(close_due_);
@@ -220,8 +223,8 @@ void engine::abort(error why) noexcept {
     if (phase_ == phase::over) return;
     const bool was_ending = phase_ == phase::ending;
     phase_ = phase::over;
+    drop_input();
     if (!was_ending) finish(std::move(why));
-    input_.release();
     if (!writing_) output_.clear();
     if (reading_) stream_->cancel(read_);
     if (writing_) stream_->cancel(*write_);

@@ -168,6 +168,8 @@ private:
     void adapt_receive_size(std::size_t received) noexcept;
     void read_to_end() noexcept;
     void keep_partial() noexcept;
+    bool keep_piece() noexcept;
+    void drop_input() noexcept;
     void take_decoded(const decoded& d);
     bool is_most_of_the_block(const decoded& d) const noexcept;
     void take_block(const decoded& d) noexcept;
@@ -188,6 +190,10 @@ private:
     bool is_corked() const noexcept { return phase_ == phase::open && !input_.empty(); }
     void take_written(std::int64_t sent) noexcept;
     void finish_write() noexcept;
+    /// At least one piece may always wait.
+    bool has_room() const noexcept {
+        return output_.empty() || output_.size() < options().limits.unsent;
+    }
     void room_came() noexcept;
     void go_on_sending() noexcept;
     bool may_share() const noexcept;
@@ -242,6 +248,7 @@ private:
     bool hungry_ = false;  ///< nothing can be done without more bytes
     bool message_ready_ = false;
     bool piece_ready_ = false;
+    bool piece_lent_ = false;  ///< it is in the hands of who receives
     bool close_sent_ = false;
     bool close_came_ = false;
     bool input_ended_ = false;
@@ -260,6 +267,7 @@ private:
     buffer input_;    ///< what was not parsed yet
     buffer message_;  ///< the received part of a message
     buffer scratch_;  ///< where pieces are inflated
+    buffer kept_;     ///< that of a lent piece, once others are received into
     std::string_view piece_;
     bool piece_last_ = false;
     bool is_text_ = false;

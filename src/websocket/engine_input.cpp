@@ -20,6 +20,8 @@ bool engine::has_result() const noexcept {
 
 bool engine::want(wanted what, coracle::detail::runnable& who) noexcept {
     assert(receiver_ == nullptr && "one task at a time receives");
+    piece_lent_ = false;
+    if (!piece_ready_) kept_.release();
     if (!message_ready_ && phase_ == phase::open) {
         wanted_ = what;
         piece_ = {};
@@ -65,11 +67,14 @@ std::expected<std::optional<piece>, error> engine::take_piece() {
     if (message_ready_) {
         // It was read for a `receive` that was cancelled.
         message_ready_ = false;
+        piece_lent_ = true;
         scratch_ = std::move(message_);
-        return piece{type, true, scratch_ ? scratch_.view() : std::string_view()};
+        piece_ = scratch_.view();
+        return piece{type, true, piece_};
     }
     if (piece_ready_) {
         piece_ready_ = false;
+        piece_lent_ = true;
         return piece{type, piece_last_, piece_};
     }
     if (failure_.code()) return std::unexpected(failure_);
@@ -157,7 +162,9 @@ std::span<char> engine::room_for_inflating() {
         scratch_.clear();
         return {scratch_.spare(), scratch_.spare_size()};
     }
-    const std::uint64_t allowed = options().limits.message + 1 - message_.size();
+    // One more than the limit shows that it is exceeded; without a limit that would be 0.
+    const std::uint64_t left = options().limits.message - message_.size();
+    const std::uint64_t allowed = std::max(left, left + 1);
     if (message_.spare_size() == 0)
         message_.reserve_spare(std::max<std::size_t>(1024, message_.size()));
     return {message_.spare(),
@@ -230,6 +237,29 @@ void engine::keep_partial() noexcept {
     input_ = std::move(small);
 }
 
+/// Leaves the block of a piece alone until the task that holds it receives again: what comes is
+/// received into another. Returns false without memory for what follows the piece in its block.
+bool engine::keep_piece() noexcept {
+    if ((!piece_ready_ && !piece_lent_) || kept_) return true;
+    if (scratch_ && piece_.data() == scratch_.data()) {
+        kept_ = std::move(scratch_);
+        return true;
+    }
+    buffer rest;
+    if (!input_.empty() && (!rest.try_obtain(input_.size()) || !rest.try_append(input_.view()))) {
+        return false;
+    }
+    kept_ = std::exchange(input_, std::move(rest));
+    return true;
+}
+
+/// Nothing more is parsed.
+void engine::drop_input() noexcept {
+    input_.clear();
+    static_cast<void>(keep_piece());
+    input_.release();
+}
+
 bool engine::start_read() noexcept {
     read_.capacity = receive_size_;
     reading_ = true;
@@ -279,7 +309,6 @@ void engine::adapt_receive_size(std::size_t received) noexcept {
 
 /// Drops received bytes, until the peer's end.
 void engine::read_to_end() noexcept {
-    input_.release();
     while (phase_ == phase::ending && !reading_ && !input_ended_) {
         if (!start_read()) return;
         take_read();

@@ -39,7 +39,7 @@ bool engine::submit(outgoing& what) noexcept {
     const bool own_stream =
         what.what == outgoing::kind::fragment || what.what == outgoing::kind::ending;
     const bool must_wait = own_stream ? false : streaming_ || !waiting_.empty();
-    while (!must_wait && output_.size() < options().limits.unsent) {
+    while (!must_wait && has_room()) {
         const bool done = put_or_fail(what, false);
         flush_soon();
         if (done || phase_ != phase::open) {
@@ -78,7 +78,7 @@ void engine::go_on_sending() noexcept {
 bool engine::try_send(message_type type, std::string_view bytes, compress c) noexcept {
     assert(type != message_type::text || is_utf8(bytes));
     if (phase_ != phase::open || streaming_ || !waiting_.empty()) return false;
-    if (output_.size() >= options().limits.unsent) return false;
+    if (!has_room()) return false;
     struct whole final : outgoing {
         using outgoing::outgoing;
         void done() noexcept override {}
@@ -120,7 +120,7 @@ bool engine::put(outgoing& what, bool all) {
         what.begun = true;
         what.payload.remove_prefix(bytes.size());
         if (whole) return true;
-        if (!all && output_.size() >= options().limits.unsent) return false;
+        if (!all && !has_room()) return false;
     }
 }
 
@@ -236,8 +236,7 @@ bool engine::send_at_once(const frame_header& h, std::string_view payload) {
 // ---- what is shared
 
 bool engine::may_share() const noexcept {
-    return phase_ == phase::open && !streaming_ && !mid_message_ && waiting_.empty() &&
-           output_.size() < options().limits.unsent;
+    return phase_ == phase::open && !streaming_ && !mid_message_ && waiting_.empty() && has_room();
 }
 
 void engine::put_shared(const std::shared_ptr<const shared_frame>& frame) {
@@ -267,16 +266,17 @@ bool engine::share(const std::shared_ptr<const shared_frame>& frame, std::size_t
             flush();
             return true;
         }
-        if (backlog_ == nullptr) {
-            backlog_ = std::make_unique<std::deque<std::shared_ptr<const shared_frame>>>();
-        }
-        const bool full = backlog_->size() >= bound;
+        const std::size_t waiting = backlog_ == nullptr ? 0 : backlog_->size();
+        const bool full = waiting >= bound;
         if (full) counts().add(&counters::slow_readers);
         if (full && policy == slow_reader::disconnect) {
             fail(fault::slow_reader);
             return false;
         }
-        if (full && (policy == slow_reader::drop_newest || backlog_->empty())) return false;
+        if (full && (policy == slow_reader::drop_newest || waiting == 0)) return false;
+        if (backlog_ == nullptr) {
+            backlog_ = std::make_unique<std::deque<std::shared_ptr<const shared_frame>>>();
+        }
         if (full) backlog_->pop_front();
         backlog_->push_back(frame);
         return !full;
@@ -449,7 +449,7 @@ void engine::room_came() noexcept {
         const std::unique_ptr<std::string> last = std::move(pong_);
         if (!put_control(frame_opcode::pong, *last)) return;
     }
-    while (phase_ == phase::open && output_.size() < options().limits.unsent) {
+    while (phase_ == phase::open && has_room()) {
         const bool of_stream = streaming_;
         outgoing* const next = of_stream ? fragment_ : waiting_.front();
         if (next == nullptr) break;

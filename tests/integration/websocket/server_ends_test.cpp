@@ -206,3 +206,86 @@ TEST(websocket_server, is_cut_when_the_drain_is_over) {
         EXPECT_EQ(w.in.counters().cut_by_drain, 1U);
     }
 }
+
+namespace {
+
+/// Takes a piece, and has it in its hands for two seconds, in which the connection ends.
+struct piece_holder {
+    task<> hold(websocket::connection& ws) {
+        auto taken = co_await ws.receive_piece();
+        taken_ = std::string(taken->bytes);
+        co_await sleep_for(2s);
+        EXPECT_EQ(taken->bytes, taken_);
+        ++held;
+        for (bool goes_on = true; goes_on;) {
+            auto rest = co_await as_result(ws.receive_piece());
+            goes_on = rest && *rest;
+        }
+    }
+    auto handler() {
+        return [this](websocket::connection& ws) -> task<> { co_await hold(ws); };
+    }
+    int held = 0;
+
+private:
+    std::string taken_;
+};
+
+}  // namespace
+
+TEST(websocket_pieces, live_until_the_next_whatever_becomes_of_the_connection) {
+    const std::string first = frame(frame_opcode::binary, repeated(3000, 'A'), role::client, false);
+    const std::string small = frame(frame_opcode::binary, repeated(30, 'A'), role::client, false);
+    const std::string second = frame(frame_opcode::continuation, repeated(3000, 'B'));
+    const std::string third = frame(frame_opcode::binary, repeated(3000, 'C'));
+    enum class how { drain, lifetime, lost };
+    for (const auto h : {how::drain, how::lifetime, how::lost}) {
+        for (const std::size_t early : {0U, 10U}) {
+            SCOPED_TRACE(std::to_string(static_cast<int>(h)) + ' ' + std::to_string(early));
+            websocket::route_options o;
+            if (h == how::lifetime) o.timeouts.lifetime = 1s;
+            // A failed ping is how the server notices, as it reads nothing.
+            if (h == how::lost) o.timeouts.ping = 200ms;
+            piece_holder holder;
+            on_route(o, holder.handler(), [&](chat_world& w, const auto& route) -> task<> {
+                for (const std::string& begin : {small, first}) {
+                    if (h == how::drain && begin == first) break;
+                    raw_peer p = co_await w.connect();
+                    co_await p.shake_hands("/ws");
+                    co_await p.send(begin + second.substr(0, early));
+                    co_await sleep_for(500ms);
+                    if (h == how::drain) w.in.server.stop();
+                    if (h == how::lifetime) co_await sleep_for(600ms);
+                    if (h == how::lost) p.stream().close(true);
+                    if (h != how::lost) {
+                        co_await p.send(second.substr(early) + third);
+                        co_await sleep_for(100ms);
+                        co_await p.send(close_frame(close_code::normal));
+                        const close_code code = co_await p.read_close();
+                        EXPECT_EQ(code, close_code::going_away);
+                    }
+                    co_await sleep_for(3s);
+                }
+                EXPECT_EQ(route.counters().protocol_errors, 0U);
+            });
+            const int each = h == how::drain ? 1 : 2;
+            EXPECT_EQ(holder.held, each * static_cast<int>(route_seeds));
+        }
+    }
+}
+
+TEST(websocket_pieces, that_were_inflated_live_as_long) {
+    websocket::route_options o;
+    o.compression.mode = websocket::compression_mode::per_message;
+    piece_holder holder;
+    on_route(o, holder.handler(), [&](chat_world& w, const auto&) -> task<> {
+        http::client client;
+        auto ws = co_await connect_compressed(client, o.compression.mode);
+        co_await ws.send(repeated(3000, 'A'));
+        co_await sleep_for(1s);
+        w.in.server.stop();
+        co_await ws.send(repeated(3000, 'B'));
+        co_await ws.closed();
+    });
+    EXPECT_EQ(holder.held, static_cast<int>(route_seeds));
+}

@@ -2,6 +2,7 @@
 
 #include "integration/websocket/simulated_websocket.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,23 @@ TEST(websocket_server, tells_its_handler_what_is_wrong) {
         p.stream().close(false);
         co_await sleep_for(1s);
         EXPECT_EQ(seen, make_error_code(coracle::errc::end_of_stream));
+    });
+}
+
+TEST(websocket_limits, may_be_none_or_nothing) {
+    websocket::route_options o;
+    o.limits.message = std::numeric_limits<decltype(o.limits.message)>::max();
+    o.limits.unsent = 0;
+    o.compression.mode = websocket::compression_mode::with_context;
+    on_route(o, echo_handler, [&o](chat_world&, const auto&) -> task<> {
+        http::client client;
+        auto ws = co_await connect_compressed(client, o.compression.mode);
+        for (const std::size_t n : {1U, 3000U, 500'000U}) {
+            co_await ws.send(repeated(n));
+            auto message = co_await ws.receive();
+            EXPECT_EQ(message->data(), repeated(n));
+        }
+        co_await ws.close();
     });
 }
 

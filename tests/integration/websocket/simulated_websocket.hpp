@@ -122,6 +122,18 @@ struct chat_world {
     world in;
 };
 
+/// Connects to "/ws" with compression.
+inline task<websocket::connection> connect_compressed(http::client& client,
+                                                      websocket::compression_mode mode) {
+    websocket::options o;
+    o.compression.mode = mode;
+    auto dialing = websocket::connect(client, "ws://127.0.0.1:80/ws");
+    dialing.options(o);
+    auto ws = co_await dialing;
+    EXPECT_TRUE(ws.is_compressed());
+    co_return std::move(ws);
+}
+
 /// Sends back what comes.
 inline task<> echo(websocket::connection& ws) {
     while (auto message = co_await ws.receive()) co_await ws.send(std::move(*message));

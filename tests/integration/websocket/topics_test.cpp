@@ -30,6 +30,14 @@ auto member_of(websocket::topics& topics) {
     };
 }
 
+/// Subscribes to "t" until the end.
+auto listener_of(websocket::topics& topics) {
+    return [&topics](websocket::connection& ws) -> task<> {
+        const auto s = topics.subscribe(ws, "t");
+        co_await ws.closed();
+    };
+}
+
 task<websocket::connection> join(http::client& client, std::string query) {
     const std::string url = "ws://127.0.0.1:80/ws?" + query;
     auto dialing = websocket::connect(client, url);
@@ -250,11 +258,7 @@ TEST(websocket_topics, deal_with_slow_readers_as_they_are_told) {
         ro.timeouts.idle = 1h;
         ro.timeouts.ping = 0s;
         http::router routes;
-        const auto route =
-            websocket::route(routes, "/ws", ro, [&](websocket::connection& ws) -> task<> {
-                const auto s = topics.subscribe(ws, "t");
-                co_await ws.closed();
-            });
+        const auto route = websocket::route(routes, "/ws", ro, listener_of(topics));
         chat_world w(1, routes);
         w.run([&](chat_world& in) -> task<> {
             raw_peer p = co_await in.connect();
@@ -285,6 +289,38 @@ TEST(websocket_topics, deal_with_slow_readers_as_they_are_told) {
                 EXPECT_LT(std::stoi(heard[i - 1]), std::stoi(heard[i]));
             }
             EXPECT_LT(heard.size(), 90U);
+            p.stream().close(true);
+        });
+    }
+}
+
+TEST(websocket_topics, may_keep_nothing_for_a_slow_reader) {
+    using websocket::slow_reader;
+    for (const auto policy : {slow_reader::drop_oldest, slow_reader::drop_newest}) {
+        websocket::topic_options o;
+        o.backlog = 0;
+        o.policy = policy;
+        websocket::topics topics(o);
+        websocket::route_options ro;
+        ro.timeouts.write = 1h;
+        http::router routes;
+        const auto route = websocket::route(routes, "/ws", ro, listener_of(topics));
+        chat_world w(1, routes);
+        w.run([&](chat_world& in) -> task<> {
+            raw_peer p = co_await in.connect();
+            co_await p.shake_hands("/ws");
+            co_await sleep_for(1s);
+            for (int i = 0; i != 100; ++i) topics.publish("t", repeated(100'000));
+            const auto dropped = route.counters().slow_readers;
+            EXPECT_GT(dropped, 0U);
+            for (std::uint64_t i = dropped; i != 100; ++i) {
+                const std::string text = co_await p.read_text();
+                EXPECT_EQ(text.size(), 100'000U);
+            }
+            co_await sleep_for(1s);
+            topics.publish("t", "there is room again");
+            const std::string text = co_await p.read_text();
+            EXPECT_EQ(text, "there is room again");
             p.stream().close(true);
         });
     }
