@@ -49,6 +49,11 @@ task<std::expected<std::optional<message>, error>> reconnecting::receive_next() 
 }
 
 task<std::expected<void, error>> reconnecting::reconnect() {
+    // Goes on where a cancelled call has left off.
+    if (greeted_ && ws_->is_open()) {
+        auto sent = co_await send_queued();
+        if (sent || sent.error() == std::errc::operation_canceled) co_return sent;
+    }
     for (unsigned failed = 0; !closed_;) {
         if (made_ != 0 || failed != 0) {
             auto slept = co_await as_result(sleep_for(next_delay()));
@@ -64,6 +69,7 @@ task<std::expected<void, error>> reconnecting::reconnect() {
 }
 
 task<std::expected<void, error>> reconnecting::attempt() {
+    greeted_ = false;
     ws_.reset();
     auto dialing = connect(*client_, url_);
     dialing.options(each_);
@@ -75,6 +81,11 @@ task<std::expected<void, error>> reconnecting::attempt() {
         auto told = co_await as_result(connected_(*ws_));
         if (!told) co_return std::unexpected(std::move(told).error());
     }
+    greeted_ = true;
+    co_return co_await send_queued();
+}
+
+task<std::expected<void, error>> reconnecting::send_queued() {
     while (!queue_.empty()) {
         // Other tasks may queue and drop messages meanwhile.
         queued_message next = std::move(queue_.front());
@@ -82,7 +93,8 @@ task<std::expected<void, error>> reconnecting::attempt() {
         auto sending = ws_->send(next.type, next.bytes);
         auto sent = co_await as_result(sending);
         if (sent) continue;
-        queue_.push_front(std::move(next));
+        const bool goes_on = sending.has_begun() && sent.error() == std::errc::operation_canceled;
+        if (!goes_on) queue_.push_front(std::move(next));
         co_return std::unexpected(std::move(sent).error());
     }
     ready_ = true;

@@ -103,6 +103,8 @@ public:
     bool start() noexcept;
     void cancel() noexcept override;
     std::expected<void, error> result();
+    /// Returns true if some of it is in the output: cancelled, the rest is sent all the same.
+    bool has_begun() const noexcept { return begun; }
 
 private:
     void done() noexcept override;

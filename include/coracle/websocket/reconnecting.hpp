@@ -78,6 +78,7 @@ private:
     task<std::expected<std::optional<message>, error>> receive_next();
     task<std::expected<void, error>> reconnect();
     task<std::expected<void, error>> attempt();
+    task<std::expected<void, error>> send_queued();
     task<std::expected<void, error>> send_or_queue(message_type type, std::string bytes);
     task<std::expected<void, error>> close_for_good(close_code c);
     duration next_delay() noexcept;
@@ -92,7 +93,8 @@ private:
     duration delay_{};
     std::uint64_t made_ = 0;
     std::uint64_t dropped_ = 0;
-    bool ready_ = false;  ///< `on_connect` has been called, and what was queued is sent
+    bool greeted_ = false;  ///< `on_connect` has been called
+    bool ready_ = false;    ///< and what was queued is sent
     bool closed_ = false;
 };
 

@@ -112,3 +112,36 @@ TEST(websocket_reconnecting, queues_as_it_is_told) {
         });
     }
 }
+
+TEST(websocket_reconnecting, sends_once_what_it_was_sending_when_it_was_cancelled) {
+    std::vector<std::size_t> heard;
+    http::router routes;
+    websocket::route_options o;
+    o.limits.message = 10'000'000;
+    // It reads nothing for a while: the large message does not fit into the buffers between.
+    websocket::route(routes, "/ws", o, [&](websocket::connection& ws) -> task<> {
+        co_await sleep_for(10s);
+        while (auto message = co_await ws.receive()) {
+            heard.push_back(message->data().size());
+            if (message->data() == "last") co_await ws.send("all");
+        }
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world&) -> task<> {
+        http::client client;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws");
+        co_await feed.send("first");
+        co_await feed.send(repeated(5'000'000));
+        co_await feed.send("last");
+        // The first wait is cancelled amid the large message, the second before it begins the next.
+        for (int i = 0; i != 2; ++i) {
+            auto late = co_await as_result(with_timeout(2s, feed.receive()));
+            EXPECT_FALSE(late);
+        }
+        auto message = co_await feed.receive();
+        EXPECT_EQ(message->data(), "all");
+        EXPECT_EQ(feed.connections(), 1U);
+        co_await feed.close();
+    });
+    EXPECT_EQ(heard, (std::vector<std::size_t>{5, 5'000'000, 4}));
+}
