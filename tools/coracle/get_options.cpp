@@ -39,7 +39,8 @@ Exit codes, as those of curl:
  22  a status of 400 or above (-f)      61  the body cannot be decoded
  23  a file cannot be written           65  a redirect needs a body that cannot be re-read
  26  a file to send cannot be read      77  the CA certificates cannot be read
- 28  timeout                            94  the proxy rejected the credentials
+ 28  timeout                            92  a stream of HTTP/2 failed
+                                        94  the proxy rejected the credentials
                                         97  the proxy refused the connection
                                        100  the checksum differs; the file is removed
                                        130  interrupted

@@ -22,6 +22,8 @@ from server_process import BIN, Server  # noqa: E402
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 GZIPPED = OK + b"Content-Encoding: gzip\r\n"
+# SETTINGS of HTTP/2, and the begin of RST_STREAM for the first stream.
+RESET_STREAM = b"\0\0\0\4\0\0\0\0\0" + b"\0\0\4\3\0\0\0\0\1\0\0\0"
 
 
 class Scripted:
@@ -98,6 +100,8 @@ BY_RESPONSE = [
     (OK + b"X: " + b"a" * 100_000, "wait", [], 56, "head_limit"),
     (CHUNKED + b"zz\r\n", "close", [], 56, "chunk"),
     (GZIPPED + b"Content-Length: 3\r\n\r\nabc", "close", [], 61, "coding"),
+    (RESET_STREAM + b"\2", "wait", ["--http2-prior-knowledge"], 92, "INTERNAL_ERROR"),
+    (RESET_STREAM + b"\0", "wait", ["--http2-prior-knowledge"], 92, "PROTOCOL_ERROR"),
     (GZIPPED + b"\r\n" + gzip.compress(b"a" * 1000)[:15], "close", [], 61, "coding"),
 ]
 # The proxy of a request for https.

@@ -228,8 +228,13 @@ void client_h2_connection::closed(h2::stream& s) {
 
 void client_h2_connection::failed(h2::stream& s, h2::error_code code, bool by_peer) {
     const bool refused = by_peer && code == h2::error_code::refused_stream;
-    static_cast<client_h2_exchange&>(s).failed(
-        error_of(code, by_peer ? "the peer ended the stream" : ""), refused);
+    std::string_view why = by_peer ? "the peer ended the stream" : "";
+    if (code == h2::error_code::no_error) {
+        // That is for complete responses (RFC 9113 section 8.1), and no error would be shown.
+        code = h2::error_code::protocol_error;
+        why = "the peer ended the stream with NO_ERROR, before its response was complete";
+    }
+    static_cast<client_h2_exchange&>(s).failed(error_of(code, why), refused);
     offer_places();
 }
 

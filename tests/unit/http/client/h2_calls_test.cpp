@@ -360,11 +360,16 @@ TEST(client_h2, says_why_a_stream_or_connection_ended) {
     with_peer([](h2_script_server& peer, http::client& client) -> task<> {
         peer.on_end = [](connection& c, request& r) {
             if (r.path == "/reset") c.reset(r, h2_code::internal_error);
+            if (r.path == "/no-error") c.reset(r, h2_code::no_error);
             if (r.path == "/broken") c.send_raw(std::string("\0\0\1\6\0\0\0\0\0x", 10));
             if (r.path == "/cut") c.close();
         };
         const auto reset = co_await as_result(client.get(peer.url("/reset")).full());
         EXPECT_TRUE(!reset && reset.error().code() == make_error_code(h2_code::internal_error));
+        // That is an error all the same: there was no response.
+        const auto ended = co_await as_result(client.get(peer.url("/no-error")).full());
+        EXPECT_TRUE(!ended && ended.error().code() == make_error_code(h2_code::protocol_error));
+        EXPECT_NE(ended.error().message().find("NO_ERROR"), std::string::npos);
         EXPECT_EQ(peer.connections.size(), 1U);
         const auto broken = co_await as_result(client.get(peer.url("/broken")).full());
         EXPECT_TRUE(!broken && broken.error().code() == make_error_code(h2_code::frame_size_error));
