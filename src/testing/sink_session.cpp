@@ -449,8 +449,7 @@ task<bool> sink_session::take_data() {
         }
     }
     if (data.problem() == fault::too_large) {
-        fail("552 5.3.4 too large");
-        reset();
+        refuse_mail("552 5.3.4 too large", true);
         co_return true;
     }
     auto ending = end_mail(std::move(data.text()));
@@ -481,9 +480,13 @@ task<bool> sink_session::take_chunk(std::string line) {
         in_.erase(0, n);
         size -= n;
     }
-    if (message_.recipients.empty() || !fits) {
-        fail(fits ? "503 5.5.1 no recipients" : "552 5.3.4 too large");
+    if (message_.recipients.empty()) {
+        fail("503 5.5.1 no recipients");
         reset();
+        co_return true;
+    }
+    if (!fits) {
+        refuse_mail("552 5.3.4 too large", last);
         co_return true;
     }
     chunks_ = true;
@@ -519,6 +522,15 @@ task<bool> sink_session::accept_or_refuse(std::string text) {
     }
     next_line_.clear();
     co_return kept;
+}
+
+/// Refuses a mail, and forgets it. LMTP has a reply for each recipient at the end of its content
+/// (RFC 2033 section 4.2), which `at_end` says is reached.
+void sink_session::refuse_mail(std::string_view reply, bool at_end) {
+    const std::size_t replies = options_.lmtp && at_end ? message_.recipients.size() : 1;
+    for (std::size_t i = 1; i < replies; ++i) say(reply);
+    fail(reply);
+    reset();
 }
 
 task<bool> sink_session::end_mail(std::string text) {

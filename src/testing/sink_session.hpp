@@ -46,6 +46,7 @@ private:
     void rcpt_to(std::string_view line);
     void say(std::string_view text);
     void fail(std::string_view text);
+    void refuse_mail(std::string_view reply, bool at_end);
     void reset() noexcept;
     bool may_send() const noexcept {
         return options_.user.empty() || options_.any_login || !message_.user.empty();

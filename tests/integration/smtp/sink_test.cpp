@@ -159,6 +159,28 @@ TEST(smtp_sink, takes_no_mail_beyond_its_size) {
     EXPECT_EQ(sink.count(), 3u);
 }
 
+TEST(smtp_sink, refuses_a_mail_of_lmtp_for_each_of_its_recipients) {
+    smtp_sink_options so;
+    so.message_bytes = 1000;
+    so.lmtp = true;
+    smtp_sink sink(so);
+    const auto lines_of = [&](const std::string& content) {
+        return talk(sink, "LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nRCPT TO:<c@x>\r\n" +
+                              content + "NOOP\r\nQUIT\r\n");
+    };
+    const std::string refusal = "552 5.3.4 too large\r\n";
+    const std::string both = refusal + refusal + "250 2.0.0 ok\r\n221";
+    const std::string large = std::string(999, 'x') + "\r\n";
+    EXPECT_NE(lines_of("DATA\r\n" + large + ".\r\n").find("go ahead\r\n" + both),
+              std::string::npos);
+    EXPECT_NE(lines_of("BDAT 1001 LAST\r\n" + large).find("2.1.5 ok\r\n" + both),
+              std::string::npos);
+    // A chunk that is not the last one has one reply.
+    EXPECT_NE(lines_of("BDAT 1001\r\n" + large).find("2.1.5 ok\r\n" + refusal + "250 2.0.0 ok"),
+              std::string::npos);
+    EXPECT_EQ(sink.count(), 0u);
+}
+
 TEST(smtp_sink, keeps_no_more_bytes_than_it_may) {
     smtp_sink_options so;
     so.kept_bytes = 1000;
