@@ -72,9 +72,19 @@ public:
     }
 };
 
+/// Returns the exit code of a command that does nothing but print.
+int end_of_output() {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+    std::fprintf(stderr, "coracle: standard output cannot be written\n");
+    return 1;
+}
+
 // Help is no error; of one the first line says what is wrong.
 int explain_usage(const CLI::App& app, const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) {
+        app.exit(e);
+        return end_of_output();
+    }
     std::string command;
     for (auto chosen = app.get_subcommands(); !chosen.empty();
          chosen = chosen.front()->get_subcommands()) {
@@ -192,7 +202,10 @@ int main(int argc, char** argv) {
         return explain_usage(app, e);
     }
     try {
-        if (reference.chosen()) return reference.run();
+        if (reference.chosen()) {
+            const int code = reference.run();
+            return code != 0 ? code : end_of_output();
+        }
         if (get.chosen()) return run_get(get);
         if (ws.chosen()) return run_ws(ws);
         if (bench.chosen()) return run_bench(bench);
@@ -201,10 +214,11 @@ int main(int argc, char** argv) {
             coracle::tool::sink_mail(sink.settings());
             return 0;
         }
-        if (doctor.parsed())
+        if (doctor.parsed()) {
             coracle::tool::doctor();
-        else
-            coracle::tool::serve(serve.settings());
+            return end_of_output();
+        }
+        coracle::tool::serve(serve.settings());
         return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "coracle: %s\n", e.what());

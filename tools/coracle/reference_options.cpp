@@ -21,11 +21,6 @@ Packages install it; by hand:
 constexpr const char* manual_about = R"(Write the manual pages of all commands into a directory.
 )";
 
-int print(const std::string& text) {
-    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-    return std::fflush(stdout) == 0 && written ? 0 : 1;
-}
-
 }  // namespace
 
 reference_options::reference_options(CLI::App& app)
@@ -46,8 +41,11 @@ reference_options::reference_options(CLI::App& app)
 int reference_options::run() const {
     const command_entry root = read_commands(*app_);
     if (completion_->parsed()) {
-        if (shell_ == "bash") return print(bash_completion(root));
-        return print(shell_ == "zsh" ? zsh_completion(root) : fish_completion(root));
+        const std::string text = shell_ == "bash"  ? bash_completion(root)
+                                 : shell_ == "zsh" ? zsh_completion(root)
+                                                   : fish_completion(root);
+        std::fputs(text.c_str(), stdout);
+        return 0;
     }
     for (const command_entry* each : all_commands(root)) {
         const std::string path = folder_ + '/' + page_name(*each) + ".1";

@@ -374,6 +374,14 @@ class Doctor(unittest.TestCase):
             self.assertIn(word, out)
         self.assertRegex(out, r"  epoll +works\n")
 
+    def test_a_full_disk_is_told(self):
+        for command in (["doctor"], ["--help"], ["get", "--help"], ["--version"], ["completion", "bash"]):
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                done = subprocess.run([BIN / "coracle", *command], stdout=full, stderr=subprocess.PIPE,
+                                      timeout=30)
+                self.assertEqual((done.returncode, done.stderr),
+                                 (1, b"coracle: standard output cannot be written\n"))
+
     def test_a_choice_by_the_environment_is_told(self):
         self.assertRegex(program("doctor", CORACLE_BACKEND="poll")[1], r"  chosen +poll: ")
 
