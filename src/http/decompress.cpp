@@ -40,51 +40,29 @@ private:
     shared_options options_;
 };
 
-/// The decoders of one request's body, which has them for its source as long as this lives.
-class decoded_body {
-public:
-    decoded_body(request& req, const std::vector<content_coding>& codings,
-                 const shared_options& options)
-        : request_(&req) {
-        decoding_limits limits = options->limits;
-        limits.window = std::min(limits.window, options->window);
-        coding::decoder_budget* const budget = loop_budget::of(options);
-        received_body body = req.body();
-        // The last one was applied last (RFC 9110 section 8.4).
-        for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
-            sources_.push_back(std::make_unique<decoding_source>(
-                body, *coding, limits, detail::decoding_limit_names{}, budget));
-            body = received_body(sources_.back().get());
-        }
-        req.set_body(body);
-        req.fields().remove("Content-Encoding");
-        req.fields().remove("Content-Length");
-    }
-    ~decoded_body() { request_->set_body(received_body()); }
-    decoded_body(const decoded_body&) = delete;
-    decoded_body& operator=(const decoded_body&) = delete;
-
-private:
-    request* request_;
-    std::vector<std::unique_ptr<decoding_source>> sources_;
+/// The decoders of one request's body, in its data: what reads it while the response is written, or
+/// beside the handler, needs them as long as the request lives.
+struct decoders_of_request {
+    std::vector<std::unique_ptr<decoding_source>> all;
 };
 
-/// A stream may read the body of the request while it is written: it keeps the decoders then.
-void keep_with_stream(response& r, std::unique_ptr<decoded_body> decoded) {
-    if (r.body().type() != body::kind::stream) return;
-    const auto size = r.body().size();
-    const std::string_view type = r.default_type();
-    auto inner = std::move(r.body().stream_part());
-    r.set_body(body::stream([inner = std::move(inner), decoded = std::move(decoded)](
-                                body_writer& out) mutable { return inner(out); },
-                            size),
-               type);
-}
-
-task<response> respond_later(task<response> pending, std::unique_ptr<decoded_body> decoded) {
-    response r = co_await std::move(pending);
-    keep_with_stream(r, std::move(decoded));
-    co_return std::move(r);
+void decode_body(request& req, const std::vector<content_coding>& codings,
+                 const shared_options& options) {
+    decoding_limits limits = options->limits;
+    limits.window = std::min(limits.window, options->window);
+    coding::decoder_budget* const budget = loop_budget::of(options);
+    auto* decoders = req.data<decoders_of_request>();
+    if (decoders == nullptr) decoders = &req.emplace_data<decoders_of_request>();
+    received_body body = req.body();
+    // The last one was applied last (RFC 9110 section 8.4).
+    for (auto coding = codings.rbegin(); coding != codings.rend(); ++coding) {
+        decoders->all.push_back(std::make_unique<decoding_source>(
+            body, *coding, limits, detail::decoding_limit_names{}, budget));
+        body = received_body(decoders->all.back().get());
+    }
+    req.set_body(body);
+    req.fields().remove("Content-Encoding");
+    req.fields().remove("Content-Length");
 }
 
 /// The codings of a request in the order in which they were applied; false when one is not
@@ -134,13 +112,8 @@ public:
             out = not_accepted(*options_);
             return true;
         }
-        auto decoded = std::make_unique<decoded_body>(req, codings, options_);
-        if (inner_.call(req, out, pending)) {
-            keep_with_stream(out, std::move(decoded));
-            return true;
-        }
-        pending = respond_later(std::move(pending), std::move(decoded));
-        return false;
+        decode_body(req, codings, options_);
+        return inner_.call(req, out, pending);
     }
 
 private:

@@ -1,5 +1,6 @@
 // The writing of responses to a connection of HTTP/1.
 
+#include "http/exchange/exchange_scope.hpp"
 #include "http/exchange/failure.hpp"
 #include "http/exchange/run_exchange.hpp"
 #include "http/exchange/upgrade_offer.hpp"
@@ -83,7 +84,10 @@ void h1_connection::decide_ending(h1_exchange& e) {
         end_behind(ending::linger);
     }
     const bool leaves_body = !e.body.complete() && e.res.body().type() != body::kind::stream;
-    if (leaves_body) e.body.discard_received();
+    // A task beside the handler goes on with the body.
+    const bool is_passed_on = scope() != nullptr && scope()->tasks->size() != 0;
+    if (leaves_body && is_passed_on) end_behind(ending::linger);
+    if (leaves_body && !is_passed_on) e.body.discard_received();
     if (!e.keep_alive || (leaves_body && !e.body.ends_within(o.limits.discard))) {
         end_behind(ending::close);
     }
