@@ -5,6 +5,7 @@
 #include <coracle/runtime/clock.hpp>
 
 #include <cstdint>
+#include <utility>
 
 namespace coracle::http::detail {
 
@@ -17,9 +18,15 @@ struct exchange {
     std::uint64_t body_bytes = 0;  ///< of the response, as sent
     exchange* next_free = nullptr;
 
-    /// Clears everything and keeps the memory for the next exchange.
+    /// The most bytes of a response whose memory the next one finds.
+    static constexpr std::size_t kept_text = 16 * 1024;
+
+    /// Clears everything and keeps the memory for the next exchange, except that of a large body.
     void clear() noexcept {
         if (pending) pending.reset();
+        if (res.body().in_memory() && res.body().bytes().size() > kept_text) {
+            const response dropped(std::move(res));
+        }
         res.clear();
         req.clear();
         body_bytes = 0;
