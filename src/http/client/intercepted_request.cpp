@@ -61,6 +61,9 @@ void intercepted_request::set_url(request& of, std::string_view url) {
 }
 
 void intercepted_request::set_content(request&, body content, std::string_view type) {
+    if (!is_field_value(type)) {
+        throw_exception(error(std::errc::invalid_argument, "body").on(type));
+    }
     call_.set_more().type = type;
     call_.extras->parts = nullptr;
     call_.body = std::move(content);

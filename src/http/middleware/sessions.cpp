@@ -7,6 +7,7 @@
 #include <coracle/tls/hash.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace coracle::http {
 namespace {
@@ -153,8 +154,31 @@ task<bool> sessions::store(const rules* r, session* s, response* out) {
     co_return co_await remove(r, s);
 }
 
+namespace {
+
+/// Keeps the session of a `sessions` around this one, whose place in the request it takes, and puts
+/// it back at the end.
+class outer_session {
+public:
+    explicit outer_session(request& req) : request_(&req) {
+        if (session* const there = req.data<session>()) session_.emplace(std::move(*there));
+    }
+    outer_session(const outer_session&) = delete;
+    outer_session& operator=(const outer_session&) = delete;
+    ~outer_session() {
+        if (session_) *request_->data<session>() = *std::move(session_);
+    }
+
+private:
+    request* request_;
+    std::optional<session> session_;
+};
+
+}  // namespace
+
 task<response> sessions::operator()(request& req, const handler& next) const {
     const rules* const r = rules_.get();
+    const outer_session outer(req);
     session& s = req.set_data(session(r->options.longest));
     auto loading = load(r, &req, &s);
     const bool is_loaded = co_await std::move(loading);

@@ -135,6 +135,18 @@ void describe_call(active_trace_span& to, const request& req) {
     to.set("url.path", req.path());
 }
 
+/// The span as that of the request, as long as this lives.
+class attached_span {
+public:
+    attached_span(request& req, trace_span& span) : held_(&req.set_data(span_of_request{&span})) {}
+    attached_span(const attached_span&) = delete;
+    attached_span& operator=(const attached_span&) = delete;
+    ~attached_span() { held_->span = nullptr; }
+
+private:
+    span_of_request* held_;
+};
+
 }  // namespace
 
 trace_span* trace_span::of(request& req) noexcept {
@@ -158,12 +170,11 @@ task<response> tracing::request_tracer::operator()(request& req, const handler& 
         active.begin_root(options_->sample);
     }
     describe(active, req);
-    req.set_data(span_of_request{&active.span});
+    const attached_span attached(req, active.span);
     const auto* const frame = co_await detail::own_frame();
     const announced_span announced(frame, active.span);
     auto handling = next(req);
     response out = co_await std::move(handling);
-    req.set_data(span_of_request{nullptr});
     if (active.is_exported() && !req.route().empty()) {
         active.name.append(" ").append(req.route());
         active.set("http.route", req.route());

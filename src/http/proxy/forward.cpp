@@ -9,6 +9,8 @@
 #include <coracle/http/forward.hpp>
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/request.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/this_task.hpp>
 
 #include <expected>
 #include <string>
@@ -113,6 +115,12 @@ response failure_of(const error& e) {
     const bool late = e == std::errc::timed_out;
     return {late ? status::gateway_timeout : status::bad_gateway,
             late ? "504 Gateway Timeout\n" : "502 Bad Gateway\n"};
+}
+
+/// Goes no further in a task that was cancelled meanwhile: there is no response to be made up then.
+task<> end_if_stopped() {
+    const bool stopped = co_await this_task::stopped();
+    if (stopped) co_await yield();
 }
 
 /// The begin of the addresses of an upstream.
@@ -244,7 +252,10 @@ private:
         const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
         auto calling = forwarder::response_to(self->how_.make(*req, there, switching), req);
         auto came = co_await std::move(calling);
-        if (!came) co_return failure_of(came.error());
+        if (!came) {
+            co_await end_if_stopped();
+            co_return failure_of(came.error());
+        }
         co_return self->how_.pass_back(*std::move(came), switching);
     }
 
@@ -300,7 +311,7 @@ private:
                 to.succeeded(*u);
                 co_return self->how_.pass_back(*std::move(came), switching);
             }
-            if (coracle::detail::is_cancellation(came.error())) throw_exception(came.error());
+            co_await end_if_stopped();
             to.failed(*u, loop::current()->now());
             failure = failure_of(came.error());
             if (!may_go_elsewhere(came.error(), *req, has_body)) break;

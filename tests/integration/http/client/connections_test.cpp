@@ -464,11 +464,12 @@ TEST(client_interceptors, change_nothing_into_what_cannot_be_sent) {
         refuses([&] { req.set_method("BAD METHOD"); });
         refuses([&] { req.set_method("CONNECT"); });
         refuses([&] { req.set_url("not a url"); });
+        refuses([&] { req.set_content("y", "text/plain\r\nX-Injected: yes"); });
         auto going = next(req);
         co_return co_await std::move(going);
     });
     EXPECT_EQ(client.put(server.url("/same")).body("x", "a/b").wait().body, "PUT /same a/b  x");
-    ASSERT_EQ(refused.size(), 3u);
+    ASSERT_EQ(refused.size(), 4u);
     for (const std::error_code& code : refused) EXPECT_TRUE(code);
     // A request that came is nobody's to send.
     const local_server strict([](http::request& req) {

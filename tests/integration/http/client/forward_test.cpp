@@ -6,6 +6,7 @@
 
 #include <coracle/http/forward.hpp>
 #include <coracle/http/forwarded.hpp>
+#include <coracle/http/middleware/time_limit.hpp>
 #include <coracle/http/router.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/testing/local_server.hpp>
@@ -159,6 +160,19 @@ TEST(forwarded_requests, of_clients_that_have_left_are_no_errors) {
         EXPECT_EQ(front.counters().responses_5xx, 0U);
         EXPECT_EQ(front.counters().handler_errors, 0U);
     }
+}
+
+TEST(forwarded_requests, that_take_too_long_are_timeouts) {
+    const local_server behind([](http::request&) -> task<http::response> {
+        co_await sleep_for(std::chrono::hours(1));
+        co_return "late";
+    });
+    http::client client;
+    const http::time_limit limit(std::chrono::milliseconds(50));
+    const local_server front(http::wrap(limit, http::forward_to(client, behind.url())));
+    EXPECT_EQ(http::client().get(front.url()).wait().status, http::status::gateway_timeout);
+    const auto posted = http::client().post(front.url()).body("x").wait();
+    EXPECT_EQ(posted.status, http::status::gateway_timeout);
 }
 
 TEST_F(forwarding, stays_beneath_the_path_of_its_base) {

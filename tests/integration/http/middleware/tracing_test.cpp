@@ -79,6 +79,7 @@ public:
     std::size_t taken = 0;
     std::vector<std::string> parents;  ///< traceparent of each call, or "none"
     http::status verdict = http::status::ok;
+    bool span_left = false;  ///< a request had one behind its middleware
 
 private:
     http::handler collector() {
@@ -111,6 +112,12 @@ private:
 
     http::handler application(const http::tracing& trace) {
         http::router routes;
+        routes.use([this](http::request& req, const http::handler& next) -> task<http::response> {
+            auto limited = with_timeout(1min, [&] { return next(req); });
+            auto r = co_await as_result(limited);
+            span_left |= http::trace_span::of(req) != nullptr;
+            co_return r ? *std::move(r) : http::response(http::status::gateway_timeout);
+        });
         routes.use(trace.requests());
         routes.get("/users/{id}", [this](http::request&) -> task<http::response> {
             const auto call = [this] { return calls_->get(below_->url("/one")); };
@@ -175,6 +182,15 @@ TEST(tracing, follows_a_request_into_the_calls_that_its_handler_makes) {
     });
     EXPECT_EQ(w.exporter->sent(), 6u);
     EXPECT_EQ(w.exporter->dropped(), 0u);
+}
+
+TEST(tracing, leaves_no_span_of_a_handler_that_was_cancelled) {
+    world w;
+    w.run([&]() -> task<> {
+        EXPECT_EQ(co_await w.get("/plain"), 200);
+        EXPECT_EQ(co_await w.get("/slow"), 504);
+    });
+    EXPECT_FALSE(w.span_left);
 }
 
 TEST(otlp_exporter, sends_full_batches_at_once_and_others_in_time) {

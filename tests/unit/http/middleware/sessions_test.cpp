@@ -125,6 +125,35 @@ TEST(sessions, keep_values_from_one_request_to_the_next) {
     });
 }
 
+TEST(sessions, of_a_site_and_of_a_part_of_it_are_apart) {
+    http::session_options inner;
+    inner.cookie = "admin";
+    const auto part = http::wrap(http::sessions(inner), [](http::request& req) {
+        http::session& s = http::session::of(req);
+        s.log_in("root");
+        s.set("k", "inner");
+        return http::response("part");
+    });
+    std::string seen;
+    const auto around = [&](http::request& req, const http::handler& next) -> task<http::response> {
+        http::session& s = http::session::of(req);
+        s.set("k", "outer");
+        auto going = next(req);
+        http::response r = co_await std::move(going);
+        seen = s.get<std::string>("k").value_or("-") + "/" + std::string(s.user());
+        EXPECT_EQ(&http::session::of(req), &s);
+        co_return std::move(r);
+    };
+    const http::handler site =
+        http::wrap(http::sessions(http::session_options()), http::wrap(around, part));
+    run_virtually([&]() -> task<> {
+        asked a("GET", {});
+        co_await a.by(site);
+        EXPECT_EQ(a.text(), "part");
+        EXPECT_EQ(seen, "outer/");
+    });
+}
+
 TEST(sessions, keep_values_of_types) {
     site s;
     run_virtually([&]() -> task<> {
