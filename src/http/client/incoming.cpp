@@ -19,6 +19,18 @@ namespace {
 /// The header before an object: the size of its block.
 constexpr std::size_t block_head = alignof(std::max_align_t);
 
+/// A flag that is set as long as this lives.
+class under_way {
+public:
+    explicit under_way(bool& flag) noexcept : flag_(flag) { flag_ = true; }
+    under_way(const under_way&) = delete;
+    under_way& operator=(const under_way&) = delete;
+    ~under_way() { flag_ = false; }
+
+private:
+    bool& flag_;
+};
+
 }  // namespace
 
 void* incoming::operator new(std::size_t size, tail_size behind) {
@@ -217,6 +229,10 @@ std::expected<void, error> incoming::watch_speed() {
 
 task<std::expected<std::string_view, error>> incoming::read() {
     if (failure_ != nullptr) co_return std::unexpected(*failure_);
+    if (reading_) {
+        co_return std::unexpected(error(std::errc::operation_in_progress, "body", phase::receive));
+    }
+    const under_way reads(reading_);
     // The loop of the call has ended, and this code may run on another one.
     if (exchange_ && !exchange_->alive()) {
         co_return std::unexpected(failed(error(errc::shutting_down, "body")));

@@ -138,7 +138,8 @@ private:
     bool there_ = false;
     bool to_head_ = false;
     bool left_http_ = false;
-    bool receiving_ = false;  ///< a receive is under way, or was cancelled
+    bool reading_ = false;    ///< a read is under way
+    bool receiving_ = false;  ///< so is a receive, or one was cancelled
     std::unique_ptr<error> failure_;
     std::optional<std::uint64_t> head_length_;
 

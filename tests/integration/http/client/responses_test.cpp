@@ -9,11 +9,14 @@
 #include <coracle/http/h1/parse_error.hpp>
 #include <coracle/runtime/channel.hpp>
 #include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 
@@ -38,6 +41,32 @@ std::string long_text() {
 }
 
 class client_responses : public each_version {};
+
+TEST_P(client_responses, are_read_by_one_task_at_a_time) {
+    std::atomic<bool> refused = false;
+    const local_server server([&](http::request&) {
+        return http::stream([&](http::body_writer& out) -> task<> {
+            co_await out.write("ab");
+            while (!refused) co_await sleep_for(1ms);
+            co_await out.write("cd");
+        });
+    });
+    http::client client(options());
+    block_on([&]() -> task<> {
+        auto r = co_await client.get(server.url());
+        EXPECT_EQ(co_await r.read(), "ab");
+        std::string rest;
+        const auto first = [&]() -> task<> { rest = co_await r.read(); };
+        const auto second = [&]() -> task<> {
+            const auto got = co_await as_result(r.read());
+            EXPECT_TRUE(!got && got.error() == std::errc::operation_in_progress);
+            refused = true;
+        };
+        co_await when_all(first(), second());
+        EXPECT_EQ(rest, "cd");
+        EXPECT_EQ(co_await r.read(), "");
+    });
+}
 /// Responses with bytes that a test gives.
 class client_responses_1_1 : public ::testing::Test {};
 
