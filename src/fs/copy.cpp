@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -127,7 +128,16 @@ task<count> copy_one(std::string from, std::string to, copy_options& options) {
     detail::replacement copy;
     auto done = co_await copy.begin(std::move(*target), 0600);
     if (!done) co_return std::unexpected(std::move(done).error());
-    done = co_await copy_content(*original, copy.content(), *known, options);
+    std::exception_ptr thrown;  // by `options.progress`
+    try {
+        done = co_await copy_content(*original, copy.content(), *known, options);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    if (thrown != nullptr) {
+        co_await copy.abandon();
+        std::rethrow_exception(thrown);
+    }
     std::uint64_t size = 0;
     if (done) {
         auto made = co_await as_result(copy.content().status());

@@ -150,10 +150,12 @@ private:
         if (lines_->has_writer || loop::current() == nullptr) return;
         const std::weak_ptr<held_lines> lines = lines_;
         try {
+            // It may end at once, and says so then.
+            lines_->has_writer = true;
             spawn([lines, after = flush_after_] { return write_later(lines, after); },
                   "lines to the disk");
-            lines_->has_writer = true;
         } catch (const std::bad_alloc&) {
+            lines_->has_writer = false;
             lines_->write_all();
         }
     }

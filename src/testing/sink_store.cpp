@@ -66,8 +66,11 @@ void sink_store::clear() {
 }
 
 bool sink_store::wait_for(std::size_t count, duration limit) const {
+    // Its end must be a time of the clock that it is measured by.
+    constexpr duration longest = std::chrono::hours(24 * 365 * 100);
     std::unique_lock lock(guard_);
-    return changed_.wait_for(lock, limit, [this, count] { return accepted_ >= count; });
+    return changed_.wait_for(lock, std::min(limit, longest),
+                             [this, count] { return accepted_ >= count; });
 }
 
 void sink_store::note(char who, std::string_view line) {

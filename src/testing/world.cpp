@@ -51,10 +51,10 @@ bool overlap(const binding& a, const binding& b) {
 }
 
 world::world(const simulation_options& o)
-    : options(in_order(o)), now_(std::chrono::hours(1)), start_(now_), ends_(now_ + o.max_time),
-      turns_left_(o.max_turns), chance_(o.seed), for_programs_(~o.seed),
-      mishaps_(o.seed ^ salt_of_mishaps), name_delay_min_(options.latency_min),
-      name_delay_max_(options.latency_max) {
+    : options(in_order(o)), now_(std::chrono::hours(1)), start_(now_),
+      ends_(coracle::detail::later(now_, o.max_time)), turns_left_(o.max_turns), chance_(o.seed),
+      for_programs_(~o.seed), mishaps_(o.seed ^ salt_of_mishaps),
+      name_delay_min_(options.latency_min), name_delay_max_(options.latency_max) {
     if (options.disk != nullptr) options.disk->tree().begin_run(options.seed);
 }
 
@@ -112,7 +112,7 @@ void world::fail(const std::string& why) {
     tell("failure: " + why);
     // Tasks that are cancelled now may need a while to unwind.
     turns_left_ = options.max_turns;
-    ends_ = now_ + options.max_time;
+    ends_ = coracle::detail::later(now_, options.max_time);
     if (failed != nullptr) failed(failed_user, why);
 }
 

@@ -226,6 +226,22 @@ TEST_P(copies, have_the_content_and_the_permissions) {
     EXPECT_EQ(names_in("."), 2u);
 }
 
+TEST_P(copies, leave_nothing_when_their_progress_throws) {
+    directory_.write("from", pattern(1000));
+    run([&]() -> task<> {
+        fs::copy_options o;
+        o.progress = [](std::uint64_t, std::uint64_t) { throw std::runtime_error("of the test"); };
+        bool thrown = false;
+        try {
+            co_await fs::copy_file(path("from"), path("to"), std::move(o));
+        } catch (const std::runtime_error&) {
+            thrown = true;
+        }
+        EXPECT_TRUE(thrown);
+    });
+    EXPECT_EQ(names_in("."), 1u);
+}
+
 TEST_P(copies, go_through_memory_where_the_kernel_cannot) {
     run([&]() -> task<> {
         // Files of /proc are in another file system, say that they are empty, and are not.

@@ -68,6 +68,24 @@ TEST(simulated_access_log, is_on_the_disk_of_the_world) {
     }
 }
 
+TEST(simulated_access_log, may_wait_for_no_other_line) {
+    simulated_disk disk;
+    simulation_options s;
+    s.disk = &disk;
+    logged l;
+    world w(1, hello(), l.options(), s);
+    w.run([&](world& on) -> task<> {
+        l.log.emplace(
+            http::access_log_options{.path = "/log", .lines = {.flush_after = duration::zero()}});
+        for (std::size_t i = 1; i != 4; ++i) {
+            co_await ask(on, 1);
+            co_await sleep_for(1ms);
+            EXPECT_EQ(lines_in(disk.read("/log")), i);
+        }
+        l.log.reset();
+    });
+}
+
 TEST(simulated_access_log, goes_on_in_a_new_file) {
     simulated_disk disk;
     simulation_options s;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -279,9 +280,14 @@ TEST(smtp_sink, hands_its_mails_over) {
         EXPECT_TRUE(send(sink.url(), a_message()));
         EXPECT_TRUE(sink.wait_for(2));
         EXPECT_FALSE(sink.wait_for(3, 1ms));
+        auto waiting =
+            std::async(std::launch::async, [&sink] { return sink.wait_for(3, duration::max()); });
+        EXPECT_EQ(waiting.wait_for(20ms), std::future_status::timeout);
+        EXPECT_TRUE(send(sink.url(), a_message()));
+        EXPECT_TRUE(waiting.get());
         EXPECT_EQ(sink.count(), 0u);
         sink.stop();
-        ASSERT_EQ(delivered.size(), 2u);
+        ASSERT_EQ(delivered.size(), 3u);
         EXPECT_EQ(delivered[0].number, 1u);
         EXPECT_EQ(delivered[1].number, 3u);
         EXPECT_NE(delivered[1].text.find("How are you?\r\n"), std::string::npos);

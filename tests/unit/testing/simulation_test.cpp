@@ -599,6 +599,13 @@ TEST(simulation, reports_a_run_without_end) {
         std::string::npos);
 }
 
+TEST(simulation, may_have_no_bound_on_virtual_time) {
+    simulation_options o;
+    o.max_time = duration::max();
+    simulation sim(o);
+    sim.run([]() -> task<> { co_await sleep_for(24h * 365); });
+}
+
 TEST(simulation, reports_two_operations_in_one_direction) {
     simulation sim;
     EXPECT_THROW(sim.run([&]() -> task<> {
