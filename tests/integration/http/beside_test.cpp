@@ -1,6 +1,7 @@
 // Bodies that are read beside the handler and the response, as `forward_to` does.
 
 #include "http/exchange/exchange_scope.hpp"
+#include "integration/http/simulated_server.hpp"
 #include "support/codings.hpp"
 #include "support/content.hpp"
 #include "support/simulated_response.hpp"
@@ -66,6 +67,37 @@ TEST(bodies_beside_a_response, are_read_to_their_end) {
         EXPECT_TRUE(reader.whole);
         EXPECT_TRUE(reader.all == body) << reader.all.size();
     }
+}
+
+// Nobody looks for the rest of the body once the task has ended.
+TEST(bodies_beside_a_response, are_the_last_of_their_connection) {
+    reading_beside reader;
+    simulated::world w(1, reader.with(0));
+    w.run([](simulated::world& in) -> task<> {
+        peer p = co_await in.connect();
+        co_await p.send(simulated::post("/", "Content-Length: 3\r\n") + "abc");
+        const std::string response = co_await simulated::read_response(p);
+        EXPECT_NE(response.find("\r\nConnection: close\r\n"), std::string::npos) << response;
+        co_await p.expect_close();
+    });
+    EXPECT_EQ(reader.all, "abc");
+}
+
+TEST(bodies_beside_a_response, may_be_decoded_twice) {
+    const auto again = [](http::request& req, const http::handler& next) -> task<http::response> {
+        req.fields().set("Content-Encoding", "gzip");
+        auto going = next(req);
+        co_return co_await std::move(going);
+    };
+    const std::string once = encoded(http::content_coding::gzip, text_of(10'000));
+    const http::decompress decompress{http::decompress_options()};
+    reading_beside reader;
+    const auto inner = http::wrap(again, decompress(reader.with(1)));
+    const auto a = response_over_http_1(
+        decompress(inner),
+        post_of(encoded(http::content_coding::gzip, once), "Content-Encoding: gzip\r\n"));
+    EXPECT_EQ(a.body, "early");
+    EXPECT_TRUE(reader.all == text_of(10'000)) << reader.all.size();
 }
 
 TEST(bodies_beside_a_response, are_decoded_to_their_end) {
