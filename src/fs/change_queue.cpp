@@ -59,7 +59,7 @@ bool change_queue::merge(entry& e, const change& c) {
 }
 
 void change_queue::add(change c, time_point now, bool replaces) {
-    const time_point due = now + settle_;
+    const time_point due = coracle::detail::later(now, settle_);
     if (settle_ > duration::zero() && takes_more(c.kind)) {
         const auto found = open_.find(c.path);
         if (found != open_.end()) {

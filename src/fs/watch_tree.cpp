@@ -376,7 +376,7 @@ void watch_tree::handle_name(const inotify_event& e, std::string path, time_poin
     // If only one name is watched, the target does not matter.
     if ((e.mask & IN_MOVED_FROM) != 0 && name_.empty()) {
         const duration wait = std::max(options_.settle, least_wait_for_arrival);
-        departures_.add({e.cookie, is_dir, std::move(path), now + wait});
+        departures_.add({e.cookie, is_dir, std::move(path), coracle::detail::later(now, wait)});
         return bound_what_waits(now);
     }
     if ((e.mask & IN_MOVED_TO) != 0) return arrived(e, std::move(path), now);

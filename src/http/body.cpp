@@ -5,10 +5,17 @@
 #include <coracle/http/request.hpp>
 #include <coracle/runtime/sleep.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
 namespace coracle::http {
+namespace {
+
+/// The memory that an announced size gets at once; the rest as the bytes come.
+constexpr std::uint64_t most_reserved = 1024 * 1024;
+
+}  // namespace
 
 const fields& received_body::trailers() const noexcept {
     static const fields none;
@@ -40,7 +47,7 @@ task<std::expected<std::string, error>> received_body::read_all(received_body* b
     const auto announced = body->length();
     if (announced && *announced > limit) co_return std::unexpected(too_large);
     std::string all;
-    if (announced) all.reserve(*announced);
+    if (announced) all.reserve(std::min(*announced, most_reserved));
     for (;;) {
         auto piece = co_await read_piece(body);
         if (!piece) co_return std::unexpected(std::move(piece).error());

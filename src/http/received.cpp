@@ -5,8 +5,13 @@
 #include <coracle/http/response.hpp>
 #include <coracle/http/response_info.hpp>
 
+#include <algorithm>
+
 namespace coracle::http {
 namespace {
+
+/// The memory that an announced size gets at once; the rest as the bytes come.
+constexpr std::uint64_t most_reserved = 1024 * 1024;
 
 error too_large(response& r, std::size_t limit) {
     error e(errc::limit_exceeded, "body", phase::receive);
@@ -22,7 +27,7 @@ task<std::expected<std::string, error>> read_all(response* r, std::size_t limit)
     std::string all;
     if (const auto size = from->length()) {
         if (*size > limit) co_return std::unexpected(too_large(*r, limit));
-        all.reserve(*size);
+        all.reserve(std::min(*size, most_reserved));
     }
     for (;;) {
         auto reading = from->read();

@@ -156,7 +156,7 @@ task<std::expected<void, error>> pipe_sink::finish() {
 }
 
 pipe_ends pipe(std::size_t capacity) {
-    auto state = std::make_shared<detail::pipe_state>(capacity);
+    auto state = std::make_shared<detail::pipe_state>(std::max<std::size_t>(capacity, 1));
     return {pipe_source(state), pipe_sink(state)};
 }
 

@@ -13,6 +13,7 @@ namespace {
 // The longest line of a boundary: 70 bytes, the hyphens, and blanks that a relay may have added.
 constexpr std::size_t longest_boundary_line = 256;
 constexpr std::size_t data_at_once = 32 * 1024;
+constexpr std::size_t most_header_bytes = ~std::size_t{0} / 2;
 
 std::string_view line_end(std::string_view line) noexcept {
     return line.ends_with("\r\n") ? "\r\n" : line.ends_with('\n') ? "\n" : "";
@@ -54,7 +55,10 @@ std::string message_part::disposition() const {
 }
 
 message_parser::message_parser(const message_limits& limits, bool decode)
-    : limits_(limits), decode_(decode) {}
+    : limits_(limits), decode_(decode) {
+    // The parser adds a little to it.
+    limits_.header_bytes = std::min(limits_.header_bytes, most_header_bytes);
+}
 
 message_event message_parser::next(std::size_t consumed) {
     if (queue_begin_ == queue_.size()) {

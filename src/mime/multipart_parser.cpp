@@ -36,6 +36,7 @@ bool may_be_boundary(std::string_view text, std::size_t most) noexcept {
 }
 
 constexpr std::string_view crlf = "\r\n";
+constexpr std::size_t most_header_bytes = ~std::size_t{0} / 2;
 
 }  // namespace
 
@@ -57,6 +58,8 @@ std::string_view find_field(std::span<const part_field> fields, std::string_view
 
 multipart_parser::multipart_parser(std::string_view boundary, const multipart_limits& limits)
     : limits_(limits) {
+    // The parser adds a little to it.
+    limits_.header_bytes = std::min(limits_.header_bytes, most_header_bytes);
     if (!may_be_boundary(boundary, limits.boundary)) {
         state_ = state::failed;
         error_ = multipart_error::invalid_boundary;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string>
 
 namespace coracle::net {
@@ -89,12 +90,18 @@ void tell(datagram_info& info, const message_slot& slot, std::uint16_t port) {
     info.segment = slot.segment;
 }
 
+std::size_t bytes_of(std::size_t count, std::size_t room) {
+    std::size_t all = 0;
+    if (__builtin_mul_overflow(count, room, &all)) throw std::bad_alloc();
+    return all;
+}
+
 }  // namespace
 
 // ---- a batch ------------------------------------------------------------------------------------
 
 datagram_batch::datagram_batch(std::size_t count, std::size_t room)
-    : slots_(count), memory_(new char[count * room]), room_(room) {
+    : slots_(count), memory_(new char[bytes_of(count, room)]), room_(room) {
     for (std::size_t i = 0; i != count; ++i) {
         slots_[i].data = memory_.get() + i * room;
         slots_[i].room = room;

@@ -146,7 +146,9 @@ std::expected<takeover, error> take_over(const address& at, duration patience) {
     }
     owned_fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (!fd) return std::unexpected(system_failure("socket", at));
-    const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(patience);
+    constexpr std::chrono::microseconds least(1);  // zero would be no limit
+    const auto microseconds =
+        std::max(std::chrono::duration_cast<std::chrono::microseconds>(patience), least);
     const timeval limit{microseconds.count() / 1'000'000, microseconds.count() % 1'000'000};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

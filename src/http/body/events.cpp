@@ -58,7 +58,8 @@ private:
             co_await when_any(std::move(content), std::move(farewell));
             co_return;
         }
-        auto heartbeat = beat(&sink, self->options_.heartbeat);
+        constexpr std::chrono::milliseconds century = std::chrono::hours(24 * 365 * 100);
+        auto heartbeat = beat(&sink, std::min(self->options_.heartbeat, century));
         co_await when_any(std::move(content), std::move(heartbeat), std::move(farewell));
     }
 

@@ -15,8 +15,9 @@ namespace {
 
 /// The most calls of the own loop: those that may wait, and those under way.
 background_options with_room_for(background_options b, const pool_options& p) noexcept {
-    const std::size_t calls = p.waiting + p.connections;
-    if (b.active < calls) b.active = calls;
+    std::size_t calls = 0;
+    if (__builtin_add_overflow(p.waiting, p.connections, &calls)) calls = ~std::size_t{0};
+    b.active = std::max<std::size_t>(b.active, calls);
     return b;
 }
 

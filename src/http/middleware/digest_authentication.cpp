@@ -115,7 +115,8 @@ public:
         }
         const auto at = static_cast<std::int64_t>(made);
         const std::int64_t now = loop::current()->now().time_since_epoch().count();
-        if (now - at > duration(options_.nonce_lifetime).count()) return false;
+        const auto age = std::chrono::floor<std::chrono::seconds>(duration(now - at));
+        if (age >= options_.nonce_lifetime) return false;
         return used_.use(nonce, at, *count_of(value_of(c, "nc")));
     }
 

@@ -5,7 +5,7 @@
 namespace coracle::http {
 
 task<response> time_limit::operator()(request& req, const handler& next) const {
-    const time_point due = loop::current()->now() + limit_;
+    const time_point due = coracle::detail::later(loop::current()->now(), limit_);
     auto handling = next(req);
     auto limited = with_deadline(due, std::move(handling));
     auto made = co_await as_result(limited);

@@ -19,6 +19,17 @@ std::vector<std::string> protocols(http_versions spoken) {
     }
 }
 
+/// A timeout without an end is one of a century: a sum with the time of the clock stays one.
+void bound(server_timeouts& t) noexcept {
+    constexpr duration century = std::chrono::hours(24 * 365 * 100);
+    for (duration* const each :
+         {&t.head, &t.body, &t.write, &t.write_window, &t.half_closed, &t.idle, &t.idle_at_limit,
+          &t.lifetime, &t.linger, &t.linger_silence, &t.drain, &t.drain_idle, &t.last_accept,
+          &t.body_grace}) {
+        *each = std::min(*each, century);
+    }
+}
+
 }  // namespace
 
 struct server::core {
@@ -26,6 +37,7 @@ struct server::core {
         if (!is_field_value(options.server_name)) {
             throw_exception(error(std::errc::invalid_argument, "server_name"));
         }
+        bound(options.timeouts);
         if (options.tls) options.tls->offer(protocols(options.versions));
         const std::uint32_t of_each = options.limits.connections_per_client;
         if (of_each != 0) clients = std::make_unique<detail::client_table>(of_each);

@@ -118,7 +118,7 @@ void shard::render_start_of_head(std::int64_t now) noexcept {
     h1::write_date(head_start_.text + head_start::ok.size(), date);
 }
 
-/// Subtracts up to a tenth of the age at random, so that not all clients reconnect at once.
+/// Adds up to a tenth of the age at random, so that not all clients reconnect at once.
 time_point shard::end_of_life() noexcept {
     const duration lifetime = options().timeouts.lifetime;
     const auto spread = static_cast<std::uint64_t>(lifetime.count() / 10) + 1;

@@ -118,6 +118,35 @@ TEST(server_timeouts, closes_an_old_connection_between_requests) {
         o);
 }
 
+TEST(server_timeouts, may_have_no_end) {
+    http::server_options o;
+    http::server_timeouts& t = o.timeouts;
+    for (duration* const each : {&t.head, &t.body, &t.write, &t.idle, &t.lifetime, &t.linger,
+                                 &t.linger_silence, &t.body_grace, &t.half_closed}) {
+        *each = duration::max();
+    }
+    for_seeds(
+        few,
+        [](world& w) -> task<> {
+            peer p = co_await w.connect();
+            for (int i = 0; i != 2; ++i) {
+                co_await p.send(get("/hello"));
+                const std::string response = co_await read_response(p);
+                EXPECT_EQ(response.find("Connection: close"), std::string::npos) << response;
+                co_await sleep_for(24h);
+            }
+            // The rest of a body is dropped, and the connection goes on.
+            co_await p.send(post("/ignore", "Content-Length: 5\r\n"));
+            static_cast<void>(co_await read_response(p));
+            co_await sleep_for(1h);
+            co_await p.send("12345" + get("/hello"));
+            const std::string response = co_await read_response(p);
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 200 OK\r\n")) << response;
+            EXPECT_EQ(w.counters().idle_shortened, 0U);
+        },
+        o);
+}
+
 TEST(server_timeouts, closes_a_connection_after_its_last_request) {
     http::server_options o;
     o.limits.requests = 5;

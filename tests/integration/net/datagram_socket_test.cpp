@@ -12,7 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -190,6 +192,10 @@ TEST_P(datagram_socket_on, echoes_batches_of_every_size) {
     for (const std::size_t count : {1u, 2u, 63u, 64u, 65u, 130u}) {
         on.run([count] { return echo_in_batches(count); });
     }
+}
+
+TEST(a_batch_of_datagrams, is_not_larger_than_memory) {
+    EXPECT_THROW(net::datagram_batch(2, SIZE_MAX / 2 + 2), std::bad_alloc);
 }
 
 TEST_P(datagram_socket_on, takes_no_batch_for_nothing) {

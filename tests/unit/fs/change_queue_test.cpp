@@ -35,6 +35,13 @@ std::string together(std::initializer_list<change_kind> kinds) {
 
 }  // namespace
 
+TEST(change_queue, may_wait_for_ever) {
+    change_queue q("root", duration::max(), 100);
+    q.add(of(change_kind::created, "f"), start);
+    EXPECT_EQ(q.next_due(), time_point::max());
+    EXPECT_EQ(due(q, start + std::chrono::hours(24)), "");
+}
+
 TEST(change_queue, makes_one_change_of_a_burst) {
     using enum change_kind;
     EXPECT_EQ(together({created, modified, attributes, modified}), "created f ");

@@ -187,6 +187,15 @@ TEST(message_parser, tells_of_the_header) {
     EXPECT_FALSE(p.container);
 }
 
+TEST(message_parser, may_have_no_limit_of_its_header) {
+    message_limits none;
+    none.header_bytes = SIZE_MAX;
+    const std::string mail = "Content-Type: text/html\r\nSubject: s\r\n\r\nHello";
+    for (const std::size_t step : {std::size_t{1}, std::size_t{30}, SIZE_MAX}) {
+        EXPECT_EQ(read(mail, step, nullptr, none), "<text/html Hello>") << step;
+    }
+}
+
 TEST(message_parser, keeps_to_its_limits) {
     message_defects d;
     std::string deep;

@@ -111,6 +111,12 @@ TEST(multipart_parser, gives_the_parts_of_a_form) {
               "Content-Type: text/plain|>line\r\nline\r\n].");
 }
 
+TEST(multipart_parser, may_have_no_limits) {
+    multipart_limits none;
+    none.header_bytes = SIZE_MAX;
+    EXPECT_EQ(parse(with_header("A: 1\r\nB: 2\r\n"), none).told, "[A: 1|B: 2|>x].");
+}
+
 TEST(multipart_parser, passes_over_what_stands_before_and_behind) {
     EXPECT_EQ(told("This is MIME.\r\n--\r\n--c\r\n\r\n--b\r\n\r\nx\r\n--b--\r\nbye\r\n--b\r\n"),
               "[>x].");

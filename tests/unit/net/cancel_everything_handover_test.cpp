@@ -111,6 +111,19 @@ class cancelled_in_a_hand_over : public ::testing::TestWithParam<cancel_case> {}
 
 }  // namespace
 
+TEST(a_takeover, without_patience_waits_for_nobody) {
+    block_on([]() -> task<> {
+        const std::string name =
+            "unix:@coracle-handover-" + std::to_string(loop::current()->random());
+        const auto at = net::address::parse(name).value();
+        // Connections to it wait for ever to be accepted.
+        const auto silent = net::unix_listener::open(*loop::current(), at);
+        EXPECT_TRUE(silent);
+        EXPECT_FALSE(net::take_over(at, duration::zero()));
+        co_return;
+    });
+}
+
 TEST_P(cancelled_in_a_hand_over, unwinds_and_loses_nothing) {
     GetParam().run();
 }

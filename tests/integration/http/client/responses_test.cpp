@@ -42,6 +42,21 @@ std::string long_text() {
 
 class client_responses : public each_version {};
 
+TEST(client_texts, get_no_memory_for_bytes_that_were_only_announced) {
+    const scripted_peer peer(
+        script()
+            .read_head()
+            .send("HTTP/1.1 200 OK\r\nContent-Length: 4611686018427387904\r\n\r\nabc")
+            .close());
+    http::client client;
+    block_on([&]() -> task<> {
+        auto r = co_await client.get(peer.url());
+        const auto got = co_await as_result(r.text(SIZE_MAX));
+        EXPECT_FALSE(got);
+        EXPECT_EQ(got.error(), errc::end_of_stream) << got.error();
+    });
+}
+
 TEST_P(client_responses, are_read_by_one_task_at_a_time) {
     std::atomic<bool> refused = false;
     const local_server server([&](http::request&) {

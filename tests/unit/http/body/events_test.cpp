@@ -101,6 +101,8 @@ TEST(events, say_that_they_live_after_so_much_silence) {
     };
     EXPECT_EQ(sent(f), "(head)data: a\n\n:\n\n:\n\ndata: b\n\n");
     EXPECT_EQ(sent(f, {.heartbeat = 0s}), "(head)data: a\n\ndata: b\n\n");
+    EXPECT_EQ(sent(f, {.heartbeat = std::chrono::milliseconds::max()}),
+              "(head)data: a\n\ndata: b\n\n");
     EXPECT_EQ(sent(f, {.heartbeat = 10s}), "(head):\n\ndata: a\n\n:\n\n:\n\n:\n\ndata: b\n\n:\n\n");
 }
 

@@ -109,6 +109,18 @@ TEST(digest_authentication, takes_nonces_for_a_time_and_only_its_own) {
     });
 }
 
+TEST(digest_authentication, may_take_nonces_for_ever) {
+    http::digest_options o;
+    o.nonce_lifetime = std::chrono::seconds::max();
+    const http::handler h = guarded(o);
+    run_virtually([&]() -> task<> {
+        asked none("GET");
+        co_await none.by(h);
+        co_await sleep_for(24h);
+        EXPECT_EQ(co_await ask(h, credentials(none.res, "ann", "sesame", 1)), "ann");
+    });
+}
+
 TEST(digest_authentication, survives_what_is_malformed) {
     const http::handler h = guarded();
     run_virtually([&]() -> task<> {

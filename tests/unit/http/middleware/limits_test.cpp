@@ -473,6 +473,15 @@ TEST(time_limit, is_not_to_blame_for_timeouts_of_the_handler) {
     });
 }
 
+TEST(time_limit, may_have_no_end) {
+    const http::handler slow = [](http::request&) -> task<http::response> {
+        co_await sleep_for(24h);
+        co_return "reached";
+    };
+    const http::handler h = http::wrap(http::time_limit(duration::max()), slow);
+    run_virtually([&]() -> task<> { EXPECT_EQ(co_await status_for(h, "::1"), 200); });
+}
+
 TEST(time_limit, cancels_a_handler_and_responds_in_its_place) {
     bool destroyed = false;
     struct mark {
