@@ -18,15 +18,16 @@ struct exchange {
     std::uint64_t body_bytes = 0;  ///< of the response, as sent
     exchange* next_free = nullptr;
 
-    /// The most bytes of a response whose memory the next one finds.
+    /// The most bytes of a response whose memory the next exchange finds.
     static constexpr std::size_t kept_text = 16 * 1024;
 
-    /// Clears everything and keeps the memory for the next exchange, except that of a large body.
+    /// Frees the memory of a large response, before `clear`: a loop keeps many exchanges for reuse.
+    void drop_large_response() noexcept {
+        if (res.body().bytes().size() > kept_text) const response dropped(std::move(res));
+    }
+    /// Clears everything and keeps the memory for the next exchange.
     void clear() noexcept {
         if (pending) pending.reset();
-        if (res.body().in_memory() && res.body().bytes().size() > kept_text) {
-            const response dropped(std::move(res));
-        }
         res.clear();
         req.clear();
         body_bytes = 0;

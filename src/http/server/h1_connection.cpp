@@ -86,6 +86,7 @@ h1_connection::h1_connection(shard& owner, std::unique_ptr<net::byte_stream> str
 }
 
 h1_connection::~h1_connection() {
+    if (exchange_ != nullptr) exchange_->drop_large_response();
     release(exchange_);
     static_cast<server_connection&>(*this).unlink();
     shard_->closed(handed_over_ ? nullptr : &peer());

@@ -169,6 +169,8 @@ task<bool> h1_connection::finish_exchange() {
         }
         if (ok && !e.body.complete()) ok = co_await discard_body(e);
     }
+    // One that is copied into the output at once is never large.
+    exchange_->drop_large_response();
     release(std::exchange(exchange_, nullptr));
     co_return ok&& keeps();
 }

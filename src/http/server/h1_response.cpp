@@ -84,10 +84,13 @@ void h1_connection::decide_ending(h1_exchange& e) {
         end_behind(ending::linger);
     }
     const bool leaves_body = !e.body.complete() && e.res.body().type() != body::kind::stream;
-    // A task beside the handler goes on with the body.
-    const bool is_passed_on = scope() != nullptr && scope()->tasks->size() != 0;
-    if (leaves_body && is_passed_on) end_behind(ending::linger);
-    if (leaves_body && !is_passed_on) e.body.discard_received();
+    if (leaves_body) {
+        // A task beside the handler goes on with it.
+        if (scope() != nullptr && scope()->tasks->size() != 0)
+            end_behind(ending::linger);
+        else
+            e.body.discard_received();
+    }
     if (!e.keep_alive || (leaves_body && !e.body.ends_within(o.limits.discard))) {
         end_behind(ending::close);
     }

@@ -50,6 +50,7 @@ h2_stream::h2_stream(h2_connection& home)
 h2_stream::~h2_stream() {
     disarm();
     home_->give_back_head(head_cost_);
+    exchange_->drop_large_response();
     exchange_->clear();
     owner().exchanges.give_back(exchange_);
 }
