@@ -258,7 +258,7 @@ task<result> tree_copier::make_root() {
 task<result> tree_copier::copy_entry(const entry& e) {
     if (e.problem) co_return std::unexpected(*e.problem);
     std::string to = to_;
-    to.append(e.path, from_.size());
+    to.append(e.path, from_ == "/" ? 0 : from_.size());
     switch (e.kind) {
         case file_kind::directory: co_return co_await copy_directory(e, std::move(to));
         case file_kind::symlink: co_return co_await copy_link(e, std::move(to));

@@ -16,6 +16,8 @@ namespace coracle::fs::detail {
 struct departure {
     std::uint32_t cookie;  ///< the system's number that joins the two halves of a move
     bool is_directory;
+    /// Something had arrived at the name just before.
+    bool may_be_exchange;
     std::string path;
     time_point due;  ///< when it is gone
 };

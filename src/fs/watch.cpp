@@ -45,6 +45,7 @@ task<bool> read_all_events(watch_tree& tree) {
 async_generator<change> changes_of(std::unique_ptr<watch_tree> tree) {
     for (;;) {
         const bool more = co_await read_all_events(*tree);
+        tree->depart_overdue(loop::current()->now());
         if (tree->must_look_around()) {
             auto look = [&tree] { return tree->look_around(); };
             auto done = co_await offload(look);

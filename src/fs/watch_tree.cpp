@@ -147,6 +147,7 @@ std::uint32_t watch_tree::events() const noexcept {
 std::expected<void, error> watch_tree::follow_links() {
     const bool had_links = links_.any();
     const auto before = there_;
+    const auto directory_before = directory_;
     const bool replaced = std::exchange(end_changed_, false);
     links_changed_ = false;
     const auto unused = links_.follow(inotify_.get(), path_, name_.empty() ? 0 : events());
@@ -155,9 +156,13 @@ std::expected<void, error> watch_tree::follow_links() {
         if (!directories_.contains(number)) ::inotify_rm_watch(inotify_.get(), number);
     }
     there_ = identity_of(path_);
-    if (!had_links || (there_ == before && !(replaced && there_))) return {};
-    found_.push_back(
-        {there_ ? change_kind::created : change_kind::removed, name_.empty(), path_, {}});
+    directory_ = identity_of(root_);
+    const bool same = there_ == before && !(replaced && there_);
+    if (!had_links || (same && directory_ == directory_before)) return {};
+    if (!same) {
+        found_.push_back(
+            {there_ ? change_kind::created : change_kind::removed, name_.empty(), path_, {}});
+    }
     forget_all_directories();
     // The links may lead to another directory in which the file has its name.
     if (there_ || !name_.empty()) unread_.assign(1, root_);
@@ -173,6 +178,8 @@ void watch_tree::forget_all_directories() {
     directories_.clear();
     numbers_.clear();
     displaced_ = {};
+    arrival_.clear();
+    doubted_.clear();
 }
 
 std::expected<watch_tree::found, error> watch_tree::add_watch(const std::string& directory,
@@ -252,6 +259,7 @@ std::expected<void, error> watch_tree::watch_all(std::vector<std::string> direct
 }
 
 std::expected<void, error> watch_tree::look_around() {
+    look_at_doubted();
     if (links_changed_) {
         if (auto followed = follow_links(); !followed) return followed;
     }
@@ -373,11 +381,17 @@ void watch_tree::handle_name(const inotify_event& e, std::string path, time_poin
     }
     // Another file has that name now, so the one that left it is not coming back to it.
     if (auto d = departures_.take(path)) depart(*std::move(d), now);
-    // If only one name is watched, the target does not matter.
-    if ((e.mask & IN_MOVED_FROM) != 0 && name_.empty()) {
-        const duration wait = std::max(options_.settle, least_wait_for_arrival);
-        departures_.add({e.cookie, is_dir, std::move(path), coracle::detail::later(now, wait)});
-        return bound_what_waits(now);
+    if ((e.mask & IN_MOVED_FROM) != 0) {
+        const bool may_be_exchange = arrival_ == path;
+        arrival_.clear();
+        // If only one name is watched, the target does not matter.
+        if (name_.empty()) {
+            const duration wait = std::max(options_.settle, least_wait_for_arrival);
+            departures_.add({e.cookie, is_dir, may_be_exchange, std::move(path),
+                             coracle::detail::later(now, wait)});
+            return bound_what_waits(now);
+        }
+        if (may_be_exchange) return doubt({change_kind::removed, is_dir, std::move(path), {}});
     }
     if ((e.mask & IN_MOVED_TO) != 0) return arrived(e, std::move(path), now);
     change_kind kind = change_kind::attributes;
@@ -396,9 +410,13 @@ void watch_tree::arrived(const inotify_event& e, std::string path, time_point no
     const bool is_dir = (e.mask & IN_ISDIR) != 0;
     auto left = departures_.take(e.cookie);
     if (!left) {
+        // If a directory had the name, it is elsewhere now, or gone.
+        while (auto d = departures_.take_below(path)) depart(*std::move(d), now);
+        forget_below(path);
         appeared(path, is_dir);
-        tell({change_kind::created, is_dir, std::move(path), {}}, now);
-        return;
+        arrival_ = path;
+        // Another file may have had the name.
+        return tell({change_kind::created, is_dir, std::move(path), {}}, now, true);
     }
     std::string from = std::move(left->path);
     if (is_dir) rename_below(from, path, now);
@@ -477,8 +495,26 @@ void watch_tree::rename_below(const std::string& from, const std::string& to, ti
 
 /// A name that left, and did not arrive in a watched directory, is gone.
 void watch_tree::depart(departure d, time_point now) {
+    if (d.may_be_exchange) {
+        return doubt({change_kind::removed, d.is_directory, std::move(d.path), {}});
+    }
     if (d.is_directory) forget_below(d.path);
     tell({change_kind::removed, d.is_directory, std::move(d.path), {}}, now);
+}
+
+/// An exchange with something that is not watched is reported as an arrival at a name, and then as
+/// a departure from it.
+void watch_tree::doubt(change c) {
+    doubted_.push_back(std::move(c));
+}
+
+void watch_tree::look_at_doubted() {
+    for (change& c : std::exchange(doubted_, {})) {
+        struct stat s{};
+        if (::lstat(c.path.c_str(), &s) == 0) continue;
+        if (c.is_directory) forget_below(c.path);
+        found_.push_back(std::move(c));
+    }
 }
 
 void watch_tree::depart_overdue(time_point now) {
@@ -494,10 +530,10 @@ bool watch_tree::wants(const std::string& path, bool is_dir) {
     return !options_.filter || options_.filter(path, is_dir);
 }
 
-void watch_tree::tell(change c, time_point now) {
+void watch_tree::tell(change c, time_point now, bool replaces) {
     if (!is_asked_for(c.kind)) return;
     if (c.path != path_ && !wants(c.path, c.is_directory)) return;
-    queue_.add(std::move(c), now);
+    queue_.add(std::move(c), now, replaces);
     bound_what_waits(now);
 }
 
@@ -505,13 +541,16 @@ void watch_tree::tell(change c, time_point now) {
 void watch_tree::bound_what_waits(time_point now) {
     if (queue_.size() + departures_.size() <= options_.max_pending) return;
     while (auto d = departures_.take_first()) {
-        if (d->is_directory) forget_below(d->path);
+        if (d->may_be_exchange) {
+            doubt({change_kind::removed, d->is_directory, std::move(d->path), {}});
+        } else if (d->is_directory) {
+            forget_below(d->path);
+        }
     }
     queue_.overflow(now);
 }
 
 std::optional<change> watch_tree::take(time_point now) {
-    depart_overdue(now);
     return queue_.take(now);
 }
 

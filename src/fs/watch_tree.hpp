@@ -30,12 +30,17 @@ public:
     /// Follows links that have changed, watches new directories, and records their entries. Blocks,
     /// as `begin` does.
     std::expected<void, error> look_around();
-    bool must_look_around() const noexcept { return !unread_.empty() || links_changed_; }
+    bool must_look_around() const noexcept {
+        return !unread_.empty() || !doubted_.empty() || links_changed_;
+    }
     /// Processes some of the system's events. Returns false if there were none.
     std::expected<bool, error> read_events(time_point now);
     /// Queues what `look_around` found.
     void tell_found(time_point now);
 
+    /// Gives up those that left their names some time ago and have not arrived elsewhere. Before
+    /// `must_look_around`.
+    void depart_overdue(time_point now);
     std::optional<change> take(time_point now);
     time_point next_due() const noexcept;
     /// Returns true when the watched path is gone, and there is nothing more to report.
@@ -81,8 +86,9 @@ private:
     void lost_events(time_point now);
     void appeared(const std::string& path, bool is_directory);
     void depart(departure d, time_point now);
-    void depart_overdue(time_point now);
-    void tell(change c, time_point now);
+    void doubt(change c);
+    void look_at_doubted();
+    void tell(change c, time_point now, bool replaces = false);
     void bound_what_waits(time_point now);
     bool is_asked_for(change_kind kind) const noexcept;
     bool wants(const std::string& path, bool is_directory);
@@ -98,11 +104,17 @@ private:
     std::map<std::string, int> numbers_;
     departures departures_;  ///< departures that may become moves
     displaced displaced_;
+    /// The name at which something arrived last that was not watched before.
+    std::string arrival_;
+    /// Removals of such names, which an exchange looks like: told if the name is gone.
+    std::vector<change> doubted_;
     std::vector<std::string> unread_;
     std::vector<change> found_;
     link_watch links_;  ///< on the way to `path_`
-    /// The device and inode of what `path_` leads to.
-    std::optional<std::pair<std::uint64_t, std::uint64_t>> there_;
+    /// The device and inode of a file.
+    using identity = std::optional<std::pair<std::uint64_t, std::uint64_t>>;
+    identity there_;      ///< of what `path_` leads to
+    identity directory_;  ///< of what `root_` leads to
     bool links_changed_ = false;
     bool end_changed_ = false;  ///< what the links led to was removed or replaced
     bool anew_ = false;         ///< `unread_` are read again, for what was lost

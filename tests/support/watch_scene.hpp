@@ -111,6 +111,18 @@ inline task<std::vector<std::string>> until_end(const scene& s, changes& from) {
 
 using texts = std::vector<std::string>;
 
+/// All up to the last of those that are waited for.
+inline task<texts> until_heard(const scene& s, changes& from, texts wanted) {
+    texts all;
+    while (!wanted.empty()) {
+        auto c = co_await from.next();
+        if (!c) break;
+        all.push_back(s.tell(*c));
+        std::erase(wanted, all.back());
+    }
+    co_return all;
+}
+
 /// g++ 12 cannot have these in a coroutine.
 template <class... T>
 texts list(T... each) {

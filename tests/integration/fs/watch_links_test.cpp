@@ -3,6 +3,10 @@
 #include "support/failing_calls.hpp"
 #include "support/watch_scene.hpp"
 
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/task_group.hpp>
+
 namespace coracle::testing {
 namespace {
 
@@ -83,6 +87,39 @@ TEST_P(watched_links, of_a_directory_on_the_way_are_found_anew) {
         link("..2", "..data");
         const texts back = co_await next(s, w, 1);
         EXPECT_EQ(back, list("created app.conf"));
+    };
+    on.run(f);
+}
+
+TEST_P(watched_links, on_the_way_to_nothing_lead_to_where_it_would_be) {
+    const auto f = [&]() -> task<> {
+        s.make_directory("a");
+        s.make_directory("b");
+        link("a", "current");
+        auto w = co_await watch("current/conf");
+        texts heard;
+        event first;
+        const auto hear = [&]() -> task<> {
+            while (auto c = co_await w.next()) {
+                heard.push_back(s.tell(*c));
+                first.set();
+            }
+        };
+        const auto change = [&](task_group& g) -> task<> {
+            g.spawn(hear);
+            swap("b", "current");
+            // Time for it to look, so that it can be wrong.
+            co_await sleep_for(20ms);
+            s.write("a/conf");
+            co_await sleep_for(20ms);
+            EXPECT_EQ(heard, texts());
+            s.remove("a/conf");
+            s.write("b/conf");
+            co_await first.wait();
+            g.cancel();
+        };
+        co_await with_task_group(change);
+        EXPECT_EQ(heard.front(), "created current/conf");
     };
     on.run(f);
 }

@@ -192,54 +192,6 @@ TEST_P(watching, follows_what_was_made_in_a_directory_that_is_moved_at_once) {
     on.run(f);
 }
 
-TEST_P(watching, follows_directories_that_are_exchanged) {
-    const auto f = [&]() -> task<> {
-        std::filesystem::create_directories(s.path("a/in a"));
-        std::filesystem::create_directories(s.path("b/in b"));
-        watch_options o;
-        o.recursive = true;
-        o.settle = 5ms;
-        auto w = co_await fs::watch(s.path(), std::move(o));
-        const std::string a = s.path("a");
-        const std::string b = s.path("b");
-        EXPECT_EQ(::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE), 0);
-        // Heard of together with the exchange, and after it.
-        s.write("a/in b/f");
-        s.write("b/in a/f");
-        texts all = co_await until_end(s, w);
-        EXPECT_EQ(all, list("created a/in b/f", "created b/in a/f", "moved a>b/", "moved b>a/"));
-        s.write("a/in b/g");
-        s.write("b/in a/g");
-        s.write("a/g");
-        all = co_await until_end(s, w);
-        EXPECT_EQ(all, list("created a/g", "created a/in b/g", "created b/in a/g"));
-    };
-    on.run(f);
-}
-
-TEST_P(watching, follows_a_directory_that_is_moved_onto_an_empty_one_and_back) {
-    const auto f = [&]() -> task<> {
-        std::filesystem::create_directories(s.path("a/x"));
-        s.make_directory("b");
-        watch_options o;
-        o.recursive = true;
-        o.settle = 5ms;
-        o.kinds &= ~fs::bit_of(change_kind::attributes);
-        auto w = co_await fs::watch(s.path(), std::move(o));
-        // The system does not say of one that is open that it is gone.
-        const int open_still = ::open(s.path("b").c_str(), O_RDONLY | O_CLOEXEC);
-        s.rename("a", "b");
-        s.rename("b", "a");
-        texts all = co_await until_end(s, w);
-        EXPECT_EQ(all, list("moved a>b/", "moved b>a/"));
-        s.write("a/x/f");
-        all = co_await until_end(s, w);
-        EXPECT_EQ(all, list("created a/x/f"));
-        ::close(open_still);
-    };
-    on.run(f);
-}
-
 TEST_P(watching, misses_no_file_of_directories_that_fill_while_they_are_read) {
     const auto f = [&]() -> task<> {
         watch_options o;
