@@ -9,9 +9,6 @@
 namespace coracle::metrics::detail {
 namespace {
 
-/// The value of every label of the series for those beyond the limit.
-constexpr std::string_view others = "other";
-
 /// Escapes as both formats want it; in the help text of Prometheus quotes stay.
 void append_escaped(std::string& to, std::string_view text, bool quotes) {
     for (const char c : text) {
@@ -35,11 +32,9 @@ std::string_view to_string(metric_kind k) noexcept {
     return "";
 }
 
-std::uint32_t cell_source::take(std::size_t n) {
+std::optional<std::uint32_t> cell_source::take(std::size_t n) {
     const std::lock_guard lock(guard_);
-    if (cell_block::most_cells - taken_ < n) {
-        throw_exception(error(errc::limit_exceeded, "metrics::registry"));
-    }
+    if (cell_block::most_cells - taken_ < n) return std::nullopt;
     taken_ += n;
     return static_cast<std::uint32_t>(taken_ - n);
 }
@@ -53,12 +48,26 @@ family_state::family_state(cell_source& source, metric_kind kind, std::string_vi
                            std::string_view help, std::vector<std::string> labels,
                            std::vector<double> bounds, std::size_t most)
     : source_(source), kind_(kind), name_(name), help_(help), labels_(std::move(labels)),
-      bounds_(std::move(bounds)), most_(most) {}
+      bounds_(std::move(bounds)), most_(most), others_(labels_.size(), "other") {
+    const auto taken = source_.take(cells_of_series());
+    if (!taken) throw_exception(error(errc::limit_exceeded, "metrics::registry"));
+    cells_of_others_ = *taken;
+}
 
 family_state::family_state(cell_source& source, metric_kind kind, std::string_view name,
                            std::string_view help, std::vector<std::string> labels, reader read)
     : source_(source), kind_(kind), name_(name), help_(help), labels_(std::move(labels)),
       read_(std::move(read)) {}
+
+std::size_t family_state::cells_of_series() const noexcept {
+    switch (kind_) {
+        case metric_kind::counter: return 1;
+        case metric_kind::gauge: return 0;
+        // One bucket for what is beyond the bounds, and the sum.
+        case metric_kind::histogram: return bounds_.size() + 2;
+    }
+    return 0;
+}
 
 const family_state::series& family_state::find(std::span<const std::string_view> values) {
     if (values.size() != labels_.size()) {
@@ -68,17 +77,14 @@ const family_state::series& family_state::find(std::span<const std::string_view>
     std::vector<std::string> key(values.begin(), values.end());
     const std::lock_guard lock(guard_);
     if (const auto known = series_.find(key); known != series_.end()) return known->second;
-    if (series_.size() >= most_) {
-        key.assign(labels_.size(), std::string(others));
+    const bool has_room = series_.size() < most_ && key != others_;
+    const auto own = has_room ? source_.take(cells_of_series()) : std::nullopt;
+    if (!own) {
+        key = others_;
         if (const auto known = series_.find(key); known != series_.end()) return known->second;
     }
-    series made{key, 0, nullptr};
-    switch (kind_) {
-        case metric_kind::counter: made.first = source_.take(1); break;
-        case metric_kind::gauge: made.value = &source_.take_gauge(); break;
-        // One bucket for what is beyond the bounds, and the sum.
-        case metric_kind::histogram: made.first = source_.take(bounds_.size() + 2); break;
-    }
+    series made{key, own.value_or(cells_of_others_), nullptr};
+    if (kind_ == metric_kind::gauge) made.value = &source_.take_gauge();
     return series_.emplace(std::move(key), std::move(made)).first->second;
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,8 @@ std::string_view to_string(metric_kind k) noexcept;
 /// The cells of a registry, of which each series takes some. Thread-safe.
 class cell_source {
 public:
-    /// Returns the first of `n`. Throws `exception` (errc::limit_exceeded) where none are left.
-    std::uint32_t take(std::size_t n);
+    /// Returns the first of `n`; nothing where fewer are left.
+    std::optional<std::uint32_t> take(std::size_t n);
     std::atomic<double>& take_gauge();
     thread_cells& cells() noexcept { return cells_; }
     const thread_cells& cells() const noexcept { return cells_; }
@@ -48,6 +49,7 @@ public:
     };
     using reader = std::function<void(const registry::series_writer&)>;
 
+    /// Throws `exception` (errc::limit_exceeded) where too few cells are left for one series.
     family_state(cell_source& source, metric_kind kind, std::string_view name,
                  std::string_view help, std::vector<std::string> labels, std::vector<double> bounds,
                  std::size_t most);
@@ -71,6 +73,7 @@ public:
     void append(std::string& to, exposition format) const;
 
 private:
+    std::size_t cells_of_series() const noexcept;
     const series& find(std::span<const std::string_view> values);
     void append_sample(std::string& to, std::string_view suffix,
                        std::span<const std::string_view> values, std::string_view bound,
@@ -86,6 +89,10 @@ private:
     const std::vector<std::string> labels_;
     const std::vector<double> bounds_;
     const std::size_t most_ = 0;
+    /// The values of the series for those beyond the limit, whose cells are taken from the first:
+    /// without labels it is the only one.
+    const std::vector<std::string> others_;
+    std::uint32_t cells_of_others_ = 0;
     const reader read_;
     mutable std::mutex guard_;
     std::map<std::vector<std::string>, series> series_;

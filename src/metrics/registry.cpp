@@ -56,15 +56,14 @@ template <class... Args>
 family_state& add(detail::registry_state& to, metric_kind kind, std::string_view name,
                   std::string_view help, std::vector<std::string> labels, Args&&... args) {
     check(kind, name, labels);
-    auto made = std::make_unique<family_state>(to.source, kind, name, help, std::move(labels),
-                                               std::forward<Args>(args)...);
     const std::lock_guard lock(to.guard);
-    const auto [at, is_new] = to.families.try_emplace(std::string(name), std::move(made));
-    if (!is_new) {
+    if (to.families.contains(name)) {
         error e(std::errc::file_exists, "metrics::registry");
         throw_exception(std::move(e.on(name)));
     }
-    return *at->second;
+    auto made = std::make_unique<family_state>(to.source, kind, name, help, std::move(labels),
+                                               std::forward<Args>(args)...);
+    return *to.families.emplace(std::string(name), std::move(made)).first->second;
 }
 
 family_state& add_stored(detail::registry_state& to, metric_kind kind, std::string_view name,

@@ -142,11 +142,37 @@ TEST(metrics_registry, has_a_bounded_number_of_cells) {
     o.series = 100'000;
     metrics::registry all(o);
     const auto seen = all.make_counter("seen_total", "", labels({"n"}));
-    const auto fill = [&seen] {
-        for (int i = 0; i != 40'000; ++i) seen.with({std::to_string(i)}).add();
-    };
-    EXPECT_EQ(failure_of(fill), errc::limit_exceeded);
-    EXPECT_EQ(seen.with({"32767"}).value(), 1u);
+    const auto times = all.make_histogram("times", "", {1}, labels({"n"}));
+    for (int i = 0; i != 40'000; ++i) seen.with({std::to_string(i)}).add();
+    // One is for all others, and three are those of the other times.
+    constexpr std::uint64_t own = 32'768 - 1 - 3;
+    EXPECT_EQ(seen.with({std::to_string(own - 1)}).value(), 1u);
+    EXPECT_EQ(seen.with({std::to_string(own)}).value(), 40'000 - own);
+    EXPECT_EQ(seen.with({"other"}).value(), 40'000 - own);
+    times.with({"a"}).observe(0.5);
+    times.with({"b"}).observe(3);
+    EXPECT_EQ(times.with({"other"}).count(), 2u);
+    EXPECT_EQ(times.with({"other"}).sum(), 3.5);
+    EXPECT_EQ(seen.with({"0"}).value(), 1u);
+    // A name whose metric could not be made is free.
+    for (int i = 0; i != 2; ++i) {
+        EXPECT_EQ(failure_of([&all] { all.make_counter("more_total", ""); }), errc::limit_exceeded);
+    }
+    EXPECT_EQ(all.text().find("more_total"), std::string::npos);
+    const auto level = all.make_gauge("level", "", labels({"n"}));
+    level.with({"a"}).set(1);
+    level.with({"b"}).set(2);
+    EXPECT_EQ(level.with({"a"}).value(), 1);
+}
+
+TEST(metrics_registry, takes_no_cells_for_a_name_that_is_taken) {
+    metrics::registry all;
+    const auto first = all.make_counter("a_total", "");
+    for (int i = 0; i != 40'000; ++i) {
+        EXPECT_EQ(failure_of([&all] { all.make_counter("a_total", ""); }), std::errc::file_exists);
+    }
+    all.make_counter("b_total", "").add();
+    EXPECT_EQ(first.value(), 0u);
 }
 
 TEST(metrics_registry, refuses_malformed_names_labels_and_bounds) {
