@@ -12,7 +12,6 @@ namespace {
 constexpr int memory_level = 8;
 /// zlib counts with 32 bits.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
-constexpr std::size_t most_window = std::size_t{1} << raw_deflater::most_window_bits;
 
 void lend(z_stream& z, std::string_view in, std::span<char> out) noexcept {
     z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
@@ -86,13 +85,11 @@ void raw_inflater::reset() noexcept {
     state_->ended = false;
 }
 
-/// RFC 7692 section 7.2.3.4: a sender may set BFINAL, and blocks follow all the same.
+/// RFC 7692 section 7.2.3.4: a sender may set BFINAL, and blocks follow all the same. The window is
+/// neither copied nor dropped, or each empty last block, of two bytes, would cost 64 KiB of
+/// copying.
 bool raw_inflater::go_on_after_end() noexcept {
-    z_stream& z = state_->z;
-    Bytef window[most_window];
-    uInt size = 0;
-    if (inflateGetDictionary(&z, window, &size) != Z_OK || inflateReset(&z) != Z_OK) return false;
-    if (size != 0 && inflateSetDictionary(&z, window, size) != Z_OK) return false;
+    if (inflateResetKeep(&state_->z) != Z_OK) return false;
     state_->ended = false;
     return true;
 }

@@ -87,6 +87,27 @@ TEST(websocket_deflate, remembers_messages_behind_a_last_block) {
                  {"Hello", "Hello"});
 }
 
+TEST(websocket_deflate, remembers_a_whole_window_behind_many_last_blocks) {
+    std::string text;
+    std::uint32_t state = 7;
+    while (text.size() < 32'000) {
+        state = state * 48271U % 2147483647U;
+        text += static_cast<char>('a' + state % 26);
+    }
+    coding::raw_deflater d(15, 6);
+    const std::string first = packed(deflated(d, text));
+    std::string empty;
+    for (int i = 0; i != 1000; ++i) empty.append("\x03\x00", 2);
+    const std::string again = deflated(d, text);
+    ASSERT_LT(again.size(), 500U);
+    const std::string bytes = first + packed(empty + '\0') + packed(again);
+    for (const std::size_t cut : {first.size() + 1000, bytes.size() - 1}) {
+        const heard h = decode(bytes, cut, role::server, compression::with_context, 5000);
+        EXPECT_EQ(h.why, fault::none);
+        EXPECT_EQ(h.events, texts({text, "", text}));
+    }
+}
+
 TEST(websocket_deflate, takes_messages_with_and_without_context) {
     std::uint32_t state = 7;
     const auto chance = [&state] { return state = state * 48271U % 2147483647U; };
