@@ -42,4 +42,20 @@ private:
     std::unordered_map<const coracle::detail::promise_base*, trace_span*> by_frame_;
 };
 
+/// Lets the calls that a frame waits for find their span, as long as this lives.
+class announced_span {
+public:
+    announced_span(const coracle::detail::promise_base* frame, trace_span& s)
+        : all_(spans_here::of_this_loop()), frame_(frame) {
+        all_.add(frame, s);
+    }
+    announced_span(const announced_span&) = delete;
+    announced_span& operator=(const announced_span&) = delete;
+    ~announced_span() { all_.remove(frame_); }
+
+private:
+    spans_here& all_;
+    const coracle::detail::promise_base* frame_;
+};
+
 }  // namespace coracle::http::detail

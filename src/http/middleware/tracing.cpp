@@ -97,22 +97,6 @@ private:
 
 namespace {
 
-/// Lets calls of the handler find its span.
-class announced_span {
-public:
-    announced_span(const coracle::detail::promise_base* frame, trace_span& s)
-        : all_(detail::spans_here::of_this_loop()), frame_(frame) {
-        all_.add(frame, s);
-    }
-    announced_span(const announced_span&) = delete;
-    announced_span& operator=(const announced_span&) = delete;
-    ~announced_span() { all_.remove(frame_); }
-
-private:
-    detail::spans_here& all_;
-    const coracle::detail::promise_base* frame_;
-};
-
 /// A pointer to it, in the data of a request.
 struct span_of_request {
     trace_span* span;
@@ -172,7 +156,7 @@ task<response> tracing::request_tracer::operator()(request& req, const handler& 
     describe(active, req);
     const attached_span attached(req, active.span);
     const auto* const frame = co_await detail::own_frame();
-    const announced_span announced(frame, active.span);
+    const detail::announced_span announced(frame, active.span);
     auto handling = next(req);
     response out = co_await std::move(handling);
     if (active.is_exported() && !req.route().empty()) {

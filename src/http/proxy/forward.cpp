@@ -117,12 +117,6 @@ response failure_of(const error& e) {
             late ? "504 Gateway Timeout\n" : "502 Bad Gateway\n"};
 }
 
-/// Goes no further in a task that was cancelled meanwhile: there is no response to be made up then.
-task<> end_if_stopped() {
-    const bool stopped = co_await this_task::stopped();
-    if (stopped) co_await yield();
-}
-
 /// The begin of the addresses of an upstream.
 struct base_address {
     explicit base_address(const url& base) : path(base.path()) {
@@ -217,18 +211,26 @@ public:
         return r;
     }
 
-    /// Makes the call that `make` gave. A body is passed on while its response is.
+    /// Makes the call that `make` gave. A body is passed on while its response is. Returns no error
+    /// in a task that was cancelled: there is no response to be made up then.
     static task<std::expected<response, error>> response_to(call c, request* req) {
-        auto* const server = req->exchange();
-        detail::exchange_scope* const beside = server == nullptr ? nullptr : server->scope();
-        if (beside != nullptr) co_return co_await detail::relayed_call(std::move(c), beside);
-        co_return co_await as_result(c);
+        auto came = co_await made(&c, req);
+        if (!came && co_await this_task::stopped()) co_await yield();
+        co_return came;
     }
 
     const forward_options& options() const noexcept { return options_; }
     static response bad_request() { return {status::bad_request, "400 Bad Request\n"}; }
 
 private:
+    static task<std::expected<response, error>> made(call* c, request* req) {
+        auto* const server = req->exchange();
+        detail::exchange_scope* const beside = server == nullptr ? nullptr : server->scope();
+        if (beside != nullptr) return detail::relayed_call(std::move(*c), beside);
+        return sent(c);
+    }
+    static task<std::expected<response, error>> sent(call* c) { co_return co_await as_result(*c); }
+
     client* client_;
     forward_options options_;
     std::string via_;
@@ -252,10 +254,7 @@ private:
         const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
         auto calling = forwarder::response_to(self->how_.make(*req, there, switching), req);
         auto came = co_await std::move(calling);
-        if (!came) {
-            co_await end_if_stopped();
-            co_return failure_of(came.error());
-        }
+        if (!came) co_return failure_of(came.error());
         co_return self->how_.pass_back(*std::move(came), switching);
     }
 
@@ -311,7 +310,6 @@ private:
                 to.succeeded(*u);
                 co_return self->how_.pass_back(*std::move(came), switching);
             }
-            co_await end_if_stopped();
             to.failed(*u, loop::current()->now());
             failure = failure_of(came.error());
             if (!may_go_elsewhere(came.error(), *req, has_body)) break;

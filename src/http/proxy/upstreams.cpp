@@ -104,8 +104,11 @@ void upstreams::group::failed(upstream& u, time_point now) noexcept {
     // Requests that were under way then say nothing new.
     if (u.out_until.load(std::memory_order_relaxed) > now.time_since_epoch().count()) return;
     const unsigned before = u.ejected_in_a_row.fetch_add(1, std::memory_order_relaxed);
-    const duration pause = options_.eject_for * (1U << std::min(before, most_doublings));
-    u.out_until.store((now + pause).time_since_epoch().count(), std::memory_order_relaxed);
+    constexpr duration longest = duration::max() / (1U << most_doublings);
+    const duration pause =
+        std::min(options_.eject_for, longest) * (1U << std::min(before, most_doublings));
+    const time_point until = coracle::detail::later(now, pause);
+    u.out_until.store(until.time_since_epoch().count(), std::memory_order_relaxed);
     u.ejections.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,7 @@
 // A request that makes calls, traced from end to end, with a collector that looks at what it gets.
 
 #include <coracle/http/client.hpp>
+#include <coracle/http/forward.hpp>
 #include <coracle/http/middleware/otlp_exporter.hpp>
 #include <coracle/http/router.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -73,6 +74,12 @@ public:
         co_return got ? static_cast<int>(got->status()) : 0;
     }
 
+    task<int> post(std::string path, std::string body) {
+        auto calling = asking_->post(app_->url(path)).header("X-Body", body).body(body);
+        auto got = co_await as_result(calling);
+        co_return got ? static_cast<int>(got->status()) : 0;
+    }
+
     std::shared_ptr<http::otlp_exporter> exporter;
     std::vector<std::string> bodies;              ///< that the collector got
     std::map<std::string, nlohmann::json> spans;  ///< that it took, by their name
@@ -105,6 +112,7 @@ private:
         return [this](http::request& req) -> task<http::response> {
             const auto parent = req.header("traceparent");
             parents.emplace_back(parent.empty() ? "none" : parent);
+            EXPECT_EQ(co_await req.body().text(), req.header("X-Body"));
             co_await sleep_for(10ms);
             co_return "below";
         };
@@ -133,6 +141,7 @@ private:
         routes.get("/throws", [](http::request&) -> http::response {
             throw std::runtime_error("a fault \"of\" mine");
         });
+        routes.any("/relayed/{*rest}", http::forward_to(*calls_, below_->url("/")));
         routes.get("/slow", [](http::request&) -> task<http::response> {
             co_await sleep_for(1h);
             co_return "late";
@@ -182,6 +191,23 @@ TEST(tracing, follows_a_request_into_the_calls_that_its_handler_makes) {
     });
     EXPECT_EQ(w.exporter->sent(), 6u);
     EXPECT_EQ(w.exporter->dropped(), 0u);
+}
+
+TEST(tracing, follows_a_request_that_is_passed_on_with_its_body) {
+    world w;
+    w.run([&]() -> task<> {
+        EXPECT_EQ(co_await w.get("/relayed/a"), 200);
+        EXPECT_EQ(co_await w.post("/relayed/b", "a body"), 200);
+        co_await sleep_for(6s);
+        EXPECT_EQ(w.parents.size(), 2u);
+        EXPECT_EQ(w.taken, 4u);
+        if (w.taken != 4u) co_return;
+        const auto& request = w.spans["POST /relayed/{*rest}"];
+        EXPECT_EQ(w.spans["call"]["parentSpanId"], request["spanId"]);
+        EXPECT_EQ(w.spans["call"]["traceId"], request["traceId"]);
+        EXPECT_EQ(w.spans["call"]["name"], "POST");
+        EXPECT_EQ(w.parents.back().substr(36, 16), w.spans["call"]["spanId"].get<std::string>());
+    });
 }
 
 TEST(tracing, leaves_no_span_of_a_handler_that_was_cancelled) {
