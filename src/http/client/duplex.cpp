@@ -49,7 +49,13 @@ task<void> running_call::receive_beside(directions* both) {
     auto came = co_await std::move(first);
     if (came.index == 1) co_return;
     // Another head may have been parsed since.
-    if (!came.value || read_next_head() != head_state::final || start_.code >= 300) {
+    const bool has_begun = came.value && read_next_head() == head_state::final;
+    // The new protocol begins behind the request (RFC 9110 section 7.8).
+    if (has_begun && exchange_->left_http()) {
+        both->received = co_await await_end_of_sending(both);
+        co_return;
+    }
+    if (!has_begun || start_.code >= 300) {
         both->received = std::move(came.value);
         both->stop_sending(*exchange_);
         co_return;

@@ -9,10 +9,10 @@ namespace coracle::http::detail {
 class retry_budget {
 public:
     /// The budget of a new client.
-    static constexpr std::uint32_t first = 10;
+    static constexpr std::uint64_t first = 10;
 
     void call_begins(unsigned percent) noexcept {
-        const std::uint32_t most = percent > first * unit ? percent : first * unit;
+        const std::uint64_t most = percent > first * unit ? percent : first * unit;
         saved_ = saved_ + percent < most ? saved_ + percent : most;
     }
     /// Takes one retry. Returns false when the budget is used up.
@@ -25,8 +25,8 @@ public:
     void give_back() noexcept { saved_ += unit; }
 
 private:
-    static constexpr std::uint32_t unit = 100;
-    std::uint32_t saved_ = first * unit;
+    static constexpr std::uint64_t unit = 100;
+    std::uint64_t saved_ = first * unit;
 };
 
 }  // namespace coracle::http::detail

@@ -192,10 +192,14 @@ head_state client_h1_connection::read_head(response_start& start) {
     start.content_length = head.content_length;
     start.has_body = head.framing != h1::body_framing::none;
     start.size = head_size_;
+    const bool switches = head.code == 101 && upgrades_;
+    if (head.code < 200 && !switches) {
+        input_.consume(r.consumed);
+        return head_state::interim;
+    }
     // A head received while the body was sent is parsed again.
-    if (head.code >= 200 || (head.code == 101 && upgrades_)) return head_state::final;
-    input_.consume(r.consumed);
-    return head_state::interim;
+    left_http_ = switches || (asked_ == method::connect && head.code / 100 == 2);
+    return head_state::final;
 }
 
 error client_h1_connection::head_error() const {
@@ -217,7 +221,6 @@ void client_h1_connection::take_fields(http::fields& to) {
     input_.consume(head_size_);
     keeps_alive_ = head.keep_alive;
     content_.begin(head.framing, head.content_length, {}, lenient_);
-    left_http_ = head.code == 101 || (asked_ == method::connect && head.code / 100 == 2);
 }
 
 std::optional<std::string_view> client_h1_connection::take_whole_body(std::uint64_t most) noexcept {

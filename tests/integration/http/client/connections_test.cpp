@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -179,6 +180,18 @@ TEST(client_retries, do_not_wait_longer_than_they_may) {
     const auto r = client.get(peer.url()).retry(2).wait();
     EXPECT_EQ(r.status, http::status::too_many_requests);
     EXPECT_EQ(r.info.attempts, 1U);
+}
+
+TEST(client_retries, may_have_a_budget_without_an_end) {
+    const scripted_peer peer(script().read_head().cut());
+    http::client_options o;
+    o.retry.retries = 20;
+    o.retry.delay = 1us;
+    o.retry.budget_percent = std::numeric_limits<unsigned>::max();
+    http::client client(o);
+    for (int i = 0; i != 5; ++i) EXPECT_TRUE(failure_of(client.get(peer.url())).code());
+    EXPECT_EQ(client.statistics().retries, 100U);
+    EXPECT_EQ(client.statistics().retries_held_back, 0U);
 }
 
 TEST(client_retries, have_a_budget_and_say_when_it_is_used_up) {

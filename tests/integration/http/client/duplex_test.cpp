@@ -267,6 +267,42 @@ TEST(duplex_calls_1_1, end_where_the_server_hangs_up_behind_its_response) {
     });
 }
 
+TEST(duplex_calls_1_1, switch_protocols_behind_the_request) {
+    const std::string head =
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+    const scripted_peer peer(script()
+                                 .read_until("first")
+                                 .send(head + "new")
+                                 .read_until("last\r\n0\r\n\r\n")
+                                 .read_until("ours")
+                                 .cut());
+    block_on([&]() -> task<> {
+        http::client client;
+        const auto slow = [](http::body_writer& out) -> task<> {
+            co_await out.write("first");
+            co_await sleep_for(20ms);
+            co_await out.write("last");
+        };
+        std::string heard;
+        co_await client.post(peer.url("/"))
+            .header("Connection", "Upgrade")
+            .header("Upgrade", "x")
+            .body(http::body::stream(slow))
+            .duplex([&](http::response& r) -> task<> {
+                auto switched = r.detach();
+                EXPECT_TRUE(switched && switched->stream != nullptr);
+                if (!switched || switched->stream == nullptr) co_return;
+                heard = switched->received.view();
+                co_await switched->stream->send("ours");
+                auto end = co_await as_result(switched->stream->receive());
+                EXPECT_FALSE(end);
+            });
+        EXPECT_EQ(heard, "new");
+        EXPECT_EQ(client.statistics().connections, 0U);
+    });
+    EXPECT_EQ(peer.record().failure, "");
+}
+
 TEST(duplex_calls_1_1, fail_where_the_connection_ends_before_the_response) {
     const scripted_peer peer(script().read_head().pause(20ms).close().again());
     block_on([&]() -> task<> {
