@@ -2,6 +2,7 @@
 
 #include "http/body/save_pieces.hpp"
 
+#include <coracle/http/request.hpp>
 #include <coracle/http/response.hpp>
 #include <coracle/http/response_info.hpp>
 
@@ -9,9 +10,6 @@
 
 namespace coracle::http {
 namespace {
-
-/// The memory that an announced size gets at once; the rest as the bytes come.
-constexpr std::uint64_t most_reserved = 1024 * 1024;
 
 error too_large(response& r, std::size_t limit) {
     error e(errc::limit_exceeded, "body", phase::receive);
@@ -23,20 +21,12 @@ error too_large(response& r, std::size_t limit) {
 }
 
 task<std::expected<std::string, error>> read_all(response* r, std::size_t limit) {
-    received_body* const from = r->extension()->received();
-    std::string all;
-    if (const auto size = from->length()) {
-        if (*size > limit) co_return std::unexpected(too_large(*r, limit));
-        all.reserve(std::min(*size, most_reserved));
+    auto reading = r->extension()->received()->text(limit);
+    auto all = co_await as_result(reading);
+    if (!all && all.error() == make_error_code(status::content_too_large)) {
+        co_return std::unexpected(too_large(*r, limit));
     }
-    for (;;) {
-        auto reading = from->read();
-        auto piece = co_await as_result(reading);
-        if (!piece) co_return std::unexpected(std::move(piece).error());
-        if (piece->empty()) co_return std::move(all);
-        if (piece->size() > limit - all.size()) co_return std::unexpected(too_large(*r, limit));
-        all += *piece;
-    }
+    co_return all;
 }
 
 task<std::expected<std::vector<std::byte>, error>> read_bytes(response* from) {

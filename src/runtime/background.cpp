@@ -1,9 +1,11 @@
 #include "base/exception_text.hpp"
+#include "runtime/century.hpp"
 
 #include <coracle/runtime/background.hpp>
 #include <coracle/runtime/detail/thread_event.hpp>
 #include <coracle/runtime/sleep.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -133,8 +135,7 @@ bool background::core::stop(duration limit) {
     std::unique_lock lock(guard_);
     if (std::exchange(stopped_, true)) return false;
     const auto none = [this] { return active_.load() == 0; };
-    constexpr duration longest = std::chrono::hours(24 * 365 * 100);
-    const bool in_time = idle_.wait_for(lock, limit < longest ? limit : longest, none);
+    const bool in_time = idle_.wait_for(lock, std::min(limit, coracle::detail::century), none);
     lock.unlock();
     // A call that is being posted must find its loop running, or be dropped by it.
     while (starting_.load() != 0) std::this_thread::yield();

@@ -1,3 +1,5 @@
+#include "runtime/century.hpp"
+
 #include <coracle/runtime/detail/thread_event.hpp>
 
 #include <linux/futex.h>
@@ -37,9 +39,7 @@ void thread_event::wake_all() noexcept {
 
 bool thread_event::block(const duration* limit) noexcept {
     if (limit != nullptr && *limit <= duration::zero()) return is_set();
-    // Beyond this the sum with the present would overflow.
-    constexpr duration endless = std::chrono::hours(24 * 365 * 100);
-    if (limit != nullptr && *limit >= endless) limit = nullptr;
+    if (limit != nullptr && *limit >= century) limit = nullptr;
     timespec end{};
     if (limit != nullptr) end = end_of(*limit);
     for (;;) {

@@ -1,5 +1,7 @@
 #include "testing/sink_store.hpp"
 
+#include "runtime/century.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -66,10 +68,8 @@ void sink_store::clear() {
 }
 
 bool sink_store::wait_for(std::size_t count, duration limit) const {
-    // Its end must be a time of the clock that it is measured by.
-    constexpr duration longest = std::chrono::hours(24 * 365 * 100);
     std::unique_lock lock(guard_);
-    return changed_.wait_for(lock, std::min(limit, longest),
+    return changed_.wait_for(lock, std::min(limit, coracle::detail::century),
                              [this, count] { return accepted_ >= count; });
 }
 

@@ -1,3 +1,5 @@
+#include "runtime/century.hpp"
+
 #include <coracle/http/drain_signal.hpp>
 #include <coracle/http/events.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -58,8 +60,9 @@ private:
             co_await when_any(std::move(content), std::move(farewell));
             co_return;
         }
-        constexpr std::chrono::milliseconds century = std::chrono::hours(24 * 365 * 100);
-        auto heartbeat = beat(&sink, std::min(self->options_.heartbeat, century));
+        const auto longest =
+            std::chrono::floor<std::chrono::milliseconds>(coracle::detail::century);
+        auto heartbeat = beat(&sink, std::min(self->options_.heartbeat, longest));
         co_await when_any(std::move(content), std::move(heartbeat), std::move(farewell));
     }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -82,7 +83,9 @@ bool read_claims(const flat_json& from, jwt_claims& to) {
 }
 
 std::optional<error> check_claims(const jwt_claims& c, const jwt_options& o, std::int64_t now) {
-    const std::int64_t leeway = o.leeway.count();
+    // Times of claims are within 1e15.
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
+    const std::int64_t leeway = std::clamp(o.leeway.count(), -most, most);
     if (c.expires ? now >= *c.expires + leeway : o.requires_expiry) {
         return error(std::errc::timed_out, "JWT").on("exp");
     }

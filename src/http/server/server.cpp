@@ -1,6 +1,7 @@
 #include "http/message/token.hpp"
 #include "http/server/endpoints.hpp"
 #include "http/server/shard.hpp"
+#include "runtime/century.hpp"
 
 #include <coracle/http/server.hpp>
 
@@ -19,14 +20,12 @@ std::vector<std::string> protocols(http_versions spoken) {
     }
 }
 
-/// A timeout without an end is one of a century: a sum with the time of the clock stays one.
 void bound(server_timeouts& t) noexcept {
-    constexpr duration century = std::chrono::hours(24 * 365 * 100);
     for (duration* const each :
          {&t.head, &t.body, &t.write, &t.write_window, &t.half_closed, &t.idle, &t.idle_at_limit,
           &t.lifetime, &t.linger, &t.linger_silence, &t.drain, &t.drain_idle, &t.last_accept,
           &t.body_grace}) {
-        *each = std::min(*each, century);
+        *each = std::clamp(*each, duration::zero(), coracle::detail::century);
     }
 }
 

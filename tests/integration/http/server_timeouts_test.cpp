@@ -118,6 +118,22 @@ TEST(server_timeouts, closes_an_old_connection_between_requests) {
         o);
 }
 
+TEST(server_timeouts, of_less_than_nothing_are_nothing) {
+    http::server_options o;
+    o.timeouts.lifetime = -15ns;
+    for_seeds(
+        few,
+        [](world& w) -> task<> {
+            peer p = co_await w.connect();
+            co_await p.send(get("/hello"));
+            const std::string response = co_await read_response(p);
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 200 OK\r\n")) << response;
+            EXPECT_NE(response.find("Connection: close"), std::string::npos) << response;
+            co_await p.expect_close();
+        },
+        o);
+}
+
 TEST(server_timeouts, may_have_no_end) {
     http::server_options o;
     http::server_timeouts& t = o.timeouts;

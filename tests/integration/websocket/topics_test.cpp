@@ -38,6 +38,24 @@ auto listener_of(websocket::topics& topics) {
     };
 }
 
+/// A topic "t" whose listeners at "/ws" may read nothing for an hour.
+struct slow_reader_scene {
+    slow_reader_scene(websocket::slow_reader policy, std::size_t backlog)
+        : topics({.backlog = backlog, .policy = policy}),
+          route(websocket::route(routes, "/ws", patient(), listener_of(topics))) {}
+    static websocket::route_options patient() {
+        websocket::route_options o;
+        o.timeouts.write = 1h;
+        o.timeouts.idle = 1h;
+        o.timeouts.ping = 0s;
+        return o;
+    }
+
+    websocket::topics topics;
+    http::router routes;
+    websocket::endpoint route;
+};
+
 task<websocket::connection> join(http::client& client, std::string query) {
     const std::string url = "ws://127.0.0.1:80/ws?" + query;
     auto dialing = websocket::connect(client, url);
@@ -249,17 +267,10 @@ TEST(websocket_topics, deal_with_slow_readers_as_they_are_told) {
     using websocket::slow_reader;
     for (const auto policy :
          {slow_reader::drop_oldest, slow_reader::drop_newest, slow_reader::disconnect}) {
-        websocket::topic_options o;
-        o.backlog = 10;
-        o.policy = policy;
-        websocket::topics topics(o);
-        websocket::route_options ro;
-        ro.timeouts.write = 1h;
-        ro.timeouts.idle = 1h;
-        ro.timeouts.ping = 0s;
-        http::router routes;
-        const auto route = websocket::route(routes, "/ws", ro, listener_of(topics));
-        chat_world w(1, routes);
+        slow_reader_scene scene(policy, 10);
+        websocket::topics& topics = scene.topics;
+        const websocket::endpoint& route = scene.route;
+        chat_world w(1, scene.routes);
         w.run([&](chat_world& in) -> task<> {
             raw_peer p = co_await in.connect();
             co_await p.shake_hands("/ws");
@@ -297,15 +308,10 @@ TEST(websocket_topics, deal_with_slow_readers_as_they_are_told) {
 TEST(websocket_topics, may_keep_nothing_for_a_slow_reader) {
     using websocket::slow_reader;
     for (const auto policy : {slow_reader::drop_oldest, slow_reader::drop_newest}) {
-        websocket::topic_options o;
-        o.backlog = 0;
-        o.policy = policy;
-        websocket::topics topics(o);
-        websocket::route_options ro;
-        ro.timeouts.write = 1h;
-        http::router routes;
-        const auto route = websocket::route(routes, "/ws", ro, listener_of(topics));
-        chat_world w(1, routes);
+        slow_reader_scene scene(policy, 0);
+        websocket::topics& topics = scene.topics;
+        const websocket::endpoint& route = scene.route;
+        chat_world w(1, scene.routes);
         w.run([&](chat_world& in) -> task<> {
             raw_peer p = co_await in.connect();
             co_await p.shake_hands("/ws");

@@ -191,6 +191,11 @@ TEST(jwt_keys, hold_tokens_to_time_issuer_and_audience) {
     const std::string later = "{\"nbf\":" + std::to_string(now + 61) + "}";
     EXPECT_EQ(verdict(keys, token(later)), "time nbf");
     EXPECT_EQ(verdict(keys, token(later), lenient(), now + 1), "ok");
+    http::jwt_options endless = lenient();
+    endless.leeway = std::chrono::seconds::max();
+    EXPECT_EQ(verdict(keys, token(R"({"nbf":9e14,"exp":1})"), endless), "ok");
+    endless.leeway = std::chrono::seconds::min();
+    EXPECT_EQ(verdict(keys, token(R"({"exp":9e14})"), endless), "time exp");
     http::jwt_options o = lenient();
     o.issuer = "joe";
     EXPECT_EQ(verdict(keys, token("{}"), o), "wrong iss");
