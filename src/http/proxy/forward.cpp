@@ -215,7 +215,8 @@ public:
     /// in a task that was cancelled: there is no response to be made up then.
     static task<std::expected<response, error>> response_to(call c, request* req) {
         auto came = co_await made(&c, req);
-        if (!came && co_await this_task::stopped()) co_await yield();
+        const bool stopped = co_await this_task::stopped();
+        if (!came && stopped) co_await yield();
         co_return came;
     }
 
