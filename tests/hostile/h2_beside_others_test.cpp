@@ -71,7 +71,7 @@ struct told {
             if (h.type == frame_type::headers) {
                 reader.begin(http::h2::head_kind::response, {64 * 1024, 100}, false);
                 http::h2::head response;
-                if (reader.read(payload, true)) static_cast<void>(reader.finish(response));
+                if (reader.read(payload, true)) static_cast<void>(reader.finish({}, response));
                 statuses.push_back(response.code);
             }
         }

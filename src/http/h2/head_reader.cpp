@@ -26,7 +26,9 @@ bool head_reader::read(std::string_view fragment, bool last) {
     for (;;) {
         switch (decoder_.next(fragment, text_, most)) {
             case hpack::decoder::result::field: add_field(); break;
-            case hpack::decoder::result::more: return !last || decoder_.between_fields();
+            case hpack::decoder::result::more:
+                if (last && decoder_.table_changed()) known_.forget();
+                return !last || decoder_.between_fields();
             case hpack::decoder::result::failed: return false;
         }
     }
@@ -88,7 +90,7 @@ std::string_view head_reader::join_cookies() {
     return at(begin, static_cast<std::uint32_t>(text_.size()) - begin);
 }
 
-head_fault head_reader::finish(head& out) {
+head_fault head_reader::finish(std::string_view block, head& out) {
     if (excess_ != head_fault::none) return excess_;
     const std::string_view cookies = join_cookies();
     std::vector<field> kept = std::move(out.fields);
@@ -110,7 +112,10 @@ head_fault head_reader::finish(head& out) {
         }
     }
     check.finish(out);
-    return check.malformed() ? head_fault::malformed : head_fault::none;
+    if (check.malformed()) return head_fault::malformed;
+    const bool may_be_kept = !decoder_.table_changed() && !decoder_.has_never_indexed();
+    if (!block.empty() && may_be_kept) known_.note(block, kind_, out, text_.view());
+    return head_fault::none;
 }
 
 void head_reader::release() noexcept {

@@ -3,6 +3,7 @@
 #include "http/h2/head.hpp"
 #include "http/h2/head_check.hpp"
 #include "http/h2/hpack/decoder.hpp"
+#include "http/h2/known_heads.hpp"
 
 #include <coracle/base/buffer.hpp>
 
@@ -27,19 +28,28 @@ class head_reader {
 public:
     void begin(head_kind kind, const block_limits& limits, bool extended_connect);
 
+    /// Returns the head of this whole block, if it came before and cannot mean another; null: it is
+    /// to be read. Valid until the next block begins.
+    [[nodiscard]] const head* find(std::string_view block) const noexcept {
+        return known_.find(block, kind_);
+    }
+
     /// Reads a fragment of the block. Returns false if it cannot be decompressed: the connection
     /// must end with COMPRESSION_ERROR.
     [[nodiscard]] bool read(std::string_view fragment, bool last);
 
-    /// To be called after the last fragment. If it returns `none`, `out` has views that are valid
-    /// until `release`.
-    [[nodiscard]] head_fault finish(head& out);
+    /// To be called after the last fragment; `block` is all of it where it came in one, else empty.
+    /// If it returns `none`, `out` has views that are valid until `release`.
+    [[nodiscard]] head_fault finish(std::string_view block, head& out);
 
     /// Frees the memory of the last head, except a list of lines that the next head reuses.
     void release() noexcept;
 
-    /// Frees that list too; for an idle connection.
-    void trim() noexcept { lines_ = {}; }
+    /// Frees that list too, and the heads that are known; for an idle connection.
+    void trim() noexcept {
+        lines_ = {};
+        known_.release();
+    }
 
 private:
     struct line {
@@ -60,6 +70,7 @@ private:
     [[nodiscard]] std::string_view join_cookies();
 
     hpack::decoder decoder_{table_size};
+    known_heads known_;  ///< of the table of `decoder_`
     block_limits limits_;
     buffer text_;  ///< names and values, one after the other
     std::vector<line> lines_;

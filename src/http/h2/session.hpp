@@ -184,11 +184,11 @@ private:
     bool begin_new_stream(std::uint32_t id);
     bool begin_on_stream(stream& s);
     void read_fragment(std::string_view fragment);
-    void end_head();
-    void deliver(stream& s, head_fault fault);
+    void end_head(std::string_view whole_block);
+    void deliver(stream& s, const head& message);
     void deliver_excess(stream& s, head_fault limit);
-    void deliver_head(stream& s, bool has_no_content, bool end);
-    void deliver_response(stream& s, bool end);
+    void deliver_head(stream& s, const head& message, bool has_no_content, bool end);
+    void deliver_response(stream& s, const head& message, bool end);
     void finish_remote(stream& s, const head* trailers);
 
     // streams: session_streams.cpp

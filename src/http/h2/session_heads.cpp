@@ -92,7 +92,7 @@ void session::begin_upgraded(std::string_view settings, const head& request, ins
     now_ = now;
     if (!apply_settings(settings) || !begin_new_stream(1)) return;
     head_ = request;
-    deliver_head(*std::exchange(block_target_, nullptr), false, true);
+    deliver_head(*std::exchange(block_target_, nullptr), head_, false, true);
 }
 
 bool session::begin_on_stream(stream& s) {
@@ -119,36 +119,44 @@ void session::read_fragment(std::string_view fragment) {
         cut_peer(limit_kind::head);
         return;
     }
+    const bool is_whole = last && block_size_ == fragment.size();
+    if (is_whole) {
+        if (const head* const known = head_reader_.find(fragment)) {
+            stream* const s = std::exchange(block_target_, nullptr);
+            if (s != nullptr) deliver(*s, *known);
+            return;
+        }
+    }
     if (!head_reader_.read(fragment, last)) {
         fail(error_code::compression_error, "a head cannot be decompressed");
         return;
     }
-    if (last) end_head();
+    if (last) end_head(is_whole ? fragment : std::string_view());
 }
 
-void session::end_head() {
-    stream* const s = block_target_;
-    block_target_ = nullptr;
-    if (s != nullptr) deliver(*s, head_reader_.finish(head_));
+void session::end_head(std::string_view whole_block) {
+    stream* const s = std::exchange(block_target_, nullptr);
+    if (s != nullptr) {
+        const head_fault fault = head_reader_.finish(whole_block, head_);
+        if (fault == head_fault::none) {
+            deliver(*s, head_);
+        } else if (fault == head_fault::malformed) {
+            stream_error(s->id_, s, error_code::protocol_error);
+        } else {
+            deliver_excess(*s, fault);
+        }
+    }
     head_reader_.release();
 }
 
-void session::deliver(stream& s, head_fault fault) {
-    if (fault == head_fault::malformed) {
-        stream_error(s.id_, &s, error_code::protocol_error);
-        return;
-    }
-    if (fault != head_fault::none) {
-        deliver_excess(s, fault);
-        return;
-    }
+void session::deliver(stream& s, const head& message) {
     const bool end = end_stream_;
     if (block_kind_ == head_kind::request) {
-        deliver_head(s, false, end);
+        deliver_head(s, message, false, end);
     } else if (block_kind_ == head_kind::response) {
-        deliver_response(s, end);
+        deliver_response(s, message, end);
     } else {
-        finish_remote(s, &head_);
+        finish_remote(s, &message);
     }
 }
 
@@ -167,8 +175,9 @@ void session::deliver_excess(stream& s, head_fault limit) {
 }
 
 /// Delivers the head of a request, or the final head of a response.
-void session::deliver_head(stream& s, bool has_no_content, bool end) {
-    if (head_.has_content_length) s.announced_ = static_cast<std::int64_t>(head_.content_length);
+void session::deliver_head(stream& s, const head& message, bool has_no_content, bool end) {
+    if (message.has_content_length)
+        s.announced_ = static_cast<std::int64_t>(message.content_length);
     if (has_no_content) s.announced_ = 0;
     // The message ends without its announced content (RFC 9113 section 8.1.1).
     if (end && s.announced_ > 0) {
@@ -177,13 +186,14 @@ void session::deliver_head(stream& s, bool has_no_content, bool end) {
     }
     s.head_received_ = true;
     const std::uint32_t id = s.id_;
-    events_.head_received(s, head_, end);
+    events_.head_received(s, message, end);
     if (end && find(id) == &s) finish_remote(s, nullptr);
 }
 
-void session::deliver_response(stream& s, bool end) {
-    if (head_.code >= 200) {
-        deliver_head(s, s.no_content_ || head_.code == 204 || head_.code == 304, end);
+void session::deliver_response(stream& s, const head& message, bool end) {
+    if (message.code >= 200) {
+        const bool has_no_content = s.no_content_ || message.code == 204 || message.code == 304;
+        deliver_head(s, message, has_no_content, end);
     } else if (end) {
         // An interim response must not end the stream (RFC 9113 section 8.1).
         stream_error(s.id_, &s, error_code::protocol_error);
@@ -191,7 +201,7 @@ void session::deliver_response(stream& s, bool end) {
         events_.limit_reached(limit_kind::interim_responses);
         stream_error(s.id_, &s, error_code::enhance_your_calm);
     } else {
-        events_.head_received(s, head_, false);
+        events_.head_received(s, message, false);
     }
 }
 

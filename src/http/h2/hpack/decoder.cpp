@@ -54,6 +54,7 @@ decoder::step decoder::take_opcode(std::string_view& in, buffer& out, std::size_
         return begin_number(byte, 7, out, most);
     }
     kind_ = (byte & 0x40) != 0 ? kind::incremental : kind::literal;
+    never_indexed_ = never_indexed_ || (byte & 0xf0) == 0x10;
     return begin_number(byte, kind_ == kind::incremental ? 6 : 4, out, most);
 }
 
@@ -93,6 +94,7 @@ decoder::step decoder::use_number(buffer& out, std::size_t most) {
     if (kind_ != kind::table_size) return use_index(out, most);
     if (number_ > most_table_) return step::failed;
     table_.set_limit(number_);
+    table_changed_ = true;
     return step::again;
 }
 
@@ -176,6 +178,7 @@ decoder::step decoder::finish_text(buffer& out) {
     const std::string_view value(name.data() + name.size(), too_large_ ? 0 : value_size_);
     well_formed_ = name_well_formed_ && is_field_value(value);
     if (kind_ == kind::incremental) {
+        table_changed_ = true;
         // A field larger than `most` is larger than the table too (section 4.4).
         if (too_large_)
             table_.clear();

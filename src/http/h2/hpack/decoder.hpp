@@ -28,7 +28,7 @@ public:
         : table_(table_limit), most_table_(table_limit) {}
 
     /// To be called before the first fragment of each block.
-    void begin_block() noexcept { fields_begun_ = false; }
+    void begin_block() noexcept { fields_begun_ = table_changed_ = never_indexed_ = false; }
 
     /// Decodes up to the next field, and appends its name and value to `out`, which must not be
     /// changed before that is complete. Of a field whose name and value have more than `most`
@@ -40,6 +40,11 @@ public:
     [[nodiscard]] bool between_fields() const noexcept {
         return state_ == state::opcode && !in_number_;
     }
+
+    /// Returns true if this block has changed the table until now.
+    [[nodiscard]] bool table_changed() const noexcept { return table_changed_; }
+    /// Returns true if this block has a literal that must never be indexed.
+    [[nodiscard]] bool has_never_indexed() const noexcept { return never_indexed_; }
 
     /// The size of the name of the field that `next` has given; the others are of it too.
     [[nodiscard]] std::size_t name_size() const noexcept { return name_size_; }
@@ -86,7 +91,10 @@ private:
     bool well_formed_ = false;
     bool coded_ = false;  ///< the text is in the Huffman code
     bool too_large_ = false;
-    bool fields_begun_ = false;  ///< of this block: the size of the table may not change any more
+    // of this block
+    bool fields_begun_ = false;  ///< the size of the table may not change any more
+    bool table_changed_ = false;
+    bool never_indexed_ = false;
 };
 
 }  // namespace coracle::http::h2::hpack

@@ -37,7 +37,7 @@ public:
         reader_.begin(head_kind::response, {}, false);
         EXPECT_TRUE(reader_.read(block, true));
         head got;
-        EXPECT_EQ(reader_.finish(got), head_fault::none);
+        EXPECT_EQ(reader_.finish({}, got), head_fault::none);
         EXPECT_EQ(std::to_string(got.code), status);
         EXPECT_EQ(text_of(got.fields), text_of(fields));
         reader_.release();
