@@ -1,5 +1,7 @@
 #include <coracle/base/buffer.hpp>
 
+#include <algorithm>
+
 namespace coracle {
 
 void buffer::make_room(std::size_t n) {
@@ -10,7 +12,7 @@ void buffer::make_room(std::size_t n) {
         own_.end = static_cast<std::uint32_t>(held);
         return;
     }
-    const std::size_t doubled = std::size_t{own_.capacity} * 2;
+    const std::size_t doubled = std::min(std::size_t{own_.capacity} * 2, most_capacity);
     buffer larger(held + n > doubled ? held + n : doubled);
     if (held != 0) std::memcpy(larger.spare(), data(), held);
     larger.commit(held);

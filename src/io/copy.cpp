@@ -30,7 +30,10 @@ class copying {
 public:
     copying(source& from, sink& to, const copy_options& options,
             unique_function<void(std::uint64_t)> progress)
-        : from_(from), to_(to), options_(options), progress_(std::move(progress)) {}
+        : from_(from), to_(to), options_(options), progress_(std::move(progress)) {
+        constexpr std::size_t most = std::size_t{1} << 30;
+        options_.block = std::clamp<std::size_t>(options_.block, 1, most);
+    }
 
     task<std::expected<std::uint64_t, error>> run() {
         file_cursor* const file = from_.cursor();

@@ -31,8 +31,9 @@ bool encrypted_stream::advance_read() noexcept {
             return false;
         }
         constexpr std::size_t much = 64 * 1024;
+        constexpr std::size_t most = 1024 * 1024;
         lower_receive_.capacity =
-            std::max(reader_->capacity, flows_ ? much : buffer::default_capacity);
+            std::clamp(reader_->capacity, flows_ ? much : buffer::default_capacity, most);
         if (!below_->start(lower_receive_)) return false;
         take_received();
     }

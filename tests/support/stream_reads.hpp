@@ -20,6 +20,25 @@ inline task<std::string> read_until(net::byte_stream& s, std::string_view text) 
     co_return all;
 }
 
+/// Receives what `other` sends into rooms of sizes that no block has. Nothing is lost, and no end
+/// is seen.
+inline task<> expect_receives_with_any_room(net::byte_stream& s, net::byte_stream& other) {
+    co_await other.send("abcdef");
+    const buffer some = co_await s.receive(0);
+    EXPECT_FALSE(some.empty());
+    std::string all(some.view());
+    for (const std::size_t room : {std::size_t{1} << 32, ~std::size_t{0}}) {
+        co_await other.send("more");
+        auto none = co_await as_result(s.receive(room));
+        EXPECT_TRUE(!none && none.error() == std::errc::not_enough_memory) << room;
+    }
+    while (all.size() < 14) {
+        const buffer rest = co_await s.receive();
+        all += rest.view();
+    }
+    EXPECT_EQ(all, "abcdefmoremore");
+}
+
 /// Reads from `s` to its end, which comes in good order.
 inline task<std::string> read_all(net::byte_stream& s) {
     std::string all;

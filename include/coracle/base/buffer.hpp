@@ -18,6 +18,8 @@ class buffer {
 public:
     /// The capacity of an ordinary read.
     static constexpr std::size_t default_capacity = 16 * 1024;
+    /// No block is larger: there is no memory for it.
+    static constexpr std::size_t most_capacity = std::size_t{2} << 30;
 
     buffer() noexcept = default;
     explicit buffer(std::size_t capacity) { obtain(capacity); }
@@ -76,14 +78,16 @@ public:
         commit(bytes.size());
     }
 
-    /// Takes a block of at least `capacity` bytes; there must be none yet.
+    /// Takes a block of at least `capacity` bytes, and of one; there must be none yet. Throws
+    /// std::bad_alloc.
     void obtain(std::size_t capacity) {
         // With the usual size spelled out, the compiler knows the list that it comes from.
         if (capacity == default_capacity) {
             own_.block = static_cast<char*>(detail::allocate_block_of<default_capacity>());
             own_.capacity = default_capacity;
         } else {
-            const std::size_t size = block_pool::rounded(capacity);
+            if (capacity > most_capacity) throw std::bad_alloc();
+            const std::size_t size = block_pool::rounded(capacity == 0 ? 1 : capacity);
             own_.block = static_cast<char*>(detail::allocate_block(size));
             own_.capacity = static_cast<std::uint32_t>(size);
         }

@@ -16,7 +16,7 @@ namespace coracle::io {
 struct copy_options {
     /// Bytes that are copied at most. Default: all.
     std::uint64_t limit = UINT64_MAX;
-    /// Bytes that are held at once. Default 128 KiB.
+    /// Bytes that are held at once; from 1 to 1 GiB. Default 128 KiB.
     std::size_t block = 128 * 1024;
 };
 

@@ -22,7 +22,8 @@ class reader;
 
 /// Options of a `reader`.
 struct reader_options {
-    /// Bytes of its block, which grows with what has to be held at once. Default 64 KiB.
+    /// Bytes of its block, which grows with what has to be held at once; from 1 to 1 GiB. Default
+    /// 64 KiB.
     std::size_t block = 64 * 1024;
     /// Bytes of the longest line, or piece before a text, without what ends it; 1 GiB at most.
     /// Default 1 MiB.
@@ -257,6 +258,8 @@ private:
     /// No block is larger than its buffer can be.
     static reader_options bounded(reader_options o) noexcept {
         constexpr std::size_t most = 1024 * 1024 * 1024;
+        o.block = o.block < most ? o.block : most;
+        if (o.block == 0) o.block = 1;
         o.longest_line = o.longest_line < most ? o.longest_line : most;
         o.most_held = o.most_held < most ? o.most_held : most;
         return o;

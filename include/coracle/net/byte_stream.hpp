@@ -135,7 +135,8 @@ public:
 
     /// Completes when at least one byte has come, with the bytes in a pooled buffer that the caller
     /// owns; no block is held while it waits. Throws `errc::end_of_stream` at the end. Cancelling
-    /// it loses nothing: bytes that came stay in the stream.
+    /// it loses nothing: bytes that came stay in the stream. Fails with ENOMEM where there is no
+    /// memory for `capacity` bytes.
     deferred_operation<net::receive> receive(
         std::size_t capacity = buffer::default_capacity) noexcept {
         return deferred_operation<net::receive>({this, capacity});
@@ -169,7 +170,8 @@ public:
 
     /// Sends what can be sent without waiting, and gives its size or a negated errno, which is
     /// remembered where it ends the connection; -EAGAIN where a stream has no such thing. Not while
-    /// a send is pending.
+    /// a send is pending. After -EAGAIN the next send must begin with the same bytes: a stream over
+    /// another may have taken them in already.
     virtual std::int64_t try_send(std::string_view bytes) noexcept = 0;
     /// Returns true if bytes or an end are waiting to be received, as far as that is known without
     /// waiting. Only while no receive is pending.

@@ -65,6 +65,19 @@ TEST(a_copy, stops_at_its_limit_and_leaves_the_rest) {
     }
 }
 
+TEST(a_copy, has_a_block_whatever_is_asked_for) {
+    const std::string text = noise_of(1000);
+    for (const std::uint64_t limit : {std::uint64_t{700}, UINT64_MAX}) {
+        block_on([&]() -> task<> {
+            pieces_source from(text, 300);
+            recording_sink to;
+            const auto expected = std::min<std::uint64_t>(limit, 1000);
+            EXPECT_EQ(co_await io::copy(from, to, {.limit = limit, .block = 0}), expected);
+            EXPECT_EQ(to.text(), text.substr(0, expected));
+        });
+    }
+}
+
 TEST(a_copy, tells_its_progress) {
     const std::string text = noise_of(1000);
     block_on([&]() -> task<> {

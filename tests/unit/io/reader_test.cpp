@@ -107,6 +107,16 @@ TEST(a_reader, goes_on_behind_a_line_that_was_too_long) {
     }
 }
 
+TEST(a_reader, has_a_block_whatever_is_asked_for) {
+    block_on([]() -> task<> {
+        io::memory_source from("one\ntwo");
+        io::reader in(from, {.block = 0});
+        EXPECT_EQ(co_await in.read_line(), "one");
+        EXPECT_EQ(co_await in.read_line(), "two");
+        EXPECT_EQ(co_await in.read_line(), std::nullopt);
+    });
+}
+
 TEST(a_reader, tells_whether_the_last_line_had_its_delimiter) {
     block_on([]() -> task<> {
         io::memory_source from("a\nb");

@@ -1,4 +1,5 @@
 #include "support/connected.hpp"
+#include "support/stream_reads.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/sleep.hpp>
@@ -88,6 +89,13 @@ TEST(socket, reads_into_the_spare_room_of_a_buffer) {
         co_await both.client->send("def");
         const buffer more = co_await both.server->receive_into(std::move(partial));
         EXPECT_EQ(more.view(), "abcdef");
+    });
+}
+
+TEST(socket, receives_with_any_room) {
+    block_on([]() -> task<> {
+        const auto both = co_await connected();
+        co_await coracle::testing::expect_receives_with_any_room(*both.server, *both.client);
     });
 }
 

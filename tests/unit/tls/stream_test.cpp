@@ -1,3 +1,4 @@
+#include "support/stream_reads.hpp"
 #include "support/temporary_directory.hpp"
 #include "tls/encrypted_stream.hpp"
 #include "tls_pair.hpp"
@@ -217,6 +218,14 @@ TEST_P(tls_stream, goes_on_with_what_could_not_be_sent_at_once) {
         for (std::size_t i = 0; i <= blocks; ++i) {
             EXPECT_TRUE(received.substr(i * block.size(), block.size()) == block) << i;
         }
+    });
+}
+
+TEST_P(tls_stream, receives_with_any_room) {
+    block_on([&]() -> task<> {
+        connected_tls t(world, GetParam());
+        co_await t.open();
+        co_await testing::expect_receives_with_any_room(*t.s, *t.c);
     });
 }
 
