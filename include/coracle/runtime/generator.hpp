@@ -17,7 +17,8 @@ template <class T>
 class generator;
 
 /// `co_yield elements_of(g)` in a generator yields all that `g`, a generator of the same type,
-/// yields. However deep generators nest so, a step costs the same.
+/// yields; where `g` has begun, what is behind its current element. However deep generators nest
+/// so, a step costs the same.
 template <class T>
 struct elements_of {
     explicit elements_of(generator<T>&& g) noexcept : inner(std::move(g)) {}
@@ -72,13 +73,17 @@ public:
 
     struct nested {
         generator<T> inner;
-        bool await_ready() const noexcept { return !inner.handle_; }
+        bool await_ready() const noexcept { return !inner.handle_ || inner.handle_.done(); }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<generator_promise> h) noexcept {
             generator_promise& p = inner.handle_.promise();
+            generator_promise& top = *h.promise().outermost_;
+            top.innermost_ = p.innermost_;
+            // Those that it is in the midst of, where it has begun.
+            for (generator_promise* q = p.innermost_; q != nullptr; q = q->outer_) {
+                q->outermost_ = &top;
+            }
             p.outer_ = &h.promise();
-            p.outermost_ = h.promise().outermost_;
-            p.outermost_->innermost_ = &p;
-            return inner.handle_;
+            return std::coroutine_handle<generator_promise>::from_promise(*top.innermost_);
         }
         void await_resume() {
             if (!inner.handle_) return;

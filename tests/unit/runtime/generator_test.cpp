@@ -180,6 +180,33 @@ TEST(generator, yields_the_elements_of_others) {
     EXPECT_EQ(all(around_none()), std::vector<int>{5});
 }
 
+TEST(generator, yields_what_is_left_of_others_that_have_begun) {
+    const auto counting = [](int from, int to) -> generator<int> {
+        for (int n = from; n != to; ++n) co_yield n;
+    };
+    const auto nested = [&counting]() -> generator<int> {
+        co_yield elements_of(counting(0, 3));
+        co_yield elements_of(counting(3, 5));
+        co_yield 5;
+    };
+    // The first of each of its parts are read before it is handed on, up to its end.
+    for (int read = 0; read != 7; ++read) {
+        const auto rest = [&nested, read]() -> generator<int> {
+            auto g = nested();
+            auto at = g.begin();
+            for (int n = 1; n < read; ++n) ++at;
+            co_yield -1;
+            if (read == 0) g = nested();
+            co_yield elements_of(std::move(g));
+            co_yield 100;
+        };
+        std::vector<int> expected{-1};
+        for (int n = read; n < 6; ++n) expected.push_back(n);
+        expected.push_back(100);
+        EXPECT_EQ(all(rest()), expected) << read;
+    }
+}
+
 TEST(generator, nests_a_thousand_deep) {
     int expected = 0;
     for (const int n : descend(1000)) EXPECT_EQ(n, expected++);
