@@ -41,15 +41,9 @@ bool starts_with(std::span<const std::uint8_t> bytes, const policy& p) noexcept 
     return true;
 }
 
-bool is_v4_mapped(std::span<const std::uint8_t> b) noexcept {
-    return std::all_of(b.begin(), b.begin() + 10, [](auto x) { return x == 0; }) && b[10] == 0xff &&
-           b[11] == 0xff;
-}
-
 int precedence(const net::address& a) noexcept {
-    if (a.family() != net::family::v6) return precedence_of_v4;
+    if (a.family() != net::family::v6 || a.is_mapped()) return precedence_of_v4;
     if (a.is_loopback()) return precedence_of_loopback;
-    if (is_v4_mapped(a.bytes())) return precedence_of_v4;
     for (const policy& p : policies) {
         if (starts_with(a.bytes(), p)) return p.precedence;
     }

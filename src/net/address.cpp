@@ -172,9 +172,15 @@ endpoint address::to_endpoint() const noexcept {
 bool address::is_loopback() const noexcept {
     if (family_ == net::family::v4) return bytes_[0] == 127;
     if (family_ != net::family::v6) return family_ == net::family::unix_path;
+    if (is_mapped()) return bytes_[12] == 127;
     std::array<std::uint8_t, 16> loopback{};
     loopback[15] = 1;
     return bytes_ == loopback;
+}
+
+bool address::is_mapped() const noexcept {
+    constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    return family_ == net::family::v6 && std::ranges::equal(bytes().first(12), mapped);
 }
 
 std::string address::host() const {

@@ -25,13 +25,6 @@ bool ends_with_zeros(std::span<const std::uint8_t> bytes, unsigned prefix) noexc
     return true;
 }
 
-/// The IPv4 address within an IPv4-mapped one (RFC 4291 section 2.5.5.2), or the bytes as they are.
-std::span<const std::uint8_t> unmapped(std::span<const std::uint8_t> bytes) noexcept {
-    constexpr std::uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    const bool is_mapped = bytes.size() == 16 && std::memcmp(bytes.data(), mapped, 12) == 0;
-    return is_mapped ? bytes.subspan(12) : bytes;
-}
-
 }  // namespace
 
 std::optional<address> parse_ip(std::string_view text, std::uint16_t port) noexcept {
@@ -89,7 +82,7 @@ bool network::contains(const address& a) const noexcept {
     if (family() == net::family::unix_path) return a.family() == net::family::unix_path;
     const auto base = base_.bytes();
     auto bytes = a.bytes();
-    if (bytes.size() != base.size()) bytes = unmapped(bytes);
+    if (a.is_mapped() && base.size() == 4) bytes = bytes.last(4);
     return bytes.size() == base.size() && !base.empty() &&
            same_prefix(base.data(), bytes.data(), prefix_);
 }

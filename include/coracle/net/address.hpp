@@ -42,6 +42,9 @@ public:
         return {bytes_.data(), family_ == net::family::v6 ? 16u : 0u};
     }
     bool is_loopback() const noexcept;
+    /// Returns true for an IPv4 address as a socket for both families gives it, "::ffff:192.0.2.1"
+    /// (RFC 4291 section 2.5.5.2).
+    bool is_mapped() const noexcept;
     /// The address without the port, as in a log: "127.0.0.1", "::1", "unix:/path".
     std::string host() const;
     /// Returns the address as text that `parse` reads.

@@ -22,7 +22,7 @@ std::string address_of(const request& req) {
     constexpr unsigned site = 64;
     const net::address& a = req.client();
     if (a.family() == net::family::unix_path) return "unix";
-    const bool is_v6 = a.family() == net::family::v6;
+    const bool is_v6 = a.family() == net::family::v6 && !a.is_mapped();
     return net::network::around(a, is_v6 ? site : whole).to_string();
 }
 

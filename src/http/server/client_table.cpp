@@ -16,11 +16,9 @@ std::uint64_t number_of(std::span<const std::uint8_t> bytes) noexcept {
 std::optional<std::uint64_t> key_of(const net::address& client) noexcept {
     // No client has an IPv6 address with this prefix, which is reserved (RFC 4291 section 4).
     constexpr std::uint64_t is_v4 = std::uint64_t{1} << 32;
-    constexpr std::uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
     const auto bytes = client.bytes();
     if (bytes.empty()) return std::nullopt;
-    if (bytes.size() == 4) return is_v4 | number_of(bytes);
-    if (std::ranges::equal(bytes.first(12), mapped)) return is_v4 | number_of(bytes.last(4));
+    if (bytes.size() == 4 || client.is_mapped()) return is_v4 | number_of(bytes.last(4));
     return number_of(bytes.first(8));
 }
 

@@ -121,6 +121,11 @@ TEST(address, says_what_it_is) {
     EXPECT_FALSE(address::v4({128, 0, 0, 1}, 80).is_loopback());
     EXPECT_TRUE(address::parse("[::1]:1")->is_loopback());
     EXPECT_FALSE(address::parse("[::2]:1")->is_loopback());
+    EXPECT_TRUE(address::parse("[::ffff:127.0.0.2]:1")->is_loopback());
+    EXPECT_FALSE(address::parse("[::ffff:128.0.0.1]:1")->is_loopback());
+    EXPECT_TRUE(address::parse("[::ffff:128.0.0.1]:1")->is_mapped());
+    EXPECT_FALSE(address::parse("[::fffe:128.0.0.1]:1")->is_mapped());
+    EXPECT_FALSE(v4.is_mapped());
     EXPECT_TRUE(address::parse("unix:/a")->is_loopback());
     EXPECT_EQ(address::parse("unix:/a")->host(), "unix:/a");
     EXPECT_EQ(address::parse("unix:/a")->port(), 0);

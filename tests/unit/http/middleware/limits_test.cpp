@@ -66,6 +66,17 @@ TEST(rate_limit, takes_a_site_of_ipv6_for_one_client) {
     });
 }
 
+TEST(rate_limit, tells_clients_of_ipv4_apart_on_a_socket_for_both_families) {
+    http::rate_limit_options o;
+    o.requests = 1;
+    const http::handler h = http::rate_limit(o)(plain());
+    run_virtually([&]() -> task<> {
+        EXPECT_EQ(co_await status_for(h, "::ffff:192.0.2.1"), 200);
+        EXPECT_EQ(co_await status_for(h, "::ffff:192.0.2.1"), 429);
+        EXPECT_EQ(co_await status_for(h, "::ffff:192.0.2.2"), 200);
+    });
+}
+
 TEST(rate_limit, tells_clients_apart_by_a_key_of_the_programs_own) {
     http::rate_limit_options o;
     o.requests = 1;
