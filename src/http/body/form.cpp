@@ -1,4 +1,5 @@
 #include "base/ascii.hpp"
+#include "http/body/form_type.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/base/percent.hpp>
@@ -76,8 +77,12 @@ std::vector<std::string_view> form::get_all(std::string_view name) const {
 }
 
 form& form::add(std::string_view name, std::string_view value) {
+    // Both may lie in the text, which must not move before they are copied.
+    std::string both;
+    both.reserve(name.size() + value.size());
+    both.append(name).append(value);
     pairs_.push_back({text_.size(), name.size(), value.size()});
-    text_.append(name).append(value);
+    text_ += both;
     return *this;
 }
 
@@ -98,15 +103,8 @@ error refusal(status code) {
     return {make_error_code(code), "form", phase::receive};
 }
 
-bool is_form(std::string_view text) {
-    const auto type = mime::parse_media_type(text);
-    if (!type || type->essence != "application/x-www-form-urlencoded") return false;
-    const std::string_view charset = type->get("charset").value_or("utf-8");
-    return equal_ignoring_case(charset, "utf-8") || equal_ignoring_case(charset, "utf8");
-}
-
 task<std::expected<form, error>> read_form_of(request* req, form_limits limits) {
-    if (!is_form(req->header(field_id::content_type))) {
+    if (!detail::is_form(req->header(field_id::content_type))) {
         co_return std::unexpected(refusal(status::unsupported_media_type));
     }
     auto text = co_await as_result(req->body().text(limits.bytes));
@@ -117,6 +115,13 @@ task<std::expected<form, error>> read_form_of(request* req, form_limits limits) 
 }
 
 }  // namespace
+
+bool detail::is_form(std::string_view content_type) {
+    const auto type = mime::parse_media_type(content_type);
+    if (!type || type->essence != "application/x-www-form-urlencoded") return false;
+    const std::string_view charset = type->get("charset").value_or("utf-8");
+    return equal_ignoring_case(charset, "utf-8") || equal_ignoring_case(charset, "utf8");
+}
 
 operation<form> read_form(request& req, form_limits limits) {
     return read_form_of(&req, limits);

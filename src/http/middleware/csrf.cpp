@@ -1,3 +1,4 @@
+#include "http/body/form_type.hpp"
 #include "http/error_style.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/random_bytes.hpp"
@@ -12,6 +13,7 @@
 #include <coracle/tls/hash.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace coracle::http {
 namespace {
@@ -49,6 +51,47 @@ bool unmasks_to(std::string_view token, std::string_view bytes) {
         (*all)[i] = static_cast<char>((*all)[i] ^ (*all)[secret_bytes + i]);
     }
     return tls::equal_in_constant_time(std::string_view(*all).substr(0, secret_bytes), bytes);
+}
+
+/// A body that was read already, for those who read it next. Lives in the data of its request.
+class replayed_body final : public body_source {
+public:
+    replayed_body(std::string text, received_body whole) noexcept
+        : text_(std::move(text)), whole_(whole) {}
+
+    /// The body from its begin.
+    received_body again() noexcept {
+        rest_ = text_;
+        return received_body(this);
+    }
+    task<std::expected<std::string_view, error>> read() override {
+        co_return std::exchange(rest_, std::string_view());
+    }
+    std::optional<std::uint64_t> length() const noexcept override { return rest_.size(); }
+    const fields* trailers() const noexcept override { return &whole_.trailers(); }
+
+private:
+    std::string text_;
+    std::string_view rest_;
+    received_body whole_;
+};
+
+/// The value of a field of the form that the request has; empty: there is none. Reads nothing that
+/// is no form; a handler finds the form, and the body, again.
+task<std::string> form_field_of(request* req, std::string_view name) {
+    if (detail::kept_form(*req) == nullptr) {
+        if (!detail::is_form(req->header(field_id::content_type))) co_return std::string();
+        auto reading = req->body().text(form_limits().bytes);
+        auto text = co_await as_result(reading);
+        if (!text) co_return std::string();
+        auto& replayed = req->emplace_data<replayed_body>(*std::move(text), req->body());
+        req->set_body(replayed.again());
+        auto keeping = detail::keep_form(*req);
+        const auto kept = co_await std::move(keeping);
+        req->set_body(replayed.again());
+        if (!kept) co_return std::string();
+    }
+    co_return std::string(detail::kept_form(*req)->get(name).value_or(""));
 }
 
 /// The token of one request, in its data.
@@ -125,11 +168,8 @@ task<bool> csrf::has_token(const rules* r, request* req) {
     if (bytes.empty()) co_return false;
     std::string given(req->header(r->options.field));
     if (given.empty() && !r->options.form_field.empty()) {
-        // Reads nothing that is no form; a handler finds the form again.
-        auto reading = detail::keep_form(*req);
-        const auto kept = co_await std::move(reading);
-        if (!kept) co_return false;
-        given = detail::kept_form(*req)->get(r->options.form_field).value_or("");
+        auto reading = form_field_of(req, r->options.form_field);
+        given = co_await std::move(reading);
     }
     if (given.empty()) co_return false;
     const auto own = r->cookie ? req->cookie(r->options.cookie) : std::nullopt;

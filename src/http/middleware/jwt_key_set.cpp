@@ -79,16 +79,13 @@ public:
         loop_keys& k = here(of);
         k.forget_when_too_old();
         const bool is_known = k.keys_ != nullptr && (id.empty() || k.keys_->has(id));
-        if (is_known && now() >= k.fresh_until_ && k.may_fetch() && !k.turn_.locked()) {
+        const bool is_wanted = !is_known || now() >= k.fresh_until_;
+        // In a task of its own: requests may be cancelled.
+        if (is_wanted && k.may_fetch() && !k.turn_.locked()) {
             spawn([&k] { return refresh(&k); }, "JWT keys");
         }
-        if (is_known || (!k.may_fetch() && !k.turn_.locked())) co_return k.keys_;
+        if (is_known || !k.turn_.locked()) co_return k.keys_;
         auto lock = co_await k.turn_.lock();
-        // Another request may have fetched them meanwhile.
-        if (k.may_fetch()) {
-            auto fetching = fetch(&k);
-            co_await std::move(fetching);
-        }
         co_return k.keys_;
     }
 
@@ -114,7 +111,7 @@ private:
     static task<> fetch(loop_keys* k) {
         const jwt_key_set_options& o = k->set_->options;
         k->set_->fetches.fetch_add(1, std::memory_order_relaxed);
-        // Also where the request that fetches is cancelled.
+        // Also where the loop ends meanwhile.
         k->not_before_ = coracle::detail::later(now(), o.retry);
         auto reading = read(k);
         const auto failed = co_await std::move(reading);

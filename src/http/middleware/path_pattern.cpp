@@ -3,7 +3,6 @@
 #include "http/message/token.hpp"
 
 #include <coracle/base/error.hpp>
-#include <coracle/base/percent.hpp>
 #include <coracle/base/url.hpp>
 
 #include <algorithm>
@@ -25,6 +24,21 @@ std::string_view take_segment(std::string_view& rest) noexcept {
 }
 
 }  // namespace
+
+std::string encode_canonical(std::string_view path, percent_set keep) {
+    std::string out;
+    while (!path.empty()) {
+        std::size_t slash = path.find('%');
+        while (slash != path.npos && !equal_ignoring_case(path.substr(slash, 3), "%2F")) {
+            slash = path.find('%', slash + 1);
+        }
+        out += percent_encode(path.substr(0, slash), keep);
+        if (slash == path.npos) break;
+        out += "%2F";
+        path.remove_prefix(slash + 3);
+    }
+    return out;
+}
 
 /// Literals, and names in braces. `whole` is for errors.
 std::vector<path_pattern::part> path_pattern::split(std::string_view text, std::string_view whole) {
@@ -98,13 +112,15 @@ std::optional<std::string> path_pattern::apply(std::string_view path, bool encod
     std::vector<value> found;
     if (!match(path, found)) return std::nullopt;
     std::string out;
+    percent_set keep = percent_set::path;
     for (const part& p : to_) {
         if (!p.is_name) {
             out += p.text;
+            if (p.text.find_first_of("?#") != p.text.npos) keep = percent_set::component;
             continue;
         }
         const auto at = std::ranges::find(found, p.text, &value::name);
-        out += encodes ? percent_encode(at->text, percent_set::path) : std::string(at->text);
+        out += encodes ? encode_canonical(at->text, keep) : std::string(at->text);
     }
     return out;
 }

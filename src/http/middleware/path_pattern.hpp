@@ -1,11 +1,16 @@
 #pragma once
 
+#include <coracle/base/percent.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace coracle::http::detail {
+
+/// Percent-encodes a canonical path, or a part of one, in which "%2F" stands for itself.
+std::string encode_canonical(std::string_view path, percent_set keep);
 
 /// The rule of a path that leads to another one, made ready.
 class path_pattern {
@@ -14,7 +19,7 @@ public:
     path_pattern(std::string_view from, std::string_view to);
 
     /// The other path, nothing where `path` does not match. With `encodes` the values are
-    /// percent-encoded; else they are as in `path`.
+    /// percent-encoded, behind "?" and "#" as values of a query; else they are as in `path`.
     std::optional<std::string> apply(std::string_view path, bool encodes) const;
     /// Returns true if it leads to a URL, not a path.
     bool is_absolute() const noexcept { return is_absolute_; }

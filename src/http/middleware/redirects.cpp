@@ -2,10 +2,10 @@
 #include "http/middleware/filter.hpp"
 #include "http/middleware/path_pattern.hpp"
 
-#include <coracle/base/percent.hpp>
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/middleware/redirects.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace coracle::http {
@@ -50,6 +50,7 @@ void replace_path(request& req, std::string_view path) {
 
 std::vector<path_pattern> patterns_of(const std::vector<path_rule>& rules) {
     std::vector<path_pattern> all;
+    all.reserve(rules.size());
     for (const path_rule& r : rules) all.emplace_back(r.from, r.to);
     return all;
 }
@@ -69,16 +70,21 @@ public:
         if (!is_of_this_host(req.path())) return true;
         std::string to = location(req);
         if (to.empty()) return true;
-        if (!req.query_text().empty()) {
-            to += to.find('?') == to.npos ? '?' : '&';
-            to += req.query_text();
-        }
+        add_query(to, req.query_text());
         out = redirect(to, options_.status);
         return false;
     }
     void finish(const request&, response&) const noexcept {}
 
 private:
+    /// Adds the query of the request to a location, before its fragment.
+    static void add_query(std::string& to, std::string_view query) {
+        if (query.empty()) return;
+        const std::size_t end = std::min(to.find('#'), to.size());
+        const bool has_query = to.find('?') < end;
+        to.insert(end, (has_query ? "&" : "?") + std::string(query));
+    }
+
     /// Empty where the request stays where it is.
     std::string location(const request& req) const {
         std::string path;
@@ -90,7 +96,7 @@ private:
             break;
         }
         const bool has_rule = !path.empty();
-        if (!has_rule) path = percent_encode(req.path(), percent_set::path);
+        if (!has_rule) path = detail::encode_canonical(req.path(), percent_set::path);
         const bool has_slash = !has_rule && adapt_slash(path);
         // A segment that is empty may have moved to the front.
         if (!is_of_this_host(path)) return {};

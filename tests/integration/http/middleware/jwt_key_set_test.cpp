@@ -123,6 +123,23 @@ TEST(jwt_key_set, is_fetched_once_and_kept) {
     EXPECT_EQ(w.set().failures(), 0u);
 }
 
+TEST(jwt_key_set, is_fetched_though_the_request_that_wants_it_is_gone) {
+    world w;
+    w.delay = 1s;
+    w.run([&]() -> task<> {
+        const auto leave = [&](task_group& group) -> task<> {
+            group.spawn([&]() -> task<> { co_await w.ask(es256); });
+            co_await sleep_for(100ms);
+            group.cancel();
+        };
+        co_await as_result(with_task_group(leave));
+        co_await sleep_for(1s);
+        EXPECT_EQ(co_await w.ask(es256), 200);
+        EXPECT_EQ(w.fetched, 1);
+    });
+    EXPECT_EQ(w.set().failures(), 0u);
+}
+
 TEST(jwt_key_set, is_fetched_once_by_many_requests_at_a_time) {
     world w;
     w.delay = 1s;

@@ -90,3 +90,14 @@ TEST(form, has_defaults_that_hold) {
     EXPECT_TRUE(form::parse(std::string(1024 * 1024, 'a')));
     EXPECT_FALSE(form::parse(std::string(1024 * 1024 + 1, 'a')));
 }
+
+TEST(form, may_add_what_it_holds) {
+    form f;
+    f.add("a", std::string(100, 'x'));
+    for (int i = 0; i != 20; ++i) f.add(f[0].name, *f.get("a"));
+    EXPECT_EQ(f.size(), 21U);
+    for (const auto e : f) {
+        EXPECT_EQ(e.name, "a");
+        EXPECT_EQ(e.value, std::string(100, 'x'));
+    }
+}

@@ -179,6 +179,38 @@ TEST(csrf, finds_the_token_in_a_form_that_the_handler_reads_again) {
     EXPECT_EQ(post(got.text(), "text/plain"), "403");
 }
 
+TEST(csrf, leaves_the_body_to_the_handler) {
+    const http::csrf guard(with_cookie());
+    asked got("GET");
+    const http::handler page = http::wrap(guard, token_page());
+    run_virtually([&] { return got.by(page); });
+    const std::string body = "name=ann&csrf_token=" + got.text();
+    const auto post = [&](const http::handler& h) {
+        text_source source(body);
+        asked a("POST", {{"Cookie", cookie_of(got)},
+                         {"Content-Type", "application/x-www-form-urlencoded"}});
+        a.req.set_body(http::received_body(&source));
+        const http::handler guarded = http::wrap(guard, h);
+        run_virtually([&] { return a.by(guarded); });
+        return a.text();
+    };
+    EXPECT_EQ(post([](http::request& req) -> task<http::response> {
+                  const std::string text = co_await req.body().text();
+                  EXPECT_TRUE(req.body().ended());
+                  co_return text;
+              }),
+              body);
+    EXPECT_EQ(post([](http::request& req) -> task<http::response> {
+                  const http::form all = co_await http::read_form(req);
+                  co_return std::string(all.get("name").value_or("none"));
+              }),
+              "ann");
+    EXPECT_EQ(post([&body](http::request& req) {
+                  return std::to_string(req.body().length() == body.size());
+              }),
+              "1");
+}
+
 TEST(csrf, keeps_the_token_in_the_session) {
     http::csrf_options o;
     o.token = http::csrf_token::session;

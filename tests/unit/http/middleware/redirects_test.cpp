@@ -34,6 +34,23 @@ std::string refusal(http::path_rule rule) {
 
 }  // namespace
 
+TEST(redirects, change_no_value_and_add_none) {
+    http::redirect_options o;
+    o.rules = {{"/docs/{*rest}", "https://docs.example.com/{rest}"},
+               {"/part/{x}", "/new/{x}#sec"},
+               {"/find/{what}", "/search?q={what}"},
+               {"/jump/{where}", "/page#{where}"}};
+    EXPECT_EQ(location(o, "/docs/a%2Fb"), "https://docs.example.com/a%2Fb");
+    EXPECT_EQ(location(o, "/docs/a%2fb/50%"), "https://docs.example.com/a%2Fb/50%25");
+    EXPECT_EQ(location(o, "/part/1", "a=b"), "/new/1?a=b#sec");
+    EXPECT_EQ(location(o, "/find/a&b=c"), "/search?q=a%26b%3Dc");
+    EXPECT_EQ(location(o, "/find/a&b", "c=d"), "/search?q=a%26b&c=d");
+    EXPECT_EQ(location(o, "/jump/a?b", "c=d"), "/page?c=d#a%3Fb");
+    http::redirect_options slash;
+    slash.slash = http::trailing_slash::add;
+    EXPECT_EQ(location(slash, "/a%2Fb"), "/a%2Fb/");
+}
+
 TEST(redirects, follow_patterns) {
     http::redirect_options o;
     o.rules = {{"/old", "/new"},
