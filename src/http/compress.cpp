@@ -113,10 +113,13 @@ task<response> encode_in_turns(response r, content_coding coding) {
     co_return std::move(r);
 }
 
-task<> encode_stream(body::stream_function* inner, content_coding coding, body_writer* out) {
+task<> encode_stream(body::stream_function* inner, std::optional<std::uint64_t> size,
+                     content_coding coding, body_writer* out) {
     encoding_writer writer(*out, coding);
     task<> work = (*inner)(writer);
     co_await std::move(work);
+    // A part must not pass for the whole.
+    if (size && writer.taken() != *size) throw_exception(error(errc::end_of_stream, "body"));
     auto ended = co_await writer.encode({}, encode_action::finish);
     if (!ended) throw_exception(std::move(ended).error());
 }
@@ -137,9 +140,10 @@ task<> encode_file(file_range* file, content_coding coding, body_writer* out) {
     }
 }
 
-body encoded_stream(body::stream_function inner, content_coding coding) {
-    return body::stream([inner = std::move(inner), coding](body_writer& out) mutable {
-        return encode_stream(&inner, coding, &out);
+body encoded_stream(body::stream_function inner, std::optional<std::uint64_t> size,
+                    content_coding coding) {
+    return body::stream([inner = std::move(inner), size, coding](body_writer& out) mutable {
+        return encode_stream(&inner, size, coding, &out);
     });
 }
 
@@ -162,7 +166,9 @@ bool encode_now(response& r, const request& req, content_coding coding) {
     }
     switch (r.body().type()) {
         case body::kind::stream:
-            replace_body(r, encoded_stream(std::move(r.body().stream_part()), coding), coding);
+            replace_body(r,
+                         encoded_stream(std::move(r.body().stream_part()), r.body().size(), coding),
+                         coding);
             return true;
         case body::kind::file:
             if (*r.body().size() == 0) return true;

@@ -21,6 +21,7 @@ task<std::expected<void, error>> encoding_writer::encode(std::string_view in,
             encoder_->encode(some, room, last ? action : coding::encode_action::process);
         in.remove_prefix(r.consumed);
         since_yield_ += r.consumed;
+        taken_ += r.consumed;
         if (r.produced != 0) {
             auto writing = out_->write(std::string_view(room.data(), r.produced));
             auto written = co_await as_result(writing);

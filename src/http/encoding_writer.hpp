@@ -16,6 +16,8 @@ public:
 
     /// Encodes all of `in` and writes the result.
     task<std::expected<void, error>> encode(std::string_view in, coding::encode_action action);
+    /// The bytes that were encoded.
+    std::uint64_t taken() const noexcept { return taken_; }
 
 private:
     task<std::expected<void, error>> write_piece(std::string_view piece) override;
@@ -27,6 +29,7 @@ private:
     body_writer* out_;
     coding::pooled_encoder encoder_;
     std::unique_ptr<char[]> encoded_;
+    std::uint64_t taken_ = 0;
     std::size_t since_yield_ = 0;
 };
 

@@ -51,22 +51,25 @@ public:
     }
     /// Receives until what came ends with `end`; false when the server or the patience ends first.
     bool receive_until(std::string_view end) noexcept {
-        std::size_t size = 0;
-        while (size < sizeof received_) {
-            const ssize_t n = ::recv(fd_, received_ + size, sizeof received_ - size, 0);
+        size_ = 0;
+        while (size_ < sizeof received_) {
+            const ssize_t n = ::recv(fd_, received_ + size_, sizeof received_ - size_, 0);
             // A ring that this thread has had interrupts it once more when it is taken apart.
             if (n < 0 && errno == EINTR) continue;
             if (n <= 0) return false;
-            size += static_cast<std::size_t>(n);
-            if (std::string_view(received_, size).ends_with(end)) return true;
+            size_ += static_cast<std::size_t>(n);
+            if (received().ends_with(end)) return true;
         }
         return false;
     }
+    /// The bytes that `receive_until` received last.
+    std::string_view received() const noexcept { return {received_, size_}; }
 
 private:
     int fd_;
     bool connected_ = false;
     char received_[4096];
+    std::size_t size_ = 0;
 };
 
 }  // namespace coracle::testing

@@ -6,6 +6,7 @@
 #include "http/files/file_responses.hpp"
 #include "http/files/listing.hpp"
 #include "http/files/representation.hpp"
+#include "http/message/token.hpp"
 
 #include <coracle/http/files.hpp>
 #include <coracle/runtime/loop.hpp>
@@ -248,9 +249,19 @@ private:
     mutable cached_lookups cached_;
 };
 
+void check(const file_options& o) {
+    const auto refuse = [](const std::string& value) {
+        if (is_field_value(value)) return;
+        throw_exception(error(std::errc::invalid_argument, "file_options").on("Cache-Control"));
+    };
+    refuse(o.cache_control);
+    for (const cache_rule& r : o.cache) refuse(r.cache_control);
+}
+
 }  // namespace
 
 handler serve_files(const std::string& root, file_options options) {
+    check(options);
     if (detail::has_own_files()) {
         return handler(std::make_shared<file_handler>(root, std::nullopt, std::move(options)));
     }

@@ -13,6 +13,7 @@
 #include <coracle/runtime/this_task.hpp>
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +118,43 @@ response failure_of(const error& e) {
             late ? "504 Gateway Timeout\n" : "502 Bad Gateway\n"};
 }
 
+/// The body of a request as it is passed on, which notes why it failed: that is no fault of the
+/// upstream. Lives in the data of the request.
+class passed_body final : public body_source {
+public:
+    explicit passed_body(received_body whole) noexcept : whole_(whole) {}
+
+    received_body& body() noexcept { return body_; }
+    const std::optional<error>& failure() const noexcept { return failure_; }
+
+    task<std::expected<std::string_view, error>> read() override {
+        auto reading = whole_.read();
+        auto piece = co_await as_result(reading);
+        if (!piece) failure_ = piece.error();
+        co_return piece;
+    }
+    std::optional<std::uint64_t> length() const noexcept override { return whole_.length(); }
+    const fields* trailers() const noexcept override { return &whole_.trailers(); }
+    void refused(std::error_code why) noexcept override { whole_.refuse(why); }
+
+private:
+    received_body whole_;
+    received_body body_{this};
+    std::optional<error> failure_;
+};
+
+received_body& body_to_pass(request& req) {
+    auto* passed = req.data<passed_body>();
+    if (passed == nullptr) passed = &req.emplace_data<passed_body>(req.body());
+    return passed->body();
+}
+
+/// Throws why the body of the request failed, if it did: the server responds to that.
+void throw_failure_of_body(const request& req) {
+    const auto* const passed = req.data<passed_body>();
+    if (passed != nullptr && passed->failure()) throw_exception(*passed->failure());
+}
+
 /// The begin of the addresses of an upstream.
 struct base_address {
     explicit base_address(const url& base) : path(base.path()) {
@@ -194,7 +232,7 @@ public:
         if (switching)
             c.upgrade(switching.protocol());
         else if (!req.body().ended())
-            c.body(body::relay(req.body()), "");
+            c.body(body::relay(body_to_pass(req)), "");
         return c;
     }
 
@@ -255,7 +293,10 @@ private:
         const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
         auto calling = forwarder::response_to(self->how_.make(*req, there, switching), req);
         auto came = co_await std::move(calling);
-        if (!came) co_return failure_of(came.error());
+        if (!came) {
+            throw_failure_of_body(*req);
+            co_return failure_of(came.error());
+        }
         co_return self->how_.pass_back(*std::move(came), switching);
     }
 
@@ -311,6 +352,7 @@ private:
                 to.succeeded(*u);
                 co_return self->how_.pass_back(*std::move(came), switching);
             }
+            throw_failure_of_body(*req);
             to.failed(*u, loop::current()->now());
             failure = failure_of(came.error());
             if (!may_go_elsewhere(came.error(), *req, has_body)) break;

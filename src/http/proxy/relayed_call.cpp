@@ -58,7 +58,6 @@ private:
 
     void settle(std::expected<response, error> r) {
         if (settled_.is_set()) return;
-        lent_.reset();
         came_ = std::move(r);
         settled_.set();
     }

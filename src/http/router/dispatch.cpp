@@ -37,14 +37,24 @@ bool call_with_allow(const handler& own, std::string_view allow, request& req, r
     return false;
 }
 
-const route_scope* preflight_scope(const route_table& table, const request& req) {
+/// Returns the handler of the narrowest scope that has one for this, or null.
+const handler* handler_at(const route_table& table, const request& req, handler route_scope::* of) {
+    const route_scope* const scope =
+        table.scope_of(req.path(), [of](const route_scope& s) { return bool(s.*of); });
+    return scope == nullptr ? nullptr : &(scope->*of);
+}
+
+/// Returns the handler of OPTIONS at a path without a route for it; null: the router's own.
+const handler* options_handler(const route_table& table, const request& req,
+                               handler route_scope::* in_group) {
     if (req.method() != method::options) return nullptr;
-    return table.scope_of(req.path(), [](const route_scope& s) { return bool(s.preflight); });
+    if (const handler* const own = handler_at(table, req, &route_scope::preflight)) return own;
+    return handler_at(table, req, in_group);
 }
 
 bool unknown_path(const route_table& table, request& req, response& out, task<response>& pending) {
-    if (const route_scope* const scope = preflight_scope(table, req)) {
-        return scope->preflight.call(req, out, pending);
+    if (const handler* const own = options_handler(table, req, &route_scope::unknown_options)) {
+        return own->call(req, out, pending);
     }
     if (req.method() == method::options && req.path() == "*") {
         out = response(status::no_content);
@@ -63,8 +73,8 @@ bool unknown_path(const route_table& table, request& req, response& out, task<re
 
 bool other_method(const route_table& table, const route_set& found, request& req, response& out,
                   task<response>& pending) {
-    if (const route_scope* const scope = preflight_scope(table, req)) {
-        return call_with_allow(scope->preflight, found.allow, req, out, pending);
+    if (const handler* const own = options_handler(table, req, &route_scope::known_options)) {
+        return call_with_allow(*own, found.allow, req, out, pending);
     }
     if (req.method() == method::options) {
         out = response(status::no_content);

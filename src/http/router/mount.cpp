@@ -64,6 +64,7 @@ private:
         std::vector<std::size_t> numbers;
         for (std::size_t i = 0; i != scopes.size(); ++i) {
             detail::route_scope s = scopes[i];
+            if (i == 0 && from_.state().middleware_count() != 0) respond_to_options(s);
             s.parent = i == 0 ? 0 : numbers[s.parent];
             s.prefix = prefix_ + s.prefix;
             if (!s.says_something() || s.prefix.empty()) {
@@ -75,8 +76,16 @@ private:
             s.method_not_allowed = from_.state().wrapped(s.method_not_allowed);
             s.fallback = from_.state().wrapped(s.fallback);
             s.preflight = from_.state().wrapped(s.preflight);
+            s.known_options = from_.state().wrapped(s.known_options);
+            s.unknown_options = from_.state().wrapped(s.unknown_options);
             numbers.push_back(to_.table().add_scope(std::move(s)));
         }
+    }
+
+    /// Lets OPTIONS pass through the middleware of a group, which may respond to a preflight.
+    static void respond_to_options(detail::route_scope& s) {
+        s.known_options = [](request&) { return response(status::no_content); };
+        s.unknown_options = [](request&) { return response(status::not_found, "404 Not Found\n"); };
     }
 
     /// Takes over a scope. Without a prefix both scopes are everywhere, and this router's own

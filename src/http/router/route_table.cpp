@@ -118,23 +118,39 @@ void route_table::add_host(std::string_view name, handler target,
     own(hosts_).add(name, std::move(target), std::move(routes));
 }
 
+void route_scope::add(route_scope&& other) {
+    for (handler route_scope::* const each :
+         {&route_scope::not_found, &route_scope::method_not_allowed, &route_scope::fallback,
+          &route_scope::preflight, &route_scope::known_options, &route_scope::unknown_options}) {
+        if (!(this->*each)) this->*each = std::move(other.*each);
+    }
+    for (page& p : other.pages) {
+        const auto is_same = [&p](const page& own) { return own.code == p.code; };
+        if (std::ranges::none_of(pages, is_same)) pages.push_back(std::move(p));
+    }
+}
+
 std::vector<route_scope>& route_table::scopes_to_change() {
     return own(scopes_);
 }
 
 std::size_t route_table::add_scope(route_scope s) {
+    auto& all = scopes_to_change();
+    has_pages_ = has_pages_ || !s.pages.empty();
+    for (std::size_t i = 1; i != all.size(); ++i) {
+        if (all[i].prefix != s.prefix) continue;
+        all[i].add(std::move(s));
+        return i;
+    }
     const auto opens = [&](const std::string& text, std::size_t number) {
         auto record = std::make_shared<route_record>();
         record->pattern = parse_pattern(text);
         record->scope = number;
         route_set& set = scope_tree_.at(record->pattern);
-        // The first of several routers mounted at the same prefix responds.
         if (set.entries.empty()) set.add({}, std::move(record));
     };
-    auto& all = scopes_to_change();
     opens(s.prefix, all.size());
     opens(s.prefix + "/{*rest of the scope}", all.size());
-    has_pages_ = has_pages_ || !s.pages.empty();
     all.push_back(std::move(s));
     return all.size() - 1;
 }

@@ -28,11 +28,18 @@ struct route_scope {
     handler method_not_allowed;
     handler fallback;
     handler preflight;
+    /// OPTIONS without a preflight handler, within the middleware of a group: of a path that is
+    /// known, and of one that is not.
+    handler known_options;
+    handler unknown_options;
     std::vector<page> pages;
 
     bool says_something() const noexcept {
-        return not_found || method_not_allowed || fallback || preflight || !pages.empty();
+        return not_found || method_not_allowed || fallback || preflight || known_options ||
+               !pages.empty();
     }
+    /// Takes over what another router at the same prefix has, and this one lacks.
+    void add(route_scope&& other);
 };
 
 /// A version of all routes and handlers of a router: a value. Copies share large parts; a change

@@ -5,8 +5,10 @@
 #include "support/simulated_response.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/http/client.hpp>
 #include <coracle/http/compress.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/testing/local_server.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -47,6 +49,29 @@ TEST(compression, of_a_text_is_negotiated) {
     EXPECT_EQ(a.header("Content-Encoding"), "-");
     EXPECT_EQ(a.header("Vary"), "Accept-Encoding");
     EXPECT_EQ(a.body, text_of(20'000));
+}
+
+TEST(compression, of_a_stream_that_is_shorter_than_announced_is_no_whole) {
+    for (const std::uint64_t announced : {19'999UZ, 20'000UZ, 20'001UZ}) {
+        const auto inner = [announced](http::request&) {
+            const auto write = [](http::body_writer& out) -> task<> {
+                co_await out.write(text_of(20'000));
+            };
+            http::response r;
+            r.set_body(http::body::stream(write, announced));
+            r.set("Content-Type", "text/plain");
+            return r;
+        };
+        http::handler h = compressed(inner);
+        const local_server server(std::move(h));
+        std::string got;
+        try {
+            got = http::client().get(server.url()).wait().body;
+        } catch (const exception&) {
+            got = "broken";
+        }
+        EXPECT_TRUE(got == (announced == 20'000 ? text_of(20'000) : "broken")) << announced;
+    }
 }
 
 TEST(compression, of_a_long_text_gives_way_and_keeps_the_length) {

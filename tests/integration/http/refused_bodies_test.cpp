@@ -1,13 +1,17 @@
 // The reasons that a client gets for a head or a body that the server cannot read.
 
+#include "support/blocking_peer.hpp"
 #include "support/codings.hpp"
 #include "support/simulated_response.hpp"
 
 #include <coracle/http/client.hpp>
 #include <coracle/http/compress.hpp>
 #include <coracle/http/extract.hpp>
+#include <coracle/http/forward.hpp>
+#include <coracle/http/middleware/body_limit.hpp>
 #include <coracle/http/multipart.hpp>
 #include <coracle/http/router.hpp>
+#include <coracle/http/upstreams.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 
@@ -88,6 +92,37 @@ TEST(refused_bodies, are_problems_where_errors_are) {
     const auto r = post(routes(true), "/text", bad_chunks);
     EXPECT_EQ(r.header("Content-Type"), "application/problem+json");
     EXPECT_THAT(r.body, HasSubstr(R"("detail":"a chunk size is not a hexadecimal number")"));
+}
+
+TEST(refused_bodies, are_no_faults_of_an_upstream) {
+    const local_server behind(
+        [](http::request& req) -> task<http::response> { co_return co_await req.body().text(); });
+    http::client client;
+    http::upstream_options o;
+    o.eject_after = 1;
+    http::upstreams group(client, {behind.url()}, o);
+    http::router r;
+    r.post("/one", http::forward_to(client, behind.url()));
+    r.post("/any", http::forward_to(group));
+    r.post("/limited", http::body_limit(100)(http::forward_to(group)));
+    const local_server front(std::move(r));
+    const auto status_of = [&](std::string_view path, std::string_view rest) {
+        blocking_peer peer(front.port());
+        peer.send("POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" +
+                  std::string(rest));
+        static_cast<void>(peer.receive_until("the end of the connection"));
+        const std::string all(peer.received());
+        return all.substr(0, all.find("\r\n"));
+    };
+    for (const char* path : {"/one", "/any"}) {
+        EXPECT_EQ(status_of(path, bad_chunks), "HTTP/1.1 400 Bad Request");
+    }
+    const std::string large =
+        "Transfer-Encoding: chunked\r\n\r\nc8\r\n" + std::string(200, 'x') + "\r\n0\r\n\r\n";
+    EXPECT_EQ(status_of("/limited", large), "HTTP/1.1 413 Content Too Large");
+    EXPECT_EQ(group.states()[0].failures, 0U);
+    EXPECT_FALSE(group.states()[0].is_ejected);
+    EXPECT_EQ(status_of("/any", "Content-Length: 2\r\n\r\nok"), "HTTP/1.1 200 OK");
 }
 
 TEST(refused_heads, are_problems_where_errors_are) {

@@ -11,6 +11,7 @@
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 #include <coracle/testing/simulation.hpp>
+#include <coracle/tls/hash.hpp>
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -63,6 +64,13 @@ script says_that_there_is_no_more(std::size_t whole) {
 }
 script gives_all(std::string_view what) {
     return script().read_head().respond(what).close();
+}
+
+/// Notes a validator with a part, as a download of this URL does.
+void keep_validator(const std::string& name, std::string_view url) {
+    const std::string mark = tls::to_hex(tls::digest(tls::hash::sha256, url)).substr(0, 32);
+    const std::string kept = mark + " \"v1\"";
+    EXPECT_EQ(::setxattr(name.c_str(), "user.coracle.validator", kept.data(), kept.size(), 0), 0);
 }
 
 script gives_nothing() {
@@ -324,11 +332,23 @@ TEST_F(client_downloads, go_on_with_what_an_earlier_one_has_left) {
     EXPECT_LT(::getxattr(path().c_str(), "user.coracle.validator", attribute, sizeof attribute), 0);
 }
 
+TEST_F(client_downloads, of_another_url_begin_anew) {
+    if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
+    const std::string other(1000, 'o');
+    const scripted_peer server({breaks_off(), gives_all(other)});
+    ASSERT_FALSE(download(server.url("/one"), 0));
+    EXPECT_EQ(part(), content.substr(0, 400));
+    const auto r = download(server.url("/two"), 0);
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(saved(), other);
+    EXPECT_THAT(server.record(1).received, Not(HasSubstr("Range")));
+}
+
 TEST_F(client_downloads, are_over_when_all_is_there_already) {
     if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
     const scripted_peer server({says_that_there_is_no_more(1000)});
     const std::string name = folder_.write("file.part", content);
-    ASSERT_EQ(::setxattr(name.c_str(), "user.coracle.validator", "\"v1\"", 4, 0), 0);
+    keep_validator(name, server.url());
     const auto r = download(server.url());
     ASSERT_TRUE(r) << r.error();
     EXPECT_TRUE(r->ok());
@@ -340,7 +360,7 @@ TEST_F(client_downloads, begin_anew_when_told_to) {
     if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
     const scripted_peer server({gives_all(content)});
     const std::string name = folder_.write("file.part", "something");
-    ASSERT_EQ(::setxattr(name.c_str(), "user.coracle.validator", "\"v1\"", 4, 0), 0);
+    keep_validator(name, server.url());
     http::download_options o;
     o.resume = false;
     ASSERT_TRUE(download(server.url(), std::move(o)));
@@ -364,7 +384,7 @@ TEST_F(client_downloads, leave_a_part_alone_until_they_know_whether_they_can_go_
     if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
     const scripted_peer server(gives_nothing());
     const std::string name = folder_.write("file.part", content.substr(0, 400));
-    ASSERT_EQ(::setxattr(name.c_str(), "user.coracle.validator", "\"v1\"", 4, 0), 0);
+    keep_validator(name, server.url());
     unsigned moments = 0;
     while (cancelled_at(moments, server.url())) {
         ASSERT_EQ(part(), content.substr(0, 400)) << moments;

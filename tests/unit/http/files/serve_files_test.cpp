@@ -189,6 +189,12 @@ TEST_P(serve_files_test, gives_nothing_from_outside_of_the_root) {
     std::string deep;
     for (int i = 0; i != 5000; ++i) deep += "/x";
     EXPECT_EQ(get(deep).status(), status::not_found);
+    for (const bool in_rule : {false, true}) {
+        http::file_options bad;
+        if (in_rule) bad.cache = {{"*", "a\nb"}};
+        if (!in_rule) bad.cache_control = "a\r\nb";
+        EXPECT_THROW(http::serve_files("/dev", bad), exception);
+    }
     EXPECT_EQ(ask(http::serve_files("/dev"), http::method::get, "/null").status(),
               status::not_found);
 }

@@ -166,6 +166,46 @@ TEST(preflight, responds_to_options_for_all_paths) {
     EXPECT_EQ(ask(r, "POST", "/none").body, "fallback");
 }
 
+TEST(preflight, passes_through_the_middleware_of_its_group) {
+    const auto marks = [](const char* who) {
+        return [who](http::request& req, const http::handler& next) -> task<response> {
+            if (req.host() == "x") co_return response(std::string("for x by ") + who);
+            auto r = co_await next(req);
+            r.set("Mark", who);
+            co_return r;
+        };
+    };
+    router r;
+    r.get("/a", show({}));
+    r.group("/in", [&](router& g) {
+        g.use(marks("outer"));
+        g.post("/a", show({}));
+        g.group("/deep", [&](router& d) {
+            d.use(marks("inner"));
+            d.get("/b", show({}));
+        });
+    });
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/a", "x").body, "for x by outer");
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/none", "x").body, "for x by outer");
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/deep/b", "x").body, "for x by outer");
+    EXPECT_EQ(ask(r, "OPTIONS", "/a", "x").status, 204);
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/a").status, 204);
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/a").allow, "POST, OPTIONS");
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/none").status, 404);
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/none").allow, "");
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/deep/b").allow, "GET, HEAD, OPTIONS");
+    EXPECT_EQ(ask(r, "GET", "/in/none").status, 404);
+    // A second group at its prefix.
+    r.group("/in", [&](router& g) {
+        g.get("/more", show({}));
+        g.not_found([](http::request&) { return response(http::status::not_found, "own"); });
+    });
+    EXPECT_EQ(ask(r, "GET", "/in/none").body, "own");
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/more", "x").body, "for x by outer");
+    r.preflight([](http::request&) { return "everywhere"; });
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/a", "x").body, "everywhere");
+}
+
 TEST(a_router, refuses_connect_which_has_no_path) {
     const std::string why = why_refused([] {
         router r;
