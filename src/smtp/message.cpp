@@ -278,8 +278,10 @@ message& message::add_content(std::string_view name, std::string_view type, bool
     detail::attachment& a = s.attachments.emplace_back();
     const std::string what(embedded ? "embed" : "attach");
     a.type = type.empty() ? mime::media_type_of(name) : type;
-    if (!mime::parse_media_type(a.type) || !is_header_text(a.type)) {
-        s.refuse(what + ": no media type: " + std::string(type.substr(0, 100)));
+    const auto read = mime::parse_media_type(a.type);
+    // Parts of their own need a boundary.
+    if (!read || read->essence.starts_with("multipart/") || !is_header_text(a.type)) {
+        s.refuse(what + ": no media type of content: " + std::string(type.substr(0, 100)));
     }
     if (!is_header_text(name)) s.refuse(what + ": a name that no field can hold");
     if (embedded) {
@@ -343,6 +345,9 @@ std::optional<error> message::problem() const {
         return missing("no sender: several authors need one (RFC 5322 section 3.6.2)");
     }
     if (!s.envelope_from && first_sender(s).empty()) return missing("no sender: from");
+    if (s.raw_recipients_unread && s.of(address_field::envelope).empty()) {
+        return missing("raw: to, cc or bcc is no list of addresses");
+    }
     if (!has_recipient(s)) return missing("no recipient: to, cc or bcc");
     return std::nullopt;
 }

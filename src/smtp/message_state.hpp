@@ -49,6 +49,8 @@ struct message_state {
     std::shared_ptr<const std::string> raw = {};
     bool raw_is_eight_bit = false;
     bool raw_header_is_utf8 = false;
+    /// A field of recipients cannot be read: some would get nothing, unless the envelope has all.
+    bool raw_recipients_unread = false;
     std::vector<dkim_signer> signers = {};
     std::optional<error> problem = {};
 

@@ -51,6 +51,10 @@ constexpr known_field known_fields[] = {{"from", address_field::from},
                                         {"cc", address_field::cc},
                                         {"bcc", address_field::bcc}};
 
+bool is_of_recipients(address_field f) noexcept {
+    return f == address_field::to || f == address_field::cc || f == address_field::bcc;
+}
+
 // False: it is no field.
 bool read_field(message_state& s, std::string_view field, bool& is_bcc) {
     const std::size_t colon = field.find(':');
@@ -61,7 +65,10 @@ bool read_field(message_state& s, std::string_view field, bool& is_bcc) {
     for (const known_field& k : known_fields) {
         if (!mime::detail::equal_ignoring_case(name, k.name)) continue;
         const std::string value = mime::unfold(field.substr(colon + 1));
-        if (auto read = mime::parse_addresses(value)) {
+        auto read = mime::parse_addresses(value);
+        const bool is_empty = coracle::detail::trim_blanks(value).empty();
+        if (!read && is_of_recipients(k.list) && !is_empty) s.raw_recipients_unread = true;
+        if (read) {
             for (mime::address& a : *read) s.of(k.list).push_back(std::move(a));
         }
         is_bcc = k.list == address_field::bcc;

@@ -179,19 +179,23 @@ task<bool> sink_session::start_tls() {
     co_return true;
 }
 
+/// Closes in place of a reply, or says nothing any more.
+task<> sink_session::leave(sink_rule::action how) {
+    auto flushing = flush();
+    co_await std::move(flushing);
+    if (how != sink_rule::action::stall) co_return;
+    auto waiting = forever();
+    static_cast<void>(co_await as_result(waiting));
+}
+
 task<sink_session::verdict> sink_session::by_rule(std::string name, std::string line) {
+    // The command before it may have failed, in spite of its rule.
+    next_line_.clear();
     const auto rule = store_.rule_for(name, line);
     if (!rule) co_return verdict::carry_out;
-    if (rule->what == sink_rule::action::stall) {
-        auto flushing = flush();
-        co_await std::move(flushing);
-        auto waiting = forever();
-        static_cast<void>(co_await as_result(waiting));
-        co_return verdict::over;
-    }
-    if (rule->what == sink_rule::action::close) {
-        auto flushing = flush();
-        co_await std::move(flushing);
+    if (rule->what != sink_rule::action::reply) {
+        auto leaving = leave(rule->what);
+        co_await std::move(leaving);
         co_return verdict::over;
     }
     const bool positive = rule->text.starts_with('2') || rule->text.starts_with('3');
@@ -533,27 +537,43 @@ void sink_session::refuse_mail(std::string_view reply, bool at_end) {
     reset();
 }
 
+/// A reply for each recipient, for which there may be a rule. Returns false where one of them ends
+/// the connection.
+task<bool> sink_session::end_mail_of_lmtp(std::string text) {
+    std::vector<sink_rule> replies;
+    std::vector<std::string> accepted;
+    for (const std::string& one : message_.recipients) {
+        auto rule = store_.rule_for("end of data", one);
+        replies.push_back(rule ? *std::move(rule) : sink_rule{.text = "250 2.0.0 kept"});
+        if (replies.back().text.starts_with('2')) accepted.push_back(one);
+    }
+    message_.recipients = accepted;
+    bool kept = false;
+    if (!accepted.empty()) {
+        auto keeping = keep(std::move(text));
+        kept = co_await std::move(keeping);
+    }
+    reset();
+    for (const sink_rule& one : replies) {
+        if (one.what != sink_rule::action::reply) {
+            auto leaving = leave(one.what);
+            co_await std::move(leaving);
+            co_return false;
+        }
+        const bool is_full = !kept && one.text.starts_with('2');
+        say(is_full ? "452 4.3.1 full" : one.text);
+        if (one.closes) {
+            over_ = true;
+            break;
+        }
+    }
+    co_return true;
+}
+
 task<bool> sink_session::end_mail(std::string text) {
-    // LMTP has a rule for each recipient.
     if (options_.lmtp) {
-        std::vector<std::string> accepted;
-        std::vector<std::string> replies;
-        for (const std::string& one : message_.recipients) {
-            const auto rule = store_.rule_for("end of data", one);
-            replies.push_back(rule ? rule->text : "250 2.0.0 kept");
-            if (replies.back().starts_with('2')) accepted.push_back(one);
-        }
-        message_.recipients = accepted;
-        if (!accepted.empty()) {
-            auto keeping = keep(std::move(text));
-            const bool kept = co_await std::move(keeping);
-            for (std::string& one : replies) {
-                if (!kept && one.starts_with('2')) one = "452 4.3.1 full";
-            }
-        }
-        for (const std::string& one : replies) say(one);
-        reset();
-        co_return true;
+        auto ending = end_mail_of_lmtp(std::move(text));
+        co_return co_await std::move(ending);
     }
     auto asking = by_rule("end of data", message_.sender);
     const verdict v = co_await std::move(asking);

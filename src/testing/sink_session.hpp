@@ -33,10 +33,12 @@ private:
     task<bool> carry_out(std::string verb, std::string line);
     /// Does what a rule says. Nothing: there is none, or it lets the command be carried out.
     enum class verdict : std::uint8_t { carry_out, done, over };
+    task<> leave(sink_rule::action how);
     task<verdict> by_rule(std::string name, std::string line);
     task<bool> log_in(std::string line);
     task<bool> take_data();
     task<bool> take_chunk(std::string line);
+    task<bool> end_mail_of_lmtp(std::string text);
     task<bool> end_mail(std::string text);
     task<bool> accept_or_refuse(std::string text);
     /// False: there is no place for it.

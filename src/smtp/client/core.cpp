@@ -2,6 +2,7 @@
 
 #include "base/ascii.hpp"
 
+#include <coracle/mime/address.hpp>
 #include <coracle/smtp/client_settings.hpp>
 
 #include <algorithm>
@@ -162,7 +163,12 @@ std::expected<std::shared_ptr<const route>, error> client_core::find_route(const
 }
 
 void client_core::set_policy(std::string_view domain, std::optional<sts_policy> p) {
-    const std::string name = coracle::detail::lower(domain);
+    // As the domain of a recipient is looked up: in A-labels.
+    std::string_view whole = domain;
+    if (whole.ends_with('.')) whole.remove_suffix(1);
+    const std::string address = "x@" + std::string(whole);
+    const std::string name =
+        coracle::detail::lower(mime::ascii_domain(address).value_or(address).substr(2));
     const std::lock_guard lock(guard_);
     if (p) {
         policies_.insert_or_assign(name, *std::move(p));

@@ -3,8 +3,6 @@
 #include "connect/client_setup.hpp"
 #include "connect/names.hpp"
 
-#include <coracle/base/percent.hpp>
-
 #include <utility>
 
 namespace coracle::smtp::detail {
@@ -56,8 +54,8 @@ std::expected<server_address, error> server_address::parse(std::string_view text
     s.host = read->host();
     s.port = read->port() != 0 ? read->port() : lmtp_port;
     if (s.host.empty()) return refuse("it names no host");
-    s.user = percent_decode(read->user()).value_or(std::string());
-    s.password = secret(percent_decode(read->password()).value_or(std::string()));
+    s.user = read->user();
+    s.password = secret(std::string(read->password()));
     return s;
 }
 

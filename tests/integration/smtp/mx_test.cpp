@@ -469,6 +469,21 @@ TEST(smtp_mx, verifies_where_tls_is_required) {
     }
 }
 
+TEST(smtp_mx, heeds_a_policy_however_the_domain_is_written) {
+    const test_ca ca;
+    for (const char* name : {"xn--bcher-kva.example", "XN--bcher-kva.Example.",
+                             "b\u00fccher.example", "b\u00fccher.example."}) {
+        mx_world w;
+        trust(w, ca);
+        w.host("mx.example", with_certificate(ca, "mx.example"));
+        w.mail_of("xn--bcher-kva.example", {{10, "mx.example"}});
+        w.policies[name] = enforced({"other.example"});
+        const auto r = w.send(to("bob@b\u00fccher.example"));
+        EXPECT_FALSE(r) << name;
+        EXPECT_EQ(w["mx.example"].count(), 0u) << name;
+    }
+}
+
 TEST(smtp_mx, heeds_a_policy_that_is_enforced) {
     const test_ca ca;
     const struct {

@@ -182,6 +182,48 @@ TEST(smtp_sink, refuses_a_mail_of_lmtp_for_each_of_its_recipients) {
     EXPECT_EQ(sink.count(), 0u);
 }
 
+TEST(smtp_sink, ends_a_mail_of_lmtp_as_its_rules_say) {
+    using action = sink_rule::action;
+    const struct {
+        sink_rule rule;
+        const char* expected;  ///< behind "go ahead"
+    } rows[] = {
+        {{.command = "end of data", .containing = "c@x", .what = action::close},
+         "250 2.0.0 kept\r\n"},
+        {{.command = "end of data", .containing = "b@x", .text = "451 4.0.0 later", .closes = true},
+         "451 4.0.0 later\r\n"},
+        {{.command = "end of data", .containing = "c@x", .text = "250 mine"},
+         "250 2.0.0 kept\r\n250 mine\r\n250 2.0.0 ok\r\n221"},
+    };
+    for (const auto& row : rows) {
+        smtp_sink_options so;
+        so.lmtp = true;
+        smtp_sink sink(so);
+        sink.misbehave(row.rule);
+        const std::string said =
+            talk(sink,
+                 "LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nRCPT TO:<c@x>\r\n"
+                 "DATA\r\ntext\r\n.\r\nNOOP\r\nQUIT\r\n");
+        const std::string behind = said.substr(said.find("go ahead\r\n") + 10);
+        EXPECT_TRUE(behind.starts_with(row.expected)) << behind;
+        EXPECT_EQ(behind.find("221") == behind.npos,
+                  std::string(row.expected).find("221") == std::string::npos)
+            << behind;
+    }
+}
+
+TEST(smtp_sink, keeps_the_reply_of_a_rule_for_its_command) {
+    smtp_sink_options so;
+    so.recipients = 1;
+    smtp_sink sink(so);
+    sink.misbehave({.command = "RCPT", .containing = "c@x", .text = "250 2.1.5 mine"});
+    const std::string said = talk(sink,
+                                  "EHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nRCPT TO:<c@x>\r\n"
+                                  "DATA\r\ntext\r\n.\r\nQUIT\r\n");
+    EXPECT_EQ(said.find("mine"), said.npos) << said;
+    EXPECT_NE(said.find("354"), said.npos) << said;
+}
+
 TEST(smtp_sink, keeps_no_more_bytes_than_it_may) {
     smtp_sink_options so;
     so.kept_bytes = 1000;

@@ -184,6 +184,23 @@ TEST(smtp_message, takes_a_mail_that_was_made_elsewhere) {
               "none");
 }
 
+TEST(smtp_message, made_elsewhere_leaves_out_no_recipient) {
+    for (const char* lines : {"Cc: good@x.org, Bob Bad, other@x.org", "Bcc: s1@x.org s2@x.org"}) {
+        message m;
+        m.raw("From: a@x.org\nTo: b@x.org\n" + std::string(lines) + "\n\ntext\n");
+        EXPECT_NE(problem_of(m), "none") << lines;
+        m.envelope_to("b@x.org");
+        EXPECT_EQ(problem_of(m), "none") << lines;
+    }
+    EXPECT_EQ(problem_of(message().raw("From: a@x.org\nTo: b@x.org\nBcc:\n\ntext\n")), "none");
+}
+
+TEST(smtp_message, attaches_no_parts_of_their_own) {
+    message m = a_message();
+    m.attach("a", "content", "multipart/mixed");
+    EXPECT_NE(problem_of(m), "none");
+}
+
 TEST(dkim, makes_the_canonical_forms_of_the_rfc) {
     using smtp::detail::canonical_field;
     // RFC 6376 section 3.4.5.
