@@ -178,8 +178,6 @@ void watch_tree::forget_all_directories() {
     directories_.clear();
     numbers_.clear();
     displaced_ = {};
-    arrival_.clear();
-    doubted_.clear();
 }
 
 std::expected<watch_tree::found, error> watch_tree::add_watch(const std::string& directory,

@@ -58,13 +58,17 @@ task<std::expected<child, error>> start(std::unique_ptr<plan> p) {
     std::optional<launch_result> got;
     auto done = co_await as_result(launch_on_pool(*p, got));
     if (got && !*got) co_return std::unexpected(std::move(*got).error());
+    // Our copies of its descriptors are closed now, however long the operation lives.
+    const duration grace = p->grace;
+    const std::string program = std::move(p->program);
+    p.reset();
     const bool runs = got && **got;
     const bool cancelled = !done || !*done;
     auto started = std::expected<child, error>(std::unexpected(error()));
-    if (runs) started = with_streams(std::move(***got), p->program);
+    if (runs) started = with_streams(std::move(***got), program);
     if (!cancelled || (runs && !started)) co_return std::move(started);
     // After it had begun.
-    if (runs) co_await end_shielded(child_state::of(*started), p->grace);
+    if (runs) co_await end_shielded(child_state::of(*started), grace);
     if (!done) co_return std::unexpected(std::move(done).error());
     co_return std::unexpected(std::move(*done).error());
 }

@@ -93,17 +93,24 @@ CORACLE_NEWBORN void close_others_on_exec() noexcept {
     for (int fd = 3; fd < end; ++fd) call(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
 }
 
-/// First moves all sources above the target numbers, so that none is overwritten before it is
-/// copied.
-CORACLE_NEWBORN bool arrange_descriptors(newborn& n) noexcept {
-    int above = 3;
+CORACLE_NEWBORN bool is_target(const newborn& n, int number) noexcept {
     for (const descriptor_map& m : n.request.descriptors) {
-        if (m.number >= above) above = m.number + 1;
+        if (m.number == number) return true;
     }
+    return false;
+}
+
+/// First moves all sources to numbers that are no targets, so that none is overwritten before it is
+/// copied. Copies that came to a target's number are overwritten later.
+CORACLE_NEWBORN bool arrange_descriptors(newborn& n) noexcept {
     for (descriptor_map& m : n.request.descriptors) {
         n.failure.at = static_cast<std::size_t>(&m - n.request.descriptors.data());
-        m.moved = static_cast<int>(call(SYS_fcntl, m.source, F_DUPFD_CLOEXEC, above));
-        if (m.moved < 0) return fails(n, "fcntl F_DUPFD_CLOEXEC");
+        int from = 3;
+        do {
+            m.moved = static_cast<int>(call(SYS_fcntl, m.source, F_DUPFD_CLOEXEC, from));
+            if (m.moved < 0) return fails(n, "fcntl F_DUPFD_CLOEXEC");
+            from = m.moved + 1;
+        } while (is_target(n, m.moved));
     }
     close_others_on_exec();
     for (const descriptor_map& m : n.request.descriptors) {

@@ -43,6 +43,11 @@ client_options client_options_of(const topic_bus_options& o) {
     return c;
 }
 
+/// Returns true unless it is the server that does not give it.
+bool may_be_asked_again(const error& e) noexcept {
+    return e.code().category() != redis::category() || e == redis::errc::unavailable;
+}
+
 bool is_stop(const error& e) noexcept {
     return e == std::errc::operation_canceled;
 }
@@ -396,21 +401,30 @@ void bus_core::report_gap() {
 // ---- messages that were retained elsewhere
 
 task<> bus_core::fetch_retained() {
+    backoff delays(options_);
     for (;;) {
         if (to_fetch_.empty()) {
             fetch_work_.reset();
             co_await fetch_work_.wait();
             continue;
         }
-        const wanted_messages next = std::move(to_fetch_.front());
+        wanted_messages next = std::move(to_fetch_.front());
         to_fetch_.pop_front();
         if (!known_.contains(next.pattern)) continue;
         auto fetching = fetch_one(&next);
         auto fetched = co_await std::move(fetching);
-        if (fetched) continue;
+        if (fetched) {
+            delays.reset();
+            continue;
+        }
         if (is_stop(fetched.error())) co_return;
         log(log_level::warning,
             "topic bus: cannot fetch what was retained: " + fetched.error().message());
+        if (!may_be_asked_again(fetched.error())) continue;
+        to_fetch_.push_back(std::move(next));
+        auto pause = sleep_for(delays.next());
+        auto slept = co_await as_result(pause);
+        if (!slept) co_return;
     }
 }
 

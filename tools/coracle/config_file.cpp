@@ -73,8 +73,8 @@ std::vector<config_entry> read_toml_config(std::string_view text, const std::str
             all.push_back(entry_of(std::string(key.str()), key.source().begin.line, value));
         }
     } catch (const toml::parse_error& e) {
-        throw failure(path + ":" + std::to_string(e.source().begin.line) + ": " +
-                      std::string(e.description()));
+        throw wrong_usage(path + ":" + std::to_string(e.source().begin.line) + ": " +
+                          std::string(e.description()));
     }
     std::ranges::sort(all, {}, &config_entry::line);
     return all;

@@ -33,7 +33,7 @@ public:
 
 private:
     [[noreturn]] void fail(std::size_t at, const std::string& why) const {
-        throw failure(path_ + ":" + std::to_string(line_of(at)) + ": " + why);
+        throw wrong_usage(path_ + ":" + std::to_string(line_of(at)) + ": " + why);
     }
 
     unsigned line_of(std::size_t at) const {

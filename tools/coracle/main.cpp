@@ -220,6 +220,9 @@ int main(int argc, char** argv) {
         }
         coracle::tool::serve(serve.settings());
         return 0;
+    } catch (const coracle::tool::wrong_usage& e) {
+        std::fprintf(stderr, "coracle: %s\n", e.what());
+        return 2;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "coracle: %s\n", e.what());
         return 1;

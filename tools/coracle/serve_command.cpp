@@ -15,8 +15,10 @@
 #include <coracle/runtime/task_dump.hpp>
 #include <coracle/tls/reload.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -117,7 +119,7 @@ std::shared_ptr<tls::server_context> security_of(const serve_settings& settings)
     }
     if (o.certificates.empty()) {
         if (settings.client_authorities.empty() && !settings.https_only) return nullptr;
-        throw failure(
+        throw wrong_usage(
             "HTTPS needs a certificate: give one with --tls-cert, or try "
             "--tls-self-signed");
     }
@@ -163,7 +165,7 @@ std::uint16_t https_port_of(const serve_settings& settings) {
         const auto at = net::address::parse(without_scheme(text));
         if (at && at->family() != net::family::unix_path && at->port() != 0) return at->port();
     }
-    throw failure("--redirect-to-https needs a port to send to: --listen https://ADDRESS:PORT");
+    throw wrong_usage("--redirect-to-https needs a port to send to: --listen https://ADDRESS:PORT");
 }
 
 /// A path that no directory of a site is likely to have.
@@ -226,6 +228,7 @@ void note_unchanged(const serve_settings& before, const serve_settings& now, con
     note(before.client_authorities != now.client_authorities, "tls-client-ca");
     const auto paths = [](const serve_settings& s) {
         std::vector<std::string> all;
+        all.reserve(s.certificates.size());
         for (const auto& c : s.certificates) all.push_back(c.certificate);
         return all;
     };
@@ -272,6 +275,11 @@ struct renewal {
     }
 };
 
+[[noreturn]] void refuse_value(const char* option, const std::string& text, const char* example) {
+    throw wrong_usage(std::string("cannot read ") + option + " '" + text + "': write it as in " +
+                      option + " '" + example + "'");
+}
+
 /// "name=value" at the first "="; both are there, or the failure says what is wanted.
 std::pair<std::string, std::string> split(const char* option, const std::string& text,
                                           const char* example) {
@@ -279,14 +287,16 @@ std::pair<std::string, std::string> split(const char* option, const std::string&
     if (at != std::string::npos && at != 0 && at + 1 != text.size()) {
         return {text.substr(0, at), text.substr(at + 1)};
     }
-    throw failure(std::string("cannot read ") + option + " '" + text + "': write it as in " +
-                  option + " '" + example + "'");
+    refuse_value(option, text, example);
 }
 
 }  // namespace
 
 http::cache_rule parse_cache_rule(const std::string& text) {
-    auto [glob, value] = split("--cache", text, "/assets/*=max-age=31536000, immutable");
+    constexpr const char* example = "/assets/*=max-age=31536000, immutable";
+    auto [glob, value] = split("--cache", text, example);
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f; };
+    if (std::ranges::any_of(value, is_control)) refuse_value("--cache", text, example);
     return {std::move(glob), std::move(value)};
 }
 
@@ -295,7 +305,7 @@ http::media_type_rule parse_media_type_rule(const std::string& text) {
     auto [extension, type] = split("--mime", text, example);
     if (extension.starts_with('.')) extension.erase(0, 1);
     if (extension.empty() || type.find('/') == std::string::npos) {
-        throw failure("cannot read --mime '" + text + "': write it as in --mime '" + example + "'");
+        refuse_value("--mime", text, example);
     }
     return {std::move(extension), std::move(type)};
 }
@@ -304,7 +314,7 @@ std::vector<tls::certificate_source> certificates_of(const std::vector<std::stri
                                                      const std::vector<std::string>& keys,
                                                      const std::string& password_file) {
     if (!keys.empty() && keys.size() != certificates.size()) {
-        throw failure("each --tls-cert needs its --tls-key, or none of them one");
+        throw wrong_usage("each --tls-cert needs its --tls-key, or none of them one");
     }
     secret password;
     if (!password_file.empty()) {
@@ -324,6 +334,16 @@ std::vector<tls::certificate_source> certificates_of(const std::vector<std::stri
         all.push_back(std::move(one));
     }
     return all;
+}
+
+/// The URL with this machine's name for itself where the server listens on every address.
+std::string from_here(std::string url) {
+    for (const auto& [every, here] :
+         {std::pair("//0.0.0.0:", "//127.0.0.1:"), {"//[::]:", "//[::1]:"}}) {
+        const std::size_t at = url.find(every);
+        if (at != std::string::npos) url.replace(at, std::strlen(every), here);
+    }
+    return url;
 }
 
 void check(const serve_settings& settings) {
@@ -391,7 +411,7 @@ void serve(const serve_settings& settings) {
     announce(s);
     if (seen) {
         seen->set_counters([&s] { return s.counters(); });
-        std::printf("dashboard at %s%s\n", s.urls().front().c_str(), dashboard_path);
+        std::printf("dashboard at %s%s\n", from_here(s.urls().front()).c_str(), dashboard_path);
         std::fflush(stdout);
     }
     rt.run([&](loop& l) -> task<> {

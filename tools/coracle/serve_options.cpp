@@ -45,7 +45,7 @@ Environment:
 Exit codes:
   0  stopped by a signal, after the drain
   1  cannot serve: the reason is on standard error
-  2  wrong usage
+  2  wrong usage, also in a configuration file
 
 Examples:
   coracle serve
@@ -290,7 +290,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 [[noreturn]] void refuse(const std::string& file, const config_entry& e, const std::string& why) {
-    throw failure(file + ":" + std::to_string(e.line) + ": " + e.key + ": " + why);
+    throw wrong_usage(file + ":" + std::to_string(e.line) + ": " + e.key + ": " + why);
 }
 
 CLI::Option& option_of(CLI::App& serve, const std::string& file, const config_entry& e) {

@@ -12,6 +12,12 @@ public:
     using runtime_error::runtime_error;
 };
 
+/// An option whose value means nothing, or that lacks another: wrong usage.
+class wrong_usage : public failure {
+public:
+    using failure::failure;
+};
+
 /// A failure to read a file that is to be sent: `get` ends with 26.
 class unreadable : public failure {
 public:

@@ -20,8 +20,8 @@ struct inherited_socket {
 /// Takes the sockets that the service manager has passed to this process, in the order of the unit
 /// (LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES, sd_listen_fds(3)), sets them to be closed on exec,
 /// and removes the variables from the environment, so that no child takes them for its own. Empty
-/// where there are none, or where they are those of another process. Give each to
-/// `listener::adopt`, or `datagram_socket::adopt`. Fails with `invalid_argument` when the variables
+/// where there are none, or where they are those of another process. Give those
+/// that listen to `listener::adopt`. Fails with `invalid_argument` when the variables
 /// cannot be read, and with EBADF when a descriptor is not open; then none is taken. Changes the
 /// environment: call it before there are other threads.
 std::expected<std::vector<inherited_socket>, error> take_inherited_sockets();

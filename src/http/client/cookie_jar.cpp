@@ -110,8 +110,9 @@ struct cookie_jar::state {
     std::size_t remove_if(entries& in, Condition condition);
     template <class Condition>
     std::size_t remove_if(Condition condition);
-    cookie_verdict place(const url& from, const set_cookie_line& line, stored_cookie& out) const;
-    bool overlays_secure(const stored_cookie& c) const noexcept;
+    cookie_verdict place(const url& from, const set_cookie_line& line, std::int64_t now,
+                         stored_cookie& out) const;
+    bool overlays_secure(const stored_cookie& c, std::int64_t now) const noexcept;
     cookie_verdict put(stored_cookie&& c, std::int64_t now);
     void make_room(entries& of_domain, std::int64_t now);
     void make_room(std::int64_t now);
@@ -138,7 +139,7 @@ std::size_t cookie_jar::state::remove_if(Condition condition) {
 
 /// Sets the domain of the cookie, if the host may set it (section 5.7).
 cookie_verdict cookie_jar::state::place(const url& from, const set_cookie_line& line,
-                                        stored_cookie& out) const {
+                                        std::int64_t now, stored_cookie& out) const {
     const std::string_view host = from.host();
     if (host.empty()) return cookie_verdict::malformed;
     out.host_only = line.domain.empty();
@@ -157,7 +158,8 @@ cookie_verdict cookie_jar::state::place(const url& from, const set_cookie_line& 
     out.secure = line.secure;
     out.http_only = line.http_only;
     out.same_site = line.same_site;
-    if (!is_secure(from) && (out.secure || overlays_secure(out))) return cookie_verdict::insecure;
+    if (!is_secure(from) && (out.secure || overlays_secure(out, now)))
+        return cookie_verdict::insecure;
     // "__Host-" requires a Path attribute, even if the default path is the same.
     const bool wants_path = demands_of(line.name).host;
     if ((wants_path && (line.path.empty() || !line.domain.empty())) || !keeps_to_prefix(out)) {
@@ -167,10 +169,11 @@ cookie_verdict cookie_jar::state::place(const url& from, const set_cookie_line& 
 }
 
 /// An attacker on a plain connection must not replace a cookie that was set over TLS (section 5.7).
-bool cookie_jar::state::overlays_secure(const stored_cookie& c) const noexcept {
+bool cookie_jar::state::overlays_secure(const stored_cookie& c, std::int64_t now) const noexcept {
     for (const auto& [domain, list] : domains) {
         if (!domain_matches(domain, c.domain) && !domain_matches(c.domain, domain)) continue;
         for (const entry& e : list) {
+            if (e.expired(now)) continue;
             if (e.cookie.secure && e.cookie.name == c.name && path_matches(c.path, e.cookie.path)) {
                 return true;
             }
@@ -300,7 +303,7 @@ cookie_verdict cookie_jar::receive(const url& from, std::string_view set_cookie,
     if (verdict != cookie_verdict::stored) return verdict;
     stored_cookie c;
     const std::lock_guard lock(state_->guard);
-    verdict = state_->place(from, line, c);
+    verdict = state_->place(from, line, now, c);
     return verdict == cookie_verdict::stored ? state_->put(std::move(c), now) : verdict;
 }
 

@@ -4,6 +4,7 @@
 #include <coracle/http/download.hpp>
 #include <coracle/http/response_info.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/tls/hash.hpp>
 
 #include <utility>
 
@@ -24,11 +25,17 @@ bool may_pass(const error& e) noexcept {
 class downloading {
 public:
     downloading(client& from, std::string url, const std::string& path, download_options options)
-        : client_(&from), url_(std::move(url)), options_(std::move(options)), part_(path) {}
+        : client_(&from), url_(std::move(url)), options_(std::move(options)),
+          origin_(mark_of(url_)), part_(path) {}
 
     task<std::expected<downloaded, error>> run() {
         auto opened = co_await part_.open(options_.resume);
         if (!opened) co_return std::unexpected(std::move(opened).error());
+        // The part may be of another URL, whose validator means nothing here.
+        if (part_.size() != 0 && validator().empty()) {
+            auto begun = co_await part_.start_anew({});
+            if (!begun) co_return std::unexpected(std::move(begun).error());
+        }
         earlier_ = part_.size();
         for (unsigned tries = 0;; ++tries) {
             auto asked = co_await ask();
@@ -51,13 +58,23 @@ public:
     }
 
 private:
+    /// Names a URL in what is kept with the part, without its secrets.
+    static std::string mark_of(std::string_view url) {
+        return tls::to_hex(tls::digest(tls::hash::sha256, url)).substr(0, 32) + ' ';
+    }
+    /// The validator of the part; empty where it has none of this URL.
+    std::string_view validator() const noexcept {
+        const std::string_view kept = part_.validator();
+        return kept.starts_with(origin_) ? kept.substr(origin_.size()) : std::string_view();
+    }
+
     call make_call() {
         call c = client_->get(url_);
         if (options_.prepare) options_.prepare(c);
         c.header("Accept-Encoding", "identity");
         if (part_.size() != 0) {
             c.header("Range", "bytes=" + std::to_string(part_.size()) + '-');
-            c.header("If-Range", part_.validator());
+            c.header("If-Range", validator());
         }
         return c;
     }
@@ -83,7 +100,7 @@ private:
             }
             const bool coded = r->fields().contains("Content-Encoding");
             const bool fits = range && range->first == part_.size() && for_rest && !coded &&
-                              is_part_of(*r, part_.validator());
+                              is_part_of(*r, validator());
             if (!fits && !for_rest) co_return broken(errc::protocol_error, *r);
             if (!fits) {
                 *r = response();
@@ -92,14 +109,16 @@ private:
             if (range->whole) total_ = range->whole;
             is_part = true;
         } else if (r->ok()) {
-            auto begun = co_await part_.start_anew(std::string(if_range_validator(*r)));
+            std::string kept(if_range_validator(*r));
+            if (!kept.empty()) kept.insert(0, origin_);
+            auto begun = co_await part_.start_anew(std::move(kept));
             if (!begun) co_return begun;
             earlier_ = 0;
             total_ = r->length();
         } else {
             co_return nothing();
         }
-        goes_on_ = !part_.validator().empty();
+        goes_on_ = !validator().empty();
         auto received = co_await receive(*r);
         // After a partial response of unknown total size only a 416 shows that there is no more.
         const bool over = total_ ? *total_ == part_.size() : !is_part;
@@ -144,6 +163,7 @@ private:
     client* client_;
     std::string url_;
     download_options options_;
+    std::string origin_;  ///< before the validator that is kept with the part
     fs::detail::part_file part_;
     downloaded result_;
     std::optional<std::uint64_t> total_;

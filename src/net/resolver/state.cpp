@@ -1,6 +1,7 @@
 #include "net/resolver/state.hpp"
 
 #include "net/resolver/lookup.hpp"
+#include "net/resolver/name.hpp"
 
 #include <utility>
 
@@ -10,6 +11,16 @@ namespace {
 /// The port changes after this many queries to a server: an attacker who wants to inject a response
 /// must guess it anew (RFC 5452 section 4.5).
 constexpr std::size_t questions_from_one_port = 100;
+
+/// As names are compared; those that are no names are left out, as in resolv.conf.
+std::vector<std::string> canonical_names(const std::vector<std::string>& given) {
+    std::vector<std::string> all;
+    for (const std::string& one : given) {
+        bool absolute = false;
+        if (auto name = canonical_name(one, absolute)) all.push_back(*std::move(name));
+    }
+    return all;
+}
 
 }  // namespace
 
@@ -78,7 +89,8 @@ void resolver_state::refresh() {
 }
 
 void resolver_state::adopt(name_configuration system) {
-    search_ = options_.search.empty() ? std::move(system.search) : options_.search;
+    search_ = std::move(system.search);
+    if (!options_.search.empty()) search_ = canonical_names(options_.search);
     dots_ = options_.dots == 0 ? system.dots : options_.dots;
     std::vector<address> at =
         options_.servers.empty() ? std::move(system.servers) : options_.servers;

@@ -254,6 +254,18 @@ TEST(resolver, looks_into_the_search_domains) {
     EXPECT_EQ(server.asked("www", dns_a), 0u);
 }
 
+TEST(resolver, looks_into_search_domains_however_they_are_written) {
+    dns_server server(boats);
+    for (const char* domain : {"one.example", "One.Example", "one.example."}) {
+        auto o = only({server.at()});
+        o.search.assign({"no domain", domain});
+        const auto found = resolved(o, "www", net::family::v4);
+        ASSERT_TRUE(found) << found.error();
+    }
+    EXPECT_EQ(server.asked("www.one.example", dns_a), 3u);
+    EXPECT_EQ(server.asked(), 3u);
+}
+
 TEST(resolver, tries_a_name_with_dots_as_it_stands_first) {
     dns_server server(boats);
     auto o = only({server.at()});

@@ -15,6 +15,7 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -351,6 +352,35 @@ TEST_P(command, gives_the_descriptors_that_were_named_and_no_others) {
         EXPECT_TRUE(got.starts_with("from sevenfrom seven0\n1\n2\n3\n")) << got;
         EXPECT_NE(got.find("\n7\n"), std::string::npos) << got;
         EXPECT_EQ(got.find("\n" + std::to_string(leak.get()) + "\n"), std::string::npos);
+    });
+}
+
+TEST_P(command, gives_any_number_below_the_limit) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string file = directory.write("text", "from the last");
+        rlimit most{};
+        ::getrlimit(RLIMIT_NOFILE, &most);
+        const int last = static_cast<int>(most.rlim_cur) - 1;
+        process::command c("/bin/cat");
+        c.args("/proc/self/fd/" + std::to_string(last));
+        c.descriptor(last, owned_fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
+        EXPECT_EQ(co_await output_of(std::move(c)), "from the last");
+    });
+}
+
+TEST_P(command, keeps_no_descriptor_of_the_program_once_that_runs) {
+    run([]() -> task<> {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+        const owned_fd reader(ends[0]);
+        process::command c("/bin/true");
+        c.output(process::redirect::descriptor(owned_fd(ends[1])));
+        auto starting = c.start();
+        process::child started = co_await starting;
+        EXPECT_TRUE((co_await started.wait()).success());
+        char byte = 0;
+        EXPECT_EQ(::read(reader.get(), &byte, 1), 0);
     });
 }
 

@@ -407,6 +407,27 @@ TEST(redis_topic_bus_hostile, server_that_closes_amid_a_message_is_connected_to_
     expect_once_behind_a_gap({cut, without_retained(), whole});
 }
 
+TEST(redis_topic_bus_hostile, server_that_cuts_the_connection_for_commands_is_asked_again) {
+    script cut;
+    cut.read_until("PING\r\n").send("+PONG\r\n").read_until("HGET\r\n").cut();
+    script whole;
+    whole.read_until("PING\r\n").send("+PONG\r\n");
+    whole.read_until("HGET\r\n").read_until("t.x\r\n").send(bulk_of("once", true)).read_to_end();
+    script subscribed = until_subscribed();
+    subscribed.send(confirmed);
+    for (int i = 0; i != 5; ++i) subscribed.read_until("PING\r\n").send(pong_amid_subscriptions);
+    subscribed.read_to_end();
+    scripted_peer server({subscribed, cut, whole});
+    noting_receiver r;
+    topic_bus_options o = quick();
+    o.password = {};
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
+    bus.start(r);
+    bus.subscribe("t.x");
+    EXPECT_EQ(r.wait_for(1), texts{"[t.x] t.x once"});
+    bus.stop();
+}
+
 TEST(redis_topic_bus_hostile, server_that_refuses_is_asked_again) {
     script refusing = until_subscribed();
     refusing.send("-NOPERM this user has no permissions to access one of the channels\r\n")

@@ -101,9 +101,9 @@ log-format = "json"
 
 
 class Bad(WithFile):
-    def refused(self, text, *arguments):
-        code, out, err = program("--config", self.write(text), "--check", *arguments)
-        self.assertEqual((code, out), (1, ""))
+    def refused(self, text, *arguments, code=2):
+        said, out, err = program("--config", self.write(text), "--check", *arguments)
+        self.assertEqual((said, out), (code, ""))
         self.assertRegex(err, r"^coracle: [^\n]+\n$")
         return err.removeprefix("coracle: ").removesuffix("\n")
 
@@ -133,12 +133,12 @@ class Bad(WithFile):
         code, _, err = program("--config", self.all / "none.toml")
         self.assertEqual(code, 1)
         self.assertIn("none.toml': No such file", err)
-        self.assertIn("'/nowhere'", self.refused('directory = "/nowhere"\n'))
-        self.assertIn("/nowhere", self.refused('tls-cert = "/nowhere"\n'))
+        self.assertIn("'/nowhere'", self.refused('directory = "/nowhere"\n', code=1))
+        self.assertIn("/nowhere", self.refused('tls-cert = "/nowhere"\n', code=1))
 
     def test_rules_are_read_as_on_the_command_line(self):
         self.assertIn("cannot read --cache 'x'", self.refused('cache = "x"\n'))
-        self.assertIn("cannot listen on 'nowhere'", self.refused('listen = "nowhere"\n'))
+        self.assertIn("cannot listen on 'nowhere'", self.refused('listen = "nowhere"\n', code=1))
 
 
 class Json(WithFile):
@@ -148,7 +148,7 @@ class Json(WithFile):
 
     def refused(self, text):
         code, out, err = program("--config", self.write(text), "--check")
-        self.assertEqual((code, out), (1, ""))
+        self.assertEqual((code, out), (2, ""))
         self.assertRegex(err, r"^coracle: [^\n]+\n$")
         return err.removeprefix(f"coracle: {self.file}:").removesuffix("\n")
 

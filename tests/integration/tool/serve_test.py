@@ -296,9 +296,9 @@ class Welcome(unittest.TestCase):
 
 
 class Faults(WithFiles):
-    def say(self, *arguments, **environment):
-        code, out, err = program("serve", *arguments, **environment)
-        self.assertEqual((code, out), (1, ""))
+    def say(self, *arguments, code=1, **environment):
+        said, out, err = program("serve", *arguments, **environment)
+        self.assertEqual((said, out), (code, ""))
         self.assertRegex(err, r"^coracle: [^\n]+\n$")
         return err
 
@@ -333,9 +333,9 @@ class Faults(WithFiles):
         self.assertIn("access log", self.say(*FREE, f"--access-log={missing}/log"))
 
     def test_bad_options_are_named_with_what_to_write(self):
-        for option, text in (("--cache", "nothing"), ("--cache", "=x"), ("--cache", "*="),
+        for option, text in (("--cache", "nothing"), ("--cache", "=x"), ("--cache", "*="), ("--cache", "*=a\tb\x7f"),
                              ("--mime", "txt"), ("--mime", "txt=text"), ("--mime", ".=a/b")):
-            err = self.say(option, text)
+            err = self.say(option, text, code=2)
             self.assertIn(f"cannot read {option} '{text}': write it as in", err)
 
     def test_bad_environment_is_named(self):
@@ -426,7 +426,7 @@ class Https(WithFiles):
     def test_a_port_to_send_to_is_needed(self):
         code, _, err = program("serve", "--tls-self-signed", "--redirect-to-https",
                                "--listen", "https://127.0.0.1:0")
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 2)
         self.assertIn("needs a port", err)
 
 
@@ -443,6 +443,13 @@ class Dashboard(WithFiles):
             self.assertEqual(curl("-H", "Host: example.com", s.url + "/-/dashboard")[0], 403)
         with self.serve("--threads", "1") as s:
             self.assertEqual(curl(s.url + "/-/dashboard")[0], 404)
+
+    def test_is_named_as_it_is_reached_from_here(self):
+        with Server("coracle", "--listen", ":0", str(self.root), "--threads", "1", "--dashboard",
+                    before=("serve",)) as s:
+            line = s.process.stdout.readline().decode()
+            self.assertRegex(line, r"^dashboard at http://(127\.0\.0\.1|\[::1\]):\d+/-/dashboard\n$")
+            self.assertEqual(curl(line.split()[2])[0], 200)
 
 
 class Drain(WithFiles):

@@ -165,6 +165,15 @@ TEST(metrics_registry, has_a_bounded_number_of_cells) {
     EXPECT_EQ(level.with({"a"}).value(), 1);
 }
 
+TEST(metrics_registry, takes_one_cell_for_a_counter) {
+    metrics::registry all;
+    const auto make = [&all](int i) {
+        return all.make_counter("c" + std::to_string(i) + "_total", "");
+    };
+    for (int i = 0; i != 32'768; ++i) make(i).add();
+    EXPECT_EQ(failure_of([&] { make(32'768); }), errc::limit_exceeded);
+}
+
 TEST(metrics_registry, takes_no_cells_for_a_name_that_is_taken) {
     metrics::registry all;
     const auto first = all.make_counter("a_total", "");

@@ -280,6 +280,13 @@ TEST(cookie_jar, lets_no_plain_connection_set_aside_a_secure_cookie) {
     EXPECT_EQ(sent_to(jar, "https://a.org/login"), "s=1; s=3");
 }
 
+TEST(cookie_jar, lets_a_secure_cookie_that_has_expired_be_set_aside) {
+    cookie_jar jar;
+    jar.receive(at("https://a.org/"), "s=1; Secure; Max-Age=5", now);
+    EXPECT_EQ(jar.receive(at("http://a.org/"), "s=2", now + 4), verdict::insecure);
+    EXPECT_EQ(jar.receive(at("http://a.org/"), "s=2", now + 1000), verdict::stored);
+}
+
 TEST(cookie_jar, keeps_to_the_prefixes_of_names) {
     const std::string_view tls = "https://www.a.org/";
     EXPECT_EQ(judged("__Secure-a=1; Secure", tls), verdict::stored);
