@@ -316,6 +316,20 @@ void receive_cut(recording& server, std::string_view bytes, std::size_t first, s
     }
 }
 
+TEST(h2_server_session, takes_the_end_of_a_head_for_no_head_that_came_before) {
+    const block get = get_block();
+    const auto server = greeted_server();
+    recording& r = *server;
+    for (const std::uint32_t id : {1U, 3U, 5U}) r.receive(headers(id, get));
+    EXPECT_NE(r.log.find("5: GET / end\n"), std::string::npos) << r.log;
+    // A field before the pseudo-fields.
+    r.receive(frame(frame_type::headers, flag::end_stream, 7, block().add("x", "y").bytes()) +
+              frame(frame_type::continuation, flag::end_headers, 7, get.bytes()));
+    EXPECT_EQ(r.log.find("7: GET"), std::string::npos) << r.log;
+    r.receive(headers(9, get));
+    EXPECT_NE(r.log.find("9: GET / end\n"), std::string::npos) << r.log;
+}
+
 TEST(h2_server_session, reports_the_same_events_however_its_bytes_are_cut) {
     for (const row& r : rows()) {
         SCOPED_TRACE(r.name);

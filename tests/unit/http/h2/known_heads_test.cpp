@@ -128,6 +128,14 @@ TEST(h2_known_heads, are_forgotten_when_the_table_changes) {
     EXPECT_FALSE(sized.read(fixed));
 }
 
+TEST(h2_known_heads, are_not_those_that_change_the_table_each_time) {
+    line l;
+    const std::string adds("\x88\x40\x01n\x01v", 6);
+    for (int i = 0; i != 5; ++i) EXPECT_FALSE(l.read(adds));
+    // Each has made an entry: this is the first of the five.
+    EXPECT_FALSE(l.read("\x88\xc2"));
+}
+
 TEST(h2_known_heads, are_forgotten_by_an_idle_connection) {
     line l;
     const std::string fixed("\x88", 1);
