@@ -14,14 +14,72 @@ namespace coracle {
 
 /// The state that the threads of one `run` share.
 struct runtime::loop_group {
-    std::mutex guard;
-    std::exception_ptr first;
+    class main;
+
+    explicit loop_group(runtime& all) : all_(&all), ends_(all.loops()), mains_(all.loops()) {}
+
+    /// Set when the main tasks of all loops have ended. Until then each loop goes on: others send
+    /// work to it, and what was spawned on it may serve all.
+    const bool& over(std::size_t index) const noexcept { return ends_[index].here; }
+
+    void main_ended() noexcept {
+        if (mains_.fetch_sub(1) != 1) return;
+        for (std::size_t i = 0; i != ends_.size(); ++i) all_->at(i).post(ends_[i]);
+    }
+    /// One loop's failure must not leave the others running for ever.
+    void failed(std::exception_ptr e) noexcept {
+        {
+            const std::lock_guard lock(guard_);
+            if (first_ == nullptr) first_ = std::move(e);
+        }
+        all_->stop();
+    }
+    const std::exception_ptr& first_failure() const noexcept { return first_; }
+
     std::unique_ptr<detail::stall_watch> watch;
 
-    void failed(std::exception_ptr e) {
-        const std::lock_guard lock(guard);
-        if (first == nullptr) first = std::move(e);
+private:
+    struct end final : detail::remote_runnable {
+        void arrived() noexcept override { here = true; }
+        void dropped() noexcept override {}
+        bool here = false;
+    };
+
+    runtime* all_;
+    std::vector<end> ends_;
+    std::atomic<std::size_t> mains_;  ///< that have not ended
+    std::mutex guard_;
+    std::exception_ptr first_;
+};
+
+/// The task that `run` begins on a loop. One that is never begun has ended too.
+class runtime::loop_group::main final : public detail::child<void>, detail::remote_runnable {
+public:
+    main(loop& l, loop_group& all) noexcept : loop_(&l), all_(&all) {}
+    ~main() {
+        if (!ended_) all_->main_ended();
     }
+    /// Begins `work` in the next turn.
+    void begin_soon(task<> work) noexcept {
+        work_ = std::move(work);
+        loop_->post(static_cast<remote_runnable&>(*this));
+    }
+
+private:
+    void arrived() noexcept override {
+        this->begin(std::move(work_), *loop_, &loop_->root(), "main").resume();
+    }
+    void dropped() noexcept override {}
+    std::coroutine_handle<> ended() noexcept override {
+        if (auto e = exception()) all_->failed(e);
+        ended_ = true;
+        all_->main_ended();
+        return std::noop_coroutine();
+    }
+    loop* loop_;
+    loop_group* all_;
+    task<> work_;
+    bool ended_ = false;
 };
 
 runtime::runtime(const runtime_options& options)
@@ -51,30 +109,23 @@ void runtime::stop() {
 }
 
 void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, loop_group& all) {
+    loop& l = *loops_[index];
+    loop_group::main main(l, all);
     if (all.watch != nullptr) all.watch->runs_here(index);
     // The first loop uses the caller's thread, which continues after `run`.
     std::optional<detail::core_pin> pin;
     if (options_.pin) pin.emplace(cores_[index % cores_.size()]);
-    loop& l = *loops_[index];
-    bool done = false;
-    detail::blocking_child<void> main(done);
-    main.begin_on(l, f(l), "main");
-    l.run_until(done);
-    if (auto e = main.exception()) {
-        all.failed(e);
-        // One loop's failure must not leave the others running for ever.
-        stop();
-    }
+    main.begin_soon(f(l));
+    l.run_until(all.over(index));
 }
 
-/// Runs a loop on a thread of its own, which no exception may leave.
+/// Runs a loop; an exception that leaves it ends all.
 void runtime::run_beside(std::size_t index, unique_function<task<>(loop&)>& f,
                          loop_group& all) noexcept {
     try {
         run_loop(index, f, all);
     } catch (...) {
         all.failed(std::current_exception());
-        stop();
     }
 }
 
@@ -89,27 +140,29 @@ void runtime::watch_for_stalls(loop_group& all) {
 }
 
 void runtime::run_erased(unique_function<task<>(loop&)> f) {
-    loop_group all;
+    loop_group all(*this);
     watch_for_stalls(all);
     // Before any of them runs: one may post to another whose thread has not begun.
     for (auto& l : loops_) l->reset();
     std::vector<std::thread> threads;
+    bool all_have_threads = false;
     try {
         for (std::size_t i = 1; i < loops_.size(); ++i) {
             threads.emplace_back([this, i, &f, &all] { run_beside(i, f, all); });
         }
-        run_loop(0, f, all);
+        all_have_threads = true;
     } catch (...) {
         // All loops or none.
         all.failed(std::current_exception());
-        stop();
+        for (std::size_t i = threads.size(); i < loops_.size(); ++i) all.main_ended();
     }
+    if (all_have_threads) run_beside(0, f, all);
     for (auto& t : threads) t.join();
     // A loop that never ran also refuses posts, and drops the stop.
     for (auto& l : loops_) {
         if (!l->has_ended()) l->end_turns();
     }
-    if (all.first != nullptr) std::rethrow_exception(all.first);
+    if (all.first_failure() != nullptr) std::rethrow_exception(all.first_failure());
 }
 
 }  // namespace coracle

@@ -14,21 +14,27 @@ struct signal_set::mask {
     sigset_t set;
 };
 
-signal_set::signal_set(std::initializer_list<int> numbers) : before_(std::make_unique<mask>()) {
+signal_set::signal_set(std::initializer_list<int> numbers) : blocked_(std::make_unique<mask>()) {
     sigset_t wanted;
+    sigset_t before;
     sigemptyset(&wanted);
     for (const int n : numbers) sigaddset(&wanted, n);
-    ::pthread_sigmask(SIG_BLOCK, &wanted, &before_->set);
+    ::pthread_sigmask(SIG_BLOCK, &wanted, &before);
+    // Not the whole mask is kept: other sets may come and go meanwhile.
+    sigemptyset(&blocked_->set);
+    for (const int n : numbers) {
+        if (sigismember(&before, n) == 0) sigaddset(&blocked_->set, n);
+    }
     fd_ = ::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
     if (fd_ >= 0) return;
     const std::error_code code(errno, std::generic_category());
-    ::pthread_sigmask(SIG_SETMASK, &before_->set, nullptr);
+    ::pthread_sigmask(SIG_UNBLOCK, &blocked_->set, nullptr);
     throw_exception(error(code, "signalfd"));
 }
 
 signal_set::~signal_set() {
     ::close(fd_);
-    ::pthread_sigmask(SIG_SETMASK, &before_->set, nullptr);
+    ::pthread_sigmask(SIG_UNBLOCK, &blocked_->set, nullptr);
 }
 
 namespace {

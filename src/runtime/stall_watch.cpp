@@ -57,7 +57,7 @@ void stall_watch::watch() {
 
 void stall_watch::look(sample& s) {
     const std::uint64_t turn = s.of->turns();
-    if (turn != s.turn || turn == 0 || s.of->is_waiting()) {
+    if (turn != s.turn || turn == 0 || s.of->is_waiting() || s.of->has_ended()) {
         s.turn = turn;
         s.seen = 0;
         s.next_report = 1;

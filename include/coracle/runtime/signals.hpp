@@ -14,8 +14,9 @@ struct received_signal {
 };
 
 /// Signals as something to await. The constructor blocks them in the calling thread: make it before
-/// the threads that must not be interrupted, which inherit that. The destructor restores the mask.
-/// Not thread-safe; several sets may wait for different signals.
+/// the threads that must not be interrupted, which inherit that. The destructor unblocks those that
+/// were not blocked before. Not thread-safe; several sets may wait for different signals, and be
+/// destroyed in any order.
 class signal_set {
 public:
     explicit signal_set(std::initializer_list<int> numbers);
@@ -31,7 +32,7 @@ public:
 
 private:
     struct mask;
-    std::unique_ptr<mask> before_;
+    std::unique_ptr<mask> blocked_;
     int fd_ = -1;
 };
 

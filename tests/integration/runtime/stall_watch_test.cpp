@@ -166,6 +166,27 @@ TEST(stall_watch, says_nothing_of_a_loop_that_waits) {
     EXPECT_EQ(rt.stalls(), 0u);
 }
 
+TEST(stall_watch, says_nothing_of_a_loop_that_has_ended) {
+    memory_log log;
+    runtime_options o = watched(log, 8ms);
+    o.loops = 2;
+    runtime rt(o);
+    slow_read slow(log, "loop 1 has been held for over 32 ms");
+    struct reads_last {
+        slow_read* from;
+        ~reads_last() { from->read(); }
+    };
+    rt.run([&](loop& l) -> task<> {
+        if (l.index() == 0) co_return;
+        spawn([&]() -> task<> {
+            const reads_last last{&slow};
+            co_await forever();
+        });
+        co_await yield();
+    });
+    EXPECT_EQ(log.text().find("loop 0"), std::string::npos) << log.text();
+}
+
 TEST(loop_statistics, count_turns_waits_and_processor_time) {
     runtime_options o;
     o.loops = 1;

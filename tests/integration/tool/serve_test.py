@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
@@ -304,8 +305,8 @@ class Faults(WithFiles):
 
     def test_an_address_is_taken_once(self):
         for other in ("127.0.0.1:1", "http://127.0.0.1:1"):
-            self.assertIn("twice", self.say("--listen", "127.0.0.1:1", "--listen", other))
-        self.assertIn("twice", self.say("--listen", "unix:/no", "--listen", "unix:/no"))
+            self.assertIn("twice", self.say("--listen", "127.0.0.1:1", "--listen", other, code=2))
+        self.assertIn("twice", self.say("--listen", "unix:/no", "--listen", "unix:/no", code=2))
 
     def test_an_address_in_use_is_named(self):
         for threads in ("1", "2"):
@@ -326,7 +327,7 @@ class Faults(WithFiles):
                                               r"Address already in use[^\n]*\n$")
 
     def test_bad_addresses_and_directories_are_named(self):
-        self.assertIn("'nowhere'", self.say("--listen", "nowhere"))
+        self.assertIn("'nowhere'", self.say("--listen", "nowhere", code=2))
         missing = str(self.all / "missing")
         self.assertIn(f"'{missing}': No such file", self.say(missing))
         self.assertIn("Not a directory", self.say(str(self.root / "a.txt")))
@@ -479,6 +480,21 @@ class Drain(WithFiles):
                 s.process.stdout.readline()
                 self.assertRegex(s.process.stdout.readline().decode(), r"; 1 connection cut$")
                 self.assertEqual(s.wait(), 0)
+
+    def test_a_second_signal_cuts_on_whatever_loop_a_connection_is(self):
+        (self.root / "huge.bin").write_bytes(bytes(20_000_000))
+        for _ in range(3):
+            with self.serve("--threads", "4") as s:
+                with s.connect(receive_buffer=4096) as c:
+                    c.sendall(b"GET /huge.bin HTTP/1.1\r\nHost: t\r\n\r\n")
+                    c.recv(1000)
+                    s.signal()
+                    s.process.stdout.readline()
+                    # The loops that have no connection have drained meanwhile.
+                    time.sleep(0.1)
+                    s.signal()
+                    self.assertRegex(s.process.stdout.readline().decode(), r"; 1 connection cut$")
+                    self.assertEqual(s.wait(), 0)
 
     def test_a_client_that_goes_away_in_the_middle_of_a_file_ends_only_itself(self):
         (self.root / "huge.bin").write_bytes(bytes(20_000_000))

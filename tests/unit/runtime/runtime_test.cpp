@@ -1,5 +1,6 @@
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/offload.hpp>
+#include <coracle/runtime/on.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
 
@@ -191,6 +192,35 @@ TEST(runtime, stops_what_was_spawned_when_its_main_task_ends) {
     };
     rt.run(main);
     EXPECT_EQ(unwound.load(), 2);
+}
+
+TEST(runtime, keeps_each_loop_going_until_the_main_tasks_of_all_have_ended) {
+    runtime rt(with_loops(2));
+    std::atomic<bool> first_ended{false};
+    std::atomic<int> heard{0};
+    event said;
+    const auto main = [&](loop& l) -> task<> {
+        if (l.index() == 0) {
+            spawn([&]() -> task<> {
+                co_await said.wait();
+                ++heard;
+                co_await forever();
+            });
+            first_ended = true;
+            co_return;
+        }
+        while (!first_ended) co_await yield();
+        // Long enough for a loop to end.
+        co_await sleep_for(20ms);
+        const auto say = [&]() -> task<> {
+            said.set();
+            co_return;
+        };
+        co_await on(rt.at(0), say);
+        while (heard == 0) co_await yield();
+    };
+    rt.run(main);
+    EXPECT_EQ(heard.load(), 1);
 }
 
 TEST(runtime, opens_a_loop_for_each_core_by_default_and_pins_when_asked) {

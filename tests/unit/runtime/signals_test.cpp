@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <memory>
 
 using namespace coracle;
 using namespace std::chrono_literals;
@@ -69,6 +70,30 @@ TEST(signal_set, blocks_its_signals_while_it_lives) {
         EXPECT_FALSE(blocked(SIGUSR2));
     }
     EXPECT_FALSE(blocked(SIGUSR1));
+}
+
+TEST(signal_set, unblocks_its_own_signals_whatever_others_there_are) {
+    auto first = std::make_unique<signal_set>(std::initializer_list<int>{SIGUSR1});
+    auto second = std::make_unique<signal_set>(std::initializer_list<int>{SIGUSR2});
+    first.reset();
+    EXPECT_FALSE(blocked(SIGUSR1));
+    EXPECT_TRUE(blocked(SIGUSR2)) << "the other set waits for it";
+    second.reset();
+    EXPECT_FALSE(blocked(SIGUSR1)) << "it was blocked when the second was made";
+    EXPECT_FALSE(blocked(SIGUSR2));
+}
+
+TEST(signal_set, leaves_blocked_what_was_blocked_before) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
+    {
+        const signal_set signals{SIGUSR1, SIGUSR2};
+    }
+    EXPECT_TRUE(blocked(SIGUSR1));
+    EXPECT_FALSE(blocked(SIGUSR2));
+    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
 
 TEST(signal_set, shares_the_signals_of_a_process_with_other_sets) {
