@@ -26,6 +26,14 @@ std::string standard_text(status code) {
 
 response error_response(const request& req, status code, std::string_view text) {
     const error_style* const style = req.error_style();
+    if (text.empty() && style != nullptr && style->has_page(code, req.path())) {
+        return response(code);
+    }
+    return pageless_response(req, code, text);
+}
+
+response pageless_response(const request& req, status code, std::string_view text) {
+    const error_style* const style = req.error_style();
     if (style != nullptr && style->problems && is_error(code)) {
         return problem(code, detail_of(text, code));
     }

@@ -28,8 +28,11 @@ protected:
 std::string standard_text(http::status code);
 
 /// Returns a response of the library itself with the sentence `text`, or the standard one, in the
-/// error style of the request's router.
+/// error style of the request's router. Without a text of its own it has no body where an error
+/// page makes that.
 response error_response(const request& req, http::status code, std::string_view text = {});
+/// Returns such a response with a body in any case, where no router is left that could make a page.
+response pageless_response(const request& req, http::status code, std::string_view text = {});
 
 /// Makes a problem detail of an error (4xx or 5xx) whose body is plain text or nothing; leaves
 /// others alone.

@@ -1,5 +1,6 @@
 #include "http/message/ranges.hpp"
 
+#include "http/error_style.hpp"
 #include "http/file_reader.hpp"
 #include "http/files/conditional.hpp"
 #include "http/message/date.hpp"
@@ -27,8 +28,8 @@ bool if_range_holds(const request& req, const response& whole) noexcept {
     return detail::if_range_holds(req.fields(), current);
 }
 
-response not_satisfiable(std::uint64_t size) {
-    response r(status::range_not_satisfiable, "416 Range Not Satisfiable\n");
+response not_satisfiable(const request& req, std::uint64_t size) {
+    response r = detail::error_response(req, status::range_not_satisfiable);
     r.set("Content-Range", detail::to_unsatisfied_range(size));
     return r;
 }
@@ -172,7 +173,7 @@ void apply_ranges(response& r, const request& req) {
     const range_plan plan = detail::requested_ranges(req.fields(), size);
     if (plan.what == range_plan::result::whole) return;
     if (plan.what == range_plan::result::unsatisfiable) {
-        r = not_satisfiable(size);
+        r = not_satisfiable(req, size);
         return;
     }
     r.set_status(status::partial_content);

@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/message/token.hpp"
 #include "websocket/engine.hpp"
 #include "websocket/handshake.hpp"
@@ -5,6 +6,9 @@
 #include <coracle/http/response_info.hpp>
 #include <coracle/runtime/spawn.hpp>
 #include <coracle/websocket/connect.hpp>
+
+#include <algorithm>
+#include <vector>
 
 namespace coracle::websocket {
 
@@ -65,9 +69,6 @@ bool is_over_h2(const http::response& r) noexcept {
 std::expected<void, error> check_upgrade(const http::response& r, std::string_view key) {
     if (r.status() != http::status::switching_protocols) return std::unexpected(refusal(r));
     const http::fields& f = r.fields();
-    if (!f.has_token(http::field_id::upgrade, "websocket")) {
-        return std::unexpected(no_handshake("Upgrade"));
-    }
     if (!f.has_token(http::field_id::connection, "upgrade")) {
         return std::unexpected(no_handshake("Connection"));
     }
@@ -75,6 +76,20 @@ std::expected<void, error> check_upgrade(const http::response& r, std::string_vi
         return std::unexpected(no_handshake("Sec-WebSocket-Accept"));
     }
     return {};
+}
+
+/// RFC 6455 section 4.1: tokens, each once.
+std::optional<error> fault_of(std::string_view subprotocols) {
+    std::vector<std::string_view> names;
+    while (!subprotocols.empty()) {
+        const auto name = coracle::detail::trim_blanks(coracle::detail::take_item(subprotocols));
+        if (!http::is_token(name) || std::ranges::find(names, name) != names.end()) {
+            error e(std::errc::invalid_argument, "websocket");
+            return std::move(e.on("the subprotocol '" + std::string(name) + "'"));
+        }
+        names.push_back(name);
+    }
+    return std::nullopt;
 }
 
 /// The response to an extended CONNECT has no fields of the switch (RFC 8441 section 5).
@@ -115,6 +130,7 @@ void keep(const std::shared_ptr<engine>& e, http::detached_connection from) {
 }
 
 task<std::expected<connection, error>> shake_hands(handshake_request* asked) {
+    if (auto fault = fault_of(asked->subprotocols)) co_return std::unexpected(*std::move(fault));
     const auto* const here = &co_await coracle::detail::current_context();
     loop& home = here->owner();
     const std::string key = make_key(home.random(), home.random());
@@ -126,6 +142,8 @@ task<std::expected<connection, error>> shake_hands(handshake_request* asked) {
     const std::string offer = offer_deflate(asked->options.compression);
     if (!offer.empty()) call.header("Sec-WebSocket-Extensions", offer);
     auto came = co_await as_result(std::move(call));
+    const bool is_other = !came && came.error().operation() == "upgrade";
+    if (is_other) co_return std::unexpected(no_handshake("Upgrade"));
     if (!came) co_return std::unexpected(std::move(came).error());
     auto agreed = check(*came, *asked, key);
     if (!agreed) co_return std::unexpected(std::move(agreed).error());

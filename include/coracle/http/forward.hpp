@@ -29,7 +29,7 @@ struct forward_options {
     std::string_view strip_prefix = {};
     /// Passes requests for another protocol on ("Upgrade: websocket", or the extended CONNECT of
     /// HTTP/2, RFC 8441), and then the bytes of both sides. Each side may be HTTP/1.1 or HTTP/2.
-    /// Without it they are passed on as plain requests. Default yes.
+    /// Without it, and with a body or for "h2c", they are passed on as plain requests. Default yes.
     bool upgrades = true;
     /// The time without a byte of either side after which such a connection is closed. Default 1 h.
     duration upgraded_idle = std::chrono::hours(1);

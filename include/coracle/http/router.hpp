@@ -204,10 +204,10 @@ public:
     void preflight(F&& f) {
         set_preflight(handler(std::forward<F>(f)));
     }
-    /// Makes the bodies of responses with this status that have none: those of this router (404,
-    /// 405), of its handlers and middleware, and of `status_error` thrown without a text. `f` is a
-    /// handler; its body and fields are taken over, the status stays. Responses with a body, and
-    /// those for other exceptions, stay as they are.
+    /// Makes the bodies of responses with this status that have none, or would have no more than
+    /// the name of the status: those of this router (404, 405), of its handlers and middleware, of
+    /// files and upstreams, and of exceptions whose text is not shown. `f` is a handler; its body
+    /// and fields are taken over, the status stays. Responses with another body stay as they are.
     template <class F>
     void error_page(status code, F&& f) {
         set_error_page(code, handler(std::forward<F>(f)));

@@ -1,9 +1,9 @@
 #include "http/client/call_state.hpp"
+#include "http/client/file_content.hpp"
 #include "http/client/queued_call.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/base/percent.hpp>
-#include <coracle/fs/plain_file.hpp>
 #include <coracle/http/call.hpp>
 #include <coracle/http/client_settings.hpp>
 
@@ -107,16 +107,15 @@ call& call::form(std::string_view name, std::string_view value) & {
 }
 
 call& call::body_file(const std::string& path, std::string_view type) & {
-    auto opened = fs::open_file(path);
-    if (opened && opened->status().kind == file_kind::directory) {
-        opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
-    }
+    auto opened = detail::open_content(path);
     if (!opened) {
         state_->refuse(std::move(opened).error());
         return *this;
     }
-    const std::uint64_t size = opened->status().size;
-    return body(http::body::file({opened->release(), 0, size}), type);
+    const bool in_memory = opened->file.size() == 0;
+    return body(
+        in_memory ? http::body(std::move(opened->text)) : http::body::file(std::move(opened->file)),
+        type);
 }
 
 call& call::upgrade(std::string_view protocol) & {

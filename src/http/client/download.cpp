@@ -31,12 +31,7 @@ public:
     task<std::expected<downloaded, error>> run() {
         auto opened = co_await part_.open(options_.resume);
         if (!opened) co_return std::unexpected(std::move(opened).error());
-        // The part may be of another URL, whose validator means nothing here.
-        if (part_.size() != 0 && validator().empty()) {
-            auto begun = co_await part_.start_anew({});
-            if (!begun) co_return std::unexpected(std::move(begun).error());
-        }
-        earlier_ = part_.size();
+        earlier_ = resumed();
         for (unsigned tries = 0;; ++tries) {
             auto asked = co_await ask();
             if (asked) break;
@@ -68,12 +63,16 @@ private:
         return kept.starts_with(origin_) ? kept.substr(origin_.size()) : std::string_view();
     }
 
+    /// The bytes that need not be sent again. A part of another URL is none of this one, and stays
+    /// until this one has something in its place.
+    std::uint64_t resumed() const noexcept { return validator().empty() ? 0 : part_.size(); }
+
     call make_call() {
         call c = client_->get(url_);
         if (options_.prepare) options_.prepare(c);
         c.header("Accept-Encoding", "identity");
-        if (part_.size() != 0) {
-            c.header("Range", "bytes=" + std::to_string(part_.size()) + '-');
+        if (resumed() != 0) {
+            c.header("Range", "bytes=" + std::to_string(resumed()) + '-');
             c.header("If-Range", validator());
         }
         return c;
@@ -87,20 +86,21 @@ private:
         if (!r) co_return std::unexpected(std::move(r).error());
         result_.status = r->status();
         const auto range = parse_content_range(r->fields().get("Content-Range"));
-        const bool for_rest = part_.size() != 0;
+        const std::uint64_t had = resumed();
+        const bool for_rest = had != 0;
         bool is_part = false;
         if (r->status() == status::partial_content ||
             (for_rest && r->status() == status::range_not_satisfiable)) {
             // The file is complete already. Few servers send a validator here.
-            const bool is_end = range && !range->first && range->whole == part_.size();
-            const bool over = is_end && total_.value_or(part_.size()) == part_.size();
+            const bool is_end = range && !range->first && range->whole == had;
+            const bool over = is_end && total_.value_or(had) == had;
             if (over) {
                 result_.status = status::ok;
                 co_return nothing();
             }
             const bool coded = r->fields().contains("Content-Encoding");
-            const bool fits = range && range->first == part_.size() && for_rest && !coded &&
-                              is_part_of(*r, validator());
+            const bool fits =
+                range && range->first == had && for_rest && !coded && is_part_of(*r, validator());
             if (!fits && !for_rest) co_return broken(errc::protocol_error, *r);
             if (!fits) {
                 *r = response();

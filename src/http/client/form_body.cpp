@@ -1,6 +1,6 @@
+#include "http/client/file_content.hpp"
 #include "http/message/token.hpp"
 
-#include <coracle/fs/plain_file.hpp>
 #include <coracle/http/form_body.hpp>
 #include <coracle/mime/disposition.hpp>
 
@@ -77,17 +77,16 @@ form_body& form_body::add_data(std::string_view name, std::string_view filename,
 form_body& form_body::add_file(std::string_view name, const std::string& path,
                                std::string_view media_type,
                                std::optional<std::string_view> filename) {
-    auto opened = fs::open_file(path);
-    if (opened && opened->status().kind == file_kind::directory) {
-        opened = std::unexpected(error(std::errc::is_a_directory, "open").on(path));
-    }
+    auto opened = detail::open_content(path);
     if (!opened) throw_exception(std::move(opened).error());
     // Without a slash this is the whole name.
     const std::string_view last = std::string_view(path).substr(path.rfind('/') + 1);
-    add_data(name, filename.value_or(last), {}, media_type);
-    part& p = parts_.back();
-    p.size = opened->status().size;
-    p.file = file_range(opened->release(), 0, *p.size);
+    add_data(name, filename.value_or(last), std::move(opened->text), media_type);
+    if (opened->file.size() != 0) {
+        part& p = parts_.back();
+        p.size = opened->file.size();
+        p.file = std::move(opened->file);
+    }
     return *this;
 }
 

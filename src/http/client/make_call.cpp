@@ -1,5 +1,6 @@
 // A call from the caller's side: interceptors, attempts, and reading the whole body.
 
+#include "http/body/text_source.hpp"
 #include "http/client/call_state.hpp"
 #include "http/client/intercepted_request.hpp"
 #include "http/client/running_call.hpp"
@@ -128,25 +129,18 @@ task<response> send_intercepted(request& req) {
 }
 
 /// The body of a response that an interceptor made or changed.
-class intercepted_response final : public response_extension, public body_source {
+class intercepted_response final : public response_extension, public detail::text_source {
 public:
     intercepted_response(std::string_view bytes, const response_info* info)
-        : bytes_(bytes), rest_(bytes_), body_(this) {
+        : text_source(std::string(bytes)), body_(this) {
         if (info != nullptr) info_ = std::make_unique<response_info>(*info);
     }
     received_body* received() noexcept override { return &body_; }
     response_info* info() noexcept override { return info_.get(); }
     /// The body is in memory already.
-    std::size_t body_limit() const noexcept override { return bytes_.size(); }
-
-    task<std::expected<std::string_view, error>> read() override {
-        co_return std::exchange(rest_, std::string_view());
-    }
-    std::optional<std::uint64_t> length() const noexcept override { return rest_.size(); }
+    std::size_t body_limit() const noexcept override { return text().size(); }
 
 private:
-    std::string bytes_;
-    std::string_view rest_;
     received_body body_;
     std::unique_ptr<response_info> info_;
 };

@@ -1,6 +1,7 @@
 // Receiving the head of a response, and making the response object with its body.
 
 #include "http/client/running_call.hpp"
+#include "http/message/upgrade_protocols.hpp"
 
 #include <algorithm>
 
@@ -122,6 +123,17 @@ response running_call::make_response() {
     return r;
 }
 
+/// Makes the response that switches protocols: it names one that was asked for, and is of HTTP/1.1
+/// (RFC 9110 section 7.8).
+call_result running_call::switched_response() {
+    response r = make_response();
+    const std::string_view chosen = r.header("Upgrade");
+    if (start_.version == version::http_1_1 && has_protocols(call_.fields, chosen)) return r;
+    error e(errc::protocol_error, "upgrade");
+    e.on(chosen.empty() ? std::string("101 without Upgrade") : "Upgrade: " + std::string(chosen));
+    return std::unexpected(fail(std::move(e), phase::first_byte));
+}
+
 /// Waits until the server takes one more request on the connection, and for an upgrade until its
 /// SETTINGS say if an HTTP/2 stream can be upgraded (RFC 8441 section 3).
 task<std::expected<void, error>> running_call::await_turn() {
@@ -205,6 +217,8 @@ task<call_result> running_call::attempt() {
     }
     limit_.end();
     times_.first_byte = since_start();
+    if (start_.code == 101) [[unlikely]]
+        co_return switched_response();
     co_return make_response();
 }
 

@@ -15,7 +15,7 @@ bool is_left_out(const field& f, const outgoing_head& head) noexcept {
         case field_id::cookie: return head.without_credentials || !head.cookies.empty();
         case field_id::content_type:
         case field_id::content_encoding:
-        case field_id::content_language: return !head.has_body;
+        case field_id::content_language: return head.body_dropped;
         default: return false;
     }
 }

@@ -24,7 +24,8 @@ struct outgoing_head {
     std::string_view proxy_authorization;  ///< the Proxy-Authorization field; empty: none
     bool whole_url = false;                ///< the proxy forwards the request
     bool without_credentials = false;      ///< after a redirect to another origin
-    bool has_body = false;                 ///< false after a redirect that made it a GET
+    bool has_body = false;
+    bool body_dropped = false;  ///< by a redirect that made it a GET
     bool expect_continue = false;
     bool upgrades = false;
     bool has_secrets = false;  ///< the bytes are overwritten after sending
@@ -64,6 +65,8 @@ void write_fields(Pen& pen, const outgoing_head& h) {
         encoding = encoding && f.id != field_id::accept_encoding && f.id != field_id::range;
         type = type && f.id != field_id::content_type;
         authorization = authorization && f.id != field_id::authorization;
+        // An empty one is the way to send none.
+        if (f.id == field_id::accept && f.value.empty()) continue;
         pen.field(f);
     }
     if (agent) pen.field(field_id::user_agent, o.user_agent);

@@ -131,6 +131,7 @@ private:
     error head_failure(error e);
     error exceeded(const char* limit) const;
     response make_response();
+    call_result switched_response();
     body_rules rules() const noexcept;
     response_info info_of_response() const;
     /// The name of the TLS version; empty without TLS.

@@ -103,6 +103,7 @@ std::expected<void, error> running_call::compose() {
     head.whole_url = origin_->forwards();
     head.without_credentials = left_origin_;
     head.has_body = has_body();
+    head.body_dropped = body_dropped_;
     head.upgrades = call_.fields.contains(field_id::upgrade);
     if (auth_ != nullptr) {
         auto given = authorization();

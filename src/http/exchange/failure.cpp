@@ -37,15 +37,6 @@ bool is_of_client(const error& e) noexcept {
     return info_of(e) != nullptr;
 }
 
-/// Makes the response that the handler meant. Without a text of its own, the error page makes the
-/// body where the router has one.
-response meant_response(const request& req, const status_error& e) {
-    const error_style* const style = req.error_style();
-    const bool silent = *e.what() == '\0';
-    if (silent && style != nullptr && style->has_page(e.code(), req.path())) return {e.code()};
-    return error_response(req, e.code(), e.what());
-}
-
 /// Reports a failure through the connection, or to the log of the loop if the request has no
 /// connection.
 void report(request& req, const std::exception_ptr& e, bool out_of_memory = false) {
@@ -64,7 +55,7 @@ response response_to(request& req, const std::exception_ptr& e) {
     try {
         std::rethrow_exception(e);
     } catch (const status_error& x) {
-        return meant_response(req, x);
+        return error_response(req, x.code(), x.what());
     } catch (const exception& x) {
         const status code = status_of(x.error());
         if (is_server_error(code)) report(req, e);
@@ -114,6 +105,14 @@ response failed_response(request& req, const std::exception_ptr& e) {
     response out = response_to(req, e);
     show_exception(req, e, out);
     add_transport_security(req, out);
+    return out;
+}
+
+response last_failed_response(request& req, const std::exception_ptr& e) {
+    response out = failed_response(req, e);
+    if (out.body().type() != body::kind::empty) return out;
+    response text = pageless_response(req, out.status());
+    out.set_body(std::move(text.body()), text.default_type());
     return out;
 }
 

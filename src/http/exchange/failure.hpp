@@ -19,5 +19,7 @@ std::string reason_of(const error& e);
 /// Returns the response to a request whose handler threw `e`. Logs and counts it, unless it is a
 /// `status_error` or the client's fault.
 response failed_response(request& req, const std::exception_ptr& e);
+/// Returns such a response with a body in any case, where no router is left that could make a page.
+response last_failed_response(request& req, const std::exception_ptr& e);
 
 }  // namespace coracle::http::detail

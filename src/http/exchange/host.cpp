@@ -11,7 +11,7 @@ using counters = server_counters;
 
 /// Makes the response for the current exception.
 void exchange_host::take_failure(exchange& e) {
-    e.res = failed_response(e.req, std::current_exception());
+    e.res = last_failed_response(e.req, std::current_exception());
 }
 
 response exchange_host::refusal(status shown, std::string_view why) const {

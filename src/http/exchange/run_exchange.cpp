@@ -56,7 +56,7 @@ task<bool> wait_for_handler(exchange& e, response_channel& to) {
         co_return lose_client(to);
     }
     if (auto thrown = call.exception())
-        e.res = failed_response(e.req, thrown);
+        e.res = last_failed_response(e.req, thrown);
     else
         e.res = call.take();
     co_return true;
@@ -78,7 +78,7 @@ task<bool> send_stream(exchange& e, response_channel& to) {
     const auto thrown = call.exception();
     if (thrown != nullptr && !to.client_gone() && !to.is_broken() && !writer.begun()) {
         const fields before = std::move(e.res.fields());
-        e.res = failed_response(e.req, thrown);
+        e.res = last_failed_response(e.req, thrown);
         keep_fields(before, e.res);
         co_return co_await to.send_bytes(e);
     }
@@ -92,7 +92,7 @@ task<bool> send_stream(exchange& e, response_channel& to) {
     if (to.client_gone()) to.count_gone();
     if (to.client_gone() || lost) co_return false;
     if (thrown != nullptr)
-        e.res = failed_response(e.req, thrown);
+        e.res = last_failed_response(e.req, thrown);
     else if (!cut)
         to.host().log(log_level::error, to.client_address(),
                       "a streamed response was shorter than it had announced");

@@ -1,7 +1,6 @@
 #include "http/exchange/upgrade_offer.hpp"
 
-#include "base/ascii.hpp"
-#include "http/message/token.hpp"
+#include "http/message/upgrade_protocols.hpp"
 
 namespace coracle::http::detail {
 
@@ -10,14 +9,7 @@ bool offers_upgrade(const request& req, std::string_view protocols) noexcept {
         !req.fields().has_token(field_id::connection, "upgrade")) {
         return false;
     }
-    bool any = false;
-    while (!protocols.empty()) {
-        const std::string_view one = trim_ows(coracle::detail::take_item(protocols));
-        if (one.empty()) continue;
-        any = true;
-        if (!req.fields().has_token(field_id::upgrade, one)) return false;
-    }
-    return any;
+    return has_protocols(req.fields(), protocols);
 }
 
 }  // namespace coracle::http::detail

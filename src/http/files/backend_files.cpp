@@ -109,7 +109,7 @@ task<response> list(const std::string& root, const file_options& options, const 
                     const file_query& q) {
     if (!req.path().ends_with('/')) co_return add_slash(req, req.path());
     auto entries = co_await read_entries(root + '/' + std::string(q.path), options);
-    if (!entries) co_return file_error_response(entries.error());
+    if (!entries) co_return file_error_response(req, entries.error());
     const bool json = prefers_json(req.fields());
     co_return listing_response(show_listing(req, q.path, *std::move(entries), options, json), json);
 }
@@ -128,7 +128,7 @@ task<response> respond_from_backend(const std::string& root, const file_options&
     if (!found && is_directory && options.listing && leads_nowhere(found.error())) {
         co_return co_await list(root, options, req, q);
     }
-    if (!found) co_return file_error_response(found.error());
+    if (!found) co_return file_error_response(req, found.error());
     if (found->bytes == nullptr) co_return add_slash(req, q.path);
     const content c = co_await with_sibling(root, options, q, *std::move(found));
     representation r;

@@ -1,5 +1,6 @@
 #include "http/files/file_responses.hpp"
 
+#include "http/error_style.hpp"
 #include "http/files/file_lookup.hpp"
 
 #include <coracle/base/percent.hpp>
@@ -8,20 +9,16 @@
 
 namespace coracle::http::detail {
 
-response plain_response(status code) {
-    return {code, std::to_string(to_code(code)) + ' ' + std::string(reason_phrase(code)) + '\n'};
-}
-
-response file_error_response(const error& e) {
+response file_error_response(const request& req, const error& e) {
     const auto code = e.code();
-    if (code == std::errc::permission_denied) return plain_response(status::forbidden);
-    if (leads_nowhere(e)) return plain_response(status::not_found);
+    if (code == std::errc::permission_denied) return error_response(req, status::forbidden);
+    if (leads_nowhere(e)) return error_response(req, status::not_found);
     if (code == std::errc::too_many_files_open ||
         code == std::errc::too_many_files_open_in_system ||
         code == std::errc::resource_unavailable_try_again) {
-        return plain_response(status::service_unavailable).set("Retry-After", "1");
+        return error_response(req, status::service_unavailable).set("Retry-After", "1");
     }
-    return plain_response(status::internal_server_error);
+    return error_response(req, status::internal_server_error);
 }
 
 response add_slash(const request& req, std::string_view path) {

@@ -8,12 +8,9 @@
 
 namespace coracle::http::detail {
 
-/// A status and its name as text.
-response plain_response(status code);
-
 /// Makes the response for a file that could not be opened. It is the same for missing files, paths
 /// out of the root, and things that are not files.
-response file_error_response(const error& e);
+response file_error_response(const request& req, const error& e);
 
 /// Redirects to the path with a slash at its end. Relative, so that it holds after a proxy that
 /// cuts a prefix; with "./" in front, so that no name looks like a scheme or a host.

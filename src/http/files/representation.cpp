@@ -1,5 +1,6 @@
 #include "http/files/representation.hpp"
 
+#include "http/error_style.hpp"
 #include "http/files/byteranges_body.hpp"
 #include "http/files/conditional.hpp"
 #include "http/files/entity_tag.hpp"
@@ -51,14 +52,10 @@ response without_content(const representation& r, const validators& current) {
     return out;
 }
 
-response not_satisfiable(std::uint64_t size) {
-    response r(status::range_not_satisfiable, "416 Range Not Satisfiable\n");
+response not_satisfiable(const request& req, std::uint64_t size) {
+    response r = error_response(req, status::range_not_satisfiable);
     r.set("Content-Range", to_unsatisfied_range(size));
     return r;
-}
-
-response cannot_read() {
-    return {status::internal_server_error, "500 Internal Server Error\n"};
 }
 
 enum class content : std::uint8_t { set, cold, unreadable };
@@ -119,8 +116,7 @@ std::optional<response> respond(const request& req, representation& r, disk d) {
     const std::string tag = tag_of(r);
     const validators current = validators_of(r.file.status(), tag);
     switch (check_preconditions(req.fields(), current)) {
-        case precondition::failed:
-            return response(status::precondition_failed, "412 Precondition Failed\n");
+        case precondition::failed: return error_response(req, status::precondition_failed);
         case precondition::not_modified: return without_content(r, current);
         case precondition::holds: break;
     }
@@ -131,7 +127,7 @@ std::optional<response> respond(const request& req, representation& r, disk d) {
     if (req.method() == method::get && if_range_holds(req.fields(), current)) {
         plan = requested_ranges(req.fields(), size);
     }
-    if (plan.what == range_plan::result::unsatisfiable) return not_satisfiable(size);
+    if (plan.what == range_plan::result::unsatisfiable) return not_satisfiable(req, size);
 
     const bool partial = plan.what == range_plan::result::parts;
     response out(partial ? status::partial_content : status::ok);
@@ -145,7 +141,7 @@ std::optional<response> respond(const request& req, representation& r, disk d) {
         done = set_part(out, r, part, req.method() == method::head, d);
     }
     if (done == content::cold) return std::nullopt;
-    if (done == content::unreadable) return cannot_read();
+    if (done == content::unreadable) return error_response(req, status::internal_server_error);
     add_content_fields(out, r, current);
     return out;
 }
@@ -157,7 +153,7 @@ namespace coracle::http {
 response file_response(const request& req, fs::plain_file file, std::string_view media_type,
                        std::string_view cache_control) {
     if (!file.open() || file.status().kind != file_kind::regular) {
-        return {status::not_found, "404 Not Found\n"};
+        return detail::error_response(req, status::not_found);
     }
     detail::representation r;
     r.file = std::move(file);

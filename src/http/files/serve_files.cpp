@@ -1,4 +1,5 @@
 #include "http/coding/compressible.hpp"
+#include "http/error_style.hpp"
 #include "http/files/backend_files.hpp"
 #include "http/files/compressed_cache.hpp"
 #include "http/files/file_lookup.hpp"
@@ -21,9 +22,9 @@ namespace {
 
 using detail::add_slash;
 using detail::disk;
+using detail::error_response;
 using detail::file_error_response;
 using detail::found_file;
-using detail::plain_response;
 using detail::representation;
 
 /// Finds out if the kernel can look up names below a root in memory alone. Not every file system
@@ -53,13 +54,13 @@ public:
 
     bool call(request& req, response& out, task<response>& pending) const override {
         if (req.method() != method::get && req.method() != method::head) {
-            out = plain_response(status::method_not_allowed).set("Allow", "GET, HEAD");
+            out = error_response(req, status::method_not_allowed).set("Allow", "GET, HEAD");
             return true;
         }
         detail::file_query q;
         q.path = relative_path(req);
         if (!detail::is_safe_file_path(q.path, options_.hidden)) {
-            out = plain_response(status::not_found);
+            out = error_response(req, status::not_found);
             return true;
         }
         if (options_.precompressed || options_.compress) {
@@ -71,7 +72,7 @@ public:
             return false;
         }
         if (!root_) {
-            out = plain_response(status::not_found);
+            out = error_response(req, status::not_found);
             return true;
         }
         return respond_now(req, q, out, pending);
@@ -101,7 +102,7 @@ private:
             return true;
         }
         if (!on_loop) {
-            out = plain_response(status::service_unavailable);
+            out = error_response(req, status::service_unavailable);
             return true;
         }
         pending = respond_later(this, &req, q, std::move(s));
@@ -115,7 +116,7 @@ private:
     // Returns the response, unless it must wait: for a listing, for compression, or for the disk.
     std::optional<response> finish(const request& req, const detail::file_query& q, step& s,
                                    disk d) const {
-        if (!s.found) return refuse(s.found.error());
+        if (!s.found) return refuse(req, s.found.error());
         if (s.found->what == found_file::kind::slash_missing) return add_slash(req, q.path);
         if (s.found->what == found_file::kind::listing) {
             if (!req.path().ends_with('/')) return add_slash(req, req.path());
@@ -130,8 +131,8 @@ private:
         return detail::respond(req, s.content, d);
     }
 
-    response refuse(const error& e) const {
-        response out = file_error_response(e);
+    response refuse(const request& req, const error& e) const {
+        response out = file_error_response(req, e);
         // With a fallback, clients that accept a page would have got it.
         if (!options_.fallback.empty() && out.status() == status::not_found) {
             out.fields().add("Vary", "Accept");
@@ -182,7 +183,7 @@ private:
         };
         auto searched = co_await as_result(coracle::detail::offload_file_work(search));
         if (!searched) co_await end_if_cancelled(searched.error());
-        if (!searched) co_return file_error_response(searched.error());
+        if (!searched) co_return file_error_response(*req, searched.error());
         step s{*std::move(searched), {}};
         if (s.found) self->cached_.learn(*self->root_, s.found->name, self->options_.how);
         auto done = self->finish(*req, q, s, disk::do_not_wait);
@@ -218,8 +219,8 @@ private:
         const auto make = [self, req, json] { return self->make_listing(*req, json); };
         auto made = co_await as_result(coracle::detail::offload_file_work(make));
         if (!made) co_await end_if_cancelled(made.error());
-        if (!made) co_return file_error_response(made.error());
-        if (!*made) co_return file_error_response(made->error());
+        if (!made) co_return file_error_response(*req, made.error());
+        if (!*made) co_return file_error_response(*req, made->error());
         co_return detail::listing_response(**std::move(made), json);
     }
 

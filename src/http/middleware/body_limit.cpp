@@ -1,3 +1,4 @@
+#include "http/body/body_layer.hpp"
 #include "http/error_style.hpp"
 #include "http/middleware/filter.hpp"
 
@@ -10,30 +11,26 @@ namespace coracle::http {
 namespace {
 
 /// A body of which only so many bytes can be read.
-class limited_source final : public body_source {
+class limited_source final : public detail::body_layer {
 public:
     limited_source(received_body whole, std::uint64_t limit) noexcept
-        : whole_(whole), left_(limit) {}
+        : body_layer(whole), left_(limit) {}
 
     task<std::expected<std::string_view, error>> read() override {
-        auto reading = whole_.read();
+        auto reading = whole().read();
         auto piece = co_await as_result(reading);
         if (!piece) co_return std::unexpected(std::move(piece).error());
         if (piece->size() > left_) {
             const std::error_code code = make_error_code(status::content_too_large);
-            whole_.refuse(code);
+            whole().refuse(code);
             error e(code, "body", phase::receive);
             co_return std::unexpected(std::move(e.on("body_limit")));
         }
         left_ -= piece->size();
         co_return *piece;
     }
-    std::optional<std::uint64_t> length() const noexcept override { return whole_.length(); }
-    const fields* trailers() const noexcept override { return &whole_.trailers(); }
-    void refused(std::error_code why) noexcept override { whole_.refuse(why); }
 
 private:
-    received_body whole_;
     std::uint64_t left_;
 };
 

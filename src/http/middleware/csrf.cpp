@@ -1,4 +1,5 @@
 #include "http/body/form_type.hpp"
+#include "http/body/text_source.hpp"
 #include "http/error_style.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/random_bytes.hpp"
@@ -54,25 +55,19 @@ bool unmasks_to(std::string_view token, std::string_view bytes) {
 }
 
 /// A body that was read already, for those who read it next. Lives in the data of its request.
-class replayed_body final : public body_source {
+class replayed_body final : public detail::text_source {
 public:
     replayed_body(std::string text, received_body whole) noexcept
-        : text_(std::move(text)), whole_(whole) {}
+        : text_source(std::move(text)), whole_(whole) {}
 
     /// The body from its begin.
     received_body again() noexcept {
-        rest_ = text_;
+        rewind();
         return received_body(this);
     }
-    task<std::expected<std::string_view, error>> read() override {
-        co_return std::exchange(rest_, std::string_view());
-    }
-    std::optional<std::uint64_t> length() const noexcept override { return rest_.size(); }
     const fields* trailers() const noexcept override { return &whole_.trailers(); }
 
 private:
-    std::string text_;
-    std::string_view rest_;
     received_body whole_;
 };
 

@@ -1,3 +1,5 @@
+#include "http/body/body_layer.hpp"
+#include "http/error_style.hpp"
 #include "http/message/connection_field.hpp"
 #include "http/message/token.hpp"
 #include "http/proxy/passed_upgrade.hpp"
@@ -9,9 +11,11 @@
 #include <coracle/http/forward.hpp>
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/request.hpp>
+#include <coracle/http/response_info.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/this_task.hpp>
 
+#include <charconv>
 #include <expected>
 #include <optional>
 #include <string>
@@ -112,41 +116,35 @@ bool may_go_elsewhere(const error& e, const request& req, bool has_body) noexcep
     return e.safe_to_retry() || (is_idempotent(req) && e != std::errc::timed_out);
 }
 
-response failure_of(const error& e) {
+response failure_of(const request& req, const error& e) {
     const bool late = e == std::errc::timed_out;
-    return {late ? status::gateway_timeout : status::bad_gateway,
-            late ? "504 Gateway Timeout\n" : "502 Bad Gateway\n"};
+    return detail::error_response(req, late ? status::gateway_timeout : status::bad_gateway);
 }
 
 /// The body of a request as it is passed on, which notes why it failed: that is no fault of the
 /// upstream. Lives in the data of the request.
-class passed_body final : public body_source {
+class passed_body final : public detail::body_layer {
 public:
-    explicit passed_body(received_body whole) noexcept : whole_(whole) {}
+    explicit passed_body(received_body whole) noexcept : body_layer(whole) {}
 
-    received_body& body() noexcept { return body_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
 
     task<std::expected<std::string_view, error>> read() override {
-        auto reading = whole_.read();
+        auto reading = whole().read();
         auto piece = co_await as_result(reading);
         if (!piece) failure_ = piece.error();
         co_return piece;
     }
-    std::optional<std::uint64_t> length() const noexcept override { return whole_.length(); }
-    const fields* trailers() const noexcept override { return &whole_.trailers(); }
-    void refused(std::error_code why) noexcept override { whole_.refuse(why); }
 
 private:
-    received_body whole_;
-    received_body body_{this};
     std::optional<error> failure_;
 };
 
 received_body& body_to_pass(request& req) {
-    auto* passed = req.data<passed_body>();
-    if (passed == nullptr) passed = &req.emplace_data<passed_body>(req.body());
-    return passed->body();
+    if (req.data<passed_body>() == nullptr) {
+        req.set_body(received_body(&req.emplace_data<passed_body>(req.body())));
+    }
+    return req.body();
 }
 
 /// Throws why the body of the request failed, if it did: the server responds to that.
@@ -155,9 +153,37 @@ void throw_failure_of_body(const request& req) {
     if (passed != nullptr && passed->failure()) throw_exception(*passed->failure());
 }
 
+/// The hops that an OPTIONS or TRACE request may go on for (RFC 9110 section 7.6.2); nothing where
+/// it has no such limit.
+std::optional<std::uint64_t> hops_left(const request& req) noexcept {
+    if (req.method() != method::options && req.method() != method::trace) return std::nullopt;
+    const std::string_view text = req.header(field_id::max_forwards);
+    std::uint64_t hops = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), hops);
+    if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return hops;
+}
+
+/// "1.1 coracle", of the version in which a message was received (RFC 9110 section 7.6.3).
+std::string via_entry(version received, const std::string& name) {
+    const char* const number = received == version::http_2     ? "2.0 "
+                               : received == version::http_1_0 ? "1.0 "
+                                                               : "1.1 ";
+    return number + name;
+}
+
+version received_in(const response& r) noexcept {
+    return r.info() != nullptr ? r.info()->version : version::http_1_1;
+}
+
 /// The begin of the addresses of an upstream.
 struct base_address {
     explicit base_address(const url& base) : path(base.path()) {
+        // They would be sent to nobody.
+        if (base.has_user()) {
+            throw_exception(error(std::errc::invalid_argument, "forward_to")
+                                .on(base.redacted() + " has credentials: give them to the client"));
+        }
         if (path.ends_with('/')) path.pop_back();
         prefix.append(base.scheme()).append("://").append(base.authority()).append(path);
     }
@@ -177,7 +203,7 @@ public:
     /// that refuses it.
     std::expected<std::string, response> rest_of(const request& req) const {
         const std::string_view asked = asked_for(req);
-        if (asked.empty()) return std::unexpected(bad_request());
+        if (asked.empty()) return std::unexpected(bad_request(req));
         std::string rest;
         if (strip_.empty()) {
             if (!asked.starts_with('/')) rest += '/';
@@ -186,9 +212,9 @@ public:
         // Dots are resolved first, or "/api/../admin" would begin with "/api". All else stays.
         const auto read = url().resolve(
             "http://h" + (asked.starts_with('/') ? std::string(asked) : '/' + std::string(asked)));
-        if (!read) return std::unexpected(bad_request());
+        if (!read) return std::unexpected(bad_request(req));
         if (!strip(read->path(), strip_, rest)) {
-            return std::unexpected(response(status::not_found, "404 Not Found\n"));
+            return std::unexpected(detail::error_response(req, status::not_found));
         }
         const std::size_t query = asked.find('?');
         if (query != std::string_view::npos) rest += asked.substr(query);
@@ -207,16 +233,28 @@ public:
         return within ? there : std::string();
     }
 
+    /// The response to a request that goes no further; nothing for one that does.
+    static std::optional<response> response_to_last(const request& req) {
+        if (hops_left(req) != 0U) return std::nullopt;
+        if (req.method() == method::options) return response(status::no_content);
+        return detail::error_response(req, status::method_not_allowed).set("Allow", "OPTIONS");
+    }
+
     call make(request& req, std::string_view there, const detail::passed_upgrade& switching) const {
         call c = client_->request(req.method_text(), there);
         fields out;
+        const auto hops = hops_left(req);
         for (const field& f : req.fields()) {
             if (is_of_connection(f, req.fields())) continue;
             if (f.id == field_id::host && !options_.keep_host) continue;
+            if (f.id == field_id::max_forwards && hops) {
+                out.add(f.name, std::to_string(*hops - 1));
+                continue;
+            }
             out.add(f.name, f.value);
         }
         if (options_.tells_client) tell_client(req, out);
-        if (!via_.empty()) out.add("Via", "1.1 " + via_);
+        if (!via_.empty()) out.add("Via", via_entry(req.version(), via_));
         switching.prepare(out);
         c.fields(std::move(out));
         client_options o = client_->defaults();
@@ -241,7 +279,7 @@ public:
         for (const field& f : r.fields()) {
             if (!is_of_connection(f, r.fields())) kept.add(f.name, f.value);
         }
-        if (!via_.empty()) kept.add("Via", "1.1 " + via_);
+        if (!via_.empty()) kept.add("Via", via_entry(received_in(r), via_));
         if (switching.has_switched(r)) {
             return switching.pass_back(std::move(r), std::move(kept), options_.upgraded_idle);
         }
@@ -259,7 +297,9 @@ public:
     }
 
     const forward_options& options() const noexcept { return options_; }
-    static response bad_request() { return {status::bad_request, "400 Bad Request\n"}; }
+    static response bad_request(const request& req) {
+        return detail::error_response(req, status::bad_request);
+    }
 
 private:
     static task<std::expected<response, error>> made(call* c, request* req) {
@@ -288,14 +328,16 @@ private:
     static task<response> forward(const forward_to_one* self, request* req) {
         auto rest = self->how_.rest_of(*req);
         if (!rest) co_return std::move(rest).error();
+        auto last = forwarder::response_to_last(*req);
+        if (last) co_return *std::move(last);
         const std::string there = forwarder::address_of(self->base_, *rest);
-        if (there.empty()) co_return forwarder::bad_request();
+        if (there.empty()) co_return forwarder::bad_request(*req);
         const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
         auto calling = forwarder::response_to(self->how_.make(*req, there, switching), req);
         auto came = co_await std::move(calling);
         if (!came) {
             throw_failure_of_body(*req);
-            co_return failure_of(came.error());
+            co_return failure_of(*req, came.error());
         }
         co_return self->how_.pass_back(*std::move(came), switching);
     }
@@ -335,16 +377,18 @@ private:
         upstreams::group& to = *self->to_;
         auto rest = self->how_.rest_of(*req);
         if (!rest) co_return std::move(rest).error();
+        auto last = forwarder::response_to_last(*req);
+        if (last) co_return *std::move(last);
         const detail::passed_upgrade switching(*req, self->how_.options().upgrades);
         const bool has_body = !req->body().ended();
         std::vector<detail::upstream*> tried;
-        response failure(status::service_unavailable, "503 Service Unavailable\n");
+        std::optional<error> failure;
         while (tried.size() < to.options().tries) {
             detail::upstream* const u = to.choose(*req, tried, loop::current()->now());
             if (u == nullptr) break;
             tried.push_back(u);
             const std::string there = forwarder::address_of(self->base_of(*u), *rest);
-            if (there.empty()) co_return forwarder::bad_request();
+            if (there.empty()) co_return forwarder::bad_request(*req);
             req->emplace_data<use>(*u);
             auto calling = forwarder::response_to(self->how_.make(*req, there, switching), req);
             auto came = co_await std::move(calling);
@@ -354,10 +398,11 @@ private:
             }
             throw_failure_of_body(*req);
             to.failed(*u, loop::current()->now());
-            failure = failure_of(came.error());
-            if (!may_go_elsewhere(came.error(), *req, has_body)) break;
+            failure = std::move(came).error();
+            if (!may_go_elsewhere(*failure, *req, has_body)) break;
         }
-        co_return failure;
+        if (failure) co_return failure_of(*req, *failure);
+        co_return detail::error_response(*req, status::service_unavailable);
     }
 
     forwarder how_;

@@ -37,9 +37,13 @@ bool is_over_h2(const response& r) noexcept {
 
 }  // namespace
 
-passed_upgrade::passed_upgrade(const request& req, bool allowed) {
+passed_upgrade::passed_upgrade(request& req, bool allowed) {
+    // A server may ignore Upgrade, and there is no other way to pass the body on too.
+    if (!req.body().ended()) return;
     const std::string_view listed = req.header("Upgrade");
     const std::string_view first = trim_ows(listed.substr(0, listed.find(',')));
+    // The settings of h2c are for the next hop alone (RFC 7540 section 3.2.1).
+    if (equal_ignoring_case(first, "h2c")) return;
     if (!allowed || first.empty() || !offers_upgrade(req, first)) return;
     protocol_ = first;
     if (!equal_ignoring_case(first, "websocket")) return;

@@ -13,8 +13,8 @@ namespace coracle::http::detail {
 /// WebSocket: the key and its acceptance exist in HTTP/1.1 alone (RFC 8441 section 5).
 class passed_upgrade {
 public:
-    /// False when the client requested none, or `allowed` says no.
-    passed_upgrade(const request& req, bool allowed);
+    /// False when the client requested none, or sends a body, or `allowed` says no.
+    passed_upgrade(request& req, bool allowed);
 
     explicit operator bool() const noexcept { return !protocol_.empty(); }
     const std::string& protocol() const noexcept { return protocol_; }

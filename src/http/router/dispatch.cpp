@@ -7,12 +7,6 @@
 namespace coracle::http::detail {
 namespace {
 
-/// Makes a response of the router itself: the error page makes the body, where there is one.
-response plain_response(const route_table& table, const request& req, status code) {
-    if (table.page_for(code, req.path()) != nullptr) return response(code);
-    return error_response(req, code);
-}
-
 /// Adds Allow to a 405, and to a response to OPTIONS (RFC 9110 section 9.3.7).
 void add_allow(response& out, std::string_view allow, bool to_options) {
     if (out.status() != status::method_not_allowed && !to_options) return;
@@ -45,35 +39,39 @@ const handler* handler_at(const route_table& table, const request& req, handler 
 }
 
 /// Returns the handler of OPTIONS at a path without a route for it; null: the router's own.
-const handler* options_handler(const route_table& table, const request& req,
-                               handler route_scope::* in_group) {
+const handler* options_handler(const route_table& table, const request& req) {
     if (req.method() != method::options) return nullptr;
     if (const handler* const own = handler_at(table, req, &route_scope::preflight)) return own;
-    return handler_at(table, req, in_group);
+    return handler_at(table, req, &route_scope::known_options);
 }
 
 bool unknown_path(const route_table& table, request& req, response& out, task<response>& pending) {
-    if (const handler* const own = options_handler(table, req, &route_scope::unknown_options)) {
-        return own->call(req, out, pending);
+    const bool to_options = req.method() == method::options;
+    if (to_options) {
+        const handler* const own = handler_at(table, req, &route_scope::preflight);
+        if (own != nullptr) return own->call(req, out, pending);
+        if (req.path() == "*") {
+            out = response(status::no_content);
+            out.set("Allow", table.all_methods());
+            return true;
+        }
     }
-    if (req.method() == method::options && req.path() == "*") {
-        out = response(status::no_content);
-        out.set("Allow", table.all_methods());
-        return true;
-    }
-    const route_scope* const scope =
-        table.scope_of(req.path(), [](const route_scope& s) { return s.fallback || s.not_found; });
+    const route_scope* const scope = table.scope_of(req.path(), [=](const route_scope& s) {
+        return s.fallback || s.not_found || (to_options && s.unknown_options);
+    });
     if (scope != nullptr) {
-        const handler& own = scope->fallback ? scope->fallback : scope->not_found;
+        const handler& own = scope->fallback    ? scope->fallback
+                             : scope->not_found ? scope->not_found
+                                                : scope->unknown_options;
         return own.call(req, out, pending);
     }
-    out = plain_response(table, req, status::not_found);
+    out = error_response(req, status::not_found);
     return true;
 }
 
 bool other_method(const route_table& table, const route_set& found, request& req, response& out,
                   task<response>& pending) {
-    if (const handler* const own = options_handler(table, req, &route_scope::known_options)) {
+    if (const handler* const own = options_handler(table, req)) {
         return call_with_allow(*own, found.allow, req, out, pending);
     }
     if (req.method() == method::options) {
@@ -87,7 +85,7 @@ bool other_method(const route_table& table, const route_set& found, request& req
     if (scope != nullptr) {
         return call_with_allow(scope->method_not_allowed, found.allow, req, out, pending);
     }
-    out = plain_response(table, req, status::method_not_allowed);
+    out = error_response(req, status::method_not_allowed);
     out.set("Allow", found.allow);
     return true;
 }

@@ -85,7 +85,9 @@ private:
     /// Lets OPTIONS pass through the middleware of a group, which may respond to a preflight.
     static void respond_to_options(detail::route_scope& s) {
         s.known_options = [](request&) { return response(status::no_content); };
-        s.unknown_options = [](request&) { return response(status::not_found, "404 Not Found\n"); };
+        s.unknown_options = [](request& req) {
+            return detail::error_response(req, status::not_found);
+        };
     }
 
     /// Takes over a scope. Without a prefix both scopes are everywhere, and this router's own

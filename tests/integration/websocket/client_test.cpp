@@ -191,6 +191,22 @@ TEST(websocket_client, refuses_responses_that_are_none_to_its_handshake) {
     }
 }
 
+TEST(websocket_client, offers_no_subprotocols_that_cannot_be_told_apart) {
+    simulation sim(1);
+    sim.run([&]() -> task<> {
+        http::client client;
+        for (const char* name : {"", "ba d", "chat"}) {
+            auto made = co_await as_result(websocket::connect(client, "ws://127.0.0.1:80/")
+                                               .subprotocol("chat")
+                                               .subprotocol(name));
+            EXPECT_FALSE(made);
+            if (made) co_return;
+            EXPECT_EQ(made.error(), std::errc::invalid_argument) << made.error();
+            EXPECT_NE(made.error().subject().find("subprotocol"), std::string::npos);
+        }
+    });
+}
+
 TEST(websocket_client, closes_when_it_is_dropped_and_ends_with_its_loop) {
     for (const bool drops : {true, false}) {
         http::router routes;

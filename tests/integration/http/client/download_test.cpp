@@ -344,6 +344,16 @@ TEST_F(client_downloads, of_another_url_begin_anew) {
     EXPECT_THAT(server.record(1).received, Not(HasSubstr("Range")));
 }
 
+TEST_F(client_downloads, of_another_url_lose_no_part_in_vain) {
+    if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
+    const scripted_peer server({breaks_off(), gives_nothing()});
+    ASSERT_FALSE(download(server.url("/one"), 0));
+    const auto r = download(server.url("/two"), 0);
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(r->status, http::status::not_found);
+    EXPECT_EQ(part(), content.substr(0, 400));
+}
+
 TEST_F(client_downloads, are_over_when_all_is_there_already) {
     if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
     const scripted_peer server({says_that_there_is_no_more(1000)});

@@ -10,6 +10,7 @@
 #include <coracle/http/router.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -173,6 +174,105 @@ TEST(forwarded_requests, that_take_too_long_are_timeouts) {
     EXPECT_EQ(http::client().get(front.url()).wait().status, http::status::gateway_timeout);
     const auto posted = http::client().post(front.url()).body("x").wait();
     EXPECT_EQ(posted.status, http::status::gateway_timeout);
+}
+
+/// Tells what of a request matters to those on its way.
+task<http::response> tell_way(http::request& req) {
+    std::string text = "via[" + std::string(req.header("Via")) + "] hops[" +
+                       std::string(req.header("Max-Forwards")) + "] upgrade[" +
+                       std::string(req.header("Upgrade")) + "] body[";
+    text += co_await req.body().text();
+    co_return text + "]";
+}
+
+TEST(forwarded_requests, name_the_version_in_which_they_came) {
+    const local_server behind(tell_way);
+    http::client client;
+    const local_server front(http::forward_to(client, behind.url()));
+    http::client_options o;
+    o.http_version = http::version_choice::http_2;
+    const auto newer = http::client(o).get(front.url()).wait();
+    EXPECT_EQ(newer.body, "via[2.0 coracle] hops[] upgrade[] body[]");
+    EXPECT_EQ(newer.fields.get("Via"), "1.1 coracle");
+    blocking_peer older(front.port());
+    older.send("GET / HTTP/1.0\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(older.receive_until("via[1.0 coracle] hops[] upgrade[] body[]"));
+}
+
+TEST(forwarded_requests, go_no_further_than_they_may) {
+    const local_server behind(tell_way);
+    http::client client;
+    const local_server front(http::forward_to(client, behind.url()));
+    const auto asked = [&](const char* method, const char* hops) {
+        return http::client().request(method, front.url()).header("Max-Forwards", hops).wait();
+    };
+    EXPECT_EQ(asked("OPTIONS", "2").body, "via[1.1 coracle] hops[1] upgrade[] body[]");
+    EXPECT_EQ(asked("OPTIONS", "0").status, http::status::no_content);
+    EXPECT_EQ(asked("TRACE", "0").status, http::status::method_not_allowed);
+    EXPECT_EQ(asked("OPTIONS", "x").body, "via[1.1 coracle] hops[x] upgrade[] body[]");
+    EXPECT_EQ(asked("GET", "0").body, "via[1.1 coracle] hops[0] upgrade[] body[]");
+}
+
+TEST(forwarded_requests, with_a_body_keep_it_whatever_else_they_offer) {
+    const local_server behind(tell_way);
+    http::client client;
+    const local_server front(http::forward_to(client, behind.url()));
+    for (const char* protocol : {"h2c", "foo"}) {
+        const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: " +
+                                 std::string(protocol) + "\r\n";
+        blocking_peer sized(front.port());
+        sized.send(head + "Content-Length: 8\r\n\r\norder=42");
+        EXPECT_TRUE(sized.receive_until("upgrade[] body[order=42]")) << protocol;
+        blocking_peer chunked(front.port());
+        chunked.send(head + "Transfer-Encoding: chunked\r\n\r\n8\r\norder=42\r\n0\r\n\r\n");
+        EXPECT_TRUE(chunked.receive_until("upgrade[] body[order=42]")) << protocol;
+    }
+    blocking_peer bare(front.port());
+    bare.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    EXPECT_TRUE(bare.receive_until("upgrade[] body[]"));
+}
+
+TEST(forwarded_requests, are_switched_to_the_protocol_that_was_asked_for_alone) {
+    for (const char* chosen : {"Upgrade: bar\r\n", "", "Upgrade: foo, bar\r\n"}) {
+        const std::string switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n" +
+                                     std::string(chosen) + "\r\nbytes";
+        const scripted_peer behind({script().read_head().send(switched).read_to_end()});
+        http::client client;
+        const local_server front(http::forward_to(client, behind.url()));
+        blocking_peer peer(front.port());
+        peer.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: foo\r\n\r\n");
+        EXPECT_TRUE(peer.receive_until("502 Bad Gateway\n")) << chosen;
+    }
+}
+
+TEST(forwarded_requests, have_no_credentials_of_an_address) {
+    http::client client;
+    EXPECT_THROW(http::forward_to(client, "http://user:secret@127.0.0.1:1/"), exception);
+}
+
+TEST(forwarded_requests, that_fail_get_the_error_pages_of_the_site) {
+    http::client client;
+    http::router site;
+    site.error_page(http::status::bad_gateway, [](http::request&) { return "page of 502"; });
+    site.error_page(http::status::internal_server_error, [](http::request&) -> http::response {
+        throw std::runtime_error("the page fails too");
+    });
+    site.get("/away", http::forward_to(client, "http://127.0.0.1:1"));
+    site.get("/late", [](http::request&) {
+        return http::stream([](http::body_writer&) -> task<> {
+            co_await yield();
+            throw std::runtime_error("before its first byte");
+        });
+    });
+    site.get("/bug", [](http::request&) -> http::response { throw std::runtime_error("a bug"); });
+    const local_server front(site);
+    EXPECT_EQ(http::client().get(front.url("/away")).wait().body, "page of 502");
+    // Where no page can be made any more there is the name of the status at least.
+    for (const char* path : {"/late", "/bug"}) {
+        const auto failed = http::client().get(front.url(path)).wait();
+        EXPECT_EQ(failed.status, http::status::internal_server_error) << path;
+        EXPECT_EQ(failed.body, "500 Internal Server Error\n") << path;
+    }
 }
 
 TEST_F(forwarding, stays_beneath_the_path_of_its_base) {

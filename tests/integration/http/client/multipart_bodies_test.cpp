@@ -10,6 +10,7 @@
 #include <coracle/testing/local_server.hpp>
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -238,6 +239,16 @@ TEST_P(client_multipart, is_sent_again_unless_a_function_writes_it) {
         client_.post(server.url()).follow(http::follow::standard).multipart(std::move(once)));
     EXPECT_EQ(e.phase(), phase::send) << e;
     EXPECT_EQ(server.counters().requests, before + 1);
+}
+
+TEST_P(client_multipart, has_what_is_in_a_file_that_does_not_say_its_size) {
+    http::form_body parts;
+    parts.add_file("file", "/proc/self/status").add_file("none", folder_.write("none", ""));
+    const std::string all = told(std::move(parts));
+    EXPECT_THAT(all, HasSubstr("filename=\"status\""));
+    EXPECT_THAT(all, HasSubstr("\nPid:\t" + std::to_string(::getpid()) + '\n'));
+    EXPECT_THAT(all, HasSubstr("filename=\"none\"\r\nContent-Type: application/octet-stream"
+                               "\r\n\r\n\r\n--"));
 }
 
 TEST_P(client_multipart, cannot_have_a_file_that_is_not_there) {

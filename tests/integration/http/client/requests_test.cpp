@@ -10,6 +10,7 @@
 #include <coracle/testing/scripted_peer.hpp>
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -143,6 +144,21 @@ TEST_P(client_requests, carry_files) {
               std::errc::no_such_file_or_directory);
     EXPECT_EQ(failure_of(client_.put(server_.url()).body_file(folder.path())),
               std::errc::is_a_directory);
+}
+
+TEST_P(client_requests, carry_fields_of_content_that_they_lack) {
+    const std::string all = told(client_.get(server_.url()).header("Content-Type", "text/x"));
+    EXPECT_THAT(all, HasSubstr("Content-Type: text/x\n"));
+}
+
+TEST_P(client_requests, carry_no_accept_where_that_is_empty) {
+    EXPECT_THAT(told(client_.get(server_.url())), HasSubstr("Accept: */*\n"));
+    EXPECT_THAT(told(client_.get(server_.url()).header("Accept", "")), Not(HasSubstr("Accept:")));
+}
+
+TEST_P(client_requests, carry_files_that_do_not_say_their_size) {
+    const auto sent = body_told(told(client_.put(server_.url()).body_file("/proc/self/status")));
+    EXPECT_THAT(sent, HasSubstr("\nPid:\t" + std::to_string(::getpid()) + '\n'));
 }
 
 task<> write_three_pieces(http::body_writer& out) {

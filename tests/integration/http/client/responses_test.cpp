@@ -275,6 +275,30 @@ TEST_F(client_responses_1_1, of_http_1_0_end_with_the_connection) {
     EXPECT_EQ(client.statistics().connections, 0U);
 }
 
+TEST_F(client_responses_1_1, switch_to_a_protocol_that_was_asked_for_alone) {
+    const struct {
+        const char* response;
+        bool switched;
+    } rows[] = {
+        {"HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: FOO\r\n\r\n", true},
+        {"HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: bar\r\n\r\n", false},
+        {"HTTP/1.1 101 X\r\nConnection: Upgrade\r\n\r\n", false},
+        {"HTTP/1.0 101 X\r\nConnection: Upgrade\r\nUpgrade: foo\r\n\r\n", false},
+    };
+    for (const auto& row : rows) {
+        const scripted_peer server({script().read_head().send(row.response).read_to_end()});
+        http::client client;
+        block_on([&]() -> task<> {
+            auto calling = client.get(server.url()).upgrade("foo");
+            auto came = co_await as_result(std::move(calling));
+            EXPECT_EQ(came.has_value(), row.switched) << row.response;
+            if (!came) {
+                EXPECT_EQ(came.error(), errc::protocol_error) << came.error();
+            }
+        });
+    }
+}
+
 TEST_F(client_responses_1_1, skip_interim_ones) {
     const scripted_peer peer(script()
                                  .read_head()

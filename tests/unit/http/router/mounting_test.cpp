@@ -225,56 +225,6 @@ TEST(router, adds_allow_to_a_405_of_its_own_handler) {
     EXPECT_EQ(o.allow, "GET, HEAD, OPTIONS");
 }
 
-TEST(router, makes_error_pages_for_responses_without_a_body) {
-    router r;
-    r.error_page(http::status::not_found,
-                 [](request& req) { return http::html("<p>no " + std::string(req.path())); });
-    r.error_page(http::status::method_not_allowed, [](request&) -> task<response> {
-        co_await yield();
-        co_return response("another method");
-    });
-    r.get("/empty", [](request&) { return http::status::not_found; });
-    r.get("/late", [](request&) -> task<response> {
-        co_await yield();
-        co_return http::status::not_found;
-    });
-    r.get("/thrown",
-          [](request&) -> response { throw http::status_error(http::status::not_found); });
-    r.get("/thrown/late", [](request&) -> task<response> {
-        co_await yield();
-        throw http::status_error(http::status::not_found);
-    });
-    r.get("/body", [](request&) { return response(http::status::not_found, "mine"); });
-    r.get("/gone", [](request&) { return http::status::gone; });
-    const handler h = r;
-    for (const char* path : {"/none", "/empty", "/late", "/thrown", "/thrown/late"}) {
-        const auto o = ask(h, "GET", path);
-        EXPECT_EQ(o.status, 404) << path;
-        EXPECT_EQ(o.body, "<p>no " + std::string(path)) << path;
-    }
-    EXPECT_EQ(ask(h, "GET", "/body").body, "mine");
-    EXPECT_EQ(ask(h, "GET", "/gone").body, "");
-    const auto o = ask(h, "PUT", "/body");
-    EXPECT_EQ(o.status, 405);
-    EXPECT_EQ(o.body, "another method");
-    EXPECT_EQ(o.allow, "GET, HEAD, OPTIONS");
-}
-
-TEST(router, has_the_error_pages_of_a_mounted_router_beneath_its_prefix) {
-    const auto page = [](std::string text) { return [text](request&) { return text; }; };
-    router inner;
-    inner.error_page(http::status::not_found, page("inner"));
-    inner.get("/gone", [](request&) { return http::status::gone; });
-    router outer;
-    outer.error_page(http::status::not_found, page("outer"));
-    outer.error_page(http::status::gone, page("gone"));
-    outer.mount("/in", std::move(inner));
-    const handler h = outer;
-    EXPECT_EQ(ask(h, "GET", "/x").body, "outer");
-    EXPECT_EQ(ask(h, "GET", "/in/x").body, "inner");
-    EXPECT_EQ(ask(h, "GET", "/in/gone").body, "gone");
-}
-
 TEST(router, chooses_by_the_host) {
     router api;
     api.get("/a", say("api"));

@@ -206,6 +206,27 @@ TEST(preflight, passes_through_the_middleware_of_its_group) {
     EXPECT_EQ(ask(r, "OPTIONS", "/in/a", "x").body, "everywhere");
 }
 
+TEST(preflight, leaves_unknown_paths_of_a_group_to_its_own_handlers) {
+    router r;
+    r.group("/all", [](router& g) {
+        g.use([](http::request& req, const handler& next) { return next(req); });
+        g.fallback(
+            [](http::request& req) { return "fallback for " + std::string(req.method_text()); });
+    });
+    r.group("/some", [](router& g) {
+        g.use([](http::request& req, const handler& next) { return next(req); });
+        g.not_found([](http::request&) { return response(http::status::not_found, "own"); });
+        g.group("/deep", [](router& d) {
+            d.use([](http::request& req, const handler& next) { return next(req); });
+            d.get("/a", show({}));
+        });
+    });
+    EXPECT_EQ(ask(r, "OPTIONS", "/all/none").body, "fallback for OPTIONS");
+    EXPECT_EQ(ask(r, "OPTIONS", "/some/none").body, "own");
+    EXPECT_EQ(ask(r, "OPTIONS", "/some/deep/none").body, "404 Not Found\n");
+    EXPECT_EQ(ask(r, "GET", "/some/deep/none").body, "own");
+}
+
 TEST(a_router, refuses_connect_which_has_no_path) {
     const std::string why = why_refused([] {
         router r;
