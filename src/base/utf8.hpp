@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace coracle::detail {
@@ -26,5 +27,8 @@ constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
     }
     return size;
 }
+
+/// Appends `text` with U+FFFD in place of each byte that is not UTF-8.
+void append_utf8(std::string& out, std::string_view text);
 
 }  // namespace coracle::detail

@@ -293,13 +293,19 @@ bool is_plain_phrase(std::string_view name) noexcept {
     }
 }
 
+// The column where the first name of a field of addresses begins, at most: behind "Reply-To: ".
+constexpr std::size_t first_column = 10;
+
 std::string phrase_of(std::string_view name, header_charset charset) {
     const bool ascii = detail::is_ascii(name);
     const bool has_controls = std::ranges::any_of(name, is_control);
     const bool as_it_is = (ascii || charset == header_charset::utf8) && !has_controls &&
                           name.find("=?") == std::string_view::npos;
     // A phrase consists of words, so the text beside encoded words must be encoded too.
-    if (!as_it_is) return is_plain_phrase(name) ? encode_words(name) : detail::encode_all(name);
+    if (!as_it_is) {
+        return is_plain_phrase(name) ? encode_words(name, first_column)
+                                     : detail::encode_all(name, first_column);
+    }
     if (is_plain_phrase(name)) return std::string(name);
     std::string out;
     append_quoted(out, name);

@@ -93,7 +93,10 @@ void append_words(std::string& out, std::string_view text, std::size_t column) {
 
 bool needs_encoding(std::string_view word) noexcept {
     return word.size() > longest_plain || word.find("=?") != std::string_view::npos ||
-           std::ranges::any_of(word, [](char c) { return c < 0x20 || c == 0x7f; });
+           std::ranges::any_of(word, [](char c) {
+               const auto byte = static_cast<unsigned char>(c);
+               return byte < 0x20 || byte >= 0x7f;
+           });
 }
 
 struct span {
@@ -101,7 +104,8 @@ struct span {
     std::size_t end = 0;
 };
 
-// Returns the range from the first word that must be encoded to the end of the last one.
+// Returns the range from the first word that must be encoded to the end of the last one. A blank at
+// either end is encoded with the word beside it: an encoded word stands apart (RFC 2047 section 5).
 span to_encode(std::string_view text) noexcept {
     span found;
     for (std::size_t at = 0; at <= text.size();) {
@@ -113,11 +117,15 @@ span to_encode(std::string_view text) noexcept {
         at = end + 1;
     }
     if (text.starts_with(' ')) {
+        const std::size_t first = std::min(text.find_first_not_of(' '), text.size());
         found.begin = 0;
-        found.end = std::max<std::size_t>(found.end, 1);
+        found.end = std::max(found.end, std::min(text.find(' ', first), text.size()));
     }
     if (text.ends_with(' ')) {
-        found.begin = std::min(found.begin, text.size() - 1);
+        const std::size_t last = text.find_last_not_of(' ');
+        const std::size_t before =
+            last == std::string_view::npos ? std::string_view::npos : text.rfind(' ', last);
+        found.begin = std::min(found.begin, before == std::string_view::npos ? 0 : before + 1);
         found.end = text.size();
     }
     return found;
@@ -205,7 +213,7 @@ std::string decode_words(std::string_view text) {
     std::size_t blanks = 0;  // blanks at the end of `out`, after the last word
     bool after_word = false;
     const auto flush = [&] {
-        detail::append_utf8(out, joined);
+        coracle::detail::append_utf8(out, joined);
         joined.clear();
     };
     while (!text.empty()) {
@@ -229,7 +237,7 @@ std::string decode_words(std::string_view text) {
         }
         after_word = false;
         const std::size_t size = character(text);
-        detail::append_utf8(out, text.substr(0, size));
+        coracle::detail::append_utf8(out, text.substr(0, size));
         text.remove_prefix(size);
     }
     flush();

@@ -164,8 +164,11 @@ std::optional<std::vector<parameter>> parse_parameters(std::string_view text) {
     if (reader.malformed()) return std::nullopt;
     std::vector<parameter> out;
     for (gathered& g : all) {
+        const bool begins =
+            std::ranges::find(g.pieces, 0, &gathered::piece::number) != g.pieces.end();
+        if (!begins && !g.has_plain) continue;
         // The encoded form is preferred; the plain one is for old readers.
-        std::string value = g.pieces.empty() ? decode_words(g.plain) : joined(g);
+        std::string value = begins ? joined(g) : decode_words(g.plain);
         out.push_back({std::move(g.name), std::move(value)});
     }
     return out;

@@ -20,6 +20,12 @@ std::unexpected<error> refuse(std::string_view name, std::string_view why) {
     return std::unexpected(error(std::errc::invalid_argument, "header").on(subject));
 }
 
+constexpr std::size_t longest_line_of_encoded_words = 76;  // RFC 2047 section 2
+
+bool is_encoded(std::string_view piece) noexcept {
+    return detail::trim(piece).starts_with("=?");
+}
+
 // Returns the blanks and the word after them, which folding does not separate.
 std::string_view take_piece(std::string_view& rest) noexcept {
     std::size_t end = std::min(rest.find_first_not_of(" \t"), rest.size());
@@ -44,7 +50,9 @@ std::expected<void, error> append_field(std::string& header, std::string_view na
     for (std::string_view piece = first; !piece.empty(); piece = take_piece(value)) {
         // The first word stays on the line of the name where it fits: some readers expect that.
         const bool alone = column == name.size() + 1;
-        const std::size_t most = alone ? longest_header_line : preferred_header_line;
+        const std::size_t most = is_encoded(piece) ? longest_line_of_encoded_words
+                                 : alone           ? longest_header_line
+                                                   : preferred_header_line;
         if (column + piece.size() > most && coracle::detail::is_blank(piece.front())) {
             header += "\r\n";
             column = 0;

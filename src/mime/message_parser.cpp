@@ -101,7 +101,7 @@ void message_parser::take_header(std::string_view& in) {
     const std::size_t end = in.find('\n');
     const std::string_view more = in.substr(0, end == std::string_view::npos ? end : end + 1);
     in.remove_prefix(more.size());
-    if (line_.empty() && end != std::string_view::npos) {
+    if (line_.empty() && end != std::string_view::npos && more.size() <= limits_.header_bytes + 2) {
         add_header_line(more);
         return;
     }
@@ -252,6 +252,8 @@ void message_parser::close_down_to(std::size_t frames) {
 
 std::optional<message_parser::found_boundary> message_parser::find_boundary(
     std::string_view line) const noexcept {
+    // However it arrives: `take_content` does not keep longer ones.
+    if (line.size() - (line.ends_with('\n') ? 1 : 0) > longest_boundary_line) return std::nullopt;
     const std::string_view text = without_end(line);
     for (std::size_t i = open_.size(); i-- != 0;) {
         const frame& f = open_[i];

@@ -33,17 +33,4 @@ std::string latin_to_utf8(std::string_view text) {
     return out;
 }
 
-void append_utf8(std::string& out, std::string_view text) {
-    while (!text.empty()) {
-        const std::size_t size = coracle::detail::utf8_sequence(text);
-        if (size == 0) {
-            out += "\xef\xbf\xbd";
-            text.remove_prefix(1);
-        } else {
-            out += text.substr(0, size);
-            text.remove_prefix(size);
-        }
-    }
-}
-
 }  // namespace coracle::mime::detail

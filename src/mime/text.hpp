@@ -11,8 +11,6 @@ bool is_utf8(std::string_view text) noexcept;
 bool is_ascii(std::string_view text) noexcept;
 /// Converts ISO-8859-1 to UTF-8.
 std::string latin_to_utf8(std::string_view text);
-/// Appends `text` with U+FFFD in place of each byte that is not UTF-8.
-void append_utf8(std::string& out, std::string_view text);
 /// Returns all of `text`, which is not empty, as encoded words: see `encode_words`.
 std::string encode_all(std::string_view text, std::size_t column = 0);
 

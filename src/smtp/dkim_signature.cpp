@@ -40,6 +40,30 @@ bool is_dns_name(std::string_view name) noexcept {
            });
 }
 
+/// The domain or one below it (RFC 6376 section 3.5, the tag "i").
+bool is_within(std::string_view name, std::string_view domain) {
+    const std::string inner = coracle::detail::lower(name);
+    const std::string outer = coracle::detail::lower(domain);
+    return inner == outer || inner.ends_with('.' + outer);
+}
+
+/// dkim-quoted-printable (RFC 6376 section 2.11).
+std::string dkim_quoted(std::string_view text) {
+    constexpr std::string_view hex = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte > 0x20 && byte < 0x7f && c != ';' && c != '=') {
+            out += c;
+        } else {
+            out += '=';
+            out += hex[byte >> 4];
+            out += hex[byte & 15U];
+        }
+    }
+    return out;
+}
+
 tls::signing_key read_key(const dkim_options& o) {
     auto key = tls::signing_key::read(o.key, o.password);
     if (!key) throw_exception(std::move(key).error());
@@ -90,6 +114,9 @@ dkim_signer::dkim_signer(dkim_options o) {
     if (!is_dns_name(o.selector)) refuse("selector: no name: " + o.selector);
     const std::string who = o.identity.starts_with('@') ? "x" + o.identity : o.identity;
     if (!who.empty() && !mime::is_address(who)) refuse("identity: no address: " + o.identity);
+    if (!who.empty() && !is_within(who.substr(who.rfind('@') + 1), o.domain)) {
+        refuse("identity: not of " + o.domain + ": " + o.identity);
+    }
     key_ = std::make_shared<const tls::signing_key>(read_key(o));
     if (o.fields.empty()) o.fields.assign(std::begin(default_fields), std::end(default_fields));
     const auto is_from = [](const std::string& n) {
@@ -100,6 +127,15 @@ dkim_signer::dkim_signer(dkim_options o) {
     for (const std::string& name : o.fields) {
         if (!mime::detail::is_token(name)) refuse("fields: no name of a field: " + name);
     }
+    // A verifier takes each field of a name once, and more names than fields for the lack of
+    // others.
+    std::vector<std::string> named;
+    std::erase_if(o.fields, [&named](const std::string& name) {
+        std::string small = coracle::detail::lower(name);
+        const bool again = std::ranges::find(named, small) != named.end();
+        named.push_back(std::move(small));
+        return again;
+    });
     options_ = std::make_shared<const dkim_options>(std::move(o));
 }
 
@@ -225,7 +261,7 @@ std::expected<std::string, error> dkim_signature::finish(std::string_view header
         const auto seconds = std::chrono::ceil<std::chrono::seconds>(o.lifetime).count();
         value.append("; x=").append(std::to_string(unix_time + seconds));
     }
-    if (!o.identity.empty()) value.append("; i=").append(o.identity);
+    if (!o.identity.empty()) value.append("; i=").append(dkim_quoted(o.identity));
     value.append("; h=").append(names).append("; bh=").append(body_hash).append("; b=");
     std::string field;
     auto written = mime::append_field(field, "DKIM-Signature", value);

@@ -23,6 +23,7 @@ constexpr std::string_view own_fields[] = {"from",
                                            "to",
                                            "cc",
                                            "bcc",
+                                           "resent-bcc",
                                            "subject",
                                            "date",
                                            "message-id",
@@ -47,12 +48,16 @@ bool is_own_field(std::string_view name) {
            std::ranges::find(own_fields, small) != std::end(own_fields);
 }
 
+// Such an id fits a line of its own.
+constexpr std::size_t longest_id = 900;
+
 // RFC 5322 section 3.6.4, without what is obsolete.
 bool is_message_id(std::string_view id) noexcept {
     const std::size_t at = id.find('@');
-    return at != 0 && at != std::string_view::npos && at + 1 != id.size() && id.size() <= 900 &&
-           std::ranges::all_of(
-               id, [](char c) { return c > 0x20 && c < 0x7f && c != '<' && c != '>' && c != ','; });
+    return at != 0 && at != std::string_view::npos && at + 1 != id.size() &&
+           id.size() <= longest_id && std::ranges::all_of(id, [](char c) {
+               return c > 0x20 && c < 0x7f && c != '<' && c != '>' && c != ',';
+           });
 }
 
 std::string_view without_angles(std::string_view id) noexcept {
@@ -286,8 +291,8 @@ message& message::add_content(std::string_view name, std::string_view type, bool
     if (!is_header_text(name)) s.refuse(what + ": a name that no field can hold");
     if (embedded) {
         a.id = without_angles(name);
-        const bool plain = !a.id.empty() && is_plain_url(a.id);
-        if (!plain) s.refuse("embed: the id must be visible ASCII");
+        const bool plain = !a.id.empty() && a.id.size() <= longest_id && is_plain_url(a.id);
+        if (!plain) s.refuse("embed: the id must be visible ASCII, of 900 bytes at most");
     } else {
         a.name = name;
     }

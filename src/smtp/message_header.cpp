@@ -63,6 +63,10 @@ private:
     }
     // The name of a group is written as that of a mailbox.
     void add_phrase(std::string& value, const std::string& name) {
+        if (name.empty()) {
+            value += "\"\"";
+            return;
+        }
         auto text = mime::format_mailbox({name, "x@x"}, charset_).value_or(std::string());
         value += text.substr(0, text.rfind(" <"));
     }

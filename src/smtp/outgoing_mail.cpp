@@ -4,6 +4,7 @@
 
 #include <coracle/mime/extended_parameter.hpp>
 #include <coracle/mime/field.hpp>
+#include <coracle/mime/media_type.hpp>
 #include <coracle/mime/quoted_printable.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/smtp/error.hpp>
@@ -29,6 +30,11 @@ std::string crlf_lines(std::string_view text) {
         text.remove_prefix(end + 1);
     }
     return out;
+}
+
+bool has_parameter(const mime::media_type& type, std::string_view name) {
+    return std::ranges::any_of(type.parameters,
+                               [name](const mime::parameter& p) { return p.name == name; });
 }
 
 error wrong_size(const content& c) {
@@ -111,13 +117,24 @@ void outgoing_mail::describe_brought(mime::mail_part& p, std::size_t index) {
     p.external_size = size;
 }
 
+/// Returns true if the mail is one attachment, and nothing around it.
+bool outgoing_mail::is_whole_mail() const noexcept {
+    const message_state& s = *state_;
+    return s.attachments.size() == 1 && s.text == nullptr && s.html == nullptr;
+}
+
 mime::mail_part outgoing_mail::attachment_part(std::size_t index) {
     const attachment& a = state_->attachments[index];
     mime::mail_part p;
     p.content_type = a.type;
     const content& c = a.what;
     auto encoding = mime::transfer_encoding::base64;
-    const bool is_looked_at = c.bytes != nullptr && c.bytes->size() <= looked_at;
+    const auto type = mime::parse_media_type(a.type);
+    const bool is_message = type && type->type() == "message";
+    // The content of a whole mail gets a line end where it has none.
+    const bool ends_mail = is_whole_mail() && !is_message;
+    const bool is_looked_at = c.bytes != nullptr && c.bytes->size() <= looked_at &&
+                              (!ends_mail || c.bytes->ends_with("\r\n"));
     if (is_looked_at) {
         mime::content_scan scan;
         scan.add(*c.bytes);
@@ -126,8 +143,10 @@ mime::mail_part outgoing_mail::attachment_part(std::size_t index) {
     const bool encoded = encoding == mime::transfer_encoding::base64 ||
                          encoding == mime::transfer_encoding::quoted_printable;
     // RFC 2046 section 5.2.1: a message must not be encoded.
-    if (a.type.starts_with("message/") && encoded) p.content_type = mime::unknown_media_type;
-    if (!a.name.empty()) mime::append_parameter(p.content_type, "name", a.name);
+    const bool keeps_type = !is_message || !encoded;
+    if (!keeps_type) p.content_type = mime::unknown_media_type;
+    const bool has_name = keeps_type && type && has_parameter(*type, "name");
+    if (!a.name.empty() && !has_name) mime::append_parameter(p.content_type, "name", a.name);
     std::string disposition = a.id.empty() ? "attachment" : "inline";
     if (!a.name.empty()) mime::append_parameter(disposition, "filename", a.name);
     static_cast<void>(mime::append_field(p.header, "Content-Disposition", disposition));
@@ -171,7 +190,10 @@ mime::mail_part outgoing_mail::body() {
         std::vector<mime::mail_part> related;
         related.push_back(std::move(forms.back()));
         std::ranges::move(shown, std::back_inserter(related));
-        forms.back() = wrap("multipart/related; type=\"text/html\"", std::move(related));
+        const bool is_html = s.html != nullptr;
+        forms.back() = wrap(is_html ? "multipart/related; type=\"text/html\""
+                                    : "multipart/related; type=\"text/plain\"",
+                            std::move(related));
     } else {
         std::ranges::move(shown, std::back_inserter(attached));
     }

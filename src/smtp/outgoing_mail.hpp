@@ -60,6 +60,7 @@ private:
 
     mime::mail_part body();
     mime::mail_part text_part(const std::string& text, std::string_view type);
+    bool is_whole_mail() const noexcept;
     mime::mail_part attachment_part(std::size_t index);
     void describe_brought(mime::mail_part& p, std::size_t index);
     void put_encoding(mime::mail_part& p, mime::transfer_encoding e);

@@ -62,6 +62,7 @@ bool read_field(message_state& s, std::string_view field, bool& is_bcc) {
     const std::string_view name = coracle::detail::trim_blanks(field.substr(0, colon));
     std::string checked;
     if (!mime::append_field(checked, name, "x")) return false;
+    is_bcc = mime::detail::equal_ignoring_case(name, "resent-bcc");
     for (const known_field& k : known_fields) {
         if (!mime::detail::equal_ignoring_case(name, k.name)) continue;
         const std::string value = mime::unfold(field.substr(colon + 1));

@@ -93,8 +93,9 @@ constexpr std::string_view field_end("\x01", 1);
 
 secret oauth_bearer(const credentials& who, const sasl_circumstances& where) {
     const std::string port = std::to_string(where.port);
-    return joined({"n,a=", who.user, ",", field_end, "host=", where.host, field_end, "port=", port,
-                   field_end, "auth=Bearer ", who.token.reveal(), field_end, field_end});
+    return joined({"n,a=", saslname(who.user), ",", field_end, "host=", where.host, field_end,
+                   "port=", port, field_end, "auth=Bearer ", who.token.reveal(), field_end,
+                   field_end});
 }
 
 secret xoauth2(const credentials& who) {
@@ -119,6 +120,19 @@ bool has_no_nul(std::string_view text) noexcept {
 }
 
 }  // namespace
+
+std::string saslname(std::string_view user) {
+    std::string out;
+    for (const char c : user) {
+        if (c == '=')
+            out += "=3D";
+        else if (c == ',')
+            out += "=2C";
+        else
+            out += c;
+    }
+    return out;
+}
 
 std::string_view choose_mechanism(const std::vector<std::string>& offered, const credentials& who,
                                   const sasl_circumstances& where) {

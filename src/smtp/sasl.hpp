@@ -47,6 +47,9 @@ struct sasl_circumstances {
 std::string_view choose_mechanism(const std::vector<std::string>& offered, const credentials& who,
                                   const sasl_circumstances& where);
 
+/// A user as GS2 headers and SCRAM write it (RFC 5801 section 4, RFC 5802 section 5.1).
+std::string saslname(std::string_view user);
+
 /// Null for a name that `choose_mechanism` does not give.
 std::unique_ptr<sasl_exchange> make_exchange(std::string_view mechanism, const credentials& who,
                                              const sasl_circumstances& where,

@@ -29,20 +29,6 @@ std::optional<std::string_view> find(std::string_view message, char name) noexce
     return std::nullopt;
 }
 
-// RFC 5802 section 5.1.
-std::string escaped(std::string_view user) {
-    std::string out;
-    for (const char c : user) {
-        if (c == '=')
-            out += "=3D";
-        else if (c == ',')
-            out += "=2C";
-        else
-            out += c;
-    }
-    return out;
-}
-
 class scram final : public sasl_exchange {
 public:
     scram(const credentials& who, scram_binding binding, std::string channel,
@@ -55,7 +41,7 @@ public:
         }
         coracle::detail::append_hex(nonce_, random[0]);
         coracle::detail::append_hex(nonce_, random[1]);
-        first_ = "n=" + escaped(who.user) + ",r=" + nonce_;
+        first_ = "n=" + saslname(who.user) + ",r=" + nonce_;
     }
 
     std::optional<secret> initial() override { return secret(header_ + first_); }

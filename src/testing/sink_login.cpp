@@ -1,6 +1,7 @@
 #include "testing/sink_login.hpp"
 
 #include "base/ascii.hpp"
+#include "smtp/sasl.hpp"
 
 #include <coracle/mime/base64.hpp>
 #include <coracle/tls/hash.hpp>
@@ -60,7 +61,7 @@ public:
     explicit bearer(const smtp_sink_options& o) : options_(o) {}
     step take(std::optional<std::string_view> said) override {
         if (!said) return {verdict::challenge, {}};
-        const std::string begin = "n,a=" + options_.user + ",\x01";
+        const std::string begin = "n,a=" + smtp::detail::saslname(options_.user) + ",\x01";
         const std::string end =
             "\x01"
             "auth=Bearer " +
@@ -137,7 +138,8 @@ private:
         header_ = said.substr(0, size);
         bare_ = said.substr(size);
         const std::size_t at = bare_.find(",r=");
-        if (bare_.substr(0, at) != "n=" + options_.user) return judge(false);
+        if (bare_.substr(0, at) != "n=" + smtp::detail::saslname(options_.user))
+            return judge(false);
         nonce_ = bare_.substr(at + 3) + nonce_;
         challenge_ = "r=" + nonce_ + ",s=" + mime::base64_encode("salt of the sink") + ",i=4096";
         return {verdict::challenge, challenge_};

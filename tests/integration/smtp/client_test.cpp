@@ -182,7 +182,7 @@ TEST_P(smtp_client, logs_in_by_the_best_way_there_is) {
     for (const auto& row : rows) {
         smtp_sink_options so;
         so.self_signed = row.tls;
-        so.user = "joe";
+        so.user = "joe,=2C";
         so.password = secret("s3cret, =");
         so.token = secret("token");
         so.mechanisms = row.offered;
@@ -191,7 +191,7 @@ TEST_P(smtp_client, logs_in_by_the_best_way_there_is) {
             smtp::client_options o = plain_mail_options();
             o.starttls = smtp::starttls::wanted;
             o.insecure = true;
-            o.authentication.user = "joe";
+            o.authentication.user = "joe,=2C";
             o.authentication.mechanisms = row.only;
             if (row.token)
                 o.authentication.token = secret("token");

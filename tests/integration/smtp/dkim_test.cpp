@@ -81,6 +81,8 @@ std::string signed_mail(const signing_key& key, canonicalization header, canonic
     o.key = secret(key.path);
     o.header = header;
     o.body = body;
+    // Names that are repeated, as some do to sign the lack of further fields, count once.
+    o.fields = {"From", "From", "Subject", "to", "FROM", "To", "Date"};
     smtp::message m;
     m.raw("From: Ada  <ada@x.org>\r\nTo: b@y.org,\r\n c@y.org\r\n" + std::string(subject) +
           "\r\n.first\r\n" + std::string(line) + "\r\n \r\nlast\r\n\r\n\r\n");

@@ -51,6 +51,25 @@ TEST(encode_words, hides_what_would_be_taken_for_something_else) {
     }
 }
 
+TEST(encode_words, stand_apart_from_the_words_beside_them) {
+    const struct {
+        const char* text;
+        const char* encoded;
+    } rows[] = {
+        {"Ahoy ", "=?utf-8?q?Ahoy_?="},
+        {"Ahoy there ", "Ahoy =?utf-8?q?there_?="},
+        {" Ahoy there", "=?utf-8?q?_Ahoy?= there"},
+        {"  Ahoy, all", "=?utf-8?q?__Ahoy=2C?= all"},
+        {" a ", "=?utf-8?q?_a_?="},
+        {"  ", "=?utf-8?q?__?="},
+        {" to \xc3\xa9", "=?utf-8?b?IHRvIMOp?="},
+    };
+    for (const auto& row : rows) {
+        EXPECT_EQ(encode_words(row.text), row.encoded);
+        EXPECT_EQ(decode_words(row.encoded), row.text);
+    }
+}
+
 TEST(encode_words, never_cuts_a_character) {
     std::string text;
     for (int i = 0; i != 100; ++i) text += "日本語🙂é";

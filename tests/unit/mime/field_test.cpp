@@ -51,6 +51,15 @@ TEST(append_field, keeps_a_long_word_beside_the_name) {
     EXPECT_TRUE(field("X", "a " + std::string(998, 'x')).starts_with("refused"));
 }
 
+TEST(append_field, keeps_lines_with_encoded_words_to_76_bytes) {
+    const std::string word = "=?utf-8?q?" + std::string(63, 'a') + "?=";
+    ASSERT_EQ(word.size(), 75U);
+    EXPECT_EQ(field("X", word), "X:\r\n " + word + "\r\n");
+    EXPECT_EQ(field("X", word + ' ' + word), "X:\r\n " + word + "\r\n " + word + "\r\n");
+    const std::string shorter = "=?utf-8?q?" + std::string(61, 'a') + "?=";
+    EXPECT_EQ(field("X", shorter), "X: " + shorter + "\r\n");
+}
+
 TEST(append_field, refuses_what_would_be_another_field) {
     using namespace std::string_view_literals;
     for (const std::string_view value : {"a\r\nBcc: x@y"sv, "a\nb"sv, "a\rb"sv, "a\0b"sv}) {

@@ -196,6 +196,28 @@ TEST(message_parser, may_have_no_limit_of_its_header) {
     }
 }
 
+TEST(message_parser, has_the_same_limits_however_a_mail_arrives) {
+    const std::string head = "Content-Type: multipart/mixed; boundary=b\r\n\r\n";
+    message_limits small;
+    small.header_bytes = 60;
+    const std::pair<std::string, message_limits> rows[] = {
+        {head + "--b" + std::string(253, ' ') + "\r\n\r\none\r\n--b--\r\n", {}},
+        {head + "--b" + std::string(254, ' ') + "\r\n\r\none\r\n--b--\r\n", {}},
+        {head + "--b\r\n\r\none\r\n--b" + std::string(300, '\t') + "\ntwo\r\n--b--\r\n", {}},
+        {head + "--b\r\n" + std::string(100, 'x') + "\r\ny\r\n--b--\r\n", small},
+        {head + "--b\r\nA: " + std::string(100, 'x') + "\r\n\r\ny\r\n--b--\r\n", small},
+    };
+    for (const auto& [mail, limits] : rows) {
+        message_defects whole;
+        const std::string wanted = read(mail, SIZE_MAX, &whole, limits);
+        for (const std::size_t step : {1U, 2U, 3U, 7U, 64U, 255U, 256U, 257U}) {
+            message_defects pieces;
+            EXPECT_EQ(read(mail, step, &pieces, limits), wanted) << mail << " by " << step;
+            EXPECT_EQ(pieces.limit_reached, whole.limit_reached) << mail << " by " << step;
+        }
+    }
+}
+
 TEST(message_parser, keeps_to_its_limits) {
     message_defects d;
     std::string deep;

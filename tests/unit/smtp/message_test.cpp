@@ -195,6 +195,61 @@ TEST(smtp_message, made_elsewhere_leaves_out_no_recipient) {
     EXPECT_EQ(problem_of(message().raw("From: a@x.org\nTo: b@x.org\nBcc:\n\ntext\n")), "none");
 }
 
+TEST(smtp_message, made_elsewhere_shows_nobody_to_whom_it_was_resent) {
+    message m;
+    m.raw("From: a@x.org\nTo: b@x.org\nResent-Bcc: hidden@x.org\nResent-To: c@x.org\n\ntext\n");
+    EXPECT_EQ(text_of(m), "From: a@x.org\r\nTo: b@x.org\r\nResent-To: c@x.org\r\n\r\ntext\r\n");
+    EXPECT_NE(problem_of(a_message().header("Resent-Bcc", "x@x.org")), "none");
+}
+
+TEST(smtp_message, names_groups_that_have_no_name) {
+    const message m = a_message().to("\"\": b@example.org;");
+    EXPECT_EQ(field(m, "To"), "bob@example.net, \"\": b@example.org;");
+}
+
+TEST(smtp_message, changes_no_attachment_that_is_all_there_is) {
+    for (const char* content : {"abc", "abc\r\n", "abc\n", "h\xc3\xa9llo", "h\xc3\xa9llo\r\n", "",
+                                "\r\n.\r\n", " \r\n "}) {
+        message m = a_message();
+        m.attach("a.txt", content, "text/plain");
+        std::string mail = text_of(m);
+        if (!mail.ends_with("\r\n")) mail += "\r\n";  // DATA has it before its end
+        mime::message_parser parser;
+        std::string got;
+        std::string_view rest = mail;
+        for (;;) {
+            const auto e = parser.parse(rest);
+            rest.remove_prefix(e.consumed);
+            if (e.what == mime::message_event::kind::data) got += e.data;
+            if (e.what == mime::message_event::kind::need_more) break;
+        }
+        for (auto e = parser.finish(); e.what != mime::message_event::kind::end;
+             e = parser.finish()) {
+            if (e.what == mime::message_event::kind::data) got += e.data;
+        }
+        EXPECT_EQ(got, content);
+    }
+}
+
+TEST(smtp_message, describes_its_parts_as_they_are) {
+    message related = a_message();
+    related.text("see it").embed("pic", "png", "image/png");
+    EXPECT_NE(text_of(related).find("multipart/related; type=\"text/plain\""), std::string::npos);
+    related.html("<img src='cid:pic'>");
+    EXPECT_NE(text_of(related).find("multipart/related; type=\"text/html\""), std::string::npos);
+    message named = a_message();
+    named.text("t").attach("report.csv", "a,b\r\n", "text/csv; name=\"q\"");
+    const std::string text = text_of(named);
+    EXPECT_NE(text.find("Content-Type: text/csv; name=\"q\"\r\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("filename=report.csv"), std::string::npos) << text;
+    message mail = a_message();
+    mail.text("t").attach("m", "Subject: x\r\n\r\n\xe9\r\n", "Message/RFC822");
+    EXPECT_EQ(text_of(mail).find("Message/RFC822"), std::string::npos) << text_of(mail);
+    EXPECT_NE(problem_of(a_message().embed(std::string(901, 'x'), "c", "image/png")), "none");
+    EXPECT_EQ(problem_of(a_message().text("t").embed(std::string(900, 'x'), "c", "image/png")),
+              "none");
+}
+
 TEST(smtp_message, attaches_no_parts_of_their_own) {
     message m = a_message();
     m.attach("a", "content", "multipart/mixed");
@@ -248,6 +303,16 @@ TEST(dkim, refuses_what_cannot_be_signed_with) {
     };
     EXPECT_NE(problem({.domain = "x y", .selector = "s"}).find("domain"), std::string::npos);
     EXPECT_NE(problem({.domain = "x", .selector = ""}).find("selector"), std::string::npos);
+    for (const char* who : {"bob@other.net", "@other.net", "bob@notexample.org", "bob@org"}) {
+        const std::string why =
+            problem({.domain = "example.org", .selector = "s", .identity = who});
+        EXPECT_NE(why.find("identity: not of example.org"), std::string::npos) << why;
+    }
+    for (const char* who : {"bob@example.org", "@EXAMPLE.org", "bob@mail.example.org"}) {
+        const std::string why =
+            problem({.domain = "example.org", .selector = "s", .identity = who});
+        EXPECT_EQ(why.find("identity"), std::string::npos) << why;
+    }
     EXPECT_NE(problem({.domain = "x", .selector = "s", .key = secret("/nonexistent")}), "none");
     const std::string bad = problem(
         {.domain = "x", .selector = "s", .key = secret("-----BEGIN PRIVATE KEY-----\nMII\n")});
