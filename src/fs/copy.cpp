@@ -328,7 +328,7 @@ task<result> tree_copier::finish(const filled_directory& d) {
         if (!timed) co_return timed;
     }
     if (d.known) {
-        auto op = set_mode(d.path, d.known->mode & 0777U);
+        auto op = set_mode(d.path, d.known->mode & 01777U);
         auto permitted = co_await as_result(op);
         if (!permitted) co_return permitted;
     }

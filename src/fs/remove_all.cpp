@@ -148,6 +148,12 @@ task<result> tree_remover::leave() {
 task<std::expected<std::uint64_t, error>> remove_tree(std::string path) {
     // A link with a trailing slash means its target.
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    const std::string_view last = std::string_view(path).substr(path.rfind('/') + 1);
+    // They have no name in a directory from which it could be taken.
+    if (last == "." || last == ".." || path == "/") {
+        error e(std::errc::invalid_argument, "remove_all");
+        co_return std::unexpected(std::move(e.on(path)));
+    }
     tree_remover all(std::move(path));
     auto done = co_await all.run();
     if (!done) co_return std::unexpected(std::move(done).error());

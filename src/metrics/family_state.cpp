@@ -1,5 +1,6 @@
 #include "metrics/family_state.hpp"
 
+#include "base/utf8.hpp"
 #include "metrics/number_text.hpp"
 
 #include <coracle/base/error.hpp>
@@ -30,6 +31,17 @@ std::string_view to_string(metric_kind k) noexcept {
         case metric_kind::histogram: return "histogram";
     }
     return "";
+}
+
+std::vector<std::string> names_of(metric_kind kind, std::string_view name) {
+    const std::string text(name);
+    switch (kind) {
+        case metric_kind::gauge: break;
+        case metric_kind::counter: return {text, text.substr(0, text.size() - total_suffix.size())};
+        case metric_kind::histogram:
+            return {text, text + "_bucket", text + "_count", text + "_sum"};
+    }
+    return {text};
 }
 
 std::optional<std::uint32_t> cell_source::take(std::size_t n) {
@@ -74,7 +86,11 @@ const family_state::series& family_state::find(std::span<const std::string_view>
         error e(std::errc::invalid_argument, "metrics::family");
         throw_exception(std::move(e.on(name_)));
     }
-    std::vector<std::string> key(values.begin(), values.end());
+    // One value that is no text would make the whole exposition unreadable.
+    std::vector<std::string> key(values.size());
+    for (std::size_t i = 0; i != values.size(); ++i) {
+        coracle::detail::append_utf8(key[i], values[i]);
+    }
     const std::lock_guard lock(guard_);
     if (const auto known = series_.find(key); known != series_.end()) return known->second;
     const bool has_room = series_.size() < most_ && key != others_;

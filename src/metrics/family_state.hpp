@@ -23,6 +23,9 @@ enum class metric_kind : std::uint8_t { counter, gauge, histogram };
 
 std::string_view to_string(metric_kind k) noexcept;
 
+/// The names of a family and of its samples, in either format.
+std::vector<std::string> names_of(metric_kind kind, std::string_view name);
+
 /// The cells of a registry, of which each series takes some. Thread-safe.
 class cell_source {
 public:
@@ -69,6 +72,7 @@ public:
             return counter(source_.cells(), s.first);
         }
     }
+    std::vector<std::string> names() const { return names_of(kind_, name_); }
     bool is_read() const noexcept { return static_cast<bool>(read_); }
     void append(std::string& to, exposition format) const;
 

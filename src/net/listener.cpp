@@ -87,6 +87,10 @@ error failure_of(const char* call) noexcept {
     return {std::error_code(errno, std::generic_category()), call};
 }
 
+std::string inherited_name(int fd) {
+    return "the inherited descriptor " + std::to_string(fd);
+}
+
 /// Makes a listening socket of another process like one that a backend opens, as far as that can be
 /// done later. Gives its address.
 std::expected<endpoint, error> prepare_listener(int fd, const socket_options& o) {
@@ -95,10 +99,11 @@ std::expected<endpoint, error> prepare_listener(int fd, const socket_options& o)
     socklen_t size = sizeof listens;
     if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
         ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) {
-        return std::unexpected(failure_of("getsockopt"));
+        return std::unexpected(std::move(failure_of("getsockopt").on(inherited_name(fd))));
     }
     if (listens == 0 || type != SOCK_STREAM) {
-        return std::unexpected(error(std::errc::invalid_argument, "adopt").on("does not listen"));
+        error e(std::errc::invalid_argument, "adopt");
+        return std::unexpected(std::move(e.on(inherited_name(fd) + ", which does not listen")));
     }
     const int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||

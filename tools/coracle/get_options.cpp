@@ -96,7 +96,8 @@ void get_options::add_request() {
     add_text(get, group, "-X,--request", s.method, "METHOD",
              "The method. Default: GET, POST with a body, PUT with -T, HEAD\nwith -I");
     add_list(get, group, "-H,--header", t.fields, "HEADER",
-             "A header, 'Name: value'; may be repeated");
+             "A header, 'Name: value'; may be repeated. 'Name:' leaves out\none that would be "
+             "sent, 'Name;' is an empty one");
     client_.add_user_agent(group);
     add_text(get, group, "-e,--referer", t.referer, "URL", "The Referer header");
     add_text(get, group, "-r,--range", t.range, "RANGE",

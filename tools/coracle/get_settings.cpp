@@ -14,20 +14,22 @@ namespace coracle::tool {
 namespace {
 
 /// Removes a field that the client would send itself.
-bool leave_out(http::client_options& o, std::string_view name) {
-    const http::field_id id = http::find_field_id(name);
-    const bool agent = id == http::field_id::user_agent;
-    const bool codings = id == http::field_id::accept_encoding;
-    if (agent) o.user_agent.clear();
-    if (codings) o.accept_compression = false;
-    return agent || codings;
+void leave_out(get_settings& s, std::string_view name) {
+    switch (http::find_field_id(name)) {
+        case http::field_id::user_agent: s.client.user_agent.clear(); break;
+        case http::field_id::accept_encoding: s.client.accept_compression = false; break;
+        case http::field_id::accept: s.fields.emplace_back("Accept", ""); break;
+        case http::field_id::content_type: s.has_media_type = false; break;
+        default: break;
+    }
 }
 
 void add_fields(get_settings& s, const std::vector<std::string>& texts) {
     for (const std::string& f : texts) {
         auto [name, value] = header_field(f);
-        const bool none = value.empty() && f.back() != ';';
-        if (!none || !leave_out(s.client, name)) {
+        if (value.empty() && f.back() != ';') {
+            leave_out(s, name);
+        } else {
             s.fields.emplace_back(std::move(name), std::move(value));
         }
     }

@@ -45,14 +45,14 @@ std::string joined_addresses(const std::vector<std::string>& addresses) {
         }
         const auto a = net::address::parse(bare);
         if (!a) {
-            throw failure("cannot listen on '" + text +
-                          "': that is no address (127.0.0.1:8080, [::1]:8080, :8080 for every "
-                          "IPv4 address, unix:/path)");
+            throw wrong_usage("cannot listen on '" + text +
+                              "': that is no address (127.0.0.1:8080, [::1]:8080, :8080 for every "
+                              "IPv4 address, unix:/path)");
         }
         // Both would share the port, each with half of the connections.
         const bool takes_free_port = a->family() != net::family::unix_path && a->port() == 0;
         if (!takes_free_port && std::ranges::find(before, *a) != before.end()) {
-            throw failure("cannot listen on '" + text + "' twice");
+            throw wrong_usage("cannot listen on '" + text + "' twice");
         }
         before.push_back(*a);
         all += all.empty() ? text : ',' + text;

@@ -8,6 +8,7 @@
 #include <coracle/base/percent.hpp>
 #include <coracle/http/form_body.hpp>
 #include <coracle/mime/disposition.hpp>
+#include <coracle/mime/media_type.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -49,7 +50,8 @@ std::string text_of(const body_text& b) {
 }
 
 void add_file_part(http::form_body& form, const std::string& name, const file_argument& o) {
-    const std::string type = o.type.value_or("application/octet-stream");
+    const std::string type(o.type ? std::string_view(*o.type)
+                                  : mime::media_type_of(o.name.value_or(o.value)));
     if (o.name || o.value == "-") {
         form.add_data(name, o.name.value_or("-"), content_of(o.value), type);
     } else {
@@ -157,7 +159,9 @@ std::string request_body::with_query(const std::string& url) const {
     if (!settings_.data_in_url || text_.empty()) return url;
     const std::size_t end = std::min(url.find('#'), url.size());
     const bool has_query = url.find('?') < end;
-    return url.substr(0, end) + (has_query ? '&' : '?') + text_ + url.substr(end);
+    const bool is_open = has_query && (url[end - 1] == '?' || url[end - 1] == '&');
+    const char* const mark = is_open ? "" : has_query ? "&" : "?";
+    return url.substr(0, end) + mark + text_ + url.substr(end);
 }
 
 void request_body::give_to(http::call& c, const std::string& upload) const {
@@ -168,8 +172,9 @@ void request_body::give_to(http::call& c, const std::string& upload) const {
     } else if (!settings_.parts.empty()) {
         c.multipart(form_of(settings_.parts));
     } else if (has_content()) {
-        c.body(http::body(text_),
-               is_json_ ? "application/json" : "application/x-www-form-urlencoded");
+        const char* const type =
+            is_json_ ? "application/json" : "application/x-www-form-urlencoded";
+        c.body(http::body(text_), settings_.has_media_type ? type : "");
     }
 }
 

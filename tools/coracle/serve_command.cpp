@@ -2,6 +2,7 @@
 
 #include "listening.hpp"
 #include "settings.hpp"
+#include "settings_check.hpp"
 #include "welcome.hpp"
 
 #include <coracle/http/access_log.hpp>
@@ -110,6 +111,11 @@ task<> dump_on_signal(signal_set& signals, runtime& rt) {
     }
 }
 
+[[noreturn]] void lacks_certificate() {
+    throw wrong_usage(
+        "HTTPS needs a certificate: give one with --tls-cert, or try --tls-self-signed");
+}
+
 /// Null without certificates.
 std::shared_ptr<tls::server_context> security_of(const serve_settings& settings) {
     tls::server_options o;
@@ -119,9 +125,7 @@ std::shared_ptr<tls::server_context> security_of(const serve_settings& settings)
     }
     if (o.certificates.empty()) {
         if (settings.client_authorities.empty() && !settings.https_only) return nullptr;
-        throw wrong_usage(
-            "HTTPS needs a certificate: give one with --tls-cert, or try "
-            "--tls-self-signed");
+        lacks_certificate();
     }
     if (!settings.client_authorities.empty()) {
         o.clients = tls::client_certificates::required;
@@ -139,7 +143,10 @@ std::shared_ptr<tls::server_context> security_of(const serve_settings& settings)
 http::server_options server_options_of(const serve_settings& settings) {
     http::server_options o;
     o.tls = security_of(settings);
-    o.listen = joined_addresses(addresses_of(settings, o.tls != nullptr));
+    const std::vector<std::string> addresses = addresses_of(settings, o.tls != nullptr);
+    const auto is_secure = [](const std::string& at) { return at.starts_with("https://"); };
+    if (o.tls == nullptr && std::ranges::any_of(addresses, is_secure)) lacks_certificate();
+    o.listen = joined_addresses(addresses);
     o.loops = settings.threads;
     o.pin = settings.pin;
     o.timeouts.drain =
@@ -198,8 +205,7 @@ std::unique_ptr<http::access_log_file> access_log_of(const serve_settings& setti
     try {
         return std::make_unique<http::access_log_file>(std::move(o));
     } catch (const exception& e) {
-        throw failure("cannot write the access log '" + *settings.access_log +
-                      "': " + e.error().code().message() + " (choose another with --log-file)");
+        cannot_write_log(*settings.access_log, e.error().code());
     }
 }
 
@@ -292,6 +298,11 @@ std::pair<std::string, std::string> split(const char* option, const std::string&
 
 }  // namespace
 
+void cannot_write_log(const std::string& path, const std::error_code& why) {
+    throw failure("cannot write the access log '" + path + "': " + why.message() +
+                  " (choose another with --log-file)");
+}
+
 http::cache_rule parse_cache_rule(const std::string& text) {
     constexpr const char* example = "/assets/*=max-age=31536000, immutable";
     auto [glob, value] = split("--cache", text, example);
@@ -350,6 +361,7 @@ void check(const serve_settings& settings) {
     const http::server_options options = server_options_of(settings);
     live_server live;
     static_cast<void>(target_of(settings, live, nullptr));
+    check_files(settings);
     std::puts("coracle: the settings are good");
 }
 

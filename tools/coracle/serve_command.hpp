@@ -48,4 +48,7 @@ std::vector<tls::certificate_source> certificates_of(const std::vector<std::stri
 /// Serves until a signal and the end of the drain. Throws `failure` and `exception`.
 void serve(const serve_settings& settings);
 
+/// Throws the `failure` for an access log that cannot be written.
+[[noreturn]] void cannot_write_log(const std::string& path, const std::error_code& why);
+
 }  // namespace coracle::tool

@@ -39,9 +39,9 @@ Examples:
 
 void check_address(const std::string& text) {
     if (net::address::parse(text)) return;
-    throw failure("cannot listen on '" + text +
-                  "': that is no address (127.0.0.1:1025, [::1]:1025, :1025 for every IPv4 "
-                  "address, unix:/path)");
+    throw wrong_usage("cannot listen on '" + text +
+                      "': that is no address (127.0.0.1:1025, [::1]:1025, :1025 for every IPv4 "
+                      "address, unix:/path)");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "upload.hpp"
 
+#include "input_file.hpp"
 #include "settings.hpp"
 
 #include <coracle/base/percent.hpp>
@@ -94,6 +95,8 @@ http::body upload_body(const std::string& path) {
     fs::plain_file f = open_regular(path);
     if (f.open()) {
         const std::uint64_t size = f.status().size;
+        // As files of /proc do that are not empty.
+        if (size == 0) return http::body(content_of(path));
         return http::body::file(http::file_range(f.release(), 0, size));
     }
     const auto send = [path](http::body_writer& out) { return send_all(path, out); };

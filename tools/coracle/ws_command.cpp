@@ -60,6 +60,8 @@ int listen(const ws_settings& settings) {
     try {
         serve_echo(settings);
         return ws_ok;
+    } catch (const wrong_usage&) {
+        throw;
     } catch (const failure& e) {
         std::fprintf(stderr, "coracle: %s\n", e.what());
         return ws_cannot_listen;

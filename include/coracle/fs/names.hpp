@@ -33,7 +33,8 @@ inline constexpr unsigned most_levels_removed = 256;
 /// there was none. Symbolic links are removed, never followed; it goes down by descriptors, so a
 /// directory that is swapped for a link meanwhile leads nowhere else. What others add while it runs
 /// is removed too, or it fails with `directory_not_empty`. Fails with `errc::limit_exceeded` below
-/// `most_levels_removed`. Cancelled or failed, some are gone.
+/// `most_levels_removed`, and with `invalid_argument` for "/" and for paths that end in "." or
+/// "..". Cancelled or failed, some are gone.
 operation<std::uint64_t> remove_all(std::string path);
 
 enum class renaming : std::uint8_t {

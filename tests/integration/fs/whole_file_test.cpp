@@ -276,6 +276,7 @@ TEST_P(copies, of_trees_have_all_that_is_in_them) {
     std_fs::create_symlink("a/one", path("from/link"));
     ASSERT_EQ(::mkfifo(path("from/fifo").c_str(), 0600), 0);
     std_fs::permissions(path("from/a/b"), std_fs::perms(0500));
+    std_fs::permissions(path("from/a"), std_fs::perms(01755));
     run([&]() -> task<> {
         const fs::copied_tree done = co_await fs::copy_tree(path("from/"), path("x/to"));
         EXPECT_EQ(done.directories, 3u);
@@ -286,6 +287,8 @@ TEST_P(copies, of_trees_have_all_that_is_in_them) {
         EXPECT_EQ(content_of(path("x/to/a/b/two")), "22");
         EXPECT_EQ(std_fs::read_symlink(path("x/to/link")), "a/one");
         EXPECT_EQ((co_await fs::status(path("x/to/a/b"))).mode, 0500u);
+        // Without the sticky bit others could remove what is there.
+        EXPECT_EQ((co_await fs::status(path("x/to/a"))).mode, 01755u);
         auto again = co_await as_result(fs::copy_tree(path("from"), path("x/to")));
         EXPECT_TRUE(!again && again.error() == std::errc::file_exists);
         directory_.write("from/a/one", "changed");

@@ -200,7 +200,7 @@ def test_the_program_says_what_is_wrong_with_certificates():
             (["--tls-cert", PEM, "--tls-key", CA.key], "does not belong", 1),
             (["--tls-cert", PEM, "--tls-cert", PEM, "--tls-key", KEY], "each --tls-cert needs", 2),
             (["--redirect-to-https"], "--tls-cert", 2),
-            (["--listen", "https://127.0.0.1:0"], "certificate", 1)):
+            (["--listen", "https://127.0.0.1:0"], "certificate", 2)):
         program = os.path.join(os.environ.get("CORACLE_TEST_BIN_DIR", "build/release/bin"),
                                "coracle")
         ended = subprocess.run([program, "serve", *arguments], capture_output=True, check=False,

@@ -138,7 +138,22 @@ class Bad(WithFile):
 
     def test_rules_are_read_as_on_the_command_line(self):
         self.assertIn("cannot read --cache 'x'", self.refused('cache = "x"\n'))
-        self.assertIn("cannot listen on 'nowhere'", self.refused('listen = "nowhere"\n', code=1))
+        self.assertIn("cannot listen on 'nowhere'", self.refused('listen = "nowhere"\n'))
+        self.assertIn("HTTPS needs a certificate",
+                      self.refused('listen = "https://127.0.0.1:0"\n'))
+
+    def test_files_that_will_not_do_are_told_and_none_is_made(self):
+        log = self.all / "none" / "access.log"
+        self.assertIn(f"cannot write the access log '{log}': No such file",
+                      self.refused(f'log-file = "{log}"\n', code=1))
+        self.assertIn(f"cannot write the access log '{self.root}': Is a directory",
+                      self.refused(f'log-file = "{self.root}"\n', code=1))
+        self.assertIn(f"'{self.root}/none.html' is no file",
+                      self.refused('directory = "ROOT"\nspa = "none.html"\n', code=1))
+        log = self.all / "access.log"
+        self.write(f'directory = "ROOT"\nspa = "a.txt"\nlog-file = "{log}"\n')
+        self.assertEqual(program("--config", self.file, "--check")[0], 0)
+        self.assertFalse(log.exists())
 
 
 class Json(WithFile):

@@ -66,8 +66,12 @@ class Requests(WithPeer):
         self.assertEqual(self.last()[3], b"typed")
 
     def test_fields_that_are_always_sent_can_be_left_out(self):
-        self.get("-H", "User-Agent:", "-H", "Accept-Encoding:", "-H", "X-None;", self.url + "/hello")
+        self.get("-H", "User-Agent:", "-H", "Accept-Encoding:", "-H", "Accept:", "-H", "X-Other:",
+                 "-H", "Content-Type:", "-d", "x", "-H", "X-None;", self.url + "/hello")
         fields = self.last()[2]
+        self.assertEqual(self.last()[3], b"x")
+        for name in ("Accept", "Content-Type", "X-Other"):
+            self.assertNotIn(name, fields)
         self.assertNotIn("User-Agent", fields)
         self.assertNotIn("Accept-Encoding", fields)
         self.assertEqual(fields["X-None"], "")
@@ -79,7 +83,7 @@ class Requests(WithPeer):
 
     def test_forms_have_their_parts(self):
         (self.here / "a.png").write_bytes(b"\0png")
-        self.get("-F", "name=Ada", "-F", "photo=@a.png;type=image/png", self.url + "/hello")
+        self.get("-F", "name=Ada", "-F", "photo=@a.png", self.url + "/hello")
         _, _, fields, sent = self.last()
         head = b"Content-Type: " + fields["Content-Type"].encode() + b"\r\n\r\n"
         name, photo = email.message_from_bytes(head + sent).get_payload()

@@ -115,6 +115,8 @@ class Uploads(WithCurl):
             (method, there, fields, body), = self.both("-T", "a b", self.url + url)
             self.assertEqual((method, there, body), ("PUT", path, CONTENT))
             self.assertIsNone(fields["Content-Type"])
+        self.get("-T", "/proc/version", self.url + "/hello")
+        self.assertEqual(self.last()[3], pathlib.Path("/proc/version").read_bytes())
         # There is nothing at the root.
         self.get("-T", "a b", self.url, "-o", "out")
         self.assertEqual(self.last()[1], "/a%20b")
@@ -195,6 +197,8 @@ class Data(WithCurl):
             sent = self.both("-G", *arguments, self.url + "/hello")
             self.assertEqual([(p, b) for _, p, _, b in sent], [(path, b"")])
         self.both("-G", "-d", "b=2", self.url + "/hello?a=1")
+        self.both("-G", "-d", "b=2", self.url + "/hello?")
+        self.both("-G", "-d", "b=2", self.url + "/hello?a=1&")
         self.both("-G", self.url + "/hello")
         self.get("-G", "-F", "a=1", self.url + "/hello", code=2)
 

@@ -320,8 +320,8 @@ class Command(WithDirectory):
             port = taken.getsockname()[1]
             self.expect(1, "is using it", f"127.0.0.1:{port}", "--no-web")
             self.expect(1, "is using it", "127.0.0.1:0", "--web", f"127.0.0.1:{port}")
-        self.expect(1, "no address", "nowhere", "--no-web")
-        self.expect(1, "no address", "127.0.0.1:0", "--web", "x:y")
+        self.expect(2, "no address", "nowhere", "--no-web")
+        self.expect(2, "no address", "127.0.0.1:0", "--web", "x:y")
         self.expect(1, "--directory", "127.0.0.1:0", "--no-web", "--directory", "file")
         self.expect(1, "--directory", "127.0.0.1:0", "--no-web", "--directory", "a/b")
         self.expect(1, "--starttls", "127.0.0.1:0", "--no-web", "--tls-cert", "file")

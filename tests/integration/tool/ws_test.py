@@ -223,7 +223,7 @@ class ExitCodes(unittest.TestCase):
     def test_of_arguments(self):
         for arguments, code, words in [
                 (["ftp://a/"], 1, "ftp://a/"),
-                (["--listen", "nowhere"], 1, "cannot listen on 'nowhere'"),
+                (["--listen", "nowhere"], 2, "cannot listen on 'nowhere'"),
                 ([], 2, "URL is required"),
                 (["--listen", "127.0.0.1:0", "ws://a/"], 2, "no URL"),
                 (["--no-such-option", "ws://127.0.0.1:1/"], 2, "--no-such-option"),

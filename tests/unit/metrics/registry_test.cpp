@@ -184,6 +184,29 @@ TEST(metrics_registry, takes_no_cells_for_a_name_that_is_taken) {
     EXPECT_EQ(first.value(), 0u);
 }
 
+TEST(metrics_registry, has_one_family_for_each_name_that_is_written) {
+    metrics::registry all;
+    all.make_histogram("h_seconds", "", {1});
+    all.make_gauge("g_count", "");
+    all.make_counter("c_total", "");
+    for (const char* name :
+         {"h_seconds", "h_seconds_bucket", "h_seconds_count", "h_seconds_sum", "g_count", "c"}) {
+        EXPECT_EQ(failure_of([&] { all.make_gauge(name, ""); }), std::errc::file_exists) << name;
+    }
+    EXPECT_EQ(failure_of([&] { all.make_histogram("g", "", {1}); }), std::errc::file_exists);
+    EXPECT_EQ(failure_of([&] { all.make_counter("g_count_total", ""); }), std::errc::file_exists);
+    EXPECT_FALSE(failure_of([&] { all.make_gauge("h_seconds_max", ""); }).code());
+}
+
+TEST(metrics_registry, writes_values_that_are_no_utf_8_as_text) {
+    metrics::registry all;
+    const auto seen = all.make_counter("seen_total", "", labels({"who"}));
+    seen.with({"caf\xe9"}).add();
+    seen.with({"caf\xe8"}).add();
+    EXPECT_NE(all.text().find("seen_total{who=\"caf\xef\xbf\xbd\"} 2\n"), std::string::npos)
+        << all.text();
+}
+
 TEST(metrics_registry, refuses_malformed_names_labels_and_bounds) {
     metrics::registry all;
     const auto counter = [&all](const char* name, std::vector<std::string> l = {}) {

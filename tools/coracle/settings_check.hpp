@@ -1,0 +1,11 @@
+#pragma once
+
+namespace coracle::tool {
+
+struct serve_settings;
+
+/// Throws `failure` for a file that the settings name and that will not do, as far as that shows
+/// without serving. Makes and changes none.
+void check_files(const serve_settings& settings);
+
+}  // namespace coracle::tool
