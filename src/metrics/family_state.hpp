@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,7 +73,6 @@ public:
             return counter(source_.cells(), s.first);
         }
     }
-    std::vector<std::string> names() const { return names_of(kind_, name_); }
     bool is_read() const noexcept { return static_cast<bool>(read_); }
     void append(std::string& to, exposition format) const;
 
@@ -109,6 +109,7 @@ struct registry_state {
     cell_source source;
     mutable std::mutex guard;
     std::map<std::string, std::unique_ptr<family_state>, std::less<>> families;
+    std::set<std::string> names;  ///< of all families and their samples
 };
 
 }  // namespace coracle::metrics::detail

@@ -52,25 +52,20 @@ void check_bounds(std::string_view name, const std::vector<double>& bounds) {
     if (bounds.empty() || bounds.size() > most_bounds || !are_finite || !ascend) refuse(name);
 }
 
-/// Throws where a family has one of these names, or writes samples under one.
-void check_names(const detail::registry_state& known, const std::vector<std::string>& names) {
-    for (const auto& [name, family] : known.families) {
-        for (const std::string& taken : family->names()) {
-            if (std::ranges::find(names, taken) == names.end()) continue;
-            error e(std::errc::file_exists, "metrics::registry");
-            throw_exception(std::move(e.on(taken)));
-        }
-    }
-}
-
 template <class... Args>
 family_state& add(detail::registry_state& to, metric_kind kind, std::string_view name,
                   std::string_view help, std::vector<std::string> labels, Args&&... args) {
     check(kind, name, labels);
     const std::lock_guard lock(to.guard);
-    check_names(to, detail::names_of(kind, name));
+    const std::vector<std::string> names = detail::names_of(kind, name);
+    for (const std::string& one : names) {
+        if (!to.names.contains(one)) continue;
+        error e(std::errc::file_exists, "metrics::registry");
+        throw_exception(std::move(e.on(one)));
+    }
     auto made = std::make_unique<family_state>(to.source, kind, name, help, std::move(labels),
                                                std::forward<Args>(args)...);
+    to.names.insert(names.begin(), names.end());
     return *to.families.emplace(std::string(name), std::move(made)).first->second;
 }
 

@@ -177,6 +177,7 @@ task<bool> cancel_once(moment at, int after, bool as_error) {
     EXPECT_EQ(subject.exception(), nullptr);
     subject.destroy();
     EXPECT_EQ(o.destroyed, 1);
+    if constexpr (requires { row.ended(); }) row.ended();
     co_await helped.wait();
     if constexpr (Row::again && !Row::endless) {
         if (cancelled) {

@@ -71,12 +71,13 @@ void on_abort(int number) noexcept {
     ::raise(number);
 }
 
-/// Prints lines of the program itself by name, with addr2line.
+/// Prints lines of the program itself by name, with addr2line; with that of LLVM where it is there,
+/// which reads a large program of clang's in a tenth of the time.
 void say_lines(const std::array<std::uintptr_t, 48>& offsets, std::size_t n) noexcept {
     std::array<std::array<char, 20>, 48> texts;
     std::array<char, 32> program{};
     std::snprintf(program.data(), program.size(), "/proc/%d/exe", static_cast<int>(::getpid()));
-    std::array<const char*, 56> arguments{"addr2line", "-Cfpe", program.data()};
+    std::array<const char*, 56> arguments{"llvm-addr2line-19", "-Cfpe", program.data()};
     for (std::size_t i = 0; i != n; ++i) {
         std::snprintf(texts[i].data(), texts[i].size(), "0x%lx",
                       static_cast<unsigned long>(offsets[i]));
@@ -85,7 +86,9 @@ void say_lines(const std::array<std::uintptr_t, 48>& offsets, std::size_t n) noe
     const pid_t child = ::fork();
     if (child == 0) {
         ::dup2(STDERR_FILENO, STDOUT_FILENO);
-        ::execvp(arguments[0], const_cast<char* const*>(arguments.data()));
+        for (const char* const name : {arguments[0], "addr2line"}) {
+            ::execvp(name, const_cast<char* const*>(arguments.data()));
+        }
         ::_exit(1);
     }
     int status = 0;
