@@ -15,8 +15,11 @@ tls::encoding encoding_of(std::string_view curl_type) noexcept {
     return tls::encoding::any;
 }
 
+/// The times of probes; Linux takes none that are longer.
 unsigned seconds_of(duration d) noexcept {
-    return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(d).count());
+    constexpr std::int64_t most = 32'767;
+    const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(d).count();
+    return static_cast<unsigned>(std::min(seconds, most));
 }
 
 }  // namespace
@@ -32,8 +35,8 @@ socket_options socket_options_of(const client_socket_options& o) noexcept {
     constexpr std::uint32_t most = std::numeric_limits<int>::max();
     socket_options s;
     s.no_delay = o.no_delay;
-    s.user_timeout_ms =
-        static_cast<unsigned>(std::chrono::ceil<milliseconds>(o.user_timeout).count());
+    s.user_timeout_ms = static_cast<unsigned>(
+        std::min<std::int64_t>(std::chrono::ceil<milliseconds>(o.user_timeout).count(), most));
     s.keep_alive = {o.keep_alive, seconds_of(o.keep_alive_idle), seconds_of(o.keep_alive_interval),
                     o.keep_alive_count};
     s.send_buffer = static_cast<int>(std::min(o.send_buffer, most));

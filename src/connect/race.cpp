@@ -157,7 +157,8 @@ task<> race::attempt(net::address to) {
     auto connected = co_await as_result(net::connect(to, options_.socket()));
     // A cancelled attempt counts as running: the report says "no response".
     if (!connected && coracle::detail::is_cancellation(connected.error())) co_return;
-    std::erase(running_, to);
+    // An address may come twice.
+    running_.erase(std::ranges::find(running_, to));
     if (!connected) {
         failed_.push_back({to, std::move(connected).error()});
         at_once_ = true;

@@ -1,6 +1,7 @@
 #include "testing/sink_session.hpp"
 
 #include "base/ascii.hpp"
+#include "mime/text.hpp"
 
 #include <coracle/mime/address.hpp>
 #include <coracle/mime/base64.hpp>
@@ -303,7 +304,7 @@ void sink_session::mail_from(std::string_view line) {
     if (!may_send()) return fail("530 5.7.0 authentication required");
     if (!p) return fail("501 5.5.4 MAIL FROM:<address>");
     const bool utf8 = upper(p->parameters).find("SMTPUTF8") != std::string::npos;
-    const bool ascii = std::ranges::all_of(p->address, [](char c) { return c >= 0; });
+    const bool ascii = mime::detail::is_ascii(p->address);
     if (!p->address.empty() && (!mime::is_address(p->address) || (!ascii && !utf8))) {
         return fail("553 5.1.7 no address");
     }

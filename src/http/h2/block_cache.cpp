@@ -7,15 +7,31 @@ namespace coracle::http::h2 {
 
 namespace {
 
-struct sizes {
-    std::uint32_t name;
-    std::uint32_t value;
+/// The begin of a line that is kept, before its text: its name where that has no number, and its
+/// value. Pseudo-fields always come in the same order, so the sizes of their names are enough.
+struct line_start {
+    bool operator==(const line_start&) const noexcept = default;
+
+    std::uint32_t id = 0;
+    std::uint32_t name_size = 0;
+    std::uint32_t value_size = 0;
 };
+
+line_start start_of(const field& f) noexcept {
+    return {static_cast<std::uint32_t>(f.id), static_cast<std::uint32_t>(f.name.size()),
+            static_cast<std::uint32_t>(f.value.size())};
+}
+
+/// The bytes of its name that are kept.
+std::string_view name_of(const field& f) noexcept {
+    const bool is_kept = f.id == field_id::other && !f.name.starts_with(':');
+    return is_kept ? f.name : std::string_view();
+}
 
 std::size_t total_size(std::span<const field> control, std::span<const field> fields) noexcept {
     std::size_t size = 0;
     for (const auto part : {control, fields}) {
-        for (const field& f : part) size += sizeof(sizes) + f.name.size() + f.value.size();
+        for (const field& f : part) size += sizeof(line_start) + name_of(f).size() + f.value.size();
     }
     return size;
 }
@@ -29,21 +45,22 @@ bool skip_if_equal(const char*& at, std::string_view part) noexcept {
 
 bool skip_if_equal(const char*& at, std::span<const field> fields) noexcept {
     for (const field& f : fields) {
-        sizes s;
+        line_start s;
         std::memcpy(&s, at, sizeof s);
         at += sizeof s;
         // Sizes that differ: the texts are not where they are looked for.
-        if (s.name != f.name.size() || s.value != f.value.size()) return false;
-        if (!skip_if_equal(at, f.name) || !skip_if_equal(at, f.value)) return false;
+        if (s != start_of(f)) return false;
+        const std::string_view name = name_of(f);
+        if (!name.empty() && !skip_if_equal(at, name)) return false;
+        if (!skip_if_equal(at, f.value)) return false;
     }
     return true;
 }
 
 void append(std::string& out, std::span<const field> fields) {
     for (const field& f : fields) {
-        const sizes s{static_cast<std::uint32_t>(f.name.size()),
-                      static_cast<std::uint32_t>(f.value.size())};
-        out.append(reinterpret_cast<const char*>(&s), sizeof s).append(f.name).append(f.value);
+        const line_start s = start_of(f);
+        out.append(reinterpret_cast<const char*>(&s), sizeof s).append(name_of(f)).append(f.value);
     }
 }
 

@@ -28,6 +28,8 @@ struct head {
     std::uint64_t content_length = 0;
     /// The field lines in the order received, names in lower case, crumbs of a cookie joined.
     std::vector<field> fields;
+    /// The memory of all views; empty where that is not one piece.
+    std::string_view text;
 };
 
 /// The kind of message part that a field block belongs to.

@@ -98,6 +98,7 @@ head_fault head_reader::finish(std::string_view block, head& out) {
     out = head{};
     out.fields = std::move(kept);
     out.cost = static_cast<std::uint32_t>(cost_);
+    out.text = text_.view();
     head_check check(kind_, extended_connect_);
     bool cookie_kept = false;
     for (const line& l : lines_) {
@@ -114,7 +115,7 @@ head_fault head_reader::finish(std::string_view block, head& out) {
     check.finish(out);
     if (check.malformed()) return head_fault::malformed;
     const bool may_be_kept = !decoder_.table_changed() && !decoder_.has_never_indexed();
-    if (!block.empty() && may_be_kept) known_.note(block, kind_, out, text_.view());
+    if (!block.empty() && may_be_kept) known_.note(block, kind_, out);
     return head_fault::none;
 }
 

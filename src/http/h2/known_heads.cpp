@@ -5,9 +5,9 @@
 
 namespace coracle::http::h2 {
 
-void known_heads::note(std::string_view block, head_kind kind, const head& message,
-                       std::string_view text) {
-    if (block.size() > longest || text.size() > longest || message.fields.size() > most_fields) {
+void known_heads::note(std::string_view block, head_kind kind, const head& message) {
+    if (block.size() > longest || message.text.size() > longest ||
+        message.fields.size() > most_fields) {
         return;
     }
     // A head that comes once is not worth its copy.
@@ -17,16 +17,18 @@ void known_heads::note(std::string_view block, head_kind kind, const head& messa
     if (kept_ == nullptr) kept_ = std::make_unique<std::array<entry, count>>();
     entry& e = (*kept_)[place];
     e.block.clear();
-    keep(e, message, text);
+    keep(e, message);
     e.kind = kind;
     e.block = block;
     any_ = true;
 }
 
 /// Copies the head, and moves its views to the copy of their text.
-void known_heads::keep(entry& e, const head& message, std::string_view text) {
+void known_heads::keep(entry& e, const head& message) {
+    const std::string_view text = message.text;
     e.text = text;
     e.message = message;
+    e.message.text = e.text;
     const auto move = [&e, text](std::string_view& view) {
         if (view.data() == nullptr) return;
         view = std::string_view(e.text).substr(static_cast<std::size_t>(view.data() - text.data()),

@@ -25,8 +25,8 @@ public:
         return e.block == block && e.kind == kind ? &e.message : nullptr;
     }
     /// Notes a block that was decompressed just now, and has changed no table; keeps its head when
-    /// the block has come before. The views of `message` lie in `text`. Throws std::bad_alloc.
-    void note(std::string_view block, head_kind kind, const head& message, std::string_view text);
+    /// the block has come before. Throws std::bad_alloc.
+    void note(std::string_view block, head_kind kind, const head& message);
     /// Forgets all: the table has changed.
     void forget() noexcept;
     /// Frees the memory too.
@@ -45,7 +45,7 @@ private:
     };
     static constexpr std::size_t count = 4;
 
-    void keep(entry& e, const head& message, std::string_view text);
+    static void keep(entry& e, const head& message);
 
     std::array<std::uint32_t, count> seen_{};  ///< hashes of the blocks that came last
     std::unique_ptr<std::array<entry, count>> kept_;

@@ -193,6 +193,7 @@ private:
 
     // streams: session_streams.cpp
     [[nodiscard]] stream* find(std::uint32_t id) noexcept;
+    [[nodiscard]] std::size_t place_of(std::uint32_t id) noexcept;
     [[nodiscard]] bool is_idle(std::uint32_t id) const noexcept;
     [[nodiscard]] bool is_ours(std::uint32_t id) const noexcept {
         return (id & 1) == (side_ == role::client ? 1U : 0U);
@@ -269,6 +270,7 @@ private:
 
     // streams
     std::vector<stream*> streams_;  ///< sorted by number
+    std::size_t last_place_ = 0;    ///< where a stream was found last
     std::uint32_t last_peer_id_ = 0;
     std::uint32_t last_served_ = max_stream_id;  ///< in the last GOAWAY that we sent
     std::uint32_t next_id_;                      ///< of streams that we open

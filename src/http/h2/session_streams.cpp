@@ -13,9 +13,18 @@ bool comes_before(const stream* s, std::uint32_t id) noexcept {
 
 }  // namespace
 
-stream* session::find(std::uint32_t id) noexcept {
+/// Returns the place of the stream, or of the first with a higher number. Most frames belong to the
+/// stream of the frame before, or to the next one behind a stream that has ended.
+std::size_t session::place_of(std::uint32_t id) noexcept {
+    if (last_place_ < streams_.size() && streams_[last_place_]->id() == id) return last_place_;
     const auto at = std::lower_bound(streams_.begin(), streams_.end(), id, comes_before);
-    return at != streams_.end() && (*at)->id() == id ? *at : nullptr;
+    last_place_ = static_cast<std::size_t>(at - streams_.begin());
+    return last_place_;
+}
+
+stream* session::find(std::uint32_t id) noexcept {
+    const std::size_t at = place_of(id);
+    return at != streams_.size() && streams_[at]->id() == id ? streams_[at] : nullptr;
 }
 
 /// Returns true if the stream was never opened (RFC 9113 section 5.1).
@@ -35,7 +44,8 @@ void session::add(stream& s, std::uint32_t id) {
     const std::uint32_t window = settings_acknowledged_
                                      ? limits_.stream_window
                                      : std::max(limits_.stream_window, default_window);
-    streams_.insert(std::lower_bound(streams_.begin(), streams_.end(), id, comes_before), &s);
+    // Streams are opened by one side alone, with numbers that grow.
+    streams_.push_back(&s);
     s.id_ = id;
     s.over_ = false;
     s.send_window_ = peer_.initial_window;
@@ -45,8 +55,7 @@ void session::add(stream& s, std::uint32_t id) {
 
 /// Removes a stream from the session, except its pieces in the batch.
 void session::forget(stream& s) noexcept {
-    const auto at = std::lower_bound(streams_.begin(), streams_.end(), s.id_, comes_before);
-    streams_.erase(at);
+    streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(place_of(s.id_)));
     --(is_ours(s.id_) ? our_streams_ : peer_streams_);
     queue_.remove(s);
     settle_charge(s);

@@ -1,6 +1,7 @@
 #include "http/server/h2_stream.hpp"
 
 #include "http/exchange/run_exchange.hpp"
+#include "http/h2/moved_text.hpp"
 #include "http/server/canonical_path.hpp"
 #include "http/server/h2_connection.hpp"
 #include "http/server/served_scheme.hpp"
@@ -96,18 +97,19 @@ void h2_stream::head_too_large() {
 bool h2_stream::prepare(const h2::head& message, bool end) {
     exchange& e = *exchange_;
     arena& memory = e.req.memory();
-    const std::string_view target = memory.copy(message.path);
+    const h2::moved_text moved(message, memory);
+    const std::string_view target = moved.at(message.path);
     const std::size_t mark = target.find('?');
     const auto path = canonical_path(target.substr(0, mark), memory);
     const bool has_query = mark != std::string_view::npos;
     asks_for_tunnel_ = !message.protocol.empty();
     e.req.assign({.method = asks_for_tunnel_ ? method::get : message.method,
                   .version = version::http_2,
-                  .method_text = asks_for_tunnel_ ? "GET" : memory.copy(message.method_text),
-                  .target = target.empty() ? memory.copy(message.authority) : target,
+                  .method_text = asks_for_tunnel_ ? "GET" : moved.at(message.method_text),
+                  .target = target.empty() ? moved.at(message.authority) : target,
                   .path = path.value_or(std::string_view()),
                   .query = has_query ? target.substr(mark + 1) : std::string_view(),
-                  .host = memory.copy(message.authority),
+                  .host = moved.at(message.authority),
                   .peer = &client_address(),
                   .connection = &home_->info(),
                   .exchange = this});
@@ -118,12 +120,9 @@ bool h2_stream::prepare(const h2::head& message, bool end) {
             home_->session().prioritize(*this, h2::parse_priority(f.value));
         }
     }
-    fields& received = e.req.fields();
-    received.reserve(message.fields.size() + 1);
-    received.append(message.fields);
     // Handlers that read the Host field find it in every version of HTTP.
     const field host{to_string(field_id::host), e.req.host(), field_id::host};
-    if (!has_host) received.append({&host, 1});
+    moved.give_lines(e.req.fields(), message.fields, has_host ? nullptr : &host);
     if (asks_for_tunnel_) note_offer(message.protocol, e.req.fields());
     if (!path) {
         owner().count(&counters::malformed);

@@ -1,5 +1,7 @@
 #include "http/client/h2/h2_exchange.hpp"
 
+#include "http/h2/moved_text.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -67,7 +69,7 @@ void client_h2_exchange::head_came(const h2::head& message, bool end) {
     const bool tunnels = asks_for_tunnel_ && message.code / 100 == 2;
     if (tunnels) start_.has_content_length = start_.has_body = false;
     start_.size = size;
-    fields_.append(message.fields);
+    h2::moved_text(message, fields_.memory()).give_lines(fields_, message.fields);
     if (tunnels) {
         tunnel_ = std::make_unique<client_h2_tunnel>(*this, connection_->stream().owner(),
                                                      connection_->stream().peer(),

@@ -56,6 +56,17 @@ TEST(client_sockets, have_the_options_that_were_asked_for) {
         });
 }
 
+TEST(client_sockets, have_the_longest_times_that_the_system_takes) {
+    with_socket(
+        "socket_keep_alive=1, socket_keep_alive_idle=100000s, "
+        "socket_keep_alive_interval=100000s, socket_user_timeout=5184000s",
+        [](int fd) {
+            EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 32'767);
+            EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 32'767);
+            EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 2'147'483'647);
+        });
+}
+
 TEST(client_sockets, are_as_the_system_has_them_but_for_small_segments) {
     with_socket("", [](int fd) {
         EXPECT_EQ(socket_option(fd, IPPROTO_TCP, TCP_NODELAY), 1);

@@ -134,6 +134,26 @@ TEST(h2_block_cache, gives_what_it_keeps_until_the_table_changes) {
     EXPECT_EQ(cache.find(control, html), "");
 }
 
+TEST(h2_block_cache, tells_names_of_one_size_apart) {
+    block_cache cache;
+    const std::vector<http::field> control{{":status", "200", http::field_id::other}};
+    const std::vector<http::field> kept{{"x-a", "1", http::field_id::other},
+                                        {"Server", "1", http::field_id::server}};
+    cache.keep(control, kept, "block");
+    EXPECT_EQ(cache.find(control, kept), "block");
+    std::vector<http::field> others = kept;
+    others[0].name = "x-b";
+    EXPECT_EQ(cache.find(control, others), "");
+    others = kept;
+    others[1] = {"Accept", "1", http::field_id::accept};
+    EXPECT_EQ(cache.find(control, others), "");
+    others = kept;
+    others[1].value = "2";
+    EXPECT_EQ(cache.find(control, others), "");
+    others = {kept[1], kept[0]};
+    EXPECT_EQ(cache.find(control, others), "");
+}
+
 TEST(h2_block_cache, keeps_nothing_that_is_long) {
     block_cache cache;
     const std::string long_value(block_cache::longest, 'x');

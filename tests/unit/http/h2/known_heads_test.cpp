@@ -16,14 +16,24 @@ using hpack::encoder;
 using hpack::fields;
 using hpack::indexing;
 
+void expect_in(std::string_view text, std::string_view part) {
+    if (part.empty()) return;
+    EXPECT_GE(part.data(), text.data());
+    EXPECT_LE(part.data() + part.size(), text.data() + text.size());
+}
+
+/// All that a head says, which is in its one piece of text.
 std::string text_of(const head& h) {
     std::string text = std::to_string(h.code) + ' ' + std::to_string(h.cost) + ' ' +
                        std::to_string(static_cast<int>(h.method)) + ' ' +
                        std::to_string(h.has_content_length ? h.content_length : 77) + '\n';
     for (const std::string_view part : {h.method_text, h.scheme, h.authority, h.path, h.protocol}) {
+        expect_in(h.text, part);
         text.append(part).append("|");
     }
     for (const field& f : h.fields) {
+        expect_in(h.text, f.name);
+        expect_in(h.text, f.value);
         text.append("\n").append(f.name).append(": ").append(f.value);
         text.append(" ").append(std::to_string(static_cast<int>(f.id)));
     }
