@@ -97,7 +97,7 @@ void get_options::add_request() {
              "The method. Default: GET, POST with a body, PUT with -T, HEAD\nwith -I");
     add_list(get, group, "-H,--header", t.fields, "HEADER",
              "A header, 'Name: value'; may be repeated. 'Name:' leaves out\none that would be "
-             "sent, 'Name;' is an empty one");
+             "sent, 'Name;' is an empty one. @FILE has one in\neach line; @- is standard input");
     client_.add_user_agent(group);
     add_text(get, group, "-e,--referer", t.referer, "URL", "The Referer header");
     add_text(get, group, "-r,--range", t.range, "RANGE",

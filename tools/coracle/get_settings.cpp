@@ -2,12 +2,14 @@
 
 #include "client_arguments.hpp"
 #include "get_texts.hpp"
+#include "input_file.hpp"
 #include "settings.hpp"
 
 #include <coracle/http/client_settings.hpp>
 #include <coracle/http/field_id.hpp>
 
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 namespace coracle::tool {
@@ -24,13 +26,26 @@ void leave_out(get_settings& s, std::string_view name) {
     }
 }
 
+void add_field(get_settings& s, const std::string& text) {
+    auto [name, value] = header_field(text);
+    if (value.empty() && text.back() != ';') {
+        leave_out(s, name);
+    } else {
+        s.fields.emplace_back(std::move(name), std::move(value));
+    }
+}
+
+/// "Name: value", or "@FILE" with a field in each line.
 void add_fields(get_settings& s, const std::vector<std::string>& texts) {
-    for (const std::string& f : texts) {
-        auto [name, value] = header_field(f);
-        if (value.empty() && f.back() != ';') {
-            leave_out(s, name);
-        } else {
-            s.fields.emplace_back(std::move(name), std::move(value));
+    for (const std::string& text : texts) {
+        if (!text.starts_with('@')) {
+            add_field(s, text);
+            continue;
+        }
+        std::istringstream lines(content_of(text.substr(1)));
+        for (std::string line; std::getline(lines, line);) {
+            if (line.ends_with('\r')) line.pop_back();
+            if (!line.empty()) add_field(s, line);
         }
     }
 }

@@ -76,6 +76,14 @@ class Requests(WithPeer):
         self.assertNotIn("Accept-Encoding", fields)
         self.assertEqual(fields["X-None"], "")
 
+    def test_fields_come_from_files(self):
+        (self.here / "fields").write_bytes(b"X-One: 1\r\n\nX-Two;\nAccept:\n")
+        self.get("-H", "@fields", "-H", "X-Three: 3", self.url + "/hello")
+        fields = self.last()[2]
+        self.assertEqual((fields["X-One"], fields["X-Two"], fields["X-Three"]), ("1", "", "3"))
+        self.assertNotIn("Accept", fields)
+        self.assertIn("'none'", self.get("-H", "@none", self.url + "/hello", code=26)[1])
+
     def test_an_address_in_a_query_is_no_scheme(self):
         here = self.url.removeprefix("http://")
         self.get(here + "/hello?to=http://elsewhere/", self.url + "/hello", "-o", "-")

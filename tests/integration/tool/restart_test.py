@@ -202,6 +202,22 @@ class Restart(WithProcesses):
         now = self.start("--listen", "127.0.0.1:0", LISTEN_PID="1", LISTEN_FDS="1")
         self.ended_well(now.stop())
 
+    def test_sockets_that_will_not_do_are_named(self):
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        datagrams.bind(("127.0.0.1", 0))
+        bound = socket.socket()
+        bound.bind(("127.0.0.1", 0))
+        with datagrams, bound, open(__file__, encoding="utf-8") as file:
+            for given, why in ((datagrams, "which does not listen: Invalid argument"),
+                               (bound, "which does not listen: Invalid argument"),
+                               (file, "Socket operation on non-socket")):
+                script = f'exec 3<&{given.fileno()}; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve'
+                done = subprocess.run(["sh", "-c", script, BIN / "coracle"], capture_output=True,
+                                      text=True, timeout=20, pass_fds=[given.fileno()])
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("cannot listen on the inherited descriptor 3", done.stderr)
+                self.assertIn(why, done.stderr)
+
     def test_reloads_drop_nothing(self):
         (self.folder / "site").mkdir()
         (self.folder / "site/hello").write_text("Hello from Coracle!\n")
