@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "support/nghttp2_hpack.hpp"
 
 #include <algorithm>
@@ -65,7 +66,10 @@ fields next_fields(source& in) {
         // Now and then one that fills much of the table.
         if (size > 250) value.append(in.byte() * 17, 'x');
         const std::size_t known = std::size(names);
-        all.emplace_back(name % 16 < known ? names[name % 16] : in.text(name % 8), value);
+        // Names are in lower case in HTTP/2; those that have a number are written so in any case.
+        all.emplace_back(name % 16 < known ? std::string(names[name % 16])
+                                           : coracle::detail::lower(in.text(name % 8)),
+                         value);
     }
     return all;
 }

@@ -7,19 +7,17 @@ namespace coracle::http::h2 {
 
 namespace {
 
-/// The begin of a line that is kept, before its text: its name where that has no number, and its
-/// value. Pseudo-fields always come in the same order, so the sizes of their names are enough.
-struct line_start {
-    bool operator==(const line_start&) const noexcept = default;
+/// The begin of a line that is kept, before its text: the number of its name, and the sizes of name
+/// and value. The text is the name, where that has no number, and the value. Pseudo-fields always
+/// come in the same order, so the sizes of their names are enough.
+using line_start = std::uint64_t;
 
-    std::uint32_t id = 0;
-    std::uint32_t name_size = 0;
-    std::uint32_t value_size = 0;
-};
+/// Neither is longer in a line that is kept.
+constexpr std::size_t longest_part = 0xffff;
 
 line_start start_of(const field& f) noexcept {
-    return {static_cast<std::uint32_t>(f.id), static_cast<std::uint32_t>(f.name.size()),
-            static_cast<std::uint32_t>(f.value.size())};
+    return line_start{f.value.size()} << 32 | line_start{f.name.size()} << 16 |
+           static_cast<line_start>(f.id);
 }
 
 /// The bytes of its name that are kept.
@@ -36,19 +34,21 @@ std::size_t total_size(std::span<const field> control, std::span<const field> fi
     return size;
 }
 
-// Compares a part and moves `at` behind it. There are as many bytes as the sizes of all parts.
+// Compares a part and moves behind it.
 bool skip_if_equal(const char*& at, std::string_view part) noexcept {
     const bool same = std::memcmp(at, part.data(), part.size()) == 0;
     at += part.size();
     return same;
 }
 
-bool skip_if_equal(const char*& at, std::span<const field> fields) noexcept {
+// Where the sizes are equal, as many bytes are there.
+bool skip_if_equal(const char*& at, const char* end, std::span<const field> fields) noexcept {
     for (const field& f : fields) {
-        line_start s;
+        line_start s = 0;
+        if (static_cast<std::size_t>(end - at) < sizeof s) return false;
+        if ((f.name.size() | f.value.size()) > longest_part) return false;
         std::memcpy(&s, at, sizeof s);
         at += sizeof s;
-        // Sizes that differ: the texts are not where they are looked for.
         if (s != start_of(f)) return false;
         const std::string_view name = name_of(f);
         if (!name.empty() && !skip_if_equal(at, name)) return false;
@@ -66,22 +66,30 @@ void append(std::string& out, std::span<const field> fields) {
 
 }  // namespace
 
+bool block_cache::entry::is_of(std::span<const field> control,
+                               std::span<const field> lines) const noexcept {
+    const char* at = fields.data();
+    const char* const end = at + fields.size();
+    return !block.empty() && skip_if_equal(at, end, control) && skip_if_equal(at, end, lines) &&
+           at == end;
+}
+
 std::string_view block_cache::find(std::span<const field> control,
-                                   std::span<const field> fields) const noexcept {
+                                   std::span<const field> fields) noexcept {
     if (!any_) return {};
-    const std::size_t size = total_size(control, fields);
-    const entry& e = entries_[size % count];
-    if (e.block.empty() || e.fields.size() != size) return {};
-    const char* at = e.fields.data();
-    return skip_if_equal(at, control) && skip_if_equal(at, fields) ? std::string_view(e.block)
-                                                                   : std::string_view();
+    if (entries_[last_].is_of(control, fields)) return entries_[last_].block;
+    const std::size_t place = total_size(control, fields) % count;
+    if (place == last_ || !entries_[place].is_of(control, fields)) return {};
+    last_ = place;
+    return entries_[place].block;
 }
 
 void block_cache::keep(std::span<const field> control, std::span<const field> fields,
                        std::string_view block) {
     const std::size_t size = total_size(control, fields);
     if (size > longest) return;
-    entry& e = entries_[size % count];
+    last_ = size % count;
+    entry& e = entries_[last_];
     e.block.clear();
     e.fields.clear();
     e.fields.reserve(size);

@@ -18,8 +18,7 @@ namespace coracle::http::h2 {
 class block_cache {
 public:
     /// Returns the bytes of these fields; empty: they are not here.
-    std::string_view find(std::span<const field> control,
-                          std::span<const field> fields) const noexcept;
+    std::string_view find(std::span<const field> control, std::span<const field> fields) noexcept;
     /// Keeps a block that was compressed just now, and has changed no table. Throws std::bad_alloc.
     void keep(std::span<const field> control, std::span<const field> fields,
               std::string_view block);
@@ -31,12 +30,15 @@ public:
 
 private:
     struct entry {
+        bool is_of(std::span<const field> control, std::span<const field> lines) const noexcept;
+
         std::string fields;  ///< sizes, names and values, one behind the other
         std::string block;   ///< empty: not used
     };
     static constexpr std::size_t count = 4;
 
     std::array<entry, count> entries_;
+    std::size_t last_ = 0;  ///< the one that was found or kept last
     bool any_ = false;
 };
 

@@ -154,6 +154,36 @@ TEST(h2_block_cache, tells_names_of_one_size_apart) {
     EXPECT_EQ(cache.find(control, others), "");
 }
 
+TEST(h2_block_cache, has_several_that_come_in_turn) {
+    block_cache cache;
+    const field control[] = {{":status", ok, field_id::other}};
+    // Some have the place of others.
+    std::vector<std::string> values;
+    for (std::size_t size = 1; size != 9; ++size) values.emplace_back(size, 'x');
+    const auto line = [&](std::size_t i) {
+        return std::vector<field>{{"Server", values[i], field_id::server}};
+    };
+    for (std::size_t i = 0; i != values.size(); ++i) {
+        cache.keep(control, line(i), std::to_string(i));
+        EXPECT_EQ(cache.find(control, line(i)), std::to_string(i));
+        EXPECT_EQ(cache.find({}, line(i)), "");
+        EXPECT_EQ(cache.find(control, {}), "");
+    }
+    for (int round = 0; round != 3; ++round) {
+        for (std::size_t i = 4; i != values.size(); ++i) {
+            EXPECT_EQ(cache.find(control, line(i)), std::to_string(i));
+            EXPECT_EQ(cache.find(control, line(i - 4)), "");
+        }
+    }
+    // More lines than were kept, and longer ones than any.
+    std::vector<field> more = line(7);
+    more.push_back(more.front());
+    EXPECT_EQ(cache.find(control, more), "");
+    const std::string endless(0x10008, 'x');
+    const std::vector<field> huge{{"Server", endless, field_id::server}};
+    EXPECT_EQ(cache.find(control, huge), "");
+}
+
 TEST(h2_block_cache, keeps_nothing_that_is_long) {
     block_cache cache;
     const std::string long_value(block_cache::longest, 'x');
