@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 #include <utility>
 
 namespace coracle::metrics {
@@ -57,7 +58,8 @@ family_state& add(detail::registry_state& to, metric_kind kind, std::string_view
                   std::string_view help, std::vector<std::string> labels, Args&&... args) {
     check(kind, name, labels);
     const std::lock_guard lock(to.guard);
-    const std::vector<std::string> names = detail::names_of(kind, name);
+    const std::vector<std::string> wanted = detail::names_of(kind, name);
+    std::set<std::string> names(wanted.begin(), wanted.end());
     for (const std::string& one : names) {
         if (!to.names.contains(one)) continue;
         error e(std::errc::file_exists, "metrics::registry");
@@ -65,8 +67,10 @@ family_state& add(detail::registry_state& to, metric_kind kind, std::string_view
     }
     auto made = std::make_unique<family_state>(to.source, kind, name, help, std::move(labels),
                                                std::forward<Args>(args)...);
-    to.names.insert(names.begin(), names.end());
-    return *to.families.emplace(std::string(name), std::move(made)).first->second;
+    family_state& added = *to.families.emplace(std::string(name), std::move(made)).first->second;
+    // Needs no memory, so that a name whose family could not be made stays free.
+    to.names.merge(names);
+    return added;
 }
 
 family_state& add_stored(detail::registry_state& to, metric_kind kind, std::string_view name,

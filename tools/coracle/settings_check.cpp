@@ -29,7 +29,8 @@ std::error_code why_not_written(const std::filesystem::path& path) {
 }
 
 void check_log(const serve_settings& settings) {
-    if (!settings.access_log || settings.access_log->empty()) return;
+    const bool is_file = settings.access_log && *settings.access_log != "-";
+    if (!is_file || settings.access_log->empty()) return;
     const std::error_code why = why_not_written(*settings.access_log);
     if (why) cannot_write_log(*settings.access_log, why);
 }

@@ -154,6 +154,11 @@ class Bad(WithFile):
         self.write(f'directory = "ROOT"\nspa = "a.txt"\nlog-file = "{log}"\n')
         self.assertEqual(program("--config", self.file, "--check")[0], 0)
         self.assertFalse(log.exists())
+        # Standard output, whatever has its name.
+        (self.all / "-").mkdir()
+        done = subprocess.run([BIN.resolve() / "coracle", "serve", "--access-log", "--check"], timeout=20,
+                              capture_output=True, text=True, cwd=self.all)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Json(WithFile):
