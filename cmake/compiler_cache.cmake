@@ -7,12 +7,7 @@ if(NOT CORACLE_CCACHE OR CMAKE_CXX_COMPILER_LAUNCHER)
     return()
 endif()
 
-# Without the sloppiness ccache passes on everything that uses a precompiled header. By dependencies, never
-# by preprocessed text: where only a comment has changed, the text is the same, and the precompiled header
-# of the old comment comes back, for which g++ no longer knows that it has seen the file (#pragma once).
-# The namespace leaves behind what caches hold of that kind.
-set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1 CCACHE_NAMESPACE=by_dependencies
-    "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${CORACLE_CCACHE}")
+set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_CURRENT_LIST_DIR}/compile_cached.sh" "${CORACLE_CCACHE}")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
 elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")

@@ -6,6 +6,7 @@
 #include "integration/http/simulated_server.hpp"
 #include "support/allocation_count.hpp"
 #include "support/h2_peer.hpp"
+#include "support/sanitized.hpp"
 
 #include <coracle/runtime/task_group.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -183,7 +184,7 @@ duration undisturbed(std::uint64_t seed) {
 
 void expect_harmless(const attack& a) {
     SCOPED_TRACE(a.name);
-    for (const std::uint64_t seed : seeds(2)) {
+    for (const std::uint64_t seed : seeds(fewer_if_sanitized(2))) {
         const duration usual = undisturbed(seed);
         world w(seed, a.options);
         std::string said;

@@ -10,6 +10,7 @@ compiler=${2:-c++}
 pieces=${3:-200000}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$build/levels-test-$(basename "$compiler")
+cache=$(command -v ccache || true)
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -27,8 +28,9 @@ try() {
     shift
     # Word splitting is what the output of pkg-config is made for.
     # shellcheck disable=SC2046
-    "$compiler" -std=c++23 -o "$work/$name" "$here/levels.cpp" \
-        $(pkg-config --cflags --libs coracle) "$@" -Wl,-rpath,"$pc" || fail "$name does not build"
+    $cache "$compiler" -std=c++23 -c -o "$work/$name.o" "$here/levels.cpp" $(pkg-config --cflags coracle) "$@" &&
+        "$compiler" -o "$work/$name" "$work/$name.o" $(pkg-config --libs coracle) -Wl,-rpath,"$pc" ||
+        fail "$name does not build"
     "$work/$name" "$pieces" || fail "$name died of $pieces pieces"
 }
 try O0 -O0

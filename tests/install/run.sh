@@ -8,6 +8,8 @@ build=$(cd "$1" && pwd)
 compiler=${2:-c++}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$build/install-test
+cache=$(command -v ccache || true)
+[ -z "$cache" ] || export CMAKE_CXX_COMPILER_LAUNCHER=$cache
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -68,16 +70,20 @@ fi
 pc=$(dirname "$(find "$prefix" -name coracle.pc)")
 export PKG_CONFIG_PATH=$pc
 [ "$(pkg-config --modversion coracle)" = "$expected" ] || fail "pkg-config says another version"
-# Word splitting is what the output of pkg-config is made for.
-# shellcheck disable=SC2046
-"$compiler" -std=c++23 -o "$work/by_pkg_config" "$here/consumer.cpp" \
-    $(pkg-config --cflags --libs coracle) -Wl,-rpath,"$(dirname "$pc")"
+build_by_pkg_config() {
+    local program=$1 source=$2 package=$3
+    # Word splitting is what the output of pkg-config is made for.
+    # shellcheck disable=SC2046
+    $cache "$compiler" -std=c++23 -c -o "$work/$program.o" "$here/$source" $(pkg-config --cflags "$package")
+    # shellcheck disable=SC2046
+    "$compiler" -o "$work/$program" "$work/$program.o" $(pkg-config --libs "$package") \
+        -Wl,-rpath,"$(dirname "$pc")"
+}
+build_by_pkg_config by_pkg_config consumer.cpp coracle
 check "$work/by_pkg_config"
 
 if [ -n "$has_redis" ]; then
-    # shellcheck disable=SC2046
-    "$compiler" -std=c++23 -o "$work/redis_by_pkg_config" "$here/redis_consumer.cpp" \
-        $(pkg-config --cflags --libs coracle-redis) -Wl,-rpath,"$(dirname "$pc")"
+    build_by_pkg_config redis_by_pkg_config redis_consumer.cpp coracle-redis
     check "$work/redis_by_pkg_config"
 fi
 
@@ -85,8 +91,8 @@ fi
 if compgen -G "$prefix/lib*/libcoracle.a" "$prefix/lib/*/libcoracle.a" >/dev/null &&
     echo 'int main(){}' | "$compiler" -x c++ - -o "$work/probe" -static -lpsl -lidn2 -lunistring 2>/dev/null; then
     # shellcheck disable=SC2046
-    "$compiler" -std=c++23 -static -o "$work/static" "$here/consumer.cpp" \
-        $(pkg-config --static --cflags --libs coracle) 2>"$work/static.log" || { cat "$work/static.log"; fail "pkg-config --static"; }
+    "$compiler" -static -o "$work/static" "$work/by_pkg_config.o" $(pkg-config --static --libs coracle) \
+        2>"$work/static.log" || { cat "$work/static.log"; fail "pkg-config --static"; }
     check "$work/static"
 fi
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -18,6 +20,19 @@ public:
 private:
     std::uint64_t state_ = 88172645463325252ULL;
 };
+
+/// Letters in an order that comes again after 6,526 of them: bytes that are moved by less than that
+/// are told apart.
+inline std::string pattern(std::size_t size) {
+    std::string text;
+    for (std::size_t i = 0; i != std::min<std::size_t>(size, 26 * 251); ++i) {
+        text += static_cast<char>('a' + (i * 7 + i / 251) % 26);
+    }
+    text.reserve(size);
+    // Whole periods, so that what is appended goes on where the text ends.
+    while (text.size() < size) text.append(text, 0, size - text.size());
+    return text;
+}
 
 /// Text that compresses well, and repeats nothing long.
 inline std::string text_of(std::size_t size) {

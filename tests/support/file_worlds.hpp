@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/content.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -48,15 +49,6 @@ inline std::string name_of_world(const ::testing::TestParamInfo<file_world>& inf
 inline std::string content_of(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Text in which no piece is like another.
-inline std::string pattern(std::size_t size) {
-    std::string text(size, '\0');
-    for (std::size_t i = 0; i != size; ++i) {
-        text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
-    }
-    return text;
 }
 
 /// A fixture with a directory of its own; `run` runs a task in the world of the test, and sees that

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "support/sanitized.hpp"
+
 #include <coracle/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -17,11 +19,11 @@ inline std::string replay(std::uint64_t seed) {
            test->name();
 }
 
-/// Runs `one(seed)`, which gives the hash of its trace, with so many seeds, until one fails; every
-/// 16th twice, for the same trace.
+/// Runs `one(seed)`, which gives the hash of its trace, with so many seeds, fewer under a
+/// sanitizer, until one fails; every 16th twice, for the same trace.
 template <class F>
 void run_seeds(std::uint64_t count, F one) {
-    for (const std::uint64_t seed : seeds(count)) {
+    for (const std::uint64_t seed : seeds(fewer_if_sanitized(count))) {
         const std::uint64_t first = one(seed);
         if (seed % 16 == 0) {
             EXPECT_EQ(one(seed), first) << "seed " << seed;

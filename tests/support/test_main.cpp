@@ -1,6 +1,8 @@
 // The main of every test program. A process that holds many tests says which of them was running
 // when it died, and a test that hangs ends its process with the stacks of all threads.
 
+#include "support/sanitized.hpp"
+
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -22,21 +24,14 @@
 #include <string>
 #include <string_view>
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CORACLE_TEST_SANITIZED 1
+#if CORACLE_TEST_SANITIZED
 #include <sanitizer/common_interface_defs.h>
-#else
-#define CORACLE_TEST_SANITIZED 0
 #endif
 
 namespace {
 
 /// Seconds that one test may take; the environment variable CORACLE_TEST_LIMIT names others.
-constexpr long default_limit = CORACLE_TEST_SANITIZED ? 180 : 60;
+constexpr long default_limit = coracle::testing::is_sanitized ? 180 : 60;
 
 const int watch_signal = SIGRTMAX - 1;
 const int stack_signal = SIGRTMAX - 2;

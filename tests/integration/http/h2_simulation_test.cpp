@@ -4,6 +4,7 @@
 
 #include "integration/http/simulated_server.hpp"
 #include "support/h2_peer.hpp"
+#include "support/sanitized.hpp"
 #include "testing/random.hpp"
 
 #include <coracle/runtime/task_group.hpp>
@@ -184,14 +185,14 @@ void run_restless(std::uint64_t seed, bool with_faults) {
 }  // namespace
 
 TEST(h2_simulation, every_response_that_is_whole_is_the_right_one) {
-    for (const std::uint64_t seed : seeds(150)) {
+    for (const std::uint64_t seed : seeds(fewer_if_sanitized(150))) {
         run_restless(seed, false);
         if (::testing::Test::HasFailure()) return;
     }
 }
 
 TEST(h2_simulation, the_same_holds_where_everything_goes_wrong) {
-    for (const std::uint64_t seed : seeds(250)) {
+    for (const std::uint64_t seed : seeds(fewer_if_sanitized(250))) {
         run_restless(seed, true);
         if (::testing::Test::HasFailure()) return;
     }

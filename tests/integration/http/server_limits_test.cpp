@@ -2,6 +2,7 @@
 // network cuts the bytes.
 
 #include "integration/http/simulated_server.hpp"
+#include "support/sanitized.hpp"
 
 using namespace simulated;
 
@@ -246,7 +247,7 @@ TEST(server_limits, write_no_response_behind_half_a_continue) {
     simulation_options s;
     s.faults.no_memory = 4;
     for (const char* path : {"/echo", "/speak-first"}) {
-        for (const std::uint64_t seed : seeds(1000)) {
+        for (const std::uint64_t seed : seeds(fewer_if_sanitized(1000))) {
             world w(seed, {}, s);
             w.run([path](world& on) -> task<> {
                 auto p = co_await as_result(on.connect());
@@ -322,7 +323,7 @@ TEST(server_limits, give_the_same_responses_for_any_split_of_the_requests) {
                                  get("/hello", "Connection: close\r\n");
     const std::string once = responses_to(1, requests);
     EXPECT_TRUE(once.ends_with("Connection: close\r\n\r\nhello")) << once;
-    for (const std::uint64_t seed : seeds(200)) {
+    for (const std::uint64_t seed : seeds(fewer_if_sanitized(200))) {
         EXPECT_EQ(responses_to(seed, requests), once) << "seed " << seed;
         if (HasFailure()) return;
     }

@@ -1,4 +1,5 @@
 #include "support/connected.hpp"
+#include "support/content.hpp"
 #include "support/on_each_backend.hpp"
 #include "support/stream_reads.hpp"
 #include "support/temporary_directory.hpp"
@@ -26,6 +27,7 @@ using namespace coracle;
 using namespace std::chrono_literals;
 using coracle::testing::backend_name;
 using coracle::testing::on_each_backend;
+using coracle::testing::pattern;
 using coracle::testing::read_all;
 using coracle::testing::temporary_directory;
 
@@ -53,13 +55,6 @@ stream shared(int fd) {
 task<> write_and_close(io::descriptor_stream& s, std::string_view text) {
     co_await s.send(text);
     s.shutdown_output();
-}
-
-std::string pattern(std::size_t size) {
-    std::string text(size, '\0');
-    for (std::size_t i = 0; i != size; ++i)
-        text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
-    return text;
 }
 
 owned_fd file_with(const std::string& path, const std::string& text) {

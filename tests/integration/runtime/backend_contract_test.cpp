@@ -1,6 +1,7 @@
 // The contract of every backend, whatever its means.
 
 #include "support/backends.hpp"
+#include "support/content.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/datagram_operation.hpp>
@@ -24,15 +25,6 @@ class backend_contract : public ::testing::TestWithParam<backend_case> {
 protected:
     loop_on on{GetParam()};
 };
-
-/// Another letter at each place that can go wrong.
-std::string pattern(std::size_t size) {
-    std::string text(size, ' ');
-    for (std::size_t i = 0; i != size; ++i) {
-        text[i] = static_cast<char>('a' + (i * 7 + i / 26) % 26);
-    }
-    return text;
-}
 
 bool is(const error& e, int number) {
     return e.code() == std::error_code(number, std::generic_category());

@@ -1,6 +1,7 @@
 // Many connections that have bytes at the same time.
 
 #include "support/backends.hpp"
+#include "support/sanitized.hpp"
 
 #include <coracle/net/socket.hpp>
 #include <coracle/runtime/event.hpp>
@@ -90,7 +91,7 @@ std::size_t pairs_at_most(std::size_t wanted) {
 /// is made anew completes before those that stand.
 TEST_P(crowd, is_served_in_turn) {
     constexpr unsigned messages = 24;
-    const std::size_t count = pairs_at_most(9000);
+    const std::size_t count = pairs_at_most(fewer_if_sanitized(9000));
     const auto f = [&]() -> task<> {
         std::vector<served_connection> all(count);
         std::optional<unsigned> fewest;  // when the first has them all

@@ -3,6 +3,7 @@
 
 #include "integration/websocket/simulated_websocket.hpp"
 #include "support/h2_peer.hpp"
+#include "support/sanitized.hpp"
 
 #include <coracle/runtime/when_any.hpp>
 
@@ -399,7 +400,7 @@ duration time_beside(std::uint64_t seed, bool floods) {
         co_await sleep_for(5s);
         const std::size_t before = flooded;
         const time_point begun = w.in.sim.now();
-        for (int round = 0; round != 40; ++round) {
+        for (int round = 0; round != 20; ++round) {
             for (auto& ws : others) co_await ws.send(std::to_string(round) + repeated(2000));
             for (auto& ws : others) {
                 auto m = co_await ws.receive();
@@ -423,7 +424,7 @@ TEST(websocket_h2_server, is_not_held_up_by_a_socket_that_is_not_read) {
     // The network of a seed is another one with each byte that is sent, so many are added up.
     duration with{};
     duration without{};
-    for (const std::uint64_t seed : seeds(12)) {
+    for (const std::uint64_t seed : seeds(fewer_if_sanitized(12))) {
         with += time_beside(seed, true);
         without += time_beside(seed, false);
         if (::testing::Test::HasFailure()) return;

@@ -117,8 +117,8 @@ TEST(share_of_a_turn, shrinks_where_many_use_it_up) {
 
 // Four tasks with the least share take 3.2 ms.
 TEST(a_turn, runs_tasks_that_use_up_their_shares_for_a_while) {
-    constexpr int tasks = 50;
-    constexpr int rounds = 3;
+    constexpr int tasks = 25;
+    constexpr int rounds = 2;
     std::map<std::uint64_t, int> ran;
     block_on([&]() -> task<> {
         std::vector<task<>> all;

@@ -1,6 +1,7 @@
 // Calls on a simulated disk, compared with those on the file system of the temporary directory.
 
 #include "fs/perform.hpp"
+#include "support/sanitized.hpp"
 #include "support/temporary_directory.hpp"
 #include "testing/random.hpp"
 #include "unit/testing/raw_file.hpp"
@@ -487,7 +488,7 @@ void expect_order(const simulated_disk& disk) {
 }
 
 TEST(simulated_disk_in_disorder, is_in_order_after_each_crash) {
-    for (const std::uint64_t seed : seeds(1000)) {
+    for (const std::uint64_t seed : seeds(fewer_if_sanitized(1000))) {
         simulated_disk disk;
         disk.make_directory("/t");
         for (std::uint64_t life = 0; life != 4; ++life) {

@@ -1,5 +1,6 @@
 // The files after a loss of power, over ten thousand seeds.
 
+#include "support/sanitized.hpp"
 #include "testing/random.hpp"
 #include "unit/testing/simulated_files.hpp"
 
@@ -19,7 +20,7 @@ using coracle::testing::detail::random_source;
 
 namespace {
 
-constexpr std::uint64_t many = 10'000;
+constexpr std::uint64_t many = fewer_if_sanitized(10'000);
 
 /// Runs `program` until the power goes, at one of its operations or after the last, as the seed
 /// has it, and crashes.

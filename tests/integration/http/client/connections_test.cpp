@@ -185,11 +185,11 @@ TEST(client_retries, do_not_wait_longer_than_they_may) {
 TEST(client_retries, may_have_a_budget_without_an_end) {
     const scripted_peer peer(script().read_head().cut());
     http::client_options o;
-    o.retry.retries = 20;
+    o.retry.retries = 10;
     o.retry.delay = 1us;
     o.retry.budget_percent = std::numeric_limits<unsigned>::max();
     http::client client(o);
-    for (int i = 0; i != 5; ++i) EXPECT_TRUE(failure_of(client.get(peer.url())).code());
+    for (int i = 0; i != 10; ++i) EXPECT_TRUE(failure_of(client.get(peer.url())).code());
     EXPECT_EQ(client.statistics().retries, 100U);
     EXPECT_EQ(client.statistics().retries_held_back, 0U);
 }

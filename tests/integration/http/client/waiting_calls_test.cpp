@@ -143,6 +143,10 @@ protected:
         hold_ = client_.get(peer_.url("/held")).start();
         EXPECT_TRUE(peer_.wait_for_stall());
     }
+    ~client_waiting() override {
+        hold_->cancel();
+        hold_->wait();
+    }
     static http::pool_options one_connection() {
         http::pool_options p;
         p.connections_per_host = 1;
@@ -167,8 +171,6 @@ TEST_F(client_waiting, ends_when_it_is_cancelled_and_tells_nobody) {
     EXPECT_EQ(got.error(), std::errc::operation_canceled);
     EXPECT_EQ(client_.statistics().waiting, 0U);
     EXPECT_EQ(client_.statistics().calls, 1U) << "it never began";
-    hold_->cancel();
-    hold_->wait();
 }
 
 TEST_F(client_waiting, ends_when_its_time_is_over) {
@@ -180,8 +182,6 @@ TEST_F(client_waiting, ends_when_its_time_is_over) {
     EXPECT_THAT(got.error().message(), HasSubstr("total_timeout"));
     EXPECT_THAT(got.error().message(), HasSubstr("/late"));
     EXPECT_EQ(client_.statistics().waiting, 0U);
-    hold_->cancel();
-    hold_->wait();
 }
 
 TEST_F(client_waiting, ends_for_all_when_the_client_stops) {
@@ -221,8 +221,6 @@ TEST_F(client_waiting, leaves_its_turn_to_the_next_when_it_is_cancelled_with_it)
     }
     EXPECT_EQ(ended, 3 * rounds);
     EXPECT_EQ(client.statistics().waiting, 0U);
-    hold_->cancel();
-    hold_->wait();
 }
 
 TEST_F(client_waiting, ends_when_its_attempt_takes_too_long) {
@@ -232,8 +230,6 @@ TEST_F(client_waiting, ends_when_its_attempt_takes_too_long) {
     client_.get(peer_.url()).options(o).start([&](auto r) { got = std::move(r); }).wait();
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error(), std::errc::timed_out);
-    hold_->cancel();
-    hold_->wait();
 }
 
 TEST(client_waiting_calls, end_when_the_client_stops_though_their_turn_never_comes) {
@@ -328,7 +324,6 @@ TEST_F(client_waiting, costs_little) {
     EXPECT_LE(each, 512 + url.size() + 1 + sizeof(http::fields) + sizeof(http::body));
     EXPECT_LE(loop_allocations() - on_loop, many / 100) << "a call that waits has no coroutine";
     for (const auto& c : calls) c.cancel();
-    hold_->cancel();
     for (const auto& c : calls) c.wait();
 }
 
