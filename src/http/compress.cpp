@@ -1,6 +1,7 @@
 #include "http/coding/accept_encoding.hpp"
 #include "http/coding/compressible.hpp"
 #include "http/encoding_writer.hpp"
+#include "http/error_style.hpp"
 #include "http/file_reader.hpp"
 
 #include <coracle/http/compress.hpp>
@@ -47,13 +48,33 @@ void add_vary(fields& all) {
     all.add("Vary", "Accept-Encoding");
 }
 
+/// RFC 9110 section 8.8.1: a weak one is the same for what means the same, but not byte for byte.
+void weaken_tag(fields& all) {
+    const std::string_view tag = all.get(field_id::etag);
+    if (tag.starts_with('"')) all.set("ETag", "W/" + std::string(tag));
+}
+
+/// Returns true if what the client has is a response that was encoded, by its tag.
+bool has_encoded(const request& req, std::string_view tag) {
+    const std::string weak = "W/" + std::string(tag);
+    return std::ranges::any_of(req.fields(), [&weak](const field& f) {
+        return f.id == field_id::if_none_match && f.value.find(weak) != std::string_view::npos;
+    });
+}
+
 /// Returns the coding for the response. Adds Vary when the choice depends on the request.
 content_coding choose_coding(response& r, const request& req, const compress_options& options) {
     if (r.status() == status::not_modified) {
         // RFC 9110 section 15.4.5: what the 200 would have said.
         add_vary(r.fields());
+        if (detail::negotiate_coding(req.fields(), options.codings) != content_coding::identity &&
+            has_encoded(req, r.fields().get(field_id::etag))) {
+            weaken_tag(r.fields());
+        }
         return content_coding::identity;
     }
+    const detail::error_style* const style = req.error_style();
+    if (style != nullptr && style->problems) detail::become_problem(r);
     if (!has_content(r.status()) || r.upgrade() != nullptr || is_fixed(r.fields()) ||
         !is_compressible(r, options)) {
         return content_coding::identity;
@@ -68,9 +89,7 @@ void mark_encoded(response& r, content_coding coding) {
     fields& all = r.fields();
     all.set("Content-Encoding", to_string(coding));
     all.remove("Accept-Ranges");
-    const std::string_view tag = all.get(field_id::etag);
-    // RFC 9110 section 8.8.1: the same for what means the same, but not byte for byte.
-    if (tag.starts_with('"')) all.set("ETag", "W/" + std::string(tag));
+    weaken_tag(all);
 }
 
 void replace_body(response& r, body encoded, content_coding coding) {

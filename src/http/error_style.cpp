@@ -42,7 +42,9 @@ response pageless_response(const request& req, status code, std::string_view tex
 
 void become_problem(response& r) {
     const body& b = r.body();
-    if (!is_error(r.status()) || !b.in_memory() || r.fields().contains(field_id::content_type)) {
+    const fields& all = r.fields();
+    if (!is_error(r.status()) || !b.in_memory() || all.contains(field_id::content_type) ||
+        all.contains(field_id::content_encoding)) {
         return;
     }
     const std::string_view type = r.default_type();

@@ -209,6 +209,9 @@ bool registry::remove(std::string_view name) {
     const std::lock_guard lock(state_->guard);
     const auto at = state_->families.find(name);
     if (at == state_->families.end() || !at->second->is_read()) return false;
+    for (const std::string& one : detail::names_of(kind_of_reader(at->first), at->first)) {
+        state_->names.erase(one);
+    }
     state_->families.erase(at);
     return true;
 }

@@ -1,4 +1,5 @@
-#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 #include <coracle/websocket/reconnecting.hpp>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ duration reconnecting::next_delay() noexcept {
 
 task<std::expected<std::optional<message>, error>> reconnecting::receive_next() {
     for (;;) {
-        if (closed_) co_return std::optional<message>();
+        if (closed_.is_set()) co_return std::optional<message>();
         if (!ready_) {
             auto connected = co_await reconnect();
             if (!connected) co_return std::unexpected(std::move(connected).error());
@@ -54,16 +55,18 @@ task<std::expected<void, error>> reconnecting::reconnect() {
         auto sent = co_await send_queued();
         if (sent || sent.error() == std::errc::operation_canceled) co_return sent;
     }
-    for (unsigned failed = 0; !closed_;) {
+    for (unsigned failed = 0; !closed_.is_set();) {
         if (made_ != 0 || failed != 0) {
-            auto slept = co_await as_result(sleep_for(next_delay()));
-            if (!slept) co_return std::unexpected(std::move(slept).error());
-            if (closed_) break;
+            auto waiting = with_timeout(next_delay(), closed_.wait());
+            auto closed = co_await as_result(waiting);
+            if (closed) break;
+            if (closed.error() != std::errc::timed_out) co_return closed;
         }
         auto made = co_await attempt();
         if (made) break;
         const bool cancelled = made.error() == std::errc::operation_canceled;
-        if (cancelled || ++failed == options_.attempts) co_return made;
+        if (cancelled) co_return made;
+        if (++failed == options_.attempts && !closed_.is_set()) co_return made;
     }
     co_return std::expected<void, error>();
 }
@@ -71,18 +74,30 @@ task<std::expected<void, error>> reconnecting::reconnect() {
 task<std::expected<void, error>> reconnecting::attempt() {
     greeted_ = false;
     ws_.reset();
-    auto dialing = connect(*client_, url_);
-    dialing.options(each_);
-    auto made = co_await as_result(std::move(dialing));
-    if (!made) co_return std::unexpected(std::move(made).error());
-    ws_.emplace(*std::move(made));
-    ++made_;
+    std::expected<void, error> made;
+    auto first = when_any(dial(&made), closed_.wait());
+    auto ended = co_await as_result(first);
+    if (!ended) co_return std::unexpected(std::move(ended).error());
+    if (closed_.is_set()) co_return std::expected<void, error>();
+    if (!made) co_return made;
     if (connected_) {
         auto told = co_await as_result(connected_(*ws_));
         if (!told) co_return std::unexpected(std::move(told).error());
     }
     greeted_ = true;
     co_return co_await send_queued();
+}
+
+task<> reconnecting::dial(std::expected<void, error>* outcome) {
+    auto dialing = connect(*client_, url_);
+    dialing.options(each_);
+    auto made = co_await as_result(std::move(dialing));
+    if (!made) {
+        *outcome = std::unexpected(std::move(made).error());
+    } else if (!closed_.is_set()) {
+        ws_.emplace(*std::move(made));
+        ++made_;
+    }
 }
 
 task<std::expected<void, error>> reconnecting::send_queued() {
@@ -103,7 +118,7 @@ task<std::expected<void, error>> reconnecting::send_queued() {
 }
 
 task<std::expected<void, error>> reconnecting::send_or_queue(message_type type, std::string bytes) {
-    if (closed_) {
+    if (closed_.is_set()) {
         co_return std::unexpected(error(std::errc::broken_pipe, "websocket send", phase::send));
     }
     if (ready_ && ws_->is_open()) {
@@ -127,7 +142,7 @@ task<std::expected<void, error>> reconnecting::send_or_queue(message_type type, 
 }
 
 task<std::expected<void, error>> reconnecting::close_for_good(close_code c) {
-    closed_ = true;
+    closed_.set();
     if (!ws_) co_return std::expected<void, error>();
     co_return co_await as_result(ws_->close(c));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <coracle/runtime/event.hpp>
 #include <coracle/websocket/connect.hpp>
 
 #include <chrono>
@@ -61,7 +62,8 @@ public:
     /// `std::errc::broken_pipe` after `close`.
     operation<void> send(message_type type, std::string bytes);
     operation<void> send(std::string text) { return send(message_type::text, std::move(text)); }
-    /// Closes the connection, if there is one, and connects no more.
+    /// Closes the connection, if there is one, and connects no more: an attempt that is under way,
+    /// or the wait before it, ends now.
     operation<void> close(close_code c = close_code::normal);
 
     bool is_connected() const noexcept { return ws_.has_value() && ws_->is_open(); }
@@ -78,6 +80,7 @@ private:
     task<std::expected<std::optional<message>, error>> receive_next();
     task<std::expected<void, error>> reconnect();
     task<std::expected<void, error>> attempt();
+    task<> dial(std::expected<void, error>* outcome);
     task<std::expected<void, error>> send_queued();
     task<std::expected<void, error>> send_or_queue(message_type type, std::string bytes);
     task<std::expected<void, error>> close_for_good(close_code c);
@@ -95,7 +98,7 @@ private:
     std::uint64_t dropped_ = 0;
     bool greeted_ = false;  ///< `on_connect` has been called
     bool ready_ = false;    ///< and what was queued is sent
-    bool closed_ = false;
+    event closed_;
 };
 
 }  // namespace coracle::websocket

@@ -27,6 +27,15 @@ bool is_idempotent(std::string_view method) noexcept {
            method == "OPTIONS" || method == "TRACE";
 }
 
+/// The target of a redirect from `to`, with its fragment where it names none (RFC 9110, section
+/// 10.2.2).
+std::expected<url, error> redirected(const url& to, std::string_view location) {
+    if (to.fragment().empty() || location.find('#') != std::string_view::npos) {
+        return to.resolve(location);
+    }
+    return to.resolve(std::string(location).append(1, '#').append(to.fragment()));
+}
+
 }  // namespace
 
 running_call::running_call(client_shard& s, call_state& c, time_point started)
@@ -350,7 +359,7 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
         return std::unexpected(fail(e.on("client_options.redirects"), phase::receive));
     }
     const std::string_view location = r.fields().get(field_id::location);
-    auto next = to_.resolve(location);
+    auto next = redirected(to_, location);
     if (!next) {
         error e = std::move(next).error();
         if (e == std::errc::invalid_argument) e = about_location(std::move(e), location);

@@ -139,7 +139,8 @@ std::expected<std::shared_ptr<tls::client_context>, error> transport::tls_to_pro
 
 std::shared_ptr<connect::proxy_authenticator> transport::login_for(const connect::proxy& p) const {
     const std::lock_guard lock(tls_guard_);
-    auto& login = logins_[p.to_string()];
+    // Each user of a proxy has a login of its own.
+    auto& login = logins_[p.to_string() + '\0' + p.user()];
     if (login == nullptr) {
         credentials who = options_.proxy_authentication;
         if (who.user.empty() && who.scheme == auth_scheme::digest) {

@@ -13,6 +13,9 @@ namespace {
 /// get.
 bool is_of_body(const field& f) noexcept {
     constexpr std::string_view content = "content-";
+    // Its name begins so too, and it is about the page.
+    constexpr std::string_view policy = "content-security-policy";
+    if (equal_ignoring_case(f.name.substr(0, policy.size()), policy)) return false;
     if (equal_ignoring_case(f.name.substr(0, content.size()), content)) return true;
     switch (f.id) {
         case field_id::etag:

@@ -45,7 +45,9 @@ void replace_path(request& req, std::string_view path) {
     p.peer = &req.peer();
     p.connection = req.has_connection() ? &req.connection() : nullptr;
     p.exchange = req.exchange();
+    const auto* const style = req.error_style();
     req.assign(p);
+    req.set_error_style(style);
 }
 
 std::vector<path_pattern> patterns_of(const std::vector<path_rule>& rules) {

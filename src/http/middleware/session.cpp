@@ -62,10 +62,15 @@ std::optional<std::string_view> session::bytes(std::string_view name) const noex
     return p->value;
 }
 
+/// The bytes that it takes of a session.
+std::size_t session::pair::size() const noexcept {
+    return name.size() + value.size() + value_overhead;
+}
+
 std::size_t session::size_without(std::string_view name) const noexcept {
     std::size_t sum = user_.size();
     for (const pair& p : pairs_) {
-        if (p.name != name) sum += p.name.size() + p.value.size() + value_overhead;
+        if (p.name != name) sum += p.size();
     }
     return sum;
 }
@@ -94,8 +99,9 @@ void session::erase(std::string_view name) noexcept {
 }
 
 void session::log_in(std::string_view user) {
-    const auto at_values = size_without({}) - user_.size();
-    check_size(at_values + user.size());
+    std::size_t size = user.size();
+    for (const pair& p : pairs_) size += p.size();
+    check_size(size);
     user_ = user;
     made_ = 0;
     renew();

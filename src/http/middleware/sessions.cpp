@@ -114,6 +114,7 @@ task<bool> sessions::load(const rules* r, request* req, session* s) {
     }
     s->pairs_.clear();
     s->user_.clear();
+    s->made_ = 0;
     auto removing = r->options.store->remove(key);
     static_cast<void>(co_await std::move(removing));
     co_return true;
@@ -135,6 +136,14 @@ task<bool> sessions::store(const rules* r, session* s, response* out) {
         co_return co_await remove(r, s);
     }
     const bool has_new_id = s->loaded_key_.empty() || s->renewed_ || s->ended_;
+    // A new key would bring back what another request has ended; who logs in begins anew.
+    const bool goes_on = s->renewed_ && !s->ended_ && !s->loaded_key_.empty() && s->made_ != 0;
+    if (goes_on) {
+        auto loading = r->options.store->load(s->loaded_key_, r->options.idle);
+        const auto there = co_await std::move(loading);
+        if (!there) r->report(there.error());
+        if (!there || !*there) co_return there.has_value();
+    }
     const std::int64_t now = loop::current()->unix_time();
     if (s->made_ == 0 || s->ended_) s->made_ = now;
     const auto age = std::chrono::seconds(now - s->made_);

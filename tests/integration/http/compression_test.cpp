@@ -7,6 +7,7 @@
 
 #include <coracle/http/client.hpp>
 #include <coracle/http/compress.hpp>
+#include <coracle/http/router.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/testing/local_server.hpp>
 
@@ -122,6 +123,27 @@ TEST(compression, looks_at_the_media_type) {
     EXPECT_EQ(typed("application/x-mine", options), "gzip");
 }
 
+TEST(compression, of_an_error_is_that_of_its_problem_details) {
+    http::router r;
+    r.problem_details();
+    r.get("/", http::wrap(http::compress(), [](http::request&) {
+              return http::response(http::status::conflict, text_of(5000));
+          }));
+    const auto a = get(http::handler(r), "gzip");
+    EXPECT_EQ(a.header("Content-Type"), "application/problem+json");
+    EXPECT_EQ(a.header("Content-Encoding"), "gzip");
+    const std::string problem = decoded("gzip", a.body);
+    EXPECT_TRUE(problem.starts_with(R"({"title":"Conflict","status":409,"detail":")")) << problem;
+    // Bytes that something else has encoded are no text.
+    http::router encoded;
+    encoded.problem_details();
+    encoded.get("/", [](http::request&) {
+        http::response res(http::status::conflict, "\x1f\x8b");
+        return std::move(res.set("Content-Encoding", "gzip"));
+    });
+    EXPECT_EQ(get(http::handler(encoded), "gzip").body, "\x1f\x8b");
+}
+
 TEST(compression, leaves_alone_what_must_stay_as_it_is) {
     const auto with = [](http::status code, const char* name, const char* value) {
         const auto inner = [=](http::request&) {
@@ -156,6 +178,16 @@ TEST(compression, tells_caches_what_it_did) {
     EXPECT_NE(a.head.find("Vary: Origin\r\n"), std::string::npos);
     EXPECT_NE(a.head.find("Vary: Accept-Encoding\r\n"), std::string::npos);
     EXPECT_EQ(get(compressed(inner), "br;q=0").header("ETag"), "\"abc\"");
+    // A 304 has the tag of the response that the client holds.
+    const auto unchanged = [](http::request&) {
+        return std::move(http::response(http::status::not_modified).set("ETag", "\"abc\""));
+    };
+    const auto tag_of = [&](const char* fields) {
+        return response_of(compressed(unchanged), request_for("GET", fields)).header("ETag");
+    };
+    EXPECT_EQ(tag_of("Accept-Encoding: gzip\r\nIf-None-Match: \"x\", W/\"abc\"\r\n"), "W/\"abc\"");
+    EXPECT_EQ(tag_of("Accept-Encoding: gzip\r\nIf-None-Match: \"abc\"\r\n"), "\"abc\"");
+    EXPECT_EQ(tag_of("If-None-Match: W/\"abc\"\r\n"), "\"abc\"");
     for (const char* vary : {"accept-encoding", "Origin, Accept-Encoding", "*"}) {
         const auto varied = [vary](http::request&) {
             return http::response(text_of(5000)).set("Vary", vary);

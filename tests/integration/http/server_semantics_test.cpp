@@ -247,7 +247,7 @@ TEST(a_stream_that_throws, before_it_began_keeps_the_fields_of_middleware) {
     http::router r;
     r.use([](http::request& req, const http::handler& next) -> task<http::response> {
         http::response response = co_await next(req);
-        response.set("X-Safe", "1");
+        response.set("X-Safe", "1").set("Content-Security-Policy", "default-src 'none'");
         co_return response;
     });
     r.get("/boom", [](http::request&) {
@@ -265,6 +265,7 @@ TEST(a_stream_that_throws, before_it_began_keeps_the_fields_of_middleware) {
         const std::string response = co_await ask_once(in, get("/boom", "Connection: close\r\n"));
         EXPECT_TRUE(response.starts_with("HTTP/1.1 503 ")) << response;
         EXPECT_NE(response.find("X-Safe: 1\r\n"), std::string::npos) << response;
+        EXPECT_NE(response.find("Content-Security-Policy: "), std::string::npos) << response;
         for (const char* of_body : {"image/png", "ETag", "Content-Language"}) {
             EXPECT_EQ(response.find(of_body), std::string::npos) << response;
         }

@@ -369,6 +369,22 @@ TEST_P(command, gives_any_number_below_the_limit) {
     });
 }
 
+TEST_P(command, gives_each_number_its_own_whatever_is_open) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string one = directory.write("one", "one");
+        const std::string other = directory.write("other", " other");
+        // On its way to its number a descriptor takes one that is free, which another may be given.
+        for (int number = 3; number != 40; ++number) {
+            process::command c("/bin/cat");
+            c.args("/proc/self/fd/" + std::to_string(number), "/proc/self/fd/200");
+            c.descriptor(number, owned_fd(::open(one.c_str(), O_RDONLY | O_CLOEXEC)));
+            c.descriptor(200, owned_fd(::open(other.c_str(), O_RDONLY | O_CLOEXEC)));
+            EXPECT_EQ(co_await output_of(std::move(c)), "one other") << number;
+        }
+    });
+}
+
 TEST_P(command, keeps_no_descriptor_of_the_program_once_that_runs) {
     run([]() -> task<> {
         int ends[2];

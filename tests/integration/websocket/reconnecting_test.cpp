@@ -2,6 +2,7 @@
 
 #include "integration/websocket/simulated_websocket.hpp"
 
+#include <coracle/runtime/when_all.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/websocket/reconnecting.hpp>
 
@@ -144,4 +145,62 @@ TEST(websocket_reconnecting, sends_once_what_it_was_sending_when_it_was_cancelle
         co_await feed.close();
     });
     EXPECT_EQ(heard, (std::vector<std::size_t>{5, 5'000'000, 4}));
+}
+
+TEST(websocket_reconnecting, ends_an_attempt_that_is_under_way_when_it_is_closed) {
+    int visits = 0;
+    int greetings = 0;
+    http::router routes;
+    routes.use([](http::request& req, const http::handler& next) -> task<http::response> {
+        co_await sleep_for(10s);
+        co_return co_await next(req);
+    });
+    const auto route = websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+        ++visits;
+        co_await echo(ws);
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        http::client client;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws");
+        feed.on_connect([&](websocket::connection&) -> task<> {
+            ++greetings;
+            co_return;
+        });
+        co_await feed.send("never sent");
+        const time_point begun = in.in.sim.now();
+        const auto closes = [&]() -> task<> {
+            co_await sleep_for(1s);
+            co_await feed.close();
+        };
+        auto receiving = when_all(feed.receive(), closes());
+        auto [message, closed] = co_await std::move(receiving);
+        EXPECT_FALSE(message);
+        EXPECT_LT(in.in.since(begun), 2s);
+        EXPECT_FALSE(feed.is_connected());
+        EXPECT_EQ(client.statistics().connections, 0U);
+        co_await sleep_for(1min);
+        EXPECT_EQ(in.in.counters().open, 0U);
+    });
+    EXPECT_EQ(greetings, 0);
+    EXPECT_EQ(visits, 0);
+}
+
+TEST(websocket_reconnecting, ends_the_wait_before_an_attempt_when_it_is_closed) {
+    simulation sim(1);
+    sim.run([&]() -> task<> {
+        http::client client;
+        websocket::reconnect_options o;
+        o.first_delay = 30s;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws", o);
+        const time_point begun = sim.now();
+        const auto closes = [&]() -> task<> {
+            co_await sleep_for(1s);
+            co_await feed.close();
+        };
+        auto receiving = when_all(feed.receive(), closes());
+        auto [message, closed] = co_await std::move(receiving);
+        EXPECT_FALSE(message);
+        EXPECT_LT(sim.now() - begun, 2s);
+    });
 }

@@ -119,6 +119,11 @@ TEST(metrics_registry, asks_for_numbers_when_the_text_is_made) {
     EXPECT_TRUE(all.remove("open_files"));
     EXPECT_FALSE(all.remove("open_files"));
     EXPECT_EQ(all.text().find("open_files"), std::string::npos);
+    // Its names are free again, for another kind too.
+    all.make_reader("open_files_total", "F.", [] { return 3.0; });
+    EXPECT_TRUE(all.remove("open_files_total"));
+    all.make_reader("open_files", "F.", [] { return 4.0; });
+    EXPECT_NE(all.text().find("open_files 4\n"), std::string::npos);
     // Only readers go: who counts has a reference.
     all.make_counter("c_total", "");
     EXPECT_FALSE(all.remove("c_total"));

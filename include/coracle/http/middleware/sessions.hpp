@@ -95,6 +95,7 @@ public:
 private:
     friend class sessions;
     struct pair {
+        std::size_t size() const noexcept;
         std::string name;
         std::string value;
     };

@@ -1,6 +1,7 @@
 // The credentials for proxies that demand more than Basic.
 
 #include "support/client_calls.hpp"
+#include "support/environment_variable.hpp"
 
 #include <coracle/connect/proxy.hpp>
 #include <coracle/testing/scripted_peer.hpp>
@@ -107,6 +108,25 @@ TEST(client_proxy_logins, digest_what_stands_in_the_url_of_the_proxy) {
     const std::string heard = proxy.record().received;
     expect_nothing_said(heard);
     EXPECT_THAT(heard, HasSubstr("Digest username=\"ada\""));
+}
+
+TEST(client_proxy_logins, are_those_of_each_user_of_a_proxy) {
+    const script forwards = script().read_head().send(challenge).read_head().respond("one");
+    const script refuses = script().read_head().send(challenge).close();
+    const script opens = script().read_head().send("HTTP/1.1 200 OK\r\n\r\n").close();
+    const scripted_peer proxy({forwards, refuses, opens});
+    const std::string at = '@' + proxy.address().to_string();
+    const environment_variable for_http("http_proxy", ("http://ada:a" + at).c_str());
+    const environment_variable for_https("https_proxy", ("http://bob:b" + at).c_str());
+    http::client_options o;
+    o.proxy_authentication.scheme = http::auth_scheme::digest;
+    http::client client(o);
+    EXPECT_EQ(client.get("http://origin.test/").wait().body, "one");
+    EXPECT_EQ(failure_of(client.get("https://origin.test/")).phase(), phase::tls);
+    ASSERT_EQ(proxy.connections(), 3U);
+    EXPECT_THAT(proxy.record(0).received, HasSubstr("Digest username=\"ada\""));
+    EXPECT_THAT(proxy.record(1).received, Not(HasSubstr("Proxy-Authorization")));
+    EXPECT_THAT(proxy.record(2).received, HasSubstr("Digest username=\"bob\""));
 }
 
 }  // namespace

@@ -39,6 +39,24 @@ TEST_P(client_redirects, are_not_followed_unless_asked_for) {
     EXPECT_EQ(r.info.redirects, 0U);
 }
 
+TEST_P(client_redirects, inherit_the_fragment_where_they_name_none) {
+    const auto end_of = [&](const std::string& path) {
+        const auto r = client_.get(server_.url(path)).follow(http::follow::standard).wait();
+        EXPECT_THAT(r.body, Not(HasSubstr("#")));
+        const std::string end(r.info.url.text());
+        return end.substr(end.rfind('/'));
+    };
+    EXPECT_EQ(end_of("/302/end#part"), "/end#part");
+    EXPECT_EQ(end_of("/301/302/end?q#p%20t"), "/end#p%20t");
+    EXPECT_EQ(end_of("/302/end"), "/end");
+    const local_server named([](http::request& req) -> http::response {
+        if (req.path() == "/end") return "there";
+        return http::redirect("/end#other", http::status::found);
+    });
+    const auto r = client_.get(named.url("/#part")).follow(http::follow::standard).wait();
+    EXPECT_EQ(r.info.url.fragment(), "other");
+}
+
 TEST_P(client_redirects, keep_or_change_the_method_as_their_status_and_the_mode_say) {
     using http::follow;
     struct {

@@ -43,6 +43,33 @@ TEST(client_h2, gets_and_posts_over_one_connection) {
     });
 }
 
+TEST(client_h2, asks_for_the_host_that_the_caller_names) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        co_await client.get(peer.url("/")).header("Host", "other.test:81").full();
+        const request& r = *peer.connections[0]->streams[0];
+        EXPECT_EQ(r.authority, "other.test:81");
+        EXPECT_EQ(r.fields.count("host"), 0U);
+    });
+}
+
+TEST(client_h2, sends_the_body_at_once_for_a_100_that_comes_with_others) {
+    http::client_options o = over_h2();
+    o.expect_continue_above = 1;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            peer.on_head = [](connection& c, request& r) {
+                c.respond(r, 103, {{"link", "</a>"}}, {}, false);
+                c.respond(r, 100, {}, {}, false);
+            };
+            const time_point begun = loop::current()->now();
+            const auto got = co_await client.post(peer.url("/p")).body("content").full();
+            EXPECT_EQ(got.body, "POST /p");
+            // Without one it would wait for a second.
+            EXPECT_LT(loop::current()->now() - begun, 900ms);
+        },
+        {}, o, 1);
+}
+
 TEST(client_h2, makes_many_calls_at_once_over_one_connection) {
     with_peer([](h2_script_server& peer, http::client& client) -> task<> {
         unsigned good = 0;

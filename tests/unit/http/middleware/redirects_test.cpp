@@ -129,6 +129,25 @@ TEST(redirects, refuse_rules_that_are_malformed) {
     EXPECT_EQ(refusal_of([] { http::rewrite("/a", "/b?c"); }), "/b?c");
 }
 
+TEST(rewrite, leaves_errors_to_the_pages_of_the_router_around_it) {
+    http::router routes;
+    routes.use(http::rewrite("/v1/{*rest}", "/{rest}"));
+    routes.error_page(http::status::not_found, [](http::request&) { return "no such page"; });
+    const http::handler h = routes;
+    for (const char* path : {"/none", "/v1/none"}) {
+        asked a("GET");
+        http::request::parts p;
+        const net::address peer = *net::parse_ip("192.0.2.1", 1);
+        p.method_text = "GET";
+        p.target = p.path = path;
+        p.peer = &peer;
+        a.req.assign(p);
+        run_virtually([&] { return a.by(h); });
+        EXPECT_EQ(a.status(), 404) << path;
+        EXPECT_EQ(a.text(), "no such page") << path;
+    }
+}
+
 TEST(rewrite, chooses_another_route) {
     http::router routes;
     routes.get("/items/{id}", [](http::request& req) {

@@ -292,26 +292,32 @@ TEST(sessions, are_not_brought_back_by_a_request_that_was_under_way) {
                 }
                 co_await sleep_for(1s);
                 mine.set("late", 1);
+                if (req.header("X-Do") == "renew") mine.renew();
                 co_return "late";
             });
-        asked made("GET");
-        co_await made.by(h);
-        const std::string cookie = cookie_of(made.res);
-        EXPECT_EQ(store->size(), 1u);
-        const auto both = [&](task_group& group) -> task<> {
-            group.spawn([&]() -> task<> {
-                asked late("GET", {{"Cookie", cookie}});
-                co_await late.by(h);
-            });
-            group.spawn([&]() -> task<> {
-                co_await sleep_for(500ms);
-                asked end("GET", {{"Cookie", cookie}, {"X-Do", "end"}});
-                co_await end.by(h);
-            });
-            co_return;
+        const auto try_to = [&](const char* does) -> task<> {
+            asked made("GET");
+            co_await made.by(h);
+            const std::string cookie = cookie_of(made.res);
+            EXPECT_EQ(store->size(), 1u);
+            const auto both = [&](task_group& group) -> task<> {
+                group.spawn([&]() -> task<> {
+                    asked late("GET", {{"Cookie", cookie}, {"X-Do", does}});
+                    co_await late.by(h);
+                    EXPECT_EQ(cookie_of(late.res), "");
+                });
+                group.spawn([&]() -> task<> {
+                    co_await sleep_for(500ms);
+                    asked end("GET", {{"Cookie", cookie}, {"X-Do", "end"}});
+                    co_await end.by(h);
+                });
+                co_return;
+            };
+            co_await with_task_group(both);
+            EXPECT_EQ(store->size(), 0u);
         };
-        co_await with_task_group(both);
-        EXPECT_EQ(store->size(), 0u);
+        co_await try_to("change");
+        co_await try_to("renew");
     });
 }
 
@@ -354,6 +360,28 @@ TEST(sessions, end_when_they_are_idle_and_when_they_are_old) {
     });
 }
 
+TEST(sessions, that_follow_one_that_was_too_old_have_their_whole_time) {
+    http::session_options o;
+    o.idle = 10min;
+    o.lifetime = 1h;
+    o.persistent = true;
+    site s(o);
+    run_virtually([&]() -> task<> {
+        const visit old = co_await s.go("", site::put);
+        for (int i = 0; i != 8; ++i) {
+            co_await sleep_for(7min);
+            co_await s.go(old.cookie, site::show);
+        }
+        co_await sleep_for(5min);
+        const visit begun = co_await s.go(old.cookie, site::put);
+        EXPECT_NE(begun.cookie, old.cookie);
+        EXPECT_NE(begun.line.find("Max-Age=3600"), begun.line.npos) << begun.line;
+        co_await sleep_for(5min);
+        const visit kept = co_await s.go(begun.cookie, site::show);
+        EXPECT_EQ(kept.text, "v/");
+    });
+}
+
 TEST(sessions, bound_what_one_holds) {
     http::session_options o;
     o.longest = 100;
@@ -365,6 +393,11 @@ TEST(sessions, bound_what_one_holds) {
             EXPECT_THROW(of.set("k", std::string(92, 'x')), exception);
             EXPECT_EQ(of.get<std::string>("k")->size(), 91u);
             EXPECT_THROW(of.set("l", 1), exception);
+            of.erase("k");
+            of.set("", std::string(92, 'x'));
+            EXPECT_THROW(of.log_in("a"), exception);
+            of.erase("");
+            of.set("k", std::string(91, 'x'));
             EXPECT_THROW(of.log_in("a"), exception);
             EXPECT_EQ(of.user(), "");
             of.erase("k");
