@@ -270,6 +270,7 @@ bool sender::try_send(message_type type, std::string_view bytes) const {
 }
 
 void sender::close(close_code c, std::string_view reason) const {
+    if (!may_be_sent(c)) throw_exception(error(std::errc::invalid_argument, "websocket close"));
     if (!engine_->is_open()) return;
     engine_->home().post([e = engine_, c, text = std::string(reason)] { e->close(c, text); });
 }

@@ -76,7 +76,8 @@ void engine::close(close_code c, std::string_view reason) noexcept {
     const char* const end = write_close(payload, c, reason);
     status_.code = c;
     try {
-        status_.reason.assign(reason.substr(0, max_reason));
+        // As it was written: no longer than may be, and cut between characters.
+        status_.reason.assign(std::min<const char*>(payload + sizeof(std::uint16_t), end), end);
     } catch (const std::bad_alloc&) {
         status_.reason.clear();
     }

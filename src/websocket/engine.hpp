@@ -110,7 +110,16 @@ public:
     /// most `bound` of them wait for a slow peer. Returns false if this or another message is
     /// dropped, or the connection is closed.
     bool share(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
-               slow_reader policy) noexcept;
+               slow_reader policy) noexcept {
+        const std::size_t retained = backlog_ == nullptr ? 0 : backlog_->retained;
+        return share_within(frame, bound + retained, policy, false);
+    }
+    /// As `share`, for one of the messages that a subscription begins with. They all come at once,
+    /// whatever the peer reads: while they wait, as many more may.
+    bool share_retained(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
+                        slow_reader policy) noexcept {
+        return share_within(frame, bound, policy, true);
+    }
 
     /// Returns whether a message of these topics is another than the last one it was asked about.
     bool note_published(const void* topics, std::uint64_t sequence) noexcept {
@@ -198,6 +207,8 @@ private:
     void go_on_sending() noexcept;
     bool may_share() const noexcept;
     void put_shared(const std::shared_ptr<const shared_frame>& frame);
+    bool share_within(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
+                      slow_reader policy, bool retained) noexcept;
     void share_backlog() noexcept;
     bool put(outgoing& what, bool all);
     bool put_or_fail(outgoing& what, bool all) noexcept;
@@ -278,8 +289,7 @@ private:
     time_point received_at_;  ///< time of the last received bytes
     unsigned unsent_pongs_ = 0;
     intrusive_list<outgoing> waiting_;
-    /// Shared messages that have to wait; null: none.
-    std::unique_ptr<std::deque<std::shared_ptr<const shared_frame>>> backlog_;
+    std::unique_ptr<shared_backlog> backlog_;  ///< null: no shared messages have to wait
     const void* published_of_ = nullptr;
     std::uint64_t published_ = 0;
 
@@ -292,7 +302,7 @@ private:
     std::unique_ptr<std::string> pong_;
     intrusive_list<coracle::detail::runnable> pings_;
     std::uint64_t ping_sequence_ = 0;
-    std::uint64_t automatic_ping_ = 0;  ///< the last one that no task waits for
+    std::uint64_t automatic_ping_ = 0;  ///< one that no task waits for; 0: none
     duration round_trip_{};
 
     time_point born_;

@@ -335,7 +335,10 @@ void engine::take_pong(std::string_view payload) noexcept {
     std::memcpy(&sequence, payload.data(), sizeof sequence);
     if (sequence > ping_sequence_) return;
     const time_point now = home_->now();
-    if (sequence == automatic_ping_) round_trip_ = now - pinged_at_;
+    if (sequence != 0 && sequence == automatic_ping_) {
+        round_trip_ = now - pinged_at_;
+        automatic_ping_ = 0;
+    }
     while (!pings_.empty()) {
         auto* const first = static_cast<ping_wait*>(pings_.front());
         if (first->sequence_ > sequence) break;

@@ -65,8 +65,9 @@ void engine::withdraw(outgoing& what) noexcept {
         abandon_stream();
         return;
     }
-    if (what.begun) put_or_fail(what, true);
+    // First, as failing would complete those that wait.
     static_cast<list_hook&>(what).unlink();
+    if (what.begun) put_or_fail(what, true);
     go_on_sending();
 }
 
@@ -257,8 +258,8 @@ void engine::put_shared(const std::shared_ptr<const shared_frame>& frame) {
     if (sent != bytes.size()) output_.append(frame, bytes.substr(sent));
 }
 
-bool engine::share(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
-                   slow_reader policy) noexcept {
+bool engine::share_within(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
+                          slow_reader policy, bool retained) noexcept {
     if (phase_ != phase::open) return false;
     try {
         if (backlog_ == nullptr && may_share()) {
@@ -266,7 +267,7 @@ bool engine::share(const std::shared_ptr<const shared_frame>& frame, std::size_t
             flush();
             return true;
         }
-        const std::size_t waiting = backlog_ == nullptr ? 0 : backlog_->size();
+        const std::size_t waiting = backlog_ == nullptr ? 0 : backlog_->frames.size();
         const bool full = waiting >= bound;
         if (full) counts().add(&counters::slow_readers);
         if (full && policy == slow_reader::disconnect) {
@@ -274,11 +275,10 @@ bool engine::share(const std::shared_ptr<const shared_frame>& frame, std::size_t
             return false;
         }
         if (full && (policy == slow_reader::drop_newest || waiting == 0)) return false;
-        if (backlog_ == nullptr) {
-            backlog_ = std::make_unique<std::deque<std::shared_ptr<const shared_frame>>>();
-        }
-        if (full) backlog_->pop_front();
-        backlog_->push_back(frame);
+        if (backlog_ == nullptr) backlog_ = std::make_unique<shared_backlog>();
+        if (full) backlog_->drop_first();
+        backlog_->frames.push_back(frame);
+        if (retained) ++backlog_->retained;
         return !full;
     } catch (const std::bad_alloc&) {
         out_of_memory();
@@ -289,9 +289,9 @@ bool engine::share(const std::shared_ptr<const shared_frame>& frame, std::size_t
 void engine::share_backlog() noexcept {
     try {
         while (backlog_ != nullptr && may_share()) {
-            put_shared(backlog_->front());
-            backlog_->pop_front();
-            if (backlog_->empty()) backlog_.reset();
+            put_shared(backlog_->frames.front());
+            backlog_->drop_first();
+            if (backlog_->frames.empty()) backlog_.reset();
         }
     } catch (const std::bad_alloc&) {
         out_of_memory();

@@ -4,6 +4,7 @@
 #include <coracle/websocket/message.hpp>
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,17 @@ struct shared_frame {
     std::string compressed;
 
     std::string_view payload() const noexcept { return std::string_view(bytes).substr(header); }
+};
+
+/// The shared messages of a connection that have to wait.
+struct shared_backlog {
+    void drop_first() noexcept {
+        frames.pop_front();
+        if (retained != 0) --retained;
+    }
+
+    std::deque<std::shared_ptr<const shared_frame>> frames;
+    std::size_t retained = 0;  ///< messages that a subscription began with, at most
 };
 
 std::shared_ptr<const shared_frame> make_shared_frame(message_type type, std::string_view payload,

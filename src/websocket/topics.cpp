@@ -505,8 +505,9 @@ subscription topics::subscribe(connection& ws, std::string_view pattern) {
     std::vector<std::shared_ptr<const detail::shared_frame>> kept;
     auto made = here.subscribe(pattern, ws.engine(), kept);
     const topic_options& o = state_->options();
+    const std::size_t bound = o.backlog + kept.size();
     for (const auto& frame : kept) {
-        state_->count_delivery(!ws.engine()->share(frame, o.backlog, o.policy));
+        state_->count_delivery(!ws.engine()->share_retained(frame, bound, o.policy));
     }
     return subscription(std::move(made));
 }

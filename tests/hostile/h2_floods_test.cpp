@@ -328,6 +328,25 @@ TEST(h2_floods, acknowledgements_that_nobody_reads_have_a_bound) {
     expect_cut(*server, limit_kind::queued_control);
 }
 
+TEST(h2_floods, acknowledgements_are_whole_wherever_their_bound_is) {
+    const std::string ping = frame(frame_type::ping, 0, 0, "12345678");
+    const std::string pong = frame(frame_type::ping, flag::ack, 0, "12345678");
+    // The farewell may move what is queued to a larger block.
+    for (std::uint32_t most = 100; most < 2100; most += 16) {
+        coracle::http::h2_limits limits;
+        limits.pings = 1'000'000;
+        limits.queued_control = most;
+        const auto server = greeted_server(limits);
+        std::string all;
+        while (!server->session.failure().has_value()) {
+            server->receive(ping);
+            all += pong;
+        }
+        expect_cut(*server, limit_kind::queued_control);
+        EXPECT_TRUE(server->take().starts_with(all)) << most;
+    }
+}
+
 TEST(h2_floods, acknowledgements_that_are_read_have_none) {
     coracle::http::h2_limits limits;
     limits.pings = 1'000'000;

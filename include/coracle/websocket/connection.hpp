@@ -279,7 +279,8 @@ public:
     /// are on their way to the loop.
     bool try_send(message_type type, std::string_view bytes) const;
     bool try_send(std::string_view text) const { return try_send(message_type::text, text); }
-    /// Begins to close, without waiting. Any thread.
+    /// Begins to close, without waiting. Any thread. Throws `exception` (invalid_argument) for a
+    /// code that no peer may send.
     void close(close_code c = close_code::normal, std::string_view reason = {}) const;
     bool is_open() const noexcept;
 

@@ -215,7 +215,8 @@ private:
     // sending: session_send.cpp
     void reserve_pending(std::size_t n);
     void release_batch() noexcept;
-    char* control_frame(const frame_header& header);
+    void control_frame(frame_type type, std::uint8_t flags, std::uint32_t id,
+                       std::string_view payload);
     void send_settings();
     void send_rst(std::uint32_t id, const stream* s, error_code code);
     void send_window_update(std::uint32_t id, std::uint32_t increment);

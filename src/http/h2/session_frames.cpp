@@ -66,7 +66,7 @@ void session::on_settings(std::string_view payload) {
         return;
     }
     if (!apply_settings(payload)) return;
-    control_frame({0, frame_type::settings, flag::ack, 0});
+    control_frame(frame_type::settings, flag::ack, 0, {});
     events_.settings_received(peer_);
 }
 
@@ -166,8 +166,7 @@ void session::on_ping(std::string_view payload) {
     } else if (!ping_bucket_.take(now_)) {
         cut_peer(limit_kind::pings);
     } else {
-        char* const out = control_frame({8, frame_type::ping, flag::ack, 0});
-        std::copy(payload.begin(), payload.end(), out);
+        control_frame(frame_type::ping, flag::ack, 0, payload);
     }
 }
 

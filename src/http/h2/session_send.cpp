@@ -55,16 +55,18 @@ void session::release_batch() noexcept {
     blocks_.clear();
 }
 
-/// Queues a control frame and returns where its payload must be written.
-char* session::control_frame(const frame_header& header) {
-    const std::size_t size = frame_header::size + header.length;
+/// Queues a control frame.
+void session::control_frame(frame_type type, std::uint8_t flags, std::uint32_t id,
+                            std::string_view payload) {
+    const std::size_t size = frame_header::size + payload.size();
     reserve_pending(size);
-    char* const payload = write_frame_header(pending_.spare(), header);
+    char* const out = write_frame_header(
+        pending_.spare(), {static_cast<std::uint32_t>(payload.size()), type, flags, id});
+    std::copy(payload.begin(), payload.end(), out);
     pending_.commit(size);
     control_bytes_ += static_cast<std::uint32_t>(size);
-    // The peer provokes acknowledgements and does not read them.
+    // The peer provokes acknowledgements and does not read them. What cuts it moves the queue.
     if (control_bytes_ > limits_.queued_control) cut_peer(limit_kind::queued_control);
-    return payload;
 }
 
 void session::send_settings() {
@@ -85,24 +87,28 @@ void session::send_settings() {
     add(setting::max_header_list_size, limits_.head);
     if (limits_.stream_window != default_window)
         add(setting::initial_window_size, limits_.stream_window);
-    char* out = control_frame({static_cast<std::uint32_t>(n * 6), frame_type::settings, 0, 0});
+    std::array<char, 6 * entries.size()> payload;
+    char* out = payload.data();
     for (std::size_t i = 0; i < n; ++i) {
         out = write_u16(out, static_cast<std::uint16_t>(entries[i].id));
         out = write_u32(out, entries[i].value);
     }
+    control_frame(frame_type::settings, 0, 0, {payload.data(), n * 6});
 }
 
 /// `s` may be null.
 void session::send_rst(std::uint32_t id, const stream* s, error_code code) {
     resets_[reset_count_++ % resets_.size()] = id;
     if (s != nullptr) late_data_ += std::max<std::int64_t>(0, s->window_.left());
-    char* const out = control_frame({4, frame_type::rst_stream, 0, id});
-    write_u32(out, static_cast<std::uint32_t>(code));
+    std::array<char, 4> payload;
+    write_u32(payload.data(), static_cast<std::uint32_t>(code));
+    control_frame(frame_type::rst_stream, 0, id, {payload.data(), payload.size()});
 }
 
 void session::send_window_update(std::uint32_t id, std::uint32_t increment) {
-    char* const out = control_frame({4, frame_type::window_update, 0, id});
-    write_u32(out, increment);
+    std::array<char, 4> payload;
+    write_u32(payload.data(), increment);
+    control_frame(frame_type::window_update, 0, id, {payload.data(), payload.size()});
 }
 
 void session::send_goaway(std::uint32_t last, error_code code, std::string_view why) {
@@ -118,9 +124,10 @@ void session::send_goaway(std::uint32_t last, error_code code, std::string_view 
 
 void session::ping(std::uint64_t payload) {
     ++pings_out_;
-    char* out = control_frame({8, frame_type::ping, 0, 0});
-    out = write_u32(out, static_cast<std::uint32_t>(payload >> 32));
-    write_u32(out, static_cast<std::uint32_t>(payload));
+    std::array<char, 8> bytes;
+    write_u32(bytes.data(), static_cast<std::uint32_t>(payload >> 32));
+    write_u32(bytes.data() + 4, static_cast<std::uint32_t>(payload));
+    control_frame(frame_type::ping, 0, 0, {bytes.data(), bytes.size()});
 }
 
 void session::shut_down(bool last) {

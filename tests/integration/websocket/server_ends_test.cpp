@@ -50,6 +50,37 @@ TEST(websocket_server, closes_when_its_handler_ends_or_throws) {
     }
 }
 
+TEST(websocket_server, sends_no_close_code_that_stands_for_none) {
+    const auto handler = [](websocket::connection& ws) -> task<> {
+        const websocket::sender other = ws.sender();
+        for (const int code : {999, 1004, 1005, 1006, 1015, 5000}) {
+            EXPECT_THROW(other.close(static_cast<close_code>(code)), exception) << code;
+        }
+        other.close(close_code::try_again_later);
+        co_await ws.closed();
+    };
+    on_route({}, handler, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        EXPECT_EQ(co_await p.read_close(), close_code::try_again_later);
+    });
+}
+
+TEST(websocket_server, has_the_reason_of_a_close_as_it_was_sent) {
+    websocket::route_options o;
+    o.timeouts.close = 3s;
+    const auto handler = [](websocket::connection& ws) -> task<> {
+        co_await ws.close(close_code::normal, repeated(122, 'a') + "\xc3\xbc" + "b");
+        EXPECT_EQ(ws.status().reason, repeated(122, 'a'));
+    };
+    on_route(o, handler, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        // It never answers.
+        co_await p.stream().read_to_end();
+    });
+}
+
 TEST(websocket_timeouts, close_and_give_up) {
     websocket::route_options o;
     o.timeouts.ping = 10s;

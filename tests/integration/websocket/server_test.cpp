@@ -302,6 +302,33 @@ TEST(websocket_server, responds_to_pings_and_the_close_frame_while_nobody_receiv
     });
 }
 
+TEST(websocket_server, measures_nothing_by_pongs_to_no_ping) {
+    websocket::route_options o;
+    o.timeouts.ping = 10s;
+    const auto watching = [](websocket::connection& ws) -> task<> {
+        while (auto message = co_await ws.receive()) {
+            const duration least = message->data() == "before" ? 0s : 1s;
+            EXPECT_GE(ws.round_trip(), least) << message->data();
+            EXPECT_LE(ws.round_trip(), 2 * least) << message->data();
+        }
+    };
+    on_route(o, watching, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        co_await p.send(frame(frame_opcode::pong, repeated(8, '\0')) +
+                        frame(frame_opcode::text, "before"));
+        const auto ping = co_await p.read();
+        EXPECT_EQ(ping.code(), frame_opcode::ping);
+        co_await sleep_for(1s);
+        const std::string pong = frame(frame_opcode::pong, ping.payload);
+        co_await p.send(pong + frame(frame_opcode::text, "after"));
+        co_await sleep_for(5s);
+        co_await p.send(pong + frame(frame_opcode::text, "again"));
+        co_await p.send(close_frame(close_code::normal));
+        EXPECT_EQ(co_await p.read_close(), close_code::normal);
+    });
+}
+
 TEST(websocket_server, measures_round_trips) {
     const auto pinging = [](websocket::connection& ws) -> task<> {
         const duration first = co_await ws.ping();

@@ -7,6 +7,7 @@
 #include <coracle/websocket/topics.hpp>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -300,6 +301,44 @@ TEST(websocket_topics, deal_with_slow_readers_as_they_are_told) {
                 EXPECT_LT(std::stoi(heard[i - 1]), std::stoi(heard[i]));
             }
             EXPECT_LT(heard.size(), 90U);
+            p.stream().close(true);
+        });
+    }
+}
+
+TEST(websocket_topics, give_who_reads_all_that_is_retained) {
+    using websocket::slow_reader;
+    constexpr int many = 40;
+    for (const auto policy :
+         {slow_reader::drop_oldest, slow_reader::drop_newest, slow_reader::disconnect}) {
+        websocket::topics topics({.backlog = 4, .policy = policy});
+        http::router routes;
+        const auto route =
+            websocket::route(routes, "/ws", [&topics](websocket::connection& ws) -> task<> {
+                const auto all = topics.subscribe(ws, ">");
+                // These are beside them.
+                for (int i = 0; i != 4; ++i) topics.publish("live", "live");
+                co_await ws.closed();
+            });
+        chat_world w(1, routes);
+        w.run([&](chat_world& in) -> task<> {
+            for (int i = 0; i != many; ++i) {
+                topics.publish("r." + std::to_string(i), std::to_string(i) + repeated(100'000),
+                               true);
+            }
+            raw_peer p = co_await in.connect();
+            co_await p.shake_hands("/ws");
+            std::set<std::string> heard;
+            for (int i = 0; i != many; ++i) {
+                const std::string text = co_await p.read_text();
+                heard.insert(text.substr(0, text.find('*')));
+            }
+            EXPECT_EQ(heard.size(), std::size_t{many});
+            for (int i = 0; i != 4; ++i) {
+                const std::string text = co_await p.read_text();
+                EXPECT_EQ(text, "live");
+            }
+            EXPECT_EQ(route.counters().slow_readers, 0U);
             p.stream().close(true);
         });
     }
