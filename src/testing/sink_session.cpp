@@ -364,7 +364,10 @@ task<bool> sink_session::carry_out(std::string verb, std::string line) {
         auto flushing = flush();
         const bool flushed = co_await std::move(flushing);
         if (!flushed) co_return false;
+        // RFC 3207 section 4.2: what was said in clear is forgotten.
         greeted_ = false;
+        message_.user.clear();
+        message_.mechanism.clear();
         reset();
         auto starting = start_tls();
         const bool started = co_await std::move(starting);

@@ -68,6 +68,13 @@ public:
         write(m, std::move(content), true);
         return m;
     }
+    /// A CONNECT (RFC 9113 section 8.5).
+    h2_message& tunnel(std::string_view authority) {
+        auto& m = *messages_.emplace_back(std::make_unique<h2_message>());
+        const http::field control[] = {{":method", "CONNECT"}, {":authority", authority}};
+        if (!session_.open(m, control, {}, false)) m.reset = http::h2::error_code::refused_stream;
+        return m;
+    }
     /// An extended CONNECT (RFC 8441); what is sent to it is `write`.
     h2_message& connect(std::string_view protocol, std::string_view path, const lines& more = {},
                         bool end = false) {

@@ -94,7 +94,8 @@ char* remove_dots(char* first, char* last) noexcept {
 
 std::optional<std::string_view> canonical_path(std::string_view path, arena& memory) {
     // Without a call of memcmp: the root is asked for most often.
-    if (path.empty() || (path.size() == 1 && path.front() != '%')) return path;
+    if (path.size() == 1 && path.front() != '%') return path;
+    if (path.empty()) return std::nullopt;
     if (is_plain(path)) return path;
     char* const first = static_cast<char*>(memory.allocate(path.size() + 1, 1));
     char* last = decode(path, first);

@@ -220,7 +220,10 @@ void h1_connection::write_is_late() noexcept {
 }
 
 void h1_connection::await_head() noexcept {
+    bool has_begun = parser_.started();
     if (!into.empty()) {
+        // The parser sees nothing of what may be the preface of HTTP/2.
+        has_begun = has_begun || (requests_ == 0 && begins_http2());
         // A partial head is kept in a block of its size, not in one made for reading.
         const bool is_wide =
             into.capacity() >= buffer::default_capacity / 4 && into.size() * 4 < into.capacity();
@@ -233,7 +236,7 @@ void h1_connection::await_head() noexcept {
     } else {
         into.release();
     }
-    if (parser_.started()) {
+    if (has_begun) {
         if (phase_ == phase::head) return;
         phase_ = phase::head;
         arm_for_head(shard_->options().timeouts.head);

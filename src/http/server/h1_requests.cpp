@@ -107,6 +107,10 @@ h1_connection::step h1_connection::begin_exchange(std::size_t head_size) {
     if (!prepare(*e, head_size)) {
         exchange_ = nullptr;
         release(e);
+        // Its client takes any 2xx for a tunnel, and what comes behind would be requests here.
+        if (shard_->head.method == method::connect) {
+            return refuse_with(status::not_implemented, "there are no tunnels here");
+        }
         shard_->count(&counters::malformed);
         return refuse_with(status::bad_request, "the path is not a valid encoding");
     }

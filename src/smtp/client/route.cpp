@@ -3,6 +3,7 @@
 #include "connect/client_setup.hpp"
 #include "connect/names.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace coracle::smtp::detail {
@@ -13,6 +14,10 @@ constexpr std::uint16_t lmtp_port = 24;  // RFC 2033 leaves it open; IANA's priv
 
 std::unexpected<error> refuse(std::string_view what) {
     return std::unexpected(error(std::errc::invalid_argument, "url:").on(what));
+}
+
+bool is_host_text(std::string_view text) noexcept {
+    return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
 std::unique_ptr<tls::client_context> make_tls(const client_options& o,
@@ -109,6 +114,11 @@ std::expected<void, error> route::find_proxy(const connect::proxy_environment& e
 std::expected<std::shared_ptr<const route>, error> route::make(
     const server_address& to, const client_options& o,
     const connect::proxy_environment& environment, const route* sibling) {
+    // Before anything is sent: it stands in the first command.
+    if (!is_host_text(o.hello)) {
+        error e(std::errc::invalid_argument, "option");
+        return std::unexpected(std::move(e.on("hello")));
+    }
     std::shared_ptr<route> r(new route);
     r->to_ = to;
     r->tls_ = sibling != nullptr ? sibling->tls_ : std::make_shared<shared_tls>();

@@ -4,6 +4,7 @@
 #include "smtp/sasl.hpp"
 
 #include <coracle/mime/base64.hpp>
+#include <coracle/net/network.hpp>
 #include <coracle/net/socket.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -24,7 +25,9 @@ std::string address_literal(const net::byte_stream& s) {
     if (!local) return "localhost";
     switch (local->family()) {
         case net::family::v4: return '[' + local->host() + ']';
-        case net::family::v6: return "[IPv6:" + local->host() + ']';
+        case net::family::v6:
+            // Without the zone of a link-local one, which is valid on this machine only.
+            return "[IPv6:" + net::network::around(*local, 128).to_string() + ']';
         default: return "localhost";
     }
 }

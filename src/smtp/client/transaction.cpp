@@ -45,10 +45,6 @@ bool same(const std::shared_ptr<const capabilities>& a,
     return a == b || *a == *b;
 }
 
-bool is_host_text(std::string_view text) noexcept {
-    return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
-}
-
 }  // namespace
 
 /// A failure of the connection while the mail was under way.
@@ -91,10 +87,6 @@ task<std::expected<void, error>> transaction::prepare(outgoing_mail* mail,
     recipients_.clear();
     for (std::string& address : message_.recipients()) {
         recipients_.push_back({std::move(address), false, {}});
-    }
-    if (!is_host_text(options_.hello)) {
-        error e(std::errc::invalid_argument, "option");
-        co_return std::unexpected(std::move(e.on("hello")));
     }
     if (auto laid = lay_out(*mail); !laid) co_return std::move(laid);
     if (mail->has_signers()) {

@@ -57,6 +57,19 @@ TEST(h2_server, responds_like_http_1) {
     });
 }
 
+TEST(h2_server, makes_no_tunnels_whatever_its_handler_responds) {
+    world w(1, [](http::request&) { return http::response("anything"); });
+    w.run([](world& in) -> task<> {
+        h2_peer p(co_await in.connect());
+        auto& tunnel = p.tunnel("a:443");
+        co_await p.until_over(tunnel);
+        EXPECT_EQ(tunnel.status, 501);
+        auto& next = p.get("/");
+        co_await p.until_over(next);
+        EXPECT_EQ(next.content, "anything");
+    });
+}
+
 TEST(h2_server, does_not_let_one_request_wait_for_another) {
     for_seeds(5, [](world& w) -> task<> {
         h2_peer p(co_await w.connect());

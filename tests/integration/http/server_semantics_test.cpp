@@ -243,6 +243,24 @@ TEST(a_handler_that_throws, is_named_in_the_log_also_inside_of_middleware) {
     }
 }
 
+TEST(a_connect, gets_no_tunnel_and_ends_the_connection_whatever_the_handler_responds) {
+    int calls = 0;
+    world w(1, [&calls](http::request&) {
+        ++calls;
+        return http::response("anything");
+    });
+    w.run([](world& in) -> task<> {
+        peer p = co_await in.connect();
+        co_await p.send("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n" + get("/secret"));
+        const std::string all = co_await p.read_to_end();
+        EXPECT_TRUE(all.starts_with("HTTP/1.1 501 ")) << all;
+        EXPECT_NE(all.find("Connection: close\r\n"), std::string::npos) << all;
+        EXPECT_EQ(all.find("HTTP/", 1), std::string::npos) << all;
+        EXPECT_EQ(in.counters().malformed, 0U);
+    });
+    EXPECT_EQ(calls, 0);
+}
+
 TEST(a_stream_that_throws, before_it_began_keeps_the_fields_of_middleware) {
     http::router r;
     r.use([](http::request& req, const http::handler& next) -> task<http::response> {

@@ -20,6 +20,21 @@ TEST(server_timeouts, refuses_a_head_that_stops_halfway) {
     });
 }
 
+TEST(server_timeouts, take_what_may_become_the_preface_of_http_2_for_a_head) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        co_await sleep_for(20s);
+        const time_point began = w.sim.now();
+        co_await p.send("P");
+        co_await sleep_for(5s);
+        co_await p.send("R");
+        const std::string response = co_await p.read_to_end();
+        EXPECT_TRUE(response.starts_with("HTTP/1.1 408 ")) << response;
+        expect_about(w.since(began), 10s);
+        EXPECT_EQ(w.counters().head_timeouts, 1u);
+    });
+}
+
 TEST(server_timeouts, gives_a_dripped_head_ten_seconds_from_its_first_byte) {
     for_seeds(few, [](world& w) -> task<> {
         peer p = co_await w.connect();

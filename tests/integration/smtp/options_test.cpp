@@ -93,6 +93,20 @@ void expect_timeout(const timed_failure& f, std::string_view command, duration l
 
 }  // namespace
 
+TEST(smtp_options_in_use, are_refused_where_the_greeting_would_hold_more_than_a_name) {
+    for (const char* hello : {"x\r\nNOOP", "my host", "h\xc3\xb6st"}) {
+        simulation world;
+        smtp_sink sink(world.loop(), at_home());
+        smtp::client_options o = patient_options();
+        o.hello = hello;
+        const mail_outcome r = send_in(world, sink.url(), o);
+        ASSERT_FALSE(r) << hello;
+        EXPECT_EQ(r.error(), std::errc::invalid_argument) << r.error();
+        EXPECT_NE(r.error().message().find("hello"), std::string::npos) << r.error();
+        EXPECT_EQ(sink.connections(), 0U) << hello;
+    }
+}
+
 TEST(smtp_options_in_use, reach_a_host_where_resolve_says) {
     for (const bool known : {false, true}) {
         simulation world;

@@ -1,5 +1,7 @@
 // The sink itself: strict about lines, bounded in everything, and what it does with its mails.
 
+#include "support/test_ca.hpp"
+
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -7,6 +9,8 @@
 #include <coracle/testing/peer.hpp>
 #include <coracle/testing/simulation.hpp>
 #include <coracle/testing/smtp_sink.hpp>
+#include <coracle/tls/context.hpp>
+#include <coracle/tls/stream.hpp>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +89,38 @@ void in_a_simulation(smtp_sink_options so, const std::function<task<>(smtp_sink&
 }
 
 }  // namespace
+
+TEST(smtp_sink, forgets_at_starttls_who_has_logged_in_in_clear) {
+    const test_ca ca;
+    tls::server_options server;
+    server.certificates.push_back(ca.issue({.names = {"localhost"}}));
+    smtp_sink_options so;
+    so.tls = std::make_shared<tls::server_context>(server);
+    so.user = "joe";
+    so.password = secret("p");
+    smtp_sink sink(so);
+    tls::client_options t;
+    t.system_authorities = false;
+    t.authorities = ca.pem();
+    tls::client_context context(t);
+    block_on([&]() -> task<> {
+        auto clear = co_await net::connect(sink.address());
+        co_await clear->send("EHLO x\r\nAUTH PLAIN AGpvZQBw\r\nSTARTTLS\r\n");
+        std::string said;
+        while (said.find("220 2.0.0 go ahead\r\n") == std::string::npos) {
+            said += (co_await clear->receive()).view();
+        }
+        EXPECT_NE(said.find("235 "), std::string::npos) << said;
+        auto securing = tls::connect(context, std::move(clear), "localhost");
+        const auto secured = co_await std::move(securing);
+        co_await secured->send("EHLO x\r\nMAIL FROM:<a@b>\r\nQUIT\r\n");
+        said.clear();
+        while (said.find("221 ") == std::string::npos) {
+            said += (co_await secured->receive()).view();
+        }
+        EXPECT_NE(said.find("530 "), std::string::npos) << said;
+    });
+}
 
 TEST(smtp_sink, lets_nobody_smuggle_a_second_mail) {
     const std::string begin =

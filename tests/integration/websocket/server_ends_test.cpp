@@ -76,7 +76,7 @@ TEST(websocket_server, has_the_reason_of_a_close_as_it_was_sent) {
     on_route(o, handler, [](chat_world& w, const auto&) -> task<> {
         raw_peer p = co_await w.connect();
         co_await p.shake_hands("/ws");
-        // It never answers.
+        // It sends none back.
         co_await p.stream().read_to_end();
     });
 }
