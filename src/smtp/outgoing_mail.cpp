@@ -178,10 +178,15 @@ mime::mail_part outgoing_mail::body() {
     if (s.text != nullptr) forms.push_back(text_part(*s.text, "text/plain"));
     if (s.html != nullptr) forms.push_back(text_part(*s.html, "text/html"));
     if (forms.empty() && attached.empty()) forms.push_back(text_part({}, "text/plain"));
-    const auto wrap = [](std::string_view type, std::vector<mime::mail_part> parts) {
+    const auto wrap = [this](std::string_view type, std::vector<mime::mail_part> parts) {
         if (parts.size() == 1) return std::move(parts.front());
         mime::mail_part p;
         p.content_type = type;
+        // RFC 2045 section 6.4: without a field they would say that all in them is 7bit.
+        if (is_binary_ || is_eight_bit_) {
+            put_encoding(p, is_binary_ ? mime::transfer_encoding::binary
+                                       : mime::transfer_encoding::eight_bit);
+        }
         p.children = std::move(parts);
         return p;
     };

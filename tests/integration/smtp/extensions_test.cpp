@@ -137,6 +137,26 @@ TEST(smtp_extensions, say_that_a_mail_has_eight_bits_where_the_server_takes_them
             EXPECT_EQ(has(kept.mails[0].text, "Content-Transfer-Encoding: 8bit\r\n"), offered);
         }
     }
+    // The parts around them say so too.
+    m.html("<p>Grüße</p>\n");
+    for (const bool offered : {false, true}) {
+        smtp_sink_options so;
+        so.eight_bit = offered;
+        so.binary = false;
+        const kept_mail kept(so, m);
+        ASSERT_EQ(kept.mails.size(), 1u);
+        const std::string& text = kept.mails[0].text;
+        const std::string head = text.substr(0, text.find("\r\n\r\n") + 2);
+        EXPECT_TRUE(has(head, "multipart/alternative")) << head;
+        EXPECT_EQ(has(head, "Content-Transfer-Encoding: 8bit\r\n"), offered) << head;
+        EXPECT_EQ(has(head, "Content-Transfer-Encoding:"), offered) << head;
+    }
+    m.attach("a.bin", std::string(100, '\0'));
+    const kept_mail binary({}, m);
+    ASSERT_EQ(binary.mails.size(), 1u);
+    const std::string& text = binary.mails[0].text;
+    const std::string head = text.substr(0, text.find("\r\n\r\n") + 2);
+    EXPECT_TRUE(has(head, "Content-Transfer-Encoding: binary\r\n")) << head;
     const kept_mail plain({}, a_message());
     ASSERT_EQ(plain.mails.size(), 1u);
     EXPECT_FALSE(has(plain.mails[0].parameters, "BODY=")) << "seven bits are enough";

@@ -6,12 +6,24 @@
 #include <coracle/testing/local_server.hpp>
 #include <coracle/websocket/reconnecting.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace {
 
 using namespace simulated_websocket;
+
+/// Receives, while another task closes it after a second.
+task<std::optional<websocket::message>> close_while_receiving(websocket::reconnecting& feed) {
+    const auto closes = [&feed]() -> task<> {
+        co_await sleep_for(1s);
+        co_await feed.close();
+    };
+    auto both = when_all(feed.receive(), closes());
+    auto [message, closed] = co_await std::move(both);
+    co_return std::move(message);
+}
 
 }  // namespace
 
@@ -169,12 +181,7 @@ TEST(websocket_reconnecting, ends_an_attempt_that_is_under_way_when_it_is_closed
         });
         co_await feed.send("never sent");
         const time_point begun = in.in.sim.now();
-        const auto closes = [&]() -> task<> {
-            co_await sleep_for(1s);
-            co_await feed.close();
-        };
-        auto receiving = when_all(feed.receive(), closes());
-        auto [message, closed] = co_await std::move(receiving);
+        const auto message = co_await close_while_receiving(feed);
         EXPECT_FALSE(message);
         EXPECT_LT(in.in.since(begun), 2s);
         EXPECT_FALSE(feed.is_connected());
@@ -194,12 +201,7 @@ TEST(websocket_reconnecting, ends_the_wait_before_an_attempt_when_it_is_closed) 
         o.first_delay = 30s;
         websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws", o);
         const time_point begun = sim.now();
-        const auto closes = [&]() -> task<> {
-            co_await sleep_for(1s);
-            co_await feed.close();
-        };
-        auto receiving = when_all(feed.receive(), closes());
-        auto [message, closed] = co_await std::move(receiving);
+        const auto message = co_await close_while_receiving(feed);
         EXPECT_FALSE(message);
         EXPECT_LT(sim.now() - begun, 2s);
     });

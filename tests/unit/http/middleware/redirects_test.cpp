@@ -5,6 +5,9 @@
 #include <coracle/http/middleware/redirects.hpp>
 #include <coracle/http/router.hpp>
 
+#include <string>
+#include <utility>
+
 using namespace middleware_test;
 
 namespace {
@@ -129,22 +132,30 @@ TEST(redirects, refuse_rules_that_are_malformed) {
     EXPECT_EQ(refusal_of([] { http::rewrite("/a", "/b?c"); }), "/b?c");
 }
 
+namespace {
+
+/// The status, and the text, of a GET for this path.
+std::pair<int, std::string> got(const http::handler& h, std::string_view path) {
+    asked a("GET");
+    http::request::parts p;
+    const net::address peer = *net::parse_ip("192.0.2.1", 1);
+    p.method_text = "GET";
+    p.target = p.path = path;
+    p.peer = &peer;
+    a.req.assign(p);
+    run_virtually([&] { return a.by(h); });
+    return {a.status(), a.text()};
+}
+
+}  // namespace
+
 TEST(rewrite, leaves_errors_to_the_pages_of_the_router_around_it) {
     http::router routes;
     routes.use(http::rewrite("/v1/{*rest}", "/{rest}"));
     routes.error_page(http::status::not_found, [](http::request&) { return "no such page"; });
     const http::handler h = routes;
     for (const char* path : {"/none", "/v1/none"}) {
-        asked a("GET");
-        http::request::parts p;
-        const net::address peer = *net::parse_ip("192.0.2.1", 1);
-        p.method_text = "GET";
-        p.target = p.path = path;
-        p.peer = &peer;
-        a.req.assign(p);
-        run_virtually([&] { return a.by(h); });
-        EXPECT_EQ(a.status(), 404) << path;
-        EXPECT_EQ(a.text(), "no such page") << path;
+        EXPECT_EQ(got(h, path), std::pair(404, std::string("no such page"))) << path;
     }
 }
 
@@ -159,15 +170,8 @@ TEST(rewrite, chooses_another_route) {
                                                               {"/items/9", "/items/1"}}),
                    routes);
     const auto text = [&h](std::string_view path) {
-        asked a("GET");
-        http::request::parts p;
-        const net::address peer = *net::parse_ip("192.0.2.1", 1);
-        p.method_text = "GET";
-        p.target = p.path = path;
-        p.peer = &peer;
-        a.req.assign(p);
-        run_virtually([&] { return a.by(h); });
-        return a.status() == 200 ? a.text() : std::to_string(a.status());
+        const auto [status, body] = got(h, path);
+        return status == 200 ? body : std::to_string(status);
     };
     EXPECT_EQ(text("/v1/7"), "7 /items/7 /v1/7 /items/{id}");
     EXPECT_EQ(text("/items/8"), "8 /items/8 /items/8 /items/{id}");
