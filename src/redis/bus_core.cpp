@@ -208,8 +208,8 @@ task<> bus_core::listen() {
             if (!lost_) co_return;
             // One that lasts has cost no attempt in vain.
             if (loop::current()->now() - since > options_.longest_delay) delays.reset();
-            gap_since_ = loop::current()->now();
-            gap_.reset();
+            // Lost before all stood: the gap goes on.
+            if (!gap_) gap_since_ = loop::current()->now();
         } else {
             lost_ = std::move(opened).error();
         }

@@ -9,6 +9,7 @@
 #include <coracle/http/client.hpp>
 #include <coracle/http/cookie_jar.hpp>
 #include <coracle/net/descriptor_limit.hpp>
+#include <coracle/runtime/cancel_source.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/signals.hpp>
 #include <coracle/runtime/task_group.hpp>
@@ -18,8 +19,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <deque>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace coracle::tool {
 namespace {
@@ -43,6 +48,7 @@ task<> draw_now_and_then(progress_display& display) {
 struct work {
     transfer_room& room;
     std::deque<transfer_order> left;
+    const cancel_source* running = nullptr;  ///< what a signal ends; null: nothing
     int code = get_ok;
 };
 
@@ -55,10 +61,22 @@ task<> carry_out(work& w) {
     }
 }
 
-task<> interrupt_on_signal(signal_set& signals, work& w, task_group& group) {
-    co_await signals.next();
-    w.room.interrupted = true;
-    group.cancel();
+task<> interrupt_on_signals(signal_set& signals, work& w) {
+    for (;;) {
+        co_await signals.next();
+        w.room.interrupted = true;
+        if (w.running != nullptr) w.running->cancel();
+    }
+}
+
+/// Awaits `f()`, a task, until a signal comes.
+template <class F>
+task<> run_until_signal(work& w, F f) {
+    const cancel_source stop;
+    w.running = &stop;
+    auto running = with_cancel(stop, std::move(f));
+    static_cast<void>(co_await as_result(running));
+    w.running = nullptr;
 }
 
 /// Returns how many transfers there are descriptors for: each needs a connection, a file, and one
@@ -70,10 +88,9 @@ std::size_t most_at_once() {
     return all < others + each ? 1 : static_cast<std::size_t>((all - others) / each);
 }
 
-task<> run_all(work& w, signal_set& signals) {
+task<> run_all(work& w) {
     spawn([&w] { return draw_now_and_then(w.room.display); }, "progress");
     const auto together = [&](task_group& group) -> task<> {
-        spawn([&] { return interrupt_on_signal(signals, w, group); }, "signals");
         const std::size_t most =
             std::min({std::size_t{w.room.settings.parallel}, w.left.size(), most_at_once()});
         for (std::size_t i = 0; i != most; ++i) {
@@ -81,29 +98,28 @@ task<> run_all(work& w, signal_set& signals) {
         }
         co_return;
     };
-    auto all = with_task_group(together);
-    static_cast<void>(co_await as_result(all));
-    if (w.room.interrupted) w.code = get_interrupted;
+    co_await with_task_group(together);
 }
 
 std::int64_t seconds_now() {
     return loop::current()->unix_time();
 }
 
-/// Loads the cookie files, some of which may be pipes. A file that is written at the end need not
-/// exist yet.
-bool load_cookies(const transfer_room& room) {
-    const get_settings& s = room.settings;
+/// Returns the texts of the cookie files, some of which may be pipes. A file that is written at the
+/// end need not exist yet. Returns nothing if one cannot be read.
+std::optional<std::vector<std::string>> cookies_of(const get_settings& s,
+                                                   progress_display& display) {
+    std::vector<std::string> texts;
     for (const std::string& path : s.cookie_files) {
         if (path == s.cookie_jar && ::access(path.c_str(), F_OK) != 0) continue;
         try {
-            room.client.cookies().read(content_of(path, http::cookie_limits().file), seconds_now());
+            texts.push_back(content_of(path, http::cookie_limits().file));
         } catch (const unreadable& e) {
-            room.complain(std::string("the cookies: ") + e.what());
-            return false;
+            complain(s, display, std::string("the cookies: ") + e.what());
+            return std::nullopt;
         }
     }
-    return true;
+    return texts;
 }
 
 task<bool> save_cookies(const transfer_room& room) {
@@ -117,7 +133,7 @@ task<bool> save_cookies(const transfer_room& room) {
             co_await out.write(text);
             co_return true;
         } catch (const std::system_error& e) {
-            room.complain(e.what());
+            if (!room.interrupted) room.complain(e.what());
         }
         co_return false;
     }
@@ -127,15 +143,15 @@ task<bool> save_cookies(const transfer_room& room) {
     co_return false;
 }
 
-/// Runs all orders; reads cookies before and writes them at the end.
+/// Runs all orders, and writes the cookies at the end.
 task<> do_work(work& w, signal_set& signals) {
-    if (!load_cookies(w.room)) {
-        w.code = get_read_error;
-        co_return;
-    }
-    co_await run_all(w, signals);
-    const bool saved = co_await save_cookies(w.room);
+    spawn([&] { return interrupt_on_signals(signals, w); }, "signals");
+    co_await run_until_signal(w, [&w] { return run_all(w); });
+    bool saved = false;
+    const auto save = [&]() -> task<> { saved = co_await save_cookies(w.room); };
+    co_await run_until_signal(w, save);
     if (!saved && w.code == get_ok) w.code = get_write_error;
+    if (w.room.interrupted) w.code = get_interrupted;
 }
 
 /// Returns nothing if a file of it cannot be read.
@@ -160,15 +176,18 @@ int get(const get_settings& settings) {
 
     // A closed standard output must not kill the program (SIGPIPE).
     std::signal(SIGPIPE, SIG_IGN);
-    // Before the signals are blocked, because it may wait for the user.
+    // Before the signals are blocked, because they may wait for the user.
     const auto request = body_of(settings, display);
     if (!request) return get_read_error;
+    const auto cookies = cookies_of(settings, display);
+    if (!cookies) return get_read_error;
     for (transfer_order& o : orders) o.url = request->with_query(o.url);
     // Before threads are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
     http::client client(settings.client, settings.pool);
     transfer_room room{settings, *request, client, display};
     work w{room, {std::make_move_iterator(orders.begin()), std::make_move_iterator(orders.end())}};
+    for (const std::string& text : *cookies) client.cookies().read(text, std::time(nullptr));
     runtime_options on;
     on.log = &log;
     block_on([&] { return do_work(w, signals); }, on);

@@ -49,11 +49,19 @@ std::string text_of(const body_text& b) {
     return all;
 }
 
-void add_file_part(http::form_body& form, const std::string& name, const file_argument& o) {
+/// The bytes of standard input, or null; a part that is of it has them.
+using input_text = const std::string*;
+
+std::string part_content(const file_argument& o, input_text input) {
+    return o.value == "-" && input != nullptr ? *input : content_of(o.value);
+}
+
+void add_file_part(http::form_body& form, const std::string& name, const file_argument& o,
+                   input_text input) {
     const std::string type(o.type ? std::string_view(*o.type)
                                   : mime::media_type_of(o.name.value_or(o.value)));
     if (o.name || o.value == "-") {
-        form.add_data(name, o.name.value_or("-"), content_of(o.value), type);
+        form.add_data(name, o.name.value_or("-"), part_content(o, input), type);
     } else {
         form.add_file(name, o.value, type);
     }
@@ -93,19 +101,19 @@ struct part_argument {
     file_argument content;
 };
 
-void add_part(http::form_body& form, const part_argument& p) {
+void add_part(http::form_body& form, const part_argument& p, input_text input) {
     switch (p.mark) {
-        case '@': add_file_part(form, p.name, p.content); break;
-        case '<': add_text_part(form, p.name, content_of(p.content.value), p.content); break;
+        case '@': add_file_part(form, p.name, p.content, input); break;
+        case '<': add_text_part(form, p.name, part_content(p.content, input), p.content); break;
         default: add_text_part(form, p.name, p.content.value, p.content); break;
     }
 }
 
-http::form_body form_of(const std::vector<std::string>& parts) {
+http::form_body form_of(const std::vector<std::string>& parts, input_text input) {
     http::form_body form;
     for (const std::string& p : parts) {
         try {
-            add_part(form, part_argument(p));
+            add_part(form, part_argument(p), input);
         } catch (const exception& e) {
             const std::string why = "cannot send --form '" + p + "': " + e.error().code().message();
             if (e.error().operation() == "open") throw unreadable(why);
@@ -135,11 +143,10 @@ request_body::request_body(const get_settings& settings) : settings_(settings) {
         if (&b != &settings.bodies.front() && !is_json_) text_ += '&';
         text_ += text_of(b);
     }
-    // Faults in the parts are reported before any request is made. Standard input is read once.
     const auto is_of_input = [](const std::string& p) { return part_argument(p).is_of_input(); };
-    if (std::ranges::none_of(settings.parts, is_of_input)) {
-        static_cast<void>(form_of(settings.parts));
-    }
+    if (std::ranges::any_of(settings.parts, is_of_input)) input_ = content_of("-");
+    // Faults in the parts are reported before any request is made.
+    static_cast<void>(form_of(settings.parts, input()));
     for (const auto& [name, value] : settings.fields) add_field(fields_, name, value);
     if (is_json_ && !fields_.contains("Accept")) fields_.add("Accept", "application/json");
 }
@@ -170,7 +177,7 @@ void request_body::give_to(http::call& c, const std::string& upload) const {
         // Its media type is unknown.
         c.body(upload_body(upload), "");
     } else if (!settings_.parts.empty()) {
-        c.multipart(form_of(settings_.parts));
+        c.multipart(form_of(settings_.parts, input()));
     } else if (has_content()) {
         const char* const type =
             is_json_ ? "application/json" : "application/x-www-form-urlencoded";

@@ -5,6 +5,7 @@
 #include <coracle/http/call.hpp>
 #include <coracle/http/fields.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,12 @@ public:
 
 private:
     bool has_content() const noexcept;
+    const std::string* input() const noexcept { return input_ ? &*input_ : nullptr; }
 
     const get_settings& settings_;
     http::fields fields_;
     std::string text_;
+    std::optional<std::string> input_;  ///< standard input, where a part is of it
     bool is_json_ = false;
 };
 

@@ -50,8 +50,11 @@ std::unique_ptr<tls::client_context> make_tls(const client_options& o,
 }  // namespace
 
 bool transport::same(const client_options& a, const client_options& b) noexcept {
-    return a.http_version == b.http_version && a.insecure == b.insecure && a.engine == b.engine &&
-           a.tls == b.tls && a.tls_context == b.tls_context && a.sockets == b.sockets &&
+    // Sessions of HTTP/2 have the limits of a head.
+    return a.head_limit == b.head_limit && a.field_limit == b.field_limit &&
+           a.interim_limit == b.interim_limit && a.http_version == b.http_version &&
+           a.insecure == b.insecure && a.engine == b.engine && a.tls == b.tls &&
+           a.tls_context == b.tls_context && a.sockets == b.sockets &&
            a.tls_timeout == b.tls_timeout && same_files(a.certificates, b.certificates) &&
            a.proxy == b.proxy && a.no_proxy == b.no_proxy &&
            a.proxy_from_environment == b.proxy_from_environment &&

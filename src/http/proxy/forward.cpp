@@ -51,6 +51,7 @@ void tell_client(const request& req, fields& out) {
     out.remove("Forwarded");
     out.set("X-Forwarded-For", chain);
     out.set("X-Forwarded-Proto", client_scheme(req));
+    out.remove("X-Forwarded-Host");
     if (const auto host = client_host(req); !host.empty()) out.set("X-Forwarded-Host", host);
 }
 
@@ -132,7 +133,8 @@ public:
     task<std::expected<std::string_view, error>> read() override {
         auto reading = whole().read();
         auto piece = co_await as_result(reading);
-        if (!piece) failure_ = piece.error();
+        // A cancelled read says that the call has ended, for a reason of its own.
+        if (!piece && !coracle::detail::is_cancellation(piece.error())) failure_ = piece.error();
         co_return piece;
     }
 
@@ -397,8 +399,11 @@ private:
                 co_return self->how_.pass_back(*std::move(came), switching);
             }
             throw_failure_of_body(*req);
-            to.failed(*u, loop::current()->now());
             failure = std::move(came).error();
+            // A client that takes its time to send says nothing of the upstream.
+            const bool is_slow_body =
+                has_body && *failure == std::errc::timed_out && failure->phase() == phase::send;
+            if (!is_slow_body) to.failed(*u, loop::current()->now());
             if (!may_go_elsewhere(*failure, *req, has_body)) break;
         }
         if (failure) co_return failure_of(*req, *failure);

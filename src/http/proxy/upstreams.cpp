@@ -121,6 +121,8 @@ task<> upstreams::group::check(upstream& u) {
     for (;;) {
         call asking = client_->get(target);
         asking.timeout(options_.health_timeout).header("User-Agent", "coracle-health");
+        // A redirect is no 2xx, whatever it leads to.
+        asking.follow(follow::none, 0);
         auto response = co_await as_result(asking);
         if (!response && coracle::detail::is_cancellation(response.error())) co_return;
         const bool is_well = response && response->ok();

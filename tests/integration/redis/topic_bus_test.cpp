@@ -407,6 +407,33 @@ TEST(redis_topic_bus_hostile, server_that_closes_amid_a_message_is_connected_to_
     expect_once_behind_a_gap({cut, without_retained(), whole});
 }
 
+TEST(redis_topic_bus_hostile, server_that_closes_before_all_stands_makes_the_gap_longer) {
+    script cut = until_subscribed();
+    cut.send(confirmed).read_until("PING\r\n");
+    script again = until_subscribed();
+    again.pause(150ms);
+    script whole = until_subscribed();
+    whole.send(confirmed).read_until("PING\r\n");
+    whole.send(message_head + bulk_of("once", false) + pong_amid_subscriptions).read_to_end();
+    const scripted_peer server({cut, without_retained(), again, whole});
+    std::mutex guard;
+    std::vector<redis::topic_gap> gaps;
+    noting_receiver r;
+    topic_bus_options o = quick();
+    o.password = {};
+    o.on_gap = [&](const redis::topic_gap& g) {
+        const std::lock_guard lock(guard);
+        gaps.push_back(g);
+    };
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
+    bus.start(r);
+    bus.subscribe("t.x");
+    EXPECT_EQ(r.wait_for(1), texts{"t.x once"});
+    bus.stop();
+    ASSERT_EQ(gaps.size(), 1U);
+    EXPECT_GE(gaps[0].away, 150ms);
+}
+
 TEST(redis_topic_bus_hostile, server_that_cuts_the_connection_for_commands_is_asked_again) {
     script cut;
     cut.read_until("PING\r\n").send("+PONG\r\n").read_until("HGET\r\n").cut();

@@ -87,6 +87,15 @@ class Scripted:
                 s.close()
 
 
+    def leave(self):
+        """Ends all connections, and takes no more."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        with self.lock:
+            for s in self.open:
+                s.shutdown(socket.SHUT_RDWR)
+
+
 def always(response):
     def serve(server, s):
         while server.request(s) is not None:
@@ -108,6 +117,20 @@ class Counts(unittest.TestCase):
             self.assertEqual(total["bytes_in"], 500 * len(RESPONSE))
             self.assertEqual(sum(n for _, n in report["histogram_ns"]), 500)
             self.assertEqual(sum(total["errors"].values()), 0)
+
+    def test_the_open_model_ends_though_its_server_has_left(self):
+        def leave():
+            while server.requests < 6:
+                time.sleep(0.01)
+            server.leave()
+
+        with Scripted(always(RESPONSE)) as server:
+            leaving = threading.Thread(target=leave)
+            leaving.start()
+            _, out, said = bench("--silent", "--json", "-", "-c", 2, "-t", 1, "--rate", 20, "--duration",
+                                 "1s", "--warm-up", "0s", server.url, timeout=20)
+            leaving.join()
+            self.assertGreater(json.loads(out)["total"]["errors"]["connect"], 0, said)
 
     def test_the_open_model_sends_as_many_as_are_due(self):
         with Scripted(always(RESPONSE)) as server:

@@ -65,6 +65,14 @@ class Requests(WithPeer):
                        stdout=subprocess.DEVNULL)
         self.assertEqual(self.last()[3], b"typed")
 
+    def test_parts_of_standard_input_are_in_each_request(self):
+        program = [BIN.resolve() / "coracle", "get", "-F", "file=@-", "-F", "text=<-",
+                   self.url + "/one", self.url + "/two"]
+        subprocess.run(program, input=b"typed", check=True, timeout=20, env=environment(),
+                       stdout=subprocess.DEVNULL)
+        for request in self.peer.seen[-2:]:
+            self.assertEqual(request[3].count(b"\r\n\r\ntyped\r\n"), 2, request)
+
     def test_fields_that_are_always_sent_can_be_left_out(self):
         self.get("-H", "User-Agent:", "-H", "Accept-Encoding:", "-H", "Accept:", "-H", "X-Other:",
                  "-H", "Content-Type:", "-d", "x", "-H", "X-None;", self.url + "/hello")

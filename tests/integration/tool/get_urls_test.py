@@ -3,14 +3,17 @@ several kinds, hosts without a proxy, bytes to go on at, and options of files an
 Where curl is installed, both send the same.
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import resource
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 import unittest
 from urllib.parse import unquote
 
@@ -240,6 +243,42 @@ class Cookies(WithCurl):
             self.get("-b", "jar", "-c", "jar", self.url + "/hello")
             self.assertEqual(self.last()[2]["Cookie"], cookie)
         self.get("-b", "none", self.url + "/hello", code=26)
+
+    def start(self, *arguments, **keywords):
+        return subprocess.Popen([BIN.resolve() / "coracle", "get", *arguments], cwd=self.here,
+                                env=environment(), stderr=subprocess.DEVNULL, **keywords)
+
+    def test_that_nobody_writes_are_waited_for_until_a_signal(self):
+        os.mkfifo(self.here / "fifo")
+        with self.start("-b", "fifo", self.url + "/hello") as running:
+            writer = None
+            while writer is None:
+                try:
+                    writer = os.open(self.here / "fifo", os.O_WRONLY | os.O_NONBLOCK)
+                except OSError:
+                    time.sleep(0.01)
+            running.send_signal(signal.SIGINT)
+            self.assertEqual(running.wait(20), -signal.SIGINT)
+            os.close(writer)
+
+    def test_that_nobody_reads_are_written_until_a_signal(self):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        with self.start("-c", "-", "-o", "whole", self.url + "/hello", stdout=writer) as running:
+            while not (self.here / "whole").exists():
+                time.sleep(0.01)
+            # The first may come before the cookies are written.
+            for _ in range(200):
+                running.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    running.wait(0.1)
+                    break
+            self.assertEqual(running.wait(20), 130)
+        os.close(reader)
+        os.close(writer)
 
     def test_go_to_standard_output_and_devices_which_stay(self):
         self.assertIn(b"\tseen\tyes", self.get("-c", "-", "-o", "f", self.url + "/hello")[0])

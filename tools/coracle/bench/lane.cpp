@@ -50,10 +50,17 @@ task<> lane::run() {
         static_cast<void>(co_await as_result(running));
         running_ = nullptr;
         leave();
+        if (refused_ && worker_.is_over(worker_.now())) give_up_carried();
         const bool ended = co_await this_task::stopped();
         if (ended) co_return;
         if (refused_) co_await back_off();
     }
+}
+
+/// For a request that was kept for a connection which nobody makes any more.
+void lane::give_up_carried() noexcept {
+    const auto due = std::exchange(carried_, std::nullopt);
+    if (due && worker_.counts_from(*due)) worker_.figures().add_failure(failure_kind::connect);
 }
 
 task<> lane::back_off() {

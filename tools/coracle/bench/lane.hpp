@@ -66,6 +66,7 @@ protected:
 
 private:
     task<> back_off();
+    void give_up_carried() noexcept;
 
     worker& worker_;
     std::size_t index_;

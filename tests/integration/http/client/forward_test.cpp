@@ -8,7 +8,11 @@
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/middleware/time_limit.hpp>
 #include <coracle/http/router.hpp>
+#include <coracle/http/upstreams.hpp>
+#include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 
@@ -20,6 +24,8 @@
 
 namespace coracle::testing {
 namespace {
+
+using namespace std::chrono_literals;
 
 http::response target_of(http::request& req) {
     return http::response("behind:" + std::string(req.target()));
@@ -82,7 +88,8 @@ TEST_F(forwarding, sends_the_target_as_it_came) {
 TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_says_of_itself) {
     const local_server behind([](http::request& req) {
         return http::response("for:" + std::string(req.header("X-Forwarded-For")) +
-                              ";by:" + std::string(req.header("Forwarded")) + '.');
+                              ";by:" + std::string(req.header("Forwarded")) +
+                              ";host:" + std::string(req.header("X-Forwarded-Host")) + '.');
     });
     http::client client;
     const std::string spoofed =
@@ -98,10 +105,33 @@ TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_
     const local_server without(std::move(plain));
     blocking_peer through_proxy(with_trust.port());
     through_proxy.send(spoofed);
-    EXPECT_TRUE(through_proxy.receive_until("for:192.0.2.7, 127.0.0.1;by:."));
+    EXPECT_TRUE(through_proxy.receive_until("for:192.0.2.7, 127.0.0.1;by:;host:h."));
     blocking_peer direct(without.port());
     direct.send(spoofed);
-    EXPECT_TRUE(direct.receive_until("for:127.0.0.1;by:."));
+    EXPECT_TRUE(direct.receive_until("for:127.0.0.1;by:;host:h."));
+    blocking_peer old(without.port());
+    old.send("GET / HTTP/1.0\r\nX-Forwarded-Host: evil.test\r\n\r\n");
+    EXPECT_TRUE(old.receive_until("for:127.0.0.1;by:;host:."));
+}
+
+TEST(checked_upstreams, are_ill_where_they_redirect) {
+    const local_server behind([](http::request& req) -> http::response {
+        if (req.path() == "/readyz") return http::redirect("/ok", http::status::found);
+        return "ok";
+    });
+    http::client_options follows;
+    follows.follow = http::follow::standard;
+    http::client client(follows);
+    http::upstream_options o;
+    o.ill_after = 1;
+    http::upstreams nodes(client, {behind.url("")}, o);
+    block_on([&]() -> task<> {
+        const auto until_ill = [&]() -> task<> {
+            while (nodes.states()[0].is_well) co_await sleep_for(1ms);
+        };
+        co_await with_timeout(10s, when_any(nodes.check(), until_ill()));
+    });
+    EXPECT_FALSE(nodes.states()[0].is_well);
 }
 
 TEST(responses_of_clients, are_passed_on_as_what_they_are) {

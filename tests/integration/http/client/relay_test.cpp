@@ -7,10 +7,12 @@
 
 #include <coracle/http/forward.hpp>
 #include <coracle/http/router.hpp>
+#include <coracle/http/upstreams.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
 
 #include <stdexcept>
 
@@ -139,6 +141,49 @@ TEST_P(relays, respond_502_where_there_is_no_server) {
         EXPECT_EQ(seen, http::status::bad_gateway);
     });
     EXPECT_TRUE(eventually([&] { return lonely.counters().in_flight == 0; }));
+}
+
+TEST_P(relays, respond_for_a_server_that_fails_amid_the_request) {
+    const scripted_peer leaves(script().read_head().cut());
+    const scripted_peer stalls(script().read_head().stall());
+    http::forward_options brief;
+    brief.timeout = 100ms;
+    http::router routes;
+    routes.any("/502", http::forward_to(inner_, leaves.url("")));
+    routes.any("/504", http::forward_to(inner_, stalls.url(""), brief));
+    http::upstreams nodes(inner_, {leaves.url("")});
+    routes.any("/any", http::forward_to(nodes));
+    http::upstreams patient(inner_, {stalls.url("")});
+    routes.any("/patient", http::forward_to(patient, brief));
+    const local_server front(std::move(routes));
+    const auto status_of = [&](const char* path) -> task<int> {
+        int seen = 0;
+        co_await client_.post(front.url(path))
+            .body(http::body::stream([](http::body_writer& out) -> task<> {
+                co_await out.write("begun");
+                co_await forever();
+            }))
+            .duplex([&](http::response& r) -> task<> {
+                seen = static_cast<int>(r.status());
+                co_return;
+            });
+        co_return seen;
+    };
+    block_on([&]() -> task<> {
+        const int failed = co_await status_of("/502");
+        EXPECT_EQ(failed, 502);
+        const int late = co_await status_of("/504");
+        EXPECT_EQ(late, 504);
+        const int any = co_await status_of("/any");
+        EXPECT_EQ(any, 502);
+        EXPECT_EQ(nodes.states()[0].failures, 1U);
+        // The client is what takes its time.
+        const int slow = co_await status_of("/patient");
+        EXPECT_EQ(slow, 504);
+        EXPECT_EQ(patient.states()[0].failures, 0U);
+    });
+    EXPECT_TRUE(eventually([&] { return front.counters().in_flight == 0; }));
+    EXPECT_EQ(front.counters().handler_errors, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(over, relays, both_versions(), version_name);

@@ -5,9 +5,14 @@
 #include <coracle/http/client.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/testing/simulation.hpp>
+#include <coracle/tls/context.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace coracle::testing {
 namespace {
@@ -17,7 +22,7 @@ using ::testing::HasSubstr;
 using h2_code = http::h2::error_code;
 
 template <class F>
-void with_reluctant(F body) {
+void with_reluctant(F body, const std::vector<std::string>& offered = {}) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         simulation_options options;
         options.seed = seed;
@@ -27,6 +32,12 @@ void with_reluctant(F body) {
             http::client_options o;
             o.proxy_from_environment = false;
             o.insecure = true;
+            if (!offered.empty()) {
+                tls::client_options t;
+                t.insecure = true;
+                t.protocols = offered;
+                o.tls_context = std::make_shared<tls::client_context>(t);
+            }
             http::client client(o);
             bool finished = false;
             const auto block = [&](task_group& group) -> task<> {
@@ -57,6 +68,22 @@ TEST(client_h2_fallback, takes_a_server_that_wants_http_1_at_its_word) {
         EXPECT_EQ(server.over_h2, 1u);
         EXPECT_EQ(client.statistics().retries, 0u);
     });
+}
+
+TEST(client_h2_fallback, fails_where_a_given_context_offers_http_2_all_the_same) {
+    const auto calls = [](reluctant_server& server, http::client& client) -> task<> {
+        server.on_end = [](h2_script_connection& c, h2_script_stream& r) {
+            c.reset(r, h2_code::http_1_1_required);
+        };
+        for (int i = 0; i != 2; ++i) {
+            const auto r = co_await as_result(client.get(server.url()).full());
+            EXPECT_FALSE(r);
+            if (r) co_return;
+            EXPECT_EQ(r.error(), std::errc::protocol_not_supported) << r.error();
+            EXPECT_THAT(r.error().message(), HasSubstr("tls_context"));
+        }
+    };
+    with_reluctant(calls, {"h2", "http/1.1"});
 }
 
 TEST(client_h2_fallback, upgrades_over_http_1_where_streams_cannot_be) {

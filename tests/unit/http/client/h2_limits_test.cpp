@@ -312,6 +312,19 @@ TEST(client_h2, counts_interim_responses) {
     });
 }
 
+TEST(client_h2, keeps_to_the_limits_of_a_head_that_a_call_has) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        const std::vector<http::field> fields(150, {"a", "1"});
+        peer.on_end = [&fields](connection& c, request& r) { c.respond(r, 200, fields); };
+        EXPECT_FALSE(co_await as_result(client.get(peer.url()).full()));
+        http::client_options o = client.defaults();
+        o.field_limit = 200;
+        EXPECT_TRUE(co_await as_result(client.get(peer.url()).options(o).full()));
+        client.set_defaults(o);
+        EXPECT_TRUE(co_await as_result(client.get(peer.url()).full()));
+    });
+}
+
 TEST(client_h2, keeps_to_the_limits_of_a_head) {
     http::client_options o = over_h2();
     o.field_limit = 5;
