@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <ctime>
 #include <deque>
 #include <optional>
 #include <string>
@@ -143,8 +142,9 @@ task<bool> save_cookies(const transfer_room& room) {
     co_return false;
 }
 
-/// Runs all orders, and writes the cookies at the end.
-task<> do_work(work& w, signal_set& signals) {
+/// Runs all orders, with these cookies, and writes those of the end.
+task<> do_work(work& w, const std::vector<std::string>& cookies, signal_set& signals) {
+    for (const std::string& text : cookies) w.room.client.cookies().read(text, seconds_now());
     spawn([&] { return interrupt_on_signals(signals, w); }, "signals");
     co_await run_until_signal(w, [&w] { return run_all(w); });
     bool saved = false;
@@ -187,10 +187,9 @@ int get(const get_settings& settings) {
     http::client client(settings.client, settings.pool);
     transfer_room room{settings, *request, client, display};
     work w{room, {std::make_move_iterator(orders.begin()), std::make_move_iterator(orders.end())}};
-    for (const std::string& text : *cookies) client.cookies().read(text, std::time(nullptr));
     runtime_options on;
     on.log = &log;
-    block_on([&] { return do_work(w, signals); }, on);
+    block_on([&] { return do_work(w, *cookies, signals); }, on);
     return w.code;
 }
 
