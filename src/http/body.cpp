@@ -4,6 +4,7 @@
 #include <coracle/http/fields.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/task_group.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -14,6 +15,33 @@ namespace {
 
 /// The memory that an announced size gets at once; the rest as the bytes come.
 constexpr std::uint64_t most_reserved = 1024 * 1024;
+
+/// Reads the first piece of `from`. Sends the head of `to` before, unless that piece is there: its
+/// sender may wait for what this head makes the receiver say.
+task<std::string_view> first_piece(received_body* from, body_writer* to) {
+    std::optional<std::expected<std::string_view, error>> piece;
+    const auto read = [&]() -> task<> {
+        auto reading = from->read();
+        piece = co_await as_result(reading);
+    };
+    const auto flush_unless_read = [&](task_group& beside) -> task<> {
+        beside.spawn(read, "body");
+        if (!piece) co_await to->flush();
+    };
+    auto both = with_task_group(flush_unless_read);
+    co_await std::move(both);
+    if (!*piece) throw_exception(std::move(*piece).error());
+    co_return **piece;
+}
+
+task<> pass_pieces(received_body* from, body_writer* to) {
+    auto reading = first_piece(from, to);
+    std::string_view piece = co_await std::move(reading);
+    while (!piece.empty()) {
+        co_await to->write(piece);
+        piece = co_await from->read();
+    }
+}
 
 }  // namespace
 
@@ -99,13 +127,7 @@ void body::narrow(std::uint64_t offset, std::uint64_t size) {
 
 void body::make_relay() {
     source_ = std::make_unique<source>(file_range(), stream_function(), size(), nullptr);
-    source_->stream = [from = relayed_](body_writer& to) -> task<> {
-        for (;;) {
-            const std::string_view piece = co_await from->read();
-            if (piece.empty()) co_return;
-            co_await to.write(piece);
-        }
-    };
+    source_->stream = [from = relayed_](body_writer& to) { return pass_pieces(from, &to); };
 }
 
 void body::make_stream_of_part() {

@@ -31,7 +31,8 @@ struct forward_options {
     /// HTTP/2, RFC 8441), and then the bytes of both sides. Each side may be HTTP/1.1 or HTTP/2.
     /// Without it, and with a body or for "h2c", they are passed on as plain requests. Default yes.
     bool upgrades = true;
-    /// The time without a byte of either side after which such a connection is closed. Default 1 h.
+    /// The time after which such a connection is closed if nothing has passed, also where one side
+    /// takes nothing of what the other sends. Default 1 h.
     duration upgraded_idle = std::chrono::hours(1);
 };
 

@@ -147,7 +147,11 @@ bool connection_pool::is_too_old(const client_connection& c) const noexcept {
 
 /// Returns an HTTP/2 connection that is in use and has a free place. Idle ones are in `idle_`.
 client_h2_connection* connection_pool::shared_with_place(origin& o) noexcept {
-    if (o.shared_.empty() || others_are_first(o)) return nullptr;
+    if (o.shared_.empty()) return nullptr;
+    if (others_are_first(o)) {
+        passed_over_.push_back(o);
+        return nullptr;
+    }
     for (h2_place_link* at = o.shared_.front(); at != nullptr; at = o.shared_.next(*at)) {
         auto* const c = static_cast<client_h2_connection*>(at);
         if (c->exchanges() != 0 && !is_too_old(*c) && c->has_place(options_.streams)) return c;
@@ -230,8 +234,14 @@ void connection_pool::withdraw(connection_request& r) noexcept {
     keep_place(r.at());
 }
 
-/// Searches from the end, because new requests and those just served belong there.
 void connection_pool::keep_place(origin& o) noexcept {
+    put_in_order(o);
+    const std::uint64_t first = ready_.empty() ? 0 : first_number(origin_of(*ready_.front()));
+    if (std::exchange(first_ready_, first) != first) serve_passed_over();
+}
+
+/// Searches from the end, because new requests and those just served belong there.
+void connection_pool::put_in_order(origin& o) noexcept {
     ready_link& link = o;
     link.unlink();
     if (o.waiting_.empty() || o.open_ >= options_.connections_per_host) return;
@@ -244,6 +254,17 @@ void connection_pool::keep_place(origin& o) noexcept {
         ready_.push_front(link);
     } else {
         ready_.insert_behind(*before, link);
+    }
+}
+
+/// Serves the requests that got no free place on a connection because the first of `ready_` had
+/// waited longer, as far as that is no longer so. Serving them changes no place in `ready_` but
+/// their own.
+void connection_pool::serve_passed_over() noexcept {
+    intrusive_list<passed_over_link> some;
+    some.splice(passed_over_);
+    while (passed_over_link* const link = some.pop_front()) {
+        serve_places(static_cast<origin&>(*link));
     }
 }
 

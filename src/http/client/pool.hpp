@@ -27,6 +27,8 @@ class origin;
 
 /// The link of an origin in the list of those that wait for the pool's limit of connections.
 struct ready_link : list_hook {};
+/// Its link in the list of those whose requests were passed over for the first of that list.
+struct passed_over_link : list_hook {};
 
 /// A place for one exchange on a connection. The destructor cancels the exchange, unless `end` was
 /// called.
@@ -125,7 +127,7 @@ enum class spoken : std::uint8_t { unknown, http_1, http_2 };
 
 /// The key of interchangeable connections: scheme, host, port and transport. All plain requests
 /// through a forwarding proxy share one, whatever their host.
-class origin final : ready_link, deadline {
+class origin final : ready_link, passed_over_link, deadline {
 public:
     origin(connection_pool& pool, std::string name, const url& u,
            std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p,
@@ -311,6 +313,8 @@ private:
     /// Moves `o` to its place in `ready_`. To be called when its first request or `open_` has
     /// changed.
     void keep_place(origin& o) noexcept;
+    void put_in_order(origin& o) noexcept;
+    void serve_passed_over() noexcept;
     /// Returns true if a connection to `o` that is free now must be closed for one to another
     /// origin, whose request waited longer.
     bool others_are_first(origin& o) noexcept;
@@ -344,6 +348,8 @@ private:
     /// Origins with waiting requests and fewer connections than their limit, the longest wait
     /// first.
     intrusive_list<ready_link> ready_;
+    std::uint64_t first_ready_ = 0;  ///< number of the first request of `ready_`; 0: none
+    intrusive_list<passed_over_link> passed_over_;
     std::uint64_t last_number_ = 0;
     h1::response_head head_;
     pool_counters counters_;

@@ -117,9 +117,32 @@ bool may_go_elsewhere(const error& e, const request& req, bool has_body) noexcep
     return e.safe_to_retry() || (is_idempotent(req) && e != std::errc::timed_out);
 }
 
+status status_of_failure(const error& e) noexcept {
+    return e == std::errc::timed_out ? status::gateway_timeout : status::bad_gateway;
+}
+
 response failure_of(const request& req, const error& e) {
-    const bool late = e == std::errc::timed_out;
-    return detail::error_response(req, late ? status::gateway_timeout : status::bad_gateway);
+    return detail::error_response(req, status_of_failure(e));
+}
+
+/// Sends the body of an upstream's response. If that fails before anything was sent, the status
+/// says whose fault it is.
+task<> send_body(body* of_upstream, body_writer* out) {
+    try {
+        auto sending = of_upstream->stream_part()(*out);
+        co_await std::move(sending);
+    } catch (const exception& e) {
+        error why(make_error_code(status_of_failure(e.error())), "forward_to");
+        throw_exception(why.on(e.what()));
+    }
+}
+
+void blame_upstream(response& r) {
+    if (r.body().type() != body::kind::stream) return;
+    const auto size = r.body().size();
+    r.set_body(body::stream(
+        [whole = std::move(r.body())](body_writer& out) mutable { return send_body(&whole, &out); },
+        size));
 }
 
 /// The body of a request as it is passed on, which notes why it failed: that is no fault of the
@@ -286,6 +309,7 @@ public:
             return switching.pass_back(std::move(r), std::move(kept), options_.upgraded_idle);
         }
         r.fields() = std::move(kept);
+        blame_upstream(r);
         return r;
     }
 

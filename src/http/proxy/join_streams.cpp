@@ -1,7 +1,8 @@
 #include "http/proxy/join_streams.hpp"
 
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/task_group.hpp>
-#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/runtime/when_any.hpp>
 
 namespace coracle::http::detail {
 namespace {
@@ -9,51 +10,52 @@ namespace {
 /// The state of both directions.
 struct joined {
     duration idle;
-    time_point last;  ///< when bytes came, from either side
+    time_point last;  ///< when either side took a piece of the other
     unsigned ended = 0;
+
+    time_point due() const noexcept { return coracle::detail::later(last, idle); }
 };
 
 time_point now() noexcept {
     return loop::current()->now();
 }
 
-/// The next bytes of `from`; an error at its end, or when neither side has sent for too long.
-task<std::expected<buffer, error>> next_bytes(net::byte_stream* from, joined* both) {
-    const auto receive = [from]() -> task<buffer> { co_return co_await from->receive(); };
+/// Sends a piece, and returns true if that was possible.
+task<bool> pass(net::byte_stream* to, buffer* piece, joined* both) {
+    const auto sent = co_await as_result(to->send(piece->view()));
+    both->last = now();
+    co_return sent.has_value();
+}
+
+/// Copies until the end of `from`. Returns false if something failed before.
+task<bool> copy_all(net::byte_stream* from, net::byte_stream* to, buffer first, joined* both) {
+    buffer piece = std::move(first);
     for (;;) {
-        const time_point until = coracle::detail::later(both->last, both->idle);
-        auto bytes = co_await as_result(with_deadline(until, receive));
-        // The limit of both: the other direction may have been busy meanwhile.
-        const bool is_ours = !bytes && bytes.error() == std::errc::timed_out && now() >= until;
-        if (is_ours && coracle::detail::later(both->last, both->idle) > now()) continue;
-        if (bytes) both->last = now();
-        co_return bytes;
+        if (!piece.empty()) {
+            const bool sent = co_await pass(to, &piece, both);
+            if (!sent) co_return false;
+        }
+        piece.release();
+        auto bytes = co_await as_result(from->receive());
+        if (!bytes) co_return bytes.error() == errc::end_of_stream;
+        piece = *std::move(bytes);
     }
 }
 
 task<> copy(net::byte_stream* from, net::byte_stream* to, buffer first, joined* both,
             task_group* directions) {
-    bool in_order = true;
-    if (!first.empty()) {
-        const auto sent = co_await as_result(to->send(first.view()));
-        in_order = sent.has_value();
-        first.release();
-    }
-    while (in_order) {
-        const auto bytes = co_await next_bytes(from, both);
-        if (!bytes) {
-            in_order = bytes.error() == errc::end_of_stream;
-            break;
-        }
-        const auto sent = co_await as_result(to->send(bytes->view()));
-        in_order = sent.has_value();
-    }
+    const bool in_order = co_await copy_all(from, to, std::move(first), both);
     if (in_order) {
         to->shutdown_output();
         ++both->ended;
     } else {
         directions->cancel();
     }
+}
+
+/// Completes when nothing has passed for too long.
+task<> wait_until_idle(joined* both) {
+    while (both->due() > now()) co_await sleep_until(both->due());
 }
 
 }  // namespace
@@ -71,7 +73,8 @@ task<> join_streams(net::byte_stream& ours, buffer received, detached_connection
         group.spawn([&] { return copy(there, here, std::move(to_us), &both, &group); }, "upgraded");
         co_return;
     };
-    const auto ended = co_await as_result(with_task_group(directions));
+    auto all = when_any(with_task_group(directions), wait_until_idle(&both));
+    const auto ended = co_await as_result(all);
     constexpr unsigned both_sides = 2;
     there->close(!ended || both.ended != both_sides);
 }

@@ -186,6 +186,78 @@ TEST_P(relays, respond_for_a_server_that_fails_amid_the_request) {
     EXPECT_EQ(front.counters().handler_errors, 0U);
 }
 
+TEST_P(relays, pass_heads_on_before_what_follows_them) {
+    for (const std::optional<std::uint64_t> size : {std::optional<std::uint64_t>(), {4}}) {
+        const gate more;
+        const local_server slow([&](http::request&) {
+            http::response r;
+            r.set_body(http::body::stream(
+                [&more](http::body_writer& out) -> task<> {
+                    co_await out.flush();
+                    co_await more.passed();
+                    co_await out.write("rest");
+                },
+                size));
+            return r;
+        });
+        const local_server front(http::forward_to(inner_, slow.url("")));
+        block_on([&]() -> task<> {
+            auto came = co_await client_.get(front.url("/x"));
+            EXPECT_EQ(came.body().size(), size);
+            more.open();
+            const std::string text = co_await came.text();
+            EXPECT_EQ(text, "rest");
+        });
+    }
+}
+
+TEST_P(relays, pass_requests_on_before_their_bodies) {
+    const scripted_peer refuses(script().read_head().send(
+        "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
+    http::client inner;
+    const local_server front(http::forward_to(inner, refuses.url("")));
+    block_on([&]() -> task<> {
+        http::status seen{};
+        co_await client_.post(front.url("/x"))
+            .body(http::body::stream([](http::body_writer& out) -> task<> {
+                co_await out.flush();
+                co_await forever();
+            }))
+            .duplex([&](http::response& r) -> task<> {
+                seen = r.status();
+                co_return;
+            });
+        EXPECT_EQ(seen, http::status::content_too_large);
+    });
+}
+
+TEST_P(relays, blame_the_server_where_a_body_fails_before_its_first_byte) {
+    const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const scripted_peer breaks(script().read_head().send(head + "zz\r\n").stall());
+    http::client inner;
+    const local_server front(http::forward_to(inner, breaks.url("")));
+    EXPECT_EQ(client_.get(front.url("/x")).wait().status, http::status::bad_gateway);
+}
+
+TEST_P(relays, break_bodies_off_that_fail_behind_their_head) {
+    const gate seen;
+    const scripted_peer leaves(script()
+                                   .read_head()
+                                   .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+                                   .stall(seen)
+                                   .cut());
+    http::client inner;
+    const local_server front(http::forward_to(inner, leaves.url("")));
+    block_on([&]() -> task<> {
+        auto came = co_await client_.get(front.url("/x"));
+        EXPECT_EQ(came.status(), http::status::ok);
+        seen.open();
+        auto text = co_await as_result(came.text());
+        EXPECT_FALSE(text);
+    });
+    EXPECT_TRUE(eventually([&] { return front.counters().in_flight == 0; }));
+}
+
 INSTANTIATE_TEST_SUITE_P(over, relays, both_versions(), version_name);
 
 }  // namespace

@@ -54,11 +54,27 @@ protected:
             co_return path_of(req);
         });
     }
-    void make_client(unsigned connections, unsigned per_host) {
+    void make_client(unsigned connections, unsigned per_host,
+                     http::version_choice version = http::version_choice::automatic) {
         http::pool_options p;
         p.connections = connections;
         p.connections_per_host = per_host;
-        client_.emplace(http::client_options(), p);
+        http::client_options o;
+        o.http_version = version;
+        client_.emplace(o, p);
+    }
+    /// Lets a call give up that comes before one for which a shared connection has a place.
+    void give_up_before_others(unsigned per_host) {
+        make_client(1, per_host, http::version_choice::http_2);
+        hold(one_);
+        queue(two_, "/1");
+        queue(one_, "/2");
+        queue(one_, "/3");
+        calls_[1].cancel();
+        calls_[1].wait();
+        wait_for_responses(2);
+        go_.open();
+        EXPECT_THAT(order(), ElementsAre("/2", "/3", "/held"));
     }
     void start(const std::string& url) { calls_.push_back(client_->get(url).start()); }
     void hold(const local_server& server) {
@@ -132,6 +148,14 @@ TEST_F(client_turns, of_calls_that_were_given_up_go_to_those_behind) {
     calls_[1].wait();
     go_.open();
     EXPECT_THAT(order(), ElementsAre("/held", "/2", "/3"));
+}
+
+TEST_F(client_turns, of_calls_that_were_given_up_go_to_those_that_can_share_a_connection) {
+    give_up_before_others(100);
+}
+
+TEST_F(client_turns, of_calls_that_were_given_up_go_to_those_at_the_limit_of_their_host) {
+    give_up_before_others(1);
 }
 
 /// One connection, held by a call that a server never responds to.

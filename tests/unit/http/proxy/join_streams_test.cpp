@@ -1,0 +1,119 @@
+// The time for which two joined connections may stand still, in simulated time.
+
+#include "http/proxy/join_streams.hpp"
+
+#include "support/connected.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
+#include <coracle/testing/simulation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace coracle::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration idle = 10s;
+
+/// A client and a server, and between them what joins their connections.
+struct joined_pairs {
+    connection_pair client;
+    connection_pair server;
+
+    task<> join() {
+        http::detached_connection theirs;
+        theirs.stream = std::move(server.client);
+        auto joining =
+            http::detail::join_streams(*client.server, buffer(), std::move(theirs), idle);
+        co_await std::move(joining);
+    }
+};
+
+task<> send_endlessly(net::byte_stream* to) {
+    const std::string piece(100'000, 'p');
+    for (;;) co_await to->send(piece);
+}
+
+/// Reads one block every second, `times` times.
+task<> read_slowly(net::byte_stream* from, int times) {
+    for (int i = 0; i != times; ++i) {
+        co_await sleep_for(1s);
+        co_await from->receive();
+    }
+}
+
+/// Sends one byte every seven seconds, `times` times.
+task<> send_slowly(net::byte_stream* to, net::byte_stream* far, int times) {
+    for (int i = 0; i != times; ++i) {
+        co_await sleep_for(7s);
+        co_await to->send("x");
+        co_await far->receive();
+    }
+}
+
+template <class F>
+task<> talk_until_cut(F* talk, joined_pairs* all) {
+    try {
+        co_await (*talk)(*all);
+    } catch (const exception&) {
+    }
+    co_await forever();
+}
+
+/// The time for which a join lasts beside what `talk` does.
+template <class F>
+duration lasts(F talk) {
+    simulation sim;
+    return sim.run([&]() -> task<duration> {
+        joined_pairs all;
+        all.client = co_await connected();
+        all.server = co_await connected();
+        const time_point begun = loop::current()->now();
+        auto both = when_any(all.join(), talk_until_cut(&talk, &all));
+        co_await std::move(both);
+        const duration lasted = loop::current()->now() - begun;
+        co_return lasted;
+    });
+}
+
+TEST(joined_streams, end_where_neither_side_says_anything) {
+    const duration silent = lasts([](joined_pairs&) -> task<> { co_return; });
+    EXPECT_GE(silent, idle);
+    EXPECT_LT(silent, idle + 1s);
+}
+
+TEST(joined_streams, end_where_one_side_takes_nothing) {
+    const duration stuck =
+        lasts([](joined_pairs& all) { return send_endlessly(all.client.client.get()); });
+    EXPECT_GE(stuck, idle);
+    EXPECT_LT(stuck, idle + 1s);
+}
+
+TEST(joined_streams, go_on_while_a_side_says_something_now_and_then) {
+    for (const bool from_client : {true, false}) {
+        const duration slow = lasts([&](joined_pairs& all) {
+            net::byte_stream* const client = all.client.client.get();
+            net::byte_stream* const server = all.server.server.get();
+            return from_client ? send_slowly(client, server, 5) : send_slowly(server, client, 5);
+        });
+        EXPECT_GE(slow, 35s + idle);
+        EXPECT_LT(slow, 36s + idle);
+    }
+}
+
+TEST(joined_streams, go_on_while_a_side_takes_something_now_and_then) {
+    const duration slow = lasts([](joined_pairs& all) -> task<> {
+        auto both = when_any(send_endlessly(all.client.client.get()),
+                             read_slowly(all.server.server.get(), 100));
+        co_await std::move(both);
+    });
+    EXPECT_GE(slow, 100s);
+}
+
+}  // namespace
+}  // namespace coracle::testing
