@@ -317,6 +317,47 @@ TEST(h2_floods, resets_of_streams_that_are_over_beyond_what_was_sent_count_as_no
     expect_cut(*server, limit_kind::idle_frames);
 }
 
+const coracle::http::field ok[] = {{":status", "200"}};
+
+/// Sends a request and responds to it, without content.
+void ask_and_respond(recording& server, std::uint32_t id) {
+    server.receive(headers(id, get_block()));
+    server.session.send_head(server.at(id), ok, {}, true);
+}
+
+TEST(h2_floods, responses_that_nobody_reads_have_a_bound) {
+    coracle::http::h2_limits limits;
+    limits.streams = 10;
+    const auto server = greeted_server(limits);
+    std::uint32_t id = 1;
+    for (int i = 0; i < 10; ++i, id += 2) ask_and_respond(*server, id);
+    EXPECT_EQ(server->session.streams(), 0U);
+    expect_alive(*server);
+    EXPECT_EQ(server->log.find("limit"), std::string::npos) << server->log;
+    server->receive(headers(id, get_block()));
+    EXPECT_NE(server->log.find("limit streams\n"), std::string::npos) << server->log;
+    EXPECT_NE(server->take().find(rst(id, error_code::refused_stream)), std::string::npos);
+    // It goes on where they are read.
+    for (int i = 0; i < 10; ++i) ask_and_respond(*server, id += 2);
+    // A flood of them is one of resets.
+    for (int i = 0; i < 1000 && !server->session.failure(); ++i) {
+        server->receive(headers(id += 2, get_block()));
+    }
+    expect_cut(*server, limit_kind::resets);
+}
+
+TEST(h2_floods, responses_that_are_read_have_none) {
+    coracle::http::h2_limits limits;
+    limits.streams = 10;
+    const auto server = greeted_server(limits);
+    for (std::uint32_t id = 1; id < 2000; id += 2) {
+        ask_and_respond(*server, id);
+        if (id % 10 == 9) server->take();
+    }
+    expect_alive(*server);
+    EXPECT_EQ(server->log.find("limit"), std::string::npos);
+}
+
 TEST(h2_floods, acknowledgements_that_nobody_reads_have_a_bound) {
     coracle::http::h2_limits limits;
     limits.pings = 1'000'000;

@@ -1,9 +1,13 @@
 #include "h2_frames.hpp"
+#include "support/allocation_count.hpp"
 
 #include <gtest/gtest.h>
 
+#include <new>
+
 using namespace coracle::http::h2;
 using namespace coracle::http::h2::test;
+using coracle::http::field;
 using namespace std::literals;
 
 namespace {
@@ -35,6 +39,48 @@ TEST(h2_client_session, reports_responses_interim_ones_and_trailers) {
     EXPECT_EQ(client->log, "1: 103 link=</a>\n1: 200\n1: end sum=7\n1: closed\n");
     EXPECT_EQ(client->at(1).content, "abc");
     EXPECT_EQ(client->session.streams(), 0U);
+}
+
+TEST(h2_client_session, takes_nothing_behind_a_successful_connect_for_content) {
+    for (const char* length : {"0", "1", "100"}) {
+        const auto client = greeted_client();
+        client->request("CONNECT", false);
+        client->receive(status(1, "200", false, block().add("content-length", length)) +
+                        data(1, "abc") + data(1, "", true));
+        EXPECT_EQ(client->at(1).content, "abc");
+        EXPECT_EQ(client->log.find("failed"), std::string::npos) << client->log;
+        client->request("CONNECT", false);
+        client->receive(status(3, "403", false, block().add("content-length", "1")) +
+                        data(3, "ab"));
+        EXPECT_NE(client->log.find("3: failed"), std::string::npos) << client->log;
+    }
+}
+
+TEST(h2_client_session, tells_nobody_of_a_stream_that_found_no_memory) {
+    if (!coracle::testing::counts_allocations()) GTEST_SKIP() << "not counted in this build";
+    for (std::size_t n = 1;; ++n) {
+        const auto client = greeted_client();
+        const auto server = greeted_server();
+        recorded_stream lost;
+        const field control[] = {
+            {":method", "GET"}, {":scheme", "http"}, {":path", "/lost"}, {":authority", "a"}};
+        bool failed = false;
+        coracle::testing::fail_allocation(n);
+        try {
+            failed = !client->session.open(lost, control, {}, true);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        const bool none_failed = coracle::testing::allocation_will_fail();
+        coracle::testing::fail_allocation(0);
+        if (failed) client->session.reset(lost, error_code::cancel);
+        client->request("GET", true, "/last");
+        server->receive(client->take());
+        ASSERT_FALSE(server->session.failure().has_value()) << n;
+        EXPECT_NE(server->log.find("GET /last end"), std::string::npos) << server->log;
+        EXPECT_EQ(client->session.streams(), failed ? 1U : 2U);
+        if (none_failed) break;
+    }
 }
 
 TEST(h2_client_session, refuses_malformed_responses) {

@@ -1,10 +1,12 @@
 #include "h2_sent_frames.hpp"
+#include "support/allocation_count.hpp"
 
 #include <coracle/base/detail/block_pool.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <new>
 
 using namespace coracle::http::h2;
 using namespace coracle::http::h2::test;
@@ -263,6 +265,60 @@ TEST(h2_sending, a_table_that_the_peer_resizes_while_it_is_given_up_stays_in_ste
         client->log.clear();
         if (i % 2 == 1) server->session.trim();
     }
+}
+
+TEST(h2_sending, a_head_without_memory_leaves_those_of_other_streams_whole) {
+    if (!coracle::testing::counts_allocations()) GTEST_SKIP() << "not counted in this build";
+    const std::string value = "a value that is worth an entry";
+    const std::string large(20'000, 'l');
+    const field first[] = {{"x-long", value}, {"x-large", large}};
+    const field second[] = {{"x-long", value}};
+    for (std::size_t n = 1;; ++n) {
+        const auto server = server_with(2);
+        const auto client = greeted_client();
+        for (int i = 0; i < 2; ++i) client->request();
+        server->receive(settings_frame(setting_entry(setting::header_table_size, 200)));
+        bool failed = false;
+        coracle::testing::fail_allocation(n);
+        try {
+            server->session.send_head(server->at(1), ok, first, true);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        const bool none_failed = coracle::testing::allocation_will_fail();
+        coracle::testing::fail_allocation(0);
+        if (failed) server->session.reset(server->at(1), error_code::internal_error);
+        server->session.send_head(server->at(3), ok, second, true);
+        client->receive(server->take());
+        ASSERT_FALSE(client->session.failure().has_value()) << n;
+        EXPECT_NE(client->log.find("3: 200 x-long=" + value + " end"), std::string::npos) << n;
+        if (none_failed) break;
+    }
+}
+
+TEST(h2_sending, a_window_that_has_grown_keeps_what_was_added_when_settings_are_acknowledged) {
+    recording server(role::server);
+    server.receive(std::string(client_preface) + settings_frame());
+    server.take();
+    server.session.set_round_trip(1s);
+    server.receive(headers(1, post_block(), false));
+    const std::string full(16384, 'x');
+    std::uint64_t opened = 65536;
+    const auto send = [&](const std::string& bytes) {
+        server.now += 1ms;
+        server.receive(data(1, bytes));
+        opened -= bytes.size();
+        for (const sent_frame& f : frames_in(server.take())) {
+            if (f.header.stream == 1) opened += read_u32(f.payload.data());
+        }
+    };
+    for (int i = 0; i < 4; ++i) send(full);
+    ASSERT_GT(opened, 65536U);
+    server.receive(frame(frame_type::settings, flag::ack, 0));
+    server.consumes = false;
+    while (opened >= full.size()) send(full);
+    if (opened != 0) send(std::string(opened, 'x'));
+    EXPECT_EQ(server.log.find("failed"), std::string::npos) << server.log;
 }
 
 TEST(h2_sending, windows_grow_while_they_are_what_holds_the_sender_up) {

@@ -30,6 +30,11 @@ public:
 
     /// Frees the table.
     void give_up() noexcept;
+    /// To be called for a block that was written and that the peer does not get.
+    void block_is_lost() noexcept {
+        give_up();
+        encoder_.repeat_limit();
+    }
 
     static constexpr std::uint32_t most = hpack::encoder::first_limit;
 

@@ -49,12 +49,12 @@ public:
         return increment;
     }
 
-    /// Shrinks the window after the peer has acknowledged a smaller initial size (RFC 9113 section
-    /// 6.9.2). Returns the increment to send now, or 0.
-    [[nodiscard]] std::uint32_t narrow(std::uint32_t size) noexcept {
-        if (size >= size_) return 0;
-        left_ -= size_ - size;
-        size_ = size;
+    /// Shrinks the window after the peer has acknowledged an initial size that is smaller by so
+    /// much (RFC 9113 section 6.9.2). Returns the increment to send now, or 0.
+    [[nodiscard]] std::uint32_t narrow(std::uint32_t by) noexcept {
+        if (by == 0) return 0;
+        left_ -= by;
+        size_ -= by;
         if (consumed_ < size_ / 2) return 0;
         left_ += consumed_;
         return std::exchange(consumed_, 0);

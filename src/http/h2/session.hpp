@@ -214,6 +214,7 @@ private:
 
     // sending: session_send.cpp
     void reserve_pending(std::size_t n);
+    void reserve_for_block(std::size_t size);
     void release_batch() noexcept;
     void control_frame(frame_type type, std::uint8_t flags, std::uint32_t id,
                        std::string_view payload);
@@ -311,6 +312,8 @@ private:
     std::vector<stream*> batched_;  ///< streams that have content in the batch
     std::size_t gathered_ = 0;
     std::uint32_t control_bytes_ = 0;  ///< bytes of control frames in `pending_`
+    std::uint32_t ends_in_queue_ = 0;  ///< streams that are over and whose end is in `pending_`
+    std::uint32_t gathers_ = 1;        ///< how often `pending_` was emptied, and one
 };
 
 }  // namespace coracle::http::h2

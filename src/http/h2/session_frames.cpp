@@ -94,8 +94,9 @@ void session::settings_are_known() {
         glitch();
         return;
     }
+    const std::uint32_t before = std::max(limits_.stream_window, default_window);
     for (stream* s : streams_) {
-        const auto more = s->window_.narrow(limits_.stream_window);
+        const auto more = s->window_.narrow(before - limits_.stream_window);
         if (more > 0 && !s->remote_ended_) send_window_update(s->id_, more);
     }
 }

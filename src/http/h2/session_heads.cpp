@@ -72,8 +72,9 @@ bool session::begin_new_stream(std::uint32_t id) {
     last_peer_id_ = id;
     if (shut_down_) return false;  // after our GOAWAY: ignored (RFC 9113 section 6.8)
     ++streams_opened_;
-    // A stream above our limit is refused, and was not processed (RFC 9113 section 5.1.2).
-    if (peer_streams_ >= limits_.streams) {
+    // A stream above our limit is refused, and was not processed (RFC 9113 section 5.1.2). For the
+    // peer one is open until it has received our end: it may not collect responses unread.
+    if (peer_streams_ + ends_in_queue_ >= limits_.streams) {
         events_.limit_reached(limit_kind::streams);
         stream_error(id, nullptr, error_code::refused_stream);
         return false;
@@ -176,7 +177,9 @@ void session::deliver_excess(stream& s, head_fault limit) {
 
 /// Delivers the head of a request, or the final head of a response.
 void session::deliver_head(stream& s, const head& message, bool has_no_content, bool end) {
-    if (message.has_content_length)
+    // A successful CONNECT has no content, but the bytes of its tunnel (RFC 9110 section 9.3.6).
+    const bool tunnels = s.connects_ && message.code / 100 == 2;
+    if (message.has_content_length && !tunnels)
         s.announced_ = static_cast<std::int64_t>(message.content_length);
     if (has_no_content) s.announced_ = 0;
     // The message ends without its announced content (RFC 9113 section 8.1.1).

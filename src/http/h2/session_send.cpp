@@ -152,7 +152,14 @@ bool session::open(stream& s, std::span<const field> control, std::span<const fi
     ++streams_opened_;
     add(s, id);
     s.no_content_ = !control.empty() && control.front().value == "HEAD";
-    send_head(s, control, fields, end);
+    s.connects_ = !control.empty() && control.front().value == "CONNECT";
+    try {
+        send_head(s, control, fields, end);
+    } catch (...) {
+        // The peer never hears of the stream, so it must not be reset.
+        forget(s);
+        throw;
+    }
     return true;
 }
 
@@ -161,7 +168,20 @@ void session::send_head(stream& s, std::span<const field> control, std::span<con
     if (s.over() || s.local_ended_) return;
     send_block(s.id_, control, fields, end);
     s.local_ended_ = end;
+    if (end) s.end_queued_at_ = gathers_;
     close_if_done(s);
+}
+
+/// Reserves the room for all frames of a block that was written. Without memory the peer does not
+/// get it, so nothing may be referred to that is in it.
+void session::reserve_for_block(std::size_t size) {
+    const std::size_t frames = 1 + size / peer_.max_frame_size;
+    try {
+        reserve_pending(size + frames * frame_header::size);
+    } catch (...) {
+        head_writer_.block_is_lost();
+        throw;
+    }
 }
 
 /// Writes HEADERS, and CONTINUATION if the block exceeds the peer's largest frame. The block is
@@ -174,11 +194,11 @@ void session::send_block(std::uint32_t id, std::span<const field> control,
     std::uint8_t flags = end ? flag::end_stream : 0;
     frame_type type = frame_type::headers;
     std::string_view rest = block.view();
+    reserve_for_block(rest.size());
     do {
         const std::string_view part = rest.substr(0, peer_.max_frame_size);
         rest.remove_prefix(part.size());
         if (rest.empty()) flags |= flag::end_headers;
-        reserve_pending(frame_header::size + part.size());
         write_frame_header(pending_.spare(),
                            {static_cast<std::uint32_t>(part.size()), type, flags, id});
         pending_.commit(frame_header::size);
@@ -238,6 +258,8 @@ void session::gather(std::size_t limit, std::vector<std::string_view>& out) {
     batch_has_secrets_ = std::exchange(pending_has_secrets_, false);
     gathered_ = batch_.size();
     control_bytes_ = 0;
+    ends_in_queue_ = 0;
+    ++gathers_;
     // After our GOAWAY for an error nothing else is sent (RFC 9113 section 5.4.1).
     if (!failure_) gather_data(limit);
     std::size_t from = 0;

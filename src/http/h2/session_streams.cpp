@@ -67,6 +67,7 @@ void session::forget(stream& s) noexcept {
 
 void session::close_if_done(stream& s) {
     if (!s.remote_ended_ || !s.local_ended_) return;
+    if (s.end_queued_at_ == gathers_) ++ends_in_queue_;
     forget(s);
     events_.closed(s);
 }

@@ -47,6 +47,9 @@ private:
 
     std::uint32_t id_ = 0;
     std::uint32_t charged_ = 0;  ///< charge for small frames that wait to be consumed
+    /// `session::gathers_` when the end of our message was queued without content.
+    std::uint32_t end_queued_at_ = 0;
+    std::uint32_t interim_ = 0;  ///< interim responses received
     std::int64_t send_window_ = 0;
     std::uint64_t unread_ = 0;     ///< bytes received and not consumed
     std::uint64_t received_ = 0;   ///< bytes of content
@@ -57,9 +60,9 @@ private:
     content_source* source_ = nullptr;          ///< has the content, in place of the pieces
     std::uint64_t left_ = 0;                    ///< bytes left to send
     priority priority_;
-    std::uint8_t interim_ = 0;
     bool head_received_ = false;
     bool no_content_ = false;  ///< the response has no content, whatever it announces
+    bool connects_ = false;    ///< the request is a CONNECT
     bool remote_ended_ = false;
     bool local_ended_ = false;
     bool end_after_ = false;  ///< our message ends after this content

@@ -35,6 +35,9 @@ public:
     /// is never referred to, and evicted first.
     void release() noexcept { table_.release(); }
 
+    /// Repeats the last change of the limit in the next block: the peer may not have got it.
+    void repeat_limit() noexcept { limit_changed_ = true; }
+
     /// Returns the most bytes that a field, or the begin of a block, takes in a block.
     static constexpr std::size_t room_for(std::size_t name, std::size_t value) noexcept {
         return name + value + 18;
