@@ -286,11 +286,15 @@ void connection_pool::patience_over(origin& o) noexcept {
 }
 
 /// Records the version of its last connection, also for the time after the origin was removed.
-void connection_pool::learn(origin& o, spoken what) {
+void connection_pool::learn(origin& o, spoken what) noexcept {
     o.spoken_ = what;
     if (!o.secure()) return;
     if (known_.size() >= most_known) known_.clear();
-    known_[o.name_] = what;
+    try {
+        known_[o.name_] = what;
+    } catch (const std::bad_alloc&) {
+        return;  // the next connection shows it anew
+    }
 }
 
 lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> stream,

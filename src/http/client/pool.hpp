@@ -332,7 +332,7 @@ private:
     lease use_idle(client_connection& c);
     void stop_waiting(client_connection& c) noexcept;
     void keep(client_connection& c) noexcept;
-    void learn(origin& o, spoken what);
+    void learn(origin& o, spoken what) noexcept;
     void forget(origin& o) noexcept;
 
     loop* owner_;

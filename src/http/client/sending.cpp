@@ -16,6 +16,10 @@ constexpr std::size_t copied_body = 4096;
 /// The most bytes of a body passed to the exchange at once.
 constexpr std::size_t body_step = 1024 * 1024;
 
+std::uint64_t bytes_sent(const void* exchange) noexcept {
+    return static_cast<const client_exchange*>(exchange)->sent();
+}
+
 }  // namespace
 
 /// Writes the body of a request that a function produces while it is sent.
@@ -169,7 +173,7 @@ send_speed* running_call::slow_upload_watch() {
 task<std::expected<void, error>> running_call::send_now(task<std::expected<void, error>> sending) {
     // This may be another context than that of the call, in a function that writes the body.
     auto& context = co_await coracle::detail::current_context();
-    limit_.begin(context, options_->idle_timeout, attempt_deadline_);
+    limit_.begin(context, options_->idle_timeout, attempt_deadline_, {&bytes_sent, &*exchange_});
     send_speed* const speed = slow_upload_watch();
     if (speed != nullptr) speed->begin(context, *exchange_);
     auto sent = co_await std::move(sending);

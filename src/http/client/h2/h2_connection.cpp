@@ -27,11 +27,15 @@ constexpr duration last_patience = std::chrono::seconds(1);
 constexpr std::uint64_t measure = 1;
 constexpr std::uint64_t still_there = 2;
 
+std::uint64_t bytes_taken(const void* progress) noexcept {
+    return static_cast<std::uint64_t>(*static_cast<const std::int64_t*>(progress));
+}
+
 h2_limits limits_of(const client_options& o, const client_h2_options& own) {
     h2_limits l = own.limits;
     l.head = l.compressed_head = o.head_limit;
     l.fields = o.field_limit;
-    l.interim_responses = std::min(o.interim_limit, 255U);
+    l.interim_responses = o.interim_limit;
     return l;
 }
 
@@ -155,8 +159,13 @@ task<std::expected<void, error>> client_h2_connection::write_batch() {
         throw;
     }
     waiting_limit limit(*owner_);
-    limit.begin(*writer_, last_words_ ? last_patience : write_patience, time_point::max());
     net::send sending = stream_->send(slices_);
+    if (last_words_) {
+        limit.begin(*writer_, last_patience, time_point::max());
+    } else {
+        limit.begin(*writer_, write_patience, time_point::max(),
+                    {&bytes_taken, &sending.progress()});
+    }
     auto sent = co_await as_result(sending);
     limit.end();
     session_.written();

@@ -1,6 +1,8 @@
 // Sending a request over HTTP/2: its head, and its body within the windows of the peer.
 
+#include "base/ascii.hpp"
 #include "http/client/h2/h2_exchange.hpp"
+#include "http/message/token.hpp"
 #include "http/read_file_piece.hpp"
 
 #include <algorithm>
@@ -13,6 +15,15 @@ namespace {
 /// bytes while frames that refer to them may be in a write.
 constexpr std::size_t step = 64 * 1024;
 
+/// Returns true for a TE that accepts trailers: over HTTP/2 it may say nothing else (RFC 9113
+/// section 8.2.2).
+bool accepts_trailers(std::string_view te) noexcept {
+    while (!te.empty()) {
+        if (equal_ignoring_case(trim_ows(coracle::detail::take_item(te)), "trailers")) return true;
+    }
+    return false;
+}
+
 /// Collects the fields of a head in `to`.
 class field_pen {
 public:
@@ -20,6 +31,10 @@ public:
         to.clear();
     }
     void field(const http::field& f) {
+        if (f.id == field_id::te) {
+            if (accepts_trailers(f.value)) field(field_id::te, "trailers");
+            return;
+        }
         // Sec-WebSocket-Key is for HTTP/1.1 only (RFC 8441 section 5).
         if (!tunnel_ || f.id != field_id::sec_websocket_key) fields_.push_back(f);
     }

@@ -106,6 +106,19 @@ TEST_P(client_requests, have_the_usual_fields_and_those_that_were_set) {
     EXPECT_THAT(set, Not(HasSubstr("Content-Length")));
 }
 
+TEST_P(client_requests, accept_nothing_but_trailers_over_http_2) {
+    const std::string both = told(client_.get(server_.url()).header("TE", "gzip, trailers"));
+    const std::string coding = told(client_.get(server_.url()).header("TE", "gzip"));
+    if (over_http_2()) {
+        EXPECT_THAT(both, HasSubstr("TE: trailers\n"));
+        EXPECT_THAT(coding, Not(HasSubstr("TE: ")));
+        EXPECT_THAT(coding, StartsWith("GET "));
+    } else {
+        EXPECT_THAT(both, HasSubstr("TE: gzip, trailers\n"));
+        EXPECT_THAT(coding, HasSubstr("TE: gzip\n"));
+    }
+}
+
 TEST_P(client_requests, refuse_fields_that_would_split_them) {
     const std::string url = server_.url();
     EXPECT_EQ(failure_of(client_.get(url).header("X-A", "1\r\nX-B: 2")),

@@ -1,0 +1,86 @@
+// Uploads to a server that takes its time, in virtual time: the limits are for silence.
+
+#include "support/each_version.hpp"
+
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/testing/local_server.hpp>
+#include <coracle/testing/simulation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+using namespace coracle;
+using namespace coracle::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t body_size = 2 * 1024 * 1024;
+
+/// Reads a piece each tenth of a second, or none.
+task<http::response> read_slowly(http::request& req) {
+    if (req.path() == "/never") co_await forever();
+    std::size_t size = 0;
+    for (;;) {
+        const std::string_view piece = co_await req.body().read();
+        if (piece.empty()) break;
+        size += piece.size();
+        co_await sleep_for(100ms);
+    }
+    co_return std::to_string(size);
+}
+
+class slow_uploads : public each_version {
+protected:
+    template <class F>
+    void run(F test) {
+        sim_.run([&]() -> task<> {
+            local_server server(sim_.loop(), read_slowly);
+            http::client_options o = options();
+            o.proxy_from_environment = false;
+            o.idle_timeout = 1s;
+            o.first_byte_timeout = 0s;
+            http::client client(o);
+            co_await test(client, server);
+            server.stop();
+            co_await server.stopped();
+        });
+    }
+    simulation sim_{1};
+};
+
+}  // namespace
+
+TEST_P(slow_uploads, are_not_idle_while_they_get_on) {
+    run([this](http::client& client, const local_server& server) -> task<> {
+        const time_point began = sim_.now();
+        auto from_memory = client.post(server.url()).body(std::string(body_size, 'x')).full();
+        const http::full_response one = co_await from_memory;
+        EXPECT_EQ(one.body, std::to_string(body_size));
+        EXPECT_GT(sim_.now() - began, 3s) << "it is no test of the limit";
+        auto in_one_piece = client.post(server.url())
+                                .body(http::body::stream([](http::body_writer& out) -> task<> {
+                                    const std::string piece(body_size, 'x');
+                                    co_await out.write(piece);
+                                }))
+                                .full();
+        const http::full_response other = co_await in_one_piece;
+        EXPECT_EQ(other.body, std::to_string(body_size));
+    });
+}
+
+TEST_P(slow_uploads, are_idle_where_nothing_is_taken) {
+    run([this](http::client& client, const local_server& server) -> task<> {
+        const time_point began = sim_.now();
+        auto sending = client.post(server.url("/never")).body(std::string(body_size, 'x')).full();
+        const auto sent = co_await as_result(sending);
+        EXPECT_FALSE(sent);
+        if (sent) co_return;
+        EXPECT_EQ(sent.error(), std::errc::timed_out);
+        EXPECT_EQ(sent.error().phase(), phase::send);
+        EXPECT_LT(sim_.now() - began, 5s);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(over, slow_uploads, both_versions(), version_name);
