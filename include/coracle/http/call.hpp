@@ -183,9 +183,25 @@ public:
         return std::move(on_progress(std::forward<F>(report)));
     }
 
+    /// Runs `f(interim)`, which gives a task, for each interim response but 101 (RFC 9110 section
+    /// 15.2): 103 has the Link fields of Early Hints (RFC 8297). The call goes on when the task has
+    /// ended, and throws what it throws; its `timeout` holds meanwhile. What comes while the
+    /// request is being sent is told afterwards, and not at all behind a response that `duplex` has
+    /// begun.
+    template <class F>
+    call& on_interim(F&& f) & {
+        CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
+        return set_interim(unique_function<task<>(const response&)>(std::forward<F>(f)));
+    }
+    template <class F>
+    call&& on_interim(F&& f) && {
+        return std::move(on_interim(std::forward<F>(f)));
+    }
+
     /// Returns a second call with the same request, to be made later or at the same time. A body
     /// that a function writes cannot be sent twice: then the copy fails with
-    /// `std::errc::operation_not_supported`. The function of `on_progress` is not copied.
+    /// `std::errc::operation_not_supported`. The functions of `on_progress` and `on_interim` are
+    /// not copied.
     call copy() const;
 
     /// Makes the call and reads the whole body into memory. A named call must live until the
@@ -257,6 +273,7 @@ private:
     call& set_options(client_options all);
     operation<void> run_duplex(unique_function<task<>(response&)> f) &&;
     call& set_progress(unique_function<bool(const progress&)> report);
+    call& set_interim(unique_function<task<>(const response&)> f);
 
     detail::owned_call state_;
     std::optional<operation<response>> running_;

@@ -167,6 +167,11 @@ call& call::set_progress(unique_function<bool(const progress&)> report) {
     return *this;
 }
 
+call& call::set_interim(unique_function<task<>(const response&)> f) {
+    state_->set_more().on_interim = std::move(f);
+    return *this;
+}
+
 std::shared_ptr<background> call::own_loop() const {
     return state_->core->own_loop().get();
 }

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace coracle::http::detail {
 
@@ -25,7 +26,9 @@ struct call_extras {
     std::unique_ptr<client_options> own;  ///< replace the client's options
     unique_function<bool(const progress&)> report;
     unique_function<task<>(response&)> on_response;  ///< `call::duplex`
-    std::unique_ptr<error> problem;                  ///< the first failure of a setter
+    unique_function<task<>(const response&)> on_interim;
+    std::vector<response> interim;   ///< responses that `on_interim` is to be told
+    std::unique_ptr<error> problem;  ///< the first failure of a setter
 
     call_extras() = default;
     /// Copies all but the functions.

@@ -144,8 +144,8 @@ public:
     // The response.
 
     /// Parses received bytes, without waiting. The next call replaces an interim head; a final one
-    /// stays.
-    virtual head_state read_head(response_start& start) = 0;
+    /// stays. `of_interim`: gets the fields of an interim head; null: nobody wants them.
+    virtual head_state read_head(response_start& start, http::fields* of_interim) = 0;
     virtual error head_error() const = 0;
     /// Returns the last head that was read as text, for logs.
     virtual std::string response_text() const = 0;

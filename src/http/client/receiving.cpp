@@ -3,6 +3,8 @@
 #include "http/client/running_call.hpp"
 #include "http/message/upgrade_protocols.hpp"
 
+#include <coracle/runtime/with_timeout.hpp>
+
 #include <algorithm>
 
 namespace coracle::http::detail {
@@ -27,9 +29,37 @@ error running_call::exceeded(const char* limit) const {
     return fail(e.on(limit), phase::first_byte);
 }
 
+/// Reads a head, and keeps an interim one for the function of the call, if it has one.
+head_state running_call::read_head() {
+    if (!tells_interim_) [[likely]]
+        return exchange_->read_head(start_, nullptr);
+    http::fields said;
+    const head_state state = exchange_->read_head(start_, &said);
+    if (state != head_state::interim || start_.code == 101) return state;
+    response& r = call_.extras->interim.emplace_back(static_cast<status>(start_.code));
+    r.fields() = std::move(said);
+    return state;
+}
+
+task<std::expected<void, error>> running_call::tell_interim() {
+    limit_.end();
+    const auto all = std::exchange(call_.extras->interim, {});
+    for (const response& r : all) {
+        // The function may wait for anything.
+        auto telling = with_deadline(attempt_deadline_, call_.extras->on_interim(r));
+        auto told = co_await as_result(telling);
+        if (!told && now() >= attempt_deadline_) {
+            co_return std::unexpected(out_of_time(phase::first_byte, "on_interim"));
+        }
+        if (!told) co_return told;
+    }
+    limit_.begin(*context_, options_->first_byte_timeout, attempt_deadline_);
+    co_return std::expected<void, error>();
+}
+
 /// Reads the next head, and counts interim ones.
 head_state running_call::read_next_head() {
-    const head_state state = exchange_->read_head(start_);
+    const head_state state = read_head();
     if (state == head_state::partial || state == head_state::broken) return state;
     // A final head that arrived while the body was sent is read twice; it is logged once.
     if (options_->verbose && !head_logged_) log_head('<', exchange_->response_text());
@@ -160,6 +190,8 @@ task<std::expected<void, error>> running_call::await_turn() {
 void running_call::begin_attempt() {
     ++attempts_;
     interim_ = 0;
+    tells_interim_ = static_cast<bool>(call_.more().on_interim);
+    if (tells_interim_) call_.extras->interim.clear();
     flushes_ = false;
     head_logged_ = false;
     times_ = {};
@@ -208,6 +240,10 @@ task<call_result> running_call::attempt() {
     // The response to a request just sent cannot have arrived yet.
     for (bool looks = !sent_at_once;; looks = true) {
         const head_state state = looks ? read_next_head() : head_state::partial;
+        if (tells_interim_ && !call_.more().interim.empty()) [[unlikely]] {
+            auto told = co_await tell_interim();
+            if (!told) co_return std::unexpected(std::move(told).error());
+        }
         if (state == head_state::final) break;
         if (state == head_state::broken) co_return std::unexpected(head_error());
         if (state == head_state::interim) continue;

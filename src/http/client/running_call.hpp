@@ -126,7 +126,9 @@ private:
     void begin_attempt();
     task<std::expected<void, error>> await_turn();
     task<std::expected<bool, error>> wait_for_continue();
+    head_state read_head();
     head_state read_next_head();
+    task<std::expected<void, error>> tell_interim();
     error head_error() const;
     error head_failure(error e);
     error exceeded(const char* limit) const;
@@ -178,6 +180,7 @@ private:
     bool body_dropped_ = false;          ///< a redirect changed the method to GET
     bool body_sent_ = false;             ///< a body that cannot be repeated was begun
     bool left_origin_ = false;           ///< a redirect led to another origin
+    bool tells_interim_ = false;         ///< the call has a function for interim responses
     bool flushes_ = false;               ///< the exchange has the whole request
     bool head_logged_ = false;           ///< the head of the response was logged
     bool may_expect_ = true;             ///< large bodies use Expect: 100-continue

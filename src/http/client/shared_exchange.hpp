@@ -33,7 +33,9 @@ public:
     void cut() noexcept override { of_->cut(); }
     std::uint64_t sent() const noexcept override { return of_->sent(); }
 
-    head_state read_head(response_start& start) override { return of_->read_head(start); }
+    head_state read_head(response_start& start, http::fields* of_interim) override {
+        return of_->read_head(start, of_interim);
+    }
     error head_error() const override { return of_->head_error(); }
     std::string response_text() const override { return of_->response_text(); }
     void take_fields(http::fields& to) override { of_->take_fields(to); }

@@ -20,17 +20,22 @@ public:
     explicit waiting_limit(loop& owner) noexcept : deadline(owner), owner_(&owner) {}
 
     /// Limits the waits of the task of `context` to `limit`, and to `latest`; a limit of zero is
-    /// none. With a counter the limit is for the time in which that stands still: it is looked at
-    /// each time the limit has passed.
-    void begin(coracle::detail::context& context, duration limit, time_point latest,
-               progress_counter counter = {}) noexcept {
+    /// none.
+    void begin(coracle::detail::context& context, duration limit, time_point latest) noexcept {
         context_ = &context;
         passed_ = false;
+        counter_.read = nullptr;
+        arm_limit(limit, latest);
+    }
+    /// Does the same, but `limit` is for the time in which the counter stands still: it is looked
+    /// at each time the limit has passed.
+    void begin(coracle::detail::context& context, duration limit, time_point latest,
+               progress_counter counter) noexcept {
+        begin(context, limit, latest);
         limit_ = limit;
         latest_ = latest;
         counter_ = counter;
-        if (counter.read != nullptr) counted_ = counter.read(counter.of);
-        arm_limit();
+        counted_ = counter.read(counter.of);
     }
     void end() noexcept { disarm(); }
     bool passed() const noexcept { return passed_; }
@@ -38,10 +43,10 @@ public:
 private:
     static constexpr duration again = std::chrono::milliseconds(50);
 
-    void arm_limit() noexcept {
-        time_point due = latest_;
-        if (limit_ > duration::zero()) {
-            const time_point part = coracle::detail::later(owner_->now(), limit_);
+    void arm_limit(duration limit, time_point latest) noexcept {
+        time_point due = latest;
+        if (limit > duration::zero()) {
+            const time_point part = coracle::detail::later(owner_->now(), limit);
             if (part < due) due = part;
         }
         if (due != time_point::max()) {
@@ -58,7 +63,7 @@ private:
     }
 
     void expired() noexcept override {
-        if (gets_on()) return arm_limit();
+        if (gets_on()) return arm_limit(limit_, latest_);
         passed_ = true;
         context_->interrupt();
         // A wait that had completed already cannot be interrupted: interrupts the next one.
@@ -67,8 +72,8 @@ private:
 
     loop* owner_;
     coracle::detail::context* context_ = nullptr;
-    duration limit_{};
-    time_point latest_{};
+    duration limit_{};     ///< with a counter, as is
+    time_point latest_{};  ///< this
     progress_counter counter_;
     std::uint64_t counted_ = 0;
     bool passed_ = false;

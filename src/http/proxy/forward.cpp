@@ -125,6 +125,18 @@ response failure_of(const request& req, const error& e) {
     return detail::error_response(req, status_of_failure(e));
 }
 
+/// Passes an interim response on (RFC 9110 section 15.2), but no 100: the server sends its own when
+/// the body is read.
+task<> pass_interim(request* to, const response* came) {
+    if (came->status() == status::continue_) co_return;
+    response out(came->status());
+    for (const field& f : came->fields()) {
+        if (!is_of_connection(f, came->fields())) out.fields().add(f.name, f.value);
+    }
+    // A client that is gone ends the exchange by itself.
+    co_await as_result(to->inform(out));
+}
+
 /// Sends the body of an upstream's response. If that fails before anything was sent, the status
 /// says whose fault it is.
 task<> send_body(body* of_upstream, body_writer* out) {
@@ -296,6 +308,7 @@ public:
             c.upgrade(switching.protocol());
         else if (!req.body().ended())
             c.body(body::relay(body_to_pass(req)), "");
+        c.on_interim([to = &req](const response& came) { return pass_interim(to, &came); });
         return c;
     }
 

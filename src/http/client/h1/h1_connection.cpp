@@ -165,7 +165,7 @@ bool client_h1_connection::repair_head() {
     return true;
 }
 
-head_state client_h1_connection::read_head(response_start& start) {
+head_state client_h1_connection::read_head(response_start& start, http::fields* of_interim) {
     if (input_.empty()) return head_state::partial;
     h1::response_head& head = home().pool().parsed_head();
     const h1::head_limits limits{
@@ -194,6 +194,7 @@ head_state client_h1_connection::read_head(response_start& start) {
     start.size = head_size_;
     const bool switches = head.code == 101 && upgrades_;
     if (head.code < 200 && !switches) {
+        if (of_interim != nullptr) copy_fields(*of_interim);
         input_.consume(r.consumed);
         return head_state::interim;
     }
@@ -213,11 +214,17 @@ error client_h1_connection::head_error() const {
     }
 }
 
-void client_h1_connection::take_fields(http::fields& to) {
+/// Copies the fields of the head that was parsed last, whose bytes have not been consumed.
+void client_h1_connection::copy_fields(http::fields& to) {
     h1::response_head& head = home().pool().parsed_head();
     const std::string_view kept = to.memory().copy(input_.view().substr(0, head_size_));
     h1::rebase(head, input_.data(), head_size_, kept.data());
     to.adopt(head.fields.data(), head.fields.size());
+}
+
+void client_h1_connection::take_fields(http::fields& to) {
+    copy_fields(to);
+    const h1::response_head& head = home().pool().parsed_head();
     input_.consume(head_size_);
     keeps_alive_ = head.keep_alive;
     content_.begin(head.framing, head.content_length, {}, lenient_);

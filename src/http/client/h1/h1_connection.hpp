@@ -67,7 +67,7 @@ public:
         return sent_ + (progress_ != nullptr ? static_cast<std::uint64_t>(*progress_) : 0);
     }
 
-    head_state read_head(response_start& start) override;
+    head_state read_head(response_start& start, http::fields* of_interim) override;
     error head_error() const override;
     std::string response_text() const override {
         return std::string(input_.view().substr(0, head_size_));
@@ -98,6 +98,7 @@ private:
     bool comes_fast() const noexcept { return fast_ != nullptr && fast_->is_on(); }
     std::uint32_t largest_for(std::uint64_t most) const noexcept;
     bool repair_head();
+    void copy_fields(http::fields& to);
     void keep_trailers();
     task<std::expected<void, error>> send_slices(std::span<slice> pieces, bool more);
 

@@ -49,7 +49,8 @@ void client_h2_exchange::head_came(const h2::head& message, bool end) {
         for (const field& f : message.fields) append_line(response_text_, f.name, f.value);
     }
     if (message.code < 200) {
-        interim_.push_back(message.code);
+        interim& said = interim_.emplace_back(interim{message.code, {}});
+        h2::moved_text(message, said.fields.memory()).give_lines(said.fields, message.fields);
         wake_reader();
         return;
     }
@@ -163,10 +164,11 @@ void client_h2_exchange::wake_reader() noexcept {
 
 // ---- the response as it is read
 
-head_state client_h2_exchange::read_head(response_start& start) {
+head_state client_h2_exchange::read_head(response_start& start, http::fields* of_interim) {
     if (!interim_.empty()) {
         start = {};
-        start.code = interim_.front();
+        start.code = interim_.front().code;
+        if (of_interim != nullptr) *of_interim = std::move(interim_.front().fields);
         interim_.erase(interim_.begin());
         return head_state::interim;
     }
@@ -191,7 +193,7 @@ std::optional<std::string_view> client_h2_exchange::take_whole_body(std::uint64_
     if (!collected_.try_obtain(content_.size())) return std::nullopt;
     while (!content_.empty()) {
         collected_.append(content_.next());
-        give_back(content_.done());
+        consumed(content_.done());
     }
     return collected_.view();
 }

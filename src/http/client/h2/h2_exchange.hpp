@@ -60,7 +60,7 @@ public:
     void cut() noexcept override { upload_over_ = true; }
     std::uint64_t sent() const noexcept override { return sent_ - h2::stream::unsent(); }
 
-    head_state read_head(response_start& start) override;
+    head_state read_head(response_start& start, http::fields* of_interim) override;
     error head_error() const override;
     std::string response_text() const override { return response_text_; }
     void take_fields(http::fields& to) override;
@@ -144,7 +144,11 @@ private:
     // the response
     std::uint32_t head_limit_ = 0;
     std::uint32_t field_limit_ = 0;
-    std::vector<std::uint16_t> interim_;  ///< codes of interim responses that were not read yet
+    struct interim {
+        std::uint16_t code;
+        http::fields fields;
+    };
+    std::vector<interim> interim_;  ///< responses that were not read yet
     std::string response_text_;
     response_start start_;
     http::fields fields_;
