@@ -16,6 +16,9 @@ namespace coracle::detail {
 class line_log {
 public:
     explicit line_log(int fd) noexcept : fd_(fd) {}
+    line_log(const line_log&) = delete;
+    line_log& operator=(const line_log&) = delete;
+    ~line_log();
 
     /// Writes "LEVEL LAYER: text". Warnings and errors go through a `log_throttle`; lower levels
     /// are not throttled.
@@ -26,12 +29,16 @@ public:
 private:
     void put(const std::vector<std::string>& lines);
     bool put(std::string line);
+    std::int64_t write_at_once(std::string_view bytes) noexcept;
+    int terminal(std::uint64_t which) noexcept;
 
     const int fd_;
     std::mutex guard_;
     log_throttle throttle_;
     std::uint64_t lost_ = 0;
-    bool torn_ = false;  ///< the last line was written in part
+    bool torn_ = false;        ///< the last line was written in part
+    int terminal_ = -1;        ///< opened for us alone; -1: none
+    std::uint64_t which_ = 0;  ///< the device that it is
 };
 
 /// Returns the log of standard error. Never destroyed, because static objects may still log.

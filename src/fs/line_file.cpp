@@ -28,8 +28,8 @@ bool line_file::add(std::string_view line) noexcept {
 void line_file::reopen() noexcept {
     writer_->reopen();
 }
-void line_file::flush() {
-    writer_->flush();
+bool line_file::flush(duration most) {
+    return writer_->flush(most);
 }
 line_file_counters line_file::counters() const noexcept {
     return writer_->counters();

@@ -31,7 +31,6 @@ void line_output::complain(const char* what, int number) noexcept {
 void line_output::open_again() noexcept {
     if (is_standard_output(path_)) return;
     if (const int number = open(); number != 0) return complain("open", number);
-    torn_ = false;
     healthy_ = true;
     reopened_.fetch_add(1, std::memory_order_relaxed);
 }

@@ -19,8 +19,8 @@ public:
     line_output& operator=(const line_output&) = delete;
     virtual ~line_output() = default;
 
-    /// Opens the path for appending. Returns an errno, or 0. The previous file stays open until
-    /// then.
+    /// Opens the path for appending, and calls `begins_other_file` if it leads to another file now.
+    /// Returns an errno, or 0. The previous file stays open until then.
     virtual int open() noexcept = 0;
 
     /// Reopens it, and reports a failure.
@@ -40,6 +40,7 @@ protected:
     /// Writes some of `text`. Returns the number of bytes; 0 when the output takes none now; or a
     /// negated errno.
     virtual std::int64_t write_some(std::string_view text) noexcept = 0;
+    void begins_other_file() noexcept { torn_ = false; }
 
 private:
     error failure_of(int number, const char* what) const;

@@ -17,7 +17,7 @@ public:
     virtual ~line_writer() = default;
     virtual bool add(std::string_view line) noexcept = 0;
     virtual void reopen() noexcept = 0;
-    virtual void flush() = 0;
+    virtual bool flush(duration most) = 0;
     virtual line_file_counters counters() const noexcept = 0;
 };
 

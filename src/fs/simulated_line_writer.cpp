@@ -43,10 +43,21 @@ public:
         if (opened < 0) return static_cast<int>(-opened);
         close();
         fd_ = static_cast<int>(opened);
+        const std::uint64_t number = number_of(fd_);
+        if (std::exchange(number_, number) != number) begins_other_file();
         return 0;
     }
 
 private:
+    static std::uint64_t number_of(int fd) noexcept {
+        file_status found;
+        file_operation op(file_action::status, nullptr);
+        op.fd = fd;
+        op.flags = AT_EMPTY_PATH;
+        op.status = &found;
+        return perform_here(op) == 0 ? found.inode : 0;
+    }
+
     std::int64_t write_some(std::string_view text) noexcept override {
         slice piece(text);
         file_operation op(file_action::write, nullptr);
@@ -64,6 +75,7 @@ private:
     }
 
     int fd_ = -1;
+    std::uint64_t number_ = 0;  ///< of the file
 };
 
 struct held_lines {
@@ -137,7 +149,10 @@ public:
         lines_->output.open_again();
     }
 
-    void flush() override { lines_->write_all(); }
+    bool flush(duration) override {
+        lines_->write_all();
+        return true;
+    }
 
     line_file_counters counters() const noexcept override {
         line_file_counters c = counters_;

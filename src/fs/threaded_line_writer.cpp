@@ -47,16 +47,22 @@ public:
         if (is_standard_output(path())) {
             fd_ = STDOUT_FILENO;
         } else {
+            // A pipe without a reader would hold the thread up.
+            constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
             int opened = -1;
             do {
-                opened = ::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+                opened = ::open(path().c_str(), flags, 0640);
             } while (opened < 0 && errno == EINTR);
             if (opened < 0) return errno;
             close();
             fd_ = opened;
         }
         struct stat s{};
-        regular_ = ::fstat(fd_, &s) == 0 && S_ISREG(s.st_mode);
+        if (::fstat(fd_, &s) != 0) return errno;
+        regular_ = S_ISREG(s.st_mode);
+        if (device_ != s.st_dev || number_ != s.st_ino) begins_other_file();
+        device_ = s.st_dev;
+        number_ = s.st_ino;
         return 0;
     }
 
@@ -89,6 +95,8 @@ private:
     }
 
     int fd_ = -1;
+    dev_t device_ = 0;  ///< with `number_`: the file that is open
+    ino_t number_ = 0;
     bool regular_ = true;
     int times_left_ = last_times;
     std::atomic<bool> hurried_{false};
@@ -137,13 +145,13 @@ public:
         wake();
     }
 
-    void flush() override {
+    bool flush(duration most) override {
         const std::uint32_t mine = flush_asked_.fetch_add(1) + 1;
         wake();
         for (;;) {
             const std::uint32_t done = flushed_.word.load();
-            if (static_cast<std::int32_t>(done - mine) >= 0) return;
-            flushed_.wait_blocking(done);
+            if (static_cast<std::int32_t>(done - mine) >= 0) return true;
+            if (!flushed_.wait_blocking(done, most)) return false;
         }
     }
 

@@ -338,14 +338,23 @@ void watch_tree::handle_in(std::map<int, std::string>::iterator watched, const i
 /// The removal of a directory below the root is reported by its parent.
 void watch_tree::handle_self(const inotify_event& e, const std::string& directory, time_point now) {
     const bool is_root = directory == root_;
-    if ((e.mask & IN_UNMOUNT) != 0) {
+    if ((e.mask & IN_UNMOUNT) != 0 && is_root) {
+        end_departures(now);
+        queue_.add_last({change_kind::unmounted, name_.empty(), path_, {}}, now);
+    } else if ((e.mask & IN_UNMOUNT) != 0) {
         queue_.add({change_kind::unmounted, true, directory, {}}, now);
-        ended_ = ended_ || is_root;
     } else if ((e.mask & (IN_DELETE_SELF | IN_MOVE_SELF)) != 0 && is_root) {
         root_left(now);
     } else if ((e.mask & IN_ATTRIB) != 0 && name_.empty()) {
         tell({change_kind::attributes, true, directory, {}}, now);
     }
+}
+
+/// Settles what is in the air when the root has gone: nothing follows.
+void watch_tree::end_departures(time_point now) {
+    while (auto d = departures_.take_first()) depart(*std::move(d), now);
+    unread_.clear();
+    ended_ = true;
 }
 
 /// Links may lead to another directory instead. Without links nothing follows.
@@ -354,9 +363,7 @@ void watch_tree::root_left(time_point now) {
         links_changed_ = end_changed_ = true;
         return;
     }
-    while (auto d = departures_.take_first()) depart(*std::move(d), now);
-    unread_.clear();
-    ended_ = true;
+    end_departures(now);
     if (!is_asked_for(change_kind::removed)) return;
     queue_.add_last({change_kind::removed, name_.empty(), path_, {}}, now);
     bound_what_waits(now);
@@ -509,9 +516,12 @@ void watch_tree::doubt(change c) {
 void watch_tree::look_at_doubted() {
     for (change& c : std::exchange(doubted_, {})) {
         struct stat s{};
-        if (::lstat(c.path.c_str(), &s) == 0) continue;
+        const bool is_there = ::lstat(c.path.c_str(), &s) == 0;
         if (c.is_directory) forget_below(c.path);
-        found_.push_back(std::move(c));
+        // The directory that has the name now is watched anew: the one that had it may be outside.
+        if (is_there && c.is_directory && S_ISDIR(s.st_mode)) appeared(c.path, true);
+        if (is_there) continue;
+        if (c.path == path_ || wants(c.path, c.is_directory)) found_.push_back(std::move(c));
     }
 }
 

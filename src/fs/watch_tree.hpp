@@ -79,6 +79,7 @@ private:
     void handle_in(std::map<int, std::string>::iterator watched, const inotify_event& e,
                    time_point now);
     void handle_self(const inotify_event& e, const std::string& directory, time_point now);
+    void end_departures(time_point now);
     void root_left(time_point now);
     void handle_use(const inotify_event& e, const std::string& path, time_point now);
     void handle_name(const inotify_event& e, std::string path, time_point now);

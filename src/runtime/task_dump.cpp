@@ -1,7 +1,9 @@
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/task_dump.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 namespace coracle {
 namespace {
@@ -38,15 +40,30 @@ void add_state(report& r, context& c) {
     if (c.cancelled()) r.text += " (asked to stop)";
 }
 
-void add_tree(report& r, context& parent, unsigned depth) {
-    for (context* c = parent.children().front(); c != nullptr; c = parent.children().next(*c)) {
-        ++r.tasks;
-        r.text.append(std::size_t{2} * depth, ' ');
-        r.text += c->name;
-        r.text += ": ";
-        add_state(r, *c);
-        r.text += '\n';
-        add_tree(r, *c, depth + 1);
+void add_line(report& r, context& c, std::size_t depth) {
+    constexpr std::size_t deepest = 32;
+    ++r.tasks;
+    r.text.append(2 * std::min(depth, deepest), ' ');
+    if (depth > deepest) r.text.append("(level ").append(std::to_string(depth)).append(") ");
+    r.text.append(c.name).append(": ");
+    add_state(r, c);
+    r.text += '\n';
+}
+
+/// Contexts nest as deep as tasks do, so this is no recursion.
+void add_tree(report& r, context& root) {
+    std::vector<context*> parents{&root};
+    context* c = root.children().front();
+    while (!parents.empty()) {
+        if (c != nullptr) {
+            add_line(r, *c, parents.size());
+            parents.push_back(c);
+            c = c->children().front();
+            continue;
+        }
+        c = parents.back();
+        parents.pop_back();
+        if (!parents.empty()) c = parents.back()->children().next(*c);
     }
 }
 
@@ -55,7 +72,7 @@ void add_tree(report& r, context& parent, unsigned depth) {
 std::string dump_tasks(loop& l) {
     report r;
     r.now = l.now();
-    add_tree(r, l.root(), 1);
+    add_tree(r, l.root());
     std::string head = "loop " + std::to_string(l.index()) + " (" +
                        std::string(l.backend().name()) + "): " + std::to_string(r.tasks) +
                        (r.tasks == 1 ? " task, " : " tasks, ") + std::to_string(l.timers()) +

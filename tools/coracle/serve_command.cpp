@@ -16,6 +16,9 @@
 #include <coracle/runtime/task_dump.hpp>
 #include <coracle/tls/reload.hpp>
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -71,7 +74,15 @@ void announce(const http::server& s) {
     std::fflush(stdout);
 }
 
+/// Returns false where a write to standard output would wait, as to a pipe that nobody reads: that
+/// must not keep the program from its end.
+bool takes_output() noexcept {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    return ::poll(&out, 1, 0) == 1;
+}
+
 void report(const http::server& s) {
+    if (!takes_output()) return;
     const http::server_counters c = s.counters();
     std::printf("served %s on %s; %s cut\n", count_of(c.requests, "request").c_str(),
                 count_of(c.connections, "connection").c_str(),
@@ -91,10 +102,12 @@ task<> stop_on_signal(signal_set& signals, http::server& s, runtime& rt,
                       const http::service& place) {
     co_await signals.next();
     place.stopping();
-    std::printf("draining: %s open; a second signal cuts\n",
-                count_of(s.counters().open, "connection").c_str());
-    std::fflush(stdout);
+    const std::string open = count_of(s.counters().open, "connection");
     s.stop();
+    if (takes_output()) {
+        std::printf("draining: %s open; a second signal cuts\n", open.c_str());
+        std::fflush(stdout);
+    }
     co_await signals.next();
     rt.stop();
 }
@@ -440,7 +453,10 @@ void serve(const serve_settings& settings) {
         co_await s.run(l);
     });
     if (accesses) {
-        accesses->flush();
+        // A pipe may take nothing for ever.
+        if (!accesses->flush(std::chrono::seconds(1))) {
+            std::fputs("coracle: the access log ends early: nobody reads it\n", stderr);
+        }
         report_drops(*accesses);
     }
     report(s);

@@ -45,7 +45,8 @@ class line_writer;
 class line_file {
 public:
     /// Appends to the file `path`, which is made with mode 0640 when it is not there; empty or "-"
-    /// is standard output. Throws `exception` when it cannot be opened.
+    /// is standard output. Throws `exception` when it cannot be opened, a FIFO that has no reader
+    /// included.
     explicit line_file(std::string path, line_file_options options = {});
     /// Writes the lines that wait. No thread may be inside `add`. A pipe without a reader is given
     /// a second.
@@ -61,9 +62,10 @@ public:
     /// before go to the old file. Where it cannot be opened the old one stays. Does not wait.
     void reopen() noexcept;
 
-    /// Waits until all that was added before, and a `reopen`, have been seen to. Blocks: not on the
-    /// thread of a loop.
-    void flush();
+    /// Waits until all that was added before, and a `reopen`, have been seen to. Returns false if
+    /// `most` has passed first, without limit by default: a pipe may take nothing for ever. Blocks:
+    /// not on the thread of a loop.
+    bool flush(duration most = duration::max());
 
     line_file_counters counters() const noexcept;
 

@@ -58,7 +58,7 @@ public:
     /// Opens the path again, for log rotation: see `fs::line_file::reopen`.
     void reopen() noexcept { lines_.reopen(); }
     /// Waits until all is written. Blocks: not on the thread of a loop.
-    void flush() { lines_.flush(); }
+    bool flush(duration most = duration::max()) { return lines_.flush(most); }
     fs::line_file_counters counters() const noexcept { return lines_.counters(); }
 
 private:

@@ -31,11 +31,22 @@ void poll_backend::wake() noexcept {
     static_cast<void>(!::write(event_, &one, sizeof one));
 }
 
+namespace {
+
+/// Lets `v` have one element more than `size` without an allocation.
+template <class V>
+void reserve_for_another(V& v, std::size_t size) {
+    constexpr std::size_t fewest = 16;
+    if (v.capacity() <= size) v.reserve(std::max(fewest, 2 * size));
+}
+
+}  // namespace
+
 std::size_t poll_backend::take_place(const interest& whose, int fd) {
     if (free_.empty()) {
         // The space for freeing the slot is reserved now, while a failure can still be reported.
-        free_.reserve(polled_.size() + 1);
-        interests_.reserve(polled_.size() + 1);
+        reserve_for_another(free_, polled_.size());
+        reserve_for_another(interests_, polled_.size());
         polled_.push_back({-1, 0, 0});
         interests_.emplace_back();
         free_.push_back(polled_.size() - 1);

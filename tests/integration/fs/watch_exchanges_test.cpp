@@ -189,6 +189,54 @@ TEST_P(watched_exchanges, are_told_from_a_directory_moved_onto_an_empty_one_and_
     on.run(f);
 }
 
+TEST_P(watched_exchanges, of_names_that_are_not_asked_for_are_not_told) {
+    const auto f = [&]() -> task<> {
+        s.make_directory("in");
+        s.write("x.tmp");
+        watch_options o;
+        o.settle = 5ms;
+        o.filter = [](std::string_view path, bool) { return !path.ends_with(".tmp"); };
+        auto w = co_await fs::watch(s.path("in"), std::move(o));
+        s.rename("x.tmp", "in/x.tmp");
+        s.rename("in/x.tmp", "x.tmp");
+        s.write("in/one");
+        texts all = co_await next(s, w, 1);
+        EXPECT_EQ(all, list("created in/one"));
+        co_await sleep_for(20ms);
+        s.write("in/two");
+        all = co_await next(s, w, 1);
+        EXPECT_EQ(all, list("created in/two"));
+    };
+    on.run(f);
+}
+
+TEST_P(watched_exchanges, of_a_directory_that_left_and_is_made_anew_leave_nothing_behind) {
+    const auto f = [&]() -> task<> {
+        s.make_directory("in");
+        std::filesystem::create_directories(s.path("outside/below"));
+        watch_options o;
+        o.recursive = true;
+        o.settle = 5ms;
+        auto w = co_await fs::watch(s.path("in"), std::move(o));
+        s.rename("outside", "in/site");
+        texts all = co_await next_sorted(s, w, 2);
+        EXPECT_EQ(all, list("created in/site/", "created in/site/below/"));
+        s.rename("in/site", "outside");
+        s.make_directory("in/site");
+        s.write("in/one");
+        all = co_await until_heard(s, w, list("created in/one"));
+        co_await sleep_for(20ms);
+        s.write("in/two");
+        all = co_await until_heard(s, w, list("created in/two"));
+        s.write("outside/below/h");
+        s.write("outside/h");
+        s.write("in/site/new");
+        all = co_await until_heard(s, w, list("created in/site/new"));
+        EXPECT_EQ(all, list("created in/site/new"));
+    };
+    on.run(f);
+}
+
 INSTANTIATE_TEST_SUITE_P(each_backend, watched_exchanges, ::testing::ValuesIn(each_backend()),
                          [](const auto& case_of) { return case_of.param.name; });
 

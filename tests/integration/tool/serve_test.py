@@ -5,6 +5,7 @@ something is wrong, and the drain.
 import email
 import gzip
 import hashlib
+import http.client
 import json
 import os
 import pathlib
@@ -153,6 +154,17 @@ class AccessLog(WithFiles):
             curl(s.url + "/a.txt")
             self.assertIn(b'"GET /a.txt HTTP/1.1" 200 10', s.process.stdout.readline())
 
+
+    def test_to_an_output_that_nobody_reads_holds_no_end_up(self):
+        s = self.serve("--access-log")
+        # More lines than a pipe takes.
+        line = http.client.HTTPConnection("127.0.0.1", s.port, timeout=10)
+        for _ in range(1000):
+            line.request("GET", "/a.txt?" + 100 * "x")
+            self.assertEqual(line.getresponse().read(), b"0123456789")
+        line.close()
+        s.stop()
+        self.assertIn("the access log ends early", s.error_text())
 
     def test_has_three_formats(self):
         log = self.all / "access.log"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -86,6 +87,24 @@ TEST(stderr_log, never_waits_for_a_pipe_that_nobody_reads) {
 
 TEST(stderr_log, never_waits_for_a_socket_that_nobody_reads) {
     loses_lines_and_says_so(ends::of_sockets());
+}
+
+TEST(stderr_log, never_waits_for_a_terminal_that_nobody_reads) {
+    const int screen = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (screen < 0 || ::grantpt(screen) != 0 || ::unlockpt(screen) != 0) {
+        GTEST_SKIP() << "no pseudo terminals here";
+    }
+    const int terminal = ::open(::ptsname(screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    ASSERT_GE(terminal, 0);
+    {
+        line_log log(terminal);
+        log_numbered(log, 10'000);
+        EXPECT_EQ(::fcntl(terminal, F_GETFL) & O_NONBLOCK, 0);
+    }
+    char block[1000];
+    EXPECT_GT(::read(screen, block, sizeof block), 100);
+    ::close(terminal);
+    ::close(screen);
 }
 
 TEST(stderr_log, leaves_the_descriptor_as_it_was) {

@@ -33,6 +33,54 @@ line_file_options unhurried(std::size_t buffer = 1024) {
     return o;
 }
 
+/// A named pipe that has a reader and no room.
+class full_pipe {
+public:
+    full_pipe() : path_(all_.path() / "fifo") {
+        EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+        reader_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        plug_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        EXPECT_EQ(::write(plug_, full_.data(), full_.size()), static_cast<ssize_t>(full_.size()));
+    }
+    full_pipe(const full_pipe&) = delete;
+    full_pipe& operator=(const full_pipe&) = delete;
+    ~full_pipe() {
+        ::close(plug_);
+        ::close(reader_);
+    }
+
+    std::string path() const { return path_.string(); }
+    void drain() const {
+        std::string read = full_;
+        EXPECT_EQ(::read(reader_, read.data(), read.size()), static_cast<ssize_t>(read.size()));
+    }
+
+private:
+    const temporary_directory all_;
+    const std::filesystem::path path_;
+    const std::string full_ = std::string(65536, '.');
+    int reader_ = -1;
+    int plug_ = -1;
+};
+
+/// Hears the errors of a file.
+struct listener {
+    listener() {
+        log.set_sink([](void* user, coracle::log_level, coracle::log_layer,
+                        std::string_view s) { static_cast<std::string*>(user)->append(s) += '\n'; },
+                     &text);
+        log.set_level(coracle::log_level::error);
+    }
+    line_file_options options() {
+        line_file_options o = unhurried();
+        o.log = &log;
+        return o;
+    }
+
+    std::string text;
+    coracle::logger log;
+};
+
 }  // namespace
 
 TEST(line_file, appends_and_is_whole_at_the_end) {
@@ -123,15 +171,8 @@ TEST(line_file, that_is_longer_than_the_buffer_is_dropped) {
 }
 
 TEST(line_file, counts_what_a_full_disk_swallows) {
-    std::string said;
-    coracle::logger l;
-    l.set_sink([](void* user, coracle::log_level, coracle::log_layer,
-                  std::string_view text) { static_cast<std::string*>(user)->append(text) += '\n'; },
-               &said);
-    l.set_level(coracle::log_level::error);
-    line_file_options o = unhurried();
-    o.log = &l;
-    line_file log("/dev/full", o);
+    listener said;
+    line_file log("/dev/full", said.options());
     log.add("one\ntwo\n");
     log.flush();
     EXPECT_EQ(log.counters().dropped, 2u);
@@ -141,8 +182,8 @@ TEST(line_file, counts_what_a_full_disk_swallows) {
     log.flush();
     EXPECT_EQ(log.counters().dropped, 3u);
     // It is said once.
-    EXPECT_NE(said.find("No space left"), std::string::npos) << said;
-    EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+    EXPECT_NE(said.text.find("No space left"), std::string::npos) << said.text;
+    EXPECT_EQ(said.text.find('\n'), said.text.size() - 1) << said.text;
 }
 
 TEST(line_file, counts_no_line_that_it_puts_behind_a_torn_one_itself) {
@@ -166,26 +207,74 @@ TEST(line_file, counts_no_line_that_it_puts_behind_a_torn_one_itself) {
 }
 
 TEST(line_file, waits_a_second_in_all_for_a_pipe_that_nobody_reads) {
-    const temporary_directory all;
-    const auto path = all.path() / "fifo";
-    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const int plug = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    const std::string full(65536, '.');
-    ASSERT_EQ(::write(plug, full.data(), full.size()), static_cast<ssize_t>(full.size()));
+    const full_pipe pipe;
     const auto clock = coracle::make_backend(coracle::backend_kind::poll);
     ASSERT_TRUE(clock);
     coracle::time_point before;
     {
-        line_file log(path, unhurried());
+        line_file log(pipe.path(), unhurried());
         std::vector<std::thread> writers;
         for (int i = 0; i != 8; ++i) writers.emplace_back([&log] { log.add("line\n"); });
         for (auto& w : writers) w.join();
         before = (*clock)->now();
     }
     EXPECT_LT((*clock)->now() - before, std::chrono::seconds(5));
-    ::close(plug);
+}
+
+TEST(line_file, does_not_wait_for_the_reader_of_a_pipe_that_it_opens) {
+    const temporary_directory all;
+    const auto path = all.path() / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THROW(line_file(path.string()), coracle::exception);
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    listener said;
+    line_file lines(path, said.options());
     ::close(reader);
+    lines.reopen();
+    lines.add("lost\n");
+    lines.flush();
+    EXPECT_EQ(lines.counters().dropped, 1u);
+    EXPECT_EQ(lines.counters().errors, 2u);
+    EXPECT_NE(said.text.find("fifo"), std::string::npos) << said.text;
+}
+
+TEST(line_file, flushes_for_so_long_at_the_most) {
+    const full_pipe pipe;
+    line_file log(pipe.path(), unhurried());
+    log.add("line\n");
+    EXPECT_FALSE(log.flush(std::chrono::milliseconds(10)));
+    pipe.drain();
+    EXPECT_TRUE(log.flush());
+}
+
+TEST(line_file, that_is_opened_again_knows_that_its_last_line_is_torn) {
+    const temporary_directory all;
+    const auto path = all.path() / "log";
+    rlimit was{};
+    ::getrlimit(RLIMIT_FSIZE, &was);
+    line_file log(path, unhurried());
+    const auto tear_at = [&](rlim_t size) {
+        rlimit tight = was;
+        tight.rlim_cur = size;
+        ::setrlimit(RLIMIT_FSIZE, &tight);
+        log.add("torn in the midst\n");
+        log.flush();
+        ::setrlimit(RLIMIT_FSIZE, &was);
+    };
+    tear_at(10);
+    log.reopen();
+    log.flush();
+    log.add("whole\n");
+    log.flush();
+    EXPECT_EQ(text_of(path), "torn in th\nwhole\n");
+    // Another file has no such line.
+    tear_at(20);
+    std::filesystem::rename(path, all.path() / "log.1");
+    log.reopen();
+    log.flush();
+    log.add("new\n");
+    log.flush();
+    EXPECT_EQ(text_of(path), "new\n");
 }
 
 TEST(line_file, goes_on_in_a_new_file_when_told_to_reopen) {

@@ -20,6 +20,16 @@ task<> wait_for(event& e) {
     co_await e.wait();
 }
 
+/// Waits at the bottom of so many nested tasks.
+task<> wait_below(event& e, int levels) {
+    if (levels == 0) {
+        co_await e.wait();
+        co_return;
+    }
+    auto inner = with_timeout(1h, wait_below(e, levels - 1));
+    co_await std::move(inner);
+}
+
 }  // namespace
 
 TEST(task_dump, tells_what_each_task_waits_for_and_how_long) {
@@ -50,6 +60,20 @@ TEST(task_dump, puts_a_task_beneath_the_one_that_started_it) {
         EXPECT_NE(outer, std::string::npos) << text;
         EXPECT_NE(inner, std::string::npos) << text;
         EXPECT_LT(outer, inner);
+        done.set();
+    });
+}
+
+TEST(task_dump, has_room_for_tasks_that_are_nested_deeply) {
+    constexpr int deep = 20'000;
+    run_virtually([]() -> task<> {
+        event done;
+        spawn([&] { return wait_below(done, deep); }, "deep");
+        co_await sleep_for(1ms);
+        const std::string text = dump_tasks(*loop::current());
+        EXPECT_NE(text.find("(level " + std::to_string(deep) + ")"), std::string::npos)
+            << text.substr(0, 2000);
+        EXPECT_LT(text.size(), std::size_t{deep} * 300);
         done.set();
     });
 }
