@@ -15,6 +15,10 @@
 namespace coracle::http::detail {
 namespace {
 
+/// Bodies in memory up to this size count as sent once the session has them, as those do over
+/// HTTP/1 that go into the buffer of the socket.
+constexpr std::size_t sent_at_once = 16 * 1024;
+
 /// Formats the value of ":status".
 struct status_text {
     explicit status_text(status shown) noexcept {
@@ -127,7 +131,8 @@ private:
 
 bool h2_stream::fits() const noexcept {
     response& res = exchange_->res;
-    return res.body().in_memory() && res.upgrade() == nullptr && is_final(res.status());
+    return res.body().in_memory() && res.body().bytes().size() <= sent_at_once &&
+           res.upgrade() == nullptr && is_final(res.status());
 }
 
 void h2_stream::send_response_head(std::optional<std::uint64_t> length, bool end) {
@@ -241,10 +246,17 @@ task<> h2_stream::wait_until_sent() {
     send_pace_.look(owner().owner().now(), static_cast<std::int64_t>(offered_ - unsent()));
 }
 
-task<bool> h2_stream::send_bytes(exchange&) {
+task<bool> h2_stream::send_bytes(exchange& e) {
     if (lost_) co_return false;
     offer_bytes();
-    co_return true;
+    if (e.res.body().bytes().size() > sent_at_once) co_await wait_until_sent();
+    co_return was_sent();
+}
+
+/// Returns false, and counts a client that has left, if the response was not sent.
+bool h2_stream::was_sent() noexcept {
+    if (lost_ && client_gone()) count_gone();
+    return !lost_;
 }
 
 task<bool> h2_stream::send_file(exchange& e) {
@@ -254,9 +266,8 @@ task<bool> h2_stream::send_file(exchange& e) {
     send_response_head(part.size(), !has_body);
     if (!has_body) co_return true;
     const auto sent = co_await send_file_piece(part.fd(), part.offset(), part.size(), e.body_bytes);
-    if (!sent) co_return false;
-    end_body(nullptr);
-    co_return !lost_;
+    if (sent) end_body(nullptr);
+    co_return was_sent() && sent.has_value();
 }
 
 task<std::expected<void, error>> h2_stream::send_file_piece(int fd, std::uint64_t offset,

@@ -102,6 +102,7 @@ private:
     void send_response_head(std::optional<std::uint64_t> length, bool end);
     void respond_at_once();
     void offer_bytes();
+    bool was_sent() noexcept;
     bool offer(std::string_view bytes, bool end);
     bool offer(file_content& from, std::uint64_t size);
     void begin_write(std::uint64_t size) noexcept;

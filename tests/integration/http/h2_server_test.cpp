@@ -333,6 +333,32 @@ TEST(h2_server, ends_a_stream_whose_body_or_reader_stalls_and_serves_the_others)
     }
 }
 
+TEST(h2_server, counts_responses_that_were_sent) {
+    world w(1);
+    w.run([](world& in) -> task<> {
+        http::h2_limits narrow;
+        narrow.stream_window = 1000;
+        h2_peer p(co_await in.connect(), narrow);
+        p.consumes = false;
+        auto& left = p.get("/big?n=700000");
+        const auto begun = [&] { return left.content.size() == 1000; };
+        co_await p.until(begun);
+        co_await sleep_for(1s);
+        EXPECT_EQ(in.counters().responses_2xx, 0u);
+        EXPECT_EQ(in.counters().in_flight, 1u);
+        p.cancel(left);
+        co_await p.flush();
+        while (in.counters().in_flight != 0) co_await sleep_for(1ms);
+        EXPECT_EQ(in.counters().responses_2xx, 0u);
+        EXPECT_EQ(in.counters().clients_gone, 1u);
+        p.consumes = true;
+        auto& whole = p.get("/big?n=700000");
+        co_await p.until_over(whole);
+        EXPECT_TRUE(whole.ended);
+        EXPECT_EQ(in.counters().responses_2xx, 1u);
+    });
+}
+
 TEST(h2_server, drains_with_two_goaways_and_without_losing_a_request) {
     for_seeds(20, [](world& w) -> task<> {
         h2_peer p(co_await w.connect());
