@@ -60,6 +60,15 @@ task<void> running_call::receive_beside(directions* both) {
         both->stop_sending(*exchange_);
         co_return;
     }
+    if (tells_interim_) {
+        both->received = co_await tell_interim();
+        if (!both->received) {
+            both->stop_sending(*exchange_);
+            co_return;
+        }
+        // Another head may have been parsed since.
+        static_cast<void>(read_next_head());
+    }
     early_ = std::make_unique<response>(make_early_response());
     auto respond = std::exchange(call_.extras->on_response, nullptr);
     auto running = respond(*early_);

@@ -41,8 +41,8 @@ head_state running_call::read_head() {
     return state;
 }
 
+/// Tells of the interim responses that came.
 task<std::expected<void, error>> running_call::tell_interim() {
-    limit_.end();
     const auto all = std::exchange(call_.extras->interim, {});
     for (const response& r : all) {
         // The function may wait for anything.
@@ -53,7 +53,6 @@ task<std::expected<void, error>> running_call::tell_interim() {
         }
         if (!told) co_return told;
     }
-    limit_.begin(*context_, options_->first_byte_timeout, attempt_deadline_);
     co_return std::expected<void, error>();
 }
 
@@ -240,12 +239,15 @@ task<call_result> running_call::attempt() {
     // The response to a request just sent cannot have arrived yet.
     for (bool looks = !sent_at_once;; looks = true) {
         const head_state state = looks ? read_next_head() : head_state::partial;
+        if (state == head_state::broken) co_return std::unexpected(head_error());
         if (tells_interim_ && !call_.more().interim.empty()) [[unlikely]] {
+            limit_.end();
             auto told = co_await tell_interim();
             if (!told) co_return std::unexpected(std::move(told).error());
+            limit_.begin(*context_, options_->first_byte_timeout, attempt_deadline_);
+            continue;  // another head may have been parsed since
         }
         if (state == head_state::final) break;
-        if (state == head_state::broken) co_return std::unexpected(head_error());
         if (state == head_state::interim) continue;
         exchange_wait more(*exchange_);
         auto come = co_await as_result(more);
