@@ -330,7 +330,8 @@ TEST(h2_floods, responses_that_nobody_reads_have_a_bound) {
     limits.streams = 10;
     const auto server = greeted_server(limits);
     std::uint32_t id = 1;
-    for (int i = 0; i < 10; ++i, id += 2) ask_and_respond(*server, id);
+    // As many again as may be open: the client may have reset those.
+    for (int i = 0; i < 20; ++i, id += 2) ask_and_respond(*server, id);
     EXPECT_EQ(server->session.streams(), 0U);
     expect_alive(*server);
     EXPECT_EQ(server->log.find("limit"), std::string::npos) << server->log;
@@ -338,12 +339,34 @@ TEST(h2_floods, responses_that_nobody_reads_have_a_bound) {
     EXPECT_NE(server->log.find("limit streams\n"), std::string::npos) << server->log;
     EXPECT_NE(server->take().find(rst(id, error_code::refused_stream)), std::string::npos);
     // It goes on where they are read.
-    for (int i = 0; i < 10; ++i) ask_and_respond(*server, id += 2);
+    for (int i = 0; i < 20; ++i) ask_and_respond(*server, id += 2);
     // A flood of them is one of resets.
     for (int i = 0; i < 1000 && !server->session.failure(); ++i) {
         server->receive(headers(id += 2, get_block()));
     }
     expect_cut(*server, limit_kind::resets);
+}
+
+TEST(h2_floods, responses_that_nobody_reads_of_streams_that_are_reset_have_a_bound) {
+    coracle::http::h2_limits limits;
+    limits.streams = 10;
+    for (const bool by_peer : {true, false}) {
+        const auto server = greeted_server(limits);
+        std::uint32_t id = 1;
+        for (int i = 0; i < 20; ++i, id += 2) {
+            server->receive(headers(id, post_block(), false));
+            server->session.send_head(server->at(id), ok, {}, true);
+            if (by_peer)
+                server->receive(rst(id, error_code::cancel));
+            else
+                server->session.reset(server->at(id), error_code::no_error);
+            expect_alive(*server);
+        }
+        EXPECT_EQ(server->session.streams(), 0U);
+        EXPECT_EQ(server->log.find("limit"), std::string::npos) << server->log;
+        server->receive(headers(id, get_block()));
+        EXPECT_NE(server->log.find("limit streams\n"), std::string::npos) << server->log;
+    }
 }
 
 TEST(h2_floods, responses_that_are_read_have_none) {

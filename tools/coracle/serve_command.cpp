@@ -455,7 +455,7 @@ void serve(const serve_settings& settings) {
     if (accesses) {
         // A pipe may take nothing for ever.
         if (!accesses->flush(std::chrono::seconds(1))) {
-            std::fputs("coracle: the access log ends early: nobody reads it\n", stderr);
+            std::fputs("coracle: the end of the access log could not be written in time\n", stderr);
         }
         report_drops(*accesses);
     }

@@ -77,7 +77,7 @@ struct retry_options {
     bool not_idempotent = false;
     /// If no response has begun after this time, a second copy of an idempotent request is sent on
     /// another connection, and the first response is used; when one copy fails, the other decides.
-    /// Zero: never. Default 0.
+    /// A call with `on_interim` is sent once. Zero: never. Default 0.
     duration hedge_after{};
 };
 
@@ -90,7 +90,8 @@ struct client_options {
     duration connect_timeout = std::chrono::seconds(30);     ///< resolution, TCP, proxy and TLS
     duration tls_timeout = std::chrono::seconds(10);         ///< the handshake
     duration first_byte_timeout = std::chrono::seconds(60);  ///< from the sent request to the head
-    duration idle_timeout = std::chrono::seconds(60);  ///< between two pieces, in either direction
+    /// While nothing is received, and the system takes nothing of what is sent.
+    duration idle_timeout = std::chrono::seconds(60);
     duration total_timeout{};
     /// The call fails when it moves fewer bytes a second than this during `low_speed_time`; 0: off.
     std::uint64_t low_speed_limit = 0;

@@ -40,10 +40,11 @@ struct forward_options {
 /// back: method, target, fields and body as they came, byte for byte, but for the fields of the
 /// connection (RFC 9110 section 7.6.1). The path of `base` goes before that of the request, and
 /// with `strip_prefix` dot segments are resolved first. Redirects, cookies and codings pass
-/// untouched, as do interim responses but 100. The response begins while the request goes on, and
-/// its head does not wait for its body. 502 when the upstream cannot be reached or breaks the
-/// protocol, 504 when it takes too long, 400 when the target leads out of the path of `base`.
-/// `client` must outlive the handler. Throws `exception` when `base` is no URL.
+/// untouched, as do interim responses but 100 (none of a client with `hedge_after`). The response
+/// begins while the request goes on, and its head does not wait for its body. 502 when the upstream
+/// cannot be reached or breaks the protocol, 504 when it takes too long, 400 when the target leads
+/// out of the path of `base`. `client` must outlive the handler. Throws `exception` when `base` is
+/// no URL.
 ///
 ///     routes.any("/api/{*rest}", http::forward_to(client, "http://10.0.0.7:9000"));
 handler forward_to(client& client, std::string_view base, forward_options o = {});

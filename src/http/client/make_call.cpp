@@ -64,9 +64,10 @@ task<call_result> run_call(call_state* c, std::optional<time_point> started = st
     }
 }
 
-/// Returns true if the request may be sent twice (RFC 9110 section 9.2.2).
+/// Returns true if the request may be sent twice (RFC 9110 section 9.2.2). The interim responses of
+/// both copies would be told one function.
 bool may_hedge(const call_state& c) noexcept {
-    return !c.has_body &&
+    return !c.has_body && !c.more().on_interim &&
            (c.method == method::get || c.method == method::head || c.method == method::options);
 }
 

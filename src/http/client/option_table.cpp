@@ -57,7 +57,7 @@ constexpr auto options = joined(
             "first_byte_timeout",
             "from the end of the request to the head of the response; 0: no limit"),
         of_client<o, time_value, &c::idle_timeout>(
-            "idle_timeout", "between two pieces, in either direction; 0: no limit"),
+            "idle_timeout", "while nothing is received, and nothing sent; 0: no limit"),
         of_client<o, time_value, &c::total_timeout>(
             "total_timeout", "the whole call, with redirects and retries; 0: no limit", "timeout"),
         of_client<o, rate_value, &c::low_speed_limit>(

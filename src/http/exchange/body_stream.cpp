@@ -45,6 +45,7 @@ std::optional<error> body_stream::problem(const char* operation,
 
 task<std::expected<void, error>> body_stream::write_piece(std::string_view piece) {
     if (piece.empty()) co_return std::expected<void, error>();
+    if (event* const going_on = channel_->continuing()) co_await going_on->wait();
     if (auto why = problem("write", piece.size())) co_return std::unexpected(std::move(*why));
     begin();
     // Nothing can follow even if this is destroyed while it waits.
@@ -60,6 +61,7 @@ task<std::expected<void, error>> body_stream::write_piece(std::string_view piece
 task<std::expected<void, error>> body_stream::write_file_part(int fd, std::uint64_t offset,
                                                               std::uint64_t size) {
     if (size == 0) co_return std::expected<void, error>();
+    if (event* const going_on = channel_->continuing()) co_await going_on->wait();
     if (auto why = problem("write_file", size)) co_return std::unexpected(std::move(*why));
     begin();
     failed_ = culprit::connection;
@@ -73,6 +75,7 @@ task<std::expected<void, error>> body_stream::write_file_part(int fd, std::uint6
 }
 
 task<std::expected<void, error>> body_stream::send_head() {
+    if (event* const going_on = channel_->continuing()) co_await going_on->wait();
     if (auto why = problem("write", 0)) co_return std::unexpected(std::move(*why));
     begin();
     const bool ok = co_await channel_->flush();

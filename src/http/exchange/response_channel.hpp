@@ -58,6 +58,8 @@ public:
     /// Returns true while a write of the response is under way. There is one at a time, beside
     /// which the body of the request may be read.
     virtual bool writes() const noexcept = 0;
+    /// Set when the 100 (Continue) that is being sent is out; null when none is.
+    virtual event* continuing() const noexcept { return nullptr; }
 
     /// Replaces a response that is not allowed in this version of HTTP.
     virtual void check_response(exchange& /*e*/) {}

@@ -72,9 +72,11 @@ bool session::begin_new_stream(std::uint32_t id) {
     last_peer_id_ = id;
     if (shut_down_) return false;  // after our GOAWAY: ignored (RFC 9113 section 6.8)
     ++streams_opened_;
-    // A stream above our limit is refused, and was not processed (RFC 9113 section 5.1.2). For the
-    // peer one is open until it has received our end: it may not collect responses unread.
-    if (peer_streams_ + ends_in_queue_ >= limits_.streams) {
+    // A stream above our limit is refused, and was not processed (RFC 9113 section 5.1.2). Those
+    // that are over and whose ends are in the queue count too, so that no peer collects responses
+    // unread: it may have reset as many as it may have open.
+    if (peer_streams_ >= limits_.streams ||
+        peer_streams_ + ends_in_queue_ >= 2 * std::uint64_t{limits_.streams}) {
         events_.limit_reached(limit_kind::streams);
         stream_error(id, nullptr, error_code::refused_stream);
         return false;

@@ -48,6 +48,7 @@ void session::add(stream& s, std::uint32_t id) {
     streams_.push_back(&s);
     s.id_ = id;
     s.over_ = false;
+    s.end_queued_at_ = 0;
     s.send_window_ = peer_.initial_window;
     s.window_ = receive_window(window, limits_.max_stream_window);
     ++(is_ours(id) ? our_streams_ : peer_streams_);
@@ -57,6 +58,7 @@ void session::add(stream& s, std::uint32_t id) {
 void session::forget(stream& s) noexcept {
     streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(place_of(s.id_)));
     --(is_ours(s.id_) ? our_streams_ : peer_streams_);
+    if (s.end_queued_at_ == gathers_) ++ends_in_queue_;
     queue_.remove(s);
     settle_charge(s);
     s.over_ = true;
@@ -67,7 +69,6 @@ void session::forget(stream& s) noexcept {
 
 void session::close_if_done(stream& s) {
     if (!s.remote_ended_ || !s.local_ended_) return;
-    if (s.end_queued_at_ == gathers_) ++ends_in_queue_;
     forget(s);
     events_.closed(s);
 }

@@ -302,13 +302,16 @@ public:
         o.user_agent.clear();
         // A client that stops reading holds one.
         o.receive_block = 0;
+        // The call tells of interim responses, or may be hedged.
+        const bool hedges = o.retry.hedge_after > duration::zero();
         c.options(std::move(o));
         if (options_.timeout > duration::zero()) c.timeout(options_.timeout);
         if (switching)
             c.upgrade(switching.protocol());
         else if (!req.body().ended())
             c.body(body::relay(body_to_pass(req)), "");
-        c.on_interim([to = &req](const response& came) { return pass_interim(to, &came); });
+        if (!hedges)
+            c.on_interim([to = &req](const response& came) { return pass_interim(to, &came); });
         return c;
     }
 

@@ -50,6 +50,7 @@ public:
 
     bool reads_body() const noexcept { return wait_ != nullptr; }
     bool writes() const noexcept override { return write_.of != nullptr; }
+    event* continuing() const noexcept override { return continuing_; }
 
 private:
     class connection_task;
@@ -198,6 +199,7 @@ private:
     std::unique_ptr<upgraded_task> upgraded_;  ///< begins behind the exchange task
     coracle::detail::waiter* wait_ = nullptr;  ///< for bytes of the client, in the exchange task
     waiting_write write_{*this};
+    event* continuing_ = nullptr;
     time_point retires_;  ///< the time at which it is closed for its age
     std::uint32_t requests_ = 0;
     phase phase_ = phase::idle;

@@ -62,6 +62,22 @@ bool is_left_out(field_id id) noexcept {
     return is_ours(id) ? id != field_id::date : id == field_id::trailer || id == field_id::upgrade;
 }
 
+/// An event for others to wait for, which is set when this is destroyed.
+class announced_end {
+public:
+    explicit announced_end(event*& place) noexcept : place_(&place) { place = &end_; }
+    announced_end(const announced_end&) = delete;
+    announced_end& operator=(const announced_end&) = delete;
+    ~announced_end() {
+        *place_ = nullptr;
+        end_.set();
+    }
+
+private:
+    event** place_;
+    event end_;
+};
+
 }  // namespace
 
 bool h1_connection::fits(const exchange& e) const noexcept {
@@ -217,6 +233,8 @@ task<bool> h1_connection::send_all(std::span<slice> pieces) {
 
 task<std::expected<void, error>> h1_connection::send_continue() {
     output().append("HTTP/1.1 100 Continue\r\n\r\n");
+    // A task beside this one may begin the response meanwhile.
+    const announced_end here(continuing_);
     const bool ok = co_await flush();
     if (ok) co_return std::expected<void, error>();
     co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));

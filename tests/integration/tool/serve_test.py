@@ -164,7 +164,7 @@ class AccessLog(WithFiles):
             self.assertEqual(line.getresponse().read(), b"0123456789")
         line.close()
         s.stop()
-        self.assertIn("the access log ends early", s.error_text())
+        self.assertIn("the end of the access log could not be written", s.error_text())
 
     def test_has_three_formats(self):
         log = self.all / "access.log"

@@ -90,6 +90,34 @@ TEST_P(interim_responses, are_passed_on) {
                 ElementsAre("102", "103 </a.css>; rel=preload </b.js>", "got boats"));
 }
 
+TEST_P(interim_responses, are_of_one_copy) {
+    int requests = 0;
+    const local_server server([&](http::request& req) -> task<http::response> {
+        ++requests;
+        co_await sleep_for(20ms);
+        co_return co_await hint(req);
+    });
+    auto o = options();
+    o.retry.hedge_after = 1ms;
+    auto call = client_.get(server.url()).options(o);
+    EXPECT_THAT(told_by(std::move(call)),
+                ElementsAre("102", "103 </a.css>; rel=preload </b.js>", "got "));
+    EXPECT_EQ(requests, 1);
+}
+
+TEST_P(interim_responses, are_not_passed_on_where_calls_are_hedged) {
+    int requests = 0;
+    const local_server server([&](http::request& req) -> task<http::response> {
+        if (++requests == 1) co_await forever();
+        co_return co_await hint(req);
+    });
+    auto o = options();
+    o.retry.hedge_after = 1ms;
+    http::client inner(o);
+    const local_server front(http::forward_to(inner, server.url()));
+    EXPECT_THAT(told_by(client_.get(front.url())), ElementsAre("got "));
+}
+
 INSTANTIATE_TEST_SUITE_P(over, interim_responses, both_versions(), version_name);
 
 TEST(interim_responses_of_servers, are_told_before_a_refusal) {

@@ -10,11 +10,13 @@
 #include <coracle/http/upstreams.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 
 #include <stdexcept>
+#include <thread>
 
 namespace coracle::testing {
 namespace {
@@ -209,6 +211,60 @@ TEST_P(relays, pass_heads_on_before_what_follows_them) {
             EXPECT_EQ(text, "rest");
         });
     }
+}
+
+/// Sends its head, and nothing else.
+http::response say_nothing(http::request&) {
+    return http::stream([](http::body_writer& out) -> task<> {
+        co_await out.flush();
+        co_await forever();
+    });
+}
+
+http::server_options anywhere() {
+    http::server_options o;
+    o.listen = "127.0.0.1:0";
+    return o;
+}
+
+TEST_P(relays, of_a_server_that_is_cancelled_are_no_failures) {
+    const local_server silent(say_nothing);
+    http::server front(http::forward_to(inner_, silent.url("")), anywhere());
+    block_on([&]() -> task<> {
+        loop& here = *loop::current();
+        front.open(here);
+        std::optional<http::response> came;
+        const auto call = [&]() -> task<> {
+            came = co_await client_.get(front.urls().front() + "/x");
+        };
+        const auto run = [&]() -> task<> { co_await front.run(here); };
+        co_await when_any(run(), call());
+        EXPECT_EQ(came.value().status(), http::status::ok);
+        auto text = co_await as_result(came->text());
+        EXPECT_FALSE(text);
+    });
+    EXPECT_EQ(front.counters().handler_errors, 0U);
+    EXPECT_EQ(front.counters().responses_5xx, 0U);
+}
+
+TEST_P(relays, of_a_loop_that_is_stopped_are_no_failures) {
+    const local_server silent(say_nothing);
+    http::server front(http::forward_to(inner_, silent.url("")), anywhere());
+    runtime rt;
+    front.open(rt);
+    std::thread client([&] {
+        block_on([&]() -> task<> {
+            auto came = co_await client_.get(front.urls().front() + "/x");
+            EXPECT_EQ(came.status(), http::status::ok);
+            rt.stop();
+            auto text = co_await as_result(came.text());
+            EXPECT_FALSE(text);
+        });
+    });
+    rt.run([&](loop& l) -> task<> { co_await front.run(l); });
+    client.join();
+    EXPECT_EQ(front.counters().handler_errors, 0U);
+    EXPECT_EQ(front.counters().responses_5xx, 0U);
 }
 
 TEST_P(relays, pass_requests_on_before_their_bodies) {
