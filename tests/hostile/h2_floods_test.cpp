@@ -369,6 +369,19 @@ TEST(h2_floods, responses_that_nobody_reads_of_streams_that_are_reset_have_a_bou
     }
 }
 
+TEST(h2_floods, streams_without_a_response_are_not_counted_as_the_one_whose_memory_they_have) {
+    coracle::http::h2_limits limits;
+    limits.streams = 10;
+    const auto server = greeted_server(limits);
+    server->reuses = true;
+    ask_and_respond(*server, 1);
+    for (std::uint32_t id = 3; id < 63; id += 2) {
+        server->receive(headers(id, get_block()) + rst(id, error_code::cancel));
+    }
+    expect_alive(*server);
+    EXPECT_EQ(server->log.find("limit"), std::string::npos) << server->log;
+}
+
 TEST(h2_floods, responses_that_are_read_have_none) {
     coracle::http::h2_limits limits;
     limits.streams = 10;

@@ -7,6 +7,7 @@
 #include <coracle/base/buffer.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -154,11 +155,15 @@ public:
     bool refuses = false;
     bool consumes = true;
     bool resets = false;  ///< each stream, at the first piece of its content
+    bool reuses = false;  ///< the object of the last stream, where it is over
 
 private:
     stream* open() override {
         if (refuses) return nullptr;
-        opened_ = std::make_unique<recorded_stream>();
+        if (reuses && !streams_.empty() && streams_.rbegin()->second->over())
+            opened_ = std::move(streams_.extract(std::prev(streams_.end())).mapped());
+        else
+            opened_ = std::make_unique<recorded_stream>();
         return opened_.get();
     }
     void name(stream& s) {

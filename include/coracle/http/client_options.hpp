@@ -55,7 +55,7 @@ using connect::client_socket_options;
 using connect::client_tls_options;
 
 /// Retries of a failed request. A request is retried only where that is safe: nothing of it was
-/// sent, or the server said that it did nothing (429 and 503), or the method is idempotent.
+/// sent, or the server asked for it (429, and 503 with Retry-After), or the method is idempotent.
 struct retry_options {
     /// The most retries, besides the first attempt. Default 0.
     unsigned retries = 0;
@@ -73,9 +73,9 @@ struct retry_options {
     /// that the budget forbids is counted in `client_statistics::retries_held_back`, and the error
     /// says so. 0: no budget, as with `call::retry`. Default 20.
     unsigned budget_percent = 20;
-    /// Retries POST and PATCH even after bytes were sent. Default false.
+    /// Retries POST and PATCH even after bytes were sent, or after any 503. Default false.
     bool not_idempotent = false;
-    /// If no response has begun after this time, a second copy of an idempotent request is sent on
+    /// If no response has begun after this time, a second copy of a GET, HEAD or OPTIONS is sent on
     /// another connection, and the first response is used; when one copy fails, the other decides.
     /// A call with `on_interim` is sent once. Zero: never. Default 0.
     duration hedge_after{};

@@ -325,7 +325,10 @@ running_call::verdict running_call::judge_status(const response& r) {
         return verdict::authenticate;
     }
     if (wants_redirect(r)) return verdict::redirect;
-    if ((code == 429 || code == 503) && may_retry()) return verdict::again;
+    // 503 alone does not say that nothing was done (RFC 9110 section 15.6.4).
+    const bool is_asked_to = r.fields().contains(field_id::retry_after);
+    const bool safe = code == 429 || (code == 503 && (idempotent() || is_asked_to));
+    if (safe && may_retry()) return verdict::again;
     return verdict::done;
 }
 

@@ -38,7 +38,9 @@ void body_stream::add_trailer(std::string_view name, std::string_view value) {
 std::optional<error> body_stream::problem(const char* operation,
                                           std::uint64_t size) const noexcept {
     if (channel_->writes()) return one_at_a_time(operation).error();
-    if (failed_ != culprit::none) return error(std::errc::broken_pipe, operation);
+    if (failed_ != culprit::none || channel_->is_broken()) {
+        return error(std::errc::broken_pipe, operation);
+    }
     if (left_ && size > *left_) return error(std::errc::message_size, operation);
     return std::nullopt;
 }

@@ -78,6 +78,8 @@ task<bool> send_stream(exchange& e, response_channel& to) {
     guarded_call<void> call(e.res.body().stream_part()(writer), to.running());
     co_await call;
     to.stop_watching();
+    // A task beside the handler may read the body of the request.
+    if (event* const going_on = to.continuing()) co_await going_on->wait();
     const auto thrown = call.exception();
     if (thrown != nullptr && !to.client_gone() && !to.is_broken() && !writer.begun()) {
         const fields before = std::move(e.res.fields());

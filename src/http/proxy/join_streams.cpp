@@ -48,14 +48,15 @@ private:
         net::send sending = self->to_->send(self->piece_.view());
         self->sending_ = &sending.progress();
         const auto sent = co_await as_result(sending);
-        self->taken_ += *std::exchange(self->sending_, nullptr);
+        // A stream of HTTP/2 takes the bytes at once, and completes when they have gone.
+        self->taken_ += *std::exchange(self->sending_, nullptr) + 1;
         co_return sent.has_value();
     }
 
     net::byte_stream* from_;
     net::byte_stream* to_;
     buffer piece_;
-    std::int64_t taken_ = 0;                 ///< of the pieces before
+    std::int64_t taken_ = 0;                 ///< of the pieces before, and one for each
     const std::int64_t* sending_ = nullptr;  ///< of this piece
     bool over_ = false;
 };

@@ -136,6 +136,7 @@ void h1_connection::make_room() noexcept {
 void h1_connection::cut() noexcept {
     if (phase_ != phase::idle && phase_ != phase::linger) shard_->count(&counters::cut_by_drain);
     end_behind(ending::reset);
+    if (continuing_ != nullptr && writes()) write_.of->cancel();
     if (task_ != nullptr)
         task_->cancel();
     else

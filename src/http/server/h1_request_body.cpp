@@ -74,6 +74,8 @@ task<std::expected<std::string_view, error>> h1_request_body::read() {
         if (!piece || !piece->empty() || complete()) co_return piece;
         if (connection_->reads_body()) co_return one_at_a_time("body");
         if (continue_due_) {
+            // An interim response of the handler, which waits for room.
+            if (connection_->writes()) co_return one_at_a_time("body");
             continue_due_ = false;
             auto sent = co_await connection_->send_continue();
             if (!sent) co_return std::unexpected(std::move(sent).error());

@@ -8,6 +8,7 @@
 #include "http/server/h1_connection.hpp"
 
 #include <coracle/http/h1/head_writer.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -235,8 +236,11 @@ task<std::expected<void, error>> h1_connection::send_continue() {
     output().append("HTTP/1.1 100 Continue\r\n\r\n");
     // A task beside this one may begin the response meanwhile.
     const announced_end here(continuing_);
-    const bool ok = co_await flush();
-    if (ok) co_return std::expected<void, error>();
+    // Half of it could not be taken back where the reader is cancelled. The write has a limit.
+    const auto send = [this] { return flush(); };
+    auto sending = shielded(std::chrono::hours(1), send);
+    const auto ok = co_await as_result(sending);
+    if (ok && *ok) co_return std::expected<void, error>();
     co_return std::unexpected(error(std::errc::broken_pipe, "body", coracle::phase::send));
 }
 

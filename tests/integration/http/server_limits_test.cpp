@@ -243,53 +243,6 @@ TEST(server_limits, say_continue_when_the_body_is_first_read) {
     });
 }
 
-TEST(server_limits, begin_no_response_while_a_continue_waits_for_room) {
-    constexpr std::size_t room = 4096;
-    simulation_options s;
-    s.send_buffer = room;
-    http::router routes;
-    routes.get("/big", [](http::request& req) {
-        return http::response(repeated(req.query<std::size_t>("n", 0), 'b'));
-    });
-    routes.post("/relay", [](http::request& req) {
-        http::response r;
-        return std::move(r.set_body(http::body::relay(req.body())));
-    });
-    routes.post("/beside", [](http::request& req) {
-        return http::stream([&req](http::body_writer& out) -> task<> {
-            std::string body;
-            const auto read = [&]() -> task<> { body = co_await req.body().text(); };
-            const auto write = [&]() -> task<> { co_await out.write("-"); };
-            co_await when_all(read(), write());
-            co_await out.write(body);
-        });
-    });
-    const http::handler all(std::move(routes));
-    for (const char* path : {"/relay", "/beside"}) {
-        for (const std::uint64_t seed : seeds(8)) {
-            world w(seed, all, {}, s);
-            w.run([path](world& on) -> task<> {
-                peer p = co_await on.connect();
-                co_await p.send(get("/big?n=1000"));
-                const std::string one = co_await read_response(p);
-                // Ten bytes are left for the 100.
-                const std::size_t n = room - (one.size() - 1000) - 10;
-                co_await p.send(get("/big?n=" + std::to_string(n)));
-                co_await p.send(post(path, "Expect: 100-continue\r\nContent-Length: 5\r\n"));
-                co_await sleep_for(1s);
-                const std::string two = co_await read_response(p);
-                EXPECT_EQ(two.size(), room - 10);
-                EXPECT_EQ(co_await p.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
-                co_await p.send("12345");
-                const std::string three = co_await p.read_until("12345");
-                EXPECT_TRUE(three.starts_with("HTTP/1.1 200 ")) << three;
-                EXPECT_EQ(on.counters().handler_errors, 0U);
-            });
-            if (HasFailure()) return;
-        }
-    }
-}
-
 TEST(server_limits, write_no_response_behind_half_a_continue) {
     simulation_options s;
     s.faults.no_memory = 4;

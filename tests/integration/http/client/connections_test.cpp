@@ -169,6 +169,20 @@ TEST(client_retries, come_where_the_server_says_so_and_stop_at_their_number) {
     EXPECT_EQ(last.info.attempts, 4U);
 }
 
+TEST(client_retries, come_after_503_where_that_is_safe) {
+    const scripted_peer busy(
+        script()
+            .read_head()
+            .send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+            .again());
+    http::client client;
+    EXPECT_EQ(client.post(busy.url()).retry(1, 1ms).wait().info.attempts, 1U);
+    EXPECT_EQ(client.put(busy.url()).retry(1, 1ms).wait().info.attempts, 2U);
+    http::client_options o;
+    o.retry.not_idempotent = true;
+    EXPECT_EQ(client.post(busy.url()).options(o).retry(1, 1ms).wait().info.attempts, 2U);
+}
+
 TEST(client_retries, do_not_wait_longer_than_they_may) {
     const scripted_peer peer(
         script()
