@@ -9,6 +9,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 FILTER = "--gtest_filter="
 
@@ -48,6 +49,14 @@ def output(*command, cwd=None):
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True).stdout
 
 
+def listing_of(build):
+    """What ctest would run there. Asked in a folder of its own: ctest begins the log of its tests anew where it
+    lists them, also below a run that is under way."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "CTestTestfile.cmake").write_text(f'subdirs("{build.resolve()}")\n')
+        return output("ctest", "--show-only=json-v1", cwd=folder)
+
+
 def left_out_of(program, filters):
     def tests_for(pattern):
         return tests_in(output(program, "--gtest_list_tests", FILTER + pattern))
@@ -56,7 +65,7 @@ def left_out_of(program, filters):
 
 def main():
     build = pathlib.Path(sys.argv[1])
-    filters = filters_of(output("ctest", "--show-only=json-v1", cwd=build))
+    filters = filters_of(listing_of(build))
     programs = sorted((build / "bin").glob("coracle_*_tests"))
     left_out = [f"{program.name}: {name}" for program in programs
                 for name in left_out_of(program, filters.get(program.name, set()))]

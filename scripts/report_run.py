@@ -5,7 +5,8 @@ Says what a run of .ci/run found, from what its steps left in FOLDER: steps.tsv,
 its output NAME.log, and for a step of ctest the results NAME.xml (JUnit) and NAME.tests (the log of
 ctest with every attempt). Prints the time of each step, a line `flaky: ...` for each test that did not
 pass at once, and for what failed the names, the beginning of what it said and the command that repeats
-it; at last `N passed, N failed, N skipped`. The exit code is 1 where something failed.
+it; at last `N passed, N failed, N skipped`. The exit code is 1 where something failed, or where the log
+of ctest does not hold what a test said.
 """
 
 import collections
@@ -113,12 +114,14 @@ def show_test(step, name, outputs):
 def report(folder):
     steps = list(steps_of(folder))
     counts = collections.Counter()
-    flaky, failed = [], []
+    flaky, failed, lost = [], [], []
     for step in steps:
         cases = cases_of(folder, step)
         attempts = attempts_of(folder, step)
         for name, status in cases or []:
             counts.update(count(status, attempts[name][-1] if attempts[name] else ""))
+            if status != "notrun" and not attempts[name]:
+                lost.append(f"{name} of {step.name}")
             if status == "run" and len(attempts[name]) > 1:
                 flaky.append((step, name, attempts[name]))
             elif status == "fail":
@@ -134,6 +137,8 @@ def report(folder):
         inner = ", ".join(inner_names("".join(outputs[:-1])))
         print(f"flaky: {name} of {step.name} (passed at attempt {len(outputs)}){': ' + inner if inner else ''}")
         show_excerpt(outputs[0])
+    if lost:
+        print(f"lost: what {len(lost)} tests said, and how many attempts they took: {', '.join(lost[:5])}")
     named = {step.name for step, _, _ in failed}
     for step in steps:
         if step.code in ("0", "not run"):
@@ -147,7 +152,7 @@ def report(folder):
             log = (folder / f"{step.name}.log").read_text(encoding="utf-8", errors="replace")
             show("  " + step.name, log, step.command)
     print(f"\n{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
-    return 1 if any(step.code != "0" for step in steps) else 0
+    return 1 if lost or any(step.code != "0" for step in steps) else 0
 
 
 if __name__ == "__main__":

@@ -425,6 +425,17 @@ each/sea.  # TypeParam = int
                  {"command": ["python3", "script"]}, {}]
         self.assertEqual(check_listed.filters_of(json.dumps({"tests": tests})), {"tests": {"tide.ebbs"}})
 
+    def test_the_log_of_a_run_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build = pathlib.Path(folder)
+            (build / "CTestTestfile.cmake").write_text('add_test(tide "true" "--gtest_filter=tide.ebbs")\n')
+            log = build / "Testing/Temporary/LastTest.log"
+            log.parent.mkdir(parents=True)
+            log.write_text("what tests said")
+            listing = check_listed.listing_of(build)
+            self.assertEqual(check_listed.filters_of(listing), {"true": {"tide.ebbs"}})
+            self.assertEqual(log.read_text(), "what tests said")
+
     def test_a_pattern_is_looked_up(self):
         known = {"-tide.*": {"sea.is_salt"}, "sea.*:wind.*": {"sea.is_salt", "wind.blows"}}
         filters = {"tide.ebbs", *known}
@@ -549,6 +560,14 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("flaky: shard of asan-tests (passed at attempt 2): suite.name\n"
                       "    f.cpp:3: Failure\n    why\n", text)
+
+    def test_what_the_log_of_ctest_lost_is_a_failure(self):
+        self.step("release-tests", 0)
+        self.ctest("release-tests", [("shard", "run"), ("other", "run"), ("missing", "notrun")],
+                   [("other", "", "Passed")])
+        code, text = self.report()
+        self.assertEqual(code, 1)
+        self.assertIn("lost: what 1 tests said, and how many attempts they took: shard of release-tests\n", text)
 
     def test_a_failing_test_is_shown_with_its_name_reason_and_command(self):
         self.step("tsan-tests", 8)
