@@ -133,7 +133,7 @@ TEST(h2_attacks, data_that_is_empty_or_tiny) {
             return i == 0 ? headers(1, get_block("/sleep?ms=3000"), false)
                           : repeated(32, data(1, "x"));
         },
-        600, &http::server_counters::h2_small_data);
+        1200, &http::server_counters::h2_small_data);
 }
 
 TEST(h2_attacks, heads_that_grow_when_they_are_decompressed) {

@@ -250,6 +250,12 @@ http::server_options with_little_time() {
     return o;
 }
 
+/// A DATA frame with a byte of content, and as much padding as there can be.
+std::string padded_byte(std::uint32_t stream) {
+    return frame(frame_type::data, flag::padded, stream,
+                 std::string("\xffx", 2) + std::string(255, '\0'));
+}
+
 }  // namespace
 
 TEST(h2_beside_others, row_9_rapid_reset) {
@@ -385,18 +391,18 @@ TEST(h2_beside_others, row_14_data_that_is_empty_or_tiny) {
                                        : data(1, "");
                      },
                      &counters::h2_empty_data, calm});
-    expect_harmless({"one byte", 600,
+    expect_harmless({"one byte", 1200,
                      [](std::uint32_t i) {
                          return i == 0 ? headers(1, get_block("/sleep?ms=3000"), false)
                                        : repeated(32, data(1, "x"));
                      },
                      &counters::h2_small_data, calm});
-    expect_harmless({"one byte, and more padding than makes a frame small", 600,
+    // On two streams: the window of one would be full before.
+    expect_harmless({"one byte, and more padding than makes a frame small", 1200,
                      [](std::uint32_t i) {
-                         if (i == 0) return headers(1, get_block("/sleep?ms=3000"), false);
-                         return repeated(32,
-                                         frame(frame_type::data, flag::padded, 1,
-                                               std::string("\xffx", 2) + std::string(255, '\0')));
+                         if (i != 0) return repeated(16, padded_byte(1) + padded_byte(3));
+                         return headers(1, get_block("/sleep?ms=3000"), false) +
+                                headers(3, get_block("/sleep?ms=3000"), false);
                      },
                      &counters::h2_small_data, calm});
 }

@@ -43,18 +43,20 @@ struct h2_limits {
     /// Empty DATA frames in a row that do not end their stream. Default 16.
     std::uint32_t empty_data = 16;
     /// A DATA frame of fewer than 256 bytes is charged the difference until the content of its
-    /// stream has been consumed; this is the most that may be charged, in bytes. Default 4 MiB:
+    /// stream has been consumed; this is the most that may be charged, in bytes. Default 8 MiB:
     /// frames of 64 bytes and more fill the connection's window before.
-    std::uint32_t small_data = 4 * 1024 * 1024;
+    std::uint32_t small_data = 8 * 1024 * 1024;
     /// Bytes of queued control frames (acknowledgements, resets). Default 16 KiB.
     std::uint32_t queued_control = 16 * 1024;
     /// Interim responses before a final one, for clients. Default 16.
     std::uint32_t interim_responses = 16;
-    /// The first and the largest window of a stream, and that of the connection, in bytes. Default
-    /// 64 KiB, 1 MiB and 1 MiB.
+    /// The first and the largest window of a stream, and that of the connection, in bytes: what the
+    /// peer may send before it is read. A stream that is not read holds up the others once the
+    /// connection's window is full, so it should be larger than that of a stream. Default 64 KiB, 1
+    /// MiB and 2 MiB.
     std::uint32_t stream_window = 64 * 1024;
     std::uint32_t max_stream_window = 1024 * 1024;
-    std::uint32_t connection_window = 1024 * 1024;
+    std::uint32_t connection_window = 2 * 1024 * 1024;
 };
 
 /// The limits of a client's connections: larger windows, and as many small frames in them, as those

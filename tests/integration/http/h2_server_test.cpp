@@ -305,6 +305,46 @@ TEST(h2_server, gives_the_window_of_a_body_back_that_nobody_reads) {
     });
 }
 
+TEST(h2_server, receives_bodies_beside_one_whose_window_has_grown_and_that_is_not_read) {
+    std::size_t read_fast = 0;
+    event go_on;
+    http::router r;
+    r.post("/stops", [&](http::request& req) -> task<http::response> {
+        std::size_t read = 0;
+        while (read < read_fast) {
+            auto piece = co_await req.body().read();
+            read += piece.size();
+        }
+        co_await go_on.wait();
+        co_return http::response("stopped");
+    });
+    r.post("/count", [](http::request& req) -> task<http::response> {
+        auto all = co_await req.body().text(10'000'000);
+        co_return http::response(std::to_string(all.size()));
+    });
+    // Between half of the window and all of it is unread when it stops.
+    std::size_t most_unread = 0;
+    for (int i = 0; i != 8; ++i) {
+        read_fast = 4'000'000U + static_cast<std::size_t>(i) * 70'000;
+        go_on.reset();
+        world w(1, r);
+        w.run([&](world& in) -> task<> {
+            h2_peer p(co_await in.connect());
+            const std::size_t whole = read_fast + 2'000'000;
+            auto& stopped = p.post("/stops", text(whole));
+            co_await p.go_on_for(1s);
+            most_unread = std::max(most_unread, whole - stopped.unsent() - read_fast);
+            auto& other = p.post("/count", text(3'000'000));
+            co_await p.until_over(other);
+            EXPECT_EQ(other.content, "3000000") << read_fast;
+            go_on.set();
+            co_await p.until_over(stopped);
+            EXPECT_EQ(stopped.content, "stopped");
+        });
+    }
+    EXPECT_GT(most_unread, 900'000U);
+}
+
 TEST(h2_server, ends_a_stream_whose_body_or_reader_stalls_and_serves_the_others) {
     http::server_options o;
     o.timeouts.body_rate = 0;
