@@ -37,12 +37,22 @@ std::string http_url(std::string_view url) {
     return std::string(url);
 }
 
-error refusal(const http::response& r) {
+/// The status, which the subject of the error shows already.
+class refusal final : public error_details {
+public:
+    explicit refusal(http::status s) noexcept : status(s) {}
+    void describe(std::string&) const override {}
+
+    const http::status status;
+};
+
+error refused(const http::response& r) {
     const auto number = static_cast<unsigned>(r.status());
     error e(make_error_code(fault::refused), "websocket connect", phase::first_byte);
     std::string what = std::to_string(number);
     what.append(" ").append(http::reason_phrase(r.status()));
-    return std::move(e.on(what));
+    e.on(what).with(std::make_shared<refusal>(r.status()));
+    return e;
 }
 
 error no_handshake(std::string_view field) {
@@ -67,7 +77,7 @@ bool is_over_h2(const http::response& r) noexcept {
 
 /// The switch of HTTP/1.1 (RFC 6455 section 4.1).
 std::expected<void, error> check_upgrade(const http::response& r, std::string_view key) {
-    if (r.status() != http::status::switching_protocols) return std::unexpected(refusal(r));
+    if (r.status() != http::status::switching_protocols) return std::unexpected(refused(r));
     const http::fields& f = r.fields();
     if (!f.has_token(http::field_id::connection, "upgrade")) {
         return std::unexpected(no_handshake("Connection"));
@@ -95,7 +105,7 @@ std::optional<error> fault_of(std::string_view subprotocols) {
 /// The response to an extended CONNECT has no fields of the switch (RFC 8441 section 5).
 std::expected<void, error> check_switch(const http::response& r, std::string_view key) {
     if (!is_over_h2(r)) return check_upgrade(r, key);
-    if (!r.ok()) return std::unexpected(refusal(r));
+    if (!r.ok()) return std::unexpected(refused(r));
     return {};
 }
 
@@ -212,6 +222,11 @@ operation<connection>& connecting::begin() {
 
 connecting connect(http::client& client, std::string_view url) {
     return {client, url};
+}
+
+std::optional<http::status> refused_status(const error& e) noexcept {
+    const auto* const found = dynamic_cast<const detail::refusal*>(e.details());
+    return found == nullptr ? std::nullopt : std::optional(found->status);
 }
 
 }  // namespace coracle::websocket

@@ -1,10 +1,46 @@
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
+#include <coracle/tls/error.hpp>
+#include <coracle/websocket/fault.hpp>
 #include <coracle/websocket/reconnecting.hpp>
 
 #include <algorithm>
 
 namespace coracle::websocket {
+namespace {
+
+bool is_passing(http::status s) noexcept {
+    switch (s) {
+        case http::status::request_timeout:
+        case http::status::too_early:
+        case http::status::too_many_requests: return true;
+        case http::status::not_implemented:
+        case http::status::http_version_not_supported: return false;
+        default: return static_cast<unsigned>(s) >= 500;
+    }
+}
+
+bool is_passing(tls::errc e) noexcept {
+    switch (e) {
+        case tls::errc::bad_record:
+        case tls::errc::truncated:
+        case tls::errc::alert:
+        // The clock of a machine that has just begun may be wrong.
+        case tls::errc::certificate_not_yet_valid: return true;
+        default: return false;
+    }
+}
+
+/// Returns false for failures that another attempt will not mend.
+bool is_passing(const error& e) noexcept {
+    if (const auto status = refused_status(e)) return is_passing(*status);
+    if (e.code().category() == tls::category()) {
+        return is_passing(static_cast<tls::errc>(e.code().value()));
+    }
+    return e != make_error_code(fault::bad_handshake) && e != std::errc::invalid_argument;
+}
+
+}  // namespace
 
 reconnecting::reconnecting(http::client& client, std::string url, reconnect_options o,
                            const websocket::options& each)
@@ -66,9 +102,15 @@ task<std::expected<void, error>> reconnecting::reconnect() {
         if (made) break;
         const bool cancelled = made.error() == std::errc::operation_canceled;
         if (cancelled) co_return made;
-        if (++failed == options_.attempts && !closed_.is_set()) co_return made;
+        if (closed_.is_set()) break;
+        const bool goes_on = goes_on_after(made.error());
+        if (++failed == options_.attempts || !goes_on) co_return made;
     }
     co_return std::expected<void, error>();
+}
+
+bool reconnecting::goes_on_after(const error& failure) {
+    return failed_ ? failed_(failure) : made_ != 0 || is_passing(failure);
 }
 
 task<std::expected<void, error>> reconnecting::attempt() {
@@ -91,6 +133,7 @@ task<std::expected<void, error>> reconnecting::attempt() {
 task<> reconnecting::dial(std::expected<void, error>* outcome) {
     auto dialing = connect(*client_, url_);
     dialing.options(each_);
+    if (connecting_) connecting_(dialing);
     auto made = co_await as_result(std::move(dialing));
     if (!made) {
         *outcome = std::unexpected(std::move(made).error());

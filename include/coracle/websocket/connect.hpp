@@ -86,4 +86,8 @@ private:
 /// its response is not one to this handshake. Cancelling it closes what was opened.
 connecting connect(http::client& client, std::string_view url);
 
+/// Returns the status that an error of `connect` with `fault::refused` is about; nothing for other
+/// errors.
+std::optional<http::status> refused_status(const error& e) noexcept;
+
 }  // namespace coracle::websocket

@@ -38,6 +38,11 @@ struct reconnect_options {
 /// receive: that is when it connects, and notices the loss. Messages are delivered at most once:
 /// those on their way when a connection is lost are lost with it.
 ///
+/// Until a first connection has been made, a failure that another attempt will not mend ends
+/// `receive` at once: a URL that is malformed, a status of 300 to 499 (but for 408, 425 and 429),
+/// 501 or 505, a response that is no handshake, TLS that is not agreed upon, a certificate that is
+/// not accepted. After that it goes on whatever fails, as the server may be mended.
+///
 ///     websocket::reconnecting feed(client, "wss://example.com/feed");
 ///     feed.on_connect(subscribe);
 ///     while (auto message = co_await feed.receive()) use(*message);
@@ -49,13 +54,20 @@ public:
     reconnecting(const reconnecting&) = delete;
     reconnecting& operator=(const reconnecting&) = delete;
 
+    /// Calls `f(connecting&)` before each attempt: to set fields, offer subprotocols or give a
+    /// token that is still valid.
+    void on_connecting(unique_function<void(connecting&)> f) { connecting_ = std::move(f); }
+    /// Calls `f(const error&)` with the failure of each attempt, to log it and to decide: `receive`
+    /// fails with it unless `f` returns true, in place of the rule above.
+    void on_failure(unique_function<bool(const error&)> f) { failed_ = std::move(f); }
     /// Awaits `f(connection&)`, a task, on each new connection before what is queued is sent: to
     /// subscribe again, say. A connection on which it fails counts as one that was not made.
     void on_connect(unique_function<task<>(connection&)> f) { connected_ = std::move(f); }
 
     /// Completes with the next message of any connection, or with nothing after `close`. Fails as
-    /// `connect` when `reconnect_options::attempts` have failed in a row. Cancelling it loses
-    /// nothing that has come.
+    /// `connect` when `reconnect_options::attempts` have failed in a row, or one has failed behind
+    /// which it does not go on; the next call begins with an attempt. Cancelling it loses nothing
+    /// that has come.
     operation<std::optional<message>> receive();
     /// Completes when the message is in the output of the connection, or queued where there is
     /// none. Fails with `errc::limit_exceeded` as `queue_policy` says, and with
@@ -81,6 +93,7 @@ private:
     task<std::expected<void, error>> reconnect();
     task<std::expected<void, error>> attempt();
     task<> dial(std::expected<void, error>* outcome);
+    bool goes_on_after(const error& failure);
     task<std::expected<void, error>> send_queued();
     task<std::expected<void, error>> send_or_queue(message_type type, std::string bytes);
     task<std::expected<void, error>> close_for_good(close_code c);
@@ -90,6 +103,8 @@ private:
     std::string url_;
     reconnect_options options_;
     websocket::options each_;
+    unique_function<void(connecting&)> connecting_;
+    unique_function<bool(const error&)> failed_;
     unique_function<task<>(connection&)> connected_;
     std::optional<connection> ws_;
     std::deque<queued_message> queue_;

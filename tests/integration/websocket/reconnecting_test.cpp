@@ -25,6 +25,42 @@ task<std::optional<websocket::message>> close_while_receiving(websocket::reconne
     co_return std::move(message);
 }
 
+/// A server whose route "/ws" says "hello", after handshakes that it responds to with these
+/// statuses.
+struct refusing_world {
+    explicit refusing_world(std::vector<http::status> with)
+        : statuses(std::move(with)), w(1, routes()) {}
+
+    http::router routes() {
+        http::router all;
+        all.use([this](http::request& req, const http::handler& next) -> task<http::response> {
+            seen.emplace_back(req.header("Authorization"));
+            if (seen.size() <= statuses.size()) co_return http::response(statuses[seen.size() - 1]);
+            co_return co_await next(req);
+        });
+        websocket::route_options o;
+        o.subprotocols = {"news"};
+        websocket::route(all, "/ws", o, [](websocket::connection& ws) -> task<> {
+            co_await ws.send("hello " + std::string(ws.subprotocol()));
+        });
+        return all;
+    }
+    /// Awaits `f(feed)`.
+    template <class F>
+    void run(F f, std::string url = "ws://127.0.0.1:80/ws") {
+        w.run([&](chat_world&) -> task<> {
+            http::client client;
+            websocket::reconnecting feed(client, url);
+            co_await f(feed);
+            co_await feed.close();
+        });
+    }
+
+    std::vector<http::status> statuses;
+    std::vector<std::string> seen;  ///< the Authorization of each handshake
+    chat_world w;
+};
+
 }  // namespace
 
 TEST(websocket_reconnecting, comes_back_subscribes_again_and_sends_what_waited) {
@@ -91,6 +127,92 @@ TEST(websocket_reconnecting, waits_longer_each_time_and_gives_up) {
         EXPECT_LE(sim.now() - begun, 11100ms);
         EXPECT_EQ(feed.connections(), 0U);
     });
+}
+
+TEST(websocket_reconnecting, ends_where_another_attempt_would_not_help) {
+    using enum http::status;
+    for (const http::status s : {multiple_choices, bad_request, unauthorized, forbidden, not_found,
+                                 gone, not_implemented, http_version_not_supported}) {
+        refusing_world w({s, s});
+        w.run([&](websocket::reconnecting& feed) -> task<> {
+            auto failed = co_await as_result(feed.receive());
+            EXPECT_FALSE(failed);
+            if (failed) co_return;
+            EXPECT_EQ(failed.error(), make_error_code(websocket::fault::refused));
+            EXPECT_EQ(websocket::refused_status(failed.error()), s);
+        });
+        EXPECT_EQ(w.seen.size(), 1U);
+    }
+}
+
+TEST(websocket_reconnecting, ends_where_the_url_is_malformed) {
+    refusing_world w({});
+    w.run(
+        [](websocket::reconnecting& feed) -> task<> {
+            auto failed = co_await as_result(feed.receive());
+            EXPECT_FALSE(failed);
+            if (failed) co_return;
+            EXPECT_EQ(failed.error(), std::errc::invalid_argument);
+            EXPECT_EQ(websocket::refused_status(failed.error()), std::nullopt);
+        },
+        "ws:/127.0.0.1:80");
+    EXPECT_EQ(w.seen.size(), 0U);
+}
+
+TEST(websocket_reconnecting, goes_on_after_what_passes) {
+    using enum http::status;
+    refusing_world w({request_timeout, too_early, too_many_requests, internal_server_error,
+                      bad_gateway, service_unavailable, gateway_timeout});
+    w.run([](websocket::reconnecting& feed) -> task<> {
+        auto message = co_await feed.receive();
+        EXPECT_EQ(message->data(), "hello ");
+    });
+    EXPECT_EQ(w.seen.size(), 8U);
+}
+
+TEST(websocket_reconnecting, goes_on_whatever_fails_after_a_first_connection) {
+    using enum http::status;
+    refusing_world w({});
+    w.run([&](websocket::reconnecting& feed) -> task<> {
+        co_await feed.receive();
+        w.statuses = {ok, unauthorized, not_found};
+        auto message = co_await feed.receive();
+        EXPECT_TRUE(message);
+    });
+    EXPECT_EQ(w.seen.size(), 4U);
+}
+
+TEST(websocket_reconnecting, asks_whether_to_go_on) {
+    using enum http::status;
+    refusing_world w({unauthorized, service_unavailable, not_found});
+    std::vector<http::status> told;
+    w.run([&](websocket::reconnecting& feed) -> task<> {
+        feed.on_failure([&](const error& e) {
+            told.push_back(websocket::refused_status(e).value_or(ok));
+            return told.back() != service_unavailable;
+        });
+        auto failed = co_await as_result(feed.receive());
+        EXPECT_FALSE(failed);
+        if (failed) co_return;
+        EXPECT_EQ(websocket::refused_status(failed.error()), service_unavailable);
+        EXPECT_EQ(told, (std::vector{unauthorized, service_unavailable}));
+        auto message = co_await feed.receive();
+        EXPECT_TRUE(message);
+        EXPECT_EQ(told, (std::vector{unauthorized, service_unavailable, not_found}));
+    });
+}
+
+TEST(websocket_reconnecting, prepares_each_attempt) {
+    refusing_world w({http::status::service_unavailable});
+    int tokens = 0;
+    w.run([&](websocket::reconnecting& feed) -> task<> {
+        feed.on_connecting([&](websocket::connecting& c) {
+            c.subprotocol("news").bearer(secret("t" + std::to_string(++tokens)));
+        });
+        auto message = co_await feed.receive();
+        EXPECT_EQ(message->data(), "hello news");
+    });
+    EXPECT_EQ(w.seen, (std::vector<std::string>{"Bearer t1", "Bearer t2"}));
 }
 
 TEST(websocket_reconnecting, queues_as_it_is_told) {

@@ -9,7 +9,7 @@
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/local_server.hpp>
-#include <coracle/websocket/connect.hpp>
+#include <coracle/websocket/reconnecting.hpp>
 #include <coracle/websocket/route.hpp>
 
 #include <gtest/gtest.h>
@@ -141,6 +141,11 @@ TEST_P(websocket_over_tls, fails_where_the_certificate_is_not_trusted) {
         EXPECT_FALSE(made);
         if (made) co_return;
         EXPECT_EQ(made.error().phase(), phase::tls);
+        websocket::reconnecting feed(client, url());
+        auto received = co_await as_result(with_timeout(30s, feed.receive()));
+        EXPECT_FALSE(received);
+        if (received) co_return;
+        EXPECT_EQ(received.error(), made.error().code());
     });
 }
 
