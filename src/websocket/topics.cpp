@@ -348,12 +348,18 @@ topic_shard& topic_state::here() {
 std::uint64_t topic_state::begin(std::string_view pattern,
                                  std::vector<std::shared_ptr<const shared_frame>>& kept) {
     const std::lock_guard lock(mutex_);
-    for (const kept_message& k : kept_) {
-        if (topic_matches(pattern, k.topic)) kept.push_back(k.frame);
+    const bool is_topic = !is_wild(pattern);
+    if (is_topic) {
+        const auto found = kept_by_topic_.find(pattern);
+        if (found != kept_by_topic_.end()) kept.push_back(found->second->frame);
+    } else {
+        for (const kept_message& k : kept_) {
+            if (topic_matches(pattern, k.topic)) kept.push_back(k.frame);
+        }
     }
     const auto [at, is_first] = present_.try_emplace(std::string(pattern), 0);
     if (is_first && bus_ != nullptr) bus_->subscribe(pattern);
-    if (is_first && is_wild(pattern)) ++wild_;
+    if (is_first && !is_topic) ++wild_;
     ++at->second;
     subscribers_.fetch_add(1, std::memory_order_relaxed);
     return sequence_;
