@@ -7,6 +7,9 @@ namespace coracle::tool {
 namespace {
 
 constexpr std::size_t most_levels = 100;
+// Two bytes deep inside of arrays would take 200 blanks.
+constexpr std::size_t most_growth = 8;
+constexpr std::size_t always_allowed = 1024 * 1024;
 constexpr std::string_view name_colour = "\x1b[34m";
 constexpr std::string_view string_colour = "\x1b[32m";
 constexpr std::string_view no_colour = "\x1b[0m";
@@ -22,7 +25,8 @@ bool is_hex(char c) noexcept {
 /// Reads a text, and writes it with a new layout.
 class layout {
 public:
-    layout(std::string_view text, bool colours) noexcept : rest_(text), colours_(colours) {}
+    layout(std::string_view text, bool colours) noexcept
+        : rest_(text), most_(text.size() * most_growth + always_allowed), colours_(colours) {}
 
     bool run() {
         skip_space();
@@ -47,7 +51,7 @@ private:
     void new_line(std::size_t level) { out_.append("\n").append(2 * level, ' '); }
 
     bool value(std::size_t level) {
-        if (level > most_levels) return false;
+        if (level > most_levels || out_.size() > most_) return false;
         switch (next()) {
             case '{': return members(level, '{', '}');
             case '[': return members(level, '[', ']');
@@ -159,6 +163,7 @@ private:
 
     std::string_view rest_;
     std::string out_;
+    std::size_t most_;
     bool colours_;
 };
 

@@ -245,13 +245,12 @@ void note_unchanged(const serve_settings& before, const serve_settings& now, con
     note(before.log_format != now.log_format, "log-format");
     note(before.self_signed != now.self_signed, "tls-self-signed");
     note(before.client_authorities != now.client_authorities, "tls-client-ca");
-    const auto paths = [](const serve_settings& s) {
-        std::vector<std::string> all;
-        all.reserve(s.certificates.size());
-        for (const auto& c : s.certificates) all.push_back(c.certificate);
-        return all;
+    const auto differ = [&](auto member) {
+        return !std::ranges::equal(before.certificates, now.certificates, {}, member, member);
     };
-    note(paths(before) != paths(now), "tls-cert");
+    note(differ(&tls::certificate_source::certificate), "tls-cert");
+    note(differ(&tls::certificate_source::key), "tls-key");
+    note(differ(&tls::certificate_source::password), "tls-password-file");
     if (names.empty()) return;
     log.write(log_layer::http, log_level::warning, "reloaded, but these need a restart: " + names);
 }
@@ -284,7 +283,11 @@ struct renewal {
     void replace() {
         try {
             const serve_settings now = settings.again();
-            target->replace(target_of(now, live, seen));
+            if (now.https_only && security == nullptr) lacks_certificate();
+            // The addresses stay until a restart.
+            serve_settings served = now;
+            served.listen = settings.listen;
+            target->replace(target_of(served, live, seen));
             note_unchanged(settings, now, log);
             log.write(log_layer::http, log_level::info, "reloaded");
         } catch (const std::exception& e) {

@@ -338,10 +338,24 @@ void put(CLI::Option& o, const std::string& file, const config_entry& e) {
     }
 }
 
+/// Keys of the file that count for nothing where the command line has the option: both say where
+/// the log goes, or the key would be that of another certificate.
+constexpr std::pair<const char*, const char*> replaced_keys[] = {
+    {"log-file", "--access-log"},
+    {"access-log", "--log-file"},
+    {"tls-key", "--tls-cert"},
+    {"tls-password-file", "--tls-cert"},
+};
+
 void read_config(CLI::App& serve, const std::string& file) {
+    std::vector<std::string> replaced;
+    for (const auto& [key, option] : replaced_keys) {
+        if (serve.count(option) != 0) replaced.emplace_back(key);
+    }
     for (const config_entry& e : read_config_file(file)) {
         CLI::Option& o = option_of(serve, file, e);
-        if (o.count() == 0) put(o, file, e);
+        const bool counts = std::ranges::find(replaced, key_of(o)) == replaced.end();
+        if (counts && o.count() == 0) put(o, file, e);
     }
 }
 
@@ -364,6 +378,7 @@ serve_settings serve_options::settings() const {
         s.again = [argc = argc_, argv = argv_] {
             CLI::App app;
             const serve_options same(app, argc, argv);
+            let_the_last_count(app);
             app.parse(argc, argv);
             return same.settings();
         };

@@ -3,6 +3,8 @@
 #include "serve_command.hpp"
 #include "settings.hpp"
 
+#include <coracle/fs/plain_file.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -38,10 +40,13 @@ void check_log(const serve_settings& settings) {
 void check_page(const serve_settings& settings) {
     const std::string& page = settings.files.fallback;
     if (page.empty() || !settings.directory) return;
-    const auto path = std::filesystem::path(*settings.directory) / page;
-    std::error_code why;
-    if (std::filesystem::is_regular_file(path, why)) return;
-    throw failure("cannot serve the page of --spa: '" + path.string() + "' is no file");
+    const auto root = fs::directory::open(*settings.directory);
+    if (root) {
+        const auto file = fs::open_beneath(*root, page);
+        if (file && file->status().kind == file_kind::regular) return;
+    }
+    throw failure("cannot serve the page of --spa: '" + page + "' is no file below '" +
+                  *settings.directory + "'");
 }
 
 }  // namespace

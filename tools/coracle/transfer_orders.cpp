@@ -1,6 +1,7 @@
 #include "transfer_orders.hpp"
 
 #include "settings.hpp"
+#include "shown_url.hpp"
 #include "upload.hpp"
 #include "url_glob.hpp"
 
@@ -26,14 +27,6 @@ std::string with_scheme(const std::string& text) {
     // Such a text names no host "https": the library says what is wrong.
     const bool lacks_slash = text.starts_with("http:/") || text.starts_with("https:/");
     return has_one || lacks_slash ? text : "http://" + text;
-}
-
-/// Returns the URL for printing: without user and password.
-std::string without_secrets(const std::string& text) {
-    if (const auto u = url::parse(text)) return u->redacted();
-    const std::size_t from = text.find("://") + 3;
-    const std::size_t at = text.rfind('@');
-    return at == std::string::npos ? text : text.substr(0, from) + text.substr(at + 1);
 }
 
 std::string checksum_of(const std::string& text) {

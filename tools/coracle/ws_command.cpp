@@ -2,6 +2,7 @@
 
 #include "progress_display.hpp"
 #include "settings.hpp"
+#include "shown_url.hpp"
 #include "verbose_log.hpp"
 #include "ws_listen.hpp"
 #include "ws_screen.hpp"
@@ -76,7 +77,7 @@ int ws(const ws_settings& settings) {
     s.url = url_with_scheme(settings.url);
     if (s.url.empty()) {
         std::fprintf(stderr, "coracle: %s: only ws, wss, http and https URLs are supported\n",
-                     printable(settings.url).c_str());
+                     printable(without_secrets(settings.url)).c_str());
         return ws_bad_scheme;
     }
     const message_style style = style_of(s);

@@ -2,6 +2,7 @@
 
 #include "explanation.hpp"
 #include "progress_display.hpp"
+#include "shown_url.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -262,7 +263,8 @@ task<> ws_session::talk(task_group& group) {
     if (settings_.reads_input) {
         co_await screen_.begin();
         if (screen_.interactive()) {
-            co_await screen_.note("connected to " + settings_.url + "; Ctrl-D closes");
+            co_await screen_.note("connected to " + without_secrets(settings_.url) +
+                                  "; Ctrl-D closes");
             group.spawn([this] { return send_typed(); }, "input");
         } else {
             group.spawn([this] { return send_lines(); }, "input");
@@ -294,7 +296,8 @@ task<int> ws_session::run(signal_set& signals) {
         static_cast<void>(co_await as_result(closing));
     }
     if (!why_.empty()) {
-        std::fprintf(stderr, "coracle: %s\n", printable(settings_.url + ": " + why_).c_str());
+        const std::string line = without_secrets(settings_.url) + ": " + why_;
+        std::fprintf(stderr, "coracle: %s\n", printable(line).c_str());
     }
     co_return code_.value_or(ws_abnormal);
 }

@@ -84,6 +84,16 @@ log-format = "json"
         with self.serve(other, "--listen", "127.0.0.1:0") as s:
             self.assertTrue(s.get("/a.txt").endswith(b"other"))
 
+    def test_the_log_of_the_command_line_counts_for_more(self):
+        elsewhere, chosen = self.all / "elsewhere.log", self.all / "chosen.log"
+        for given, key in ((f"--access-log={chosen}", "log-file"), (f"--log-file={chosen}", "access-log")):
+            self.write(f'directory = "ROOT"\nlisten = "127.0.0.1:0"\n{key} = "{elsewhere}"\n')
+            with self.serve(given) as s:
+                s.get("/a.txt")
+            self.assertIn("GET /a.txt", chosen.read_text())
+            self.assertFalse(elsewhere.exists())
+            chosen.unlink()
+
     def test_every_flag_has_a_key(self):
         text = program("--help")[1]
         flags = set(re.findall(r"^  (?:-\w,)?--([a-z-]+)", text, re.M))
@@ -148,8 +158,10 @@ class Bad(WithFile):
                       self.refused(f'log-file = "{log}"\n', code=1))
         self.assertIn(f"cannot write the access log '{self.root}': Is a directory",
                       self.refused(f'log-file = "{self.root}"\n', code=1))
-        self.assertIn(f"'{self.root}/none.html' is no file",
-                      self.refused('directory = "ROOT"\nspa = "none.html"\n', code=1))
+        (self.all / "page.html").write_text("page")
+        for page in ("none.html", f"{self.root}/a.txt", "../page.html", "."):
+            self.assertIn(f"'{page}' is no file below '{self.root}'",
+                          self.refused(f'directory = "ROOT"\nspa = "{page}"\n', code=1))
         log = self.all / "access.log"
         self.write(f'directory = "ROOT"\nspa = "a.txt"\nlog-file = "{log}"\n')
         self.assertEqual(program("--config", self.file, "--check")[0], 0)
@@ -245,6 +257,22 @@ class Reload(WithFile):
             text = s.wait_for_error("not reloaded")
             self.assertIn("did you mean 'directory'?", text)
             self.assertIn(b"0123456789", s.get("/a.txt"))
+
+    def test_a_redirect_without_a_certificate_is_refused(self):
+        self.write('directory = "ROOT"\nlisten = "127.0.0.1:0"\n')
+        with self.serve() as s:
+            self.write('directory = "ROOT"\nlisten = "127.0.0.1:0"\nredirect-to-https = true\n')
+            s.signal(signal.SIGHUP)
+            self.assertIn("HTTPS needs a certificate", s.wait_for_error("not reloaded.*\n"))
+            self.assertTrue(s.get("/a.txt").startswith(b"HTTP/1.1 200 "))
+
+    def test_options_that_were_given_twice_are_read_again(self):
+        self.write('directory = "ROOT"\nlisten = "127.0.0.1:0"\n')
+        with self.serve("--drain", "10", "--drain", "20") as s:
+            self.write('directory = "ROOT"\nlisten = "127.0.0.1:0"\nhidden = true\n')
+            s.signal(signal.SIGHUP)
+            while b"dot" not in s.get("/.env"):
+                pass
 
     def test_what_needs_a_restart_is_said(self):
         self.write('directory = "ROOT"\nlisten = "127.0.0.1:0"\nthreads = 1\n')

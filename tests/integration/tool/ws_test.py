@@ -146,11 +146,28 @@ no {json}
 
     def test_pings_are_reported(self):
         async def wait(peer):
-            await asyncio.sleep(1)
+            await peer.wait_closed()
         with Peer(wait) as peer:
-            code, out, said = ws("--no-input", "--ping", 0.1, peer.url)
-        self.assertEqual((code, out), (0, b""))
-        self.assertRegex(said, r"^(pong after \d+\.\d{3} ms\n)+$")
+            tool = subprocess.Popen(command("--no-input", "--ping", 1, peer.url), stderr=subprocess.PIPE)
+            for _ in range(2):
+                self.assertRegex(tool.stderr.readline(), rb"^pong after \d+\.\d{3} ms\n$")
+            tool.send_signal(signal.SIGINT)
+            said = tool.communicate(timeout=30)[1]
+        self.assertEqual(tool.returncode, 130, said)
+
+    def test_a_password_of_the_url_is_never_printed(self):
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            port = s.getsockname()[1]
+        for scheme in ("ws", "ftp"):
+            _, out, said = ws("--no-input", f"{scheme}://ada:secret@127.0.0.1:{port}/")
+            self.assertIn(f"{scheme}://127.0.0.1:{port}/", said)
+            self.assertNotIn("secret", said + out.decode())
+
+    def test_json_that_would_grow_too_much_is_shown_as_it_came(self):
+        deep = "[" * 99 + ",".join("1" * 20_000) + "]" * 99
+        with Peer(says(deep, "[1]")) as peer:
+            code, out, _ = ws("--no-input", "--json", peer.url)
+        self.assertEqual((code, out.decode()), (0, deep + "\n[\n  1\n]\n"))
 
     def test_a_url_without_a_scheme_is_one_of_ws(self):
         with Echo() as peer:

@@ -178,6 +178,18 @@ TEST(bench_response_reader, refuses_what_is_no_response_and_what_nobody_asked_fo
     EXPECT_EQ(r.feed("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokmore"), state::broken);
 }
 
+TEST(bench_response_reader, begins_anew_wherever_the_response_before_has_stopped) {
+    const std::string whole = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    for (std::size_t n = 1; n != whole.size(); ++n) {
+        response_reader r;
+        r.begin(http::method::get);
+        EXPECT_EQ(r.feed(whole.substr(0, n)), state::more);
+        r.begin(http::method::get);
+        EXPECT_EQ(r.feed("HTTP/1.1 204 No Content\r\n\r\n"), state::done) << n;
+        EXPECT_EQ(r.status(), 204U);
+    }
+}
+
 TEST(bench_response_reader, the_end_of_the_stream_ends_a_body_without_a_length) {
     response_reader r;
     r.begin(http::method::get);

@@ -77,13 +77,19 @@ TEST(bench_statistics, neighbours_that_go_together_are_joined) {
 }
 
 /// A report as --json writes it, of `runs` with this many responses a second and this latency.
-json_value report(double rate, double latency, int runs, double spread, std::uint64_t errors = 0) {
+/// `stalls`: every second interval has no response.
+json_value report(double rate, double latency, int runs, double spread, std::uint64_t errors = 0,
+                  bool stalls = false) {
     std::mt19937_64 random(17);
     std::normal_distribution<double> noise(1, spread);
     std::string all;
     for (int r = 0; r != runs; ++r) {
         std::string intervals;
         for (int i = 0; i != 20; ++i) {
+            if (stalls && i % 2 == 1) {
+                intervals += R"(,{"responses":0,"p50":0,"p90":0,"p99":0})";
+                continue;
+            }
             intervals +=
                 std::string(i == 0 ? "" : ",") +
                 "{\"responses\":" + std::to_string(static_cast<int>(rate / 4 * noise(random))) +
@@ -154,6 +160,40 @@ TEST(bench_comparison, more_errors_are_worse) {
     const auto few =
         compare(report(50'000, 1, 1, 0.03, 1), report(50'000, 1, 1, 0.03, 2), 0.95, 0.02);
     EXPECT_EQ(figure(*few, "errors").result, verdict::same);
+}
+
+TEST(bench_comparison, a_few_errors_may_be_chance) {
+    for (const auto& [n, result] : {std::pair(4U, verdict::same), std::pair(6U, verdict::worse)}) {
+        const auto c =
+            compare(report(50'000, 1, 1, 0.03), report(50'000, 1, 1, 0.03, n), 0.95, 0.02);
+        EXPECT_EQ(figure(*c, "errors").result, result) << n;
+        // A coin that falls to one side n times, or to the other: there are as many requests each.
+        EXPECT_NEAR(figure(*c, "errors").change.p_value, std::pow(0.5, n - 1), 1e-3);
+        const auto back =
+            compare(report(50'000, 1, 1, 0.03, n), report(50'000, 1, 1, 0.03), 0.95, 0.02);
+        EXPECT_FALSE(back->is_worse());
+    }
+}
+
+TEST(bench_comparison, errors_within_the_tolerance_are_the_same) {
+    const json_value before = report(50'000, 1, 1, 0.03, 50'000);
+    const json_value after = report(50'000, 1, 1, 0.03, 51'500);
+    EXPECT_EQ(figure(*compare(before, after, 0.95, 0.05), "errors").result, verdict::same);
+    EXPECT_EQ(figure(*compare(before, after, 0.95, 0), "errors").result, verdict::worse);
+}
+
+TEST(bench_comparison, intervals_without_a_response_count) {
+    const json_value before = report(50'000, 1, 1, 0.03);
+    const json_value stalled = report(50'000, 1, 1, 0.03, 0, true);
+    const auto c = compare(before, stalled, 0.95, 0.02);
+    EXPECT_EQ(figure(*c, "throughput").result, verdict::worse);
+    EXPECT_NEAR(figure(*c, "throughput").change.ratio, 0.5, 0.05);
+    EXPECT_EQ(figure(*c, "p50").result, verdict::same);
+    const auto mended = compare(stalled, before, 0.95, 0.02);
+    EXPECT_EQ(figure(*mended, "throughput").result, verdict::better);
+    const auto dead = compare(before, report(0, 1, 1, 0.03), 0.95, 0.02);
+    EXPECT_EQ(figure(*dead, "throughput").result, verdict::worse);
+    EXPECT_EQ(figure(*dead, "throughput").change.ratio, 0);
 }
 
 TEST(bench_comparison, refuses_what_is_no_report) {

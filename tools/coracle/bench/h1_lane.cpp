@@ -3,6 +3,7 @@
 #include "worker.hpp"
 
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 #include <coracle/tls/stream.hpp>
 
 #include <utility>
@@ -47,6 +48,16 @@ bool h1_lane::end_with(const error& e) noexcept {
     return false;
 }
 
+/// True where the server has closed an idle connection, or sent what nobody has asked for.
+task<bool> h1_lane::is_left() {
+    if (!stream_->has_input()) co_return false;
+    if (owner().to().tls() == nullptr) co_return true;
+    // Tickets for later sessions may have come (RFC 8446 section 4.6.1): reading takes them.
+    auto reading = with_timeout(duration::zero(), stream_->receive());
+    auto received = co_await as_result(reading);
+    co_return received || received.error() != std::errc::timed_out;
+}
+
 task<> h1_lane::session() {
     const bool connected = co_await open();
     if (!connected) co_return;
@@ -58,8 +69,8 @@ task<> h1_lane::session() {
         if (!due) co_return;
         if (is_early(*due)) {
             co_await sleep_until(*due);
-            // The server has closed an idle connection.
-            if (stream_->has_input()) {
+            const bool left = co_await is_left();
+            if (left) {
                 take_again(*due);
                 co_return;
             }

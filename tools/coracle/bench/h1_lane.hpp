@@ -19,6 +19,7 @@ private:
     task<> session() override;
     void leave() noexcept override;
     task<bool> open();
+    task<bool> is_left();
     bool end_with(const error& e) noexcept;
 
     std::unique_ptr<net::byte_stream> stream_;

@@ -22,6 +22,13 @@ http::client_options options_for(const load_plan& plan) {
     return o;
 }
 
+http::client_options options_with_times(const load_plan& plan) {
+    http::client_options o = options_for(plan);
+    o.first_byte_timeout = plan.timeout;
+    o.idle_timeout = plan.timeout;
+    return o;
+}
+
 http::pool_options pool_for(const load_plan& plan) {
     http::pool_options p;
     p.connections_per_host = 1;
@@ -46,21 +53,31 @@ http::call h2_lane::call_of(const prepared_request& request) {
     return c;
 }
 
-/// False when it has failed. One that is not counted opens the connection.
+void h2_lane::note_failure(const error& e, bool counted) {
+    if (counted) {
+        fail(e);
+        return;
+    }
+    const bool late = e.phase() == phase::first_byte || e.phase() == phase::receive;
+    const bool is_ours = late && e == std::errc::timed_out;
+    note_no_connection(e, is_ours ? "no response: timeout (--timeout)" : "");
+}
+
+/// False when it has failed. One that is not counted opens the connection, and keeps the time
+/// itself.
 task<bool> h2_lane::exchange(const prepared_request& request, bool counted) {
     auto calling = call_of(request);
+    if (!counted) calling.options(options_with_times(owner().to().plan()));
     auto response = co_await as_result(calling);
     if (!response) {
-        if (counted) fail(response.error());
-        if (!counted) note_no_connection(response.error());
+        note_failure(response.error(), counted);
         co_return false;
     }
     std::uint64_t bytes = 0;
     for (;;) {
         auto piece = co_await as_result(response->read());
         if (!piece) {
-            if (counted) fail(piece.error());
-            if (!counted) note_no_connection(piece.error());
+            note_failure(piece.error(), counted);
             co_return false;
         }
         if (piece->empty()) break;

@@ -28,6 +28,7 @@ private:
     task<> session() override;
     task<bool> open();
     task<bool> exchange(const prepared_request& request, bool counted);
+    void note_failure(const error& e, bool counted);
     http::call call_of(const prepared_request& request);
 
     std::shared_ptr<h2_connection> connection_;

@@ -75,7 +75,6 @@ void lane::give_up_if_late(time_point now, duration limit) noexcept {
 }
 
 task<> lane::enter() {
-    pause_ = {};
     if (!entered_) worker_.run().lane_is_ready(true);
     entered_ = true;
     const load_plan& plan = worker_.to().plan();
@@ -84,14 +83,15 @@ task<> lane::enter() {
     co_await sleep_until(worker_.span().begin);
 }
 
-void lane::note_no_connection(const error& e) {
+void lane::note_no_connection(const error& e, std::string reason) {
     if (e == std::errc::operation_canceled) return;
     refused_ = true;
     if (!entered_) worker_.run().lane_is_ready(false);
     entered_ = true;
-    worker_.run().note_reason(explain(e));
+    worker_.run().note_reason(reason.empty() ? explain(e) : std::move(reason));
     const time_point now = worker_.now();
     if (!worker_.counts_from(now) || worker_.is_over(now)) return;
+    worker_.note_last_end(now);
     const failure_kind kind = kind_of(e);
     worker_.figures().add_failure(kind == failure_kind::tls ? kind : failure_kind::connect);
     // It stands for one of the requests that are to be made: else they would take for ever.
@@ -132,9 +132,10 @@ void lane::begin(time_point due) noexcept {
 void lane::finish(unsigned status) noexcept {
     last_ = worker_.now();
     busy_ = false;
+    pause_ = {};
     if (!worker_.counts_from(due_)) return;
     worker_.figures().add_response(status, between(due_, last_));
-    worker_.note_last_response(last_);
+    worker_.note_last_end(last_);
 }
 
 void lane::fail(failure_kind kind) noexcept {
@@ -142,9 +143,10 @@ void lane::fail(failure_kind kind) noexcept {
     busy_ = false;
     last_ = time_point();
     if (!worker_.counts_from(due_)) return;
+    const time_point now = worker_.now();
     worker_.figures().add_failure(kind);
-    if (kind != failure_kind::timeout) return;
-    worker_.figures().latency.record(between(due_, worker_.now()));
+    worker_.note_last_end(now);
+    if (kind == failure_kind::timeout) worker_.figures().latency.record(between(due_, now));
 }
 
 void lane::fail(const error& e) noexcept {
@@ -154,7 +156,12 @@ void lane::fail(const error& e) noexcept {
         last_ = time_point();
         return;
     }
-    fail(kind_of(e));
+    const failure_kind kind = kind_of(e);
+    fail(kind);
+    // A stream of HTTP/2, whose client connects again by itself.
+    if (kind != failure_kind::connect && kind != failure_kind::tls) return;
+    refused_ = true;
+    worker_.run().note_reason(explain(e));
 }
 
 }  // namespace coracle::tool::bench

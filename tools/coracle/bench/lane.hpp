@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace coracle::tool::bench {
 
@@ -43,8 +44,8 @@ protected:
     /// Notes that the connection is there, and waits for the others where requests are counted from
     /// the first on.
     task<> enter();
-    /// Notes that there is no connection.
-    void note_no_connection(const error& e);
+    /// Notes that there is no connection, for this reason if it is not that of the error.
+    void note_no_connection(const error& e, std::string reason = {});
     /// Takes the next request: the time at which it is due. Nothing: there are no more.
     std::optional<time_point> take() noexcept;
     /// Returns true where it is not due yet, and has to be waited for.

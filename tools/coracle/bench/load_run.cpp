@@ -160,7 +160,7 @@ std::unique_ptr<run_figures> conductor::run() {
 }
 
 task<> conductor::wait_for_connections() {
-    // Each of them is limited by the time that connecting may take.
+    // Each of them is limited by the time that connecting, and a first response, may take.
     ticker ticks = every(std::chrono::milliseconds(1));
     while (shared_.ready() != plan_.lanes()) co_await ticks.next();
 }
@@ -226,7 +226,7 @@ std::unique_ptr<run_figures> conductor::figures() {
     if (!begun_) return f;
     time_point last = span_.from;
     for (const auto& w : workers_) {
-        last = std::max(last, w->last_response());
+        last = std::max(last, w->last_end());
         f->busiest_loop = std::max(f->busiest_loop, w->busy());
     }
     if (after_.user + after_.system == duration::zero()) after_ = used_so_far();

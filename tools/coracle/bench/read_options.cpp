@@ -42,6 +42,17 @@ url http_url_of(const url& u) {
     return *url::parse(text);
 }
 
+/// The lanes of HTTP/1.1 know nothing of these, and all protocols are to be measured alike.
+void leave_out_what_http_1_lacks(http::client_options& o) {
+    o.proxy = {};
+    o.proxy_from_environment = false;
+    o.follow = http::follow::none;
+    o.cookies = false;
+    o.authentication = {};
+    o.netrc = false;
+    o.rate_limit = 0;
+}
+
 unsigned default_loops() {
     return std::max(1U, std::thread::hardware_concurrency() / 2);
 }
@@ -145,7 +156,7 @@ bench_settings bench_options::settings() const {
     }
     http::pool_options unused;
     client_.apply(s.load.client, unused);
-    s.load.client.proxy_from_environment = false;
+    leave_out_what_http_1_lacks(s.load.client);
     read_protocol(s);
     read_times(s);
     read_requests(s);

@@ -12,6 +12,9 @@ void response_reader::begin(http::method m) noexcept {
     method_ = m;
     in_body_ = false;
     status_ = 0;
+    // The response before may have ended with its connection, amid its head.
+    parser_.reset();
+    partial_.clear();
 }
 
 response_reader::state response_reader::feed(std::string_view bytes) {

@@ -28,8 +28,6 @@ public:
 
     unsigned status() const noexcept { return status_; }
     bool keeps_alive() const noexcept { return keeps_alive_; }
-    /// Returns true once a byte of it has come.
-    bool has_begun() const noexcept { return in_body_ || !partial_.empty(); }
 
 private:
     state begin_body(std::string_view rest);

@@ -4,6 +4,7 @@
 
 #include <coracle/http/h1.hpp>
 
+#include <chrono>
 #include <string_view>
 
 namespace coracle::tool::bench {
@@ -25,6 +26,11 @@ std::string message_of(const planned_request& r, const load_plan& plan) {
     std::string bytes;
     http::h1::append_request_head(bytes, r.method, r.target, fields);
     return bytes + r.body;
+}
+
+/// A time limit of the client, where 0 is none.
+duration limit_of(duration d) noexcept {
+    return d > duration::zero() ? d : std::chrono::hours(24);
 }
 
 }  // namespace
@@ -63,7 +69,7 @@ void target::prepare_connecting() {
     s.send_buffer = static_cast<int>(o.sockets.send_buffer);
     s.receive_buffer = static_cast<int>(o.sockets.receive_buffer);
     connecting_.socket(s).only(o.family).unix_socket(o.unix_socket);
-    connecting_.interface_name(o.interface_name).limit(o.connect_timeout);
+    connecting_.interface_name(o.interface_name).limit(limit_of(o.connect_timeout));
 }
 
 void target::prepare_tls() {
@@ -85,7 +91,7 @@ void target::prepare_tls() {
     t.authority_folder = o.certificates.authority_folder;
     t.system_authorities = t.authorities.empty() && t.authority_folder.empty();
     t.insecure = o.insecure;
-    t.handshake_limit = o.tls_timeout;
+    t.handshake_limit = limit_of(o.tls_timeout);
     t.protocols = {"http/1.1"};
     tls_ = std::make_unique<tls::client_context>(std::move(t));
 }

@@ -54,11 +54,12 @@ public:
     bool is_over(time_point now) const noexcept {
         return stopped_ || now >= span_.end || schedule_.is_used_up();
     }
-    void note_last_response(time_point t) noexcept { last_response_ = t; }
+    void note_last_end(time_point t) noexcept { last_end_ = t; }
 
     // When it has ended.
 
-    time_point last_response() const noexcept { return last_response_; }
+    /// When the last request ended, well or not.
+    time_point last_end() const noexcept { return last_end_; }
     /// The share of the measured time in which the loop was busy.
     double busy() const noexcept { return busy_; }
 
@@ -83,7 +84,7 @@ private:
     std::uint64_t interval_ = 0;
     duration processor_before_{};
     time_point processor_since_ = time_point::max();
-    time_point last_response_{};
+    time_point last_end_{};
     double busy_ = 0;
     task_group* group_ = nullptr;
     bool stopped_ = false;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <span>
+#include <utility>
 
 namespace coracle::tool::bench {
 namespace {
@@ -15,6 +16,9 @@ struct figure {
     const char* name;
     const char* unit;
     bool less_is_better;
+    /// The estimate of after / before. An interval without responses has no latency, and no
+    /// throughput.
+    ratio_estimate (*compare)(std::span<const double>, std::span<const double>, double);
     std::function<double(const json_value& run)> of_run;
     std::function<double(const json_value& interval, double seconds)> of_interval;
 };
@@ -25,17 +29,17 @@ double latency(const json_value& run, const char* name) {
 
 std::vector<figure> figures() {
     std::vector<figure> all;
-    all.push_back({"throughput", "/s", false,
+    all.push_back({"throughput", "/s", false, compare_means,
                    [](const json_value& run) { return run["responses_per_s"].number(); },
                    [](const json_value& i, double s) { return i["responses"].number() / s; }});
     for (const char* name : {"p50", "p90", "p99"}) {
-        all.push_back({name, "ms", true,
+        all.push_back({name, "ms", true, compare_ratio,
                        [name](const json_value& run) { return latency(run, name); },
                        [name](const json_value& i, double) { return i[name].number(); }});
     }
     // Intervals hold too few values for it.
-    all.push_back({"p99.9", "ms", true, [](const json_value& run) { return latency(run, "p99.9"); },
-                   nullptr});
+    all.push_back({"p99.9", "ms", true, compare_ratio,
+                   [](const json_value& run) { return latency(run, "p99.9"); }, nullptr});
     return all;
 }
 
@@ -58,7 +62,7 @@ std::vector<double> values_of_intervals(const json_value& report, const figure& 
         std::vector<double> own;
         for (const json_value& i : run["intervals"].elements()) {
             const double v = seconds > 0 ? f.of_interval(i, seconds) : 0;
-            if (v > 0) own.push_back(v);
+            if (v > 0 || !f.less_is_better) own.push_back(v);
         }
         const std::vector<double> means = batch_means(own);
         all.insert(all.end(), means.begin(), means.end());
@@ -85,7 +89,7 @@ compared_figure compare_one(const figure& f, const json_value& before, const jso
     c.after = f.of_run(after["total"]);
     c.values_before = b.size();
     c.values_after = a.size();
-    c.change = compare_ratio(b, a, confidence);
+    c.change = f.compare(b, a, confidence);
     if (!c.change.has_interval && c.before > 0 && c.after > 0) {
         c.change.ratio = c.after / c.before;
     }
@@ -99,9 +103,25 @@ double errors_of(const json_value& report) {
     return n;
 }
 
+/// The probability of two shares that differ as much as these, where there is no difference.
+double shares_p_value(double failed_b, double all_b, double failed_a, double all_a) {
+    // The normal distribution says nothing about a few.
+    constexpr double few = 40;
+    if (failed_b + failed_a < few) {
+        return division_p_value(failed_a, failed_b, all_a / (all_a + all_b));
+    }
+    const double pooled = (failed_b + failed_a) / (all_b + all_a);
+    const double error = std::sqrt(pooled * (1 - pooled) * (1 / all_b + 1 / all_a));
+    if (error <= 0) return 1;
+    const double z = (failed_a / all_a - failed_b / all_b) / error;
+    // Student's distribution with so many degrees of freedom is the normal one.
+    constexpr double many = 1e6;
+    return 2 * (1 - student_cdf(std::abs(z), many));
+}
+
 /// The share of requests that failed: a test of two proportions, as there is one total each.
-compared_figure compare_errors(const json_value& before, const json_value& after,
-                               double confidence) {
+compared_figure compare_errors(const json_value& before, const json_value& after, double confidence,
+                               double tolerance) {
     compared_figure c;
     c.name = "errors";
     c.unit = "%";
@@ -113,15 +133,11 @@ compared_figure compare_errors(const json_value& before, const json_value& after
     c.before = 100 * failed_b / all_b;
     c.after = 100 * failed_a / all_a;
     c.result = verdict::same;
-    const double pooled = (failed_b + failed_a) / (all_b + all_a);
-    const double error = std::sqrt(pooled * (1 - pooled) * (1 / all_b + 1 / all_a));
-    if (error <= 0) return c;
-    const double z = (failed_a / all_a - failed_b / all_b) / error;
-    // Student's distribution with so many degrees of freedom is the normal one.
-    constexpr double many = 1e6;
-    c.change.p_value = 2 * (1 - student_cdf(std::abs(z), many));
-    if (std::abs(z) <= student_quantile(confidence, many)) return c;
-    c.result = z > 0 ? verdict::worse : verdict::better;
+    c.change.p_value = shares_p_value(failed_b, all_b, failed_a, all_a);
+    const double less = std::min(c.before, c.after);
+    const bool beyond = std::max(c.before, c.after) > less * (1 + tolerance);
+    if (!beyond || c.change.p_value >= 1 - confidence) return c;
+    c.result = c.after > c.before ? verdict::worse : verdict::better;
     return c;
 }
 
@@ -142,7 +158,10 @@ std::vector<std::string> differences_of(const json_value& before, const json_val
         if (name == "url") continue;
         const std::string b = text_of(value);
         const std::string a = text_of(after["load"][name]);
-        if (b != a) all.push_back(name + " was " + b + ", and is " + a);
+        if (b == a) continue;
+        std::string text = name;
+        text.append(" was ").append(b).append(", and is ").append(a);
+        all.push_back(std::move(text));
     }
     return all;
 }
@@ -165,7 +184,7 @@ std::expected<comparison, std::string> compare(const json_value& before, const j
         if (!c.of_runs && !f.of_interval) continue;
         c.figures.push_back(compare_one(f, before, after, c.of_runs, confidence, tolerance));
     }
-    c.figures.push_back(compare_errors(before, after, confidence));
+    c.figures.push_back(compare_errors(before, after, confidence, tolerance));
     c.differences = differences_of(before, after);
     return c;
 }

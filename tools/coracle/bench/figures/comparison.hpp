@@ -43,9 +43,9 @@ struct comparison {
 /// Compares two reports of --json. Where both have three runs or more, each run gives one value, as
 /// runs are independent of each other. Else the intervals of the runs give the values, joined until
 /// neighbours are hardly correlated (`batch_means`): what differs from run to run is then not in
-/// the confidence. The interval of the ratio is Welch's, on logarithms; a figure is worse or better
-/// when the whole interval is, and the ratio is beyond the tolerance (0.02: 2%). Fails with what is
-/// wrong with which report.
+/// the confidence. The interval of the ratio is Welch's, on logarithms, for the throughput on those
+/// of the means; a figure is worse or better when the whole interval is, and the ratio is beyond
+/// the tolerance (0.02: 2%). Fails with what is wrong with which report.
 std::expected<comparison, std::string> compare(const json_value& before, const json_value& after,
                                                double confidence, double tolerance);
 

@@ -43,12 +43,44 @@ double incomplete_beta(double a, double b, double x) noexcept {
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
+/// P(X >= k) for the number of successes among n.
+double binomial_tail(double k, double n, double p) noexcept {
+    return k <= 0 ? 1 : incomplete_beta(k, n - k + 1, p);
+}
+
 std::vector<double> logarithms(std::span<const double> values) {
     std::vector<double> all;
     for (const double v : values) {
         if (v > 0) all.push_back(std::log(v));
     }
     return all;
+}
+
+/// Welch's interval for the difference of the means of two logarithms.
+ratio_estimate compare_logarithms(const sample_moments& b, const sample_moments& a,
+                                  double confidence) {
+    ratio_estimate e;
+    const double difference = a.mean - b.mean;
+    e.ratio = e.low = e.high = std::exp(difference);
+    if (b.count < 2 || a.count < 2) return e;
+    const double share_b = b.variance / static_cast<double>(b.count);
+    const double share_a = a.variance / static_cast<double>(a.count);
+    const double both = share_a + share_b;
+    e.has_interval = true;
+    if (both <= 0) {
+        e.p_value = difference == 0 ? 1 : 0;
+        return e;
+    }
+    // Welch and Satterthwaite: the variances need not be the same.
+    const double freedom = both * both /
+                           (share_a * share_a / static_cast<double>(a.count - 1) +
+                            share_b * share_b / static_cast<double>(b.count - 1));
+    const double error = std::sqrt(both);
+    const double reach = student_quantile(confidence, freedom) * error;
+    e.low = std::exp(difference - reach);
+    e.high = std::exp(difference + reach);
+    e.p_value = 2 * (1 - student_cdf(std::abs(difference) / error, freedom));
+    return e;
 }
 
 }  // namespace
@@ -106,33 +138,33 @@ double student_quantile(double confidence, double freedom) noexcept {
 
 ratio_estimate compare_ratio(std::span<const double> before, std::span<const double> after,
                              double confidence) {
-    const std::vector<double> logs_before = logarithms(before);
-    const std::vector<double> logs_after = logarithms(after);
-    const sample_moments b = moments_of(logs_before);
-    const sample_moments a = moments_of(logs_after);
-    ratio_estimate e;
-    if (b.count == 0 || a.count == 0) return e;
-    const double difference = a.mean - b.mean;
-    e.ratio = e.low = e.high = std::exp(difference);
-    if (b.count < 2 || a.count < 2) return e;
-    const double share_b = b.variance / static_cast<double>(b.count);
-    const double share_a = a.variance / static_cast<double>(a.count);
-    const double both = share_a + share_b;
-    e.has_interval = true;
-    if (both <= 0) {
-        e.p_value = difference == 0 ? 1 : 0;
-        return e;
+    const sample_moments b = moments_of(logarithms(before));
+    const sample_moments a = moments_of(logarithms(after));
+    if (b.count == 0 || a.count == 0) return {};
+    return compare_logarithms(b, a, confidence);
+}
+
+ratio_estimate compare_means(std::span<const double> before, std::span<const double> after,
+                             double confidence) {
+    sample_moments b = moments_of(before);
+    sample_moments a = moments_of(after);
+    if (b.mean <= 0 || a.count == 0) return {};
+    if (a.mean <= 0) {
+        const bool enough = b.count >= 2 && a.count >= 2;
+        return {.ratio = 0, .low = 0, .high = 0, .p_value = 0, .has_interval = enough};
     }
-    // Welch and Satterthwaite: the variances need not be the same.
-    const double freedom = both * both /
-                           (share_a * share_a / static_cast<double>(a.count - 1) +
-                            share_b * share_b / static_cast<double>(b.count - 1));
-    const double error = std::sqrt(both);
-    const double reach = student_quantile(confidence, freedom) * error;
-    e.low = std::exp(difference - reach);
-    e.high = std::exp(difference + reach);
-    e.p_value = 2 * (1 - student_cdf(std::abs(difference) / error, freedom));
-    return e;
+    for (sample_moments* m : {&b, &a}) {
+        m->variance /= m->mean * m->mean;
+        m->mean = std::log(m->mean);
+    }
+    return compare_logarithms(b, a, confidence);
+}
+
+double division_p_value(double ours, double theirs, double share) noexcept {
+    const double all = ours + theirs;
+    const double as_many = binomial_tail(ours, all, share);
+    const double as_few = 1 - binomial_tail(ours + 1, all, share);
+    return std::min(1.0, 2 * std::min(as_many, as_few));
 }
 
 }  // namespace coracle::tool::bench

@@ -45,4 +45,14 @@ struct ratio_estimate {
 ratio_estimate compare_ratio(std::span<const double> before, std::span<const double> after,
                              double confidence);
 
+/// Estimates after / before for quantities of which some values may be 0, such as the responses of
+/// an interval: the ratio of the means, with Welch's t interval of the difference of their
+/// logarithms. The means have the relative errors of their values (delta method).
+ratio_estimate compare_means(std::span<const double> before, std::span<const double> after,
+                             double confidence);
+
+/// The probability of a division of `ours + theirs` rare events that is as uneven as this one or
+/// more, where each is ours with the probability `share`: the exact binomial test, two-sided.
+double division_p_value(double ours, double theirs, double share) noexcept;
+
 }  // namespace coracle::tool::bench
