@@ -261,8 +261,8 @@ TEST_F(redis_client, gives_up_a_server_that_stands_still) {
         o.command_limit = 500ms;
         o.connect_limit = 500ms;
         redis::client c(server.url(), o);
-        co_await c.command("PING");
-        server.freeze();
+        EXPECT_TRUE(co_await until_it_serves(c));
+        co_await freeze(server);
         auto late = co_await ask(c, "SET", "a", "1");
         EXPECT_EQ(late.error(), std::errc::timed_out);
         EXPECT_FALSE(late.error().safe_to_retry());
@@ -290,8 +290,8 @@ TEST_F(redis_client, bounds_the_commands_without_a_reply) {
         o.queued_bytes = 1000;
         o.command_limit = 20s;
         redis::client c(server.url(), o);
-        co_await c.command("PING");
-        server.freeze();
+        EXPECT_TRUE(co_await until_it_serves(c));
+        co_await freeze(server);
         const auto body = [&](task_group& g) -> task<> {
             for (int i = 0; i < 4; ++i) {
                 g.spawn([&]() -> task<> {
@@ -322,7 +322,7 @@ TEST_F(redis_client, drops_the_reply_of_a_command_that_was_cancelled) {
         redis::client c(server.url(), quick());
         co_await c.command("SET", "a", "mine");
         for (int i = 0; i < 20; ++i) {
-            server.freeze();
+            co_await freeze(server);
             auto cancelled = with_timeout(1ms, c.command("ECHO", "not mine"));
             auto ended = co_await as_result(cancelled);
             EXPECT_EQ(ended.error(), std::errc::timed_out);
@@ -355,7 +355,7 @@ TEST_F(redis_client, drains) {
         EXPECT_EQ(refused.error(), coracle::errc::shutting_down);
         redis::client d(server.url(), quick());
         co_await d.command("PING");
-        server.freeze();
+        co_await freeze(server);
         const auto cut = [&](task_group& g) -> task<> {
             g.spawn([&]() -> task<> {
                 auto said = co_await ask(d, "PING");
@@ -376,7 +376,7 @@ TEST_F(redis_client, may_be_destroyed_while_commands_are_under_way) {
         block_on([&]() -> task<> {
             auto c = std::make_unique<redis::client>(server.url(), quick());
             co_await c->command("PING");
-            server.freeze();
+            co_await freeze(server);
             const auto body = [&](task_group& g) -> task<> {
                 g.spawn([&]() -> task<> {
                     auto said = co_await ask(*c, "PING");

@@ -28,7 +28,7 @@ protected:
     }
 };
 
-/// Start and stop the server from a task; the loop must not be held as long as that takes.
+/// Start, stop and freeze the server from a task; the loop must not be held as long as that takes.
 inline task<> start(redis_server& server) {
     const auto starting = [&server] { server.start(); };
     co_await offload(starting);
@@ -36,6 +36,10 @@ inline task<> start(redis_server& server) {
 inline task<> stop(redis_server& server) {
     const auto stopping = [&server] { server.stop(); };
     co_await offload(stopping);
+}
+inline task<> freeze(const redis_server& server) {
+    const auto freezing = [&server] { server.freeze(); };
+    co_await offload(freezing);
 }
 
 /// The outcome of a command, without a throw.

@@ -232,7 +232,11 @@ TEST_F(redis_topic_bus, comes_back_with_the_server_and_tells_of_the_gap) {
     EXPECT_TRUE(b.receiver.wait_for_gap());
     EXPECT_TRUE(a.receiver.wait_for_gap());
     EXPECT_TRUE(b.stands(2));
-    EXPECT_TRUE(holds([&] { return a.bus.counters().published == 2; }));
+    // It is dropped where the connection that carries it has not noticed the end of the server yet.
+    EXPECT_TRUE(holds([&] {
+        const auto c = a.bus.counters();
+        return c.published + c.dropped == 2;
+    }));
     a.publish("room.x", "after");
     EXPECT_TRUE(holds([&] { return b.bus.counters().received >= 2; }));
     // A message that was published meanwhile comes once or never, and nothing comes twice.
@@ -294,10 +298,15 @@ TEST_F(redis_topic_bus, notices_a_server_that_stands_still) {
     o.connect_limit = 300ms;
     node b(*server, o);
     b.subscribe("room.x", 1);
-    // A server that lives replies to PING, so nothing happens for many times that long.
-    const std::uint64_t connections = b.bus.counters().connections;
-    block_on([]() -> task<> { co_await sleep_for(1s); });
-    EXPECT_EQ(b.bus.counters().connections, connections);
+    // A server that lives replies to PING, so nothing happens for many times that long; unless the
+    // machine is so busy that it replies late.
+    bool lives = false;
+    for (int i = 0; i != 5 && !lives; ++i) {
+        const std::uint64_t connections = b.bus.counters().connections;
+        block_on([]() -> task<> { co_await sleep_for(1s); });
+        lives = b.bus.counters().connections == connections;
+    }
+    EXPECT_TRUE(lives);
     server->freeze();
     EXPECT_TRUE(holds([&] { return !b.bus.is_connected(); }));
     server->thaw();

@@ -17,9 +17,11 @@ using namespace std::chrono_literals;
 
 class clock_after_waiting : public ::testing::TestWithParam<testing::backend_case> {};
 
-/// A peer on a loop and a thread of its own: what it sends is the only event of ours.
+/// A peer on a loop and a thread of its own: what it sends, 100 ms after what we do, is the only
+/// event of ours.
 task<> send_later(net::address to) {
     auto s = co_await net::connect(to);
+    static_cast<void>(co_await s->receive());
     co_await sleep_for(100ms);
     co_await s->send("x");
     static_cast<void>(co_await as_result(s->receive()));
@@ -28,6 +30,7 @@ task<> send_later(net::address to) {
 task<> look_at_the_clock(loop& l, net::listener& from, bool& done) {
     auto s = co_await from.accept();
     const time_point before = l.now();
+    co_await s->send("y");
     static_cast<void>(co_await s->receive());
     EXPECT_GE(l.now() - before, 90ms);
     done = true;

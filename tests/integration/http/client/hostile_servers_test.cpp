@@ -2,6 +2,7 @@
 
 #include "support/client_calls.hpp"
 #include "support/codings.hpp"
+#include "support/eventually.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/runtime.hpp>
@@ -23,10 +24,11 @@ protected:
         http::client client(o);
         const error e = failure_of(client.get(peer.url()));
         // The peer may be closing one that waits.
-        auto s = client.statistics();
-        for (int i = 0; i != 100'000 && s.connections != s.idle; ++i) s = client.statistics();
-        EXPECT_EQ(s.connections, s.idle);
-        EXPECT_EQ(s.failed, 1U) << e;
+        EXPECT_TRUE(eventually([&] {
+            const auto s = client.statistics();
+            return s.connections == s.idle;
+        }));
+        EXPECT_EQ(client.statistics().failed, 1U) << e;
         return e;
     }
     /// The failure after these bytes as the response, followed by the end.

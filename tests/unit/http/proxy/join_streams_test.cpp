@@ -4,14 +4,18 @@
 
 #include "support/connected.hpp"
 
+#include <coracle/net/byte_stream.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace coracle::testing {
 namespace {
@@ -25,13 +29,46 @@ struct joined_pairs {
     connection_pair client;
     connection_pair server;
 
-    task<> join() {
+    task<> join() { return join(*client.server); }
+    task<> join(net::byte_stream& ours) {
         http::detached_connection theirs;
         theirs.stream = std::move(server.client);
-        auto joining =
-            http::detail::join_streams(*client.server, buffer(), std::move(theirs), idle);
+        auto joining = http::detail::join_streams(ours, buffer(), std::move(theirs), idle);
         co_await std::move(joining);
     }
+};
+
+/// Takes all bytes at once and completes when they have gone, like a stream of HTTP/2 whose peer is
+/// slow. Nothing comes of it.
+class patient_stream final : public net::byte_stream {
+public:
+    static constexpr duration slow = 7s;
+
+    void shutdown_output() noexcept override {}
+    void close(bool) noexcept override {}
+    std::int64_t try_send(std::string_view) noexcept override { return -EAGAIN; }
+    bool has_input() noexcept override { return false; }
+    bool watch_hangup(hangup_watch*) noexcept override { return true; }
+    const net::address& peer() const noexcept override { return peer_; }
+    loop& owner() const noexcept override { return *loop::current(); }
+    bool start(io_operation& op) noexcept override {
+        if (op.code == opcode::receive) return false;
+        auto& send = static_cast<send_operation&>(op);
+        for (const slice& s : send.slices) send.sent += static_cast<std::int64_t>(s.size);
+        op.result = send.sent;
+        spawn([&op]() -> task<> {
+            co_await sleep_for(slow);
+            loop::current()->complete_later(op);
+        });
+        return false;
+    }
+    void cancel(io_operation& op) noexcept override {
+        op.result = -ECANCELED;
+        owner().complete_later(op);
+    }
+
+private:
+    net::address peer_;
 };
 
 task<> send_endlessly(net::byte_stream* to) {
@@ -114,6 +151,44 @@ TEST(joined_streams, go_on_while_a_side_takes_something_now_and_then) {
             co_await std::move(both);
         });
         EXPECT_GE(slow, 150s) << piece;
+    }
+}
+
+TEST(joined_streams, stand_still_from_when_what_was_taken_has_gone) {
+    simulation sim;
+    sim.run([]() -> task<> {
+        joined_pairs all;
+        all.server = co_await connected();
+        patient_stream ours;
+        const time_point begun = loop::current()->now();
+        co_await all.server.server->send("x");
+        co_await all.join(ours);
+        const duration lasted = loop::current()->now() - begun;
+        EXPECT_GE(lasted, patient_stream::slow + idle);
+        EXPECT_LT(lasted, patient_stream::slow + idle + 1s);
+    });
+}
+
+TEST(joined_streams, that_ended_in_order_are_closed_and_others_reset) {
+    for (const bool in_order : {true, false}) {
+        simulation sim;
+        sim.run([in_order]() -> task<> {
+            joined_pairs all;
+            all.client = co_await connected();
+            all.server = co_await connected();
+            const std::string last(60'000, 'l');
+            co_await all.client.client->send(last);
+            if (in_order) {
+                all.client.client->shutdown_output();
+                all.server.server->shutdown_output();
+            }
+            co_await all.join();
+            EXPECT_EQ(co_await read_exactly(*all.server.server, last.size()), last);
+            auto end = co_await as_result(all.server.server->receive());
+            EXPECT_FALSE(end);
+            if (end) co_return;
+            EXPECT_EQ(end.error() == errc::end_of_stream, in_order) << end.error();
+        });
     }
 }
 
