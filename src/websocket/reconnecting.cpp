@@ -1,3 +1,4 @@
+#include <coracle/connect/proxy.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/tls/error.hpp>
@@ -24,7 +25,6 @@ bool is_passing(tls::errc e) noexcept {
     switch (e) {
         case tls::errc::bad_record:
         case tls::errc::truncated:
-        case tls::errc::alert:
         // The clock of a machine that has just begun may be wrong.
         case tls::errc::certificate_not_yet_valid: return true;
         default: return false;
@@ -37,7 +37,13 @@ bool is_passing(const error& e) noexcept {
     if (e.code().category() == tls::category()) {
         return is_passing(static_cast<tls::errc>(e.code().value()));
     }
-    return e != make_error_code(fault::bad_handshake) && e != std::errc::invalid_argument;
+    // Files of certificates.
+    const bool of_file = e.phase() == phase::tls && (e == std::errc::no_such_file_or_directory ||
+                                                     e == std::errc::permission_denied);
+    const bool of_proxy = e == make_error_code(connect::proxy_errc::credentials_wanted) ||
+                          e == make_error_code(connect::proxy_errc::credentials_refused);
+    return !of_file && !of_proxy && e != make_error_code(fault::bad_handshake) &&
+           e != std::errc::invalid_argument && e != std::errc::protocol_not_supported;
 }
 
 }  // namespace
@@ -110,7 +116,7 @@ task<std::expected<void, error>> reconnecting::reconnect() {
 }
 
 bool reconnecting::goes_on_after(const error& failure) {
-    return failed_ ? failed_(failure) : made_ != 0 || is_passing(failure);
+    return failed_ ? failed_(failure) : served_ || is_passing(failure);
 }
 
 task<std::expected<void, error>> reconnecting::attempt() {
@@ -126,7 +132,7 @@ task<std::expected<void, error>> reconnecting::attempt() {
         auto told = co_await as_result(connected_(*ws_));
         if (!told) co_return std::unexpected(std::move(told).error());
     }
-    greeted_ = true;
+    greeted_ = served_ = true;
     co_return co_await send_queued();
 }
 

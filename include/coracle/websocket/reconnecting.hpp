@@ -39,9 +39,10 @@ struct reconnect_options {
 /// those on their way when a connection is lost are lost with it.
 ///
 /// Until a first connection has been made, a failure that another attempt will not mend ends
-/// `receive` at once: a URL that is malformed, a status of 300 to 499 (but for 408, 425 and 429),
-/// 501 or 505, a response that is no handshake, TLS that is not agreed upon, a certificate that is
-/// not accepted. After that it goes on whatever fails, as the server may be mended.
+/// `receive` at once: a URL that is malformed or has another scheme, a status below 500 (but for
+/// 408, 425 and 429), 501 or 505, a response that is no handshake, TLS that is not agreed upon, a
+/// certificate that is not accepted, on either side, or whose file cannot be read, a proxy that
+/// wants other credentials. After that it goes on whatever fails, as the server may be mended.
 ///
 ///     websocket::reconnecting feed(client, "wss://example.com/feed");
 ///     feed.on_connect(subscribe);
@@ -65,9 +66,9 @@ public:
     void on_connect(unique_function<task<>(connection&)> f) { connected_ = std::move(f); }
 
     /// Completes with the next message of any connection, or with nothing after `close`. Fails as
-    /// `connect` when `reconnect_options::attempts` have failed in a row, or one has failed behind
-    /// which it does not go on; the next call begins with an attempt. Cancelling it loses nothing
-    /// that has come.
+    /// `connect` when `reconnect_options::attempts` have failed in a row, or one has failed after
+    /// which it does not go on; the next call goes on where that has left off. Cancelling it loses
+    /// nothing that has come.
     operation<std::optional<message>> receive();
     /// Completes when the message is in the output of the connection, or queued where there is
     /// none. Fails with `errc::limit_exceeded` as `queue_policy` says, and with
@@ -112,6 +113,7 @@ private:
     std::uint64_t made_ = 0;
     std::uint64_t dropped_ = 0;
     bool greeted_ = false;  ///< `on_connect` has been called
+    bool served_ = false;   ///< it has been, without a failure, for a connection before, too
     bool ready_ = false;    ///< and what was queued is sent
     event closed_;
 };

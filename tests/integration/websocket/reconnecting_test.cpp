@@ -145,18 +145,39 @@ TEST(websocket_reconnecting, ends_where_another_attempt_would_not_help) {
     }
 }
 
-TEST(websocket_reconnecting, ends_where_the_url_is_malformed) {
+TEST(websocket_reconnecting, ends_where_the_url_is_none_of_a_websocket) {
+    for (const auto& [url, why] :
+         {std::pair("ws:/127.0.0.1:80", std::errc::invalid_argument),
+          std::pair("ftp://127.0.0.1/", std::errc::protocol_not_supported)}) {
+        refusing_world w({});
+        w.run(
+            [&](websocket::reconnecting& feed) -> task<> {
+                auto failed = co_await as_result(feed.receive());
+                EXPECT_FALSE(failed);
+                if (failed) co_return;
+                EXPECT_EQ(failed.error(), why);
+                EXPECT_EQ(websocket::refused_status(failed.error()), std::nullopt);
+            },
+            url);
+        EXPECT_EQ(w.seen.size(), 0U);
+    }
+}
+
+TEST(websocket_reconnecting, has_no_first_connection_until_its_hook_has_succeeded) {
+    using enum http::status;
     refusing_world w({});
-    w.run(
-        [](websocket::reconnecting& feed) -> task<> {
-            auto failed = co_await as_result(feed.receive());
-            EXPECT_FALSE(failed);
-            if (failed) co_return;
-            EXPECT_EQ(failed.error(), std::errc::invalid_argument);
-            EXPECT_EQ(websocket::refused_status(failed.error()), std::nullopt);
-        },
-        "ws:/127.0.0.1:80");
-    EXPECT_EQ(w.seen.size(), 0U);
+    w.run([&](websocket::reconnecting& feed) -> task<> {
+        feed.on_connect([&](websocket::connection&) -> task<> {
+            w.statuses = {ok, unauthorized};
+            throw_exception(error(coracle::errc::protocol_error, "subscribe"));
+            co_return;
+        });
+        auto failed = co_await as_result(feed.receive());
+        EXPECT_FALSE(failed);
+        if (failed) co_return;
+        EXPECT_EQ(websocket::refused_status(failed.error()), unauthorized);
+    });
+    EXPECT_EQ(w.seen.size(), 2U);
 }
 
 TEST(websocket_reconnecting, goes_on_after_what_passes) {
