@@ -249,8 +249,11 @@ void note_unchanged(const serve_settings& before, const serve_settings& now, con
         return !std::ranges::equal(before.certificates, now.certificates, {}, member, member);
     };
     note(differ(&tls::certificate_source::certificate), "tls-cert");
-    note(differ(&tls::certificate_source::key), "tls-key");
-    note(differ(&tls::certificate_source::password), "tls-password-file");
+    const bool as_many = before.certificates.size() == now.certificates.size();
+    note(as_many && differ(&tls::certificate_source::key), "tls-key");
+    note(as_many && differ(&tls::certificate_source::password), "tls-password-file");
+    const bool has_tls = !before.certificates.empty() || before.self_signed;
+    note(!has_tls && before.https_only != now.https_only, "redirect-to-https");
     if (names.empty()) return;
     log.write(log_layer::http, log_level::warning, "reloaded, but these need a restart: " + names);
 }
@@ -283,10 +286,12 @@ struct renewal {
     void replace() {
         try {
             const serve_settings now = settings.again();
-            if (now.https_only && security == nullptr) lacks_certificate();
-            // The addresses stay until a restart.
+            const bool will_have_tls = !now.certificates.empty() || now.self_signed;
+            if (now.https_only && !will_have_tls) lacks_certificate();
+            // The addresses, and whether there is TLS, stay until a restart.
             serve_settings served = now;
             served.listen = settings.listen;
+            if (security == nullptr) served.https_only = settings.https_only;
             target->replace(target_of(served, live, seen));
             note_unchanged(settings, now, log);
             log.write(log_layer::http, log_level::info, "reloaded");

@@ -338,24 +338,42 @@ void put(CLI::Option& o, const std::string& file, const config_entry& e) {
     }
 }
 
-/// Keys of the file that count for nothing where the command line has the option: both say where
-/// the log goes, or the key would be that of another certificate.
-constexpr std::pair<const char*, const char*> replaced_keys[] = {
-    {"log-file", "--access-log"},
-    {"access-log", "--log-file"},
-    {"tls-key", "--tls-cert"},
-    {"tls-password-file", "--tls-cert"},
+/// Keys of the file that count for nothing where the command line has this option: both say where
+/// the log goes, or the key belongs to the certificate of the file, and so only beside one.
+struct replaced_key {
+    const char* key;
+    const char* option;
+    const char* only_beside;
+};
+constexpr replaced_key replaced_keys[] = {
+    {"log-file", "--access-log", "log-file"},
+    {"access-log", "--log-file", "access-log"},
+    {"tls-key", "--tls-cert", "tls-cert"},
+    {"tls-password-file", "--tls-cert", "tls-cert"},
 };
 
-void read_config(CLI::App& serve, const std::string& file) {
+/// The keys that the entries of a file have, and that the command line has replaced.
+std::vector<std::string> replaced_by(const CLI::App& serve, const std::vector<std::string>& keys) {
     std::vector<std::string> replaced;
-    for (const auto& [key, option] : replaced_keys) {
-        if (serve.count(option) != 0) replaced.emplace_back(key);
+    for (const replaced_key& r : replaced_keys) {
+        const bool is_beside = std::ranges::find(keys, r.only_beside) != keys.end();
+        if (is_beside && serve.count(r.option) != 0) replaced.emplace_back(r.key);
     }
-    for (const config_entry& e : read_config_file(file)) {
-        CLI::Option& o = option_of(serve, file, e);
-        const bool counts = std::ranges::find(replaced, key_of(o)) == replaced.end();
-        if (counts && o.count() == 0) put(o, file, e);
+    return replaced;
+}
+
+void read_config(CLI::App& serve, const std::string& file) {
+    const std::vector<config_entry> entries = read_config_file(file);
+    std::vector<CLI::Option*> options;
+    std::vector<std::string> keys;
+    for (const config_entry& e : entries) {
+        options.push_back(&option_of(serve, file, e));
+        keys.push_back(key_of(*options.back()));
+    }
+    const std::vector<std::string> replaced = replaced_by(serve, keys);
+    for (std::size_t i = 0; i != entries.size(); ++i) {
+        const bool counts = std::ranges::find(replaced, keys[i]) == replaced.end();
+        if (counts && options[i]->count() == 0) put(*options[i], file, entries[i]);
     }
 }
 

@@ -266,6 +266,32 @@ class Reload(WithFile):
             self.assertIn("HTTPS needs a certificate", s.wait_for_error("not reloaded.*\n"))
             self.assertTrue(s.get("/a.txt").startswith(b"HTTP/1.1 200 "))
 
+    def test_what_waits_for_a_restart_keeps_nothing_else_from_a_reload(self):
+        other = self.all / "other"
+        other.mkdir()
+        (other / "b.txt").write_text("other")
+        self.write('directory = "ROOT"\nlisten = "127.0.0.1:0"\n')
+        with self.serve() as s:
+            self.write(f'directory = "{other}"\nlisten = "127.0.0.1:0"\nredirect-to-https = true\n'
+                       'tls-self-signed = true\n')
+            s.signal(signal.SIGHUP)
+            said = s.wait_for_error("need a restart.*\n")
+            self.assertIn("tls-self-signed", said)
+            self.assertIn("redirect-to-https", said)
+            self.assertTrue(s.get("/b.txt").startswith(b"HTTP/1.1 200 "))
+
+    def test_a_redirect_goes_to_an_address_that_is_listened_on(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        tls = 'directory = "ROOT"\ntls-self-signed = true\n'
+        self.write(tls + f'listen = ["http://127.0.0.1:0", "https://127.0.0.1:{port}"]\n')
+        with self.serve() as s:
+            self.write(tls + 'listen = ["http://127.0.0.1:0", "https://127.0.0.1:1"]\nredirect-to-https = true\n')
+            s.signal(signal.SIGHUP)
+            self.assertIn("listen", s.wait_for_error("need a restart.*\n"))
+            self.assertIn(f"https://t:{port}/a.txt".encode(), s.get("/a.txt"))
+
     def test_options_that_were_given_twice_are_read_again(self):
         self.write('directory = "ROOT"\nlisten = "127.0.0.1:0"\n')
         with self.serve("--drain", "10", "--drain", "20") as s:

@@ -175,6 +175,20 @@ TEST(bench_comparison, a_few_errors_may_be_chance) {
     }
 }
 
+TEST(bench_statistics, fishers_test_gives_what_is_known) {
+    struct row {
+        double failed_a, all_a, failed_b, all_b, p;
+    };
+    // The last one is Fisher's own, of the lady and her tea.
+    for (const row& r : {row{16, 20, 8, 20, 0.0225}, row{20, 20, 10, 20, 0.00044},
+                         row{22, 25, 10, 25, 0.000904}, row{3, 4, 1, 4, 0.4857}}) {
+        EXPECT_NEAR(fisher_p_value(r.failed_a, r.all_a, r.failed_b, r.all_b), r.p, r.p * 0.02);
+        EXPECT_NEAR(fisher_p_value(r.failed_b, r.all_b, r.failed_a, r.all_a), r.p, r.p * 0.02);
+    }
+    EXPECT_NEAR(fisher_p_value(0, 10, 0, 20), 1, 1e-9);
+    EXPECT_NEAR(fisher_p_value(6, 990, 0, 10), 1, 1e-9);
+}
+
 TEST(bench_comparison, errors_within_the_tolerance_are_the_same) {
     const json_value before = report(50'000, 1, 1, 0.03, 50'000);
     const json_value after = report(50'000, 1, 1, 0.03, 51'500);
@@ -191,6 +205,8 @@ TEST(bench_comparison, intervals_without_a_response_count) {
     EXPECT_EQ(figure(*c, "p50").result, verdict::same);
     const auto mended = compare(stalled, before, 0.95, 0.02);
     EXPECT_EQ(figure(*mended, "throughput").result, verdict::better);
+    const auto alive = compare(report(0, 1, 1, 0.03), before, 0.95, 0.02);
+    EXPECT_EQ(figure(*alive, "throughput").result, verdict::better);
     const auto dead = compare(before, report(0, 1, 1, 0.03), 0.95, 0.02);
     EXPECT_EQ(figure(*dead, "throughput").result, verdict::worse);
     EXPECT_EQ(figure(*dead, "throughput").change.ratio, 0);

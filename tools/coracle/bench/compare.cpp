@@ -33,6 +33,7 @@ const char* text_of(verdict v) {
 }
 
 std::string percent_text(double ratio) {
+    if (!std::isfinite(ratio)) return "-";
     std::array<char, 32> text;
     std::snprintf(text.data(), text.size(), "%+.1f%%", (ratio - 1) * 100);
     return text.data();

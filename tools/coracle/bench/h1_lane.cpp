@@ -79,16 +79,16 @@ task<> h1_lane::session() {
         begin(*due);
         reader_.begin(request.method);
         auto sent = co_await as_result(stream_->send(request.bytes));
-        if (!sent) {
-            fail(sent.error());
-            co_return;
-        }
-        figures.bytes_out += request.bytes.size();
+        if (sent) figures.bytes_out += request.bytes.size();
         state s = state::more;
+        // A server may respond, and close, before it has read all of it.
         while (s == state::more) {
             auto received = co_await as_result(stream_->receive());
             if (!received) {
-                end_with(received.error());
+                if (sent)
+                    end_with(received.error());
+                else
+                    fail(sent.error());
                 co_return;
             }
             figures.bytes_in += received->size();
@@ -99,7 +99,7 @@ task<> h1_lane::session() {
             co_return;
         }
         finish(reader_.status());
-        if (!reader_.keeps_alive() || owner().to().plan().new_connections) co_return;
+        if (!sent || !reader_.keeps_alive() || owner().to().plan().new_connections) co_return;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <coracle/runtime/sleep.hpp>
 
 #include <chrono>
+#include <utility>
 
 namespace coracle::tool::bench {
 
@@ -97,10 +98,11 @@ task<bool> h2_lane::open() {
     const bool first = index() % owner().to().plan().streams == 0;
     if (!first) co_await c.tried.wait();
     if (c.opened) co_return true;
-    c.opened = co_await exchange(owner().to().requests().front(), false);
-    if (c.opened) ++owner().figures().connections;
+    // Where the first one could not, all others try.
+    const bool well = co_await exchange(owner().to().requests().front(), false);
+    if (well && !std::exchange(c.opened, true)) ++owner().figures().connections;
     c.tried.set();
-    co_return c.opened;
+    co_return well;
 }
 
 task<> h2_lane::session() {

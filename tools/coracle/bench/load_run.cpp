@@ -235,7 +235,7 @@ std::unique_ptr<run_figures> conductor::figures() {
     const bool by_time = plan_.requests == 0;
     const time_point end = by_time ? std::min(span_.end, stopped_at_) : last;
     f->measured = std::max(end - span_.from, duration::zero());
-    if (by_time) f->line.cut(f->measured);
+    f->line.cut(f->measured);
     return f;
 }
 

@@ -7,7 +7,9 @@
 #include "settings.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <thread>
+#include <type_traits>
 
 namespace coracle::tool::bench {
 namespace {
@@ -42,15 +44,26 @@ url http_url_of(const url& u) {
     return *url::parse(text);
 }
 
-/// The lanes of HTTP/1.1 know nothing of these, and all protocols are to be measured alike.
-void leave_out_what_http_1_lacks(http::client_options& o) {
-    o.proxy = {};
+/// Resets what the lanes of HTTP/1.1 know nothing of, as all protocols are to be measured alike;
+/// returns the names of what was set.
+std::string leave_out_what_http_1_lacks(http::client_options& o) {
+    std::string names;
+    const auto reset = [&names](auto& value, const char* name) {
+        const std::remove_reference_t<decltype(value)> usual{};
+        if (!(value == usual)) names += (names.empty() ? "" : ", ") + std::string(name);
+        value = usual;
+    };
     o.proxy_from_environment = false;
-    o.follow = http::follow::none;
-    o.cookies = false;
-    o.authentication = {};
-    o.netrc = false;
-    o.rate_limit = 0;
+    reset(o.proxy, "proxy");
+    reset(o.follow, "follow");
+    reset(o.cookies, "cookies");
+    reset(o.authentication.scheme, "authentication");
+    reset(o.netrc, "netrc");
+    reset(o.rate_limit, "rate_limit");
+    reset(o.low_speed_limit, "low_speed_limit");
+    reset(o.retry.retries, "retry");
+    o.retry.hedge_after = {};
+    return names;
 }
 
 unsigned default_loops() {
@@ -156,7 +169,11 @@ bench_settings bench_options::settings() const {
     }
     http::pool_options unused;
     client_.apply(s.load.client, unused);
-    leave_out_what_http_1_lacks(s.load.client);
+    const std::string unused_names = leave_out_what_http_1_lacks(s.load.client);
+    if (!unused_names.empty() && !s.silent) {
+        std::fprintf(stderr, "coracle: bench does without these options: %s\n",
+                     unused_names.c_str());
+    }
     read_protocol(s);
     read_times(s);
     read_requests(s);

@@ -16,8 +16,8 @@ struct figure {
     const char* name;
     const char* unit;
     bool less_is_better;
-    /// The estimate of after / before. An interval without responses has no latency, and no
-    /// throughput.
+    /// The estimate of after / before. An interval without responses has no latency, and a
+    /// throughput of 0.
     ratio_estimate (*compare)(std::span<const double>, std::span<const double>, double);
     std::function<double(const json_value& run)> of_run;
     std::function<double(const json_value& interval, double seconds)> of_interval;
@@ -108,7 +108,7 @@ double shares_p_value(double failed_b, double all_b, double failed_a, double all
     // The normal distribution says nothing about a few.
     constexpr double few = 40;
     if (failed_b + failed_a < few) {
-        return division_p_value(failed_a, failed_b, all_a / (all_a + all_b));
+        return fisher_p_value(failed_a, all_a, failed_b, all_b);
     }
     const double pooled = (failed_b + failed_a) / (all_b + all_a);
     const double error = std::sqrt(pooled * (1 - pooled) * (1 / all_b + 1 / all_a));

@@ -43,9 +43,10 @@ double incomplete_beta(double a, double b, double x) noexcept {
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/// P(X >= k) for the number of successes among n.
-double binomial_tail(double k, double n, double p) noexcept {
-    return k <= 0 ? 1 : incomplete_beta(k, n - k + 1, p);
+/// The logarithm of the binomial coefficient.
+double log_choose(double n, double k) noexcept {
+    int sign = 0;
+    return ::lgamma_r(n + 1, &sign) - ::lgamma_r(k + 1, &sign) - ::lgamma_r(n - k + 1, &sign);
 }
 
 std::vector<double> logarithms(std::span<const double> values) {
@@ -148,10 +149,11 @@ ratio_estimate compare_means(std::span<const double> before, std::span<const dou
                              double confidence) {
     sample_moments b = moments_of(before);
     sample_moments a = moments_of(after);
-    if (b.mean <= 0 || a.count == 0) return {};
-    if (a.mean <= 0) {
-        const bool enough = b.count >= 2 && a.count >= 2;
-        return {.ratio = 0, .low = 0, .high = 0, .p_value = 0, .has_interval = enough};
+    const bool enough = b.count >= 2 && a.count >= 2;
+    if (b.mean <= 0 && a.mean <= 0) return {};
+    if (b.mean <= 0 || a.mean <= 0) {
+        const double ratio = a.mean > 0 ? std::numeric_limits<double>::infinity() : 0;
+        return {.ratio = ratio, .low = ratio, .high = ratio, .p_value = 0, .has_interval = enough};
     }
     for (sample_moments* m : {&b, &a}) {
         m->variance /= m->mean * m->mean;
@@ -160,11 +162,19 @@ ratio_estimate compare_means(std::span<const double> before, std::span<const dou
     return compare_logarithms(b, a, confidence);
 }
 
-double division_p_value(double ours, double theirs, double share) noexcept {
-    const double all = ours + theirs;
-    const double as_many = binomial_tail(ours, all, share);
-    const double as_few = 1 - binomial_tail(ours + 1, all, share);
-    return std::min(1.0, 2 * std::min(as_many, as_few));
+double fisher_p_value(double failed_a, double all_a, double failed_b, double all_b) noexcept {
+    const double failed = failed_a + failed_b;
+    const double ways = log_choose(all_a + all_b, failed);
+    const auto probability = [&](double of_a) {
+        return std::exp(log_choose(all_a, of_a) + log_choose(all_b, failed - of_a) - ways);
+    };
+    // Sums are not exact: those that are as likely count.
+    const double observed = probability(failed_a) * (1 + 1e-6);
+    double sum = 0;
+    for (double k = std::max(0.0, failed - all_b); k <= std::min(failed, all_a); ++k) {
+        if (const double p = probability(k); p <= observed) sum += p;
+    }
+    return std::min(1.0, sum);
 }
 
 }  // namespace coracle::tool::bench

@@ -51,8 +51,9 @@ ratio_estimate compare_ratio(std::span<const double> before, std::span<const dou
 ratio_estimate compare_means(std::span<const double> before, std::span<const double> after,
                              double confidence);
 
-/// The probability of a division of `ours + theirs` rare events that is as uneven as this one or
-/// more, where each is ours with the probability `share`: the exact binomial test, two-sided.
-double division_p_value(double ours, double theirs, double share) noexcept;
+/// The probability of two shares that differ as much as `failed_a` of `all_a` and `failed_b` of
+/// `all_b` or more, where there is no difference: Fisher's exact test, two-sided. Takes time in
+/// proportion to the smaller number of failures or so: for a few.
+double fisher_p_value(double failed_a, double all_a, double failed_b, double all_b) noexcept;
 
 }  // namespace coracle::tool::bench
