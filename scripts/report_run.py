@@ -120,7 +120,7 @@ def report(folder):
         attempts = attempts_of(folder, step)
         for name, status in cases or []:
             counts.update(count(status, attempts[name][-1] if attempts[name] else ""))
-            if status != "notrun" and not attempts[name]:
+            if status not in ("notrun", "disabled") and not attempts[name]:
                 lost.append(f"{name} of {step.name}")
             if status == "run" and len(attempts[name]) > 1:
                 flaky.append((step, name, attempts[name]))

@@ -563,7 +563,7 @@ class ReportTest(unittest.TestCase):
 
     def test_what_the_log_of_ctest_lost_is_a_failure(self):
         self.step("release-tests", 0)
-        self.ctest("release-tests", [("shard", "run"), ("other", "run"), ("missing", "notrun")],
+        self.ctest("release-tests", [("shard", "run"), ("other", "run"), ("missing", "notrun"), ("off", "disabled")],
                    [("other", "", "Passed")])
         code, text = self.report()
         self.assertEqual(code, 1)

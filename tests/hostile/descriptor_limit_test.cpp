@@ -1,6 +1,7 @@
 // A server out of descriptors refuses, waits and recovers: it neither spins nor stops (row 23).
 
 #include "support/blocking_peer.hpp"
+#include "support/eventually.hpp"
 
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -119,6 +120,7 @@ TEST(descriptor_limit, is_survived_without_spinning) {
         ASSERT_TRUE(early.send(one) && early.receive_until("World!\n"));
 
         ASSERT_TRUE(peers.come(server.port()));
+        EXPECT_TRUE(testing::eventually([&] { return server.counters().accept_errors > 0; }));
         const double before = cpu_seconds();
         ASSERT_EQ(::poll(nullptr, 0, 1000), 0);  // the second that is measured
         EXPECT_LT(cpu_seconds() - before, 0.3);
@@ -152,7 +154,7 @@ void expect_new_clients_served(std::string_view said, std::uint64_t made_room) {
     });
     // On a busy machine one or two of them may wait for a core.
     std::ranges::sort(took);
-    EXPECT_LT(took[took.size() / 2], std::chrono::milliseconds(100));
+    EXPECT_LT(took[took.size() / 2], std::chrono::seconds(1));
     const http::server_counters c = server.counters();
     EXPECT_LE(c.open, 150u) << "three quarters of the descriptors";
     EXPECT_GE(c.made_room, made_room);

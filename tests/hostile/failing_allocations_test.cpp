@@ -1,6 +1,7 @@
 // Each allocation of a server, a client, timers and TLS fails in turn: nobody terminates, hangs or
 // leaks, and the next request is served.
 
+#include "hostile/serving_amid_failures.hpp"
 #include "support/blocking_peer.hpp"
 #include "support/fail_each.hpp"
 #include "support/h2_peer.hpp"
@@ -135,12 +136,9 @@ task<bool> serve_while(http::server_options options, Asked asked) {
     http::server server(routes(), options);
     server.open(here);
     bool served = false;
+    bool told = false;
     auto ask = [&]() -> task<> {
-        struct stopping {
-            http::server* s;
-            ~stopping() { s->stop(); }
-        };
-        const stopping at_the_end{&server};
+        const stop_at_the_end at_the_end{&server, &told};
         for (int attempt = 0; !served && attempt != 3; ++attempt) {
             try {
                 served = co_await asked(server);
@@ -149,9 +147,8 @@ task<bool> serve_while(http::server_options options, Asked asked) {
             }
         }
     };
-    auto serve = [&]() -> task<> { co_await server.run(here); };
     auto asking = ask();
-    auto serving = serve();
+    auto serving = serve_amid_failures(&server, &here, &told);
     co_await when_all(std::move(serving), std::move(asking));
     co_return served;
 }

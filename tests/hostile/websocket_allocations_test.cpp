@@ -1,6 +1,7 @@
 // Each allocation of a WebSocket server and its client fails in turn: a connection may be lost,
 // neither side ends, hangs or leaks, and the next connection is served.
 
+#include "hostile/serving_amid_failures.hpp"
 #include "support/fail_each.hpp"
 
 #include <coracle/http/client.hpp>
@@ -78,12 +79,9 @@ task<bool> serve_and_talk(setting s) {
     http::server server(http::handler(routes), so);
     server.open(here);
     bool served = false;
+    bool told = false;
     const auto ask = [&]() -> task<> {
-        struct stopping {
-            http::server* s;
-            ~stopping() { s->stop(); }
-        };
-        const stopping at_the_end{&server};
+        const stop_at_the_end at_the_end{&server, &told};
         http::client_options co;
         co.proxy_from_environment = false;
         co.http_version = s.version;
@@ -98,9 +96,8 @@ task<bool> serve_and_talk(setting s) {
             }
         }
     };
-    const auto serve = [&]() -> task<> { co_await server.run(here); };
     auto asking = ask();
-    auto serving = serve();
+    auto serving = serve_amid_failures(&server, &here, &told);
     co_await when_all(std::move(serving), std::move(asking));
     co_return served;
 }

@@ -133,6 +133,8 @@ TEST_P(both_ways, time_out_by_the_body_while_the_response_moves) {
         });
     };
     const auto talk = [&](http::client& client, std::string url) -> task<> {
+        waited.reset();
+        failure.reset();
         const auto silent = [](http::body_writer& out) -> task<> {
             co_await out.flush();
             co_await forever();

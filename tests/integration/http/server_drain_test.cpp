@@ -113,8 +113,10 @@ TEST(server_drain, may_be_destroyed_right_after_it_was_told_to_drain) {
             s.stop();
         }
         co_await sleep_for(1s);
+        EXPECT_EQ(sim.detached(), 0U);
     };
     sim.run(main);
+    EXPECT_EQ(sim.backend().open_descriptors(), 0U);
 }
 
 TEST(server_drain, responds_to_a_head_that_is_under_way_when_it_drains) {

@@ -136,6 +136,11 @@ TEST(simulated_files, are_listed_up_to_the_limit) {
             const std::string list =
                 co_await response_to(on, get("/www/", "Accept: application/json\r\n"));
             EXPECT_EQ(list.find("\"truncated\":true") != list.npos, most == 3) << list;
+            std::size_t names = 0;
+            for (auto at = list.find("\"name\":"); at != list.npos;
+                 at = list.find("\"name\":", at + 1))
+                ++names;
+            EXPECT_EQ(names, most) << list;
         });
     }
 }

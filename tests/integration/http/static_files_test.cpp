@@ -270,8 +270,11 @@ TEST_F(static_files, list_no_more_entries_than_the_limit) {
     for (const std::size_t limit : {std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
         options_.listing_entries = limit;
         const local_server s(files());
-        const bool says_so = get(s, "/sub/").body.find("There are more") != std::string::npos;
-        EXPECT_EQ(says_so, limit < 3) << limit;
+        const std::string page = get(s, "/sub/").body;
+        EXPECT_EQ(page.find("There are more") != std::string::npos, limit < 3) << limit;
+        std::size_t listed = 0;
+        for (const char* link : {"/a\"", "/b\"", "/c\""}) listed += page.contains(link) ? 1U : 0U;
+        EXPECT_EQ(listed, std::min<std::size_t>(limit, 3)) << page;
     }
 }
 

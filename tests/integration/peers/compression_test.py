@@ -138,7 +138,7 @@ def test_a_long_stream_takes_little_memory():
                 for chunk in chunks_of(stream):
                     sent += len(chunk)
                     size += len(decoder.decompress(chunk)) if coding == "gzip" else 0
-                check(sent < pieces * 65536 / 2, f"{coding} sent {sent} bytes")
+                check(100 < sent < pieces * 65536 / 2, f"{coding} sent {sent} bytes")
                 check(coding != "gzip" or size >= pieces * 65536, f"{size} bytes came")
             grown = [now - then for now, then in zip(server.memory(), before)]
             check(is_sanitized("compression") or max(grown) < MAY_GROW,

@@ -38,6 +38,7 @@ global
 defaults
     mode http
     timeout connect 5s
+    timeout check 5s
     timeout client 30s
     timeout server 30s
     timeout tunnel 30s
@@ -190,6 +191,9 @@ def main():
                 for _ in range(ROUNDS):
                     roll(nodes, folder)
                 load.wait_for_more(50)
+                enough = time.monotonic() + 60
+                while min(load.done, streams.done, web.echoed) <= 100 and time.monotonic() < enough:
+                    time.sleep(0.05)
                 web.ending = streams.ending = True
                 web.join()
                 streams.join()

@@ -34,7 +34,7 @@ http::rate_limit_options limit_of(const redis_server& server, double requests,
     o.per = 1h;
     o.store = std::make_shared<redis::rate_limit_store>(
         std::make_shared<redis::client>(server.url(), how));
-    o.store_timeout = 2s;
+    o.store_timeout = 20s;
     return o;
 }
 

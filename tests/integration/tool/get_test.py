@@ -68,7 +68,7 @@ class Requests(WithPeer):
     def test_parts_of_standard_input_are_in_each_request(self):
         program = [BIN.resolve() / "coracle", "get", "-F", "file=@-", "-F", "text=<-",
                    self.url + "/one", self.url + "/two"]
-        subprocess.run(program, input=b"typed", check=True, timeout=20, env=environment(),
+        subprocess.run(program, input=b"typed", check=True, timeout=20, env=environment(), cwd=self.here,
                        stdout=subprocess.DEVNULL)
         for request in self.peer.seen[-2:]:
             self.assertEqual(request[3].count(b"\r\n\r\ntyped\r\n"), 2, request)
@@ -480,6 +480,7 @@ class Terminal(WithPeer):
         self.assertEqual(code, 23)
         self.assertIn("übung", text)
         code, text = self.on_terminal("--no-progress", "-o", "a\x9bb", self.url + "/slow")
+        self.assertEqual(code, 0)
         self.assertNotIn("\x9b", text)
 
     def test_lines_are_enough_when_asked_for(self):

@@ -305,7 +305,7 @@ class Notify(WithProcesses):
             now.process.send_signal(signal.SIGSTOP)
             manager.socket.settimeout(0.5)
             with self.assertRaises(TimeoutError):
-                for _ in range(5):
+                for _ in range(100):
                     manager.hear()
             now.process.send_signal(signal.SIGCONT)
             manager.socket.settimeout(20)

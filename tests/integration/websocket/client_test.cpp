@@ -224,8 +224,11 @@ TEST(websocket_client, closes_when_it_is_dropped_and_ends_with_its_loop) {
                 kept.reset();
                 co_await sleep_for(1s);
                 EXPECT_EQ(seen, close_code::going_away);
+            } else {
+                EXPECT_TRUE(kept->is_open());
             }
         });
+        EXPECT_FALSE(kept && kept->is_open());
     }
 }
 

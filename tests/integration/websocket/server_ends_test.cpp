@@ -69,15 +69,21 @@ TEST(websocket_server, sends_no_close_code_that_stands_for_none) {
 TEST(websocket_server, has_the_reason_of_a_close_as_it_was_sent) {
     websocket::route_options o;
     o.timeouts.close = 3s;
-    const auto handler = [](websocket::connection& ws) -> task<> {
+    std::string reason;
+    const auto handler = [&](websocket::connection& ws) -> task<> {
         co_await ws.close(close_code::normal, repeated(122, 'a') + "\xc3\xbc" + "b");
-        EXPECT_EQ(ws.status().reason, repeated(122, 'a'));
+        reason = ws.status().reason;
     };
-    on_route(o, handler, [](chat_world& w, const auto&) -> task<> {
+    on_route(o, handler, [&](chat_world& w, const auto&) -> task<> {
+        reason.clear();
         raw_peer p = co_await w.connect();
         co_await p.shake_hands("/ws");
+        const auto close = co_await p.read();
+        EXPECT_EQ(close.code(), frame_opcode::close);
+        EXPECT_EQ(close.payload.substr(2), repeated(122, 'a'));
         // It sends none back.
         co_await p.stream().read_to_end();
+        EXPECT_EQ(reason, repeated(122, 'a'));
     });
 }
 

@@ -302,17 +302,43 @@ TEST(websocket_server, responds_to_pings_and_the_close_frame_while_nobody_receiv
     });
 }
 
+TEST(websocket_server, leaves_a_message_as_it_is_where_it_is_told_so) {
+    websocket::route_options o;
+    o.compression.mode = websocket::compression_mode::per_message;
+    const std::string text = repeated(10'000, 's');
+    const auto handler = [&](websocket::connection& ws) -> task<> {
+        co_await ws.send(text, websocket::compress::never);
+        co_await ws.send(text);
+        co_await ws.closed();
+    };
+    on_route(o, handler, [&](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws", "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+        const auto plain = co_await p.read();
+        EXPECT_FALSE(plain.compressed());
+        EXPECT_EQ(plain.payload, text);
+        const auto packed = co_await p.read();
+        EXPECT_TRUE(packed.compressed());
+        EXPECT_LT(packed.payload.size(), text.size() / 10);
+        co_await p.send(close_frame(close_code::normal));
+        co_await p.read_close();
+    });
+}
+
 TEST(websocket_server, measures_nothing_by_pongs_to_no_ping) {
     websocket::route_options o;
     o.timeouts.ping = 10s;
-    const auto watching = [](websocket::connection& ws) -> task<> {
+    int messages = 0;
+    const auto watching = [&](websocket::connection& ws) -> task<> {
         while (auto message = co_await ws.receive()) {
+            ++messages;
             const duration least = message->data() == "before" ? 0s : 1s;
             EXPECT_GE(ws.round_trip(), least) << message->data();
             EXPECT_LE(ws.round_trip(), 2 * least) << message->data();
         }
     };
-    on_route(o, watching, [](chat_world& w, const auto&) -> task<> {
+    on_route(o, watching, [&](chat_world& w, const auto&) -> task<> {
+        messages = 0;
         raw_peer p = co_await w.connect();
         co_await p.shake_hands("/ws");
         co_await p.send(frame(frame_opcode::pong, repeated(8, '\0')) +
@@ -326,6 +352,7 @@ TEST(websocket_server, measures_nothing_by_pongs_to_no_ping) {
         co_await p.send(pong + frame(frame_opcode::text, "again"));
         co_await p.send(close_frame(close_code::normal));
         EXPECT_EQ(co_await p.read_close(), close_code::normal);
+        EXPECT_EQ(messages, 3);
     });
 }
 

@@ -158,7 +158,8 @@ TEST(websocket_topics, frame_no_message_that_nobody_has_subscribed_to) {
     w.run([&](chat_world& in) -> task<> {
         raw_peer p = co_await in.connect();
         co_await p.shake_hands("/ws");
-        co_await p.read_close();
+        // The handler has come to its end.
+        EXPECT_EQ(co_await p.read_close(), close_code::normal);
     });
 }
 

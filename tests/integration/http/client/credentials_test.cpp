@@ -17,6 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr const char* challenge =
     "HTTP/1.1 401 Who?\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n"
@@ -122,9 +123,20 @@ TEST_F(client_credentials_after_a_redirect, are_those_of_the_netrc_file_for_the_
 
 TEST_F(client_credentials_after_a_redirect, are_none_where_the_call_brought_its_own) {
     const netrc_variable file("machine localhost login bob password two");
+    const auto nothing_told = AllOf(StartsWith("GET /\n"), Not(HasSubstr("Authorization")));
     EXPECT_THAT(told(client_.get(here_.url()).basic("ada", secret("one")).options("netrc=1")),
-                Not(HasSubstr("Authorization")));
-    EXPECT_THAT(told(client_.get(here_.url())), Not(HasSubstr("Authorization")));
+                nothing_told);
+    EXPECT_THAT(told(client_.get(here_.url())), nothing_told);
+}
+
+TEST_F(client_credentials_after_a_redirect, are_none_where_it_leaves_tls) {
+    const netrc_variable file("machine localhost login bob password two");
+    local_server_options o;
+    o.self_signed = true;
+    const auto away = [this](http::request&) { return http::redirect(elsewhere()); };
+    const local_server secured(away, o);
+    EXPECT_THAT(told(client_.get(secured.url()).options("netrc=1, insecure=1")),
+                AllOf(StartsWith("GET /\n"), Not(HasSubstr("Authorization"))));
 }
 
 TEST(client_credentials, of_bearer_without_a_token_fail_before_anything_is_connected) {

@@ -302,14 +302,18 @@ TEST(client_h2, gives_the_window_of_the_connection_back_whatever_becomes_of_a_bo
 }
 
 TEST(client_h2, counts_interim_responses) {
-    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
-        peer.on_end = [](connection& c, request& r) {
-            for (int i = 0; i != 17; ++i) c.respond(r, 102, {}, {}, false);
-            c.respond(r, "late");
-        };
-        const auto r = co_await as_result(client.get(peer.url()).full());
-        EXPECT_FALSE(r);
-    });
+    for (const int interim : {16, 17}) {
+        with_peer([interim](h2_script_server& peer, http::client& client) -> task<> {
+            peer.on_end = [interim](connection& c, request& r) {
+                for (int i = 0; i != interim; ++i) c.respond(r, 102, {}, {}, false);
+                c.respond(r, "late");
+            };
+            const auto r = co_await as_result(client.get(peer.url()).full());
+            EXPECT_EQ(r.has_value(), interim == 16);
+            if (r) co_return;
+            EXPECT_NE(r.error().message().find("ENHANCE_YOUR_CALM"), std::string::npos);
+        });
+    }
 }
 
 TEST(client_h2, keeps_to_the_limits_of_a_head_that_a_call_has) {
