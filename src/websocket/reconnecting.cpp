@@ -31,15 +31,23 @@ bool is_passing(tls::errc e) noexcept {
     }
 }
 
+/// Returns true for what is wrong with the path of a file, such as that of a certificate.
+bool is_of_path(const error& e) noexcept {
+    using enum std::errc;
+    for (const std::errc one : {no_such_file_or_directory, permission_denied, not_a_directory,
+                                is_a_directory, filename_too_long, too_many_symbolic_link_levels}) {
+        if (e == one) return true;
+    }
+    return false;
+}
+
 /// Returns false for failures that another attempt will not mend.
 bool is_passing(const error& e) noexcept {
     if (const auto status = refused_status(e)) return is_passing(*status);
     if (e.code().category() == tls::category()) {
         return is_passing(static_cast<tls::errc>(e.code().value()));
     }
-    // Files of certificates.
-    const bool of_file = e.phase() == phase::tls && (e == std::errc::no_such_file_or_directory ||
-                                                     e == std::errc::permission_denied);
+    const bool of_file = e.phase() == phase::tls && is_of_path(e);
     const bool of_proxy = e == make_error_code(connect::proxy_errc::credentials_wanted) ||
                           e == make_error_code(connect::proxy_errc::credentials_refused);
     return !of_file && !of_proxy && e != make_error_code(fault::bad_handshake) &&

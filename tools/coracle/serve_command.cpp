@@ -287,7 +287,7 @@ struct renewal {
         try {
             const serve_settings now = settings.again();
             const bool will_have_tls = !now.certificates.empty() || now.self_signed;
-            if (now.https_only && !will_have_tls) lacks_certificate();
+            if (now.https_only && !will_have_tls && security == nullptr) lacks_certificate();
             // The addresses, and whether there is TLS, stay until a restart.
             serve_settings served = now;
             served.listen = settings.listen;

@@ -2,6 +2,7 @@
 """`coracle bench`: its counts against those of the server, what a server that stands still does to them,
 its reports and exit codes."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -93,7 +94,8 @@ class Scripted:
         self.listener.close()
         with self.lock:
             for s in self.open:
-                s.shutdown(socket.SHUT_RDWR)
+                with contextlib.suppress(OSError):
+                    s.shutdown(socket.SHUT_RDWR)
 
 
 def always(response):

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from ports import free_port  # noqa: E402
 from server_process import BIN, Server, read_to_end, skip  # noqa: E402
 
 
@@ -281,9 +282,7 @@ class Reload(WithFile):
             self.assertTrue(s.get("/b.txt").startswith(b"HTTP/1.1 200 "))
 
     def test_a_redirect_goes_to_an_address_that_is_listened_on(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         tls = 'directory = "ROOT"\ntls-self-signed = true\n'
         self.write(tls + f'listen = ["http://127.0.0.1:0", "https://127.0.0.1:{port}"]\n')
         with self.serve() as s:

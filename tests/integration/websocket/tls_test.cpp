@@ -149,6 +149,19 @@ TEST_P(websocket_over_tls, fails_where_the_certificate_is_not_trusted) {
     });
 }
 
+TEST_P(websocket_over_tls, is_not_tried_again_without_the_file_of_authorities) {
+    http::client_options o = trusting();
+    o.certificates.authorities = "/none/authorities.pem";
+    http::client client(o);
+    block_on([&]() -> task<> {
+        websocket::reconnecting feed(client, url());
+        auto received = co_await as_result(with_timeout(30s, feed.receive()));
+        EXPECT_FALSE(received);
+        if (received) co_return;
+        EXPECT_EQ(received.error(), std::errc::no_such_file_or_directory);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(, websocket_over_tls,
                          ::testing::Values(http::version_choice::automatic,
                                            http::version_choice::http_1_1),

@@ -85,7 +85,7 @@ task<> h1_lane::session() {
         while (s == state::more) {
             auto received = co_await as_result(stream_->receive());
             if (!received) {
-                if (sent)
+                if (sent || received.error() == errc::end_of_stream)
                     end_with(received.error());
                 else
                     fail(sent.error());

@@ -235,7 +235,8 @@ std::unique_ptr<run_figures> conductor::figures() {
     const bool by_time = plan_.requests == 0;
     const time_point end = by_time ? std::min(span_.end, stopped_at_) : last;
     f->measured = std::max(end - span_.from, duration::zero());
-    f->line.cut(f->measured);
+    // Requests may be over before the first interval is.
+    f->line.cut(by_time ? f->measured : std::max(f->measured, interval_for(plan_)));
     return f;
 }
 

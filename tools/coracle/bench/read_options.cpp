@@ -57,12 +57,13 @@ std::string leave_out_what_http_1_lacks(http::client_options& o) {
     reset(o.proxy, "proxy");
     reset(o.follow, "follow");
     reset(o.cookies, "cookies");
-    reset(o.authentication.scheme, "authentication");
+    reset(o.authentication.scheme, "authentication_mode");
+    o.authentication = {};
     reset(o.netrc, "netrc");
     reset(o.rate_limit, "rate_limit");
     reset(o.low_speed_limit, "low_speed_limit");
-    reset(o.retry.retries, "retry");
-    o.retry.hedge_after = {};
+    reset(o.retry.retries, "retry_retries");
+    reset(o.retry.hedge_after, "retry_hedge_after");
     return names;
 }
 

@@ -53,7 +53,7 @@ ratio_estimate compare_means(std::span<const double> before, std::span<const dou
 
 /// The probability of two shares that differ as much as `failed_a` of `all_a` and `failed_b` of
 /// `all_b` or more, where there is no difference: Fisher's exact test, two-sided. Takes time in
-/// proportion to the smaller number of failures or so: for a few.
+/// proportion to the number of failures: for a few.
 double fisher_p_value(double failed_a, double all_a, double failed_b, double all_b) noexcept;
 
 }  // namespace coracle::tool::bench
