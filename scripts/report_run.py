@@ -21,7 +21,7 @@ WIDTH = 220
 Step = collections.namedtuple("Step", "name code seconds title command")
 
 # Where in its output a failing test begins to say why.
-REASON = re.compile(r": Failure$|ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|"
+REASON = re.compile(r": Failure$|ERROR: (?:\w+Sanitizer|libFuzzer)|WARNING: ThreadSanitizer|runtime error:|"
                     r"^Traceback|has run for \d+ s|[Aa]ssertion|\berror:|FAILED:|\bwarning:|"
                     r"is blocked in system call")
 # The symbolizer of a sanitizer about an address that is in no file, such as one of a stack.
