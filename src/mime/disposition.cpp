@@ -149,7 +149,9 @@ std::string safe_filename(std::string_view sent) {
     const std::string_view extension =
         dot != std::string::npos && name.size() - dot <= longest_extension ? whole.substr(dot)
                                                                            : std::string_view();
-    const std::string_view stem = cut(whole, longest_name - extension.size());
+    std::string_view stem = cut(whole, longest_name - extension.size());
+    // An extension begins with a dot, so that only the end of a stem without one is an end.
+    if (extension.empty()) stem = stem.substr(0, stem.find_last_not_of(". ") + 1);
     return std::string(stem).append(extension);
 }
 

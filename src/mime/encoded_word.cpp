@@ -173,10 +173,10 @@ std::optional<word> read_word(std::string_view text) {
     if (name_end == std::string_view::npos || text.size() - name_end < 5) return std::nullopt;
     if (text[name_end + 2] != '?') return std::nullopt;
     const std::size_t begin = name_end + 3;
-    const std::size_t end = text.find("?=", begin);
-    if (end == std::string_view::npos) return std::nullopt;
+    // No further: a text of "=?a?q?" again and again would be read to its end for each.
+    const std::size_t end = text.find_first_of("? \t\r\n", begin);
+    if (end == std::string_view::npos || !text.substr(end).starts_with("?=")) return std::nullopt;
     const std::string_view inside = text.substr(begin, end - begin);
-    if (inside.find_first_of("? \t\r\n") != std::string_view::npos) return std::nullopt;
     word w;
     w.in = charset_of(text.substr(2, name_end - 2));
     w.size = end + 2;
@@ -208,10 +208,8 @@ std::string encode_words(std::string_view text, std::size_t column) {
 
 std::string decode_words(std::string_view text) {
     std::string out;
-    std::string
-        joined;  // the bytes of adjacent UTF-8 words: a character may continue in the next word
-    std::size_t blanks = 0;  // blanks at the end of `out`, after the last word
-    bool after_word = false;
+    // The bytes of adjacent UTF-8 words: a character may continue in the next word.
+    std::string joined;
     const auto flush = [&] {
         coracle::detail::append_utf8(out, joined);
         joined.clear();
@@ -219,11 +217,8 @@ std::string decode_words(std::string_view text) {
     while (!text.empty()) {
         if (text.starts_with("=?")) {
             if (auto w = read_word(text)) {
-                if (after_word) out.resize(out.size() - blanks);
                 joined += w->in == charset::latin ? detail::latin_to_utf8(w->bytes) : w->bytes;
                 text.remove_prefix(w->size);
-                after_word = true;
-                blanks = 0;
                 // Blanks between two encoded words are not part of the text.
                 const std::string_view rest =
                     text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -235,7 +230,6 @@ std::string decode_words(std::string_view text) {
                 continue;
             }
         }
-        after_word = false;
         const std::size_t size = character(text);
         coracle::detail::append_utf8(out, text.substr(0, size));
         text.remove_prefix(size);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 
 namespace coracle::mime {
 namespace {
@@ -92,6 +93,7 @@ struct gathered {
     std::string charset;
     struct piece {
         int number = 0;
+        std::size_t place = 0;  ///< among all pieces
         bool encoded = false;
         std::string text;
     };
@@ -114,11 +116,11 @@ std::string take_charset(gathered& g, std::string_view text) {
 }
 
 std::string joined(gathered& g) {
-    std::ranges::sort(g.pieces, {}, &gathered::piece::number);
     std::string bytes;
     int next = 0;
     for (gathered::piece& p : g.pieces) {
-        if (p.number != next) break;  // a piece is missing: the rest is unusable
+        if (p.number < next) continue;  // a number once more: the first one holds
+        if (p.number > next) break;     // a piece is missing: the rest is unusable
         ++next;
         if (!p.encoded) {
             bytes += p.text;
@@ -148,24 +150,26 @@ void append_parameter(std::string& field_value, std::string_view name, std::stri
 std::optional<std::vector<parameter>> parse_parameters(std::string_view text) {
     detail::parameter_reader reader(text);
     std::vector<gathered> all;
+    std::unordered_map<std::string, std::size_t> places;
     while (auto p = reader.next()) {
         const piece_name n = read_name(p->name);
-        auto at = std::ranges::find(all, n.base, &gathered::name);
-        if (at == all.end()) at = all.insert(all.end(), {std::string(n.base), {}, {}, {}, false});
-        const bool known = std::ranges::find(at->pieces, std::max(n.number, 0),
-                                             &gathered::piece::number) != at->pieces.end();
+        const auto [at, is_new] = places.try_emplace(std::string(n.base), all.size());
+        if (is_new) all.push_back({at->first, {}, {}, {}, false});
+        gathered& g = all[at->second];
         if (n.number >= 0 || n.encoded) {
-            if (!known) at->pieces.push_back({std::max(n.number, 0), n.encoded, p->value});
-        } else if (!at->has_plain) {
-            at->has_plain = true;
-            at->plain = std::move(p->value);
+            const std::size_t place = g.pieces.size();
+            g.pieces.push_back({std::max(n.number, 0), place, n.encoded, std::move(p->value)});
+        } else if (!g.has_plain) {
+            g.has_plain = true;
+            g.plain = std::move(p->value);
         }
     }
     if (reader.malformed()) return std::nullopt;
     std::vector<parameter> out;
     for (gathered& g : all) {
-        const bool begins =
-            std::ranges::find(g.pieces, 0, &gathered::piece::number) != g.pieces.end();
+        std::ranges::sort(g.pieces, {},
+                          [](const gathered::piece& p) { return std::pair(p.number, p.place); });
+        const bool begins = !g.pieces.empty() && g.pieces.front().number == 0;
         if (!begins && !g.has_plain) continue;
         // The encoded form is preferred; the plain one is for old readers.
         std::string value = begins ? joined(g) : decode_words(g.plain);

@@ -95,6 +95,14 @@ TEST(safe_filename, is_at_most_255_bytes_and_keeps_its_extension) {
     EXPECT_EQ(safe_filename(std::string(256, 'a')), std::string(255, 'a'));
     EXPECT_EQ(safe_filename(std::string(300, 'a').append(".txt")),
               std::string(251, 'a').append(".txt"));
+    const std::string long_extension(45, 'b');
+    for (const char* end : {".", " ", ". ."}) {
+        EXPECT_EQ(safe_filename(std::string(252, 'a') + end + long_extension),
+                  std::string(252, 'a') + (std::string(end).size() == 1 ? end : "") +
+                      long_extension.substr(0, std::string(end).size() == 1 ? 2 : 0));
+        EXPECT_EQ(safe_filename(std::string(254, 'a') + end + long_extension),
+                  std::string(254, 'a'));
+    }
     std::string boats;
     for (int i = 0; i != 100; ++i) boats += "\xE2\x82\xAC";
     EXPECT_EQ(safe_filename(boats + ".txt"), boats.substr(0, 249) + ".txt");

@@ -99,6 +99,13 @@ TEST(encode_words, gives_back_any_text) {
     }
 }
 
+TEST(decode_words, looks_at_each_byte_once) {
+    // Quadratic time would be minutes.
+    std::string text;
+    while (text.size() < 1'000'000) text += "=?a?q?x";
+    EXPECT_EQ(decode_words(text), text);
+}
+
 TEST(decode_words, reads_what_others_write) {
     const struct {
         const char* text;
@@ -115,6 +122,8 @@ TEST(decode_words, reads_what_others_write) {
         {"=?utf-8?b?ww==?= =?utf-8?b?qQ==?=", "é"},  // a character in two words
         {"=?koi8-r?b?8NLJ18XU?=", "=?koi8-r?b?8NLJ18XU?="},
         {"=?utf-8?q?a b?=", "=?utf-8?q?a b?="},
+        {"=?utf-8?q?a=?utf-8?q?b?=", "=?utf-8?q?ab"},
+        {"=?utf-8?q?a?b?=", "=?utf-8?q?a?b?="},
         {"=?utf-8?q?=4?=", "=?utf-8?q?=4?="},
         {"=?utf-8?x?a?=", "=?utf-8?x?a?="},
         {"=?utf-8?q?a", "=?utf-8?q?a"},

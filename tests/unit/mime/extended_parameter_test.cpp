@@ -48,6 +48,21 @@ TEST(append_parameter, cuts_what_is_long) {
     }
 }
 
+TEST(parse_parameters, takes_as_many_as_there_are) {
+    // Quadratic time would be minutes.
+    std::string text;
+    std::string pieces;
+    constexpr int most = 200'000;
+    for (int i = 0; i != most; ++i) {
+        text += ";n" + std::to_string(i) + "=v";
+        pieces += ";x*" + std::to_string(i) + "=v";
+    }
+    EXPECT_EQ(parse_parameters(text)->size(), std::size_t{most});
+    const auto joined = parse_parameters(pieces);
+    ASSERT_EQ(joined->size(), 1u);
+    EXPECT_EQ(joined->front().value, std::string(most, 'v'));
+}
+
 TEST(parse_parameters, joins_and_decodes) {
     const struct {
         const char* text;
@@ -67,6 +82,7 @@ TEST(parse_parameters, joins_and_decodes) {
         {"; a=x; a=y", "a=x;"},
         {"; a=x; a*=UTF-8''y", "a=y;"},
         {"; a*0=x; a*0=y", "a=x;"},
+        {"; a*1=two; a*0=x; a*1=three; a*0=y", "a=xtwo;"},
         {"; a*=nothing", "a=nothing;"},
         {"; a*=UTF-8''%zz", "a=%zz;"},
         {"; a*01=x", "a*01=x;"},
