@@ -6,6 +6,7 @@
 #include <coracle/websocket/topics.hpp>
 
 #include <limits>
+#include <new>
 #include <utility>
 
 namespace coracle::redis::detail {
@@ -85,16 +86,16 @@ void bus_core::stop() noexcept {
 
 void bus_core::publish(std::string_view topic, websocket::message_type type, std::string_view bytes,
                        bool retain) noexcept {
-    if (waiting_.fetch_add(1) < options_.queued) {
+    place_in_queue place(waiting_);
+    if (place.is_within(options_.queued)) {
         try {
-            outgoing m{std::string(topic), std::string(bytes), type, retain};
+            outgoing m{std::string(topic), std::string(bytes), type, retain, std::move(place)};
             background_->start([this, m = std::move(m)] { return send(&m); });
             return;
         } catch (...) {  // no memory for it, or it comes during `stop`: dropped, and counted
             add(dropped_, 0);
         }
     }
-    waiting_.fetch_sub(1);
     add(dropped_);
 }
 
@@ -176,7 +177,6 @@ task<> bus_core::send(const outgoing* m) {
     const std::string encoded = out.encode();
     auto sending = command_for(*m, encoded);
     auto sent = co_await as_result(sending);
-    waiting_.fetch_sub(1);
     if (sent) {
         add(published_);
         co_return;
@@ -196,35 +196,66 @@ task<> bus_core::listen() {
     net::resolver names(*loop::current(), options_.resolver);
     backoff delays(options_);
     for (;;) {
-        auto opening = open(endpoint_, names);
-        auto opened = co_await std::move(opening);
-        if (!opened && is_stop(opened.error())) co_return;
-        if (opened) {
-            add(connections_);
-            lost_.reset();
-            const time_point since = loop::current()->now();
-            auto carrying = carry(**opened);
-            co_await std::move(carrying);
-            if (!lost_) co_return;
-            // One that lasts has cost no attempt in vain.
-            if (loop::current()->now() - since > options_.longest_delay) delays.reset();
-            // Lost before all stood: the gap goes on.
-            if (!gap_) gap_since_ = loop::current()->now();
-        } else {
-            lost_ = std::move(opened).error();
+        bool goes_on = true;
+        try {
+            auto listening = listen_once(&names, &delays);
+            goes_on = co_await std::move(listening);
+        } catch (const std::bad_alloc&) {
+            begin_gap({std::errc::not_enough_memory, "redis connection"});
         }
-        if (!gap_) {
-            gap_ = *lost_;
-            log(log_level::warning, "topic bus: Redis at " + endpoint_.address()->name() +
-                                        " is away: " + lost_->message());
-        }
+        if (!goes_on) co_return;
         auto pause = sleep_for(delays.next());
         auto slept = co_await as_result(pause);
         if (!slept) co_return;
     }
 }
 
+/// Connects, and listens until the connection is lost. Gives false when it is to stop.
+task<bool> bus_core::listen_once(net::resolver* names, backoff* delays) {
+    auto opening = open(endpoint_, *names);
+    auto opened = co_await std::move(opening);
+    if (!opened && is_stop(opened.error())) co_return false;
+    if (opened) {
+        add(connections_);
+        lost_.reset();
+        const time_point since = loop::current()->now();
+        auto carrying = carry(**opened);
+        co_await std::move(carrying);
+        if (!lost_) co_return false;
+        // One that lasts has cost no attempt in vain.
+        if (loop::current()->now() - since > options_.longest_delay) delays->reset();
+    } else {
+        lost_ = std::move(opened).error();
+    }
+    if (!begin_gap(*lost_)) co_return true;
+    log(log_level::warning,
+        "topic bus: Redis at " + endpoint_.address()->name() + " is away: " + lost_->message());
+    co_return true;
+}
+
+/// Returns false where there is one: a connection that is lost before all stood does not end it.
+bool bus_core::begin_gap(error why) noexcept {
+    if (gap_) return false;
+    if (connections_ != 0) gap_since_ = loop::current()->now();
+    gap_ = std::move(why);
+    return true;
+}
+
+/// The end of a connection, whatever it ends by.
+struct bus_core::ending {
+    bus_core* of;
+    ~ending() {
+        of->carrying_ = nullptr;
+        of->connected_ = false;
+        ++of->generation_;
+        of->ponged_.set();
+        of->standing_ = false;
+        of->subscriptions_ = 0;
+    }
+};
+
 task<> bus_core::carry(connection& c) {
+    const ending at_the_end{this};
     channels_.forget_connection();
     asked_ = false;
     pings_ = pings_sent_ = pongs_ = 0;
@@ -237,12 +268,6 @@ task<> bus_core::carry(connection& c) {
     };
     auto carrying = with_task_group(body);
     static_cast<void>(co_await as_result(carrying));
-    carrying_ = nullptr;
-    connected_ = false;
-    ++generation_;
-    ponged_.set();
-    standing_ = false;
-    subscriptions_ = 0;
 }
 
 task<> bus_core::write_changes(connection& c) {
@@ -408,24 +433,44 @@ task<> bus_core::fetch_retained() {
             co_await fetch_work_.wait();
             continue;
         }
-        wanted_messages next = std::move(to_fetch_.front());
-        to_fetch_.pop_front();
-        if (!known_.contains(next.pattern)) continue;
-        auto fetching = fetch_one(&next);
-        auto fetched = co_await std::move(fetching);
-        if (fetched) {
+        fetched how = fetched::later;
+        try {
+            auto fetching = fetch_first();
+            how = co_await std::move(fetching);
+        } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it is still the first
+        }
+        if (how == fetched::stopped) co_return;
+        if (how == fetched::now) {
             delays.reset();
             continue;
         }
-        if (is_stop(fetched.error())) co_return;
-        log(log_level::warning,
-            "topic bus: cannot fetch what was retained: " + fetched.error().message());
-        if (!may_be_asked_again(fetched.error())) continue;
-        to_fetch_.push_back(std::move(next));
         auto pause = sleep_for(delays.next());
         auto slept = co_await as_result(pause);
         if (!slept) co_return;
     }
+}
+
+/// Fetches the first of `to_fetch_`, which it keeps until it is done with it.
+task<bus_core::fetched> bus_core::fetch_first() {
+    const wanted_messages& next = to_fetch_.front();
+    if (!known_.contains(next.pattern)) {
+        to_fetch_.pop_front();
+        co_return fetched::now;
+    }
+    auto fetching = fetch_one(&next);
+    const auto done = co_await std::move(fetching);
+    if (!done && is_stop(done.error())) co_return fetched::stopped;
+    if (!done) {
+        log(log_level::warning,
+            "topic bus: cannot fetch what was retained: " + done.error().message());
+        if (may_be_asked_again(done.error())) {
+            to_fetch_.push_back(next);
+            to_fetch_.pop_front();
+            co_return fetched::later;
+        }
+    }
+    to_fetch_.pop_front();
+    co_return fetched::now;
 }
 
 task<std::expected<void, error>> bus_core::fetch_one(const wanted_messages* w) {

@@ -11,12 +11,14 @@
 #include <coracle/runtime/task_group.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle::redis::detail {
 
@@ -39,12 +41,32 @@ public:
     topic_bus_counters counters() const noexcept;
 
 private:
+    /// One of `topic_bus_options::queued`, until it is destroyed.
+    class place_in_queue {
+    public:
+        explicit place_in_queue(std::atomic<std::size_t>& taken) noexcept
+            : taken_(&taken), before_(taken.fetch_add(1)) {}
+        place_in_queue(place_in_queue&& other) noexcept
+            : taken_(std::exchange(other.taken_, nullptr)), before_(other.before_) {}
+        place_in_queue& operator=(place_in_queue&&) = delete;
+        ~place_in_queue() {
+            if (taken_ != nullptr) taken_->fetch_sub(1);
+        }
+        bool is_within(std::size_t most) const noexcept { return before_ < most; }
+
+    private:
+        std::atomic<std::size_t>* taken_;
+        std::size_t before_;
+    };
     struct outgoing {
         std::string topic;
         std::string bytes;
         websocket::message_type type;
         bool retain;
+        place_in_queue place;
     };
+    enum class fetched : std::uint8_t { now, later, stopped };
+    struct ending;
     struct wanted_messages {
         std::string pattern;
         bool again;  ///< after a gap: for all subscribers
@@ -55,6 +77,8 @@ private:
     operation<reply> command_for(const outgoing& m, const std::string& encoded);
 
     task<> listen();
+    task<bool> listen_once(net::resolver* names, backoff* delays);
+    bool begin_gap(error why) noexcept;
     task<> carry(connection& c);
     task<> write_changes(connection& c);
     task<> read_all(connection& c);
@@ -69,6 +93,7 @@ private:
     task<bool> catch_up();
 
     task<> fetch_retained();
+    task<fetched> fetch_first();
     task<std::expected<void, error>> fetch_one(const wanted_messages* w);
     task<std::expected<void, error>> scan(const wanted_messages* w);
     void restore(const wanted_messages& w, std::string_view topic, std::string_view encoded,

@@ -5,6 +5,7 @@
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace coracle::redis::detail {
@@ -22,6 +23,16 @@ error refusal(coracle::errc code, std::string_view why) {
 bool is_stop(const error& e) noexcept {
     return e == std::errc::operation_canceled;
 }
+
+error out_of_memory() noexcept {
+    return {std::errc::not_enough_memory, "redis connection"};
+}
+
+/// Forgets the group of a connection, however that ends.
+struct ending {
+    task_group** of;
+    ~ending() { *of = nullptr; }
+};
 
 }  // namespace
 
@@ -47,11 +58,26 @@ std::optional<error> pipeline::enqueue(const std::shared_ptr<request>& r) {
     bytes_ += r->size;
     empty_.reset();
     work_.set();
-    if (!std::exchange(serving_, true)) {
+    if (std::exchange(serving_, true)) return {};
+    try {
         spawn([self = shared_from_this()] { return self->serve(); }, "redis connection");
+    } catch (const std::bad_alloc&) {
+        serving_ = false;
+        unsent_.pop_back();
+        bytes_ -= r->size;
+        throw;
     }
     return {};
 }
+
+/// The one that waits for a reply: a command that nobody waits for is dropped.
+struct pipeline::caller {
+    pipeline* of;
+    std::shared_ptr<request> waits_for;
+    ~caller() {
+        if (!waits_for->result) of->abandon(waits_for);
+    }
+};
 
 task<std::expected<reply, error>> pipeline::perform(std::shared_ptr<pipeline> self,
                                                     std::string bytes) {
@@ -63,10 +89,10 @@ task<std::expected<reply, error>> pipeline::perform(std::shared_ptr<pipeline> se
         co_return std::unexpected(*std::move(refused));
     }
     ++self->counters.commands;
+    const caller waits{self.get(), r};
     auto waiting = with_timeout(self->options_.command_limit, r->done.wait());
     auto ended = co_await as_result(waiting);
     if (!r->result) {
-        self->abandon(r);
         ++self->counters.failed;
         error why = std::move(ended).error();
         if (!is_stop(why)) {
@@ -125,7 +151,7 @@ task<std::expected<void, error>> pipeline::drain(std::shared_ptr<pipeline> self,
 
 void pipeline::close() noexcept {
     closed_ = true;
-    const error why = refusal(coracle::errc::shutting_down, "the client");
+    const error why(coracle::errc::shutting_down, "redis command");
     fail_all(sent_, why, true);
     fail_all(unsent_, why, false);
     if (all_ != nullptr) all_->cancel();
@@ -144,36 +170,54 @@ task<> pipeline::serve() {
         all_ = &g;
         if (!closed_) co_await connect_again_and_again();
     };
-    auto serving = with_task_group(body);
-    static_cast<void>(co_await as_result(serving));
+    error why(coracle::errc::shutting_down, "redis command");
+    try {
+        auto serving = with_task_group(body);
+        static_cast<void>(co_await as_result(serving));
+    } catch (const std::bad_alloc&) {
+        // The next command begins anew.
+        why = out_of_memory();
+    }
     all_ = nullptr;
     serving_ = false;
-    const error why = refusal(coracle::errc::shutting_down, "the loop");
     fail_all(sent_, why, true);
     fail_all(unsent_, why, false);
 }
 
 task<> pipeline::connect_again_and_again() {
     for (;;) {
-        auto connecting = next_connection();
-        const std::unique_ptr<connection> c = co_await std::move(connecting);
-        if (c == nullptr) co_return;
-        ++counters.connections;
-        away_.reset();
-        lost_.reset();
-        auto carrying = carry(*c);
-        co_await std::move(carrying);
-        if (!lost_) co_return;
-        ++counters.lost;
-        fail_all(sent_, *lost_, true);
-        owner_.log().write(log_layer::connect, log_level::info,
-                           "lost the connection to Redis at " + endpoint_->address()->name() +
-                               ": " + lost_->message());
+        bool goes_on = true;
+        try {
+            auto serving = serve_once();
+            goes_on = co_await std::move(serving);
+        } catch (const std::bad_alloc&) {
+            fail_all(sent_, out_of_memory(), true);
+        }
+        if (!goes_on) co_return;
         // A server that accepts and closes at once must not be called without a pause.
         auto pause = sleep_for(delays_.next());
         auto slept = co_await as_result(pause);
         if (!slept) co_return;
     }
+}
+
+/// Connects, and carries commands until the connection is lost. Gives false when it is to stop.
+task<bool> pipeline::serve_once() {
+    auto connecting = next_connection();
+    const std::unique_ptr<connection> c = co_await std::move(connecting);
+    if (c == nullptr) co_return false;
+    ++counters.connections;
+    away_.reset();
+    lost_.reset();
+    auto carrying = carry(*c);
+    co_await std::move(carrying);
+    if (!lost_) co_return false;
+    ++counters.lost;
+    fail_all(sent_, *lost_, true);
+    owner_.log().write(log_layer::connect, log_level::info,
+                       "lost the connection to Redis at " + endpoint_->address()->name() + ": " +
+                           lost_->message());
+    co_return true;
 }
 
 /// Gives null when it is to stop.
@@ -203,9 +247,9 @@ task<> pipeline::carry(connection& c) {
         g.spawn([this] { return watch(); }, "redis watch");
         co_await read_all(c);
     };
+    const ending at_the_end{&carrying_};
     auto carrying = with_task_group(body);
     static_cast<void>(co_await as_result(carrying));
-    carrying_ = nullptr;
 }
 
 task<> pipeline::write_all(connection& c) {
@@ -217,13 +261,13 @@ task<> pipeline::write_all(connection& c) {
         }
         std::string batch;
         while (!unsent_.empty() && batch.size() < batch_size) {
-            std::shared_ptr<request> r = std::move(unsent_.front());
-            unsent_.pop_front();
+            const std::shared_ptr<request> r = unsent_.front();
             batch += r->bytes;
+            sent_.push_back(r);
+            unsent_.pop_front();
             r->bytes = std::string();
             r->sent = true;
             r->sent_at = owner_.now();
-            sent_.push_back(std::move(r));
         }
         owed_.set();
         auto sending = c.send(batch);

@@ -53,6 +53,8 @@ public:
     void close() noexcept;
 
 private:
+    struct caller;
+
     std::optional<error> enqueue(const std::shared_ptr<request>& r);
     void abandon(const std::shared_ptr<request>& r) noexcept;
     void settle(const std::shared_ptr<request>& r, std::expected<reply, error> result) noexcept;
@@ -62,6 +64,7 @@ private:
 
     task<> serve();
     task<> connect_again_and_again();
+    task<bool> serve_once();
     task<std::unique_ptr<connection>> next_connection();
     task<> carry(connection& c);
     task<> write_all(connection& c);

@@ -26,8 +26,9 @@ const verdict* response_cache::find(const std::string& key, time_point now) {
 
 void response_cache::keep(const std::string& key, const verdict& response, time_point until) {
     if (most_ == 0) return;
+    auto made = std::make_unique<entry>();
     const auto [place, is_new] = entries_.try_emplace(key);
-    if (is_new) place->second = std::make_unique<entry>();
+    if (is_new) place->second = std::move(made);
     entry& e = *place->second;
     e.response = response;
     e.until = until;

@@ -54,10 +54,10 @@ lookup::lookup(std::shared_ptr<resolver_state> state, std::string host, record_k
     if (absolute_) host_.pop_back();
 }
 
-void lookup::start() {
+void lookup::start(task<> work) noexcept {
     loop& l = state_->owner();
     l.detached_started();
-    begin(find(), l, &l.root(), "resolve").resume();
+    begin(std::move(work), l, &l.root(), "resolve").resume();
 }
 
 void lookup::add(ticket& t) noexcept {
@@ -75,8 +75,9 @@ void lookup::tell(const verdict& response) noexcept {
 
 void lookup::over() noexcept {
     // Only running out of memory throws here.
-    if (exception() != nullptr)
-        failed(describe(std::make_error_code(std::errc::not_enough_memory)));
+    if (exception() != nullptr) {
+        failed(error(std::errc::not_enough_memory, "resolve", phase::resolve));
+    }
     destroy();
     tell(result_);
     state_->ended(*this, key_, result_, holds_);
@@ -88,7 +89,7 @@ void lookup::found(records all, duration holds) {
     holds_ = std::min(holds, state_->options().longest_ttl);
 }
 
-void lookup::failed(error why, duration holds) {
+void lookup::failed(error why, duration holds) noexcept {
     result_ = std::unexpected(std::move(why));
     holds_ = std::min(holds, state_->options().longest_negative_ttl);
 }

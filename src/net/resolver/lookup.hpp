@@ -18,7 +18,9 @@ public:
     lookup(std::shared_ptr<resolver_state> state, std::string host, record_kind wanted,
            std::string key);
 
-    void start();
+    /// The work to start it with.
+    task<> find();
+    void start(task<> work) noexcept;
     void add(ticket& t) noexcept;
     bool deserted() noexcept { return waiting_.empty(); }
     const std::string& key() const noexcept { return key_; }
@@ -26,7 +28,6 @@ public:
     void give_up() noexcept { cancel(); }
 
 private:
-    task<> find();
     /// Queries the backend. Returns true if that resolves names itself.
     task<bool> ask_backend();
     bool look_into_hosts();
@@ -35,7 +36,7 @@ private:
     task<std::expected<dns_response, error>> ask(const std::string& candidate);
 
     void found(records all, duration holds);
-    void failed(error why, duration holds = {});
+    void failed(error why, duration holds = {}) noexcept;
     error describe(std::error_code code) const;
     void over() noexcept override;
 

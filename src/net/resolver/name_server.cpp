@@ -7,7 +7,9 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace coracle::net::detail {
 
@@ -18,13 +20,19 @@ struct name_server::pending {
 
 /// The callbacks of c-ares. None of them resumes a task, so c-ares is never entered twice.
 struct name_server::callbacks {
-    static void responded(void* argument, int status, int, unsigned char* bytes, int size) {
+    static void responded(void* argument, int status, int, unsigned char* bytes,
+                          int size) noexcept {
         const std::unique_ptr<pending> p(static_cast<pending*>(argument));
         if (p->asker == nullptr) return;
         --p->server->wanted_;
         std::string message;
-        if (status == ARES_SUCCESS && bytes != nullptr && size > 0) {
-            message.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+        try {
+            if (status == ARES_SUCCESS && bytes != nullptr && size > 0) {
+                message.assign(reinterpret_cast<const char*>(bytes),
+                               static_cast<std::size_t>(size));
+            }
+        } catch (const std::bad_alloc&) {
+            status = ARES_ENOMEM;
         }
         p->asker->responded(failure_of(status), std::move(message));
     }
@@ -40,8 +48,14 @@ struct name_server::callbacks {
         }
     }
 
-    static ares_socket_t open(int family, int type, int protocol, void* self) {
+    static ares_socket_t open(int family, int type, int protocol, void* self) noexcept {
         auto& s = *static_cast<name_server*>(self);
+        try {
+            s.sockets_.reserve(s.sockets_.size() + 1);
+        } catch (const std::bad_alloc&) {
+            errno = ENOMEM;
+            return ARES_SOCKET_BAD;
+        }
         auto opened = watched_socket::open(*s.owner_, s, family, type, protocol);
         if (opened == nullptr) return ARES_SOCKET_BAD;
         s.sockets_.push_back(opened);
@@ -150,7 +164,7 @@ name_server::~name_server() {
     if (channel_ != nullptr) ::ares_destroy(channel_);
 }
 
-void name_server::send(question& q) {
+void name_server::send(question& q) noexcept {
     ++sent_;
     unsigned char* bytes = nullptr;
     int size = 0;
@@ -160,8 +174,12 @@ void name_server::send(question& q) {
     if (status == ARES_SUCCESS) {
         status = ::ares_create_query(q.host_->c_str(), 1, type, id, 1, &bytes, &size, 0);
     }
-    if (status != ARES_SUCCESS) return q.responded(callbacks::failure_of(status), {});
-    q.pending_ = new pending{this, &q};
+    q.pending_ = status == ARES_SUCCESS ? new (std::nothrow) pending{this, &q} : nullptr;
+    if (q.pending_ == nullptr) {
+        if (status == ARES_SUCCESS) status = ARES_ENOMEM;
+        ::ares_free_string(bytes);
+        return q.responded(callbacks::failure_of(status), {});
+    }
     ++wanted_;
     ::ares_send(channel_, bytes, size, &callbacks::responded, q.pending_);
     ::ares_free_string(bytes);

@@ -32,7 +32,7 @@ private:
     struct pending;
     struct callbacks;
 
-    void send(question& q);
+    void send(question& q) noexcept;
     void give_up(question& q) noexcept;
     void process(int readable_fd, int writable_fd) noexcept;
     void rearm() noexcept;
@@ -57,7 +57,7 @@ public:
     question(const question&) = delete;
     question& operator=(const question&) = delete;
 
-    bool start() {
+    bool start() noexcept {
         server_->send(*this);
         return false;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <new>
 #include <utility>
 
 namespace coracle::net {
@@ -84,12 +85,22 @@ response_wait::response_wait(resolver_state& state, const std::string& host,
     tickets_[0].owner = this;
 }
 
-bool response_wait::start() {
+bool response_wait::join(ticket& t, record_kind wanted) noexcept {
+    try {
+        return state_->join(t, *host_, wanted);
+    } catch (const std::bad_alloc&) {
+        const error none(std::errc::not_enough_memory, "resolve", phase::resolve);
+        t.response = std::unexpected(none);
+        return true;
+    }
+}
+
+bool response_wait::start() noexcept {
     // One more than the pending tickets, so that a cached response does not complete the wait
     // within this function.
     left_ = 1;
     for (unsigned i = 0; i != count_; ++i) {
-        if (!state_->join(tickets_[i], *host_, kinds_[i])) ++left_;
+        if (!join(tickets_[i], kinds_[i])) ++left_;
     }
     if (--left_ != 0) return false;
     if (owner().may_complete_inline()) return true;

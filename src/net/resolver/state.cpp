@@ -3,6 +3,8 @@
 #include "net/resolver/lookup.hpp"
 #include "net/resolver/name.hpp"
 
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace coracle::net::detail {
@@ -43,10 +45,12 @@ bool resolver_state::join(ticket& t, const std::string& host, record_kind wanted
         found->second->add(t);
         return false;
     }
-    auto* l = new lookup(shared_from_this(), host, wanted, key);
-    under_way_.emplace(key, l);
+    auto made = std::make_unique<lookup>(shared_from_this(), host, wanted, key);
+    task<> work = made->find();
+    under_way_.emplace(key, made.get());
+    lookup* const l = made.release();
     l->add(t);
-    l->start();
+    l->start(std::move(work));
     return false;
 }
 
@@ -60,12 +64,14 @@ void resolver_state::leave(ticket& t) noexcept {
 }
 
 void resolver_state::ended(lookup& l, const std::string& key, const verdict& response,
-                           duration holds) {
+                           duration holds) noexcept {
     if (const auto found = under_way_.find(key); found != under_way_.end() && found->second == &l) {
         under_way_.erase(found);
     }
-    if (holds > duration::zero()) {
+    if (holds <= duration::zero()) return;
+    try {
         cache_.keep(key, response, coracle::detail::later(owner_->now(), holds));
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next one asks again
     }
 }
 
@@ -80,7 +86,17 @@ void resolver_state::close() noexcept {
 void resolver_state::refresh() {
     const time_point now = owner_->now();
     if (refreshed_ != time_point::min() && now - refreshed_ < options_.recheck) return;
+    try {
+        read_files();
+    } catch (...) {
+        hosts_file_.forget();
+        configuration_file_.forget();
+        throw;
+    }
     refreshed_ = now;
+}
+
+void resolver_state::read_files() {
     const bool new_hosts = hosts_file_.changed();
     if (new_hosts) hosts_ = read_hosts(hosts_file_.read());
     const bool new_configuration = configuration_file_.changed();

@@ -31,7 +31,7 @@ public:
     response_wait(resolver_state& state, const std::string& host, net::family only) noexcept;
     response_wait(resolver_state& state, const std::string& host, record_kind only) noexcept;
 
-    bool start();
+    bool start() noexcept;
     void cancel() noexcept override;
     std::expected<void, error> result() const noexcept { return {}; }
     void responded() noexcept;
@@ -41,6 +41,8 @@ public:
     std::expected<std::vector<mail_host>, error> mail() const;
 
 private:
+    bool join(ticket& t, record_kind wanted) noexcept;
+
     resolver_state* state_;
     const std::string* host_;
     record_kind kinds_[2];
@@ -76,10 +78,11 @@ public:
     loop& owner() const noexcept { return *owner_; }
     const resolver_options& options() const noexcept { return options_; }
 
-    /// Returns true when the response is cached; otherwise `t` waits for it.
+    /// Returns true when the response is cached; otherwise `t` waits for it. Throws
+    /// `std::bad_alloc`, and then nothing waits.
     bool join(ticket& t, const std::string& host, record_kind wanted);
     void leave(ticket& t) noexcept;
-    void ended(lookup& l, const std::string& key, const verdict& response, duration holds);
+    void ended(lookup& l, const std::string& key, const verdict& response, duration holds) noexcept;
     /// To be called when the resolver is destroyed.
     void close() noexcept;
     void clear_cache() noexcept { cache_.clear(); }
@@ -102,6 +105,7 @@ public:
 
 private:
     friend class query_permit;
+    void read_files();
     void adopt(name_configuration system);
 
     loop* owner_;

@@ -31,6 +31,8 @@ public:
     /// file counts as empty.
     bool changed();
     std::string read() const;
+    /// Makes the next `changed` true.
+    void forget() noexcept { read_before_ = false; }
 
 private:
     struct stamp {

@@ -3,6 +3,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <new>
+
 namespace coracle::net::detail {
 namespace {
 
@@ -11,9 +14,15 @@ constexpr int no_descriptor = -1;
 }  // namespace
 
 name_server::watched_socket* name_server::watched_socket::open(loop& owner, name_server& server,
-                                                               int family, int type, int protocol) {
+                                                               int family, int type,
+                                                               int protocol) noexcept {
     const int fd = ::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
-    return fd < 0 ? nullptr : new watched_socket(owner, server, fd);
+    if (fd < 0) return nullptr;
+    auto* const made = new (std::nothrow) watched_socket(owner, server, fd);
+    if (made != nullptr) return made;
+    ::close(fd);
+    errno = ENOMEM;
+    return nullptr;
 }
 
 name_server::watched_socket::watched_socket(loop& owner, name_server& server, int fd) noexcept

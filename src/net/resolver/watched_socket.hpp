@@ -12,7 +12,7 @@ class name_server::watched_socket {
 public:
     /// Returns null, with errno set, on failure.
     static watched_socket* open(loop& owner, name_server& server, int family, int type,
-                                int protocol);
+                                int protocol) noexcept;
 
     int number() const noexcept { return fd_; }
     void want(bool readable, bool writable) noexcept;

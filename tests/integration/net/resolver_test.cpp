@@ -1,3 +1,4 @@
+#include "support/allocation_count.hpp"
 #include "support/dns_server.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_directory.hpp"
@@ -70,6 +71,36 @@ std::expected<addresses, error> resolved(const net::resolver_options& o, std::st
 }
 
 }  // namespace
+
+TEST(resolver, ends_only_what_there_is_no_memory_for) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "no allocation fails in this build";
+    }
+    dns_server server(boats);
+    bool failed = true;
+    std::size_t n = 1;
+    for (; failed && !::testing::Test::HasFailure(); ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n));
+        block_on([&]() -> task<> {
+            // A socket that cannot be watched is found out by the time it takes.
+            net::resolver r(*loop::current(), for_silence({server.at()}));
+            coracle::testing::fail_allocation(n);
+            try {
+                const auto first = co_await as_result(r.resolve("boat.test", 80));
+                EXPECT_TRUE(first || first.error() == std::errc::not_enough_memory ||
+                            first.error() == resolve_errc::server_unreachable)
+                    << "another error";
+            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): ends that one
+            }
+            failed = !coracle::testing::allocation_will_fail();
+            coracle::testing::fail_allocation(0);
+            const auto second = co_await as_result(r.resolve("boat.test", 80));
+            EXPECT_TRUE(second);
+            EXPECT_EQ(second ? second->size() : 0, 2U);
+        });
+    }
+    EXPECT_GT(n, 20U);
+}
 
 TEST(resolver, gives_both_families_of_a_name) {
     dns_server server(boats);

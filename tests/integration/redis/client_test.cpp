@@ -2,6 +2,7 @@
 // back and stands still, and a peer that is none.
 
 #include "integration/redis/redis_world.hpp"
+#include "support/allocation_count.hpp"
 #include "support/test_ca.hpp"
 
 #include <coracle/runtime/task_group.hpp>
@@ -41,6 +42,29 @@ script greeting() {
 }
 
 }  // namespace
+
+TEST_F(redis_client, goes_on_wherever_memory_fails) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "no allocation fails in this build";
+    }
+    redis_server server;
+    bool failed = true;
+    for (std::size_t n = 1; failed && !HasFailure(); ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n));
+        block_on([&]() -> task<> {
+            redis::client c(server.url(), quick());
+            coracle::testing::fail_allocation(n);
+            try {
+                static_cast<void>(co_await ask(c, "SET", "boat", "coracle"));
+            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): ends that one
+            }
+            failed = !coracle::testing::allocation_will_fail();
+            coracle::testing::fail_allocation(0);
+            const bool serves = co_await until_it_serves(c);
+            EXPECT_TRUE(serves);
+        });
+    }
+}
 
 TEST_F(redis_client, gives_replies_of_every_kind) {
     redis_server server;

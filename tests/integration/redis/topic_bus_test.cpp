@@ -27,6 +27,7 @@ class noting_receiver final : public websocket::topic_receiver {
 public:
     void deliver(std::string_view topic, message_type type, std::string_view bytes,
                  bool retain) override {
+        if (fails_next_.exchange(false)) throw std::bad_alloc();
         if (retain) keep(topic, bytes);
         note(std::string(topic) + ' ' + std::string(bytes) +
              (type == message_type::binary ? " binary" : "") + (retain ? " retained" : ""));
@@ -58,6 +59,8 @@ public:
         const std::lock_guard lock(guard_);
         notes_.clear();
     }
+    /// Has no memory for the next message.
+    void fail_next() { fails_next_ = true; }
 
 private:
     bool keep(std::string_view topic, std::string_view bytes) {
@@ -77,6 +80,7 @@ private:
     std::vector<std::string> notes_;
     std::map<std::string, std::string> kept_;
     int gaps_ = 0;
+    std::atomic<bool> fails_next_ = false;
 };
 
 topic_bus_options quick() {
@@ -137,6 +141,18 @@ protected:
 using texts = std::vector<std::string>;
 
 }  // namespace
+
+TEST_F(redis_topic_bus, connects_again_where_there_was_no_memory_for_a_message) {
+    node a(*server);
+    node b(*server);
+    b.subscribe("t", 1);
+    b.receiver.fail_next();
+    a.publish("t", "lost");
+    EXPECT_TRUE(b.receiver.wait_for_gap());
+    EXPECT_TRUE(b.stands(1));
+    a.publish("t", "kept");
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"t kept"});
+}
 
 TEST_F(redis_topic_bus, carries_messages_to_the_other_process_in_order_and_not_back) {
     node a(*server);
