@@ -22,6 +22,7 @@ struct call_extras {
     std::string tunnel;                   ///< target of a CONNECT
     std::string type;                     ///< media type of the body
     bool may_be_tunnel = false;           ///< `call::upgrade`
+    bool has_made_parts = false;          ///< the body is made of `parts`
     std::shared_ptr<form_body> parts;     ///< the body is made of these when it is sent
     std::unique_ptr<client_options> own;  ///< replace the client's options
     unique_function<bool(const progress&)> report;

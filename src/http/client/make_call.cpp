@@ -13,6 +13,11 @@
 namespace coracle::http::detail {
 namespace {
 
+/// Returns true if the body is still to be made of its parts: what interceptors have seen is sent.
+bool has_parts_to_make(const call_state& c) noexcept {
+    return c.more().parts != nullptr && !c.more().has_made_parts;
+}
+
 std::expected<void, error> make_parts(call_state& c, loop& l) {
     try {
         auto made = c.more().parts->make({l.random(), l.random()});
@@ -22,6 +27,7 @@ std::expected<void, error> make_parts(call_state& c, loop& l) {
         }
         c.body = std::move(made.content);
         c.set_more().type = std::move(made.type);
+        c.set_more().has_made_parts = true;
         c.repeatable = made.again;
     } catch (const exception& e) {
         return std::unexpected(e.error());
@@ -29,17 +35,21 @@ std::expected<void, error> make_parts(call_state& c, loop& l) {
     return {};
 }
 
-/// `started`: the start time, if not now.
-task<call_result> run_call(call_state* c, std::optional<time_point> started = std::nullopt) {
+/// `started`: the start time, if not now. `is_copy`: the second copy of a hedged call, whose first
+/// attempt begins now all the same.
+task<call_result> run_call(call_state* c, std::optional<time_point> started = std::nullopt,
+                           bool is_copy = false) {
     if (c->problem() != nullptr) co_return std::unexpected(*c->problem());
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
     ++here->counts.calls;
-    if (c->more().parts != nullptr) {
+    if (has_parts_to_make(*c)) {
         auto made = make_parts(*c, here->owner());
         if (!made) co_return std::unexpected(std::move(made).error());
     }
-    running_call call(*here, *c, started.value_or(here->owner().now()));
+    const time_point now = here->owner().now();
+    const time_point start = started.value_or(now);
+    running_call call(*here, *c, start, is_copy ? now : start);
     auto ready = call.prepare();
     if (!ready) {
         call.complete_with(ready.error());
@@ -90,7 +100,7 @@ task<call_result> give_up(hedge* h, call_result failed) {
 }
 
 task<call_result> run_copy(call_state* c, hedge* h) {
-    auto running = run_call(c, h->started);
+    auto running = run_call(c, h->started, h->second_sent);
     auto result = co_await std::move(running);
     if (result) co_return std::move(result);
     auto failing = give_up(h, std::move(result));
@@ -162,7 +172,7 @@ task<call_result> through_interceptors(call_state* c) {
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
     auto where = target_url(*c, *here);
     if (!where) co_return std::unexpected(std::move(where).error());
-    if (c->more().parts != nullptr) {
+    if (has_parts_to_make(*c)) {
         auto made = make_parts(*c, here->owner());
         if (!made) co_return std::unexpected(std::move(made).error());
     }

@@ -24,9 +24,9 @@ void connection_request::release_origin() noexcept {
 
 origin::origin(connection_pool& pool, std::string name, const url& u,
                std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p,
-               std::size_t handshakes)
+               bool tunnels, std::size_t handshakes)
     : deadline(pool.owner()), pool_(&pool), name_(std::move(name)), host_(u.host()),
-      port_(u.port()), secure_(u.scheme() == "https"), transport_(std::move(t)),
+      port_(u.port()), secure_(u.scheme() == "https"), tunnels_(tunnels), transport_(std::move(t)),
       proxy_(std::move(p)), handshakes_(handshakes) {}
 
 void origin::expired() noexcept {
@@ -78,13 +78,18 @@ std::string name_of_forwarder(const connect::proxy& p) {
     return "through " + p.to_string();
 }
 
+std::string name_of_tunnel(std::string_view name) {
+    return "tunnel to " + std::string(name);
+}
+
 }  // namespace
 
 connection_pool::~connection_pool() {
     retire();
 }
 
-origin* connection_pool::look_up(const url& u, const std::shared_ptr<const transport>& t) {
+origin* connection_pool::look_up(const url& u, const std::shared_ptr<const transport>& t,
+                                 bool upgrades) {
     std::string composed;
     const std::string_view name = name_of(u, composed);
     if (last_ != nullptr && last_->name_ == name && last_->transport_ == t) return last_;
@@ -92,7 +97,7 @@ origin* connection_pool::look_up(const url& u, const std::shared_ptr<const trans
     if (u.scheme() != "http" || !t->may_have_proxy()) return nullptr;
     const auto proxy = t->proxy_for(u.scheme(), u.host(), u.port());
     if (!proxy || !is_forwarded(u, *proxy)) return nullptr;
-    return known_as(name_of_forwarder(**proxy), t);
+    return known_as(upgrades ? name_of_tunnel(name) : name_of_forwarder(**proxy), t);
 }
 
 origin* connection_pool::known_as(std::string_view name,
@@ -105,20 +110,17 @@ origin* connection_pool::known_as(std::string_view name,
 }
 
 std::expected<origin*, error> connection_pool::find(const url& u,
-                                                    const std::shared_ptr<const transport>& t) {
-    if (origin* const known = look_up(u, t)) return known;
-    std::string composed;
-    return make(name_of(u, composed), u, t);
-}
-
-std::expected<origin*, error> connection_pool::make(std::string_view name, const url& u,
-                                                    const std::shared_ptr<const transport>& t) {
+                                                    const std::shared_ptr<const transport>& t,
+                                                    bool upgrades) {
+    if (origin* const known = look_up(u, t, upgrades)) return known;
     auto proxy = t->proxy_for(u.scheme(), u.host(), u.port());
     if (!proxy) return std::unexpected(std::move(proxy).error());
-    const bool shared = is_forwarded(u, *proxy);
-    const std::string known = shared ? name_of_forwarder(**proxy) : std::string(name);
-    auto made =
-        std::make_unique<origin>(*this, known, u, t, *std::move(proxy), options_.handshakes);
+    const bool forwarded = is_forwarded(u, *proxy);
+    std::string composed;
+    std::string known(name_of(u, composed));
+    if (forwarded) known = upgrades ? name_of_tunnel(known) : name_of_forwarder(**proxy);
+    auto made = std::make_unique<origin>(*this, known, u, t, *std::move(proxy),
+                                         forwarded && upgrades, options_.handshakes);
     last_ = origins_.emplace(known, std::move(made))->second.get();
     if (last_->knows_http_2()) {
         last_->spoken_ = spoken::http_2;

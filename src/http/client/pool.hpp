@@ -131,7 +131,7 @@ class origin final : ready_link, passed_over_link, deadline {
 public:
     origin(connection_pool& pool, std::string name, const url& u,
            std::shared_ptr<const transport> t, std::shared_ptr<const connect::proxy> p,
-           std::size_t handshakes);
+           bool tunnels, std::size_t handshakes);
     origin(const origin&) = delete;
     origin& operator=(const origin&) = delete;
 
@@ -147,7 +147,9 @@ public:
     std::shared_ptr<authenticator> authentication(std::string_view authority,
                                                   const credentials& used);
     /// Returns true if requests are sent to an HTTP proxy in absolute form.
-    bool forwards() const noexcept { return proxy_ != nullptr && proxy_->is_http() && !secure_; }
+    bool forwards() const noexcept {
+        return proxy_ != nullptr && proxy_->is_http() && !secure_ && !tunnels_;
+    }
     /// Facts learned about the server: it requires HTTP/1.1 for all requests, or for upgrades.
     void wants_http_1() noexcept { wants_http_1_ = true; }
     void upgrades_http_1_only() noexcept { upgrades_http_1_only_ = true; }
@@ -167,6 +169,7 @@ private:
     std::string host_;
     std::uint16_t port_;
     bool secure_;
+    bool tunnels_;
     std::shared_ptr<const transport> transport_;
     std::shared_ptr<const connect::proxy> proxy_;
     /// Returns true if new requests should wait for a connection that is being opened, because it
@@ -216,7 +219,12 @@ struct pool_counters {
 /// The connections of a client on one loop.
 class connection_pool {
 public:
-    connection_pool(loop& owner, const pool_options& o) : owner_(&owner), options_(o) {}
+    connection_pool(loop& owner, const pool_options& o) : owner_(&owner), options_(o) {
+        // Without one no call would ever begin.
+        options_.connections = std::max(options_.connections, decltype(options_.connections){1});
+        options_.connections_per_host =
+            std::max(options_.connections_per_host, decltype(options_.connections_per_host){1});
+    }
     ~connection_pool();
     connection_pool(const connection_pool&) = delete;
     connection_pool& operator=(const connection_pool&) = delete;
@@ -224,10 +232,13 @@ public:
     loop& owner() noexcept { return *owner_; }
     const pool_options& options() const noexcept { return options_; }
 
-    /// Returns the origin of this URL with this transport, or null if there is none yet.
-    origin* look_up(const url& u, const std::shared_ptr<const transport>& t);
+    /// Returns the origin of this URL with this transport, or null if there is none yet. With
+    /// `upgrades` an HTTP proxy makes a tunnel to it: proxies pass no Upgrade on (RFC 9110 section
+    /// 7.6.1).
+    origin* look_up(const url& u, const std::shared_ptr<const transport>& t, bool upgrades);
     /// Returns that origin, and creates it if need be. It lives while it is held.
-    std::expected<origin*, error> find(const url& u, const std::shared_ptr<const transport>& t);
+    std::expected<origin*, error> find(const url& u, const std::shared_ptr<const transport>& t,
+                                       bool upgrades);
     void hold(origin& o) noexcept { ++o.users_; }
     void drop(origin& o) noexcept {
         if (--o.users_ == 0 && o.open_ == 0) forget(o);
@@ -304,8 +315,6 @@ private:
     };
 
     origin* known_as(std::string_view name, const std::shared_ptr<const transport>& t);
-    std::expected<origin*, error> make(std::string_view name, const url& u,
-                                       const std::shared_ptr<const transport>& t);
     bool is_full() const noexcept { return counters_.open >= options_.connections; }
     bool is_too_old(const client_connection& c) const noexcept;
     bool close_an_idle_one() noexcept;

@@ -29,8 +29,9 @@ bool queued_call::has_to_wait(client_shard& here, coracle::detail::admission& to
     auto where = target_url(c, here);
     if (!t || !where || (where->scheme() != "http" && where->scheme() != "https")) return false;
     connection_pool& pool = here.pool();
-    if (pool.has_room(pool.look_up(*where, *t))) return false;
-    auto at = pool.find(*where, *t);
+    const bool upgrades = c.more().may_be_tunnel;
+    if (pool.has_room(pool.look_up(*where, *t, upgrades))) return false;
+    auto at = pool.find(*where, *t, upgrades);
     if (!at) return false;
     shard_.emplace(here);
     place_.emplace(**at, to);

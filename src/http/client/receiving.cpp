@@ -121,6 +121,7 @@ response_info running_call::info_of_response() const {
 }
 
 response running_call::make_response() {
+    responded_ = true;
     response r(static_cast<status>(start_.code));
     exchange_->take_fields(r.fields());
     if (options_->cookies) call_.core->jar().receive(to_, r.fields(), shard_->owner().unix_time());
@@ -188,6 +189,8 @@ task<std::expected<void, error>> running_call::await_turn() {
 /// Resets the state of an attempt.
 void running_call::begin_attempt() {
     ++attempts_;
+    responded_ = false;
+    rate_ = {};
     interim_ = 0;
     tells_interim_ = static_cast<bool>(call_.more().on_interim);
     if (tells_interim_) call_.extras->interim.clear();
@@ -199,7 +202,7 @@ void running_call::begin_attempt() {
     const duration one = options_->retry.attempt_timeout;
     if (one <= duration::zero()) return;
     // The first attempt includes the wait for a connection.
-    const time_point since = attempts_ == 1 ? started_ : now();
+    const time_point since = attempts_ == 1 ? began_ : now();
     attempt_deadline_ = std::min(attempt_deadline_, coracle::detail::later(since, one));
 }
 

@@ -38,10 +38,10 @@ std::expected<url, error> redirected(const url& to, std::string_view location) {
 
 }  // namespace
 
-running_call::running_call(client_shard& s, call_state& c, time_point started)
+running_call::running_call(client_shard& s, call_state& c, time_point started, time_point began)
     : shard_(s), call_(c), client_options_(s.options()), options_(&client_options_->values),
       transport_(client_options_->made), method_(c.method_text()), limit_(s.owner()),
-      started_(started) {
+      started_(started), began_(began) {
     if (c.own() != nullptr) options_ = c.own();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
@@ -113,8 +113,9 @@ response_info running_call::info_of_attempt() const {
 }
 
 /// Returns true if the request may be sent again: it was not processed, or processing it twice has
-/// no further effect.
+/// no further effect. Where a redirect has led from a POST to a GET, the POST was processed.
 bool running_call::may_be_sent_again() const noexcept {
+    if (body_dropped_ && !is_idempotent(call_.method_text())) return false;
     if (unprocessed()) return true;
     return received() == 0 && idempotent() && can_repeat_body();
 }
@@ -140,7 +141,7 @@ std::expected<void, error> running_call::go_to(url where) {
         error e(std::errc::protocol_not_supported, "request");
         return std::unexpected(std::move(e.on(where.redacted())));
     }
-    auto found = shard_->pool().find(where, transport_);
+    auto found = shard_->pool().find(where, transport_, call_.more().may_be_tunnel);
     if (!found) return std::unexpected(std::move(found).error());
     shard_->pool().hold(**found);
     if (call_.method == method::connect && (*found)->forwards()) {

@@ -16,7 +16,7 @@ class opening;
 class running_call {
 public:
     /// Its timeouts run from `started`.
-    running_call(client_shard& s, call_state& c, time_point started);
+    running_call(client_shard& s, call_state& c, time_point started, time_point began);
     ~running_call();
     running_call(const running_call&) = delete;
     running_call& operator=(const running_call&) = delete;
@@ -151,7 +151,10 @@ private:
     response_info info_so_far() const;
     std::uint64_t sent() const noexcept { return exchange_ ? exchange_->sent() : 0; }
     std::uint64_t received() const noexcept { return exchange_ ? exchange_->received() : 0; }
-    bool unprocessed() const noexcept { return !exchange_ || exchange_->unprocessed(); }
+    /// Returns true if no server has acted on the request of this attempt.
+    bool unprocessed() const noexcept {
+        return !responded_ && (!exchange_ || exchange_->unprocessed());
+    }
     time_point now() const noexcept { return shard_->owner().now(); }
     duration since_start() const noexcept { return now() - started_; }
 
@@ -168,6 +171,7 @@ private:
     waiting_limit limit_;
     std::unique_ptr<send_speed> send_speed_;  ///< set with `low_speed_limit`
     time_point started_;
+    time_point began_;  ///< as `started_`, but for the second copy of a hedged call
     time_point call_deadline_ = time_point::max();
     time_point attempt_deadline_ = time_point::max();  ///< that of the call, or less
     phase reached_ = phase::none;                      ///< by connecting
@@ -178,6 +182,7 @@ private:
     bool needs_new_connection_ = false;  ///< requires a new connection
     unsigned moves_ = 0;                 ///< changes of connection that are not retries
     bool body_dropped_ = false;          ///< a redirect changed the method to GET
+    bool responded_ = false;             ///< this attempt has got its response
     bool body_sent_ = false;             ///< a body that cannot be repeated was begun
     bool left_origin_ = false;           ///< a redirect led to another origin
     bool tells_interim_ = false;         ///< the call has a function for interim responses

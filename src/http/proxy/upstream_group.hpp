@@ -65,6 +65,7 @@ public:
     }
 
 private:
+    task<bool> is_well(const std::string& target);
     std::uint64_t key_of(const request& req) const;
     template <class Usable>
     detail::upstream* choose_among(const Usable& usable, std::uint64_t key) noexcept;

@@ -5,6 +5,7 @@
 #include <coracle/runtime/task_group.hpp>
 
 #include <algorithm>
+#include <new>
 
 namespace coracle::http {
 namespace {
@@ -119,21 +120,30 @@ task<> upstreams::group::check(upstream& u) {
     unsigned well = 0;
     unsigned ill = 0;
     for (;;) {
-        call asking = client_->get(target);
-        asking.timeout(options_.health_timeout).header("User-Agent", "coracle-health");
-        // A redirect is no 2xx, whatever it leads to.
-        asking.follow(follow::none, 0);
-        auto response = co_await as_result(asking);
-        if (!response && coracle::detail::is_cancellation(response.error())) co_return;
-        const bool is_well = response && response->ok();
-        well = is_well ? well + 1 : 0;
-        ill = is_well ? 0 : ill + 1;
+        try {
+            auto asking = is_well(target);
+            const bool good = co_await std::move(asking);
+            well = good ? well + 1 : 0;
+            ill = good ? 0 : ill + 1;
+        } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): says nothing of it
+        }
         if (well >= options_.well_after) u.is_well.store(true, std::memory_order_relaxed);
         if (ill >= options_.ill_after) u.is_well.store(false, std::memory_order_relaxed);
-        // The rest of the response is of no interest, and its connection is kept if it is short.
-        if (response) static_cast<void>(co_await as_result(response->text()));
         co_await sleep_for(options_.health_interval);
     }
+}
+
+task<bool> upstreams::group::is_well(const std::string& target) {
+    call asking = client_->get(target);
+    asking.timeout(options_.health_timeout).header("User-Agent", "coracle-health");
+    // A redirect is no 2xx, whatever it leads to.
+    asking.follow(follow::none, 0);
+    auto response = co_await as_result(asking);
+    if (!response && coracle::detail::is_cancellation(response.error())) co_await yield();
+    const bool good = response && response->ok();
+    // The rest of the response is of no interest, and its connection is kept if it is short.
+    if (response) static_cast<void>(co_await as_result(response->text()));
+    co_return good;
 }
 
 upstreams::upstreams(client& client, const std::vector<std::string>& urls, upstream_options o)

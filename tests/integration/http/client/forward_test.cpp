@@ -1,5 +1,6 @@
 // Requests that `forward_to` sends on, as the server behind it receives them.
 
+#include "support/allocation_count.hpp"
 #include "support/blocking_peer.hpp"
 #include "support/client_calls.hpp"
 #include "support/codings.hpp"
@@ -132,6 +133,36 @@ TEST(checked_upstreams, are_ill_where_they_redirect) {
         co_await with_timeout(10s, when_any(nodes.check(), until_ill()));
     });
     EXPECT_FALSE(nodes.states()[0].is_well);
+}
+
+TEST(checked_upstreams, are_checked_on_wherever_memory_fails) {
+    if (!counts_allocations()) GTEST_SKIP() << "no allocation fails in this build";
+    std::atomic<int> asked = 0;
+    const local_server behind([&asked](http::request&) {
+        ++asked;
+        return http::response(http::status::service_unavailable);
+    });
+    http::client client;
+    http::upstream_options o;
+    o.health_interval = 1ms;
+    o.ill_after = 1;
+    bool failed = true;
+    for (std::size_t n = 1; failed && !::testing::Test::HasFailure(); ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n));
+        http::upstreams nodes(client, {behind.url("")}, o);
+        block_on([&]() -> task<> {
+            const auto go_on = [&]() -> task<> {
+                co_await sleep_for(1ms);
+                fail_allocation(n);
+                const int before = asked;
+                while (asked < before + 3) co_await sleep_for(1ms);
+                failed = !allocation_will_fail();
+                fail_allocation(0);
+            };
+            co_await with_timeout(10s, when_any(nodes.check(), go_on()));
+        });
+        EXPECT_FALSE(nodes.states()[0].is_well);
+    }
 }
 
 TEST(responses_of_clients, are_passed_on_as_what_they_are) {

@@ -113,6 +113,22 @@ TEST(client_interceptors, see_and_change_all_of_a_request) {
     EXPECT_NE(form.body.find("name=\"name\""), std::string::npos) << form.body;
 }
 
+TEST(client_interceptors, see_the_form_that_is_sent) {
+    const local_server server(all_of);
+    http::client client;
+    std::string seen;
+    client.use([&seen](http::request& req, const http::handler& next) -> task<http::response> {
+        seen = req.content().bytes();
+        auto going = next(req);
+        co_return co_await std::move(going);
+    });
+    http::form_body parts;
+    parts.add("name", "value");
+    const auto form = client.post(server.url("/form")).multipart(std::move(parts)).wait();
+    EXPECT_NE(seen.find("name=\"name\""), std::string::npos) << seen;
+    EXPECT_TRUE(form.body.ends_with(' ' + seen)) << form.body << seen;
+}
+
 TEST(client_interceptors, change_nothing_into_what_cannot_be_sent) {
     const local_server server(all_of);
     http::client client;

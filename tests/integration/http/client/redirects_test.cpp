@@ -57,6 +57,23 @@ TEST_P(client_redirects, inherit_the_fragment_where_they_name_none) {
     EXPECT_EQ(r.info.url.fragment(), "other");
 }
 
+TEST_P(client_redirects, of_what_was_processed_make_no_call_safe_to_repeat) {
+    const local_server first([](http::request& req) -> http::response {
+        if (req.path() == "/again") return http::redirect("/again", http::status::see_other);
+        return http::redirect(req.path() == "/bad" ? "http://[" : "http://127.0.0.1:1/",
+                              http::status::see_other);
+    });
+    for (const char* path : {"/away", "/bad", "/again"}) {
+        const error posted =
+            failure_of(client_.post(first.url(path)).body("x").follow(http::follow::standard, 3));
+        EXPECT_FALSE(posted.safe_to_retry()) << posted;
+        const error put =
+            failure_of(client_.put(first.url(path)).body("x").follow(http::follow::standard, 3));
+        EXPECT_EQ(put.code(), posted.code());
+        EXPECT_TRUE(put.safe_to_retry()) << put;
+    }
+}
+
 TEST_P(client_redirects, keep_or_change_the_method_as_their_status_and_the_mode_say) {
     using http::follow;
     struct {

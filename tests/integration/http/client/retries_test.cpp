@@ -3,6 +3,8 @@
 #include "support/client_calls.hpp"
 
 #include <coracle/http/curlev.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 #include <coracle/testing/simulation.hpp>
 
@@ -136,6 +138,19 @@ TEST(client_retries, of_curlev_wait_as_long_as_the_server_says) {
     }
 }
 
+TEST(client_retries, never_repeat_a_post_whose_connection_switched_to_what_was_not_asked_for) {
+    const scripted_peer peer(script().read_head().send(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"));
+    http::client client;
+    const error e = failure_of(client.post(peer.url())
+                                   .header("Connection", "Upgrade")
+                                   .header("Upgrade", "boat")
+                                   .retry(3, 1ms));
+    EXPECT_EQ(e, errc::protocol_error) << e;
+    EXPECT_FALSE(e.safe_to_retry());
+    EXPECT_EQ(peer.connections(), 1U);
+}
+
 TEST(client_retries, never_repeat_a_post_that_was_sent) {
     const scripted_peer peer(script().read_head().cut());
     http::client client;
@@ -225,6 +240,30 @@ TEST_F(client_hedging, is_cancelled_with_one_copy_left) {
     c.wait();
     ASSERT_FALSE(got_);
     EXPECT_EQ(got_.error(), std::errc::operation_canceled);
+}
+
+TEST(client_hedging_in_time, gives_each_copy_the_time_of_an_attempt) {
+    simulation sim(1);
+    sim.run([&]() -> task<> {
+        int asked = 0;
+        const auto respond = [&asked](http::request&) -> task<http::response> {
+            duration wait = 400ms;
+            if (++asked == 1) wait = 1h;
+            co_await sleep_for(wait);
+            co_return http::response("good");
+        };
+        local_server server(sim.loop(), respond);
+        http::client_options o;
+        o.proxy_from_environment = false;
+        o.retry.hedge_after = 800ms;
+        o.retry.attempt_timeout = 1s;
+        http::client client(o);
+        auto asking = client.get(server.url()).full();
+        const http::full_response r = co_await asking;
+        EXPECT_EQ(r.body, "good");
+        server.stop();
+        co_await server.stopped();
+    });
 }
 
 TEST_F(client_hedging, sends_no_copy_of_what_has_failed_before) {

@@ -121,6 +121,18 @@ TEST(client_upgrades, give_the_connection_that_switched) {
     EXPECT_EQ(client.statistics().connections, 0U);
 }
 
+TEST(client_upgrades, go_through_a_tunnel_as_proxies_pass_none_on) {
+    const scripted_peer proxy(
+        script().read_head().send("HTTP/1.1 200 OK\r\n\r\n").read_head().respond("no upgrade"));
+    http::client_options o;
+    o.proxy = proxy.url();
+    http::client client(o);
+    EXPECT_EQ(client.get("http://boats.test/echo").upgrade("echo").wait().body, "no upgrade");
+    const std::string heard = proxy.record().received;
+    EXPECT_TRUE(heard.starts_with("CONNECT boats.test:80 HTTP/1.1\r\n")) << heard;
+    EXPECT_NE(heard.find("\r\n\r\nGET /echo HTTP/1.1\r\n"), std::string::npos) << heard;
+}
+
 TEST(client_upgrades, that_are_not_done_leave_an_ordinary_response) {
     const local_server server(path_of);
     http::client client;

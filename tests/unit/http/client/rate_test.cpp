@@ -77,6 +77,7 @@ protected:
             http::router routes;
             routes.get("/", [](http::request&) { return std::string(body_size, 'x'); });
             routes.post("/", [](http::request& req) { return note_arrival(req); });
+            routes.post("/away", [](http::request& req) { return redirect_later(req); });
             local_server server(sim_.loop(), routes);
             url_ = server.url();
             http::client client(limited());
@@ -90,6 +91,12 @@ protected:
     static task<http::response> note_arrival(http::request& req) {
         const std::size_t size = co_await watch(req.body());
         co_return http::response(std::to_string(size));
+    }
+    /// Redirects to "/" once the body is there.
+    static task<http::response> redirect_later(http::request& req) {
+        const std::string all = co_await req.body().text();
+        EXPECT_EQ(all.size(), body_size);
+        co_return http::redirect("/", http::status::temporary_redirect);
     }
     /// Sends it, with a body of that size, and looks at how long it took.
     task<> send(http::call c) {
@@ -145,6 +152,18 @@ TEST_F(client_rate, is_kept_to_by_bodies_that_functions_write) {
     run([this]() -> task<> {
         http::call c = client_->post(url_).body(http::body::stream(write_pieces));
         co_await send(std::move(c));
+    });
+}
+
+TEST_F(client_rate, is_kept_to_by_a_body_that_is_sent_again) {
+    run([this]() -> task<> {
+        http::call c = client_->post(url_ + "away").body(std::string(body_size, 'x'));
+        c.follow(http::follow::same_method);
+        const time_point began = sim_.now();
+        auto sending = c.full();
+        const http::full_response r = co_await sending;
+        EXPECT_EQ(r.body, std::to_string(body_size));
+        EXPECT_GE(sim_.now() - began, 2 * least);
     });
 }
 
