@@ -153,7 +153,11 @@ std::expected<takeover, error> take_over(const address& at, duration patience) {
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     const endpoint e = at.to_endpoint();
-    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(e.bytes), e.size) != 0) {
+    int connected = 0;
+    do {
+        connected = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(e.bytes), e.size);
+    } while (connected != 0 && errno == EINTR);
+    if (connected != 0) {
         if (nobody_is_there(errno)) return taken;
         return std::unexpected(system_failure("take_over", at));
     }

@@ -7,11 +7,20 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace coracle::tool {
 
+void use_standard_input() {
+    static bool is_used = false;
+    if (std::exchange(is_used, true)) {
+        throw failure("only one argument can have the standard input ('-')");
+    }
+}
+
 std::string content_of(const std::string& path, std::size_t most) {
     const bool input = path == "-";
+    if (input) use_standard_input();
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
         input ? stdin : std::fopen(path.c_str(), "rbe"),
         [](std::FILE* f) { return f == stdin ? 0 : std::fclose(f); });

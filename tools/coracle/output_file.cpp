@@ -140,6 +140,10 @@ task<> output_file::open_stream() {
     stream_ = *std::move(opened);
 }
 
+task<> output_file::open_if_never_written() {
+    if (is_stream_ && !is_standard_output() && stream_ == nullptr) co_await open_stream();
+}
+
 task<> output_file::write_to_stream(std::string_view bytes) {
     if (stream_ == nullptr) co_await open_stream();
     auto sending = stream_->send(bytes);

@@ -79,6 +79,7 @@ task<> send_all(const std::string& path, http::body_writer& out) {
 }  // namespace
 
 void check_upload(const std::string& path) {
+    if (is_standard_input(path)) use_standard_input();
     static_cast<void>(open_regular(path));
 }
 

@@ -342,6 +342,15 @@ class Files(WithPeer):
         self.assertEqual(p.wait(20), 0)
         self.assertEqual(self.names(), ["fifo", "link", "real"])
 
+    def test_a_fifo_ends_though_there_is_nothing_to_write(self):
+        os.mkfifo(self.here / "fifo")
+        p = subprocess.Popen([BIN.resolve() / "coracle", "get", "-o", "fifo", "-X", "HEAD", self.url + "/hello"],
+                             env=environment(), cwd=self.here)
+        self.addCleanup(p.kill)
+        with open(self.here / "fifo", "rb") as reader:  # waits for a writer
+            self.assertEqual(reader.read(), b"")
+        self.assertEqual(p.wait(20), 0)
+
     def test_a_reader_that_stops_can_be_interrupted(self):
         p = subprocess.Popen([BIN.resolve() / "coracle", "get", self.url + "/file"],
                              env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -182,6 +182,11 @@ class Uploads(WithCurl):
             self.get("-T", "a", *others, self.url + "/hello", code=2)
         self.assertEqual(self.peer.seen, [])
 
+    def test_have_the_standard_input_once(self):
+        for others in (["--config", "-", "-d", "@-"], ["-d", "@-", "-d", "@-"], ["--config", "-", "-T", "-"]):
+            _, err = self.get(*others, self.url + "/hello", typed=b"{}", code=2)
+            self.assertIn("standard input", err)
+        self.assertEqual(self.peer.seen, [])
 
     def test_that_are_wanted_once_more_by_a_redirect_are_sent_if_they_can(self):
         (self.here / "a").write_bytes(b"A")

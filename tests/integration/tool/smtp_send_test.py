@@ -231,6 +231,12 @@ class Failures(WithDirectory):
             self.expect(35, "TLS failed", sink.mail.replace("smtp:", "smtps:"), *ADDRESSES,
                         "--text", "x")
 
+    def test_of_standard_input_that_is_wanted_twice(self):
+        done = subprocess.run(**self.command("send", "--dry-run", *ADDRESSES, "--config", "-"), input=b"{}",
+                              capture_output=True, timeout=30)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn(b"standard input", done.stderr)
+
     def test_of_a_full_disk(self):
         with open("/dev/full", "wb") as full:
             done = subprocess.run(**self.command("send", "--dry-run", *ADDRESSES, "--text", "x"),
