@@ -1,6 +1,7 @@
 // Protocols that take over a stream of HTTP/2 (RFC 8441), by the same `http::upgrade` as over
 // HTTP/1.1.
 
+#include "integration/http/letters.hpp"
 #include "integration/http/simulated_server.hpp"
 #include "support/h2_peer.hpp"
 #include "support/temporary_directory.hpp"
@@ -17,12 +18,6 @@ namespace {
 
 using namespace simulated;
 using http::h2::error_code;
-
-std::string text(std::size_t n) {
-    std::string s(n, '\0');
-    for (std::size_t i = 0; i != n; ++i) s[i] = static_cast<char>('a' + i * 7 % 26);
-    return s;
-}
 
 /// A server whose every response is this upgrade to "echo".
 http::handler upgrades_by(std::function<task<>(http::upgraded_connection&)> run) {

@@ -83,6 +83,7 @@ TEST_P(pseudo_terminals, carry_control_c_to_the_whole_group) {
 }
 
 TEST_P(pseudo_terminals, hang_up_on_their_programs_when_they_are_closed) {
+    std::signal(SIGHUP, SIG_DFL);  // nohup ignores it, for all that it starts
     run([]() -> task<> {
         pseudo_terminal t = opened();
         process::command sh = process::shell("echo ready; exec sleep 1000");
