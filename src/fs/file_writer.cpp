@@ -65,7 +65,7 @@ std::expected<void, error> file_writer::write(std::string_view bytes) {
     return {};
 }
 
-bool file_writer::link_as(const std::string& name) noexcept {
+bool file_writer::link_as(const std::string& name) {
     if (!temporary_name_.empty()) {
         return ::linkat(directory_fd_, temporary_name_.c_str(), directory_fd_, name.c_str(), 0) ==
                0;

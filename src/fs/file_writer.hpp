@@ -49,7 +49,7 @@ public:
 
 private:
     static std::string name_of(std::uint64_t random);
-    bool link_as(const std::string& name) noexcept;
+    bool link_as(const std::string& name);
     bool name_it(const std::string& name, if_exists policy);
 
     int directory_fd_ = -1;

@@ -73,6 +73,8 @@ content_coding choose_coding(response& r, const request& req, const compress_opt
         }
         return content_coding::identity;
     }
+    // RFC 9110 section 15.3.7: likewise.
+    if (r.status() == status::partial_content) add_vary(r.fields());
     const detail::error_style* const style = req.error_style();
     if (style != nullptr && style->problems) detail::become_problem(r);
     if (!has_content(r.status()) || r.upgrade() != nullptr || is_fixed(r.fields()) ||

@@ -16,7 +16,7 @@ namespace coracle::http::detail {
 class error_style {
 public:
     /// Returns true if an error page makes the body of responses with this status at a path.
-    virtual bool has_page(http::status code, std::string_view path) const noexcept = 0;
+    virtual bool has_page(http::status code, std::string_view path) const = 0;
     /// Errors become problem details (RFC 9457).
     bool problems = false;
 

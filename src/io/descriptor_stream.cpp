@@ -39,7 +39,7 @@ bool is_master(int fd) noexcept {
 
 /// Opens the file of `fd` again, with its own flags. Returns a negative number if that fails, or
 /// would open something else (the master of another pseudo-terminal).
-int open_anew(int fd, const struct stat& s) noexcept {
+int open_anew(int fd, const struct stat& s) {
     const bool fit = S_ISFIFO(s.st_mode) || (::isatty(fd) == 1 && !is_master(fd));
     const int flags = ::fcntl(fd, F_GETFL);
     if (!fit || flags < 0) return -1;

@@ -3,6 +3,7 @@
 #include <coracle/io/writer.hpp>
 #include <coracle/runtime/loop.hpp>
 
+#include <new>
 #include <string>
 
 namespace coracle::io {
@@ -16,9 +17,12 @@ writer::writer(fs::file& to, const writer_options& options)
 writer::~writer() {
     const loop* here = loop::current();
     if (buffer_.empty() || here == nullptr) return;
-    here->log().write(
-        log_layer::runtime, log_level::warning,
-        format("a writer was destroyed with {} bytes that were not flushed", buffer_.size()));
+    try {
+        here->log().write(
+            log_layer::runtime, log_level::warning,
+            format("a writer was destroyed with {} bytes that were not flushed", buffer_.size()));
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): nobody hears of it
+    }
 }
 
 // Returns false if it cannot get one without waiting or failing.

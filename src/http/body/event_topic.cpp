@@ -61,8 +61,8 @@ std::uint64_t event_topic::publish(std::string_view data, std::string_view event
     if (!append_event(e->text, {.id = id, .event = event, .data = data})) {
         throw_exception(error(std::errc::invalid_argument, "event_topic"));
     }
-    ++state_->next_id;
     state_->kept.push_back(e);
+    ++state_->next_id;
     if (state_->kept.size() > state_->history) state_->kept.pop_front();
     static_cast<void>(state_->live.try_send(published(e)));
     return e->id;

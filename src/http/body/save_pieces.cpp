@@ -128,6 +128,11 @@ task<std::expected<void, error>> write_gathered(file_on_its_way* file, bool last
 
 using saved = std::expected<saved_file, error>;
 
+/// Gives a failure the operation that those of the system's files have.
+std::unexpected<error> failed_to_save(const error& e) {
+    return std::unexpected(error(e.code(), "save").on(e.subject()));
+}
+
 // ---- on the disk of a simulation ------------------------------------------------------------
 
 task<std::expected<std::uint64_t, error>> write_pieces(piece_source* read, const fs::file* to) {
@@ -139,7 +144,7 @@ task<std::expected<std::uint64_t, error>> write_pieces(piece_source* read, const
         if (piece->empty()) co_return size;
         auto writing = to->write_at(size, *piece);
         auto written = co_await as_result(writing);
-        if (!written) co_return std::unexpected(std::move(written).error());
+        if (!written) co_return failed_to_save(written.error());
         size += piece->size();
     }
 }
@@ -159,13 +164,14 @@ task<std::expected<void, error>> name_it(fs::detail::replacement* file, destinat
 task<saved> save_in_simulation(piece_source read, destination to) {
     fs::detail::replacement file;
     auto begun = co_await file.begin(path_of(to), 0666);
-    if (!begun) co_return std::unexpected(std::move(begun).error());
+    if (!begun) co_return failed_to_save(begun.error());
     auto size = co_await write_pieces(&read, &file.content());
     std::expected<void, error> named;
     if (size) named = co_await name_it(&file, &to);
     if (size && named) co_return saved_file{path_of(to), *size};
     co_await file.abandon();
-    co_return std::unexpected(size ? std::move(named).error() : std::move(size).error());
+    if (!size) co_return std::unexpected(std::move(size).error());
+    co_return failed_to_save(named.error());
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ response refusal() {
     return {status::forbidden, "The dashboard is for this machine alone.\n"};
 }
 
-response page_for(const dashboard::state& s, std::string_view path) {
-    response r = html(detail::dashboard_page(s.options.title, path));
+response page_for(const dashboard::state& s) {
+    response r = html(detail::dashboard_page(s.options.title));
     r.set("Cache-Control", "no-store");
     r.set("Content-Security-Policy",
           "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -148,10 +148,10 @@ logger& dashboard::log() noexcept {
 }
 
 void dashboard::add_to(router& routes, std::string_view path) const {
+    while (path.ends_with('/')) path.remove_suffix(1);
     const std::string at(path);
-    routes.get(at, [s = state_, at](request& req) {
-        return s->admits(req) ? page_for(*s, at) : refusal();
-    });
+    routes.get(at.empty() ? "/" : at,
+               [s = state_](request& req) { return s->admits(req) ? page_for(*s) : refusal(); });
     routes.get(at + "/events", [s = state_](request& req) {
         return s->admits(req) ? events_for(s, req) : refusal();
     });

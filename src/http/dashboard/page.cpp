@@ -1,7 +1,6 @@
 #include "http/dashboard/page.hpp"
 
 #include <coracle/base/html.hpp>
-#include <coracle/http/problem.hpp>
 
 namespace coracle::http::detail {
 namespace {
@@ -199,12 +198,13 @@ $("tasks").addEventListener("toggle", tree);
 
 }  // namespace
 
-std::string dashboard_page(std::string_view title, std::string_view path) {
+std::string dashboard_page(std::string_view title) {
     const std::string name = html_escape(title);
     std::string out(head);
     out.append("<title>").append(name).append("</title>\n<main>\n<header><h1>").append(name);
     out.append("</h1><span id=\"state\">connecting</span></header>").append(content);
-    out.append("<script>\nconst path = ").append(json_quoted(path)).append(";").append(script);
+    // A group of routes, or a proxy, may have put something before the path.
+    out.append("<script>\nconst path = location.pathname.replace(/\\/+$/, \"\");").append(script);
     out.append("</script>\n</html>\n");
     return out;
 }

@@ -5,7 +5,7 @@
 
 namespace coracle::http::detail {
 
-/// The page as HTML, with `title` as its heading, asking for its events at `path`.
-std::string dashboard_page(std::string_view title, std::string_view path);
+/// The page as HTML, with `title` as its heading. It asks for its events below its own path.
+std::string dashboard_page(std::string_view title);
 
 }  // namespace coracle::http::detail

@@ -43,13 +43,17 @@ constexpr limit_row limit_rows[] = {
     {"body_too_large", &server_counters::body_too_large},
     {"decoded_too_large", &server_counters::decoded_too_large},
     {"decoded_ratio", &server_counters::decoded_ratio},
+    {"decoded_window", &server_counters::decoded_window},
     {"decoders_refused", &server_counters::decoders_refused},
+    {"undecodable", &server_counters::undecodable},
     {"head_timeouts", &server_counters::head_timeouts},
     {"body_timeouts", &server_counters::body_timeouts},
     {"body_too_slow", &server_counters::body_too_slow},
     {"write_timeouts", &server_counters::write_timeouts},
     {"write_too_slow", &server_counters::write_too_slow},
+    {"half_closed_timeouts", &server_counters::half_closed_timeouts},
     {"idle_timeouts", &server_counters::idle_timeouts},
+    {"bodies_not_discarded", &server_counters::bodies_not_discarded},
     {"pipeline_yields", &server_counters::pipeline_yields},
     {"accept_errors", &server_counters::accept_errors},
     {"out_of_memory", &server_counters::out_of_memory},
@@ -60,11 +64,23 @@ constexpr limit_row limit_rows[] = {
     {"client_limit", &server_counters::client_limit},
     {"tls_failures", &server_counters::tls_failures},
     {"tls_timeouts", &server_counters::tls_timeouts},
+    {"proxy_failures", &server_counters::proxy_failures},
     {"h2_streams_refused", &server_counters::h2_streams_refused},
+    {"h2_continuations", &server_counters::h2_continuations},
     {"h2_resets", &server_counters::h2_resets},
     {"h2_pings", &server_counters::h2_pings},
     {"h2_settings", &server_counters::h2_settings},
+    {"h2_idle_frames", &server_counters::h2_idle_frames},
+    {"h2_empty_data", &server_counters::h2_empty_data},
+    {"h2_small_data", &server_counters::h2_small_data},
+    {"h2_queued_control", &server_counters::h2_queued_control},
 };
+
+/// Those that tell of no limit: connections and requests, responses by class, drains, handshakes.
+constexpr std::size_t other_counters = 20;
+static_assert(std::size(limit_rows) + other_counters ==
+                  sizeof(server_counters) / sizeof(std::uint64_t),
+              "a new counter: of a limit, or one of the others?");
 
 void append_limits(std::string& out, const server_counters& c) {
     out += "\"limits\":{";

@@ -5,6 +5,7 @@
 #include <coracle/runtime/offload.hpp>
 
 #include <iterator>
+#include <new>
 
 namespace coracle::http::detail {
 
@@ -107,7 +108,11 @@ void compressed_cache::finish(const std::shared_ptr<attempt>& a, std::uint32_t h
         const auto mine = attempts_.find(a->of);
         if (mine == attempts_.end() || mine->second != a) return;
         attempts_.erase(mine);
-        if (result) keep(a->of, *result, dropped);
+        try {
+            if (result) keep(a->of, *result, dropped);
+        } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): those who wait get it
+                                           // all the same
+        }
     }
     if (result) a->result = *std::move(result);
     a->done.word.store(how, std::memory_order_release);
@@ -118,9 +123,11 @@ void compressed_cache::finish(const std::shared_ptr<attempt>& a, std::uint32_t h
 void compressed_cache::keep(const key& k, const content& c, std::list<entry>& dropped) {
     entry e{k, c};
     if (e.cost() > limit_) return;
-    bytes_ += e.cost();
-    used_.push_front(std::move(e));
-    entries_[k] = used_.begin();
+    std::list<entry> made;
+    made.push_front(std::move(e));
+    entries_[k] = made.begin();
+    bytes_ += made.front().cost();
+    used_.splice(used_.begin(), made);
     while (bytes_ > limit_) {
         bytes_ -= used_.back().cost();
         entries_.erase(used_.back().of);

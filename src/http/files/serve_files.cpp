@@ -161,7 +161,8 @@ private:
             return std::nullopt;
         }
         const std::uint64_t size = r.file.status().size;
-        if (size < options_.compress_least || size > options_.compress_most) return std::nullopt;
+        if (size == 0 || size < options_.compress_least || size > options_.compress_most)
+            return std::nullopt;
         return q.codings.list().front();
     }
 

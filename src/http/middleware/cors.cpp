@@ -91,7 +91,8 @@ public:
 
     void finish(const request& req, response& out) const {
         const std::string_view origin = req.header("Origin");
-        if (!origin.empty() && covers(origin)) {
+        // A cache gives what it got without Origin to every page too.
+        if (any_origin_ || (!origin.empty() && covers(origin))) {
             permit(origin, out);
             if (!exposed_.empty()) out.set("Access-Control-Expose-Headers", exposed_);
         }

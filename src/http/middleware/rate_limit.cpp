@@ -3,6 +3,7 @@
 #include <coracle/http/middleware/rate_limit.hpp>
 #include <coracle/net/network.hpp>
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <algorithm>
@@ -36,8 +37,10 @@ public:
         const auto known = by_key_.find(key);
         if (known == by_key_.end()) {
             if (order_.size() >= most) forget_oldest();
-            order_.push_front({key, burst - 1, now});
-            by_key_.emplace(key, order_.begin());
+            std::list<bucket> made;
+            made.push_front({key, burst - 1, now});
+            by_key_.emplace(key, made.begin());
+            order_.splice(order_.begin(), made);
             return duration::zero();
         }
         order_.splice(order_.begin(), order_, known->second);
@@ -113,10 +116,9 @@ public:
             if (**ended == duration::zero()) co_return std::nullopt;
             co_return r->refusal(**ended);
         }
-        if (ended)
-            r->note_failure(ended->error());
-        else
-            r->note_failure(ended.error());
+        const error why = ended ? std::move(ended->error()) : std::move(ended.error());
+        if (coracle::detail::is_cancellation(why)) co_await yield();
+        r->note_failure(why);
         if (r->options_.on_failure == rate_limit_failure::admit) co_return std::nullopt;
         response closed(status::service_unavailable);
         closed.set("Retry-After", "1");
@@ -134,7 +136,7 @@ private:
         r.set("Retry-After", std::to_string(seconds.count()));
         return r;
     }
-    void note_failure(const error& why) noexcept {
+    void note_failure(const error& why) {
         failures_.fetch_add(1, std::memory_order_relaxed);
         loop::current()->log().write(log_layer::http, log_level::warning,
                                      "the store of a rate limit failed: " + why.message());

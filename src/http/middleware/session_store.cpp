@@ -47,8 +47,10 @@ public:
             dropped += order_.back().until > now ? 1U : 0U;
             drop(std::prev(order_.end()));
         }
-        order_.push_front({std::string(key), std::string(data), detail::later(now, keep)});
-        by_key_.emplace(order_.front().key, order_.begin());
+        std::list<entry> made;
+        made.push_front({std::string(key), std::string(data), detail::later(now, keep)});
+        by_key_.emplace(made.front().key, made.begin());
+        order_.splice(order_.begin(), made);
         bytes_ += cost;
         return dropped;
     }

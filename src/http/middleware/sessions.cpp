@@ -4,6 +4,7 @@
 #include <coracle/http/middleware/sessions.hpp>
 #include <coracle/mime/base64.hpp>
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/tls/hash.hpp>
 
 #include <algorithm>
@@ -80,7 +81,9 @@ public:
         r.set("Retry-After", "1");
         return r;
     }
-    static void report(const error& why) {
+    /// Logs it, unless it is the request that is over.
+    static task<> report(error why) {
+        if (coracle::detail::is_cancellation(why)) co_await yield();
         loop::current()->log().write(log_layer::http, log_level::warning,
                                      "the store of sessions failed: " + why.message());
     }
@@ -99,7 +102,8 @@ task<bool> sessions::load(const rules* r, request* req, session* s) {
     auto loading = r->options.store->load(key, r->options.idle);
     auto found = co_await std::move(loading);
     if (!found) {
-        r->report(found.error());
+        auto reporting = r->report(std::move(found).error());
+        co_await std::move(reporting);
         s->kept_ = false;
         co_return false;
     }
@@ -125,8 +129,10 @@ task<bool> sessions::remove(const rules* r, const session* s) {
     if (s->loaded_key_.empty()) co_return true;
     auto removing = r->options.store->remove(s->loaded_key_);
     const auto removed = co_await std::move(removing);
-    if (!removed) r->report(removed.error());
-    co_return removed.has_value();
+    if (removed) co_return true;
+    auto reporting = r->report(removed.error());
+    co_await std::move(reporting);
+    co_return false;
 }
 
 /// Brings what the handler changed to the store and the browser; false where the store failed.
@@ -141,8 +147,12 @@ task<bool> sessions::store(const rules* r, session* s, response* out) {
     if (goes_on) {
         auto loading = r->options.store->load(s->loaded_key_, r->options.idle);
         const auto there = co_await std::move(loading);
-        if (!there) r->report(there.error());
-        if (!there || !*there) co_return there.has_value();
+        if (!there) {
+            auto reporting = r->report(there.error());
+            co_await std::move(reporting);
+            co_return false;
+        }
+        if (!*there) co_return true;
     }
     const std::int64_t now = loop::current()->unix_time();
     if (s->made_ == 0 || s->ended_) s->made_ = now;
@@ -155,7 +165,8 @@ task<bool> sessions::store(const rules* r, session* s, response* out) {
     auto saving = r->options.store->save(key, data, std::min(left, r->options.idle), how);
     const auto saved = co_await std::move(saving);
     if (!saved) {
-        r->report(saved.error());
+        auto reporting = r->report(saved.error());
+        co_await std::move(reporting);
         co_return false;
     }
     if (!has_new_id) co_return true;

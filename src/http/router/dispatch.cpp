@@ -2,6 +2,7 @@
 
 #include <coracle/base/error.hpp>
 
+#include <new>
 #include <string>
 
 namespace coracle::http::detail {
@@ -141,7 +142,11 @@ public:
     }
 
     bool shows_problems() const noexcept override {
-        return state_->live().of_this_thread().of->table.problems;
+        try {
+            return state_->live().of_this_thread().of->table.problems;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
     }
 
 private:

@@ -83,7 +83,7 @@ class searcher {
 public:
     searcher(const char* end, route_match& found) noexcept : end_(end), found_(found) {}
 
-    bool search(const tree_node* n, const char* at) noexcept {
+    bool search(const tree_node* n, const char* at) {
         for (;;) {
             ++found_.visited;
             const std::size_t size = n->prefix_size;
@@ -120,7 +120,7 @@ private:
     }
 
     /// Takes the values of an expression, if it matches.
-    bool take_matched(const segment_regex& regex, std::string_view text) noexcept {
+    bool take_matched(const segment_regex& regex, std::string_view text) {
         ++found_.visited;
         std::string_view values[request::most_params];
         if (!regex.match(text, values)) return false;
@@ -130,12 +130,12 @@ private:
         return true;
     }
 
-    bool ends_at(const tree_node& n) noexcept {
+    bool ends_at(const tree_node& n) {
         found_.found = n.routes.get();
         return found_.found != nullptr || (n.branches && take_rest(*n.branches, end_));
     }
 
-    bool search_branches(const tree_node& n, const char* at, const char* stop) noexcept {
+    bool search_branches(const tree_node& n, const char* at, const char* stop) {
         const std::string_view segment(at, static_cast<std::size_t>(stop - at));
         const std::size_t count = found_.count;
         for (const parameter_branch& b : n.branches->parameters) {
@@ -156,7 +156,7 @@ private:
         return take_rest(*n.branches, at);
     }
 
-    bool take_rest(const branch_set& set, const char* at) noexcept {
+    bool take_rest(const branch_set& set, const char* at) {
         const std::string_view left(at, static_cast<std::size_t>(end_ - at));
         for (const rest_branch& r : set.matched_rests) {
             if (!take_matched(*r.regex, left)) continue;
@@ -183,7 +183,7 @@ constexpr std::size_t shortest_copy = 16;
 constexpr std::size_t longest_copy = 256;
 
 [[gnu::noinline]] bool search_copy(const tree_node* root, std::string_view path,
-                                   route_match& found) noexcept {
+                                   route_match& found) {
     char bytes[longest_copy + padded_bytes::padding];
     std::memcpy(bytes, path.data(), path.size());
     std::memset(bytes + path.size(), '/', padded_bytes::padding);
@@ -198,7 +198,7 @@ constexpr std::size_t longest_copy = 256;
 
 }  // namespace
 
-bool route_tree::match(std::string_view path, route_match& found) const noexcept {
+bool route_tree::match(std::string_view path, route_match& found) const {
     const tree_node& root = *root_;
     // "/" is so frequent that it skips the search, which takes 40 instructions.
     if (path == "/" && root.prefix_size == 1 && root.routes) {

@@ -166,14 +166,14 @@ void route_table::add_page(http::status code, handler make) {
     has_pages_ = true;
 }
 
-std::size_t route_table::narrowest_scope(std::string_view path) const noexcept {
+std::size_t route_table::narrowest_scope(std::string_view path) const {
     if (scopes_->size() == 1) return 0;
     route_match found;
     if (!scope_tree_.match(path, found)) return 0;
     return found.found->entries.front().record->scope;
 }
 
-const handler* route_table::page_for(http::status code, std::string_view path) const noexcept {
+const handler* route_table::page_for(http::status code, std::string_view path) const {
     if (!has_pages_) return nullptr;
     const handler* page = nullptr;
     scope_of(path, [&](const route_scope& s) {

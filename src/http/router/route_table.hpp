@@ -55,7 +55,7 @@ public:
     const std::vector<route_scope>& scopes() const noexcept { return *scopes_; }
     /// Returns true if errors are shown otherwise than as plain text.
     bool styles_errors() const noexcept { return has_pages_ || problems; }
-    bool has_page(http::status code, std::string_view path) const noexcept override {
+    bool has_page(http::status code, std::string_view path) const override {
         return page_for(code, path) != nullptr;
     }
 
@@ -88,7 +88,7 @@ public:
         return &(*scopes_)[i];
     }
     /// Returns the handler that makes the error page of a status at a path, or null.
-    const handler* page_for(http::status code, std::string_view path) const noexcept;
+    const handler* page_for(http::status code, std::string_view path) const;
 
     /// Returns the methods of all routes, for `OPTIONS *`.
     std::string all_methods() const;
@@ -110,7 +110,7 @@ private:
     void forget_names(const route_set& set, const std::vector<record_ref>& gone);
     void count(const std::string& method, bool more);
     std::vector<route_scope>& scopes_to_change();
-    std::size_t narrowest_scope(std::string_view path) const noexcept;
+    std::size_t narrowest_scope(std::string_view path) const;
 
     route_tree routes_;
     route_tree scope_tree_;

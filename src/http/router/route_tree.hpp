@@ -41,7 +41,7 @@ public:
 
     /// Finds the most specific pattern that matches `path`, which begins with a slash. Allocates
     /// nothing.
-    bool match(std::string_view path, route_match& found) const noexcept;
+    bool match(std::string_view path, route_match& found) const;
 
     /// Calls f(const route_set&) for each place, in no order.
     template <class F>

@@ -49,12 +49,12 @@ void segment_regex::compile(std::string_view pattern) {
     }
 }
 
-bool segment_regex::matches(std::string_view text) const noexcept {
+bool segment_regex::matches(std::string_view text) const {
     const re2::StringPiece all(text.data(), text.size());
     return compiled_->Match(all, 0, text.size(), re2::RE2::ANCHOR_BOTH, nullptr, 0);
 }
 
-bool segment_regex::match(std::string_view text, std::string_view* out) const noexcept {
+bool segment_regex::match(std::string_view text, std::string_view* out) const {
     if (!of_parts_) *out++ = text;
     if (groups_.empty()) return matches(text);
     const re2::StringPiece all(text.data(), text.size());

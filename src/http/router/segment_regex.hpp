@@ -14,7 +14,8 @@ namespace coracle::http::detail {
 
 /// The regular expression of a `{name:regex}`, a `{*name:regex}`, or of a segment with several
 /// parameters: RE2's syntax, so that matching takes time linear in the text, whatever the
-/// expression. Immutable; matched from several threads at once.
+/// expression. Immutable; matched from several threads at once. Matching may throw
+/// `std::bad_alloc`: RE2 builds its automaton as it goes.
 class segment_regex {
 public:
     /// Bytes of an expression.
@@ -35,7 +36,7 @@ public:
 
     std::string_view text() const noexcept { return text_; }
     /// Returns true if it matches the whole of `text`.
-    bool matches(std::string_view text) const noexcept;
+    bool matches(std::string_view text) const;
 
     /// The names of its named groups, in their order.
     const std::vector<std::string>& groups() const noexcept { return groups_; }
@@ -44,7 +45,7 @@ public:
     std::size_t values() const noexcept { return groups_.size() + (of_parts_ ? 0 : 1); }
     /// Returns true if it matches the whole of `text`; then puts `values()` views into `out`. That
     /// of a group that took no part is empty.
-    bool match(std::string_view text, std::string_view* out) const noexcept;
+    bool match(std::string_view text, std::string_view* out) const;
 
 private:
     void compile(std::string_view pattern);

@@ -1,5 +1,6 @@
 #include "http/files/compressed_cache.hpp"
 
+#include "support/allocation_count.hpp"
 #include "support/roadblock.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -8,12 +9,14 @@
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/task_group.hpp>
 #include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 using namespace coracle;
+using namespace std::chrono_literals;
 using coracle::testing::roadblock;
 using coracle::testing::temporary_directory;
 using http::content_coding;
@@ -137,6 +140,40 @@ TEST_F(compressed_cache_test, lets_go_who_is_cancelled_while_another_compresses)
     EXPECT_FALSE(block.gave_up()) << "the loop was held";
     EXPECT_FALSE(waited_to_the_end);
     EXPECT_NE(made, nullptr);
+}
+
+TEST_F(compressed_cache_test, lets_all_go_wherever_memory_fails) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "no allocation fails in this build";
+    }
+    all_.write("a.txt", std::string(5000, 'a'));
+    const fs::plain_file file = open("a.txt");
+    compressed_cache measure(1'000'000);
+    ASSERT_NE(get(measure, file), nullptr);
+    bool none_failed = false;
+    for (std::size_t n = 1; !none_failed && !HasFailure(); ++n) {
+        compressed_cache cache(1'000'000);
+        runtime rt(one_thread_for_offload());
+        rt.run([&](loop&) -> task<> {
+            const auto fail = [n] { coracle::testing::fail_allocation(n); };
+            const auto end = [&] {
+                none_failed = coracle::testing::allocation_will_fail();
+                coracle::testing::fail_allocation(0);
+            };
+            co_await offload(fail);
+            const auto one = [&]() -> task<> {
+                try {
+                    static_cast<void>(co_await cache.get(key_of(file), file));
+                } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): that one alone
+                }
+            };
+            const auto both = [&] { return when_all(one(), one()); };
+            EXPECT_TRUE(co_await as_result(with_timeout(10s, both))) << n;
+            co_await offload(end);
+        });
+        const bool is_kept = cache.find(key_of(file)).has_value();
+        EXPECT_EQ(cache.bytes(), is_kept ? measure.bytes() : 0) << n;
+    }
 }
 
 TEST_F(compressed_cache_test, keeps_what_fits_and_nothing_that_is_a_byte_too_large) {

@@ -215,6 +215,7 @@ TEST(a_range, is_of_the_bytes_that_were_made_when_compression_is_around_it) {
     EXPECT_EQ(part.status(), 206);
     EXPECT_EQ(part.header("Content-Encoding"), "-");
     EXPECT_EQ(part.body, text_of(10'000).substr(10, 10));
+    EXPECT_EQ(part.header("Vary"), "Accept-Encoding");  // as the whole has it
     const auto whole = response_of(h, request_for("GET", "Accept-Encoding: gzip\r\n"));
     EXPECT_EQ(whole.header("Content-Encoding"), "gzip");
     EXPECT_EQ(whole.header("Accept-Ranges"), "-");

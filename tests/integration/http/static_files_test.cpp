@@ -166,6 +166,15 @@ TEST_F(static_files, are_compressed_between_two_sizes) {
     }
 }
 
+TEST_F(static_files, that_are_empty_are_not_compressed) {
+    options_.compress_least = 0;
+    const local_server s(files());
+    all_.write("root/a.txt", "");
+    const reading a = get(s, "/a.txt", "Accept-Encoding: gzip\r\n");
+    EXPECT_FALSE(a.has("Content-Encoding: gzip"));
+    EXPECT_EQ(a.body, "");
+}
+
 TEST_F(static_files, that_changed_are_compressed_again) {
     const local_server s(files());
     all_.write("root/a.txt", text(5000));

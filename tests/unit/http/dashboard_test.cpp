@@ -4,6 +4,7 @@
 #include "http/dashboard/message_list.hpp"
 #include "support/allocation_count.hpp"
 #include "unit/http/middleware/asked.hpp"
+#include "unit/http/router/asking.hpp"
 
 #include <coracle/http/dashboard.hpp>
 #include <coracle/http/loop_metrics.hpp>
@@ -51,6 +52,23 @@ TEST(message_list, counts_equal_ones_and_forgets_the_oldest) {
     ASSERT_EQ(all.all().size(), 2u);
     EXPECT_EQ(all.all()[0].text.size(), 400u);
     EXPECT_EQ(all.all()[1].text, "a fault");
+}
+
+TEST(dashboard, is_where_it_was_put_whatever_is_around_it) {
+    http::dashboard_options o;
+    o.loopback_only = false;
+    http::dashboard seen(o);
+    for (const char* path : {"/dash", "/dash/", "/", ""}) {
+        http::router routes;
+        routes.group("/admin", [&](http::router& g) { seen.add_to(g, path); });
+        const std::string at = std::string(path).starts_with("/dash") ? "/admin/dash" : "/admin";
+        const coracle::testing::outcome page = coracle::testing::ask(routes, "GET", at);
+        EXPECT_EQ(page.status, 200) << path;
+        EXPECT_NE(page.body.find("const path = location.pathname"), std::string::npos) << path;
+        for (const char* part : {"/events", "/tasks"}) {
+            EXPECT_EQ(coracle::testing::ask(routes, "GET", at + part).status, 200) << path << part;
+        }
+    }
 }
 
 TEST(dashboard, allocates_nothing_for_a_response_of_a_route_that_it_knows) {

@@ -186,7 +186,7 @@ private:
     void take_first(std::optional<T>& into) noexcept {
         std::optional<T>& first = at(first_++).value;
         into.emplace(*std::move(first));
-        first.reset();
+        first.reset();  // NOLINT(bugprone-use-after-move): it holds a value until here
     }
 
     void append(T& value, woken_list& woken) noexcept {

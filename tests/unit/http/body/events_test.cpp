@@ -1,3 +1,4 @@
+#include "support/allocation_count.hpp"
 #include "support/virtual_time.hpp"
 
 #include <coracle/http/events.hpp>
@@ -170,6 +171,33 @@ TEST(event_topic, gives_what_was_missed_since_the_last_id) {
     http::event_topic silent(3);
     silent.close();
     EXPECT_EQ(replayed(silent, "1"), "(head)");
+}
+
+TEST(event_topic, has_no_gap_in_its_history_wherever_memory_fails) {
+    if (!counts_allocations()) GTEST_SKIP() << "no allocation fails in this build";
+    for (std::size_t n = 1;; ++n) {
+        http::event_topic topic(100);
+        topic.publish("first");
+        bool failed = false;
+        // A deque takes memory for several at a time.
+        for (int i = 0; i != 40 && !failed; ++i) {
+            fail_allocation(i == 39 ? n : 0);
+            try {
+                topic.publish("more");
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+        }
+        const bool none_failed = allocation_will_fail();
+        fail_allocation(0);
+        const std::uint64_t last = topic.publish("last");
+        topic.close();
+        EXPECT_EQ(last, failed ? 41u : 42u);
+        EXPECT_EQ(replayed(topic, std::to_string(last - 1)),
+                  "(head)id: " + std::to_string(last) + "\ndata: last\n\n");
+        EXPECT_EQ(replayed(topic, std::to_string(last)), "(head)");
+        if (none_failed) break;
+    }
 }
 
 TEST(event_topic, refuses_a_type_of_several_lines) {

@@ -1,4 +1,5 @@
 #include "fs/file_writer.hpp"
+#include "http/exchange/failure.hpp"
 #include "support/received.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/virtual_time.hpp"
@@ -243,6 +244,24 @@ TEST(save_in, writes_to_the_disk_of_a_simulation) {
         EXPECT_EQ(world.backend().open_descriptors(), 0U);
     }
     EXPECT_TRUE(names_in(real).empty());
+}
+
+TEST(save_in, fails_alike_on_a_full_disk_of_a_simulation) {
+    const temporary_directory real;
+    const std::string directory = real.path();
+    simulation world(1);
+    world.disk().make_directory(directory);
+    world.disk().limit(50'000);
+    world.run([&]() -> task<> {
+        auto saving = save(file("f", bytes(100'000)) + "--b--", directory + "/whole");
+        const auto saved = co_await std::move(saving);
+        EXPECT_EQ(saved.error().operation(), "save");
+        EXPECT_EQ(http::detail::status_of(saved.error()), http::status::insufficient_storage);
+        auto missing = save(file("f", "1") + "--b--", directory + "/none/f");
+        const auto nowhere = co_await std::move(missing);
+        EXPECT_EQ(nowhere.error().operation(), "save");
+        EXPECT_EQ(nowhere.error(), std::errc::no_such_file_or_directory);
+    });
 }
 
 TEST(save_in, finds_room_for_a_number_in_a_name_that_is_all_extension) {

@@ -65,6 +65,15 @@ TEST(cors, responses_vary_by_origin_unless_all_may_read_them) {
     EXPECT_EQ(third.all("Vary"), "");
 }
 
+TEST(cors, that_any_origin_may_have_says_so_to_all_as_a_cache_gives_it_to_others) {
+    http::cors_options all;
+    all.origins = {"*"};
+    asked a("GET");
+    const http::handler any = http::cors(all)(plain());
+    run_virtually([&] { return a.by(any); });
+    EXPECT_EQ(a.header("Access-Control-Allow-Origin"), "*");
+}
+
 TEST(cors, responds_to_preflights_itself) {
     asked a("OPTIONS", {{"Origin", ours},
                         {"Access-Control-Request-Method", "PUT"},

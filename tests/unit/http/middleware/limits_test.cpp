@@ -203,6 +203,28 @@ TEST(rate_limit, does_as_it_says_when_its_store_fails_or_is_late) {
     }
 }
 
+TEST(rate_limit, takes_a_client_that_leaves_for_no_failure_of_its_store) {
+    const auto store = std::make_shared<scripted_store>();
+    store->delay = 1s;
+    http::rate_limit_options o;
+    o.store = store;
+    o.store_timeout = 1h;
+    const http::rate_limit limit(o);
+    bool handled = false;
+    const http::handler h = limit([&](http::request&) {
+        handled = true;
+        return http::response();
+    });
+    run_virtually([&]() -> task<> {
+        asked a("GET");
+        const auto ask = [&] { return a.by(h); };
+        EXPECT_FALSE(co_await as_result(with_timeout(10ms, ask)));
+    });
+    EXPECT_EQ(store->asked_for, "192.0.2.1 ");
+    EXPECT_FALSE(handled);
+    EXPECT_EQ(limit.store_failures(), 0u);
+}
+
 TEST(rate_limit, refuses_numbers_that_are_not_positive) {
     for (const double requests : {0.0, -1.0}) {
         EXPECT_NE(refusal_of([&] { http::rate_limit{{.requests = requests}}; }), "none");

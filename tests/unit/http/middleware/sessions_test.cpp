@@ -1,10 +1,12 @@
 // Sessions: what a cookie brings back, and the attacks on it.
 
+#include "support/allocation_count.hpp"
 #include "unit/http/middleware/asked.hpp"
 
 #include <coracle/http/middleware/authenticate.hpp>
 #include <coracle/http/middleware/sessions.hpp>
 #include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <functional>
 #include <memory>
@@ -77,6 +79,11 @@ public:
         keys.insert(std::string(key));
         last = keep;
         if (fails) co_return std::unexpected(error(std::errc::connection_refused, "store"));
+        if (waits) {
+            auto waiting = sleep_for(1h);
+            auto waited = co_await as_result(waiting);
+            if (!waited) co_return std::unexpected(std::move(waited).error());
+        }
         auto loading = inner.load(key, keep);
         co_return co_await std::move(loading);
     }
@@ -98,6 +105,7 @@ public:
     http::memory_session_store inner;
     bool fails = false;
     bool fails_saves = false;
+    bool waits = false;
     int saves = 0;
     std::chrono::seconds last{};
     std::set<std::string> keys;
@@ -457,6 +465,26 @@ TEST(sessions, refuse_or_go_on_while_the_store_fails) {
     });
 }
 
+TEST(sessions, of_a_client_that_leaves_do_not_reach_the_handler) {
+    auto store = std::make_shared<failing_store>();
+    http::session_options o;
+    o.store = store;
+    o.on_failure = http::store_failure::ignore;
+    site s(o);
+    run_virtually([&]() -> task<> {
+        const visit first = co_await s.go("", site::put);
+        store->waits = true;
+        bool handled = false;
+        const auto act = [&](http::session&, http::request&) {
+            handled = true;
+            return std::string();
+        };
+        const auto go = [&]() -> task<> { static_cast<void>(co_await s.go(first.cookie, act)); };
+        EXPECT_FALSE(co_await as_result(with_timeout(10ms, go)));
+        EXPECT_FALSE(handled);
+    });
+}
+
 TEST(sessions, survive_any_bytes_in_the_store) {
     auto store = std::make_shared<failing_store>();
     http::session_options o;
@@ -504,6 +532,33 @@ TEST(sessions, refuse_options_that_are_wrong) {
     asked a("GET");
     EXPECT_EQ(http::session::find(a.req), nullptr);
     EXPECT_NE(refusal_of([&] { http::session::of(a.req); }), "none");
+}
+
+TEST(memory_session_store, counts_what_it_has_wherever_memory_fails) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "no allocation fails in this build";
+    }
+    http::memory_session_store_options o;
+    o.bytes = std::size_t{16} * 4000;
+    run_virtually([&]() -> task<> {
+        for (std::size_t n = 1; n != 20; ++n) {
+            http::memory_session_store store(o);
+            const auto save = [&](const char* key, std::size_t size) -> task<bool> {
+                const std::string data(size, 'x');
+                auto saving = store.save(key, data, 1h, http::session_save::create);
+                co_return (co_await std::move(saving)).has_value();
+            };
+            bool saved = false;
+            coracle::testing::fail_allocation(n);
+            try {
+                saved = co_await save("a", 3000);
+            } catch (const std::bad_alloc&) {
+                EXPECT_FALSE(coracle::testing::allocation_will_fail());
+            }
+            coracle::testing::fail_allocation(0);
+            EXPECT_EQ(store.size(), saved ? 1u : 0u) << n;
+        }
+    });
 }
 
 TEST(memory_session_store, is_bounded_in_count_and_bytes) {

@@ -1,3 +1,4 @@
+#include "support/allocation_count.hpp"
 #include "unit/http/router/asking.hpp"
 
 #include <gtest/gtest.h>
@@ -164,6 +165,36 @@ TEST(preflight, responds_to_options_for_all_paths) {
     EXPECT_EQ(ask(r, "OPTIONS", "/in/a").body, "inner");
     EXPECT_EQ(ask(r, "OPTIONS", "/in/a").allow, "GET, HEAD, OPTIONS");
     EXPECT_EQ(ask(r, "POST", "/none").body, "fallback");
+}
+
+TEST(expressions, for_which_there_is_no_memory_end_only_their_request) {
+    if (!counts_allocations()) GTEST_SKIP() << "no allocation fails in this build";
+    bool failed = true;
+    std::size_t n = 1;
+    for (; failed; ++n) {
+        // Its automaton grows while it is matched, and is kept.
+        router r;
+        r.get("/parts/{a:[a-z]+(é|à)*}-{b}", show({"a", "b"}));
+        const handler h(r);
+        request req;
+        request::parts p;
+        p.method = http::method::get;
+        p.method_text = "GET";
+        p.path = p.target = "/parts/page-2";
+        req.assign(p);
+        response out;
+        task<response> pending;
+        fail_allocation(n);
+        try {
+            h.call(req, out, pending);
+        } catch (const std::bad_alloc&) {
+            EXPECT_FALSE(allocation_will_fail());
+        }
+        failed = !allocation_will_fail();
+        fail_allocation(0);
+        EXPECT_EQ(get(h, "/parts/page-2"), "<page><2>") << n;
+    }
+    EXPECT_GT(n, 1U);
 }
 
 TEST(preflight, passes_through_the_middleware_of_its_group) {
