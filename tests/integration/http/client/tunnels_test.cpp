@@ -122,8 +122,13 @@ TEST(client_upgrades, give_the_connection_that_switched) {
 }
 
 TEST(client_upgrades, go_through_a_tunnel_as_proxies_pass_none_on) {
-    const scripted_peer proxy(
-        script().read_head().send("HTTP/1.1 200 OK\r\n\r\n").read_head().respond("no upgrade"));
+    script tunnel;
+    tunnel.read_head()
+        .send("HTTP/1.1 200 OK\r\n\r\n")
+        .read_head()
+        .respond("no upgrade")
+        .read_head();
+    const scripted_peer proxy({tunnel, script().read_head().respond("forwarded")});
     http::client_options o;
     o.proxy = proxy.url();
     http::client client(o);
@@ -131,6 +136,8 @@ TEST(client_upgrades, go_through_a_tunnel_as_proxies_pass_none_on) {
     const std::string heard = proxy.record().received;
     EXPECT_TRUE(heard.starts_with("CONNECT boats.test:80 HTTP/1.1\r\n")) << heard;
     EXPECT_NE(heard.find("\r\n\r\nGET /echo HTTP/1.1\r\n"), std::string::npos) << heard;
+    EXPECT_EQ(client.get("http://boats.test/plain").wait().body, "forwarded");
+    EXPECT_TRUE(proxy.record(1).received.starts_with("GET http://boats.test/plain HTTP/1.1\r\n"));
 }
 
 TEST(client_upgrades, that_are_not_done_leave_an_ordinary_response) {

@@ -172,9 +172,9 @@ TEST(expressions, for_which_there_is_no_memory_end_only_their_request) {
     bool failed = true;
     std::size_t n = 1;
     for (; failed; ++n) {
-        // Its automaton grows while it is matched, and is kept.
+        // Where one parameter ends is found with memory, some of which is kept.
         router r;
-        r.get("/parts/{a:[a-z]+(é|à)*}-{b}", show({"a", "b"}));
+        r.get("/parts/{a}-{b}", show({"a", "b"}));
         const handler h(r);
         request req;
         request::parts p;
