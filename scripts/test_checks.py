@@ -189,6 +189,13 @@ class CostTest(unittest.TestCase):
             with contextlib.redirect_stdout(io.StringIO()):
                 self.assertEqual(bool(check_cost.faults_of(cost, baseline)), found)
 
+    def test_what_is_above_its_bar_is_measured_thrice(self):
+        for counts, wanted, left in (([2003, 1992, 1], 1992, 1), ([2003, 2001, 2002, 1], 2001, 1),
+                                     ([1999, 1], 1999, 1)):
+            counts = [{"instructions": count} for count in counts]
+            self.assertEqual(check_cost.least("keep_alive", lambda: counts.pop(0))["instructions"], wanted)
+            self.assertEqual(len(counts), left)
+
     def test_what_is_called_by_the_clock_passes(self):
         self.assertEqual(self.faults(lambda c: c["keep_alive"]["system_calls"].update(read=0.04)), [])
 

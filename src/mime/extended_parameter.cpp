@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
+#include <functional>
+#include <map>
 
 namespace coracle::mime {
 namespace {
@@ -150,7 +151,8 @@ void append_parameter(std::string& field_value, std::string_view name, std::stri
 std::optional<std::vector<parameter>> parse_parameters(std::string_view text) {
     detail::parameter_reader reader(text);
     std::vector<gathered> all;
-    std::unordered_map<std::string, std::size_t> places;
+    // A tree: names that strangers choose cannot make it slow.
+    std::map<std::string, std::size_t, std::less<>> places;
     while (auto p = reader.next()) {
         const piece_name n = read_name(p->name);
         const auto [at, is_new] = places.try_emplace(std::string(n.base), all.size());

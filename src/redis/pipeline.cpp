@@ -65,6 +65,7 @@ std::optional<error> pipeline::enqueue(const std::shared_ptr<request>& r) {
         serving_ = false;
         unsent_.pop_back();
         bytes_ -= r->size;
+        if (unsent_.empty() && sent_.empty()) empty_.set();
         throw;
     }
     return {};

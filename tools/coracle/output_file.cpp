@@ -140,8 +140,10 @@ task<> output_file::open_stream() {
     stream_ = *std::move(opened);
 }
 
-task<> output_file::open_if_never_written() {
-    if (is_stream_ && !is_standard_output() && stream_ == nullptr) co_await open_stream();
+task<> output_file::open_fifo_if_never_written() {
+    struct stat s{};
+    if (!is_stream_ || stream_ != nullptr || is_standard_output()) co_return;
+    if (::stat(path_.c_str(), &s) == 0 && S_ISFIFO(s.st_mode)) co_await open_stream();
 }
 
 task<> output_file::write_to_stream(std::string_view bytes) {

@@ -36,8 +36,8 @@ public:
     void start_anew();
     /// Cuts a file after its first `size` bytes.
     void cut(std::uint64_t size);
-    /// Opens a FIFO all the same: its reader waits for a writer.
-    task<> open_if_never_written();
+    /// For a FIFO to which nothing was written: its reader waits for a writer all the same.
+    task<> open_fifo_if_never_written();
     /// Also when it is cancelled, part of `bytes` may have been written.
     task<> write(std::string_view bytes);
     /// Returns the bytes of a file.

@@ -290,7 +290,7 @@ task<int> transfer::ask(bool resume, std::optional<std::uint64_t> from) {
         code = co_await receive(*r);
         if (code != get_ok) co_return code;
     }
-    co_await out_.open_if_never_written();
+    co_await out_.open_fifo_if_never_written();
     co_return finish(*r);
 }
 

@@ -96,6 +96,8 @@ public:
                 throw failure("--sha256 is for one URL, and this one is a pattern of several");
             }
             for (const std::string& upload : uploads_[i]) {
+                // Refuses the standard input, which is there once.
+                if (glob.size() > 1 && !upload.empty()) check_upload(upload);
                 for (std::size_t k = 0; k != glob.size(); ++k) add(i, glob.at(k), upload);
             }
         }

@@ -113,9 +113,8 @@ response_info running_call::info_of_attempt() const {
 }
 
 /// Returns true if the request may be sent again: it was not processed, or processing it twice has
-/// no further effect. Where a redirect has led from a POST to a GET, the POST was processed.
+/// no further effect.
 bool running_call::may_be_sent_again() const noexcept {
-    if (body_dropped_ && !is_idempotent(call_.method_text())) return false;
     if (unprocessed()) return true;
     return received() == 0 && idempotent() && can_repeat_body();
 }
@@ -258,8 +257,8 @@ bool running_call::challenged_by_proxy(const fields& received) {
     return origin_->proxy()->authenticator()->challenged(challenges, proxy_challenges_);
 }
 
-bool running_call::idempotent() const noexcept {
-    return is_idempotent(method_) || options_->retry.not_idempotent ||
+bool running_call::may_be_repeated(std::string_view method) const noexcept {
+    return is_idempotent(method) || options_->retry.not_idempotent ||
            call_.fields.contains("Idempotency-Key");
 }
 
@@ -399,6 +398,7 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     ++shard_->counts.redirects;
     needs_new_connection_ = false;
     attempts_ = 0;
+    began_ = now();
     challenges_ = 0;
     proxy_challenges_ = 0;
     auto went = go_to(*std::move(next));
@@ -504,6 +504,8 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
 void running_call::complete_with(error& failure) {
     completed_ = true;
     ++shard_->counts.failed;
+    // A redirect from a POST to a GET: the POST was processed, and the caller would repeat that.
+    if (body_dropped_ && !may_be_repeated(call_.method_text())) failure.retry_is_safe(false);
     const response_info* const known = held_back_ ? info_of(failure) : nullptr;
     if (known != nullptr) {
         response_info info = *known;

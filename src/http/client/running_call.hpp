@@ -68,7 +68,8 @@ private:
     verdict judge_failure(const error& e);
     verdict judge_status(const response& r);
     bool may_retry();
-    bool idempotent() const noexcept;
+    bool may_be_repeated(std::string_view method) const noexcept;
+    bool idempotent() const noexcept { return may_be_repeated(method_); }
     bool may_be_sent_again() const noexcept;
     bool can_repeat_body() const noexcept;
     duration retry_delay(const call_result& a);
@@ -171,7 +172,7 @@ private:
     waiting_limit limit_;
     std::unique_ptr<send_speed> send_speed_;  ///< set with `low_speed_limit`
     time_point started_;
-    time_point began_;  ///< as `started_`, but for the second copy of a hedged call
+    time_point began_;  ///< the first attempt at this target; its wait for a connection counts
     time_point call_deadline_ = time_point::max();
     time_point attempt_deadline_ = time_point::max();  ///< that of the call, or less
     phase reached_ = phase::none;                      ///< by connecting

@@ -65,7 +65,12 @@ public:
     }
 
 private:
-    task<bool> is_well(const std::string& target);
+    /// Checks with the same result, one after the other.
+    struct in_a_row {
+        unsigned well = 0;
+        unsigned ill = 0;
+    };
+    task<> ask_for_health(detail::upstream* u, std::string_view target, in_a_row* so_far);
     std::uint64_t key_of(const request& req) const;
     template <class Usable>
     detail::upstream* choose_among(const Usable& usable, std::uint64_t key) noexcept;

@@ -117,23 +117,19 @@ task<> upstreams::group::check(upstream& u) {
     std::string target = u.url;
     if (target.ends_with('/')) target.pop_back();
     target += options_.health_path;
-    unsigned well = 0;
-    unsigned ill = 0;
+    in_a_row so_far;
     for (;;) {
         try {
-            auto asking = is_well(target);
-            const bool good = co_await std::move(asking);
-            well = good ? well + 1 : 0;
-            ill = good ? 0 : ill + 1;
+            auto asking = ask_for_health(&u, target, &so_far);
+            co_await std::move(asking);
         } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): says nothing of it
         }
-        if (well >= options_.well_after) u.is_well.store(true, std::memory_order_relaxed);
-        if (ill >= options_.ill_after) u.is_well.store(false, std::memory_order_relaxed);
         co_await sleep_for(options_.health_interval);
     }
 }
 
-task<bool> upstreams::group::is_well(const std::string& target) {
+task<> upstreams::group::ask_for_health(detail::upstream* u, std::string_view target,
+                                        in_a_row* so_far) {
     call asking = client_->get(target);
     asking.timeout(options_.health_timeout).header("User-Agent", "coracle-health");
     // A redirect is no 2xx, whatever it leads to.
@@ -141,9 +137,12 @@ task<bool> upstreams::group::is_well(const std::string& target) {
     auto response = co_await as_result(asking);
     if (!response && coracle::detail::is_cancellation(response.error())) co_await yield();
     const bool good = response && response->ok();
+    so_far->well = good ? so_far->well + 1 : 0;
+    so_far->ill = good ? 0 : so_far->ill + 1;
+    if (so_far->well >= options_.well_after) u->is_well.store(true, std::memory_order_relaxed);
+    if (so_far->ill >= options_.ill_after) u->is_well.store(false, std::memory_order_relaxed);
     // The rest of the response is of no interest, and its connection is kept if it is short.
     if (response) static_cast<void>(co_await as_result(response->text()));
-    co_return good;
 }
 
 upstreams::upstreams(client& client, const std::vector<std::string>& urls, upstream_options o)

@@ -2,6 +2,8 @@
 
 #include "net/resolver/name.hpp"
 
+#include <coracle/runtime/owned_fd.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -105,15 +107,14 @@ bool watched_file::changed() {
 std::string watched_file::read() const {
     std::string text;
     if (path_.empty()) return text;
-    const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return text;
+    const owned_fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd) return text;
     char block[16 * 1024];
     for (;;) {
-        const ssize_t n = ::read(fd, block, sizeof block);
+        const ssize_t n = ::read(fd.get(), block, sizeof block);
         if (n <= 0 || text.size() > largest_file) break;
         text.append(block, static_cast<std::size_t>(n));
     }
-    ::close(fd);
     return text;
 }
 

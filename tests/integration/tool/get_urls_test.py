@@ -186,6 +186,8 @@ class Uploads(WithCurl):
         for others in (["--config", "-", "-d", "@-"], ["-d", "@-", "-d", "@-"], ["--config", "-", "-T", "-"]):
             _, err = self.get(*others, self.url + "/hello", typed=b"{}", code=2)
             self.assertIn("standard input", err)
+        _, err = self.get("-T", "-", self.url + "/{a,b}", typed=b"x", code=2)
+        self.assertIn("standard input", err)
         self.assertEqual(self.peer.seen, [])
 
     def test_that_are_wanted_once_more_by_a_redirect_are_sent_if_they_can(self):

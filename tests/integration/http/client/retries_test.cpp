@@ -151,6 +151,43 @@ TEST(client_retries, never_repeat_a_post_whose_connection_switched_to_what_was_n
     EXPECT_EQ(peer.connections(), 1U);
 }
 
+TEST(client_retries, repeat_what_a_post_was_redirected_to) {
+    const scripted_peer end({script().read_head().cut(), script().read_head().respond("good")});
+    const local_server start(
+        [&end](http::request&) { return http::redirect(end.url(), http::status::see_other); });
+    http::client client;
+    auto c = client.post(start.url()).body("x").follow(http::follow::standard).retry(1, 1ms);
+    EXPECT_EQ(std::move(c).wait().body, "good");
+    EXPECT_EQ(end.connections(), 2U);
+}
+
+TEST(client_retries, have_the_time_of_an_attempt_behind_a_redirect_too) {
+    simulation sim(1);
+    sim.run([&]() -> task<> {
+        int asked = 0;
+        const auto respond = [&asked](http::request& req) -> task<http::response> {
+            if (req.path() == "/end") {
+                co_await sleep_for(300ms);
+                co_return http::response("good");
+            }
+            if (++asked == 1) co_await sleep_for(1h);
+            co_return http::redirect("/end", http::status::found);
+        };
+        local_server server(sim.loop(), respond);
+        http::client_options o;
+        o.proxy_from_environment = false;
+        o.follow = http::follow::standard;
+        o.retry.retries = 1;
+        o.retry.attempt_timeout = 1s;
+        http::client client(o);
+        auto asking = client.get(server.url()).full();
+        const auto r = co_await as_result(asking);
+        EXPECT_TRUE(r.has_value());
+        server.stop();
+        co_await server.stopped();
+    });
+}
+
 TEST(client_retries, never_repeat_a_post_that_was_sent) {
     const scripted_peer peer(script().read_head().cut());
     http::client client;
