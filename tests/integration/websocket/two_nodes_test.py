@@ -54,6 +54,24 @@ async def link(speaker, listener):
         await receive_until(ws, ":linked", 1000)
 
 
+def lines_of(heard):
+    return [line for line in heard if line[0] == ":"]
+
+
+async def kept(port, name, last):
+    """The lines that a newcomer is given, once `last` is the last of them: a line is sent to those who
+    are there before it is kept, and who speaks on the other node meanwhile may be kept before it."""
+    for _ in range(200):
+        heard = [""]
+        async with websockets.connect(room(port, name)) as newcomer:
+            while not heard[-1].startswith("#"):
+                heard.append(await asyncio.wait_for(newcomer.recv(), 20))
+        lines = lines_of(heard[1:])
+        if lines and lines[-1] == last:
+            return lines
+    check(False, f"{last} is not the last of {lines}")
+
+
 async def talk_across(nodes):
     first, second = nodes.ports
     async with websockets.connect(room(first, "deck")) as a:
@@ -68,13 +86,15 @@ async def talk_across(nodes):
             heard = await receive_until(b, ":from a 49")
             check(heard[-50:] == [f":from a {i}" for i in range(50)], heard)
             await receive_until(a, ":from a 49")
+            await kept(first, "deck", ":from a 49")
             await b.send("from b")
             heard = await receive_until(a, ":from b")
-            check(heard == [":from b"], heard)
+            check(lines_of(heard) == [":from b"], heard)
             await b.send("last")
             await receive_until(b, ":last")
             heard = await receive_until(a, ":last")
-            check(heard == [":last"], f"not once: {heard}")
+            check(lines_of(heard) == [":last"], f"not once: {heard}")
+            await kept(second, "deck", ":last")
             # The room is that of both, not each room's.
             async with websockets.connect(room(second, "hold")) as c:
                 await receive_until(c, "#1")
@@ -84,13 +104,7 @@ async def talk_across(nodes):
         await receive_until(a, ":later")
     # What was said is there for those who come later, on either node.
     for port in nodes.ports:
-        # A line is sent before it is kept.
-        for _ in range(200):
-            async with websockets.connect(room(port, "deck")) as d:
-                heard = await receive_until(d, "#1")
-                lines = [line for line in heard if line[0] == ":"]
-                if lines[-1] == ":later":
-                    break
+        lines = await kept(port, "deck", ":later")
         check(lines[-3:] == [":from b", ":last", ":later"], lines)
         check(len(lines) == 20, len(lines))
 
@@ -134,7 +148,7 @@ async def without_redis(nodes):
         check(heard and heard[-1].startswith(":try"), heard)
         await a.send("done")
         heard += await receive_until(b, ":done", 1000)
-        lines = [line for line in heard if line[0] == ":"]
+        lines = lines_of(heard)
         check(len(lines) == len(set(lines)), f"twice: {lines}")
 
 
