@@ -122,8 +122,13 @@ class Replies:
                     if line == "DATA" and reply.startswith("354"):
                         while lines.readline() not in (b".\r\n", b""):
                             pass
+                        with self.heard:
+                            self.lines.append("end of data")
+                            self.heard.notify_all()
                         reply = self.reply_to("end of data")
-                        if reply is None:
+                        if reply == "wait":
+                            self.over.wait(20)
+                        if reply in (None, "wait"):
                             return
                         self.say(connection, reply)
             except OSError:

@@ -18,12 +18,14 @@ constexpr int partial_file = 18;
 constexpr int receive_error = 56;
 constexpr int filesize_exceeded = 63;
 
+constexpr std::string_view look_first = ": look whether it has come before you send it again";
+
 std::string_view hint_of(smtp::errc e) noexcept {
     switch (e) {
         case smtp::errc::starttls_unavailable: return " (--starttls wanted goes on without it)";
         case smtp::errc::no_mechanism:
             return " (--auth names mechanisms, --auth-in-clear allows them without TLS)";
-        case smtp::errc::uncertain: return ": look whether it has come before you send it again";
+        case smtp::errc::uncertain: return look_first;
         case smtp::errc::recipients_rejected: return " (--allow-refused sends it to the others)";
         default: return "";
     }
@@ -114,6 +116,13 @@ std::string explain_mail(const error& e) {
         return "cannot read '" + std::string(e.subject()) + "': " + e.code().message();
     }
     return explain(e);
+}
+
+std::string explain_interrupted(const error& e) {
+    const smtp::failure* const f = smtp::failure_of(e);
+    std::string text = "interrupted";
+    if (f == nullptr || f->command() != "end of data") return text;
+    return text.append(": the server may have the mail").append(look_first);
 }
 
 int mail_exit_code_of(const error& e) noexcept {

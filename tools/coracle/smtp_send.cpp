@@ -76,8 +76,7 @@ task<> deliver(delivery& d) {
     auto sending = d.client.send(d.settings.mail);
     const auto sent = co_await as_result(sending);
     if (d.interrupted && !sent) {
-        const bool maybe = sent.error() == smtp::errc::uncertain;
-        complain(d.settings, maybe ? explain_mail(sent.error()) : "interrupted");
+        complain(d.settings, explain_interrupted(sent.error()));
     } else if (sent) {
         report_refused(d.settings, sent->recipients);
         d.code = send_ok;

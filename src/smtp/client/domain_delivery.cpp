@@ -7,6 +7,7 @@
 #include <coracle/base/log.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/tls/context.hpp>
+#include <coracle/tls/error.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -51,6 +52,12 @@ bool another_host_may_help(const error& why) noexcept {
     return f == nullptr || !f->reply().permanent() || f->command() == "greeting";
 }
 
+bool is_about_certificate(const error& why) noexcept {
+    return why.code().category() == tls::category() &&
+           why.code() >= make_error_code(tls::errc::certificate_expired) &&
+           why.code() <= make_error_code(tls::errc::certificate_invalid);
+}
+
 }  // namespace
 
 domain_delivery::domain_delivery(client_core& core, client_shard& here, const client_options& o,
@@ -91,8 +98,8 @@ std::expected<void, error> domain_delivery::adopt_policy() {
     // policy alone says so.
     if (options_.require_tls) return std::unexpected(fail(errc::requiretls_unavailable, false));
     // Where mail may go in clear a certificate protects nothing (RFC 7435), and those of MX hosts
-    // are rarely for their names.
-    if (options_.starttls == starttls::wanted) options_.insecure = true;
+    // are rarely for their names. A policy that is tested wants to know.
+    if (options_.starttls == starttls::wanted) options_.insecure = !policy_;
     return {};
 }
 
@@ -124,26 +131,40 @@ task<domain_delivery::host_list> domain_delivery::find_hosts() {
     co_return order(*std::move(found));
 }
 
-void domain_delivery::check_testing(const std::string& host, bool secure) const {
-    if (!policy_ || policy_->mode != sts_mode::testing) return;
-    std::string_view fault;
-    if (!policy_->allows(host)) {
-        fault = "a host that the policy does not allow";
-    } else if (!secure) {
-        fault = "sent in clear";
-    }
-    if (fault.empty()) return;
+void domain_delivery::warn(const std::string& host, std::string_view fault) const {
     std::string text = "MTA-STS (testing) " + part_.domain + " by " + host + ": ";
     here_.owner().log().write(log_layer::smtp, log_level::warning, text.append(fault));
 }
 
-task<std::expected<receipt, error>> domain_delivery::try_host(const std::string& host) {
-    auto by = core_.route_to(host, options_);
+void domain_delivery::check_testing(const std::string& host, bool secure) const {
+    if (!policy_ || policy_->mode != sts_mode::testing) return;
+    if (!policy_->allows(host)) {
+        warn(host, "a host that the policy does not allow");
+    } else if (!secure) {
+        warn(host, "sent in clear");
+    }
+}
+
+task<std::expected<receipt, error>> domain_delivery::deliver(const std::string& host,
+                                                             const client_options& o) {
+    auto by = core_.route_to(host, o);
     if (!by) co_return std::unexpected(std::move(by).error());
-    mail_attempt one(here_, part_.mail, options_, *std::move(by), core_.pool().waiting,
-                     part_.maybe_sent);
+    mail_attempt one(here_, part_.mail, o, *std::move(by), core_.pool().waiting, part_.maybe_sent);
     auto trying = one.run();
-    auto r = co_await std::move(trying);
+    co_return co_await std::move(trying);
+}
+
+task<std::expected<receipt, error>> domain_delivery::try_host(const std::string& host) {
+    client_options o = options_;
+    auto delivering = deliver(host, o);
+    auto r = co_await std::move(delivering);
+    const bool tested = policy_ && policy_->mode == sts_mode::testing;
+    if (!r && tested && o.starttls == starttls::wanted && is_about_certificate(r.error())) {
+        warn(host, r.error().code().message());
+        o.insecure = true;
+        auto again = deliver(host, o);
+        r = co_await std::move(again);
+    }
     if (r) {
         check_testing(host, r->secure);
         co_return std::move(r);

@@ -7,6 +7,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::smtp::detail {
@@ -40,8 +41,11 @@ private:
     task<host_list> find_hosts();
     host_list order(std::vector<net::mail_host> found);
     std::expected<void, error> adopt_policy();
+    /// By this host, where a policy that is only tested says what it would have refused.
     task<outcome> try_host(const std::string& host);
+    task<outcome> deliver(const std::string& host, const client_options& o);
     void check_testing(const std::string& host, bool secure) const;
+    void warn(const std::string& host, std::string_view fault) const;
     error fail(errc why, bool safe) const;
     error about(error e, const std::string& host) const;
 

@@ -35,4 +35,10 @@ error connection_error(const error& cause, std::string_view command, phase where
     return e;
 }
 
+error maybe_sent(error cancellation, std::vector<recipient_result> about) {
+    cancellation.with(
+        std::make_shared<failure>(std::string(end_of_data), reply(), std::move(about)));
+    return cancellation;
+}
+
 }  // namespace coracle::smtp::detail

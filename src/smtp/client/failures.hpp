@@ -8,6 +8,8 @@
 
 namespace coracle::smtp::detail {
 
+constexpr std::string_view end_of_data = "end of data";
+
 /// The failure that a reply is to a command. It is safe to try again where the reply says "for
 /// now".
 error reply_error(std::string_view command, reply r, std::vector<recipient_result> about = {});
@@ -19,5 +21,8 @@ error reply_error(errc why, std::string_view command, reply r, bool safe,
 /// The connection failed while this command was under way. A cancellation stays one.
 error connection_error(const error& cause, std::string_view command, phase where, bool safe,
                        std::vector<recipient_result> about = {});
+
+/// The cancellation of a mail whose end was sent: its failure says so.
+error maybe_sent(error cancellation, std::vector<recipient_result> about);
 
 }  // namespace coracle::smtp::detail

@@ -92,8 +92,10 @@ task<std::expected<receipt, error>> mx_delivery::run() {
     };
     auto group = with_task_group(std::max(1U, options_.mx_domains), all);
     auto ended = co_await as_result(group);
-    if (!ended) co_return std::unexpected(std::move(ended).error());
-    co_return merged();
+    if (ended) co_return merged();
+    const error& why = ended.error();
+    const bool told = coracle::detail::is_cancellation(why) && maybe_sent();
+    co_return std::unexpected(told ? detail::maybe_sent(why, results()) : why);
 }
 
 std::vector<recipient_result> mx_delivery::results() const {

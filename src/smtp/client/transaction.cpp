@@ -16,7 +16,6 @@ constexpr std::size_t recipients_at_once = 100;
 constexpr std::size_t bytes_at_once = 64 * 1024;
 constexpr std::size_t bytes_of_chunk = 1024 * 1024;
 constexpr std::size_t bytes_behind = 256;  ///< an envelope that goes with the end of a mail
-constexpr std::string_view end_of_data = "end of data";
 /// How long a server that has stopped reading has to say why.
 constexpr duration last_words = std::chrono::seconds(1);
 
@@ -55,7 +54,7 @@ error transaction::failed(const error& cause, std::string_view command) {
                           cause.code() == make_error_code(errc::malformed_reply);
         return connection_error(cause, command, phase::receive, !ours, recipients_);
     }
-    if (coracle::detail::is_cancellation(cause)) return cause;
+    if (coracle::detail::is_cancellation(cause)) return maybe_sent(cause, recipients_);
     error e = reply_error(errc::uncertain, end_of_data, {}, false, recipients_);
     std::string subject(end_of_data);
     return std::move(e.on(subject.append(": ").append(cause.message())));
@@ -290,7 +289,7 @@ std::expected<void, error> transaction::judge_recipients() {
 
 /// A reply that comes while the mail is sent says why the server goes.
 task<std::expected<void, error>> transaction::interrupted(error cause) {
-    if (coracle::detail::is_cancellation(cause)) co_return std::unexpected(cause);
+    if (coracle::detail::is_cancellation(cause)) co_return std::unexpected(failed(cause, "DATA"));
     auto said = co_await over().read_reply(last_words);
     over().break_off();
     if (!said || uncertain_) co_return std::unexpected(failed(cause, "DATA"));

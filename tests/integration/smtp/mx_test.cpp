@@ -539,27 +539,46 @@ TEST(smtp_mx, goes_to_the_host_that_meets_the_policy) {
 }
 
 TEST(smtp_mx, reports_and_goes_on_where_a_policy_is_tested) {
+    const test_ca ca;
     mx_world w;
+    trust(w, ca);
     std::set<std::string> warnings;
-    const auto hear = [](void* into, log_level level, log_layer, std::string_view text) {
-        if (level != log_level::warning) return;
+    const auto hear = [](void* into, log_level level, log_layer layer, std::string_view text) {
+        if (level != log_level::warning || layer != log_layer::smtp) return;
         static_cast<std::set<std::string>*>(into)->emplace(text);
     };
     w.world.log().set_sink(hear, &warnings);
     w.world.log().set_level(log_level::warning);
     w.host("mx.example");
     w.host("two.example");
+    w.host("three.example", with_certificate(ca, "other.example"));
+    w.host("four.example", with_certificate(ca, "four.example"));
     w.mail_of("boats.example", {{10, "mx.example"}});
     w.policies["boats.example"] = enforced({"other.example"});
-    w.policies["boats.example"].mode = smtp::sts_mode::testing;
-    w.policies["two.example"] = enforced({"two.example"});
-    w.policies["two.example"].mode = smtp::sts_mode::testing;
-    EXPECT_TRUE(w.send(to("bob@boats.example, b@two.example")));
+    for (const char* own : {"two.example", "three.example", "four.example"}) {
+        w.policies[own] = enforced({own});
+    }
+    for (auto& [domain, policy] : w.policies) policy.mode = smtp::sts_mode::testing;
+    EXPECT_TRUE(w.send(to("bob@boats.example, b@two.example, c@three.example, d@four.example")));
+    EXPECT_EQ(w["three.example"].messages().size(), 1u);
     const std::set<std::string> expected = {
         "MTA-STS (testing) boats.example by mx.example: a host that the policy does not allow",
         "MTA-STS (testing) two.example by two.example: sent in clear",
+        "MTA-STS (testing) three.example by three.example: the certificate is for another host",
     };
     EXPECT_EQ(warnings, expected);
+}
+
+TEST(smtp_mx, sends_nothing_to_a_wrong_certificate_where_tls_is_required) {
+    const test_ca ca;
+    mx_world w;
+    trust(w, ca);
+    w.options.starttls = smtp::starttls::required;
+    w.host("mx.example", with_certificate(ca, "other.example"));
+    w.policies["mx.example"] = enforced({"mx.example"});
+    w.policies["mx.example"].mode = smtp::sts_mode::testing;
+    EXPECT_FALSE(w.send(to("bob@mx.example")));
+    EXPECT_EQ(w["mx.example"].count(), 0u);
 }
 
 TEST(smtp_mx, forgets_a_policy_that_has_ended_or_says_none) {

@@ -243,14 +243,25 @@ class Failures(WithDirectory):
                                   stdout=full, stderr=subprocess.PIPE, timeout=30)
         self.assertEqual(done.returncode, 23, done.stderr)
 
-    def test_of_an_interrupt(self):
-        with Replies({"MAIL": "wait"}) as peer:
-            p = subprocess.Popen(**self.command("send", peer.url, *ADDRESSES, "--text", "x"),
+    def interrupt(self, at, *arguments):
+        """Of a mail to a server that does not reply to `at`."""
+        with Replies({at: "wait"}) as peer:
+            p = subprocess.Popen(**self.command("send", peer.url, *ADDRESSES, "--text", "x", *arguments),
                                  stderr=subprocess.PIPE)
-            self.assertTrue(peer.wait_for("MAIL"))
+            self.assertTrue(peer.wait_for(at))
             p.send_signal(signal.SIGINT)
             said = p.communicate(timeout=20)[1]
-            self.assertEqual((p.returncode, said), (130, b"coracle: interrupted\n"))
+            self.assertEqual(p.returncode, 130, said)
+            return said.decode()
+
+    def test_of_an_interrupt(self):
+        self.assertEqual(self.interrupt("MAIL"), "coracle: interrupted\n")
+
+    def test_of_an_interrupt_behind_the_end_of_the_mail(self):
+        for limit in ((), ("--max-time", "100")):
+            said = self.interrupt("end of data", *limit)
+            self.assertEqual(said, "coracle: interrupted: the server may have the mail: look whether it has"
+                                   " come before you send it again\n")
 
     def test_each_refused_recipient_has_a_line(self):
         replies = {"RCPT TO:<c@": "550 5.1.1 no c", "RCPT TO:<d@": "450 4.2.0 not now"}
