@@ -1,8 +1,8 @@
 #include "fs/directory_batch.hpp"
+#include "runtime/end_if_cancelled.hpp"
 
 #include <coracle/fs/names.hpp>
 #include <coracle/fs/walk.hpp>
-#include <coracle/runtime/sleep.hpp>
 
 #include <fcntl.h>
 
@@ -192,8 +192,7 @@ async_generator<entry> walk(std::string path, walk_options options) {
         if (done && next) co_yield std::move(*next);
     }
     if (done) co_return;
-    // In a task that was cancelled the next wait never returns.
-    if (coracle::detail::is_cancellation(done.error())) co_await yield();
+    co_await coracle::detail::end_if_cancelled(done.error());
     throw_exception(std::move(done).error());
 }
 

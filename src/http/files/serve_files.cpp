@@ -8,11 +8,11 @@
 #include "http/files/listing.hpp"
 #include "http/files/representation.hpp"
 #include "http/message/token.hpp"
+#include "runtime/end_if_cancelled.hpp"
 
 #include <coracle/http/files.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
-#include <coracle/runtime/sleep.hpp>
 
 #include <atomic>
 #include <optional>
@@ -172,18 +172,13 @@ private:
         r.coding = to_string(coding);
     }
 
-    // Ends a cancelled task: its next wait never returns.
-    static task<> end_if_cancelled(const error& e) {
-        if (coracle::detail::is_cancellation(e)) co_await yield();
-    }
-
     static task<response> look_up_and_respond(const file_handler* self, const request* req,
                                               detail::file_query q) {
         const auto search = [self, &q] {
             return detail::find_file(*self->root_, self->options_, q, fs::lookup::complete);
         };
         auto searched = co_await as_result(coracle::detail::offload_file_work(search));
-        if (!searched) co_await end_if_cancelled(searched.error());
+        if (!searched) co_await coracle::detail::end_if_cancelled(searched.error());
         if (!searched) co_return file_error_response(*req, searched.error());
         step s{*std::move(searched), {}};
         if (s.found) self->cached_.learn(*self->root_, s.found->name, self->options_.how);
@@ -210,7 +205,7 @@ private:
         };
         const auto warmed = co_await as_result(coracle::detail::offload_file_work(warm));
         // If no thread can be started, the loop itself waits for the disk.
-        if (!warmed) co_await end_if_cancelled(warmed.error());
+        if (!warmed) co_await coracle::detail::end_if_cancelled(warmed.error());
         out = detail::respond(*req, s.content, disk::wait);
         co_return *std::move(out);
     }
@@ -219,7 +214,7 @@ private:
         const bool json = detail::prefers_json(req->fields());
         const auto make = [self, req, json] { return self->make_listing(*req, json); };
         auto made = co_await as_result(coracle::detail::offload_file_work(make));
-        if (!made) co_await end_if_cancelled(made.error());
+        if (!made) co_await coracle::detail::end_if_cancelled(made.error());
         if (!made) co_return file_error_response(*req, made.error());
         if (!*made) co_return file_error_response(*req, made->error());
         co_return detail::listing_response(**std::move(made), json);

@@ -1,9 +1,9 @@
 #include "http/middleware/filter.hpp"
+#include "runtime/end_if_cancelled.hpp"
 
 #include <coracle/http/middleware/rate_limit.hpp>
 #include <coracle/net/network.hpp>
 #include <coracle/runtime/loop.hpp>
-#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <algorithm>
@@ -117,7 +117,7 @@ public:
             co_return r->refusal(**ended);
         }
         const error why = ended ? std::move(ended->error()) : std::move(ended.error());
-        if (coracle::detail::is_cancellation(why)) co_await yield();
+        co_await coracle::detail::end_if_cancelled(why);
         r->note_failure(why);
         if (r->options_.on_failure == rate_limit_failure::admit) co_return std::nullopt;
         response closed(status::service_unavailable);

@@ -1,10 +1,10 @@
 #include "http/middleware/random_bytes.hpp"
+#include "runtime/end_if_cancelled.hpp"
 
 #include <coracle/http/middleware/authenticate.hpp>
 #include <coracle/http/middleware/sessions.hpp>
 #include <coracle/mime/base64.hpp>
 #include <coracle/runtime/loop.hpp>
-#include <coracle/runtime/sleep.hpp>
 #include <coracle/tls/hash.hpp>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ public:
     }
     /// Logs it, unless it is the request that is over.
     static task<> report(error why) {
-        if (coracle::detail::is_cancellation(why)) co_await yield();
+        co_await coracle::detail::end_if_cancelled(why);
         loop::current()->log().write(log_layer::http, log_level::warning,
                                      "the store of sessions failed: " + why.message());
     }

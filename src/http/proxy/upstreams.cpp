@@ -1,4 +1,5 @@
 #include "http/proxy/upstream_group.hpp"
+#include "runtime/end_if_cancelled.hpp"
 
 #include <coracle/base/url.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -135,7 +136,7 @@ task<> upstreams::group::ask_for_health(detail::upstream* u, std::string_view ta
     // A redirect is no 2xx, whatever it leads to.
     asking.follow(follow::none, 0);
     auto response = co_await as_result(asking);
-    if (!response && coracle::detail::is_cancellation(response.error())) co_await yield();
+    if (!response) co_await coracle::detail::end_if_cancelled(response.error());
     const bool good = response && response->ok();
     so_far->well = good ? so_far->well + 1 : 0;
     so_far->ill = good ? 0 : so_far->ill + 1;
