@@ -96,6 +96,38 @@ TEST_P(file_bodies, break_off_where_the_file_is_shorter_than_promised) {
     EXPECT_EQ(client_.get(server.url("/whole")).wait().body, "whole\n");
 }
 
+TEST_P(file_bodies, are_those_that_a_handler_has_opened) {
+    const std::string text = texts_.back();
+    http::router routes;
+    routes.get("/file", [&](http::request& req) {
+        auto file = fs::open_file((all_.path() / name(texts_.size() - 1)).string());
+        EXPECT_TRUE(file);
+        return http::file_response(req, *std::move(file), "text/x-numbers", "max-age=60");
+    });
+    routes.get("/directory", [&](http::request& req) {
+        auto file = fs::open_file(all_.path().string());
+        EXPECT_TRUE(file);
+        return http::file_response(req, *std::move(file), "text/plain");
+    });
+    const local_server server(std::move(routes));
+    const std::string at = server.url("/file");
+    const auto whole = client_.get(at).wait();
+    EXPECT_EQ(whole.status, http::status::ok);
+    EXPECT_TRUE(whole.body == text) << whole.body.size();
+    EXPECT_EQ(whole.fields.get("Content-Type"), "text/x-numbers");
+    EXPECT_EQ(whole.fields.get("Cache-Control"), "max-age=60");
+    const std::string tag(whole.fields.get("ETag"));
+    EXPECT_EQ(client_.get(at).header("If-None-Match", tag).wait().status,
+              http::status::not_modified);
+    const auto part = client_.get(at).header("Range", "bytes=10-19").wait();
+    EXPECT_EQ(part.status, http::status::partial_content);
+    EXPECT_EQ(part.body, text.substr(10, 10));
+    const auto head = client_.head(at).wait();
+    EXPECT_EQ(head.fields.get("Content-Length"), std::to_string(text.size()));
+    EXPECT_EQ(head.body, "");
+    EXPECT_EQ(client_.get(server.url("/directory")).wait().status, http::status::not_found);
+}
+
 INSTANTIATE_TEST_SUITE_P(over, file_bodies, both_versions(), version_name);
 
 }  // namespace

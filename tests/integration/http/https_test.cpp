@@ -1,3 +1,4 @@
+#include "support/simulated_response.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
 
@@ -305,6 +306,23 @@ TEST_F(https, redirects_to_the_whole_target) {
     EXPECT_EQ(location("http://example.org"), "Location: https://example.org/");
     EXPECT_EQ(location("http://example.org?next=/home"),
               "Location: https://example.org/?next=/home");
+}
+
+TEST_F(https, lets_a_certificate_be_obtained_without_tls) {
+    const auto status = [](const http::https_only_options& o, std::string_view path) {
+        http::router routes;
+        routes.use(http::https_only(o));
+        routes.get("/{*path}", [](http::request&) { return "a token\n"; });
+        return testing::response_of(
+                   http::handler(routes),
+                   "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .status();
+    };
+    EXPECT_EQ(status({}, "/.well-known/acme-challenge/token"), 200);
+    EXPECT_EQ(status({}, "/.well-known/acme-challenge"), 308);
+    EXPECT_EQ(status({}, "/.well-known/other"), 308);
+    EXPECT_EQ(status({.exempt = ""}, "/.well-known/acme-challenge/token"), 308);
+    EXPECT_EQ(status({.exempt = "/plain/"}, "/plain/a"), 200);
 }
 
 TEST_F(https, asks_for_https_also_where_a_handler_throws) {

@@ -4,6 +4,7 @@
 #include "support/test_ca.hpp"
 
 #include <coracle/http/drain_signal.hpp>
+#include <coracle/http/events.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 using namespace simulated;
@@ -83,6 +84,33 @@ TEST(server_drain, lets_handlers_see_that_it_drains) {
             EXPECT_LT(in.since(began), 100ms);
             EXPECT_EQ(in.server.drained()->told, 1u);
             EXPECT_EQ(in.server.drained()->in_flight, 1u);
+        });
+    }
+}
+
+TEST(server_drain, ends_streams_of_events_unless_they_are_to_go_on) {
+    const auto counting = [](http::event_sink& out) -> task<> {
+        for (int i = 0; i != 5; ++i) {
+            co_await out.send(std::to_string(i));
+            co_await sleep_for(1s);
+        }
+    };
+    for (const bool ends : {true, false}) {
+        http::router routes;
+        routes.get("/events", [&](http::request& req) {
+            return http::events(req, counting, {.ends_with_server = ends});
+        });
+        world w(1, http::handler(routes));
+        w.run([&](world& in) -> task<> {
+            peer p = co_await in.connect();
+            co_await p.send(get("/events", "Connection: close\r\n"));
+            co_await sleep_for(1500ms);
+            in.server.stop();
+            const std::string all = co_await p.read_to_end();
+            EXPECT_NE(all.find("data: 1\n"), std::string::npos) << all;
+            EXPECT_EQ(all.find("data: 4\n") == std::string::npos, ends) << all;
+            EXPECT_EQ(all.find(": the server is going away\n") == std::string::npos, !ends) << all;
+            EXPECT_TRUE(all.ends_with("0\r\n\r\n")) << all;
         });
     }
 }

@@ -285,6 +285,48 @@ TEST(websocket_sender, sends_from_other_loops_in_order) {
     }
 }
 
+TEST(websocket_sender, hands_so_much_to_another_loop_at_a_time) {
+    http::router routes;
+    simulation_options s;
+    s.loops = 2;
+    simulation sim(s);
+    websocket::route_options o;
+    o.limits.handed_over = 250;
+    std::vector<bool> accepted;
+    const auto handler = [&](websocket::connection& ws) -> task<> {
+        const auto from_there = [&]() -> task<> {
+            const websocket::sender out = ws.sender();
+            // One that is larger by itself passes while nothing else is on its way.
+            const std::string large(300, 'x');
+            const std::string half(100, 'x');
+            accepted.push_back(out.try_send(large));
+            accepted.push_back(out.try_send(half));
+            co_await sleep_for(1s);
+            for (int i = 0; i != 3; ++i) accepted.push_back(out.try_send(half));
+            co_await sleep_for(1s);
+        };
+        co_await on(sim.loop(1), from_there);
+    };
+    websocket::route(routes, "/ws", o, handler);
+    http::server server(http::handler(routes), world::with_address({}));
+    server.open(sim.loop());
+    std::vector<std::size_t> sizes;
+    sim.run([&]() -> task<> {
+        spawn([&]() -> task<> { co_await as_result(server.run(sim.loop())); });
+        http::client client;
+        auto ws = co_await websocket::connect(client, "ws://127.0.0.1:80/ws");
+        for (;;) {
+            auto message = co_await ws.receive();
+            if (!message) break;
+            sizes.push_back(message->str().size());
+        }
+        server.stop();
+        co_await sleep_for(10s);
+    });
+    EXPECT_EQ(accepted, (std::vector<bool>{true, false, true, true, false}));
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{300, 100, 100}));
+}
+
 TEST(websocket_sender, may_be_kept_when_the_connection_is_gone) {
     http::router routes;
     std::optional<websocket::sender> kept;
