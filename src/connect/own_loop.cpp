@@ -2,6 +2,8 @@
 
 #include <coracle/base/error.hpp>
 
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace coracle::connect::detail {
@@ -9,7 +11,13 @@ namespace coracle::connect::detail {
 std::shared_ptr<background> own_loop::get() {
     const std::lock_guard lock(guard_);
     if (ended_) throw_exception(error(errc::shutting_down, subject_));
-    if (background_ == nullptr) background_ = std::make_shared<background>(options_);
+    try {
+        if (background_ == nullptr) background_ = std::make_shared<background>(options_);
+    } catch (const std::system_error& e) {
+        throw_exception(error(e.code(), subject_));
+    } catch (const std::bad_alloc&) {
+        throw_exception(error(std::errc::not_enough_memory, subject_));
+    }
     return background_;
 }
 

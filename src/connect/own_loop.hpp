@@ -14,7 +14,8 @@ public:
     own_loop(background_options o, const char* subject) noexcept : options_(o), subject_(subject) {}
 
     /// Returns shared ownership, because the client may be destroyed while a call is being started.
-    /// Throws `exception` (errc::shutting_down) after `stop` or `end`.
+    /// Throws `exception`: errc::shutting_down after `stop` or `end`, and what a thread or a loop
+    /// cannot be made for.
     std::shared_ptr<background> get();
     /// Accepts no more calls. Returns true if all calls under way have ended within `limit`.
     bool stop(duration limit);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace coracle::fs::detail {
@@ -25,7 +26,11 @@ void line_output::complain(const char* what, int number) noexcept {
     errors_.fetch_add(1, std::memory_order_relaxed);
     if (!std::exchange(healthy_, false)) return;
     const logger& log = log_ != nullptr ? *log_ : own_log_;
-    log.write(log_layer::net, log_level::error, failure_of(number, what).message());
+    try {
+        log.write(log_layer::net, log_level::error, failure_of(number, what).message());
+    } catch (const std::bad_alloc&) {
+        healthy_ = true;  // the next failure is told
+    }
 }
 
 void line_output::open_again() noexcept {

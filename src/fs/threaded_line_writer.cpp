@@ -107,6 +107,8 @@ public:
     threaded_line_writer(std::string path, const line_file_options& options)
         : options_(options), output_(std::move(path), options.log) {
         options_.buffer = std::bit_ceil(std::max<std::size_t>(options_.buffer, 1024));
+        // The thread must need no memory later: a whole ring, behind the end of a torn line.
+        batch_.reserve(options_.buffer + 1);
         if (const int number = output_.open(); number != 0) output_.throw_open_failed(number);
         // Blocks all signals on this thread: SIGPIPE, and those that tasks wait for.
         sigset_t all;

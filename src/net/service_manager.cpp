@@ -110,14 +110,17 @@ operation<void> service_manager::keep_alive(runtime& all) const {
         if (self->watchdog_ == duration::zero()) co_await never.wait();
         const auto take_a_turn = []() -> task<> { co_return; };
         for (;;) {
-            for (std::size_t i = 0; i != loops->loops(); ++i) {
-                auto turning = on(loops->at(i), take_a_turn);
-                auto turned = co_await as_result(turning);
-                // All end now, and this task too.
-                if (!turned && turned.error() == errc::shutting_down) co_await never.wait();
-                if (!turned) co_return turned;
+            try {
+                for (std::size_t i = 0; i != loops->loops(); ++i) {
+                    auto turning = on(loops->at(i), take_a_turn);
+                    auto turned = co_await as_result(turning);
+                    // All end now, and this task too.
+                    if (!turned && turned.error() == errc::shutting_down) co_await never.wait();
+                    if (!turned) co_return turned;
+                }
+                static_cast<void>(self->alive());
+            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): misses one
             }
-            static_cast<void>(self->alive());
             co_await sleep_for(self->watchdog_ / 2);
         }
     };

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <string_view>
 
@@ -51,7 +52,12 @@ void stall_watch::runs_here(std::size_t index) noexcept {
 void stall_watch::watch() {
     std::unique_lock lock(guard_);
     while (!ends_.wait_for(lock, limit_ / looks, [this] { return over_; })) {
-        for (sample& s : samples_) look(s);
+        for (sample& s : samples_) {
+            try {
+                look(s);
+            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): looks again soon
+            }
+        }
     }
 }
 
@@ -68,8 +74,8 @@ void stall_watch::look(sample& s) {
     s.idle = s.idle && call;
     s.call = call.value_or(0);
     // The first look may have come at any moment of the turn.
-    if (++s.seen != s.next_report * looks + 1) return;
-    if (s.next_report == 1) ++stalls_;
+    if (++s.seen < s.next_report * looks + 1) return;
+    if (s.seen == looks + 1) ++stalls_;
     report(s);
     s.next_report *= 2;
     s.idle = true;

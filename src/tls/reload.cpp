@@ -1,32 +1,42 @@
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/tls/reload.hpp>
 
+#include <new>
+
 namespace coracle::tls {
 namespace {
 
-void report(const std::expected<void, error>& loaded, const logger& log) {
-    if (loaded)
-        log.write(log_layer::tls, log_level::info, "certificates were read again");
-    else
-        log.write(log_layer::tls, log_level::error,
+/// Reads the certificates with `f`, which gives whether they were read, and reports that.
+template <class F>
+void read_again(F f, const logger& log) noexcept {
+    constexpr log_layer layer = log_layer::tls;
+    try {
+        const std::expected<bool, error> loaded = f();
+        if (loaded && *loaded) log.write(layer, log_level::info, "certificates were read again");
+        if (loaded) return;
+        log.write(layer, log_level::error,
                   "the old certificates stay: " + loaded.error().message());
+    } catch (const std::bad_alloc&) {
+        log.write(layer, log_level::error, "the old certificates stay: no memory");
+    }
 }
 
 }  // namespace
 
 void reload(server_context& c, const logger& log) {
-    report(c.reload(), log);
+    const auto load = [&c]() -> std::expected<bool, error> {
+        auto loaded = c.reload();
+        if (!loaded) return std::unexpected(std::move(loaded).error());
+        return true;
+    };
+    read_again(load, log);
 }
 
 task<> reload_on_change(server_context& c, duration period) {
     const logger& log = loop::current()->log();
     for (;;) {
         co_await sleep_for(period);
-        const auto loaded = c.reload_if_changed();
-        if (!loaded)
-            report(std::unexpected(loaded.error()), log);
-        else if (*loaded)
-            report({}, log);
+        read_again([&c] { return c.reload_if_changed(); }, log);
     }
 }
 

@@ -82,10 +82,11 @@ struct watch_options {
 ///
 /// Completes when it is watched: nothing that happens from then on is missed, but for what
 /// `overflow` tells. The sequence ends after `removed` when the directory itself is deleted or
-/// moved away and no link leads to it, and after `unmounted`; nothing is reported after these. A
-/// step throws when a new directory cannot be watched: `errc::limit_exceeded` (max_watches), ENOSPC
-/// (fs.inotify.max_user_watches); it has then ended. Fails with what the system says of the path.
-/// Cancelling it, or dropping the sequence, leaves nothing open.
+/// moved away and no link leads to it, and after `unmounted` of its file system; nothing is
+/// reported after these. A step throws when a new directory cannot be watched:
+/// `errc::limit_exceeded` (max_watches), ENOSPC (fs.inotify.max_user_watches); it has then ended.
+/// Fails with what the system says of the path. Cancelling it, or dropping the sequence, leaves
+/// nothing open.
 ///
 /// A directory that appears (recursive) is read once it is watched, so what was made in it before
 /// is reported as `created`, perhaps twice; what came and went before that is not reported. Changes

@@ -50,8 +50,9 @@ public:
     client_metrics(const client_metrics&) = delete;
     client_metrics& operator=(const client_metrics&) = delete;
 
-    /// For `client::observe`. Without a lock or an allocation but for failures, and for the first
-    /// call of a host on a thread that has this status or phase.
+    /// For `client::observe`. Without a lock or an allocation but for failures, and for a call of a
+    /// host that has this status class or phase and is none of those of late on this thread, which
+    /// keeps 256.
     void observe(const call_record& record);
 
 private:

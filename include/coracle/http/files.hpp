@@ -78,9 +78,9 @@ struct file_options {
 /// it is not noticed.
 ///
 /// Files that the kernel does not have in memory are looked up, and read up to 16 KiB, on the
-/// threads for blocking work (`offload`), as are directories and compression. Larger files go by
-/// sendfile, which waits for the disk where it must. On kernels before 5.12 looking up blocks the
-/// loop.
+/// threads for files (`runtime_options::file_threads`), as are directories and compression. Larger
+/// files go by sendfile, which waits for the disk where it must. On kernels before 5.12 looking up
+/// blocks the loop.
 ///
 /// On the loop of a simulation the files are those of its disk, read whole: with validators,
 /// ranges, listings and precompressed siblings, without compression. Made there, it does not look

@@ -75,7 +75,7 @@ public:
 
     /// Writes the rest of the part to the file `path`, replacing an older one. The file appears
     /// when it is complete, and not at all after a failure or a cancellation. The loop is not
-    /// blocked: `offload` writes it, 256 KiB at a time, and no more than that is held. What was
+    /// blocked: the threads for files write it, 256 KiB at a time, and no more is held. What was
     /// written is not flushed to the disk. Fails as `read` does, and as open(2), write(2) and
     /// rename(2) do; a full disk (`std::errc::no_space_on_device`) that a handler lets pass becomes
     /// a 507.

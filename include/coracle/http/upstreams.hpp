@@ -27,8 +27,8 @@ struct upstream_options {
     /// move. Called on any loop. Default: the client's address.
     std::function<std::string(const request&)> key = {};
     /// Upstreams that one request is tried at, at most. The next is tried when the one before could
-    /// not be reached or did not process the request; when it failed later, only for methods that
-    /// are idempotent (RFC 9110 section 9.2.2) and without a body. Default 3.
+    /// not be reached; of requests without a body also when it did not process the request, and
+    /// when it failed later if the method is idempotent (RFC 9110 section 9.2.2). Default 3.
     unsigned tries = 3;
     /// Failures one after the other that take an upstream out. Default 3; 0: never.
     unsigned eject_after = 3;
@@ -51,7 +51,7 @@ struct upstream_options {
 struct upstream_state {
     std::string url;
     bool is_well = true;         ///< by the checks; true until they say otherwise
-    bool is_ejected = false;     ///< out for a while, for its failures
+    bool is_ejected = false;     ///< out for a while; without a loop: at the last request
     std::uint64_t active = 0;    ///< requests under way
     std::uint64_t requests = 0;  ///< sent there
     std::uint64_t failures = 0;  ///< of these

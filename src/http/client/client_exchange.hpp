@@ -171,6 +171,8 @@ public:
 
     // The end.
 
+    /// Returns true if others may follow on the connection once both messages have ended.
+    virtual bool may_be_followed() const noexcept { return true; }
     /// Returns true if the peer certainly has not processed the request, so that any request may be
     /// sent again.
     virtual bool unprocessed() const noexcept = 0;

@@ -90,10 +90,12 @@ public:
     const fields* trailers() const noexcept override { return trailers_.get(); }
     void refused(std::error_code why) noexcept override;
 
-    /// Returns true if the rest of the body is known to have at most `bytes` bytes.
-    bool ends_within(std::uint64_t bytes) const noexcept {
+    /// Returns true if reading the rest keeps the connection, and is not known to take more than
+    /// `bytes` bytes.
+    bool may_be_drained(std::uint64_t bytes) const noexcept {
+        if (exchange_ && !exchange_->may_be_followed()) return false;
         const auto left = length();
-        return left && *left <= bytes;
+        return !left || *left <= bytes;
     }
     /// Returns true if nothing more is to come from the server.
     bool all_received() const noexcept { return !exchange_ || exchange_->body_left() == 0u; }

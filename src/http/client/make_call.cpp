@@ -45,7 +45,10 @@ task<call_result> run_call(call_state* c, std::optional<time_point> started = st
     ++here->counts.calls;
     if (has_parts_to_make(*c)) {
         auto made = make_parts(*c, here->owner());
-        if (!made) co_return std::unexpected(std::move(made).error());
+        if (!made) {
+            ++here->counts.failed;
+            co_return std::unexpected(std::move(made).error());
+        }
     }
     const time_point now = here->owner().now();
     const time_point start = started.value_or(now);

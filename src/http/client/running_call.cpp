@@ -436,12 +436,14 @@ duration running_call::retry_delay(const call_result& a) {
 
 task<void> running_call::drop_response(call_result& a) {
     auto* const rest = static_cast<incoming*>(a->extension());
-    if (rest == nullptr || !rest->ends_within(drained)) co_return;
+    if (rest == nullptr || !rest->may_be_drained(drained)) co_return;
     limit_.begin(*context_, drain_time, attempt_deadline_);
-    for (bool more = true; more;) {
+    std::uint64_t read = 0;
+    for (bool more = true; more && read <= drained;) {
         auto reading = a->read();
         auto piece = co_await as_result(reading);
         more = piece && !piece->empty();
+        if (more) read += piece->size();
     }
     limit_.end();
 }

@@ -50,6 +50,7 @@ public:
     std::uint64_t received() const noexcept override { return of_->received(); }
     std::size_t unread() const noexcept override { return of_->unread(); }
 
+    bool may_be_followed() const noexcept override { return of_->may_be_followed(); }
     bool unprocessed() const noexcept override { return of_->unprocessed(); }
     bool turned_away() const noexcept override { return of_->turned_away(); }
     bool needs_http_1() const noexcept override { return of_->needs_http_1(); }

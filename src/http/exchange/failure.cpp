@@ -37,6 +37,12 @@ bool is_of_client(const error& e) noexcept {
     return info_of(e) != nullptr;
 }
 
+/// Returns true for a status that the one who throws has chosen, as with `status_error`.
+bool is_chosen(const error& e) noexcept {
+    const std::error_category& category = e.code().category();
+    return !is_of_client(e) && (category == status_category() || category == coding_category());
+}
+
 /// Reports a failure through the connection, or to the log of the loop if the request has no
 /// connection.
 void report(request& req, const std::exception_ptr& e, bool out_of_memory = false) {
@@ -58,7 +64,7 @@ response response_to(request& req, const std::exception_ptr& e) {
         return error_response(req, x.code(), x.what());
     } catch (const exception& x) {
         const status code = status_of(x.error());
-        if (is_server_error(code)) report(req, e);
+        if (is_server_error(code) && !is_chosen(x.error())) report(req, e);
         std::string reason = reason_of(x.error());
         if (!reason.empty()) reason += '\n';
         return error_response(req, code, reason);

@@ -117,7 +117,9 @@ void client_metrics::observe(const call_record& record) {
     static thread_local std::array<std::unique_ptr<series>, 256> recent;
     const std::string_view host = record.info.url.authority();
     const unsigned status_class = std::min(5U, static_cast<unsigned>(record.status) / 100);
-    auto& place = recent[(std::hash<std::string_view>()(host) + status_class) % recent.size()];
+    // By the observer too: two of one client would take turns at each place.
+    const std::size_t hash = std::hash<std::string_view>()(host) + status_class + 7 * id_;
+    auto& place = recent[hash % recent.size()];
     const bool is_known = place != nullptr && place->of == id_ &&
                           place->status_class == status_class && place->host == host;
     if (!is_known) [[unlikely]]

@@ -61,7 +61,7 @@ public:
         any_field_ = std::ranges::find(o.fields, "*") != o.fields.end();
         if (!any_field_) fields_ = joined(o.fields);
         methods_ = "GET, HEAD, POST" + (methods_.empty() ? "" : ", " + methods_);
-        if (o.max_age.count() > 0) max_age_ = std::to_string(o.max_age.count());
+        max_age_ = std::to_string(std::max<std::chrono::seconds::rep>(o.max_age.count(), 0));
         permissions_.reserve(o.origins.size());
         for (std::string& origin : o.origins) add(std::move(origin));
         // Any page could act with the rights of whoever visits it.
@@ -82,7 +82,7 @@ public:
             const std::string_view asked = req.header("Access-Control-Request-Headers");
             const std::string_view granted = any_field_ ? asked : std::string_view(fields_);
             if (!granted.empty()) out.set("Access-Control-Allow-Headers", granted);
-            if (!max_age_.empty()) out.set("Access-Control-Max-Age", max_age_);
+            out.set("Access-Control-Max-Age", max_age_);
         }
         out.fields().add("Vary",
                          "Origin, Access-Control-Request-Method, Access-Control-Request-Headers");

@@ -1,5 +1,6 @@
 #include <coracle/http/middleware/health.hpp>
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/this_task.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <atomic>
@@ -64,9 +65,8 @@ private:
             auto result = co_await as_result(limited);
             if (result) co_return *result ? "" : "failed";
             // A probe that was cancelled says nothing of the check.
-            if (result.error() == std::errc::operation_canceled) {
-                throw_exception(std::move(result).error());
-            }
+            const bool is_over = co_await this_task::stopped();
+            if (is_over) throw_exception(std::move(result).error());
             co_return result.error() == std::errc::timed_out ? "timed out" : "failed";
         } catch (const exception&) {
             throw;

@@ -137,8 +137,8 @@ task<bool> sessions::remove(const rules* r, const session* s) {
 
 /// Brings what the handler changed to the store and the browser; false where the store failed.
 task<bool> sessions::store(const rules* r, session* s, response* out) {
-    if (s->is_empty() && (s->ended_ || s->loaded_key_.empty())) {
-        if (s->ended_) r->remove_cookie(*out);
+    if (s->is_empty()) {
+        if (s->ended_ || !s->loaded_key_.empty()) r->remove_cookie(*out);
         co_return co_await remove(r, s);
     }
     const bool has_new_id = s->loaded_key_.empty() || s->renewed_ || s->ended_;

@@ -57,6 +57,8 @@ public:
     void failed(detail::upstream& u, time_point now) noexcept;
 
     task<> check(detail::upstream& u);
+    /// The time now; on a thread without a loop that of the last request.
+    time_point now() const noexcept;
 
     http::client& caller() const noexcept { return *client_; }
     const upstream_options& options() const noexcept { return options_; }
@@ -79,6 +81,7 @@ private:
     upstream_options options_;
     std::vector<std::unique_ptr<detail::upstream>> members_;
     std::atomic<std::uint64_t> next_{0};
+    std::atomic<time_point> last_request_{};
 };
 
 }  // namespace coracle::http

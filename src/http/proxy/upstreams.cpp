@@ -73,6 +73,7 @@ upstream* upstreams::group::choose_among(const Usable& usable, std::uint64_t key
 
 upstream* upstreams::group::choose(const request& req, std::span<upstream* const> tried,
                                    time_point now) noexcept {
+    last_request_.store(now, std::memory_order_relaxed);
     std::uint64_t key = 0;
     try {
         key = key_of(req);
@@ -90,6 +91,11 @@ upstream* upstreams::group::choose(const request& req, std::span<upstream* const
     };
     if (upstream* const u = choose_among(is_in, key)) return u;
     return choose_among(is_well, key);
+}
+
+time_point upstreams::group::now() const noexcept {
+    const loop* const here = loop::current();
+    return here != nullptr ? here->now() : last_request_.load(std::memory_order_relaxed);
 }
 
 void upstreams::group::succeeded(upstream& u) noexcept {
@@ -162,8 +168,7 @@ task<> upstreams::check() {
 }
 
 std::vector<upstream_state> upstreams::states() const {
-    const std::int64_t now =
-        loop::current() == nullptr ? 0 : loop::current()->now().time_since_epoch().count();
+    const std::int64_t now = group_->now().time_since_epoch().count();
     std::vector<upstream_state> found;
     for (const auto& u : group_->members()) {
         upstream_state s;

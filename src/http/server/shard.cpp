@@ -321,21 +321,21 @@ task<> shard::shake_hands(std::unique_ptr<net::socket> s, bool secure, bool by_p
             co_return;
         }
         const error why = client ? client->error() : client.error();
-        if (!draining_ || !coracle::detail::is_cancellation(why)) count_failure(why);
+        if (!draining_ || !coracle::detail::is_cancellation(why)) count_failure(why, secure);
     } catch (const std::bad_alloc&) {
         count(&server_counters::out_of_memory);
     }
     if (is_counted) forget_client(peer);
 }
 
-void shard::count_failure(const error& why) noexcept {
+void shard::count_failure(const error& why, bool secure) noexcept {
     if (why == std::errc::not_enough_memory)
         count(&server_counters::out_of_memory);
-    else if (why == std::errc::timed_out)
+    else if (why == std::errc::timed_out && secure)
         count(&server_counters::tls_timeouts);
     else
-        count(why.phase() == phase::proxy ? &server_counters::proxy_failures
-                                          : &server_counters::tls_failures);
+        count(!secure || why.phase() == phase::proxy ? &server_counters::proxy_failures
+                                                     : &server_counters::tls_failures);
     const logger& log = owner().log();
     if (!log.enabled(log_layer::tls, log_level::debug)) return;
     try {

@@ -137,7 +137,8 @@ private:
     void note_accept_error(const error& e) noexcept;
     task<> end_connections();
     task<> shake_hands(std::unique_ptr<net::socket> s, bool secure, bool by_proxy);
-    void count_failure(const error& why) noexcept;
+    /// `secure`: of a connection that begins with TLS; others begin with a PROXY header.
+    void count_failure(const error& why, bool secure) noexcept;
     bool speaks_http2(const accepted_connection& client) const noexcept;
     void begin(accepted_connection client, const net::address& who);
     void cut_all() noexcept;

@@ -1,3 +1,4 @@
+#include "support/allocation_count.hpp"
 #include "support/simulated_response.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
@@ -406,6 +407,23 @@ TEST_F(https, reads_changed_certificates_again_while_it_serves) {
     directory.write("cert.pem", "no certificate");
     EXPECT_FALSE(context->reload_if_changed());
     EXPECT_EQ(shown(), "second.example");
+}
+
+TEST_F(https, keeps_its_certificates_where_there_is_no_memory_for_new_ones) {
+    if (!testing::counts_allocations()) GTEST_SKIP() << "no allocation fails in this build";
+    tls::server_context context(certificates());
+    logger log;
+    log.set_level(log_level::off);
+    bool failed = true;
+    int n = 0;
+    while (failed && !HasFailure()) {
+        testing::fail_allocation(static_cast<std::size_t>(++n));
+        EXPECT_NO_THROW(tls::reload(context, log)) << n;
+        failed = !testing::allocation_will_fail();
+        testing::fail_allocation(0);
+    }
+    EXPECT_GT(n, 3);
+    EXPECT_TRUE(context.reload());
 }
 
 TEST_F(https, believes_a_proxy_that_it_was_told_of) {

@@ -243,6 +243,32 @@ TEST(a_handler_that_throws, is_named_in_the_log_also_inside_of_middleware) {
     }
 }
 
+TEST(server_semantics, takes_a_status_that_was_thrown_for_no_failure) {
+    http::router r;
+    r.get("/status/{code}", [](http::request& req) -> http::response {
+        const auto code = static_cast<http::status>(std::stoi(std::string(req.param("code"))));
+        throw_exception(error(make_error_code(code), "upstream"));
+    });
+    r.get("/disk", [](http::request&) -> http::response {
+        throw_exception(error(std::errc::no_space_on_device, "save"));
+    });
+    world w(1, r);
+    const error_log log(w.sim.log());
+    w.run([&](world& in) -> task<> {
+        for (const std::string code : {"404", "502", "503", "504"}) {
+            const std::string response =
+                co_await ask_once(in, get("/status/" + code, "Connection: close\r\n"));
+            EXPECT_TRUE(response.starts_with("HTTP/1.1 " + code)) << response;
+        }
+        EXPECT_EQ(in.counters().handler_errors, 0U);
+        EXPECT_EQ(log.text(), "");
+        const std::string full = co_await ask_once(in, get("/disk", "Connection: close\r\n"));
+        EXPECT_TRUE(full.starts_with("HTTP/1.1 507 ")) << full;
+        EXPECT_EQ(in.counters().handler_errors, 1U);
+    });
+    EXPECT_NE(log.text(), "");
+}
+
 TEST(a_connect, gets_no_tunnel_and_ends_the_connection_whatever_the_handler_responds) {
     int calls = 0;
     world w(1, [&calls](http::request&) {

@@ -20,6 +20,20 @@ TEST(server_timeouts, refuses_a_head_that_stops_halfway) {
     });
 }
 
+TEST(server_timeouts, count_a_PROXY_header_that_does_not_come) {
+    http::server_options o;
+    o.proxy_protocol_from = "0.0.0.0/0";
+    const auto f = [](world& w) -> task<> {
+        const time_point began = w.sim.now();
+        peer p = co_await w.connect();
+        co_await p.expect_close();
+        expect_about(w.since(began), 10s, 1s);
+        EXPECT_EQ(w.counters().proxy_failures, 1u);
+        EXPECT_EQ(w.counters().tls_timeouts, 0u);
+    };
+    for_seeds(few, f, o);
+}
+
 TEST(server_timeouts, take_what_may_become_the_preface_of_http_2_for_a_head) {
     for_seeds(few, [](world& w) -> task<> {
         peer p = co_await w.connect();

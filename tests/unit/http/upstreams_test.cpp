@@ -59,6 +59,16 @@ TEST(upstreams, are_out_for_twice_as_long_each_time_they_fail_again) {
     EXPECT_TRUE(s.is_used());
 }
 
+TEST(upstreams, are_out_as_of_the_last_request_where_there_is_no_loop) {
+    scene s(1s);
+    s.fail();
+    EXPECT_FALSE(s.is_used());
+    EXPECT_EQ(s.of.now(), s.now);
+    s.now += 1s;
+    EXPECT_TRUE(s.is_used());
+    EXPECT_EQ(s.of.now(), s.now);
+}
+
 TEST(upstreams, may_be_out_for_ever) {
     for (const duration endless : {duration::max(), duration::max() / 2, duration::max() / 32}) {
         scene s(endless);

@@ -49,8 +49,8 @@ struct rate_limit_options {
     /// The name by which clients are told apart; empty: not limited. Default: the address
     /// (`request::client()`), of IPv6 its first 64 bits.
     std::function<std::string(const request&)> key = {};
-    /// Names that are remembered. Beyond it the one that was quiet for longest is forgotten.
-    /// Default 100,000, some 15 MB.
+    /// Names that are remembered, in 16 parts of the same size, at least one each. Beyond it the
+    /// one of a part that was quiet for longest is forgotten. Default 100,000, some 15 MB.
     std::size_t keys = 100'000;
     /// Buckets that several processes share; `keys` is then without meaning. Default: in memory.
     std::shared_ptr<rate_limit_store> store = {};

@@ -82,6 +82,7 @@ public:
     std::uint64_t received() const noexcept override { return received_; }
     std::size_t unread() const noexcept override { return input_.size(); }
 
+    bool may_be_followed() const noexcept override { return keeps_alive_ && !cut_; }
     bool unprocessed() const noexcept override { return sent() == 0 && received_ == 0; }
     void release(fate how) noexcept override;
     bool replace() noexcept override;

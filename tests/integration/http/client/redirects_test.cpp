@@ -3,13 +3,17 @@
 #include "support/client_calls.hpp"
 #include "support/each_version.hpp"
 
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
+#include <coracle/testing/simulation.hpp>
 
 #include <gmock/gmock.h>
 
 namespace coracle::testing {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -37,6 +41,50 @@ TEST_P(client_redirects, are_not_followed_unless_asked_for) {
     EXPECT_EQ(r.status, http::status::found);
     EXPECT_EQ(r.header("Location"), "/end");
     EXPECT_EQ(r.info.redirects, 0U);
+}
+
+TEST_P(client_redirects, keep_the_connection_whatever_the_framing_of_their_body) {
+    const auto chunked = [](http::request& req) -> http::response {
+        if (req.path() == "/end") return "there";
+        http::response r = http::stream([](http::body_writer& out) -> task<> {
+            co_await out.write("it has ");
+            co_await yield();
+            co_await out.write("moved\n");
+        });
+        r.set_status(http::status::found).set("Location", "/end");
+        return r;
+    };
+    const local_server server(chunked);
+    const auto r = client_.get(server.url("/")).follow(http::follow::standard).wait();
+    EXPECT_EQ(r.body, "there");
+    EXPECT_EQ(client_.statistics().opened, 1U);
+    EXPECT_EQ(server.counters().connections, 1U);
+    EXPECT_EQ(server.counters().clients_gone, 0U);
+}
+
+TEST(client_redirects_in_time, do_not_wait_for_a_body_whose_end_ends_the_connection) {
+    const std::string moved = "HTTP/1.1 302 Found\r\nLocation: /end\r\n";
+    const auto time_for = [](const std::string& response) {
+        simulation sim(1);
+        std::vector<script> scripts;
+        scripts.push_back(script().read_head().send(response).stall());
+        scripts.push_back(script().read_head().respond("there"));
+        scripted_peer there(sim.loop(), std::move(scripts));
+        sim.run([&]() -> task<> {
+            http::client_options o;
+            o.proxy_from_environment = false;
+            http::client client(o);
+            auto asking = client.get(there.url()).follow(http::follow::standard).full();
+            const http::full_response r = co_await asking;
+            EXPECT_EQ(r.body, "there");
+            there.stop();
+        });
+        return sim.elapsed();
+    };
+    EXPECT_LT(time_for(moved + "\r\nmore"), 500ms);
+    const duration chunked = time_for(moved + "Transfer-Encoding: chunked\r\n\r\n4\r\nmore\r\n");
+    EXPECT_GE(chunked, 1s);
+    EXPECT_LT(chunked, 1500ms);
 }
 
 TEST_P(client_redirects, inherit_the_fragment_where_they_name_none) {

@@ -143,6 +143,10 @@ TEST(health, counts_a_check_that_throws_or_hangs_as_failed) {
         co_await sleep_for(1ms);
         throw_exception(error(std::errc::connection_refused));
     });
+    health.add("is cancelled", []() -> task<bool> {
+        co_await sleep_for(1ms);
+        throw_exception(error(std::errc::operation_canceled));
+    });
     health.add("hangs", []() -> task<bool> {
         co_await sleep_for(1h);
         co_return true;
@@ -155,5 +159,5 @@ TEST(health, counts_a_check_that_throws_or_hangs_as_failed) {
         EXPECT_LT(loop::current()->now() - begun, 3s);
     });
     EXPECT_EQ(a.status(), 503);
-    EXPECT_EQ(a.text(), "throws: failed\nfails: failed\nhangs: timed out\n");
+    EXPECT_EQ(a.text(), "throws: failed\nfails: failed\nis cancelled: failed\nhangs: timed out\n");
 }

@@ -112,7 +112,7 @@ TEST(cors, permits_what_its_options_say) {
     EXPECT_EQ(flight.header("Access-Control-Allow-Methods"), "GET, HEAD, POST");
     EXPECT_EQ(flight.header("Access-Control-Allow-Headers"), "x-own, x-other");
     EXPECT_EQ(flight.header("Access-Control-Allow-Credentials"), "true");
-    EXPECT_EQ(flight.header("Access-Control-Max-Age"), "");
+    EXPECT_EQ(flight.header("Access-Control-Max-Age"), "0") << "without it, browsers take 5 s";
     EXPECT_EQ(bare.header("Access-Control-Allow-Headers"), "");
     EXPECT_EQ(real.header("Access-Control-Expose-Headers"), "X-Total, ETag");
     EXPECT_EQ(real.header("Access-Control-Allow-Credentials"), "true");

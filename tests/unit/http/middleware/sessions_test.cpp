@@ -284,6 +284,26 @@ TEST(sessions, end_for_store_and_browser) {
     });
 }
 
+TEST(sessions, are_gone_once_they_hold_nothing) {
+    for (const bool renewed : {false, true}) {
+        auto store = std::make_shared<failing_store>();
+        http::session_options o;
+        o.store = store;
+        site s(o);
+        run_virtually([&]() -> task<> {
+            const visit first = co_await s.go("", site::put);
+            EXPECT_EQ(store->inner.size(), 1u);
+            const visit out = co_await s.go(first.cookie, [&](http::session& of, http::request&) {
+                of.erase("k");
+                if (renewed) of.renew();
+                return "";
+            });
+            EXPECT_EQ(out.line.substr(0, 16), "__Host-session=;");
+            EXPECT_EQ(store->inner.size(), 0u);
+        });
+    }
+}
+
 TEST(sessions, are_not_brought_back_by_a_request_that_was_under_way) {
     run_virtually([&]() -> task<> {
         // One request changes the session while another ends it: both go through middleware of
