@@ -569,6 +569,23 @@ TEST(smtp_mx, reports_and_goes_on_where_a_policy_is_tested) {
     EXPECT_EQ(warnings, expected);
 }
 
+TEST(smtp_mx, reports_no_policy_where_there_is_none) {
+    const test_ca ca;
+    mx_world w;
+    tls::client_options t;
+    t.authorities = ca.pem();
+    w.options.tls_context = std::make_shared<tls::client_context>(t);
+    std::string warnings;
+    const auto hear = [](void* into, log_level, log_layer, std::string_view text) {
+        static_cast<std::string*>(into)->append(text);
+    };
+    w.world.log().set_sink(hear, &warnings);
+    w.world.log().set_level(log_level::warning);
+    w.host("mx.example", with_certificate(ca, "other.example"));
+    EXPECT_FALSE(w.send(to("bob@mx.example")));
+    EXPECT_EQ(warnings.find("MTA-STS"), std::string::npos) << warnings;
+}
+
 TEST(smtp_mx, sends_nothing_to_a_wrong_certificate_where_tls_is_required) {
     const test_ca ca;
     mx_world w;

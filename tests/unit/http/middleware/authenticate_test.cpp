@@ -133,6 +133,23 @@ TEST(health, is_live_while_the_loop_runs_and_ready_when_all_checks_pass) {
     });
 }
 
+TEST(health, takes_a_probe_that_was_cancelled_for_no_failure) {
+    http::health health;
+    health.add("slow", []() -> task<bool> {
+        co_await sleep_for(100ms);
+        co_return true;
+    });
+    const http::handler ready = health.ready();
+    run_virtually([&]() -> task<> {
+        asked first("GET");
+        const auto ask = [&] { return first.by(ready); };
+        EXPECT_FALSE(co_await as_result(with_timeout(10ms, ask)));
+        asked second("GET");
+        co_await second.by(ready);
+        EXPECT_EQ(second.text(), "slow: ok\n");
+    });
+}
+
 TEST(health, counts_a_check_that_throws_or_hangs_as_failed) {
     http::health health({.patience = 2s});
     health.add("throws", []() -> task<bool> {
