@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace coracle::coding {
@@ -51,6 +52,9 @@ using encoder_level = std::optional<int>;
 
 /// One for any coding but identity. Throws std::bad_alloc.
 std::unique_ptr<encoder> make_encoder(content_coding coding, encoder_level level = {});
+
+/// The version of the library of a coding but identity: another one may give other bytes.
+std::string encoder_version(content_coding coding);
 
 std::unique_ptr<encoder> make_zlib_encoder(content_coding coding, encoder_level level);
 std::unique_ptr<encoder> make_brotli_encoder(encoder_level level);

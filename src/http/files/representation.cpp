@@ -18,10 +18,11 @@ std::int64_t floor_seconds(std::int64_t nanoseconds) noexcept {
     return nanoseconds / second - (nanoseconds % second < 0 ? 1 : 0);
 }
 
-// A strong tag names one variant (RFC 9110 section 8.8.3.3).
+// A strong tag names one variant (RFC 9110 section 8.8.3.3), to the byte: a download that is
+// resumed at another node must not be put together of two versions of a library.
 std::string tag_of(const representation& r) {
     std::string tag = entity_tag_of(r.file.status());
-    if (!r.coding.empty()) tag.insert(tag.size() - 1, "-" + std::string(r.coding));
+    if (!r.coding.empty()) tag.insert(tag.size() - 1, "-" + std::string(r.coding) + r.encoder);
     return tag;
 }
 

@@ -26,6 +26,8 @@ struct representation {
     std::string_view cache_control;
     /// The content coding; empty for none.
     std::string_view coding;
+    /// The version of what encoded `bytes`; empty where that was done before.
+    std::string encoder;
     /// True if other clients get another coding (RFC 9110 section 12.5.5).
     bool varies = false;
     /// True if clients that accept other media types get something else (section 12.5.1).

@@ -1,3 +1,4 @@
+#include "coding/encoder.hpp"
 #include "http/coding/compressible.hpp"
 #include "http/error_style.hpp"
 #include "http/files/backend_files.hpp"
@@ -170,6 +171,7 @@ private:
                                content_coding coding) {
         r.bytes = std::move(bytes);
         r.coding = to_string(coding);
+        r.encoder = coracle::coding::encoder_version(coding);
     }
 
     static task<response> look_up_and_respond(const file_handler* self, const request* req,

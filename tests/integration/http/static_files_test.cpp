@@ -1,4 +1,5 @@
 #include "coding/decoder.hpp"
+#include "coding/encoder.hpp"
 #include "support/roadblock.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -146,6 +147,8 @@ TEST_F(static_files, go_out_in_the_best_coding_that_the_client_takes) {
         EXPECT_EQ(get(s, "/a.txt", fields).body, a.body);
         const std::string tag = a.field("ETag");
         EXPECT_NE(tag, plain.field("ETag"));
+        const std::string by = coding::encoder_version(*coding::find_content_coding(coding));
+        EXPECT_TRUE(tag.ends_with('-' + coding + by + '"')) << tag;
         EXPECT_EQ(get(s, "/a.txt", fields + "If-None-Match: " + tag + "\r\n").status(), 304);
         const reading part =
             get(s, "/a.txt", fields + "If-Range: " + tag + "\r\nRange: bytes=10-19,1000-1009\r\n");

@@ -325,6 +325,21 @@ class Failures(unittest.TestCase):
         # Each of the four waits for 10 ms, 20 ms and so on.
         self.assertLess(errors, 200)
 
+    def test_a_server_that_has_gone_ends_a_run_of_so_many_requests(self):
+        def ten(server, s):
+            while (n := server.request(s)) is not None:
+                if n >= 10:
+                    server.listener.shutdown(socket.SHUT_RDWR)
+                    return
+                s.sendall(RESPONSE)
+
+        with Scripted(ten) as server:
+            total = figures("-c", 2, "-n", 100000, server.url)["total"]
+            self.assertLess(total["responses"], 10)
+            errors = total["errors"]
+            self.assertEqual(total["responses"] + sum(errors.values()), 100000, total)
+            self.assertGreater(errors["connect"], 99900)
+
     def test_the_time_of_requests_that_failed_counts(self):
         def five(server, s):
             while (n := server.request(s)) is not None:

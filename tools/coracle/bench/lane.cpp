@@ -17,6 +17,9 @@ namespace {
 
 constexpr duration first_pause = std::chrono::milliseconds(10);
 constexpr duration longest_pause = std::chrono::seconds(1);
+/// Attempts to connect, one after the other, after which a run of so many requests gives up: some
+/// three seconds.
+constexpr unsigned most_refusals = 10;
 
 failure_kind kind_of(const error& e) noexcept {
     const bool by_parser = std::string_view(e.code().category().name()) == "http/1";
@@ -53,7 +56,11 @@ task<> lane::run() {
         if (refused_ && worker_.is_over(worker_.now())) give_up_carried();
         const bool ended = co_await this_task::stopped();
         if (ended) co_return;
-        if (refused_) co_await back_off();
+        if (!refused_) continue;
+        const load_plan& plan = worker_.to().plan();
+        const bool must_end = plan.requests != 0 && !plan.is_open();
+        if (must_end && ++refusals_ >= most_refusals) co_return;
+        co_await back_off();
     }
 }
 
@@ -133,6 +140,7 @@ void lane::finish(unsigned status) noexcept {
     last_ = worker_.now();
     busy_ = false;
     pause_ = {};
+    refusals_ = 0;
     if (!worker_.counts_from(due_)) return;
     worker_.figures().add_response(status, between(due_, last_));
     worker_.note_last_end(last_);

@@ -77,7 +77,8 @@ private:
     time_point last_{};  ///< when the response before came: then the next request is begun
     std::optional<time_point> carried_;
     cancel_source* running_ = nullptr;
-    duration pause_{};  ///< before the next attempt to connect
+    duration pause_{};       ///< before the next attempt to connect
+    unsigned refusals_ = 0;  ///< since the last response
     bool busy_ = false;
     bool entered_ = false;
     bool refused_ = false;  ///< the session had no connection

@@ -115,10 +115,19 @@ void worker::measure_processor() noexcept {
     processor_since_ = time_point::max();
 }
 
+/// Of a run of so many requests: those that are left when no lane can connect any more.
+void worker::note_given_up() {
+    if (stopped_ || to_.plan().requests == 0) return;
+    for (std::uint64_t i = schedule_.left(); i != 0; --i) {
+        counts_.add_failure(failure_kind::connect);
+    }
+}
+
 /// Requests that no connection was free for have waited, too: without them a server that stands
 /// still would look as good as one that is quick until then.
 void worker::note_unsent() {
     if (!gate_.is_set()) return;
+    if (!schedule_.is_open()) return note_given_up();
     const time_point end = std::min(span_.end, now());
     const std::uint64_t n = schedule_.overdue(end);
     const std::uint64_t first = schedule_.taken();

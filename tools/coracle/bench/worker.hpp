@@ -69,6 +69,7 @@ private:
     task<> watch_processor();
     void flush(std::uint64_t interval);
     void note_unsent();
+    void note_given_up();
     void measure_processor() noexcept;
 
     shared_run& run_;

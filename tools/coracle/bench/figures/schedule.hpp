@@ -47,6 +47,8 @@ public:
     }
 
     std::uint64_t taken() const noexcept { return taken_; }
+    /// Requests that count and are still to be taken.
+    std::uint64_t left() const noexcept { return limits_.requests - counted_; }
     /// Returns true once all that count have been taken.
     bool is_used_up() const noexcept { return counted_ >= limits_.requests; }
     /// Requests of the open model that were due before `now`, and the end, and were not taken,
