@@ -7,6 +7,8 @@
 #include <coracle/websocket/route.hpp>
 #include <coracle/websocket/topics.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -59,11 +61,12 @@ static constexpr const char* page = R"(<!doctype html>
 </script>
 )";
 
-/// The last lines of each room, for those who come later. Used by every loop.
+/// The last lines of each of a thousand rooms, for those who come later. Used by every loop.
 class history {
 public:
     void add(std::string_view room, std::string_view line) {
         const std::lock_guard lock(mutex_);
+        if (rooms_.size() == 1000 && !rooms_.contains(room)) return;
         auto& lines = rooms_[std::string(room)];
         lines.emplace_back(line);
         if (lines.size() > 20) lines.pop_front();
@@ -81,7 +84,10 @@ private:
 
 /// A room is the name of a topic, in which points separate.
 static bool is_room(std::string_view name) {
-    return !name.empty() && name.size() < 64 && name.find_first_of(".*>") == std::string_view::npos;
+    const auto is_plain = [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '-' || c == '_';
+    };
+    return !name.empty() && name.size() < 64 && std::ranges::all_of(name, is_plain);
 }
 
 int main(int argc, char** argv) {
@@ -101,9 +107,12 @@ int main(int argc, char** argv) {
         {
             const auto membership = topics.subscribe(ws, topic);
             tell_presence();
-            while (auto message = co_await ws.receive()) {
-                said.add(*room, *message);
-                topics.publish(topic, ':' + message->str());
+            for (;;) {
+                // Of a connection that was lost the others hear as well.
+                const auto message = co_await as_result(ws.receive());
+                if (!message || !*message) break;
+                said.add(*room, **message);
+                topics.publish(topic, ':' + (*message)->str());
             }
         }
         tell_presence();

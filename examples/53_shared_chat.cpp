@@ -10,6 +10,8 @@
 #include <coracle/websocket/route.hpp>
 #include <coracle/websocket/topics.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -64,7 +66,10 @@ static constexpr const char* page = R"(<!doctype html>
 
 /// A room is the name of a topic, in which points separate.
 static bool is_room(std::string_view name) {
-    return !name.empty() && name.size() < 64 && name.find_first_of(".*>") == std::string_view::npos;
+    const auto is_plain = [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '-' || c == '_';
+    };
+    return !name.empty() && name.size() < 64 && std::ranges::all_of(name, is_plain);
 }
 
 /// The last lines of each room, and how many are there on each node: one list and one hash. What a
@@ -144,8 +149,11 @@ int main(int argc, char** argv) {
         {
             const auto membership = topics.subscribe(ws, topic);
             co_await tell_presence(here, topic);
-            while (auto message = co_await ws.receive()) {
-                const std::string line = message->str();
+            for (;;) {
+                // Of a connection that was lost the others hear as well.
+                const auto message = co_await as_result(ws.receive());
+                if (!message || !*message) break;
+                const std::string line = (*message)->str();
                 topics.publish(topic, ':' + line);
                 auto keeping = here.add(line);
                 static_cast<void>(co_await as_result(std::move(keeping)));

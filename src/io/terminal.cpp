@@ -93,6 +93,8 @@ std::expected<terminal_mode, error> terminal::set_mode(input_mode m) const {
 namespace {
 
 task<std::expected<window_size, error>> next_size(terminal t, signal_set& signals) {
+    // Nothing would ever change.
+    if (auto now = t.size(); !now) co_return now;
     auto number = co_await as_result(signals.next());
     if (!number) co_return std::unexpected(std::move(number).error());
     co_return t.size();

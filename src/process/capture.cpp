@@ -83,6 +83,11 @@ void default_streams(plan& p) {
 }  // namespace
 
 task<std::expected<captured, error>> capture(std::unique_ptr<plan> p, capture_limits limits) {
+    if (!p->terminal && p->streams[0].what() == redirect::kind::pipe) {
+        error e(std::errc::invalid_argument, "command::capture");
+        co_return std::unexpected(
+            std::move(e.on(p->program + " (its input is a pipe without another end)")));
+    }
     default_streams(*p);
     const duration grace = p->grace;
     auto started = co_await as_result(start(std::move(p)));

@@ -66,6 +66,7 @@ task<end_result> end_process(child_state& s, duration grace) {
     auto in_time = co_await as_result(with_timeout(grace, waits));
     if (in_time) co_return std::move(*in_time);
     if (in_time.error() != std::errc::timed_out) {
+        if (coracle::detail::is_cancellation(in_time.error())) s.process.spares_group();
         co_return std::unexpected(std::move(in_time).error());
     }
     auto killed = s.process.signal_to_end(SIGKILL);
@@ -148,7 +149,10 @@ std::optional<exit_status> child::status() noexcept {
 }
 
 std::expected<void, error> child::signal(int number) noexcept {
-    return state_->process.signal(number);
+    if (!state_->process.ended()) return state_->process.signal(number);
+    // One that nobody has reaped would take it.
+    coracle::error gone(std::errc::no_such_process, "signal");
+    return std::unexpected(std::move(gone.on(std::to_string(state_->pid))));
 }
 
 std::expected<void, error> child::signal_group(int number) noexcept {

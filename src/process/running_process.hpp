@@ -31,6 +31,9 @@ public:
     std::expected<void, error> signal_group(int number) noexcept;
     /// From now on, kills the rest of the group when its leader ends.
     void ends_group() noexcept { group_ends_ = own_group_; }
+    /// Leaves the rest of the group alone when its leader ends.
+    void spares_group() noexcept { group_ends_ = false; }
+    bool ended() const noexcept;
     /// Signals the process, or its whole group, and calls `ends_group`. EPERM when the process
     /// itself cannot be signalled.
     std::expected<void, error> signal_to_end(int number) noexcept;
@@ -39,8 +42,6 @@ public:
     void release() noexcept { pidfd_.reset(); }
 
 private:
-    bool ended() const noexcept;
-
     int pid_ = -1;
     owned_fd pidfd_;
     bool own_group_ = false;

@@ -108,6 +108,11 @@ std::string sink_session::binding() const {
 }
 
 task<bool> sink_session::flush() {
+    if (stream_ != nullptr && received_ >= cut_.received) {
+        out_.clear();
+        stream_->close(true);
+        co_return false;
+    }
     if (out_.empty()) co_return true;
     const std::uint64_t left = cut_.sent - std::min(cut_.sent, sent_);
     const bool cut = out_.size() > left;
@@ -115,8 +120,9 @@ task<bool> sink_session::flush() {
     if (cut) bytes.resize(static_cast<std::size_t>(left));
     sent_ += bytes.size();
     if (!bytes.empty()) {
-        auto sending = stream_->send(bytes);
-        auto sent = co_await as_result(sending);
+        const auto send = [&] { return stream_->send(bytes); };
+        auto limited = with_timeout(options_.idle, send);
+        auto sent = co_await as_result(limited);
         if (!sent) co_return false;
     }
     if (cut) stream_->close(true);
@@ -127,10 +133,6 @@ task<bool> sink_session::receive() {
     auto flushing = flush();
     const bool flushed = co_await std::move(flushing);
     if (!flushed) co_return false;
-    if (received_ >= cut_.received) {
-        stream_->close(true);
-        co_return false;
-    }
     auto limited = with_timeout(options_.idle, receive_from(stream_.get()));
     auto got = co_await as_result(limited);
     if (!got || !*got) co_return false;
@@ -376,10 +378,12 @@ task<bool> sink_session::carry_out(std::string verb, std::string line) {
         reset();
         say(next_line_.empty() ? "250 2.0.0 ok" : std::exchange(next_line_, {}));
     } else if (verb == "NOOP") {
-        say("250 2.0.0 ok");
+        say(next_line_.empty() ? "250 2.0.0 ok" : std::exchange(next_line_, {}));
     } else if (verb == "QUIT") {
-        say("221 2.0.0 bye");
+        say(next_line_.empty() ? "221 2.0.0 bye" : std::exchange(next_line_, {}));
         over_ = true;
+    } else if (!next_line_.empty()) {
+        say(std::exchange(next_line_, {}));
     } else {
         fail("500 5.5.1 not known");
     }
@@ -579,9 +583,12 @@ task<bool> sink_session::end_mail(std::string text) {
         auto ending = end_mail_of_lmtp(std::move(text));
         co_return co_await std::move(ending);
     }
+    // That of a last chunk has its reply here.
+    std::string for_chunk = std::exchange(next_line_, {});
     auto asking = by_rule("end of data", message_.sender);
     const verdict v = co_await std::move(asking);
     if (v == verdict::carry_out) {
+        if (next_line_.empty()) next_line_ = std::move(for_chunk);
         auto accepting = accept_or_refuse(std::move(text));
         co_await std::move(accepting);
     }

@@ -197,12 +197,16 @@ sender connection::sender() const noexcept {
 
 // ---- message_writer
 
+message_writer::message_writer(engine& e, message_type t, compress c) noexcept
+    : engine_(&e), type_(t), compression_(c), number_(e.streams_begun()) {}
+
 message_writer::message_writer(message_writer&& other) noexcept
     : engine_(std::exchange(other.engine_, nullptr)), type_(other.type_),
-      compression_(other.compression_), finished_(other.finished_) {}
+      compression_(other.compression_), number_(other.number_) {}
 
 message_writer::~message_writer() {
-    if (engine_ != nullptr && !finished_) engine_->abandon_stream();
+    // Another message may be written in pieces by now.
+    if (engine_ != nullptr && engine_->streams_begun() == number_) engine_->abandon_stream();
 }
 
 // ---- sender

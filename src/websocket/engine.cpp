@@ -39,7 +39,7 @@ engine::engine(loop& home, role self, std::shared_ptr<settings> s,
 }
 
 engine::~engine() {
-    settings_->counts.subtract(&counters::open);
+    if (is_counted_) settings_->counts.subtract(&counters::open);
 }
 
 void engine::begin(net::byte_stream& s, buffer received) noexcept {
@@ -147,6 +147,8 @@ void engine::fail(fault why) noexcept {
 /// Completes all waits, because no more messages will be received.
 void engine::finish(error why) noexcept {
     open_.store(false, std::memory_order_relaxed);
+    // Those who keep a sender keep this object.
+    if (std::exchange(is_counted_, false)) settings_->counts.subtract(&counters::open);
     if (!failure_.code()) failure_ = std::move(why);
     fail_outgoing();
     backlog_.reset();

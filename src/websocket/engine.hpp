@@ -96,6 +96,8 @@ public:
     bool try_send(message_type type, std::string_view bytes, compress c) noexcept;
     /// To be called when a message written in pieces will not be finished.
     void abandon_stream() noexcept;
+    /// Messages that were written in pieces so far, the one under way among them.
+    std::uint32_t streams_begun() const noexcept { return streams_begun_; }
 
     /// Prefetches what `share` and `note_published` need.
     [[gnu::always_inline]] void prefetch() const noexcept {
@@ -264,7 +266,9 @@ private:
     bool close_came_ = false;
     bool input_ended_ = false;
     bool output_ended_ = false;
-    bool streaming_ = false;       ///< a message is written in pieces
+    bool streaming_ = false;  ///< a message is written in pieces
+    std::uint32_t streams_begun_ = 0;
+    bool is_counted_ = true;       ///< among those that are open
     bool in_message_ = false;      ///< a message has begun; the compressor may hold all of it
     bool mid_message_ = false;     ///< a frame of it is out, and not the last one
     bool is_compressing_ = false;  ///< that message

@@ -111,6 +111,7 @@ bool engine::put_or_fail(outgoing& what, bool all) noexcept {
 bool engine::put(outgoing& what, bool all) {
     if (what.what == outgoing::kind::opening) {
         streaming_ = true;
+        ++streams_begun_;
         return true;
     }
     const std::size_t most = std::max(least_fragment, what.payload.size() / fragments_of_large);

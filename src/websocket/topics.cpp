@@ -358,7 +358,14 @@ std::uint64_t topic_state::begin(std::string_view pattern,
         }
     }
     const auto [at, is_first] = present_.try_emplace(std::string(pattern), 0);
-    if (is_first && bus_ != nullptr) bus_->subscribe(pattern);
+    if (is_first && bus_ != nullptr) {
+        try {
+            bus_->subscribe(pattern);
+        } catch (...) {
+            present_.erase(at);
+            throw;
+        }
+    }
     if (is_first && !is_topic) ++wild_;
     ++at->second;
     subscribers_.fetch_add(1, std::memory_order_relaxed);

@@ -34,7 +34,7 @@ struct topic_bus_options : connection_options {
     /// keeps them on one node. Default "coracle".
     std::string prefix = "coracle";
     /// Messages of this process that wait to be sent, or for the server to have taken them; one
-    /// more is dropped. Default 1,024.
+    /// more is dropped, and one that makes them more than 16 MiB. Default 1,024.
     std::size_t queued = 1024;
     /// The longest time that a message waits for a server that is away, or slow; then it is
     /// dropped. Default 5 s.

@@ -152,9 +152,10 @@ public:
     /// `std::errc::timed_out` when the peer is silent for too long, and as streams do. Resumes from
     /// the loop when it has to wait. Cancelling it loses nothing.
     detail::message_receive receive() noexcept { return detail::message_receive(*engine_); }
-    /// Completes with what has come of the next message, at most 16 KiB and perhaps nothing but its
-    /// end; there is no limit for the whole. As `receive` otherwise, which gives what is left of a
-    /// message that was begun in pieces.
+    /// Completes with what has come of the next message, usually at most 64 KiB and perhaps nothing
+    /// but its end; there is no limit for the whole. After a `receive` that was cancelled it is all
+    /// that has come by then, up to `limits::message`. As `receive` otherwise, which gives what is
+    /// left of a message that was begun in pieces.
     detail::piece_receive receive_piece() noexcept { return detail::piece_receive(*engine_); }
 
     // Sending: messages leave in the order in which they were asked for.
@@ -205,7 +206,7 @@ public:
     /// Completes when the connection has ended, whichever side closed it.
     operation<close_status> closed();
     bool is_open() const noexcept;
-    /// How it ended; `abnormal` before that.
+    /// How it ended, from the first close frame on; `abnormal` before that.
     const close_status& status() const noexcept;
 
     // Properties.
@@ -246,19 +247,17 @@ public:
     }
     /// Ends the message. Once; nothing is written afterwards.
     detail::message_send finish() noexcept {
-        finished_ = true;
         return {*engine_, detail::outgoing::kind::ending, type_, {}, compression_};
     }
 
 private:
     friend class connection;
-    message_writer(detail::engine& e, message_type t, compress c) noexcept
-        : engine_(&e), type_(t), compression_(c) {}
+    message_writer(detail::engine& e, message_type t, compress c) noexcept;
 
     detail::engine* engine_;
     message_type type_;
     compress compression_;
-    bool finished_ = false;
+    std::uint32_t number_;  ///< of the message
 };
 
 /// Sends to a connection from anywhere: copies lead to the same one, and may be used by any thread

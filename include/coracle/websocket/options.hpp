@@ -20,8 +20,8 @@ struct limits {
     std::uint32_t fragments = 1024;
     /// Bytes that wait to be sent; `send` waits while there are more. Default 64 KiB.
     std::size_t unsent = 64 * 1024;
-    /// Bytes that other loops and `try_send` of `sender` have handed over and that have not
-    /// arrived. Default 256 KiB.
+    /// Bytes that `sender::try_send` on other threads has handed over and that have not arrived;
+    /// `sender::send` waits, one message of a task at a time. Default 256 KiB.
     std::size_t handed_over = 256 * 1024;
 };
 

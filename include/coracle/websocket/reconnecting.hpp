@@ -68,7 +68,8 @@ public:
     /// Completes with the next message of any connection, or with nothing after `close`. Fails as
     /// `connect` when `reconnect_options::attempts` have failed in a row, or one has failed after
     /// which it does not go on; the next call goes on where that has left off. Cancelling it loses
-    /// nothing that has come.
+    /// nothing that has come, but a connection that is being made, `on_connect` included: the next
+    /// call makes another.
     operation<std::optional<message>> receive();
     /// Completes when the message is in the output of the connection, or queued where there is
     /// none. Fails with `errc::limit_exceeded` as `queue_policy` says, and with

@@ -67,7 +67,7 @@ private:
 ///
 /// A topic is a name of tokens with points between them: "room.harbour". A pattern may have "*" for
 /// one token and ">" as its last, for one or more: "room.*", "room.>". A connection that has
-/// several subscriptions to a topic gets a message once.
+/// several subscriptions to a topic gets a message once, and the retained one with each.
 ///
 /// This is a handle: copies lead to the same topics. `publish` and the questions may be called by
 /// any thread, `subscribe` on the loop of the connection. Loops that have subscribers must not be

@@ -24,9 +24,9 @@ public:
     /// content.
     virtual void head_received(stream& s, const head& message, bool end) = 0;
 
-    /// The head of a request or of a response exceeds a limit (`too_large` or `too_many_fields`).
-    /// The response to the request should be 431; its content is dropped. A response fails:
-    /// `failed` follows.
+    /// The head of a request or of a response exceeds a limit (`too_large` or `too_many_fields`),
+    /// or is one too many (`too_many_interim`). The response to the request should be 431; its
+    /// content is dropped. A response fails: `failed` follows.
     virtual void head_too_large(stream& s, head_fault limit) = 0;
 
     /// A piece of content was received, never empty. `session::consume` must be called for it

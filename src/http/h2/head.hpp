@@ -38,9 +38,10 @@ enum class head_kind : std::uint8_t { request, response, trailers };
 /// The fault of a block that could be decompressed.
 enum class head_fault : std::uint8_t {
     none,
-    malformed,        ///< a stream error (RFC 9113 section 8.1.1)
-    too_large,        ///< more bytes than the limit: 431 for a request
-    too_many_fields,  ///< more field lines than the limit: 431 for a request
+    malformed,         ///< a stream error (RFC 9113 section 8.1.1)
+    too_large,         ///< more bytes than the limit: 431 for a request
+    too_many_fields,   ///< more field lines than the limit: 431 for a request
+    too_many_interim,  ///< more interim responses than the limit
 };
 
 }  // namespace coracle::http::h2

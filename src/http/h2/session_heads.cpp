@@ -204,6 +204,7 @@ void session::deliver_response(stream& s, const head& message, bool end) {
         stream_error(s.id_, &s, error_code::protocol_error);
     } else if (++s.interim_ > limits_.interim_responses) {
         events_.limit_reached(limit_kind::interim_responses);
+        events_.head_too_large(s, head_fault::too_many_interim);
         stream_error(s.id_, &s, error_code::enhance_your_calm);
     } else {
         events_.head_received(s, message, false);

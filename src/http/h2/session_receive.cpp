@@ -11,8 +11,8 @@ session::session(role side, session_events& events, const h2_limits& limits, boo
       limits_{limits}, next_id_{side == role::client ? 1U : 2U},
       window_(default_window, limits.connection_window),
       reset_bucket_(limits.resets, limits.resets_per_second),
-      ping_bucket_(limits.pings, limits.pings / 10),
-      settings_bucket_(limits.settings_frames, limits.settings_frames / 10),
+      ping_bucket_(limits.pings, limits.pings / 10.0),
+      settings_bucket_(limits.settings_frames, limits.settings_frames / 10.0),
       idle_bucket_(limits.idle_frames, limits.idle_frames_per_second) {
     if (side == role::client) pending_.append(client_preface);
     send_settings();

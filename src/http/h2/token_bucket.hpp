@@ -12,9 +12,8 @@ using instant = std::chrono::nanoseconds;
 /// A token bucket: `capacity` permits at first and at most, `per_second` more each second.
 class token_bucket {
 public:
-    token_bucket(std::uint32_t capacity, std::uint32_t per_second) noexcept
-        : capacity_(static_cast<double>(capacity)), per_second_(static_cast<double>(per_second)),
-          left_(capacity_) {}
+    token_bucket(std::uint32_t capacity, double per_second) noexcept
+        : capacity_(static_cast<double>(capacity)), per_second_(per_second), left_(capacity_) {}
 
     /// Takes one permit. Returns false when there is none.
     [[nodiscard]] bool take(instant now) noexcept {

@@ -362,6 +362,16 @@ TEST_P(terminal, leaves_nothing_of_a_password_in_memory) {
     EXPECT_EQ(freed.found(), 0u);
 }
 
+TEST(window_changes, fails_where_there_is_no_terminal) {
+    const owned_fd file(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+    io::window_changes changes{io::terminal(file.get())};
+    block_on([&]() -> task<> {
+        auto next = changes.next();
+        const auto size = co_await as_result(next);
+        EXPECT_TRUE(!size && size.error() == std::errc::inappropriate_io_control_operation);
+    });
+}
+
 TEST(window_changes, tells_of_a_new_size) {
     const plain_terminal t;
     const io::terminal at(t.slave.get());

@@ -39,6 +39,16 @@ std::string pattern(std::size_t size) {
 
 }  // namespace
 
+TEST_P(capture, refuses_an_input_that_nobody_could_write_to) {
+    run([]() -> task<> {
+        process::command c("cat");
+        c.input(redirect::pipe());
+        auto capturing = c.capture();
+        const auto got = co_await as_result(capturing);
+        EXPECT_TRUE(!got && got.error() == std::errc::invalid_argument);
+    });
+}
+
 TEST_P(capture, keeps_output_and_error_apart_or_together) {
     run([]() -> task<> {
         process::command c = process::shell("echo out; echo err >&2; exit 3");

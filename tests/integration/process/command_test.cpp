@@ -534,6 +534,28 @@ TEST_P(command, ends_its_whole_group) {
     });
 }
 
+TEST_P(command, spares_its_group_where_the_wait_for_its_end_was_cancelled) {
+    run([]() -> task<> {
+        process::command leader = process::shell(
+            "trap 'echo asked' TERM; "
+            "(trap '' TERM; echo ready; while kill -0 $$; do sleep 0.01; done; echo left) & "
+            "until read x; do :; done; exit 3");
+        leader.input(redirect::pipe()).output(redirect::pipe()).process_group();
+        leader.error(redirect::null());
+        process::child c = co_await leader.start();
+        EXPECT_EQ(co_await heard(c), "ready\n");
+        const auto ask = [&] { return c.terminate(1h); };
+        EXPECT_FALSE(co_await as_result(with_timeout(50ms, ask)));
+        EXPECT_EQ(co_await heard(c), "asked\n");
+        co_await c.input().send("\n");
+        co_await readable(c.pidfd());
+        auto late = c.signal(SIGTERM);
+        EXPECT_TRUE(!late && late.error() == std::errc::no_such_process) << "nobody has reaped it";
+        EXPECT_EQ((co_await c.wait()).code(), 3);
+        EXPECT_EQ(co_await heard(c), "left\n");
+    });
+}
+
 TEST_P(command, ends_its_whole_group_also_when_its_leader_ends_of_itself) {
     run([]() -> task<> {
         int ends[2];

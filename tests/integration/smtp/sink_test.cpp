@@ -90,6 +90,43 @@ void in_a_simulation(smtp_sink_options so, const std::function<task<>(smtp_sink&
 
 }  // namespace
 
+TEST(smtp_sink_faults, lose_the_reply_to_what_came_before_a_cut) {
+    for (const bool cut : {false, true}) {
+        smtp_sink sink;
+        if (cut) sink.cut_after_received(0, 8);
+        const std::string all = talk(sink, "EHLO x\r\n");
+        EXPECT_EQ(all.find("250") == std::string::npos, cut) << all;
+        sink.stop();
+    }
+}
+
+TEST(smtp_sink_faults, say_what_a_rule_says_for_any_command) {
+    smtp_sink sink;
+    sink.misbehave({.command = "VRFY", .text = "252 maybe"});
+    sink.misbehave({.command = "NOOP", .text = "250 nothing done"});
+    sink.misbehave({.command = "QUIT", .text = "221 farewell"});
+    sink.misbehave({.command = "BDAT", .text = "250 in one piece"});
+    const std::string all =
+        talk(sink, "EHLO x\r\nVRFY a\r\nNOOP\r\n" + mail_of(10, true) + "QUIT\r\n");
+    for (const char* said : {"252 maybe", "250 nothing done", "221 farewell", "250 in one piece"}) {
+        EXPECT_NE(all.find(said), std::string::npos) << said << " is not in " << all;
+    }
+    sink.stop();
+}
+
+TEST(smtp_sink_faults, do_not_keep_a_sink_from_one_that_never_reads) {
+    smtp_sink_options o;
+    o.idle = 2s;
+    in_a_simulation(o, [](smtp_sink& sink) -> task<> {
+        peer p = co_await connect_peer(sink.address());
+        std::string lines;
+        for (int i = 0; i != 200'000; ++i) lines += "NOOP\r\n";
+        const auto pour = [&] { return p.stream().send(lines); };
+        const auto poured = co_await as_result(with_timeout(1min, pour));
+        EXPECT_TRUE(!poured && poured.error() != std::errc::timed_out);
+    });
+}
+
 TEST(smtp_sink, forgets_at_starttls_who_has_logged_in_in_clear) {
     const test_ca ca;
     tls::server_options server;

@@ -191,6 +191,59 @@ TEST(websocket_server, gives_the_rest_of_a_message_that_was_begun_the_other_way)
     });
 }
 
+TEST(websocket_server, closes_where_a_message_in_pieces_is_not_finished) {
+    // Its end is asked for in a task that is cancelled before it begins.
+    const auto unfinished = [](websocket::connection& ws) -> task<> {
+        auto stream = co_await ws.stream(websocket::message_type::text);
+        co_await stream.write("one ");
+        {
+            auto moved = std::move(stream);
+            const auto never_begun = moved.finish();
+        }
+        EXPECT_FALSE(ws.is_open());
+        co_await ws.closed();
+    };
+    on_route({}, unfinished, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        const auto first = co_await p.read();
+        EXPECT_EQ(first.payload, "one ");
+        EXPECT_EQ(co_await p.read_close(), websocket::close_code::internal_error);
+    });
+}
+
+TEST(websocket_server, lets_one_message_in_pieces_go_when_the_next_has_begun) {
+    const auto two = [](websocket::connection& ws) -> task<> {
+        std::optional<websocket::message_writer> first(
+            co_await ws.stream(websocket::message_type::text));
+        co_await first->write("one");
+        co_await first->finish();
+        auto second = co_await ws.stream(websocket::message_type::text);
+        co_await second.write("two");
+        first.reset();
+        co_await second.finish();
+    };
+    on_route({}, two, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        EXPECT_EQ(co_await p.read_close(), websocket::close_code::normal);
+    });
+}
+
+TEST(websocket_server, counts_those_that_are_open_whoever_keeps_a_sender) {
+    std::vector<websocket::sender> kept;
+    const auto handler = [&](websocket::connection& ws) -> task<> {
+        kept.push_back(ws.sender());
+        co_return;
+    };
+    on_route({}, handler, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        co_await p.read_close();
+        EXPECT_EQ(route.counters().open, 0U);
+    });
+}
+
 TEST(websocket_server, writes_a_message_in_pieces_with_others_behind_it) {
     const auto writing = [](websocket::connection& ws) -> task<> {
         auto stream = co_await ws.stream(websocket::message_type::text);

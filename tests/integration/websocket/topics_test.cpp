@@ -392,6 +392,42 @@ public:
 };
 }  // namespace
 
+TEST(websocket_topics, forget_a_pattern_that_a_bus_has_no_room_for) {
+    struct full_bus final : websocket::topic_bus {
+        void start(websocket::topic_receiver&) override {}
+        void stop() noexcept override {}
+        void publish(std::string_view, message_type, std::string_view, bool) override {}
+        void subscribe(std::string_view) override {
+            if (is_full) throw std::bad_alloc();
+            ++subscribed;
+        }
+        void unsubscribe(std::string_view) noexcept override {}
+        bool is_full = true;
+        int subscribed = 0;
+    };
+    auto bus = std::make_shared<full_bus>();
+    websocket::topics topics({}, bus);
+    int heard = 0;
+    const auto handler = [&](websocket::connection& ws) -> task<> {
+        EXPECT_THROW(static_cast<void>(topics.subscribe(ws, "room.*")), std::bad_alloc);
+        EXPECT_EQ(topics.presence("room.*"), 0U);
+        bus->is_full = false;
+        const auto there = topics.subscribe(ws, "room.*");
+        EXPECT_EQ(bus->subscribed, 1);
+        topics.publish("room.a", "hello");
+        ++heard;
+        co_await sleep_for(1s);
+    };
+    on_route({}, handler, [](chat_world& w, const auto&) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        const auto first = co_await p.read();
+        EXPECT_EQ(first.payload, "hello");
+        co_await p.read_close();
+    });
+    EXPECT_GT(heard, 0);
+}
+
 TEST(websocket_topics, use_a_bus_to_other_processes) {
     auto bus = std::make_shared<noting_bus>();
     websocket::topics topics({}, bus);

@@ -130,6 +130,15 @@ task<> client_h2_connection::read() {
 
 task<> client_h2_connection::write() {
     running mark(*this, writer_, co_await coracle::detail::current_context());
+    try {
+        auto writing = write_until_over();
+        co_await std::move(writing);
+    } catch (const std::bad_alloc&) {
+        lose_without_memory();
+    }
+}
+
+task<> client_h2_connection::write_until_over() {
     for (;;) {
         h2_writing_turn turn(*this);
         auto come = co_await as_result(turn);

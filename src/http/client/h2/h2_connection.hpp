@@ -119,6 +119,7 @@ private:
     ~client_h2_connection() override = default;
     task<> read();
     task<> write();
+    task<> write_until_over();
     task<std::expected<void, error>> write_batch();
     void take(buffer received);
     void lose(error e) noexcept;

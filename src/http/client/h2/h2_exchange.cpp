@@ -25,11 +25,16 @@ client_h2_exchange::client_h2_exchange(client_h2_connection& on, bool reused)
 
 namespace {
 
+const char* name_of(h2::head_fault limit) noexcept {
+    switch (limit) {
+        case h2::head_fault::too_many_fields: return "client_options.field_limit";
+        case h2::head_fault::too_many_interim: return "client_options.interim_limit";
+        default: return "client_options.head_limit";
+    }
+}
+
 error limit_error(h2::head_fault limit) {
-    error e(errc::limit_exceeded, "response");
-    e.on(limit == h2::head_fault::too_many_fields ? "client_options.field_limit"
-                                                  : "client_options.head_limit");
-    return e;
+    return std::move(error(errc::limit_exceeded, "response").on(name_of(limit)));
 }
 
 }  // namespace

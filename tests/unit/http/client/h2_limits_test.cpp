@@ -301,6 +301,23 @@ TEST(client_h2, gives_the_window_of_the_connection_back_whatever_becomes_of_a_bo
         p, over_h2(), 1);
 }
 
+TEST(client_h2, takes_a_few_pings_now_and_then_whatever_their_limit) {
+    http::pool_options p;
+    p.h2.limits.pings = 5;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            for (int i = 0; i != 20; ++i) {
+                const auto r = co_await client.get(peer.url()).full();
+                EXPECT_EQ(r.status, http::status::ok);
+                peer.connections.back()->send_raw(
+                    frame(http::h2::frame_type::ping, 0, 0, "12345678"));
+                co_await sleep_for(2s);
+            }
+            EXPECT_EQ(peer.connections.size(), 1U);
+        },
+        p, over_h2(), 1);
+}
+
 TEST(client_h2, counts_interim_responses) {
     for (const int interim : {16, 17}) {
         with_peer([interim](h2_script_server& peer, http::client& client) -> task<> {
@@ -311,7 +328,10 @@ TEST(client_h2, counts_interim_responses) {
             const auto r = co_await as_result(client.get(peer.url()).full());
             EXPECT_EQ(r.has_value(), interim == 16);
             if (r) co_return;
-            EXPECT_NE(r.error().message().find("ENHANCE_YOUR_CALM"), std::string::npos);
+            EXPECT_EQ(r.error(), errc::limit_exceeded) << r.error();
+            EXPECT_NE(r.error().subject().find("client_options.interim_limit"),
+                      std::string_view::npos)
+                << r.error();
         });
     }
 }
