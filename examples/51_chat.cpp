@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
             const auto membership = topics.subscribe(ws, topic);
             tell_presence();
             for (;;) {
-                // Of a connection that was lost the others hear as well.
+                // Tells the others of a connection that was lost, too.
                 const auto message = co_await as_result(ws.receive());
                 if (!message || !*message) break;
                 said.add(*room, **message);

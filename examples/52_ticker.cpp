@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
         // The first visitor winds it up, on the loop that he came to.
         if (!ticks.exchange(true)) spawn([&topics] { return tick(topics); }, "ticker");
         const auto subscribed = topics.subscribe(ws, "ticks");
-        // What a visitor says is dropped: unread, it would hold up the end of the connection.
+        // Drops what a visitor says: unread, it would hold up the end of the connection.
         while (co_await ws.receive()) {
         }
     });

@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
             const auto membership = topics.subscribe(ws, topic);
             co_await tell_presence(here, topic);
             for (;;) {
-                // Of a connection that was lost the others hear as well.
+                // Tells the others of a connection that was lost, too.
                 const auto message = co_await as_result(ws.receive());
                 if (!message || !*message) break;
                 const std::string line = (*message)->str();

@@ -254,6 +254,10 @@ private:
 
 }  // namespace
 
+std::string version_of_brotli() {
+    return std::to_string(BrotliEncoderVersion());
+}
+
 std::unique_ptr<encoder> make_brotli_encoder(encoder_level level) {
     auto made = std::make_unique<brotli_encoder>(level);
     made->begin(std::nullopt);

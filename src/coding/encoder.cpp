@@ -1,9 +1,5 @@
 #include "coding/encoder.hpp"
 
-#include <brotli/encode.h>
-#include <zlib.h>
-#include <zstd.h>
-
 namespace coracle::coding {
 
 std::unique_ptr<encoder> make_encoder(content_coding coding, encoder_level level) {
@@ -16,9 +12,9 @@ std::unique_ptr<encoder> make_encoder(content_coding coding, encoder_level level
 
 std::string encoder_version(content_coding coding) {
     switch (coding) {
-        case content_coding::brotli: return std::to_string(BrotliEncoderVersion());
-        case content_coding::zstd: return ZSTD_versionString();
-        default: return zlibVersion();
+        case content_coding::brotli: return version_of_brotli();
+        case content_coding::zstd: return version_of_zstd();
+        default: return version_of_zlib();
     }
 }
 

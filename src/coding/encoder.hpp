@@ -60,6 +60,10 @@ std::unique_ptr<encoder> make_zlib_encoder(content_coding coding, encoder_level 
 std::unique_ptr<encoder> make_brotli_encoder(encoder_level level);
 std::unique_ptr<encoder> make_zstd_encoder(encoder_level level);
 
+std::string version_of_zlib();
+std::string version_of_brotli();
+std::string version_of_zstd();
+
 /// The bytes to encode or decode before other tasks get their turn: about a millisecond of the
 /// slowest coding.
 inline constexpr std::size_t coded_at_once = 32 * 1024;

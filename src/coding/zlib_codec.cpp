@@ -175,6 +175,10 @@ private:
 
 }  // namespace
 
+std::string version_of_zlib() {
+    return zlibVersion();
+}
+
 std::unique_ptr<encoder> make_zlib_encoder(content_coding coding, encoder_level level) {
     const bool gzip = coding == content_coding::gzip;
     return std::make_unique<zlib_encoder>(

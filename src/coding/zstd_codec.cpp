@@ -128,6 +128,10 @@ private:
 
 }  // namespace
 
+std::string version_of_zstd() {
+    return ZSTD_versionString();
+}
+
 std::unique_ptr<encoder> make_zstd_encoder(encoder_level level) {
     return std::make_unique<zstd_encoder>(level);
 }

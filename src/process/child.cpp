@@ -42,6 +42,21 @@ std::expected<bool, error> look(child_state& s) {
     return s.status.has_value();
 }
 
+/// Leaves the group alone where the wait for its end is cancelled.
+class sparing_unless_ended {
+public:
+    explicit sparing_unless_ended(running_process& p) noexcept : process_(&p) {}
+    sparing_unless_ended(const sparing_unless_ended&) = delete;
+    sparing_unless_ended& operator=(const sparing_unless_ended&) = delete;
+    ~sparing_unless_ended() {
+        if (process_ != nullptr) process_->spares_group();
+    }
+    void dismiss() noexcept { process_ = nullptr; }
+
+private:
+    running_process* process_;
+};
+
 }  // namespace
 
 task<end_result> wait_for_end(child_state& s) {
@@ -63,10 +78,13 @@ task<end_result> end_process(child_state& s, duration grace) {
     static_cast<void>(s.process.signal_to_end(SIGTERM));
     static_cast<void>(s.process.signal_to_end(SIGCONT));
     auto waits = [&s] { return wait_for_end(s); };
+    sparing_unless_ended spares(s.process);
     auto in_time = co_await as_result(with_timeout(grace, waits));
+    const bool cancelled =
+        in_time && !*in_time && coracle::detail::is_cancellation(in_time->error());
+    if (!cancelled) spares.dismiss();
     if (in_time) co_return std::move(*in_time);
     if (in_time.error() != std::errc::timed_out) {
-        if (coracle::detail::is_cancellation(in_time.error())) s.process.spares_group();
         co_return std::unexpected(std::move(in_time).error());
     }
     auto killed = s.process.signal_to_end(SIGKILL);

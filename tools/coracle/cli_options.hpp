@@ -51,6 +51,12 @@ inline CLI::Option* add_text(CLI::App& command, const char* group, const char* n
     return command.add_option(names, into, what)->type_name(type)->group(group);
 }
 
+/// Refuses an empty text: mostly that of a variable which is not set.
+inline CLI::Option* not_empty(CLI::Option* option) {
+    return option->check(CLI::Validator(
+        [](const std::string& text) { return text.empty() ? "it is empty" : ""; }, ""));
+}
+
 inline CLI::Option* add_list(CLI::App& command, const char* group, const char* names,
                              std::vector<std::string>& into, const char* type, const char* what) {
     return as_often_as_wanted(command.add_option(names, into, what))->type_name(type)->group(group);

@@ -33,7 +33,9 @@ std::pair<std::string, std::string> header_field(const std::string& text) {
         throw failure("cannot read --header '" + text + "': write it as in --header 'Name: value'");
     }
     const std::size_t value = text.find_first_not_of(" \t", at + 1);
-    return {text.substr(0, at), value == std::string::npos ? "" : text.substr(value)};
+    if (value == std::string::npos) return {text.substr(0, at), ""};
+    const std::size_t end = text.find_last_not_of(" \t") + 1;
+    return {text.substr(0, at), text.substr(value, end - value)};
 }
 
 }  // namespace coracle::tool

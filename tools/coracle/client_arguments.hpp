@@ -45,8 +45,8 @@ void add_trust(CLI::App& command, const char* group, Options& o, given_options<O
     given.add(
         add_flag(command, group, "-k,--insecure", o.insecure, "Trust any certificate of a server"),
         [](auto& c) -> auto& { return c.insecure; });
-    given.add(add_text(command, group, "--cacert", o.certificates.authorities, "FILE",
-                       "Trust these authorities (PEM), and not those of the system"),
+    given.add(not_empty(add_text(command, group, "--cacert", o.certificates.authorities, "FILE",
+                                 "Trust these authorities (PEM), and not those of the system")),
               [](auto& c) -> auto& { return c.certificates.authorities; });
     given.add(add_text(command, group, "-E,--cert", o.certificates.certificate, "FILE",
                        "Our certificate, for servers that want one"),
@@ -56,9 +56,9 @@ void add_trust(CLI::App& command, const char* group, Options& o, given_options<O
     given.add(add_list(command, group, "--resolve", o.resolve, "HOST:PORT:ADDRESS",
                        "Use this address in place of what DNS says"),
               [](auto& c) -> auto& { return c.resolve; });
-    given.add(
-        add_text(command, group, "--unix-socket", o.unix_socket, "PATH", "Connect to this socket"),
-        [](auto& c) -> auto& { return c.unix_socket; });
+    given.add(not_empty(add_text(command, group, "--unix-socket", o.unix_socket, "PATH",
+                                 "Connect to this socket")),
+              [](auto& c) -> auto& { return c.unix_socket; });
 }
 
 /// The texts of arguments that set several options.

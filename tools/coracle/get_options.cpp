@@ -192,9 +192,9 @@ void get_options::add_output() {
              "is for the n-th URL. #1 is the value of its first pattern");
     add_flag(get, group, "-O,--remote-name", s.name_from_url,
              "Write to a file named as in the URL. Default for several URLs");
-    add_text(get, group, "-C,--continue-at", t.resume_at, "BYTE",
-             "Resume at this byte; '-' is the end of FILE.part, or else of\n"
-             "FILE. Starts over if the content has changed on the server");
+    not_empty(add_text(get, group, "-C,--continue-at", t.resume_at, "BYTE",
+                       "Resume at this byte; '-' is the end of FILE.part, or else of\n"
+                       "FILE. Starts over if the content has changed on the server"));
     add_flag(get, group, "--continue", t.resume, "Resume where FILE.part ends, like -C -");
     add_list(get, group, "--sha256", s.checksums, "HEX",
              "The expected checksum of the content; the n-th is for the\nn-th URL");

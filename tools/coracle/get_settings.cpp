@@ -8,6 +8,7 @@
 #include <coracle/http/client_settings.hpp>
 #include <coracle/http/field_id.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 #include <utility>
@@ -22,6 +23,7 @@ void leave_out(get_settings& s, std::string_view name) {
         case http::field_id::accept_encoding: s.client.accept_compression = false; break;
         case http::field_id::accept: s.fields.emplace_back("Accept", ""); break;
         case http::field_id::content_type: s.has_media_type = false; break;
+        case http::field_id::authorization: s.client.authentication = {}; break;
         default: break;
     }
 }
@@ -50,6 +52,21 @@ void add_fields(get_settings& s, const std::vector<std::string>& texts) {
     }
 }
 
+/// Adds a field that has an option of its own, where --header has not set it.
+void add_unless_given(get_settings& s, const char* name, std::string value) {
+    const auto is_it = [name](const auto& f) {
+        return http::find_field_id(f.first) == http::find_field_id(name);
+    };
+    if (value.empty() || std::ranges::any_of(s.fields, is_it)) return;
+    s.fields.emplace_back(name, std::move(value));
+}
+
+/// "500" is the range from there on.
+std::string whole_range(const std::string& text) {
+    const bool is_number = text.find_first_not_of("0123456789") == text.npos;
+    return is_number ? text + '-' : text;
+}
+
 /// Cookies themselves, or names of files; an empty one only switches cookies on.
 void add_cookies(get_settings& s, const std::vector<std::string>& texts) {
     std::string own;
@@ -62,7 +79,7 @@ void add_cookies(get_settings& s, const std::vector<std::string>& texts) {
         if (!own.empty()) own += "; ";
         own += text;
     }
-    if (!own.empty()) s.fields.emplace_back("Cookie", own);
+    add_unless_given(s, "Cookie", own);
     if (!s.cookie_jar.empty()) s.client.cookies = true;
 }
 
@@ -109,9 +126,9 @@ get_settings get_options::settings() const {
     if (t.no_compressed) s.client.accept_compression = false;
     s.globbing = !t.no_globbing;
     understand_limits(s);
-    if (!t.referer.empty()) s.fields.emplace_back("Referer", t.referer);
-    if (!t.range.empty()) s.fields.emplace_back("Range", "bytes=" + t.range);
     add_fields(s, t.fields);
+    add_unless_given(s, "Referer", t.referer);
+    add_unless_given(s, "Range", t.range.empty() ? "" : "bytes=" + whole_range(t.range));
     add_cookies(s, t.cookies);
     return s;
 }

@@ -47,7 +47,8 @@ void http_arguments::add_connection() {
     add_trust(command, group, c, given_);
     const auto versions = [&](const char* name, http::version_choice v, const char* what) {
         const auto set = [&c, v](std::int64_t) { c.http_version = v; };
-        of_client(command.add_flag_function(name, set, what)->group(group),
+        // The last one counts, not that which was added last.
+        of_client(command.add_flag_function(name, set, what)->trigger_on_parse()->group(group),
                   [](auto& o) -> auto& { return o.http_version; });
     };
     versions("--http1.1", http::version_choice::http_1_1, "HTTP/1.1 only");
@@ -69,9 +70,9 @@ void http_arguments::add_addresses() {
     constexpr const char* group = "Connection";
     add_flag(command, group, "-4,--ipv4", connection_.ipv4, "Use IPv4 addresses only");
     add_flag(command, group, "-6,--ipv6", connection_.ipv6, "Use IPv6 addresses only");
-    add_text(command, group, "--config", connection_.config, "FILE",
-             "Read client options from a JSON file: {\"user_agent\": \"me\"};\n"
-             "docs/options.md lists them. '-' is standard input");
+    not_empty(add_text(command, group, "--config", connection_.config, "FILE",
+                       "Read client options from a JSON file: {\"user_agent\": \"me\"};\n"
+                       "docs/options.md lists them. '-' is standard input"));
     add_text(command, group, "--options", connection_.others, "KEY=VALUE,...",
              "Set client options");
 }

@@ -199,11 +199,21 @@ void output_file::read(const std::function<void(std::string_view)>& each) const 
     }
 }
 
+/// Those of the file that is replaced; the owner too, where that is allowed.
+void output_file::keep_permissions() const noexcept {
+    struct stat s{};
+    if (::stat(target_.c_str(), &s) != 0 || !S_ISREG(s.st_mode)) return;
+    const bool is_owned = ::fchown(fd_, s.st_uid, s.st_gid) == 0;
+    const mode_t special = is_owned ? S_ISUID | S_ISGID : 0;
+    static_cast<void>(::fchmod(fd_, s.st_mode & (0777 | special)));
+}
+
 void output_file::complete() {
     if (is_stream_) return;
     // A disk that is full may say so only when a descriptor is closed.
     const int another = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
     if (another < 0 || (::close(another) != 0 && errno != EINTR)) fail(errno);
+    if (!in_place_) keep_permissions();
     if (!in_place_ && std::rename(part_.c_str(), target_.c_str()) != 0) fail(errno);
     ::fremovexattr(fd_, validator_attribute);
     close();

@@ -60,6 +60,7 @@ private:
     void open(const std::string& name, int flags);
     void lock(const std::string& name);
     void close() noexcept;
+    void keep_permissions() const noexcept;
     task<> open_stream();
     task<> write_to_stream(std::string_view bytes);
     void write_to_file(std::string_view bytes);

@@ -165,9 +165,9 @@ void send_options::add_connection() {
     t.given.add(add_text(send, group, "--hello", t.settings.client.hello, "NAME",
                          "The name in EHLO. Default: the local address"),
                 [](auto& o) -> auto& { return o.hello; });
-    add_text(send, group, "--config", t.connection.config, "FILE",
-             "Read client options from a JSON file: {\"hello\": \"me\"}.\n"
-             "'-' is standard input");
+    not_empty(add_text(send, group, "--config", t.connection.config, "FILE",
+                       "Read client options from a JSON file: {\"hello\": \"me\"}.\n"
+                       "'-' is standard input"));
     add_text(send, group, "--options", t.connection.others, "KEY=VALUE,...", "Set client options");
 }
 

@@ -250,6 +250,11 @@ void apply(const CLI::App& serve, const serve_texts& texts, serve_settings& sett
     for (const std::string& rule : texts.mime) {
         settings.files.media_types.push_back(parse_media_type_rule(rule));
     }
+    for (const char* of_files : {"--listing", "--spa", "--cache", "--mime", "--hidden"}) {
+        if (serve.count(of_files) == 0 || settings.directory) continue;
+        throw wrong_usage(std::string(of_files) +
+                          " needs a DIR whose files are served, such as '.'");
+    }
 }
 
 void add_all_options(CLI::App& serve, serve_texts& texts) {

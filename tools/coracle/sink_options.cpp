@@ -155,7 +155,7 @@ sink_settings sink_options::settings() const {
     s.mail.tls_from_start = t.tls;
     if (!t.tls && !t.starttls) {
         if (t.certificates.empty()) return s;
-        throw failure("--tls-cert needs --starttls or --tls");
+        throw wrong_usage("--tls-cert needs --starttls or --tls");
     }
     s.mail.self_signed = t.certificates.empty();
     if (!s.mail.self_signed) {

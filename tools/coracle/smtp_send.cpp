@@ -41,8 +41,7 @@ std::string server_name(const std::string& text) {
     const auto read = url::parse(text);
     if (!read) return {};
     std::string name(read->scheme());
-    name.append("://").append(read->host());
-    return (read->port() == 0 ? name : name + ':' + std::to_string(read->port())) + ": ";
+    return name.append("://").append(read->authority()).append(": ");
 }
 
 void report_refused(const send_settings& s, const std::vector<smtp::recipient_result>& all) {

@@ -63,6 +63,11 @@ private:
     std::unordered_map<std::string, unsigned> numbers_;
 };
 
+/// Returns a name that was made of what others chose so that it is a file's, and not "-".
+std::string as_file(std::string name) {
+    return name == "-" ? "./-" : name;
+}
+
 /// Returns the file name for a URL.
 std::string name_of(const std::string& text) {
     std::string name;
@@ -74,7 +79,7 @@ std::string name_of(const std::string& text) {
     // With a number and ".part" it is still a name: 255 bytes. Its end tells what it is.
     constexpr std::size_t longest = 240;
     if (name.size() > longest) name = mime::safe_filename(name.substr(name.size() - longest));
-    return name.empty() ? "index.html" : name;
+    return name.empty() ? "index.html" : as_file(name);
 }
 
 /// Makes the orders from the arguments of a command, one after the other.
@@ -143,7 +148,9 @@ private:
     std::string output_of(std::size_t i, const std::string& url,
                           const std::vector<std::string>& values) {
         if (i < s_.outputs.size()) {
-            return s_.globbing ? with_values(s_.outputs[i], values) : s_.outputs[i];
+            const std::string& given = s_.outputs[i];
+            if (!s_.globbing || given == "-") return given;
+            return as_file(with_values(given, values));
         }
         // One "-" is for all.
         if (s_.outputs.size() == 1 && s_.outputs[0] == "-") return "-";
@@ -170,12 +177,25 @@ void check_resuming(const get_settings& s, bool is_on_output) {
         throw failure("--continue needs a file: give one with -o FILE or -O");
     }
     if (s.include_head) together("--include");
+    if (s.head || s.method == "HEAD") together("--head");
     if (!s.uploads.empty()) together("--upload-file");
     if (is_on_output && !s.checksums.empty()) together("--sha256 on standard output");
     const bool of_a_range = std::ranges::any_of(s.fields, [](const auto& f) {
         return http::find_field_id(f.first) == http::field_id::range;
     });
     if (of_a_range) together("--range");
+}
+
+/// Refuses options each of which would have to be the body.
+void check_bodies(const get_settings& s) {
+    const auto together = [](const char* one, const char* other) {
+        throw failure(std::string(one) + " and " + other + " cannot be used together");
+    };
+    const bool has_data = !s.bodies.empty() && !s.data_in_url;
+    if (has_data && !s.parts.empty()) together("--data", "--form");
+    if (has_data && s.head) together("--data", "--head");
+    if (!s.parts.empty() && s.head) together("--form", "--head");
+    if (s.data_in_url && !s.uploads.empty()) together("--get", "--upload-file");
 }
 
 void check_uploads(const get_settings& s) {
@@ -197,6 +217,7 @@ std::vector<transfer_order> orders_of(const get_settings& s) {
     if (s.checksums.size() > s.urls.size()) throw failure("there are more --sha256 than URLs");
     if (s.data_in_url && !s.parts.empty())
         throw failure("--get and --form cannot be used together");
+    check_bodies(s);
     check_uploads(s);
     std::vector<transfer_order> orders = order_list(s).make();
     const auto on_output = std::ranges::count(orders, "-", &transfer_order::output);

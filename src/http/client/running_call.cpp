@@ -327,7 +327,8 @@ running_call::verdict running_call::judge_status(const response& r) {
     if (wants_redirect(r)) return verdict::redirect;
     // 503 alone does not say that nothing was done (RFC 9110 section 15.6.4).
     const bool is_asked_to = r.fields().contains(field_id::retry_after);
-    const bool safe = code == 429 || (code == 503 && (idempotent() || is_asked_to));
+    const bool is_passing = code == 408 || code == 502 || code == 503 || code == 504;
+    const bool safe = code == 429 || (is_passing && idempotent()) || (code == 503 && is_asked_to);
     if (safe && may_retry()) return verdict::again;
     return verdict::done;
 }

@@ -84,6 +84,18 @@ class Requests(WithPeer):
         self.assertNotIn("Accept-Encoding", fields)
         self.assertEqual(fields["X-None"], "")
 
+    def test_fields_that_are_named_go_before_those_of_options(self):
+        self.get("-H", "Range: bytes=0-1", "-r", "3-4", "-H", "Referer: q", "-e", "r", "-H", "Cookie: a=b",
+                 "-b", "c=d", "-H", "X-Blanks: v \t", "-u", "ada:secret", "-H", "Authorization:", self.url + "/file")
+        fields = self.last()[2]
+        for name, value in (("Range", "bytes=0-1"), ("Referer", "q"), ("Cookie", "a=b"), ("X-Blanks", "v")):
+            self.assertEqual(fields.get_all(name), [value])
+        self.assertNotIn("Authorization", fields)
+
+    def test_a_range_may_have_no_end(self):
+        self.get("-r", "5", self.url + "/file")
+        self.assertEqual(self.last()[2]["Range"], "bytes=5-")
+
     def test_fields_come_from_files(self):
         (self.here / "fields").write_bytes(b"X-One: 1\r\n\nX-Two;\nAccept:\n")
         self.get("-H", "@fields", "-H", "X-Three: 3", self.url + "/hello")
@@ -285,6 +297,26 @@ class Files(WithPeer):
                  code=28)
         self.assertLessEqual(len(self.peer.seen), 1)
 
+    def test_one_that_is_replaced_leaves_its_permissions(self):
+        for mode in (0o600, 0o664):
+            (self.here / "f").write_bytes(b"old")
+            (self.here / "f").chmod(mode)
+            self.get("-o", "f", self.url + "/file")
+            self.assertEqual(self.read("f"), CONTENT)
+            self.assertEqual((self.here / "f").stat().st_mode & 0o777, mode)
+
+    def test_one_that_is_named_by_a_url_is_a_file(self):
+        for arguments in (["-O", self.url + "/-"], ["-o", "#1", self.url + "/{-,x}"]):
+            self.assertEqual(self.get(*arguments)[0], b"")
+            self.assertTrue((self.here / "-").is_file())
+            (self.here / "-").unlink()
+
+    def test_of_which_the_head_is_asked_for_are_not_continued(self):
+        (self.here / "f.part").write_bytes(CONTENT[:100])
+        for arguments in (["-I"], ["-X", "HEAD"]):
+            self.get(*arguments, "-C", "-", "-o", "f", self.url + "/file", code=2)
+            self.assertEqual(self.read("f.part"), CONTENT[:100])
+
     def test_a_finished_file_stays_until_another_is_whole(self):
         (self.here / "f").write_bytes(b"finished")
         self.peer.breaks = 1
@@ -420,6 +452,10 @@ class Faults(WithPeer):
         self.assertIn("nofile", self.say("-F", "f=@nofile", self.url + "/hello", code=26))
         self.assertIn("nofile", self.say("-F", "f=<nofile", self.url + "/hello", code=26))
         self.say("-F", "nothing", self.url + "/hello", code=2)
+        for two in (["-d", "x", "-F", "a=b"], ["-d", "x", "-I"], ["-F", "a=b", "-I"], ["-G", "-T", "/dev/null"]):
+            self.assertIn("cannot be used together", self.say(*two, self.url + "/hello", code=2))
+        for name in ("--cacert", "--unix-socket", "--config", "-C"):
+            self.assertIn("empty", self.get(name, "", self.url + "/hello", code=2)[1])
         secure = self.url.replace("http", "https") + "/hello"
         self.assertIn("/no/cert", self.say("--cert", "/no/cert", secure, code=58))
         self.assertIn("/no/ca", self.say("--cacert", "/no/ca", secure, code=77))

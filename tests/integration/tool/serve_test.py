@@ -357,7 +357,7 @@ class Faults(WithFiles):
 
     def test_wrong_usage_ends_with_2(self):
         for arguments in ([], ["serve", "--nothing"], ["serve", "--threads", "0"], ["nothing"],
-                          ["serve", "--log-format", "xml"]):
+                          ["serve", "--log-format", "xml"], ["serve", "--listing"], ["serve", "--spa"]):
             code, out, err = program(*arguments)
             self.assertEqual((code, out), (2, ""), arguments)
             self.assertTrue(err)

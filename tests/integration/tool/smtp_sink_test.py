@@ -324,7 +324,7 @@ class Command(WithDirectory):
         self.expect(2, "no address", "127.0.0.1:0", "--web", "x:y")
         self.expect(1, "--directory", "127.0.0.1:0", "--no-web", "--directory", "file")
         self.expect(1, "--directory", "127.0.0.1:0", "--no-web", "--directory", "a/b")
-        self.expect(1, "--starttls", "127.0.0.1:0", "--no-web", "--tls-cert", "file")
+        self.expect(2, "--starttls", "127.0.0.1:0", "--no-web", "--tls-cert", "file")
         self.expect(1, "cannot speak TLS", "127.0.0.1:0", "--tls", "--tls-cert", "file")
         self.expect(1, "--user", "127.0.0.1:0", "--user", "ada")
         self.expect(2, "--max-bytes", "--max-bytes", "much")

@@ -115,7 +115,7 @@ void worker::measure_processor() noexcept {
     processor_since_ = time_point::max();
 }
 
-/// Of a run of so many requests: those that are left when no lane can connect any more.
+/// Counts the requests that are left of a run of so many, when no lane can connect any more.
 void worker::note_given_up() {
     if (stopped_ || to_.plan().requests == 0) return;
     for (std::uint64_t i = schedule_.left(); i != 0; --i) {
