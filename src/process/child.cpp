@@ -42,21 +42,6 @@ std::expected<bool, error> look(child_state& s) {
     return s.status.has_value();
 }
 
-/// Leaves the group alone where the wait for its end is cancelled.
-class sparing_unless_ended {
-public:
-    explicit sparing_unless_ended(running_process& p) noexcept : process_(&p) {}
-    sparing_unless_ended(const sparing_unless_ended&) = delete;
-    sparing_unless_ended& operator=(const sparing_unless_ended&) = delete;
-    ~sparing_unless_ended() {
-        if (process_ != nullptr) process_->spares_group();
-    }
-    void dismiss() noexcept { process_ = nullptr; }
-
-private:
-    running_process* process_;
-};
-
 }  // namespace
 
 task<end_result> wait_for_end(child_state& s) {
@@ -71,18 +56,15 @@ task<end_result> wait_for_end(child_state& s) {
 }
 
 task<end_result> end_process(child_state& s, duration grace) {
-    s.process.ends_group();
+    // No longer than this: where it is cancelled, the group lives on.
+    const running_process::group_ending ends(s.process);
     auto ended = look(s);
     if (!ended) co_return std::unexpected(std::move(ended).error());
     if (*ended) co_return *s.status;
     static_cast<void>(s.process.signal_to_end(SIGTERM));
     static_cast<void>(s.process.signal_to_end(SIGCONT));
     auto waits = [&s] { return wait_for_end(s); };
-    sparing_unless_ended spares(s.process);
     auto in_time = co_await as_result(with_timeout(grace, waits));
-    const bool cancelled =
-        in_time && !*in_time && coracle::detail::is_cancellation(in_time->error());
-    if (!cancelled) spares.dismiss();
     if (in_time) co_return std::move(*in_time);
     if (in_time.error() != std::errc::timed_out) {
         co_return std::unexpected(std::move(in_time).error());
@@ -178,6 +160,7 @@ std::expected<void, error> child::signal_group(int number) noexcept {
 }
 
 std::expected<void, error> child::kill() noexcept {
+    state_->process.ends_group();
     return state_->process.signal_to_end(SIGKILL);
 }
 

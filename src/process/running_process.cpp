@@ -83,7 +83,8 @@ std::expected<std::optional<exit_status>, error> running_process::try_reap() noe
             return std::unexpected(failure("waitid", pid_));
         }
         if (info.si_pid == 0) return std::optional<exit_status>();
-        if (look != 0 && group_ends_) static_cast<void>(signal_group(SIGKILL));
+        const bool group_ends = group_ends_ || (own_group_ && endings_ != 0);
+        if (look != 0 && group_ends) static_cast<void>(signal_group(SIGKILL));
     }
     reaped_ = true;
     return status_of(info, used);
@@ -106,7 +107,6 @@ std::expected<void, error> running_process::signal_group(int number) noexcept {
 
 std::expected<void, error> running_process::signal_to_end(int number) noexcept {
     if (!own_group_) return signal(number);
-    ends_group();
     auto sent = signal_group(number);
     // Signalling others of its group does not prove that the leader itself can be reached.
     return sent ? signal(0) : sent;

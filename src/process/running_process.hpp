@@ -31,11 +31,19 @@ public:
     std::expected<void, error> signal_group(int number) noexcept;
     /// From now on, kills the rest of the group when its leader ends.
     void ends_group() noexcept { group_ends_ = own_group_; }
-    /// Leaves the rest of the group alone when its leader ends.
-    void spares_group() noexcept { group_ends_ = false; }
+    /// Kills the rest of the group when its leader ends while this lives.
+    class group_ending {
+    public:
+        explicit group_ending(running_process& p) noexcept : process_(p) { ++process_.endings_; }
+        group_ending(const group_ending&) = delete;
+        group_ending& operator=(const group_ending&) = delete;
+        ~group_ending() { --process_.endings_; }
+
+    private:
+        running_process& process_;
+    };
     bool ended() const noexcept;
-    /// Signals the process, or its whole group, and calls `ends_group`. EPERM when the process
-    /// itself cannot be signalled.
+    /// Signals the process, or its whole group. EPERM when the process itself cannot be signalled.
     std::expected<void, error> signal_to_end(int number) noexcept;
 
     /// Releases the process without ending it: init reaps it.
@@ -46,6 +54,7 @@ private:
     owned_fd pidfd_;
     bool own_group_ = false;
     bool group_ends_ = false;
+    unsigned endings_ = 0;
     bool reaped_ = false;  ///< its number may belong to another process by now
 };
 

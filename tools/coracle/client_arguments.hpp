@@ -48,8 +48,8 @@ void add_trust(CLI::App& command, const char* group, Options& o, given_options<O
     given.add(not_empty(add_text(command, group, "--cacert", o.certificates.authorities, "FILE",
                                  "Trust these authorities (PEM), and not those of the system")),
               [](auto& c) -> auto& { return c.certificates.authorities; });
-    given.add(add_text(command, group, "-E,--cert", o.certificates.certificate, "FILE",
-                       "Our certificate, for servers that want one"),
+    given.add(not_empty(add_text(command, group, "-E,--cert", o.certificates.certificate, "FILE",
+                                 "Our certificate, for servers that want one")),
               [](auto& c) -> auto& { return c.certificates.certificate; });
     given.add(add_text(command, group, "--key", o.certificates.key, "FILE", "Its private key"),
               [](auto& c) -> auto& { return c.certificates.key; });

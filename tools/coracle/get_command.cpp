@@ -172,8 +172,8 @@ int get(const get_settings& settings) {
     logger log(log_level::warning);
     configure_log(log);
     log.set_sink(&log_or_print, &display);
-    if (settings.client.verbose) log.set_level(log_layer::http, log_level::info);
     if (settings.silent && std::getenv("CORACLE_LOG") == nullptr) log.set_level(log_level::error);
+    if (settings.client.verbose) log.set_level(log_layer::http, log_level::info);
 
     // A closed standard output must not kill the program (SIGPIPE).
     std::signal(SIGPIPE, SIG_IGN);

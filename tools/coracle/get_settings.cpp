@@ -23,7 +23,10 @@ void leave_out(get_settings& s, std::string_view name) {
         case http::field_id::accept_encoding: s.client.accept_compression = false; break;
         case http::field_id::accept: s.fields.emplace_back("Accept", ""); break;
         case http::field_id::content_type: s.has_media_type = false; break;
-        case http::field_id::authorization: s.client.authentication = {}; break;
+        case http::field_id::authorization:
+            s.client.authentication = {};
+            s.client.netrc = false;
+            break;
         default: break;
     }
 }

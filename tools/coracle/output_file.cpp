@@ -79,7 +79,9 @@ void output_file::open(const std::string& name, int flags) {
     const bool there = ::stat(target_.c_str(), &s) == 0;
     if (there && S_ISDIR(s.st_mode)) fail(EISDIR);
     if (!there && errno == ELOOP) fail(ELOOP);
-    fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    // No one may read it who may not read the file that it is to replace.
+    const mode_t mode = there && S_ISREG(s.st_mode) ? (s.st_mode & 0777) | S_IRUSR | S_IWUSR : 0666;
+    fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, mode);
     if (fd_ < 0) fail(errno);
     lock(name);
 }
@@ -199,13 +201,15 @@ void output_file::read(const std::function<void(std::string_view)>& each) const 
     }
 }
 
-/// Those of the file that is replaced; the owner too, where that is allowed.
-void output_file::keep_permissions() const noexcept {
-    struct stat s{};
-    if (::stat(target_.c_str(), &s) != 0 || !S_ISREG(s.st_mode)) return;
-    const bool is_owned = ::fchown(fd_, s.st_uid, s.st_gid) == 0;
-    const mode_t special = is_owned ? S_ISUID | S_ISGID : 0;
-    static_cast<void>(::fchmod(fd_, s.st_mode & (0777 | special)));
+/// Gives the file the owner, the group and the permissions of the one that it replaces, so far as
+/// that is allowed; what cannot be had is not given to others.
+void output_file::take_after(const struct stat& old, bool has_acl) const noexcept {
+    const bool is_owned = ::fchown(fd_, old.st_uid, old.st_gid) == 0 ||
+                          ::fchown(fd_, static_cast<uid_t>(-1), old.st_gid) == 0;
+    mode_t mode = old.st_mode & 0777;
+    // In another group, or without the list, the bits of the group would let others in.
+    if (!is_owned || has_acl) mode &= ~static_cast<mode_t>(070) | (mode & 07U) << 3U;
+    static_cast<void>(::fchmod(fd_, mode));
 }
 
 void output_file::complete() {
@@ -213,9 +217,13 @@ void output_file::complete() {
     // A disk that is full may say so only when a descriptor is closed.
     const int another = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
     if (another < 0 || (::close(another) != 0 && errno != EINTR)) fail(errno);
-    if (!in_place_) keep_permissions();
+    struct stat old{};
+    const bool replaces = !in_place_ && ::lstat(target_.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+    const bool has_acl =
+        replaces && ::lgetxattr(target_.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
     if (!in_place_ && std::rename(part_.c_str(), target_.c_str()) != 0) fail(errno);
     ::fremovexattr(fd_, validator_attribute);
+    if (replaces) take_after(old, has_acl);
     close();
 }
 

@@ -3,6 +3,8 @@
 #include <coracle/io/descriptor_stream.hpp>
 #include <coracle/runtime/task.hpp>
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -60,7 +62,7 @@ private:
     void open(const std::string& name, int flags);
     void lock(const std::string& name);
     void close() noexcept;
-    void keep_permissions() const noexcept;
+    void take_after(const struct stat& old, bool has_acl) const noexcept;
     task<> open_stream();
     task<> write_to_stream(std::string_view bytes);
     void write_to_file(std::string_view bytes);

@@ -270,7 +270,10 @@ struct renewal {
     const logger& log;
 
     bool is_needed() const noexcept {
-        return accesses != nullptr || security != nullptr || target != nullptr;
+        const bool has_log_file = accesses != nullptr && settings.access_log &&
+                                  !settings.access_log->empty() && *settings.access_log != "-";
+        const bool has_certificates = security != nullptr && !settings.self_signed;
+        return has_log_file || has_certificates || target != nullptr;
     }
     task<> run(signal_set& signals) {
         for (;;) {

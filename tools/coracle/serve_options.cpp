@@ -26,7 +26,8 @@ constexpr const char* serve_footer = R"(Signals:
   SIGINT, SIGTERM  stop accepting, finish requests under way (--drain), print a report, exit;
                    a second one closes all connections at once
   SIGHUP           reopen the access log, after it was renamed, reload the certificates, and read
-                   the file of --config again; requests under way keep what they began with
+                   the file of --config again; requests under way keep what they began with.
+                   Without any of these files it ends the program at once
   SIGUSR1          print every task, and what it waits for, to standard error
 
 systemd: sockets of a socket unit are served in place of --listen, or named there ("inherited" or

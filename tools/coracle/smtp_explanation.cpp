@@ -121,7 +121,9 @@ std::string explain_mail(const error& e) {
 std::string explain_interrupted(const error& e) {
     const smtp::failure* const f = smtp::failure_of(e);
     std::string text = "interrupted";
-    if (f == nullptr || f->command() != "end of data") return text;
+    const bool cancelled = e == std::errc::operation_canceled;
+    const bool is_over = cancelled && f != nullptr && f->command() == "end of data";
+    if (!is_over && e != smtp::errc::uncertain) return text;
     return text.append(": the server may have the mail").append(look_first);
 }
 

@@ -5,6 +5,7 @@
 
 #include <coracle/http/content_range.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -294,6 +295,19 @@ task<int> transfer::ask(bool resume, std::optional<std::uint64_t> from) {
     co_return finish(*r);
 }
 
+/// The limit for all of it holds for the output too, which may have no reader.
+task<int> transfer::ask_in_time(bool resume, std::optional<std::uint64_t> from) {
+    auto asking = ask(resume, from);
+    if (ends_ == time_point::max()) co_return co_await std::move(asking);
+    // The call itself ends a moment before, and says where it stood.
+    constexpr duration longer = std::chrono::milliseconds(100);
+    auto limited = with_deadline(coracle::detail::later(ends_, longer), std::move(asking));
+    const auto code = co_await as_result(limited);
+    if (code) co_return *code;
+    if (code.error() != std::errc::timed_out) throw_exception(code.error());
+    co_return fail(error(std::errc::timed_out, "total_timeout"));
+}
+
 /// Returns false if there is no time for another request.
 task<bool> transfer::wait_for_retry(unsigned tries) {
     const http::retry_options& retry = room_.settings.client.retry;
@@ -315,7 +329,7 @@ task<int> transfer::run() {
             // A retry resumes only bytes that are known to be of the same version.
             const bool goes_on = tries != 0 && !out_.validator().empty();
             const auto from = tries == 0 ? room_.settings.resume_from : std::nullopt;
-            code = co_await ask(room_.settings.resume || goes_on, from);
+            code = co_await ask_in_time(room_.settings.resume || goes_on, from);
         } catch (const exception& e) {
             code = fail(e.error());
         } catch (const unreadable& e) {

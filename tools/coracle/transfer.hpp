@@ -42,6 +42,7 @@ private:
     /// One request and its response; gives the exit code. Of an output to go on with, the content
     /// from `from` on is requested, or from its end.
     task<int> ask(bool resume, std::optional<std::uint64_t> from = {});
+    task<int> ask_in_time(bool resume, std::optional<std::uint64_t> from);
     task<int> receive(http::response& r);
     http::call make_call();
     void show_sending(http::call& c);

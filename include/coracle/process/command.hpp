@@ -107,7 +107,8 @@ public:
     operation<exit_status> run();
     /// Runs the program as `run` does, and gives the bytes that it wrote to standard output and
     /// standard error, where those are not redirected. Beyond the limits the process is ended, and
-    /// it fails with `errc::limit_exceeded`, naming the limit. The default input is `null`.
+    /// it fails with `errc::limit_exceeded`, naming the limit. The default input is `null`; a pipe
+    /// fails with EINVAL, as nobody could write to it.
     operation<captured> capture(capture_limits limits = {});
 
 private:

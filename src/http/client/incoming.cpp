@@ -97,7 +97,7 @@ std::optional<std::uint64_t> incoming::length() const noexcept {
 }
 
 error incoming::failed(error e) {
-    ++shard_->counts.failed;
+    if (!is_drained_) ++shard_->counts.failed;
     exchange_.end(fate::cancelled);
     rest_ = {};
     std::string about;

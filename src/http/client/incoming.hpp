@@ -90,6 +90,8 @@ public:
     const fields* trailers() const noexcept override { return trailers_.get(); }
     void refused(std::error_code why) noexcept override;
 
+    /// Says that the rest is read for the sake of the connection: no failure of it is the call's.
+    void begin_draining() noexcept { is_drained_ = true; }
     /// Returns true if reading the rest keeps the connection, and is not known to take more than
     /// `bytes` bytes.
     bool may_be_drained(std::uint64_t bytes) const noexcept {
@@ -137,6 +139,7 @@ private:
     std::string_view rest_;
     http::status status_{};
     bool is_observed_ = false;  ///< the observers are still to be notified
+    bool is_drained_ = false;   ///< read for the sake of the connection
     bool there_ = false;
     bool to_head_ = false;
     bool left_http_ = false;

@@ -439,6 +439,7 @@ task<void> running_call::drop_response(call_result& a) {
     auto* const rest = static_cast<incoming*>(a->extension());
     if (rest == nullptr || !rest->may_be_drained(drained)) co_return;
     limit_.begin(*context_, drain_time, attempt_deadline_);
+    rest->begin_draining();
     std::uint64_t read = 0;
     for (bool more = true; more && read <= drained;) {
         auto reading = a->read();

@@ -84,6 +84,10 @@ class Requests(WithPeer):
         self.assertNotIn("Accept-Encoding", fields)
         self.assertEqual(fields["X-None"], "")
 
+    def test_silence_is_not_that_of_verbose(self):
+        said = self.get("-s", "-v", self.url + "/hello")[1]
+        self.assertIn("> GET /hello", said)
+
     def test_fields_that_are_named_go_before_those_of_options(self):
         self.get("-H", "Range: bytes=0-1", "-r", "3-4", "-H", "Referer: q", "-e", "r", "-H", "Cookie: a=b",
                  "-b", "c=d", "-H", "X-Blanks: v \t", "-u", "ada:secret", "-H", "Authorization:", self.url + "/file")
@@ -298,12 +302,12 @@ class Files(WithPeer):
         self.assertLessEqual(len(self.peer.seen), 1)
 
     def test_one_that_is_replaced_leaves_its_permissions(self):
-        for mode in (0o600, 0o664):
+        for mode in (0o600, 0o664, 0o444, 0o4755):
             (self.here / "f").write_bytes(b"old")
             (self.here / "f").chmod(mode)
             self.get("-o", "f", self.url + "/file")
             self.assertEqual(self.read("f"), CONTENT)
-            self.assertEqual((self.here / "f").stat().st_mode & 0o777, mode)
+            self.assertEqual((self.here / "f").stat().st_mode & 0o7777, mode & 0o777)
 
     def test_one_that_is_named_by_a_url_is_a_file(self):
         for arguments in (["-O", self.url + "/-"], ["-o", "#1", self.url + "/{-,x}"]):
@@ -393,6 +397,16 @@ class Files(WithPeer):
         self.assertEqual(p.wait(20), 130)
         p.stdout.close()
         p.stderr.close()
+
+    def test_a_reader_that_stops_does_not_outlast_the_limit(self):
+        p = subprocess.Popen([BIN.resolve() / "coracle", "get", "-m", "0.3", self.url + "/file"],
+                             env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        fcntl.fcntl(p.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        with p.stdout, p.stderr:
+            self.assertEqual(p.wait(20), 28)
+            self.assertIn(b"--max-time", p.stderr.read())
+        os.mkfifo(self.here / "pipe")
+        self.assertIn("--max-time", self.get("-m", "0.3", "-o", "pipe", self.url + "/hello", code=28)[1])
 
     def test_checksums_hold_or_the_file_goes(self):
         right = hashlib.sha256(CONTENT).hexdigest()

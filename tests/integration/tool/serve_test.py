@@ -194,6 +194,15 @@ class AccessLog(WithFiles):
         self.assertNotIn("/a.txt?1", log.read_text())
         self.assertIn("/a.txt?2", log.read_text())
 
+    def test_a_terminal_that_closes_ends_a_server_that_has_no_file_to_open_again(self):
+        for arguments in (["--access-log"], ["--tls-self-signed"], []):
+            p = subprocess.Popen([str(BIN / "coracle"), "serve", "--listen", "127.0.0.1:0", *arguments],
+                                 stdout=subprocess.PIPE)
+            with p.stdout:
+                self.assertIn(b"listening on", p.stdout.readline())
+                p.send_signal(signal.SIGHUP)
+                self.assertEqual(p.wait(20), -signal.SIGHUP, arguments)
+
     def test_on_a_full_disk_drops_lines_and_says_how_many(self):
         with self.serve("--log-file", "/dev/full") as s:
             for _ in range(3):

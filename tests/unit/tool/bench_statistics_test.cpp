@@ -130,6 +130,23 @@ TEST(bench_comparison, a_drop_of_throughput_is_seen_in_the_intervals_of_one_run)
     EXPECT_TRUE(c->is_worse());
 }
 
+TEST(bench_comparison, runs_that_are_shorter_than_an_interval_are_as_long_as_they_are) {
+    const auto of_30 = [](const std::string& seconds) {
+        const std::string run = "{\"measured_s\":" + seconds +
+                                ",\"latency_ms\":{},\"interval_s\":0.1,\"intervals\":["
+                                "{\"responses\":30,\"p50\":1,\"p90\":1,\"p99\":1}]}";
+        const auto v = json_value::parse(
+            R"({"coracle_bench":1,"load":{},"total":{"responses":60,"errors":{}},"runs":[)" + run +
+            "," + run + "]}");
+        EXPECT_TRUE(v) << (v ? "" : v.error());
+        return *v;
+    };
+    const auto c = compare(of_30("0.001"), of_30("0.09"), 0.95, 0.02);
+    ASSERT_TRUE(c);
+    EXPECT_LT(figure(*c, "throughput").change.ratio, 0.02);
+    EXPECT_EQ(figure(*c, "throughput").result, verdict::worse);
+}
+
 TEST(bench_comparison, a_rise_is_better_and_noise_is_no_difference) {
     const auto better =
         compare(report(50'000, 1, 5, 0.02), report(60'000, 0.8, 5, 0.02), 0.95, 0.02);

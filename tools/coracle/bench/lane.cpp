@@ -58,7 +58,7 @@ task<> lane::run() {
         if (ended) co_return;
         if (!refused_) continue;
         const load_plan& plan = worker_.to().plan();
-        const bool must_end = plan.requests != 0 && !plan.is_open();
+        const bool must_end = plan.requests != 0 && !plan.is_open() && worker_.gate().is_set();
         if (must_end && ++refusals_ >= most_refusals) co_return;
         co_await back_off();
     }

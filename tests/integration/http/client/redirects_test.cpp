@@ -77,6 +77,7 @@ TEST(client_redirects_in_time, do_not_wait_for_a_body_whose_end_ends_the_connect
             auto asking = client.get(there.url()).follow(http::follow::standard).full();
             const http::full_response r = co_await asking;
             EXPECT_EQ(r.body, "there");
+            EXPECT_EQ(client.statistics().failed, 0U);
             there.stop();
         });
         return sim.elapsed();

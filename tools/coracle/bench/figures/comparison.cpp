@@ -58,7 +58,10 @@ std::vector<double> values_of_intervals(const json_value& report, const figure& 
     std::vector<double> all;
     if (!f.of_interval) return all;
     for (const json_value& run : report["runs"].elements()) {
-        const double seconds = run["interval_s"].number();
+        // A run of so many requests may be shorter than its one interval.
+        const double measured = run["measured_s"].number();
+        const double length = run["interval_s"].number();
+        const double seconds = measured > 0 ? std::min(length, measured) : length;
         std::vector<double> own;
         for (const json_value& i : run["intervals"].elements()) {
             const double v = seconds > 0 ? f.of_interval(i, seconds) : 0;
