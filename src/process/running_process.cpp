@@ -83,7 +83,7 @@ std::expected<std::optional<exit_status>, error> running_process::try_reap() noe
             return std::unexpected(failure("waitid", pid_));
         }
         if (info.si_pid == 0) return std::optional<exit_status>();
-        const bool group_ends = group_ends_ || (own_group_ && endings_ != 0);
+        const bool group_ends = own_group_ && endings_ != 0;
         if (look != 0 && group_ends) static_cast<void>(signal_group(SIGKILL));
     }
     reaped_ = true;

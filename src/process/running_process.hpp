@@ -30,7 +30,7 @@ public:
     std::expected<void, error> signal(int number) noexcept;
     std::expected<void, error> signal_group(int number) noexcept;
     /// From now on, kills the rest of the group when its leader ends.
-    void ends_group() noexcept { group_ends_ = own_group_; }
+    void ends_group() noexcept { ++endings_; }
     /// Kills the rest of the group when its leader ends while this lives.
     class group_ending {
     public:
@@ -53,9 +53,8 @@ private:
     int pid_ = -1;
     owned_fd pidfd_;
     bool own_group_ = false;
-    bool group_ends_ = false;
-    unsigned endings_ = 0;
-    bool reaped_ = false;  ///< its number may belong to another process by now
+    unsigned endings_ = 0;  ///< reasons to end the group with its leader
+    bool reaped_ = false;   ///< its number may belong to another process by now
 };
 
 }  // namespace coracle::process::detail

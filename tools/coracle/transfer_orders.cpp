@@ -167,12 +167,14 @@ private:
     taken_names taken_;
 };
 
+[[noreturn]] void refuse_both(const char* one, const char* other) {
+    throw failure(std::string(one) + " and " + other + " cannot be used together");
+}
+
 /// Refuses options that do not go with resuming, which needs the whole file and nothing before it.
 void check_resuming(const get_settings& s, bool is_on_output) {
     if (!s.resume) return;
-    const auto together = [](const char* option) {
-        throw failure(std::string("--continue-at and ") + option + " cannot be used together");
-    };
+    const auto together = [](const char* option) { refuse_both("--continue-at", option); };
     if (is_on_output && !s.resume_from) {
         throw failure("--continue needs a file: give one with -o FILE or -O");
     }
@@ -188,14 +190,12 @@ void check_resuming(const get_settings& s, bool is_on_output) {
 
 /// Refuses options each of which would have to be the body.
 void check_bodies(const get_settings& s) {
-    const auto together = [](const char* one, const char* other) {
-        throw failure(std::string(one) + " and " + other + " cannot be used together");
-    };
     const bool has_data = !s.bodies.empty() && !s.data_in_url;
-    if (has_data && !s.parts.empty()) together("--data", "--form");
-    if (has_data && s.head) together("--data", "--head");
-    if (!s.parts.empty() && s.head) together("--form", "--head");
-    if (s.data_in_url && !s.uploads.empty()) together("--get", "--upload-file");
+    if (s.data_in_url && !s.parts.empty()) refuse_both("--get", "--form");
+    if (has_data && !s.parts.empty()) refuse_both("--data", "--form");
+    if (has_data && s.head) refuse_both("--data", "--head");
+    if (!s.parts.empty() && s.head) refuse_both("--form", "--head");
+    if (s.data_in_url && !s.uploads.empty()) refuse_both("--get", "--upload-file");
 }
 
 void check_uploads(const get_settings& s) {
@@ -205,9 +205,7 @@ void check_uploads(const get_settings& s) {
                               : !s.parts.empty() ? "--form"
                               : s.head           ? "--head"
                                                  : nullptr;
-    if (other != nullptr) {
-        throw failure(std::string("--upload-file and ") + other + " cannot be used together");
-    }
+    if (other != nullptr) refuse_both("--upload-file", other);
 }
 
 }  // namespace
@@ -215,8 +213,6 @@ void check_uploads(const get_settings& s) {
 std::vector<transfer_order> orders_of(const get_settings& s) {
     if (s.outputs.size() > s.urls.size()) throw failure("there are more --output than URLs");
     if (s.checksums.size() > s.urls.size()) throw failure("there are more --sha256 than URLs");
-    if (s.data_in_url && !s.parts.empty())
-        throw failure("--get and --form cannot be used together");
     check_bodies(s);
     check_uploads(s);
     std::vector<transfer_order> orders = order_list(s).make();

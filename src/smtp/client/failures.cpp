@@ -35,7 +35,7 @@ error connection_error(const error& cause, std::string_view command, phase where
     return e;
 }
 
-error maybe_sent(error cancellation, std::vector<recipient_result> about) {
+error uncertain_cancellation(error cancellation, std::vector<recipient_result> about) {
     cancellation.with(
         std::make_shared<failure>(std::string(end_of_data), reply(), std::move(about)));
     return cancellation;

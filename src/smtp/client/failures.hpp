@@ -23,6 +23,6 @@ error connection_error(const error& cause, std::string_view command, phase where
                        std::vector<recipient_result> about = {});
 
 /// The cancellation of a mail whose end was sent: its failure says so.
-error maybe_sent(error cancellation, std::vector<recipient_result> about);
+error uncertain_cancellation(error cancellation, std::vector<recipient_result> about);
 
 }  // namespace coracle::smtp::detail

@@ -95,7 +95,7 @@ task<std::expected<receipt, error>> mx_delivery::run() {
     if (ended) co_return merged();
     const error& why = ended.error();
     const bool told = coracle::detail::is_cancellation(why) && maybe_sent();
-    co_return std::unexpected(told ? detail::maybe_sent(why, results()) : why);
+    co_return std::unexpected(told ? uncertain_cancellation(why, results()) : why);
 }
 
 std::vector<recipient_result> mx_delivery::results() const {

@@ -54,7 +54,7 @@ error transaction::failed(const error& cause, std::string_view command) {
                           cause.code() == make_error_code(errc::malformed_reply);
         return connection_error(cause, command, phase::receive, !ours, recipients_);
     }
-    if (coracle::detail::is_cancellation(cause)) return maybe_sent(cause, recipients_);
+    if (coracle::detail::is_cancellation(cause)) return uncertain_cancellation(cause, recipients_);
     error e = reply_error(errc::uncertain, end_of_data, {}, false, recipients_);
     std::string subject(end_of_data);
     return std::move(e.on(subject.append(": ").append(cause.message())));
