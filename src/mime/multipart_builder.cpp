@@ -88,7 +88,7 @@ std::vector<multipart_builder::segment> multipart_builder::segments() const {
     return all;
 }
 
-std::uint64_t multipart_builder::size() const noexcept {
+std::uint64_t multipart_builder::size() const {
     std::uint64_t all = open_.size() + writer_.close().size();
     for (const segment& s : segments_) all += s.bytes.size() + s.external;
     return all;

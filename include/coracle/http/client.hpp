@@ -102,9 +102,9 @@ public:
     }
 
     /// Adds an observer of calls, such as `client_metrics`, by its member `observe(const
-    /// call_record&)`. It is notified of each call once, when its body has ended or it has failed;
-    /// a copy that `hedge_after` makes counts as a call. It must outlive the client and the
-    /// responses. What it throws is dropped. Call it before the first request.
+    /// call_record&)`. It is notified of each call that has begun once, when its body has ended
+    /// or it has failed; a copy that `hedge_after` makes counts as a call. It must outlive the
+    /// client and the responses. What it throws is dropped. Call it before the first request.
     template <class T>
     client& observe(T& observer) {
         add_observer(

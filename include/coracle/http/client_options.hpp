@@ -55,7 +55,8 @@ using connect::client_socket_options;
 using connect::client_tls_options;
 
 /// Retries of a failed request. A request is retried only where that is safe: nothing of it was
-/// sent, or the server asked for it (429, and 503 with Retry-After), or the method is idempotent.
+/// sent, or the server asked for it (429, and 503 with Retry-After), or the method is idempotent:
+/// then after a failure, and after 408, 502, 503 and 504.
 struct retry_options {
     /// The most retries, besides the first attempt. Default 0.
     unsigned retries = 0;
@@ -73,7 +74,7 @@ struct retry_options {
     /// that the budget forbids is counted in `client_statistics::retries_held_back`, and the error
     /// says so. 0: no budget, as with `call::retry`. Default 20.
     unsigned budget_percent = 20;
-    /// Retries POST and PATCH even after bytes were sent, or after any 503. Default false.
+    /// Retries POST and PATCH as if they were idempotent. Default false.
     bool not_idempotent = false;
     /// If no response has begun after this time, a second copy of a GET, HEAD or OPTIONS is sent on
     /// another connection, and the first response is used; when one copy fails, the other decides.

@@ -32,7 +32,8 @@ struct h2_limits {
     /// Handlers beyond `streams`: those of streams that were reset, until they have ended; for
     /// servers. Then a stream is refused. Default 100.
     std::uint32_t reset_handlers = 100;
-    /// PING and SETTINGS frames in ten seconds, and settings in one frame. Default 100, 10 and 32.
+    /// PING and SETTINGS frames at once, of which a tenth comes back each second, and settings in
+    /// one frame. Default 100, 10 and 32.
     std::uint32_t pings = 100;
     std::uint32_t settings_frames = 10;
     std::uint32_t settings_entries = 32;
@@ -52,8 +53,8 @@ struct h2_limits {
     std::uint32_t interim_responses = 16;
     /// The first and the largest window of a stream, and that of the connection, in bytes: what the
     /// peer may send before it is read. A stream that is not read holds up the others once the
-    /// connection's window is full, so it should be larger than that of a stream. Default 64 KiB, 1
-    /// MiB and 2 MiB.
+    /// connection's window is full, so it should be larger than that of a stream. The connection's
+    /// is 65,535 at least (RFC 9113 section 6.9.2). Default 64 KiB, 1 MiB and 2 MiB.
     std::uint32_t stream_window = 64 * 1024;
     std::uint32_t max_stream_window = 1024 * 1024;
     std::uint32_t connection_window = 2 * 1024 * 1024;

@@ -70,7 +70,7 @@ public:
         return writer_.content_type(subtype);
     }
     /// Returns the size of the whole body in bytes.
-    std::uint64_t size() const noexcept;
+    std::uint64_t size() const;
     /// Returns the whole body; only without external parts.
     std::string text() const;
 
