@@ -220,7 +220,8 @@ void h1_connection::write_is_late() noexcept {
     write_.of->cancel();
 }
 
-void h1_connection::await_head() noexcept {
+/// Flattened: the compiler finds each request worth it or not by the size of the whole library.
+[[gnu::flatten]] void h1_connection::await_head() noexcept {
     bool has_begun = parser_.started();
     if (!into.empty()) {
         // The parser sees nothing of what may be the preface of HTTP/2.

@@ -119,7 +119,7 @@ private:
     step process();
     step refuse(h1::parse_error why);
     step refuse_late();
-    step refuse_with(status shown, std::string_view why);
+    step refuse_with(status shown, std::string_view why, method asked = method::get);
     step begin_exchange(std::size_t head_size);
     bool prepare(h1_exchange& e, std::size_t head_size);
     bool take_input(buffer& received) noexcept;

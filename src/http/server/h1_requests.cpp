@@ -75,11 +75,12 @@ h1_connection::step h1_connection::refuse_late() {
 }
 
 /// Sends an error response without a request, and ends the connection.
-h1_connection::step h1_connection::refuse_with(status shown, std::string_view why) {
+h1_connection::step h1_connection::refuse_with(status shown, std::string_view why, method asked) {
     h1_exchange* e = shard_->h1_exchanges.take();
     exchange_ = e;
     e->started = shard_->owner().now();
     request::parts nothing;
+    nothing.method = asked;
     nothing.peer = &peer();
     e->req.assign(nothing);
     e->res = shard_->refusal(shown, why);
@@ -102,7 +103,7 @@ h1_connection::step h1_connection::begin_exchange(std::size_t head_size) {
         release(e);
         shard_->count(&counters::malformed);
         return refuse_with(status::misdirected_request,
-                           "the scheme of the target is not served here");
+                           "the scheme of the target is not served here", shard_->head.method);
     }
     if (!prepare(*e, head_size)) {
         exchange_ = nullptr;
@@ -112,7 +113,8 @@ h1_connection::step h1_connection::begin_exchange(std::size_t head_size) {
             return refuse_with(status::not_implemented, "there are no tunnels here");
         }
         shard_->count(&counters::malformed);
-        return refuse_with(status::bad_request, "the path is not a valid encoding");
+        return refuse_with(status::bad_request, "the path is not a valid encoding",
+                           shard_->head.method);
     }
     const bool ready = shard_->call_handler(*e);
     if (!ready || !e->body.complete() || !fits(*e)) return step::exchange;

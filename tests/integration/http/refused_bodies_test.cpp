@@ -142,6 +142,21 @@ TEST(refused_heads, are_problems_where_errors_are) {
     }
 }
 
+TEST(refused_heads, of_head_get_no_content) {
+    for (const char* target : {"/%zz", "https://x/"}) {
+        const auto asked = [&](const std::string& method) {
+            return response_over_http_1(http::handler(routes(false)),
+                                        method + ' ' + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
+        };
+        const auto get = asked("GET");
+        EXPECT_NE(get.body, "");
+        const auto head = asked("HEAD");
+        EXPECT_EQ(head.status(), get.status());
+        EXPECT_EQ(head.body, "");
+        EXPECT_EQ(head.header("Content-Length"), get.header("Content-Length"));
+    }
+}
+
 TEST(refused_bodies, of_a_server_that_the_handler_called_are_not_the_fault_of_its_client) {
     const scripted_peer behind(
         script().read_head().send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"));
