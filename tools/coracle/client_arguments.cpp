@@ -1,5 +1,6 @@
 #include "client_arguments.hpp"
 
+#include "program_arguments.hpp"
 #include "settings.hpp"
 
 #include <chrono>
@@ -23,6 +24,7 @@ std::pair<std::string, secret> user_and_password(const char* option, const std::
         throw failure(std::string("cannot read ") + option + ": write it as in " + option +
                       " user:password");
     }
+    hide_argument(text);
     return {text.substr(0, at), secret(text.substr(at + 1))};
 }
 

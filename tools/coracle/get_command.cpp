@@ -142,9 +142,20 @@ task<bool> save_cookies(const transfer_room& room) {
     co_return false;
 }
 
+/// Reads cookie files; says so where they hold more than a jar keeps.
+void read_cookies(const std::vector<std::string>& texts, const transfer_room& room) {
+    http::cookie_jar& jar = room.client.cookies();
+    for (const std::string& text : texts) jar.read(text, seconds_now());
+    if (jar.evicted() == 0) return;
+    constexpr http::cookie_limits most;
+    room.complain("the cookies: " + std::to_string(jar.evicted()) + " are left out: at most " +
+                  std::to_string(most.per_domain) + " of one domain, and " +
+                  std::to_string(most.cookies) + " in all, are kept");
+}
+
 /// Runs all orders, with these cookies, and writes those of the end.
 task<> do_work(work& w, const std::vector<std::string>& cookies, signal_set& signals) {
-    for (const std::string& text : cookies) w.room.client.cookies().read(text, seconds_now());
+    read_cookies(cookies, w.room);
     spawn([&] { return interrupt_on_signals(signals, w); }, "signals");
     co_await run_until_signal(w, [&w] { return run_all(w); });
     bool saved = false;

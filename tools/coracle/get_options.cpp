@@ -27,23 +27,22 @@ constexpr const char* footer = R"(Environment:
                    as for `coracle serve`
 
 Exit codes, as those of curl:
-  0  success                            33  the server cannot resume at that byte
-  1  neither http nor https             35  TLS failed
-  2  wrong usage                        36  the file is shorter than the offset of -C
-  3  the URL is malformed               43  an invalid argument
-  5  the proxy has no address           47  too many redirects
-  6  the host has no address            52  no response
-  7  cannot connect                     56  receiving failed
-  8  the response is malformed          58  our certificate or key cannot be read
- 18  the response ended early           60  the certificate of the server is not trusted
- 22  a status of 400 or above (-f)      61  the body cannot be decoded
- 23  a file cannot be written           65  a redirect needs a body that cannot be re-read
- 26  a file to send cannot be read      77  the CA certificates cannot be read
- 28  timeout                            92  a stream of HTTP/2 failed
-                                        94  the proxy rejected the credentials
-                                        97  the proxy refused the connection
-                                       100  the checksum differs; the file is removed
-                                       130  interrupted
+  0  success                                    43  an invalid argument
+  1  neither http nor https                     47  too many redirects
+  2  wrong usage                                52  no response
+  3  the URL is malformed                       56  receiving failed
+  5  the proxy has no address                   58  our certificate or key cannot be read
+  6  the host has no address                    59  a TLS option cannot be used
+  7  cannot connect                             60  the certificate of the server is not trusted
+  8  the response is malformed                  61  the body cannot be decoded
+ 18  the response ended early                   65  a redirect needs a body that cannot be re-read
+ 22  a status of 400 or above (-f)              77  the CA certificates cannot be read
+ 23  a file cannot be written                   92  a stream of HTTP/2 failed
+ 26  a file to send cannot be read              94  the proxy rejected the credentials
+ 28  timeout                                    97  the proxy refused the connection
+ 33  the server cannot resume at that byte      98  the server requires a certificate
+ 35  TLS failed                                 100  the checksum differs; the file is removed
+ 36  the file is shorter than the offset of -C  130  interrupted
 After several failures the exit code is that of the first.
 
 Examples:

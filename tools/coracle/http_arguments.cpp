@@ -1,6 +1,7 @@
 #include "http_arguments.hpp"
 
 #include "cli_options.hpp"
+#include "program_arguments.hpp"
 
 #include <coracle/http/client_settings.hpp>
 
@@ -101,6 +102,7 @@ void http_arguments::apply_credentials(http::client_options& o) const {
     if (digest_) o.authentication.scheme = scheme;
     if (!user_.empty()) o.authentication = credentials_of("--user", user_, scheme);
     if (!bearer_.empty()) {
+        hide_argument(bearer_);
         o.authentication = {http::auth_scheme::bearer, {}, secret(std::string(bearer_))};
     }
     if (!proxy_user_.empty()) {

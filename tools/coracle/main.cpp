@@ -2,6 +2,7 @@
 #include "cli_options.hpp"
 #include "doctor_command.hpp"
 #include "get_options.hpp"
+#include "program_arguments.hpp"
 #include "reference_options.hpp"
 #include "send_options.hpp"
 #include "serve_command.hpp"
@@ -157,6 +158,7 @@ void occupy_standard_descriptors() {
 
 int main(int argc, char** argv) {
     occupy_standard_descriptors();
+    coracle::tool::note_arguments(argc, argv);
     CLI::App app(about, "coracle");
     app.footer(footer);
     app.set_version_flag("--version", std::string("coracle ") + coracle::version(),

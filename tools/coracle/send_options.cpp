@@ -2,6 +2,7 @@
 
 #include "client_arguments.hpp"
 #include "mail_arguments.hpp"
+#include "program_arguments.hpp"
 #include "settings.hpp"
 
 #include <coracle/smtp/client_settings.hpp>
@@ -226,7 +227,10 @@ send_settings send_options::settings() const {
         s.client.authentication.user = std::move(user);
         s.client.authentication.password = std::move(password);
     }
-    if (!t.bearer.empty()) s.client.authentication.token = secret(std::string(t.bearer));
+    if (!t.bearer.empty()) {
+        hide_argument(t.bearer);
+        s.client.authentication.token = secret(std::string(t.bearer));
+    }
     if (command_->count("--max-time") != 0) s.client.total_timeout = seconds_of(t.total);
     if (command_->count("--connect-timeout") != 0) {
         s.client.connect_timeout = seconds_of(t.connect);

@@ -277,6 +277,8 @@ class Failures(unittest.TestCase):
             total = figures("-c", 2, "-n", 100, server.url)["total"]
             self.assertEqual((total["responses"], total["errors"]["lost"]), (90, 10))
             self.assertEqual(server.requests, 100)
+            _, out, _ = bench("-c", 2, "-n", 100, server.url)
+            self.assertRegex(out, r"Errors +lost 10 +\(the response broke off.*\)\n")
 
     def test_a_head_that_breaks_off_spoils_no_later_response(self):
         def breaks_off(server, s):
@@ -377,6 +379,8 @@ class Failures(unittest.TestCase):
         with Scripted(always(b"hello\r\n\r\n")) as server:
             report = figures("-c", 1, "-n", 5, server.url, code=1)
             self.assertEqual(report["total"]["errors"]["malformed"], 5)
+            _, _, said = bench("-c", 1, "-n", 5, server.url)
+            self.assertIn("the response cannot be read", said)
 
     def test_a_request_without_a_response_times_out(self):
         def silent(server, s):

@@ -18,6 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from server_process import BIN, Server  # noqa: E402
+from test_certificates import Authority  # noqa: E402
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -134,6 +135,7 @@ BY_ARGUMENTS = [
     (["--resolve", "nonsense", "http://127.0.0.1:1/"], 43, "nonsense"),
     (["--cert", "garbage", "https://127.0.0.1:1/"], 58, "garbage"),
     (["--cert", "none", "https://127.0.0.1:1/"], 58, "none"),
+    (["--options", "tls_ciphers=none", "https://127.0.0.1:1/"], 59, "TLS option"),
     (["--cacert", "garbage", "https://127.0.0.1:1/"], 77, "garbage"),
     (["--cacert", "none", "https://127.0.0.1:1/"], 77, "none"),
 ]
@@ -205,6 +207,9 @@ class ExitCodes(unittest.TestCase):
         with Server("coracle", "--listen", "127.0.0.1:0", "--tls-self-signed",
                     before=("serve",)) as s:
             self.expect(60, "--cacert", s.url)
+        with Server("coracle", "--listen", "127.0.0.1:0", "--tls-self-signed", "--tls-client-ca",
+                    Authority(self.here).pem, before=("serve",)) as s:
+            self.expect(98, "certificate", "-sSk", s.url)
 
     def test_of_an_interrupt(self):
         with Scripted(OK + b"Content-Length: 10\r\n\r\nabc", "wait") as peer:
@@ -219,7 +224,7 @@ class ExitCodes(unittest.TestCase):
         table = text[text.index("Exit codes"):text.index("After several failures")]
         named = {int(n) for n in re.findall(r"(?:^|  )\s*(\d{1,3})  ?\S", table, re.MULTILINE)}
         tried = {r[3] for r in BY_RESPONSE} | {r[1] for r in BY_PROXY + BY_ARGUMENTS}
-        self.assertEqual(named, tried | {0, 33, 35, 36, 60, 65, 100, 130})
+        self.assertEqual(named, tried | {0, 33, 35, 36, 60, 65, 98, 100, 130})
 
 
 if __name__ == "__main__":

@@ -183,6 +183,31 @@ class Requests(WithPeer):
         self.get("-b", "jar", self.url + "/hello")
         self.assertEqual(self.last()[2]["Cookie"], "seen=yes")
 
+    def test_cookies_beyond_those_that_are_kept_are_named(self):
+        lines = "".join(f"127.0.0.1\tFALSE\t/\tFALSE\t0\tn{n}\tv\n" for n in range(200))
+        (self.here / "jar").write_text(lines)
+        out, err = self.get("-b", "jar", self.url + "/hello")
+        self.assertEqual(out, b"hello\n")
+        self.assertEqual(err, "coracle: the cookies: 20 are left out: at most 180 of one domain, and "
+                              "3000 in all, are kept\n")
+        (self.here / "jar").write_text(lines[:1000])
+        self.assertEqual(self.get("-b", "jar", self.url + "/hello")[1], "")
+
+    def test_passwords_are_not_in_the_list_of_processes(self):
+        for n, arguments in enumerate((["-u", "ada:secret"], ["-uada:secret"], ["--user=ada:secret"],
+                                       ["--bearer", "secret"], ["--proxy-user", "ada:secret"])):
+            p = subprocess.Popen([BIN.resolve() / "coracle", "get", *arguments, "-o", f"f{n}", self.url + "/slow"],
+                                 cwd=self.here, env=environment(), stderr=subprocess.PIPE)
+            until = time.monotonic() + 20
+            while not (self.here / f"f{n}.part").exists():
+                self.assertLess(time.monotonic(), until)
+                select.select([], [], [], 0.005)
+            shown = pathlib.Path(f"/proc/{p.pid}/cmdline").read_bytes()
+            p.send_signal(signal.SIGINT)
+            p.communicate(timeout=20)
+            self.assertNotIn(b"secret", shown)
+            self.assertIn(self.url.encode(), shown)
+
     def test_what_is_sent_and_received_is_shown_without_secrets(self):
         out, err = self.get("-v", "-u", "ada:secret", self.url + "/hello")
         self.assertEqual(out, b"hello\n")

@@ -95,7 +95,7 @@ task<> h1_lane::session() {
             s = reader_.feed(received->view());
         }
         if (s == state::broken) {
-            fail(failure_kind::malformed);
+            fail(failure_kind::malformed, "the response cannot be read");
             co_return;
         }
         finish(reader_.status());

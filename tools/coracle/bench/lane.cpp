@@ -157,6 +157,11 @@ void lane::fail(failure_kind kind) noexcept {
     if (kind == failure_kind::timeout) worker_.figures().latency.record(between(due_, now));
 }
 
+void lane::fail(failure_kind kind, std::string_view why) noexcept {
+    fail(kind);
+    if (!gave_reason_) give_reason(std::string(why));
+}
+
 void lane::fail(const error& e) noexcept {
     // It has taken too long, which is noted already, or the run has been ended.
     if (e == std::errc::operation_canceled) {
@@ -167,9 +172,14 @@ void lane::fail(const error& e) noexcept {
     const failure_kind kind = kind_of(e);
     fail(kind);
     // A stream of HTTP/2, whose client connects again by itself.
-    if (kind != failure_kind::connect && kind != failure_kind::tls) return;
-    refused_ = true;
-    worker_.run().note_reason(explain(e));
+    const bool is_refused = kind == failure_kind::connect || kind == failure_kind::tls;
+    if (is_refused) refused_ = true;
+    if (is_refused || !gave_reason_) give_reason(explain(e));
+}
+
+void lane::give_reason(const std::string& why) {
+    gave_reason_ = true;
+    worker_.run().note_reason(why);
 }
 
 }  // namespace coracle::tool::bench

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace coracle::tool::bench {
 
@@ -58,8 +59,8 @@ protected:
     void begin(time_point due) noexcept;
     /// Notes the response to it.
     void finish(unsigned status) noexcept;
-    /// Notes that there will be none.
-    void fail(failure_kind kind) noexcept;
+    /// Notes that there will be none. The first reason of a lane is one for the report.
+    void fail(failure_kind kind, std::string_view why) noexcept;
     void fail(const error& e) noexcept;
 
     worker& owner() noexcept { return worker_; }
@@ -68,6 +69,8 @@ protected:
 private:
     task<> back_off();
     void give_up_carried() noexcept;
+    void fail(failure_kind kind) noexcept;
+    void give_reason(const std::string& why);
 
     worker& worker_;
     std::size_t index_;
@@ -83,6 +86,7 @@ private:
     bool entered_ = false;
     bool refused_ = false;  ///< the session had no connection
     bool slept_ = false;    ///< until the request was due
+    bool gave_reason_ = false;
 };
 
 }  // namespace coracle::tool::bench

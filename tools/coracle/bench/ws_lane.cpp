@@ -57,7 +57,7 @@ task<> ws_lane::session() {
             co_return;
         }
         if (!*received) {
-            fail(failure_kind::lost);
+            fail(failure_kind::lost, "the server has closed the WebSocket");
             co_return;
         }
         figures.bytes_in += (*received)->size();
