@@ -83,6 +83,11 @@ void sink_session::say(std::string_view text) {
     if (!text.ends_with("\r\n")) out_ += "\r\n";
 }
 
+void sink_session::say_or(std::string_view usual) {
+    if (next_line_.empty()) return say(usual);
+    say(std::exchange(next_line_, {}));
+}
+
 void sink_session::fail(std::string_view text) {
     say(text);
     if (++errors_ < options_.errors) return;
@@ -219,7 +224,7 @@ task<bool> sink_session::greet() {
         over_ = true;
         co_return true;
     }
-    say(next_line_.empty() ? "220 " + options_.hello + " ESMTP" : std::exchange(next_line_, {}));
+    say_or("220 " + options_.hello + " ESMTP");
     co_return true;
 }
 
@@ -314,7 +319,7 @@ void sink_session::mail_from(std::string_view line) {
     mail_ = true;
     message_.sender = p->address;
     message_.parameters = p->parameters;
-    say(next_line_.empty() ? "250 2.1.0 ok" : std::exchange(next_line_, {}));
+    say_or("250 2.1.0 ok");
 }
 
 void sink_session::rcpt_to(std::string_view line) {
@@ -326,7 +331,7 @@ void sink_session::rcpt_to(std::string_view line) {
     }
     message_.recipients.push_back(p->address);
     message_.recipient_parameters.push_back(p->parameters);
-    say(next_line_.empty() ? "250 2.1.5 ok" : std::exchange(next_line_, {}));
+    say_or("250 2.1.5 ok");
 }
 
 task<bool> sink_session::carry_out(std::string verb, std::string line) {
@@ -360,7 +365,7 @@ task<bool> sink_session::carry_out(std::string verb, std::string line) {
         const bool logged = co_await std::move(logging);
         co_return logged;
     } else if (verb == "STARTTLS" && options_.tls != nullptr && secured_ == nullptr) {
-        say(next_line_.empty() ? "220 2.0.0 go ahead" : std::exchange(next_line_, {}));
+        say_or("220 2.0.0 go ahead");
         // Bytes in clear behind it are nobody's command.
         in_.clear();
         auto flushing = flush();
@@ -376,11 +381,11 @@ task<bool> sink_session::carry_out(std::string verb, std::string line) {
         co_return started;
     } else if (verb == "RSET") {
         reset();
-        say(next_line_.empty() ? "250 2.0.0 ok" : std::exchange(next_line_, {}));
+        say_or("250 2.0.0 ok");
     } else if (verb == "NOOP") {
-        say(next_line_.empty() ? "250 2.0.0 ok" : std::exchange(next_line_, {}));
+        say_or("250 2.0.0 ok");
     } else if (verb == "QUIT") {
-        say(next_line_.empty() ? "221 2.0.0 bye" : std::exchange(next_line_, {}));
+        say_or("221 2.0.0 bye");
         over_ = true;
     } else if (!next_line_.empty()) {
         say(std::exchange(next_line_, {}));
@@ -421,7 +426,7 @@ task<bool> sink_session::log_in(std::string line) {
         if (s.what == sink_login::verdict::accepted) {
             message_.user = s.user.empty() ? options_.user : s.user;
             message_.mechanism = name;
-            say(next_line_.empty() ? "235 2.7.0 welcome" : std::exchange(next_line_, {}));
+            say_or("235 2.7.0 welcome");
             co_return true;
         }
         if (s.what == sink_login::verdict::refused) {
@@ -443,7 +448,7 @@ task<bool> sink_session::log_in(std::string line) {
 }
 
 task<bool> sink_session::take_data() {
-    say(next_line_.empty() ? "354 go ahead" : std::exchange(next_line_, {}));
+    say_or("354 go ahead");
     smtp::detail::incoming_data data(options_.message_bytes);
     using fault = smtp::detail::incoming_data::fault;
     while (!data.complete()) {
@@ -504,7 +509,7 @@ task<bool> sink_session::take_chunk(std::string line) {
     chunks_ = true;
     message_.in_chunks = true;
     if (!last) {
-        say(next_line_.empty() ? "250 2.0.0 ok" : std::exchange(next_line_, {}));
+        say_or("250 2.0.0 ok");
         co_return true;
     }
     auto ending = end_mail(std::exchange(chunk_text_, {}));
@@ -530,7 +535,7 @@ task<bool> sink_session::accept_or_refuse(std::string text) {
     if (!kept) {
         fail("452 4.3.1 full");
     } else {
-        say(next_line_.empty() ? "250 2.0.0 kept" : next_line_);
+        say_or("250 2.0.0 kept");
     }
     next_line_.clear();
     co_return kept;

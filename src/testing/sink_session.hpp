@@ -47,6 +47,8 @@ private:
     void mail_from(std::string_view line);
     void rcpt_to(std::string_view line);
     void say(std::string_view text);
+    /// Says the line that a rule has given, or where there is none, this one.
+    void say_or(std::string_view usual);
     void fail(std::string_view text);
     void refuse_mail(std::string_view reply, bool at_end);
     void reset() noexcept;
