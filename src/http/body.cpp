@@ -1,3 +1,5 @@
+#include "http/message/token.hpp"
+#include "http/message/trailer.hpp"
 #include "http/read_file_piece.hpp"
 
 #include <coracle/http/body.hpp>
@@ -34,6 +36,20 @@ task<std::string_view> first_piece(received_body* from, body_writer* to) {
     co_return **piece;
 }
 
+/// Passes trailers on, lines of one name as one (RFC 9110 section 5.3).
+void pass_trailers(const fields& from, body_writer& to) {
+    for (const field& f : from) {
+        if (!may_be_trailer(f.id)) continue;
+        std::string all;
+        for (const field& line : from) {
+            if (!equal_ignoring_case(line.name, f.name)) continue;
+            if (!all.empty()) all += ", ";
+            all += line.value;
+        }
+        to.set_trailer(f.name, all);
+    }
+}
+
 task<> pass_pieces(received_body* from, body_writer* to) {
     auto reading = first_piece(from, to);
     std::string_view piece = co_await std::move(reading);
@@ -41,6 +57,7 @@ task<> pass_pieces(received_body* from, body_writer* to) {
         co_await to->write(piece);
         piece = co_await from->read();
     }
+    pass_trailers(from->trailers(), *to);
 }
 
 }  // namespace

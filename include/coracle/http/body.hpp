@@ -75,13 +75,14 @@ private:
     bool ended_ = false;
 };
 
-/// Writes a body of unknown length, piece by piece. Given to the function of a streamed response,
-/// for as long as that runs.
+/// Writes a body of unknown length, piece by piece. Given to the function of a streamed response or
+/// request, for as long as that runs.
 class body_writer {
 public:
     /// Completes when the piece has been handed to the system: awaiting it is the back-pressure.
-    /// An empty piece does nothing. Fails when the peer is gone or takes nothing for the time of
-    /// `write_timeout`. Cancelling it ends the connection.
+    /// An empty piece does nothing. Fails when the peer is gone or takes nothing for the time
+    /// of `server_timeouts::write`, or of a client's `idle_timeout`. Cancelling it ends the
+    /// connection.
     operation<void> write(std::string_view piece) { return write_piece(piece); }
     /// Sends the head now, when the first piece is long in coming. Else it leaves with that piece.
     operation<void> flush() { return send_head(); }
@@ -94,11 +95,11 @@ public:
         return write_file_part(fd, offset, size);
     }
     /// Puts a field into the trailer section (RFC 9110 section 6.5), replacing one of its name; it
-    /// may be called until the function of the response ends. It is sent when the client said `TE:
-    /// trailers`, or the response announced it with a Trailer field, and the protocol has a place
-    /// for it (not HTTP/1.0, not a body of announced length); else it is dropped: trailers are for
-    /// what a client can do without. Throws `exception` (invalid_argument) when the field is
-    /// malformed, or frames, routes or authenticates (section 6.5.1).
+    /// may be called until the function of the body ends. It is sent where the protocol has a place
+    /// for it (not HTTP/1.0, not a body of announced length), and with a response only when the
+    /// client said `TE: trailers` or the response has a Trailer field. Else it is dropped: trailers
+    /// are for what a receiver can do without. Throws `exception` (invalid_argument) when the field
+    /// is malformed, or frames, routes or authenticates (section 6.5.1).
     void set_trailer(std::string_view name, std::string_view value) { add_trailer(name, value); }
 
 protected:

@@ -40,7 +40,8 @@ struct forward_options {
 /// back: method, target, fields and body as they came, byte for byte, but for the fields of the
 /// connection (RFC 9110 section 7.6.1). The path of `base` goes before that of the request, and
 /// with `strip_prefix` dot segments are resolved first. Redirects, cookies and codings pass
-/// untouched, as do interim responses but 100 (none of a client with `hedge_after`). The response
+/// untouched, as do interim responses but 100 (none of a client with `hedge_after`), and trailers
+/// both ways, but for those of a request that say who the client is. The response
 /// begins while the request goes on, and its head does not wait for its body. 502 when the upstream
 /// cannot be reached or breaks the protocol, 504 when it takes too long, 400 when the target leads
 /// out of the path of `base`. `client` must outlive the handler. Throws `exception` when `base` is

@@ -134,8 +134,9 @@ public:
     virtual task<std::expected<void, error>> send(std::string_view piece, follows next) = 0;
     virtual task<std::expected<void, error>> send_file(int fd, std::uint64_t offset,
                                                        std::uint64_t size, follows next) = 0;
-    /// Ends the body, unless the last piece did.
-    virtual task<std::expected<void, error>> finish() = 0;
+    /// Ends the body, unless the last piece did. `trailers`: null, or those of a body whose
+    /// length was not announced, which live until this has completed.
+    virtual task<std::expected<void, error>> finish(const http::fields* trailers) = 0;
     /// To be called when the rest of the request will not be sent.
     virtual void cut() noexcept = 0;
     /// The bytes sent, including the head.
@@ -160,7 +161,8 @@ public:
     virtual bool body_ended() const noexcept = 0;
     /// Returns true if the bytes after the head belong to another protocol: see `detach`.
     virtual bool left_http() const noexcept = 0;
-    /// The announced bytes of the body that were not read yet.
+    /// The bytes of the body that were not read yet, where they were announced or are all there,
+    /// with nothing behind them.
     virtual std::optional<std::uint64_t> body_left() const noexcept = 0;
     /// Returns the trailers of a body that has ended; null: none.
     virtual std::unique_ptr<http::fields> take_trailers() noexcept = 0;

@@ -100,7 +100,9 @@ public:
         return !left || *left <= bytes;
     }
     /// Returns true if nothing more is to come from the server.
-    bool all_received() const noexcept { return !exchange_ || exchange_->body_left() == 0u; }
+    bool all_received() const noexcept {
+        return !exchange_ || exchange_->body_ended() || exchange_->body_left() == 0u;
+    }
     /// Keeps the exchange after a switch of protocols, for `detach`.
     void keeps_for_upgrade(lease from) noexcept {
         exchange_ = std::move(from);

@@ -198,7 +198,8 @@ full_response whole_of(response& r, std::string&& body) {
     whole.status = r.status();
     whole.fields = std::move(r.fields());
     whole.body = std::move(body);
-    whole.trailers = r.trailers();
+    const fields& trailers = r.trailers();
+    if (trailers.size() != 0) whole.trailers = trailers;
     if (response_extension* const rest = r.extension()) {
         if (response_info* const info = rest->info()) whole.info = std::move(*info);
     }

@@ -105,7 +105,7 @@ private:
     task<std::expected<void, error>> send_now(task<std::expected<void, error>> sending);
     task<std::expected<void, error>> send_piece(std::string_view piece, follows next);
     task<std::expected<void, error>> send_flush();
-    task<std::expected<void, error>> send_end();
+    task<std::expected<void, error>> send_end(const fields* trailers = nullptr);
     task<std::expected<void, error>> send_bytes(std::string_view bytes);
     task<std::expected<void, error>> send_file_body();
     std::string all_cookies() const;

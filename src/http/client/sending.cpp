@@ -1,6 +1,7 @@
 // Sending a request: its head and its body.
 
 #include "http/client/running_call.hpp"
+#include "http/message/trailer.hpp"
 
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_any.hpp>
@@ -31,6 +32,7 @@ public:
 
     std::uint64_t written() const noexcept { return written_; }
     const std::unique_ptr<error>& problem() const noexcept { return problem_; }
+    const fields* trailers() const noexcept { return trailers_.get(); }
 
 protected:
     task<std::expected<void, error>> write_piece(std::string_view piece) override {
@@ -55,12 +57,16 @@ protected:
         if (!sent) problem_ = std::make_unique<error>(sent.error());
         co_return sent;
     }
+    void add_trailer(std::string_view name, std::string_view value) override {
+        http::set_trailer(trailers_, name, value);
+    }
 
 private:
     running_call& call_;
     std::optional<std::uint64_t> size_;
     std::uint64_t written_ = 0;
     std::unique_ptr<error> problem_;
+    std::unique_ptr<fields> trailers_;
 };
 
 /// The error of a function that wrote more or fewer bytes than announced.
@@ -190,8 +196,8 @@ task<std::expected<void, error>> running_call::send_flush() {
     return send_now(exchange_->flush());
 }
 
-task<std::expected<void, error>> running_call::send_end() {
-    return send_now(exchange_->finish());
+task<std::expected<void, error>> running_call::send_end(const fields* trailers) {
+    return send_now(exchange_->finish(trailers));
 }
 
 task<std::expected<void, error>> running_call::send_piece(std::string_view piece, follows next) {
@@ -275,7 +281,8 @@ task<std::expected<void, error>> running_call::send_head_and_body() {
     if (size && writer.written() != *size) {
         co_return std::unexpected(announced_otherwise(*size, "fewer"));
     }
-    co_return co_await send_end();
+    const fields* const trailers = size ? nullptr : writer.trailers();
+    co_return co_await send_end(trailers);
 }
 
 bool running_call::has_body() const noexcept {

@@ -29,7 +29,9 @@ public:
                                                follows next) override {
         return of_->send_file(fd, offset, size, next);
     }
-    task<std::expected<void, error>> finish() override { return of_->finish(); }
+    task<std::expected<void, error>> finish(const http::fields* trailers) override {
+        return of_->finish(trailers);
+    }
     void cut() noexcept override { of_->cut(); }
     std::uint64_t sent() const noexcept override { return of_->sent(); }
 

@@ -27,11 +27,7 @@ bool body_stream::may_send_trailers() const noexcept {
 }
 
 void body_stream::add_trailer(std::string_view name, std::string_view value) {
-    if (!may_be_trailer(find_field_id(name))) {
-        throw_exception(error(std::errc::invalid_argument, "trailer").on(name));
-    }
-    if (trailers_ == nullptr) trailers_ = std::make_unique<fields>();
-    trailers_->set(name, value);
+    http::set_trailer(trailers_, name, value);
 }
 
 /// Returns an error if a write of that many bytes cannot begin.

@@ -7,7 +7,8 @@ void body_decoder::begin(body_framing framing, std::uint64_t length, const chunk
     framing_ = framing;
     lent_ = 0;
     left_ = framing == body_framing::length ? length : 0;
-    if (framing == body_framing::chunked) chunks_.emplace(limits, lenient);
+    is_chunked_ = framing == body_framing::chunked;
+    if (is_chunked_) chunks_.emplace(limits, lenient);
 }
 
 std::expected<std::string_view, parse_error> body_decoder::next(buffer& input) {
@@ -58,7 +59,8 @@ std::optional<std::uint64_t> body_decoder::left() const noexcept {
 }
 
 std::span<const head_field> body_decoder::trailers() const noexcept {
-    if (!chunks_) return {};
+    // A body before this one, which may be another client's, may have had some.
+    if (!is_chunked_) return {};
     return chunks_->trailers();
 }
 

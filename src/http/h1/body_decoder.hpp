@@ -23,7 +23,10 @@ public:
     /// Ends the body, complete or not.
     void end() noexcept { framing_ = body_framing::none; }
     /// Gives back the memory of chunks and trailers.
-    void release() noexcept { chunks_.reset(); }
+    void release() noexcept {
+        chunks_.reset();
+        is_chunked_ = false;
+    }
 
     /// Gives back what was lent and returns the next piece. Empty: more input is needed, or the
     /// body is complete.
@@ -54,6 +57,7 @@ private:
     std::size_t lent_ = 0;  ///< bytes at the front of the input that the last piece showed
     std::uint64_t left_ = 0;
     std::optional<chunked_decoder> chunks_;
+    bool is_chunked_ = false;
 };
 
 }  // namespace coracle::http::h1

@@ -111,8 +111,4 @@ char* write_last_chunk(char* out) noexcept {
     return put(out, "0\r\n");
 }
 
-char* write_body_end(char* out) noexcept {
-    return put(out, "0\r\n\r\n");
-}
-
 }  // namespace coracle::http::h1

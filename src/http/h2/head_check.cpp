@@ -3,6 +3,7 @@
 #include "http/message/char_table.hpp"
 #include "http/message/connection_field.hpp"
 #include "http/message/token.hpp"
+#include "http/message/trailer.hpp"
 
 #include <charconv>
 #include <limits>
@@ -56,6 +57,7 @@ bool head_check::accept(const field& f, bool well_formed, head& out) {
     }
     fields_begun_ = true;
     require(well_formed && !is_connection_field(f.id));
+    require(kind_ != head_kind::trailers || may_be_trailer(f.id));
     if (!malformed_) accept_field(f.value, f.id, out);
     return !malformed_;
 }

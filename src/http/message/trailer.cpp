@@ -1,5 +1,7 @@
 #include "http/message/trailer.hpp"
 
+#include <coracle/base/error.hpp>
+
 namespace coracle::http {
 
 // Merged into the head by someone, these would do harm.
@@ -30,6 +32,14 @@ bool may_be_trailer(field_id id) noexcept {
         case cache_control: return false;
         default: return true;
     }
+}
+
+void set_trailer(std::unique_ptr<fields>& all, std::string_view name, std::string_view value) {
+    if (!may_be_trailer(find_field_id(name))) {
+        throw_exception(error(std::errc::invalid_argument, "trailer").on(name));
+    }
+    if (all == nullptr) all = std::make_unique<fields>();
+    all->set(name, value);
 }
 
 }  // namespace coracle::http

@@ -17,6 +17,7 @@
 
 #include <charconv>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,7 +32,6 @@ bool is_of_connection(const field& f, const fields& all) noexcept {
         case field_id::proxy_authenticate:
         case field_id::proxy_authorization:
         case field_id::te:
-        case field_id::trailer:
         case field_id::content_length:
         case field_id::expect: return true;
         default: break;
@@ -161,7 +161,7 @@ void blame_upstream(response& r) {
 /// upstream. Lives in the data of the request.
 class passed_body final : public detail::body_layer {
 public:
-    explicit passed_body(received_body whole) noexcept : body_layer(whole) {}
+    explicit passed_body(request& of) noexcept : body_layer(of.body()), of_(&of) {}
 
     const std::optional<error>& failure() const noexcept { return failure_; }
 
@@ -170,16 +170,38 @@ public:
         auto piece = co_await as_result(reading);
         // A cancelled read says that the call has ended, for a reason of its own.
         if (!piece && !coracle::detail::is_cancellation(piece.error())) failure_ = piece.error();
+        if (piece && piece->empty()) keep_trailers();
         co_return piece;
     }
+    const fields* trailers() const noexcept override { return trailers_.get(); }
 
 private:
+    /// An upstream may merge them with the head, whose fields of these names are the proxy's own.
+    static bool says_who_asks(std::string_view name) noexcept {
+        constexpr std::string_view start = "x-forwarded-";
+        return equal_ignoring_case(name, "forwarded") ||
+               equal_ignoring_case(name.substr(0, start.size()), start);
+    }
+    /// Keeps those that take the place of no field of the request, which a handler may have set.
+    void keep_trailers() {
+        const fields& head = of_->fields();
+        for (const field& f : whole().trailers()) {
+            if (says_who_asks(f.name) || head.contains(f.name) || is_of_connection(f, head)) {
+                continue;
+            }
+            if (trailers_ == nullptr) trailers_ = std::make_unique<fields>();
+            trailers_->add(f.name, f.value);
+        }
+    }
+
+    request* of_;
     std::optional<error> failure_;
+    std::unique_ptr<fields> trailers_;
 };
 
 received_body& body_to_pass(request& req) {
     if (req.data<passed_body>() == nullptr) {
-        req.set_body(received_body(&req.emplace_data<passed_body>(req.body())));
+        req.set_body(received_body(&req.emplace_data<passed_body>(req)));
     }
     return req.body();
 }
@@ -292,6 +314,9 @@ public:
         }
         if (options_.tells_client) tell_client(req, out);
         if (!via_.empty()) out.add("Via", via_entry(req.version(), via_));
+        if (!switching && req.fields().has_token(field_id::te, "trailers")) {
+            out.add("TE", "trailers");
+        }
         switching.prepare(out);
         c.fields(std::move(out));
         client_options o = client_->defaults();

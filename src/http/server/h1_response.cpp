@@ -4,6 +4,7 @@
 #include "http/exchange/failure.hpp"
 #include "http/exchange/run_exchange.hpp"
 #include "http/exchange/upgrade_offer.hpp"
+#include "http/h1/body_end.hpp"
 #include "http/message/connection_field.hpp"
 #include "http/server/h1_connection.hpp"
 
@@ -268,11 +269,13 @@ task<bool> h1_connection::send_bytes(exchange& e) {
     }
     write_head(*exchange_, bytes.size(), false);
     if (!may_have_body(e)) co_return co_await flush();
+    const auto head = static_cast<std::int64_t>(output_.size());
     slice pieces[] = {output_.view(), bytes};
-    const bool ok = co_await send_all(pieces);
+    net::send op = stream_->send(pieces);
+    const auto sent = co_await finish_write(op);
     output_.release();
-    e.body_bytes = bytes.size();
-    co_return ok;
+    e.body_bytes = static_cast<std::uint64_t>(std::max(op.progress() - head, std::int64_t{0}));
+    co_return sent.has_value();
 }
 
 task<bool> h1_connection::send_file(exchange& e) {
@@ -340,19 +343,7 @@ task<std::expected<void, error>> h1_connection::send_file_piece(int fd, std::uin
 }
 
 void h1_connection::end_body(const fields* trailers) {
-    if (!chunked_) return;
-    std::size_t bound = h1::last_chunk_size + h1::head_end_size;
-    if (trailers != nullptr) {
-        for (const field& f : *trailers) bound += h1::field_size(f.name, f.value);
-    }
-    output().reserve_spare(bound);
-    char* const begin = output_.spare();
-    char* end = h1::write_last_chunk(begin);
-    if (trailers != nullptr) {
-        for (const field& f : *trailers) end = h1::write_field(end, f.name, f.value);
-    }
-    end = h1::write_head_end(end);
-    output_.commit(static_cast<std::size_t>(end - begin));
+    if (chunked_) h1::append_body_end(output(), trailers);
 }
 
 task<bool> h1_connection::switch_protocols(exchange& base) {

@@ -168,6 +168,25 @@ TEST(h2_server, sends_interim_responses_and_trailers) {
     });
 }
 
+TEST(h2_server, resets_a_stream_with_trailers_that_only_a_head_may_hold) {
+    for_seeds(3, [](world& w) -> task<> {
+        h2_peer p(co_await w.connect());
+        for (const char* name : {"host", "set-cookie", "authorization", "content-length"}) {
+            auto& m = p.request("POST", "/echo", {}, false);
+            p.write(m, "content", false);
+            const auto sent = [&m] { return m.sent; };
+            co_await p.until(sent);
+            const http::field only[] = {{name, "1"}};
+            p.session().send_head(m, {}, only, true);
+            co_await p.until_over(m);
+            EXPECT_EQ(m.reset, error_code::protocol_error) << name;
+        }
+        auto& m = p.get("/hello");
+        co_await p.until_over(m);
+        EXPECT_EQ(m.status, 200);
+    });
+}
+
 TEST(h2_server, refuses_what_has_no_place_in_a_request) {
     for_seeds(3, [](world& w) -> task<> {
         h2_peer p(co_await w.connect());

@@ -125,7 +125,9 @@ class Forwarding(unittest.TestCase):
             first, *lines = a.heads[0].split("\r\n")
         self.assertEqual(first, "GET /x%2Fy?q=%20 HTTP/1.1")
         own = a.url.removeprefix("http://")
+        # It passes trailers on, and says so for itself.
         wanted = [f"Host: {own}", "x-One: 1", "Accept: a/b", "X-TWO: 2", "x-One: 3",
+                  "TE: trailers", "Connection: TE",
                   "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Proto: http",
                   "X-Forwarded-Host: shop.example", "Via: 1.1 coracle"]
         self.assertEqual(sorted(line.lower() for line in lines),

@@ -67,8 +67,4 @@ char* write_chunk_end(char* out) noexcept;
 inline constexpr std::size_t last_chunk_size = 3;
 char* write_last_chunk(char* out) noexcept;
 
-/// The last chunk and the end of a body without trailers: "0" CRLF CRLF.
-inline constexpr std::size_t body_end_size = 5;
-char* write_body_end(char* out) noexcept;
-
 }  // namespace coracle::http::h1

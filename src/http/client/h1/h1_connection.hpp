@@ -61,7 +61,7 @@ public:
     task<std::expected<void, error>> send(std::string_view piece, follows next) override;
     task<std::expected<void, error>> send_file(int fd, std::uint64_t offset, std::uint64_t size,
                                                follows next) override;
-    task<std::expected<void, error>> finish() override;
+    task<std::expected<void, error>> finish(const http::fields* trailers) override;
     void cut() noexcept override { cut_ = true; }
     std::uint64_t sent() const noexcept override {
         return sent_ + (progress_ != nullptr ? static_cast<std::uint64_t>(*progress_) : 0);

@@ -3,6 +3,7 @@
 
 #include "http/client/h1/h1_connection.hpp"
 #include "http/client/h1/head_pen.hpp"
+#include "http/h1/body_end.hpp"
 
 #include <coracle/http/h1/head_writer.hpp>
 
@@ -73,12 +74,9 @@ task<std::expected<void, error>> client_h1_connection::send_file(int fd, std::ui
     co_return std::expected<void, error>();
 }
 
-task<std::expected<void, error>> client_h1_connection::finish() {
-    if (!chunked_) co_return co_await flush();
-    char end[h1::body_end_size];
-    static_cast<void>(h1::write_body_end(end));
-    slice pieces[] = {out_.view(), std::string_view(end, sizeof end)};
-    co_return co_await send_slices(pieces, false);
+task<std::expected<void, error>> client_h1_connection::finish(const http::fields* trailers) {
+    if (chunked_) h1::append_body_end(out_, trailers);
+    return flush();
 }
 
 }  // namespace coracle::http::detail

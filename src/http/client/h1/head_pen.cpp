@@ -16,15 +16,20 @@ public:
     void start(std::string_view method, std::string_view target) {
         at_ = h1::write_request_line(at_, method, target);
     }
-    void field(const http::field& f) { at_ = h1::write_field(at_, f.name, f.value); }
+    void field(const http::field& f) {
+        has_te_ = has_te_ || f.id == field_id::te;
+        at_ = h1::write_field(at_, f.name, f.value);
+    }
     void field(field_id name, std::string_view value) { at_ = h1::write_field(at_, name, value); }
     void length(std::uint64_t n) { at_ = h1::write_content_length(at_, n); }
     void chunked() { at_ = h1::write_transfer_encoding_chunked(at_); }
     void end() { at_ = h1::write_head_end(at_); }
+    bool has_te() const noexcept { return has_te_; }
 
 private:
     buffer& out_;
     char* at_;
+    bool has_te_ = false;
 };
 
 std::size_t bound(const outgoing_head& h) noexcept {
@@ -58,6 +63,8 @@ void write_h1_head(buffer& out, const outgoing_head& h) {
         pen.field(field_id::host, tunnel.empty() ? h.to->authority() : tunnel);
     }
     write_fields(pen, h);
+    // RFC 9110 section 10.1.4.
+    if (pen.has_te() && !h.upgrades) pen.field(field_id::connection, "TE");
     if (h.has_body && !h.length) pen.chunked();
     pen.end();
 }

@@ -56,7 +56,7 @@ public:
     task<std::expected<void, error>> send(std::string_view piece, follows next) override;
     task<std::expected<void, error>> send_file(int fd, std::uint64_t offset, std::uint64_t size,
                                                follows next) override;
-    task<std::expected<void, error>> finish() override;
+    task<std::expected<void, error>> finish(const http::fields* trailers) override;
     void cut() noexcept override { upload_over_ = true; }
     std::uint64_t sent() const noexcept override { return sent_ - h2::stream::unsent(); }
 
@@ -118,6 +118,7 @@ private:
     void wake_sender() noexcept;
     bool offer(bool end);
     task<std::expected<void, error>> send_taken(bool end);
+    void send_trailers(const http::fields& trailers);
     bool forget_stream() noexcept;
     void destroy_if_free() noexcept;
 

@@ -212,12 +212,24 @@ task<std::expected<void, error>> client_h2_exchange::send_file(int fd, std::uint
     co_return std::expected<void, error>();
 }
 
-task<std::expected<void, error>> client_h2_exchange::finish() {
+task<std::expected<void, error>> client_h2_exchange::finish(const http::fields* trailers) {
     if (failure_) co_return std::unexpected(*failure_);
     if (ended_) co_return std::expected<void, error>();
     out_.release();
-    if (!offer(true)) co_return std::unexpected(too_late());
+    if (trailers != nullptr) {
+        if (upload_over_) co_return std::unexpected(too_late());
+        send_trailers(*trailers);
+    } else if (!offer(true)) {
+        co_return std::unexpected(too_late());
+    }
     co_return std::expected<void, error>();
+}
+
+void client_h2_exchange::send_trailers(const http::fields& trailers) {
+    for (const http::field& f : trailers) sent_ += f.name.size() + f.value.size();
+    connection_->session().send_head(*this, {}, {trailers.begin(), trailers.size()}, true);
+    ended_ = true;
+    connection_->wake_writer();
 }
 
 }  // namespace coracle::http::detail

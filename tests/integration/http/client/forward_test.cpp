@@ -246,6 +246,69 @@ task<http::response> tell_way(http::request& req) {
     co_return text + "]";
 }
 
+task<> write_sum(http::body_writer& out) {
+    co_await out.write("pieces");
+    out.set_trailer("Sum", "6");
+    out.set_trailer("X-Forwarded-For", "6.6.6.6");
+}
+
+/// Responds with the body of a request, and with its trailers.
+http::response with_the_same_trailers(http::request& req) {
+    return http::stream([&req](http::body_writer& out) -> task<> {
+        const std::string all = co_await req.body().text();
+        co_await out.write(all);
+        for (const http::field& f : req.trailers()) {
+            out.set_trailer("Got-" + std::string(f.name), f.value);
+        }
+    });
+}
+
+TEST(forwarded_requests, have_their_trailers_as_have_their_responses) {
+    const local_server behind(with_the_same_trailers);
+    for (const auto version : {http::version_choice::http_1_1, http::version_choice::http_2}) {
+        http::client_options o;
+        o.http_version = version;
+        http::client to_behind(o);
+        http::router routes;
+        routes.any("/", http::forward_to(to_behind, behind.url()));
+        const local_server front(std::move(routes));
+        http::client client(o);
+        const auto ask = [&] {
+            return client.post(front.url()).body(http::body::stream(write_sum));
+        };
+        const auto r = ask().header("TE", "trailers").wait();
+        EXPECT_EQ(r.body, "pieces");
+        EXPECT_EQ(r.trailers.get("Got-Sum"), "6") << http::to_string(r.info.version);
+        // A client does not say who it is: that is the proxy's to tell.
+        EXPECT_EQ(r.trailers.size(), 1U);
+        EXPECT_EQ(ask().wait().trailers.size(), 0U);
+    }
+}
+
+TEST(forwarded_requests, have_no_trailer_in_place_of_a_field) {
+    const local_server behind([](http::request& req) -> task<http::response> {
+        std::string told = co_await req.body().text();
+        for (const http::field& f : req.trailers()) {
+            told.append(";").append(f.name).append("=").append(f.value);
+        }
+        co_return http::response(told + '.');
+    });
+    http::client client;
+    http::router routes;
+    routes.use([](http::request& req, const http::handler& next) -> task<http::response> {
+        req.fields().set("X-User", "ada");
+        return next(req);
+    });
+    routes.post("/", http::forward_to(client, behind.url()));
+    const local_server front(std::move(routes));
+    blocking_peer peer(front.port());
+    peer.send(
+        "POST / HTTP/1.1\r\nHost: h\r\nConnection: close, X-Hop\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n"
+        "X-A: 1\r\nX-User: bob\r\nx-a: 2\r\nX-Hop: 1\r\nForwarded: for=6.6.6.6\r\n\r\n");
+    EXPECT_TRUE(peer.receive_until("body;x-a=1, 2."));
+}
+
 TEST(forwarded_requests, name_the_version_in_which_they_came) {
     const local_server behind(tell_way);
     http::client client;

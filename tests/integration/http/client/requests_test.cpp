@@ -115,7 +115,9 @@ TEST_P(client_requests, accept_nothing_but_trailers_over_http_2) {
         EXPECT_THAT(coding, StartsWith("GET "));
     } else {
         EXPECT_THAT(both, HasSubstr("TE: gzip, trailers\n"));
+        EXPECT_THAT(both, HasSubstr("Connection: TE\n"));
         EXPECT_THAT(coding, HasSubstr("TE: gzip\n"));
+        EXPECT_THAT(told(client_.get(server_.url())), Not(HasSubstr("Connection:")));
     }
 }
 
@@ -189,6 +191,36 @@ TEST_P(client_requests, carry_streams_with_and_without_a_size) {
         told(client_.post(server_.url()).body(http::body::stream(write_three_pieces, 13)));
     EXPECT_THAT(sized, HasSubstr("Content-Length: 13\n"));
     EXPECT_EQ(body_told(sized), "one two three");
+}
+
+task<> write_with_trailers(http::body_writer& out) {
+    co_await out.write("one");
+    out.set_trailer("X-Sum", "6");
+    out.set_trailer("x-sum", "7");
+    try {
+        out.set_trailer("Content-Length", "1");
+    } catch (const exception& e) {
+        out.set_trailer("X-Refused", e.code() == std::errc::invalid_argument ? "yes" : "no");
+    }
+}
+
+/// Responds with the trailers of a request, behind its body.
+task<http::response> tell_trailers(http::request& req) {
+    std::string told = co_await req.body().text();
+    for (const char* name : {"X-Sum", "X-Refused"}) {
+        told.append(" ").append(req.trailers().get(name));
+    }
+    co_return http::response(told + ' ' + std::to_string(req.trailers().size()));
+}
+
+TEST_P(client_requests, carry_trailers_behind_a_stream_without_a_size) {
+    const local_server server(tell_trailers);
+    EXPECT_EQ(told(client_.post(server.url()).body(http::body::stream(write_with_trailers))),
+              "one 7 yes 2");
+    EXPECT_EQ(told(client_.post(server.url()).body(http::body::stream(write_with_trailers, 3))),
+              "one   0");
+    EXPECT_EQ(told(client_.post(server.url()).body("one")), "one   0");
+    EXPECT_EQ(client_.statistics().opened, 1U);
 }
 
 TEST_P(client_requests, fail_when_a_stream_is_not_as_long_as_it_said) {

@@ -251,7 +251,8 @@ TEST_P(client_responses, to_head_and_without_content_leave_the_connection_open) 
 }
 
 TEST_P(client_responses, may_be_chunked_with_trailers) {
-    const local_server server([](http::request&) {
+    const local_server server([](http::request& req) {
+        if (req.path() == "/plain") return http::response(long_text());
         return http::stream([](http::body_writer& out) -> task<> {
                    co_await out.write("one ");
                    co_await out.write("two");
@@ -264,6 +265,16 @@ TEST_P(client_responses, may_be_chunked_with_trailers) {
     EXPECT_EQ(r.body, "one two");
     EXPECT_EQ(r.trailers.get("X-Sum"), "7");
     EXPECT_TRUE(client.get(server.url()).wait().info.reused);
+    // None is left of a response before.
+    block_on([&]() -> task<> {
+        auto before = co_await client.get(server.url());
+        EXPECT_EQ(co_await before.text(), "one two");
+        EXPECT_EQ(before.trailers().size(), 1U);
+        auto plain = co_await client.get(server.url("/plain"));
+        EXPECT_TRUE(co_await plain.text() == long_text());
+        EXPECT_EQ(plain.trailers().size(), 0U);
+        EXPECT_TRUE(plain.info()->reused);
+    });
 }
 
 TEST_F(client_responses_1_1, of_http_1_0_end_with_the_connection) {

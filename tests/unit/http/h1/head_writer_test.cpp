@@ -110,7 +110,6 @@ TEST(head_writer, writes_chunks_that_the_decoder_reads_back) {
               chunk_status::end);
     ASSERT_EQ(decoder.trailers().size(), 1U);
     EXPECT_EQ(decoder.trailers()[0].name, "X-Sum");
-    EXPECT_EQ(written(body_end_size, write_body_end), "0\r\n\r\n");
 }
 
 TEST(request_head, moves_its_views_to_a_copy) {
