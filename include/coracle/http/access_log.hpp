@@ -13,7 +13,7 @@ namespace coracle::http {
 enum class access_log_format : std::uint8_t {
     common,    ///< the Common Log Format: host, time, request line, status, bytes of the body
     combined,  ///< the same, with Referer and User-Agent
-    json,      ///< one object a line: these, the Host, and how long it took
+    json,      ///< one object a line: these, the Host, how long it took, and what was broken off
 };
 
 std::string_view to_string(access_log_format f) noexcept;

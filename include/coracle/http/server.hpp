@@ -107,10 +107,14 @@ struct access_record {
     std::uint64_t body_bytes;
     duration took;
     std::int64_t unix_time;  ///< seconds
+    /// False: the response was broken off, by the client or by a failure, behind about so many
+    /// bytes of its body.
+    bool is_whole = true;
 };
 
-/// An object that is notified of every response that was sent completely, on the thread of its
-/// loop: of several at a time.
+/// An object that is notified of every response that was sent, or broken off, on the thread of its
+/// loop: of several at a time. A small response counts as sent once it is on its way out. Requests
+/// that were given up before their response began have none.
 struct response_observer {
     void (*observe)(void* self, const access_record& record);
     void* self;

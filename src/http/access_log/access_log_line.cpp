@@ -205,6 +205,7 @@ void append_json(std::string& out, const access_record& record) {
     }
     m.number("status", to_code(record.status));
     m.number("bytes", record.body_bytes);
+    if (!record.is_whole) m.key("whole").append("false");
     m.number("duration_us", took < 0 ? 0 : static_cast<std::uint64_t>(took));
     m.text_if_any("host", req.host());
     m.text_if_any("referer", req.header("Referer"));

@@ -17,6 +17,7 @@ void loop_view::loop_ended() noexcept {
 }
 
 void loop_view::add(const access_record& record) {
+    if (!record.is_whole) return;
     ++by_class[std::min(5U, static_cast<unsigned>(record.status) / 100)];
     bytes += record.body_bytes;
     latencies.add(record.took);

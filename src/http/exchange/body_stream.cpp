@@ -48,10 +48,11 @@ task<std::expected<void, error>> body_stream::write_piece(std::string_view piece
     begin();
     // Nothing can follow even if this is destroyed while it waits.
     failed_ = culprit::connection;
-    const bool ok = co_await channel_->send_piece(piece);
+    std::uint64_t bytes = 0;
+    const bool ok = co_await channel_->send_piece(piece, bytes);
+    exchange_->body_bytes += bytes;
     if (!ok) co_return lose("write");
     failed_ = culprit::none;
-    exchange_->body_bytes += piece.size();
     if (left_) *left_ -= piece.size();
     co_return std::expected<void, error>();
 }

@@ -28,9 +28,19 @@ bool exchange_host::refuses(exchange& e) {
     return true;
 }
 
-void exchange_host::write_record(const exchange& e, const net::address& peer) {
-    const access_record record{
-        peer, e.req, e.res.status(), e.body_bytes, owner_->now() - e.started, owner_->unix_time()};
+void exchange_host::response_over(const exchange& e, const net::address& peer, bool is_whole) {
+    if (is_whole) return responded(e, peer);
+    if (!options_->observers.empty()) write_record(e, peer, false);
+}
+
+void exchange_host::write_record(const exchange& e, const net::address& peer, bool is_whole) {
+    const access_record record{peer,
+                               e.req,
+                               e.res.status(),
+                               e.body_bytes,
+                               owner_->now() - e.started,
+                               owner_->unix_time(),
+                               is_whole};
     for (const response_observer& o : options_->observers) o.observe(o.self, record);
 }
 

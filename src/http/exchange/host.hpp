@@ -54,8 +54,11 @@ public:
     void responded(const exchange& e, const net::address& peer) {
         count(counter_of(e.res.status()));
         if (e.res.status() == status::content_too_large) count(&server_counters::body_too_large);
-        if (!options_->observers.empty()) write_record(e, peer);
+        if (!options_->observers.empty()) write_record(e, peer, true);
     }
+    /// To be called when a response was sent, or broken off: does as `responded` does, or calls the
+    /// observers alone.
+    void response_over(const exchange& e, const net::address& peer, bool is_whole);
 
     /// Counts a body that its reader refused for this reason.
     void count_refused_body(std::error_code why) noexcept;
@@ -78,7 +81,7 @@ private:
     }
     static void take_failure(exchange& e);
     bool refuses(exchange& e);
-    void write_record(const exchange& e, const net::address& peer);
+    void write_record(const exchange& e, const net::address& peer, bool is_whole);
 
     loop* owner_;
     handler handler_;

@@ -76,8 +76,9 @@ public:
     /// Makes the head, which is sent with the first piece. `size`: the size of the body, if known.
     /// `has_body`: pieces follow, and then `end_body`.
     virtual void begin_body(exchange& e, std::optional<std::uint64_t> size, bool has_body) = 0;
-    virtual task<bool> send_piece(std::string_view piece) = 0;
-    /// Sends a part of an open file; `sent` is set to the bytes sent, also on failure.
+    /// `sent` is set to the bytes sent, also on failure.
+    virtual task<bool> send_piece(std::string_view piece, std::uint64_t& sent) = 0;
+    /// Sends a part of an open file; `sent` as above.
     virtual task<std::expected<void, error>> send_file_piece(int fd, std::uint64_t offset,
                                                              std::uint64_t size,
                                                              std::uint64_t& sent) = 0;

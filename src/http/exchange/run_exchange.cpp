@@ -96,8 +96,9 @@ task<bool> send_stream(exchange& e, response_channel& to) {
     to.abandon();
     if (to.client_gone()) to.count_gone();
     if (to.client_gone() || lost) co_return false;
+    // The status that was sent stays.
     if (thrown != nullptr)
-        e.res = last_failed_response(e.req, thrown);
+        static_cast<void>(last_failed_response(e.req, thrown));
     else if (!cut)
         to.host().log(log_level::error, to.client_address(),
                       "a streamed response was shorter than it had announced");
@@ -125,7 +126,7 @@ task<bool> carry_out(exchange& e, response_channel& to) {
         if (!good) co_return false;
     }
     const bool ok = co_await send_response(e, to);
-    if (ok && !to.goes_on_upgraded()) to.host().responded(e, to.client_address());
+    if (!to.goes_on_upgraded()) to.host().response_over(e, to.client_address(), ok);
     co_return ok;
 }
 

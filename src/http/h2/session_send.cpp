@@ -419,7 +419,7 @@ void session::abandon_content(stream& s) noexcept {
     if (!s.in_batch_) s.offered_ = false;
     s.pieces_ = {};
     s.source_ = nullptr;
-    s.left_ = 0;
+    s.given_up_ = std::exchange(s.left_, 0);
 }
 
 void session::report_sent(stream& s) {

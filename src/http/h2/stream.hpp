@@ -34,6 +34,8 @@ public:
     [[nodiscard]] bool is_held() const noexcept { return left_ > 0 && send_window_ <= 0; }
     /// Returns the bytes of this content that are in no frame yet.
     [[nodiscard]] std::uint64_t unsent() const noexcept { return left_; }
+    /// Returns the bytes of the last content that were in no frame when it was given up.
+    [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
 
 protected:
     stream() noexcept : window_(default_window, default_window) {}
@@ -59,6 +61,7 @@ private:
     std::size_t taken_ = 0;                     ///< bytes sent of the first piece
     content_source* source_ = nullptr;          ///< has the content, in place of the pieces
     std::uint64_t left_ = 0;                    ///< bytes left to send
+    std::uint64_t given_up_ = 0;
     priority priority_;
     bool head_received_ = false;
     bool no_content_ = false;  ///< the response has no content, whatever it announces

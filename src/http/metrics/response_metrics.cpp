@@ -74,6 +74,7 @@ response_metrics::series response_metrics::find(const request& req, unsigned sta
 }
 
 void response_metrics::observe(const access_record& record) {
+    if (!record.is_whole) return;
     static thread_local series_cache<series> recent;
     const unsigned number = static_cast<unsigned>(record.status) / 100;
     const unsigned status_class = number < 1 || number > 5 ? 5 : number;

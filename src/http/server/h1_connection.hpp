@@ -151,7 +151,7 @@ private:
     task<bool> refuse_upgrade(h1_exchange& e, const error& why);
     void prepare_upgraded(gauge_entry request, gauge_entry active);
     void begin_body(exchange& e, std::optional<std::uint64_t> size, bool has_body) override;
-    task<bool> send_piece(std::string_view piece) override;
+    task<bool> send_piece(std::string_view piece, std::uint64_t& sent) override;
     task<std::expected<void, error>> send_file_piece(int fd, std::uint64_t offset,
                                                      std::uint64_t size,
                                                      std::uint64_t& sent) override;

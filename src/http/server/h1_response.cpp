@@ -58,6 +58,12 @@ std::string_view connection_with_upgrade(bool keep_alive, version v) noexcept {
     return v == version::http_1_0 ? "keep-alive, upgrade" : "upgrade";
 }
 
+/// Returns the bytes sent of `size` that come behind `before` others.
+std::uint64_t sent_behind(std::int64_t before, std::size_t size, const net::send& op) noexcept {
+    return static_cast<std::uint64_t>(
+        std::clamp(op.progress() - before, std::int64_t{0}, static_cast<std::int64_t>(size)));
+}
+
 /// Returns true for fields about a body, which an interim response does not have (RFC 9110 section
 /// 15.2).
 bool is_left_out(field_id id) noexcept {
@@ -269,12 +275,12 @@ task<bool> h1_connection::send_bytes(exchange& e) {
     }
     write_head(*exchange_, bytes.size(), false);
     if (!may_have_body(e)) co_return co_await flush();
-    const auto head = static_cast<std::int64_t>(output_.size());
+    const auto before = static_cast<std::int64_t>(output_.size());
     slice pieces[] = {output_.view(), bytes};
     net::send op = stream_->send(pieces);
     const auto sent = co_await finish_write(op);
     output_.release();
-    e.body_bytes = static_cast<std::uint64_t>(std::max(op.progress() - head, std::int64_t{0}));
+    e.body_bytes = sent_behind(before, bytes.size(), op);
     co_return sent.has_value();
 }
 
@@ -309,7 +315,7 @@ void h1_connection::begin_body(exchange& e, std::optional<std::uint64_t> size, b
     write_head(*exchange_, size, chunked_);
 }
 
-task<bool> h1_connection::send_piece(std::string_view piece) {
+task<bool> h1_connection::send_piece(std::string_view piece, std::uint64_t& sent) {
     // An unsent head is sent in the same write.
     slice pieces[4];
     std::size_t n = 0;
@@ -319,11 +325,15 @@ task<bool> h1_connection::send_piece(std::string_view piece) {
         const char* const end = h1::write_chunk_header(size_line, piece.size());
         pieces[n++] = slice(size_line, static_cast<std::size_t>(end - size_line));
     }
+    std::int64_t before = 0;
+    for (const slice& s : std::span(pieces, n)) before += static_cast<std::int64_t>(s.size);
     pieces[n++] = piece;
     if (chunked_) pieces[n++] = slice("\r\n", 2);
-    const bool ok = co_await send_all({pieces, n});
+    net::send op = stream_->send({pieces, n});
+    const auto done = co_await finish_write(op);
     output_.release();
-    co_return ok;
+    sent = sent_behind(before, piece.size(), op);
+    co_return done.has_value();
 }
 
 task<std::expected<void, error>> h1_connection::send_file_piece(int fd, std::uint64_t offset,

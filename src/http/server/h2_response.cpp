@@ -232,9 +232,10 @@ void h2_stream::sent() noexcept {
     end_request();
 }
 
-task<bool> h2_stream::send_piece(std::string_view piece) {
+task<bool> h2_stream::send_piece(std::string_view piece, std::uint64_t& sent) {
     if (!offer(piece, false)) co_return false;
     co_await wait_until_sent();
+    sent = piece.size() - std::min<std::uint64_t>(piece.size(), lost_ ? given_up() : 0);
     co_return !lost_;
 }
 
@@ -250,6 +251,7 @@ task<bool> h2_stream::send_bytes(exchange& e) {
     if (lost_) co_return false;
     offer_bytes();
     if (e.res.body().bytes().size() > sent_at_once) co_await wait_until_sent();
+    if (lost_) e.body_bytes -= std::min(e.body_bytes, given_up());
     co_return was_sent();
 }
 

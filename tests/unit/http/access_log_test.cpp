@@ -21,6 +21,7 @@ struct asked {
     http::status status = http::status::ok;
     std::uint64_t bytes = 10;
     std::int64_t unix_time = 971186136;
+    bool is_whole = true;
 };
 
 /// Field values as a lenient peer might have sent them, which `fields::add` would refuse.
@@ -42,7 +43,8 @@ std::string line_of(access_log_format f, const asked& a) {
     req.assign(p);
     std::string out;
     http::append_access_log_line(
-        out, f, {*peer, req, a.status, a.bytes, std::chrono::microseconds(1234), a.unix_time});
+        out, f,
+        {*peer, req, a.status, a.bytes, std::chrono::microseconds(1234), a.unix_time, a.is_whole});
     return out;
 }
 
@@ -87,6 +89,11 @@ TEST(access_log, says_so_of_a_request_that_was_never_understood) {
     const asked refused{.method = "", .status = http::status::bad_request, .bytes = 0};
     EXPECT_TRUE(line_of(access_log_format::common, refused).ends_with("] \"-\" 400 -\n"));
     EXPECT_EQ(line_of(access_log_format::json, refused).find("method"), std::string::npos);
+    EXPECT_NE(line_of(access_log_format::json, {.is_whole = false})
+                  .find(R"("status":200,"bytes":10,"whole":false,"duration_us":1234)"),
+              std::string::npos);
+    EXPECT_EQ(line_of(access_log_format::common, {.is_whole = false}),
+              line_of(access_log_format::common, {}));
 }
 
 TEST(access_log, cannot_be_forged) {
