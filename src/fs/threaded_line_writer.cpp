@@ -3,20 +3,19 @@
 #include "fs/line_output.hpp"
 #include "fs/line_ring.hpp"
 #include "fs/line_writer.hpp"
+#include "runtime/blocked_signals.hpp"
 
 #include <coracle/fs/plain_file.hpp>
 #include <coracle/runtime/futex.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <csignal>
 #include <thread>
 
 namespace coracle::fs::detail {
@@ -110,18 +109,8 @@ public:
         // The thread must need no memory later: a whole ring, behind the end of a torn line.
         batch_.reserve(options_.buffer + 1);
         if (const int number = output_.open(); number != 0) output_.throw_open_failed(number);
-        // Blocks all signals on this thread: SIGPIPE, and those that tasks wait for.
-        sigset_t all;
-        sigset_t before;
-        sigfillset(&all);
-        ::pthread_sigmask(SIG_BLOCK, &all, &before);
-        try {
-            thread_ = std::thread([this] { run(); });
-        } catch (...) {
-            ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-            throw;
-        }
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        const coracle::detail::blocked_signals on_the_thread;
+        thread_ = std::thread([this] { run(); });
     }
     ~threaded_line_writer() override {
         stop_.store(true);

@@ -1,5 +1,7 @@
 #include "process/spawn.hpp"
 
+#include "runtime/blocked_signals.hpp"
+
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
@@ -168,22 +170,6 @@ private:
     void* at_;
 };
 
-/// Signals wait until the new process has forgotten our handlers.
-class all_signals_blocked {
-public:
-    all_signals_blocked() noexcept {
-        sigset_t all;
-        sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    all_signals_blocked(const all_signals_blocked&) = delete;
-    all_signals_blocked& operator=(const all_signals_blocked&) = delete;
-    ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_;
-};
-
 }  // namespace
 
 std::expected<running_process, spawn_failure> spawn(const spawn_request& request) noexcept {
@@ -194,7 +180,8 @@ std::expected<running_process, spawn_failure> spawn(const spawn_request& request
     int pid = -1;
     int number = 0;
     {
-        const all_signals_blocked quiet;
+        // They wait until the new process has forgotten our handlers.
+        const coracle::detail::blocked_signals quiet;
         constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
 #ifdef CORACLE_THREAD_SANITIZER
         pid = ::__clone(&run_program, stack.top(), flags, &n, &pidfd);

@@ -119,7 +119,8 @@ void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, loo
     l.run_until(all.over(index));
 }
 
-/// Runs a loop; an exception that leaves it ends all.
+/// Runs a loop; an exception that leaves it ends all. Whoever posted to it, and waits for what
+/// comes back, gets that also from a loop that did not run.
 void runtime::run_beside(std::size_t index, unique_function<task<>(loop&)>& f,
                          loop_group& all) noexcept {
     try {
@@ -127,6 +128,7 @@ void runtime::run_beside(std::size_t index, unique_function<task<>(loop&)>& f,
     } catch (...) {
         all.failed(std::current_exception());
     }
+    if (!loops_[index]->has_ended()) loops_[index]->end_turns();
 }
 
 void runtime::watch_for_stalls(loop_group& all) {
@@ -152,16 +154,16 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
         }
         all_have_threads = true;
     } catch (...) {
-        // All loops or none.
+        // All loops or none. Those without a thread refuse posts, and drop what they have got: a
+        // loop that runs may wait for it.
         all.failed(std::current_exception());
-        for (std::size_t i = threads.size(); i < loops_.size(); ++i) all.main_ended();
+        for (std::size_t i = threads.size(); i < loops_.size(); ++i) {
+            all.main_ended();
+            loops_[i == threads.size() ? 0 : i]->end_turns();
+        }
     }
     if (all_have_threads) run_beside(0, f, all);
     for (auto& t : threads) t.join();
-    // A loop that never ran also refuses posts, and drops the stop.
-    for (auto& l : loops_) {
-        if (!l->has_ended()) l->end_turns();
-    }
     if (all.first_failure() != nullptr) std::rethrow_exception(all.first_failure());
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/stall_watch.hpp"
 
+#include "runtime/blocked_signals.hpp"
+
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +35,7 @@ stall_watch::stall_watch(const std::vector<const loop*>& loops, duration limit, 
                          bool say_aloud, tally& stalls)
     : limit_(limit), log_(log), say_aloud_(say_aloud), stalls_(stalls) {
     for (const loop* l : loops) samples_.emplace_back(l);
+    const blocked_signals on_the_thread;
     thread_ = std::thread([this] { watch(); });
 }
 

@@ -1,3 +1,4 @@
+#include "runtime/blocked_signals.hpp"
 #include "runtime/core_set.hpp"
 
 #include <coracle/runtime/thread_pool.hpp>
@@ -63,6 +64,7 @@ void thread_pool::state::work() noexcept {
 }
 
 void thread_pool::state::start_thread() noexcept {
+    const detail::blocked_signals on_the_thread;
     try {
         threads.emplace_back([this] { work(); });
     } catch (const std::exception&) {

@@ -1,3 +1,4 @@
+#include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/owned_fd.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/this_task.hpp>
@@ -8,11 +9,16 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 using namespace coracle;
 using namespace std::chrono_literals;
@@ -90,6 +96,19 @@ private:
     std::thread rescuer_;
 };
 
+/// The threads of this process, with the signals that they block.
+std::map<int, std::string> threads_now() {
+    std::map<int, std::string> all;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream status(task.path() / "status");
+        for (std::string line; std::getline(status, line);) {
+            if (!line.starts_with("SigBlk:")) continue;
+            all[std::stoi(task.path().filename().string())] = line.substr(8);
+        }
+    }
+    return all;
+}
+
 }  // namespace
 
 TEST(stall_watch, names_the_task_that_holds_its_loop) {
@@ -156,6 +175,28 @@ TEST(stall_watch, is_asked_for_by_the_environment_and_then_heard_on_standard_err
     EXPECT_GE(stalls, 1u);
     EXPECT_NE(heard.find("loop 0 has been held for over 3 ms by 'main'\n"), std::string::npos)
         << heard;
+}
+
+TEST(threads_of_a_runtime, leave_signals_to_who_waits_for_them) {
+    memory_log log;
+    const auto before = threads_now();
+    runtime_options o = watched(log, 1s);
+    o.loops = 1;
+    runtime rt(o);
+    std::vector<std::string> blocked;
+    rt.run([&](loop&) -> task<> {
+        co_await offload([] {});
+        for (const auto& [number, mask] : threads_now()) {
+            if (!before.contains(number) && number != ::gettid()) blocked.push_back(mask);
+        }
+    });
+    ASSERT_EQ(blocked.size(), 2u) << "the watch, and the pool's";
+    for (const std::string& mask : blocked) {
+        const std::uint64_t bits = std::stoull(mask, nullptr, 16);
+        for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE}) {
+            EXPECT_NE(bits >> (number - 1) & 1u, 0u) << number << " of " << mask;
+        }
+    }
 }
 
 TEST(stall_watch, says_nothing_of_a_loop_that_waits) {

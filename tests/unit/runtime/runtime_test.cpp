@@ -1,3 +1,5 @@
+#include "support/allocation_count.hpp"
+
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/on.hpp>
@@ -99,6 +101,28 @@ TEST(runtime, ends_when_the_callable_throws_before_there_is_a_task) {
         return [](int) -> task<> { co_return; }(1);
     };
     EXPECT_THROW(rt.run(breaks), std::logic_error);
+}
+
+TEST(runtime, ends_where_there_is_no_memory_for_a_loop_that_others_wait_for) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "allocations are not counted in this build";
+    }
+    for (std::size_t n = 1;; ++n) {
+        runtime rt(with_loops(3));
+        coracle::testing::fail_allocation(n);
+        try {
+            rt.run([&](loop& l) -> task<> {
+                if (&l != &rt.at(1)) co_return;
+                auto moved = on(rt.at(0), []() -> task<> { co_return; });
+                co_await as_result(moved);
+            });
+        } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it has ended
+        }
+        const bool was_enough = coracle::testing::allocation_will_fail();
+        coracle::testing::fail_allocation(0);
+        if (was_enough) break;
+        ASSERT_LT(n, 200u);
+    }
 }
 
 TEST(runtime, may_run_again) {
