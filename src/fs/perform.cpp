@@ -1,6 +1,8 @@
 #include "fs/perform.hpp"
 
+#include "runtime/backend/raises_sigpipe.hpp"
 #include "runtime/backend/statx_status.hpp"
+#include "runtime/without_sigpipe.hpp"
 
 #include <coracle/runtime/loop.hpp>
 
@@ -53,8 +55,16 @@ std::int64_t read_pieces(const file_operation& op) noexcept {
 }
 
 std::int64_t write_pieces(const file_operation& op) noexcept {
-    if (op.offset == file_operation::no_offset) return ::writev(op.fd, vectors(op), count(op));
-    return ::pwritev(op.fd, vectors(op), count(op), position(op.offset));
+    if (op.offset != file_operation::no_offset) {
+        return ::pwritev(op.fd, vectors(op), count(op), position(op.offset));
+    }
+    const coracle::detail::without_sigpipe quiet(coracle::detail::raises_sigpipe(op.fd));
+    const ssize_t n = ::writev(op.fd, vectors(op), count(op));
+    if (n < 0 && errno == EPIPE) {
+        quiet.take_signal();
+        errno = EPIPE;
+    }
+    return n;
 }
 
 timespec to_timespec(std::uint64_t bits) noexcept {

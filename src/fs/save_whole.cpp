@@ -1,6 +1,7 @@
 #include "fs/save_whole.hpp"
 
 #include "fs/file_writer.hpp"
+#include "runtime/without_sigpipe.hpp"
 
 #include <coracle/fs/file_call.hpp>
 #include <coracle/runtime/owned_fd.hpp>
@@ -53,10 +54,15 @@ result write_to(const std::string& path, std::string_view bytes) {
     if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) {
         return failed(errno, path);
     }
+    const coracle::detail::without_sigpipe quiet;
     while (!bytes.empty()) {
         const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return failed(errno, path);
+        if (n < 0) {
+            const int why = errno;
+            if (why == EPIPE) quiet.take_signal();
+            return failed(why, path);
+        }
         bytes.remove_prefix(static_cast<std::size_t>(n));
     }
     return {};

@@ -1,5 +1,6 @@
 #include "runtime/backend/uring_files.hpp"
 
+#include "runtime/backend/raises_sigpipe.hpp"
 #include "runtime/backend/statx_status.hpp"
 
 #include <coracle/runtime/loop.hpp>
@@ -81,7 +82,9 @@ void prepare_call(io_uring_sqe& sqe, const file_operation& op) noexcept {
 }  // namespace
 
 bool uring_files::take(file_operation& op) noexcept {
-    if (!is_of_ring(op.action)) {
+    // The ring would raise the signal on this thread.
+    const bool appends = op.action == file_action::write && op.offset == file_operation::no_offset;
+    if (!is_of_ring(op.action) || (appends && raises_sigpipe(op.fd))) {
         op.result = -ENOSYS;
         return true;
     }

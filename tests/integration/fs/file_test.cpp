@@ -140,6 +140,18 @@ TEST_P(files, never_wait_for_the_other_end_of_a_fifo) {
     });
 }
 
+TEST_P(files, tell_of_a_fifo_whose_reader_is_gone) {
+    ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+    run([&]() -> task<> {
+        fs::file reader = co_await fs::open(path("fifo"));
+        fs::file f = co_await fs::open(path("fifo"), fs::write_only);
+        co_await f.append("read by nobody");
+        co_await reader.close();
+        auto late = co_await as_result(f.append("x"));
+        EXPECT_TRUE(!late && late.error() == std::errc::broken_pipe);
+    });
+}
+
 TEST_P(files, have_a_size_that_can_be_set_and_room_that_can_be_taken) {
     run([&]() -> task<> {
         fs::file f = co_await fs::open(path("sized"), fs::rewrite | fs::read_write);
