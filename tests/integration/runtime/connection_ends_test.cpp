@@ -5,7 +5,9 @@
 #include "unit/tls/tls_pair.hpp"
 
 #include <coracle/io/kernel_pipe.hpp>
+#include <coracle/net/listener.hpp>
 #include <coracle/net/unix_socket.hpp>
+#include <coracle/runtime/event.hpp>
 #include <coracle/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -153,6 +155,29 @@ TEST_P(connection_ends, tell_of_a_reset_again_and_again) {
     on.run(a_reset_that_a_send_has_met);
     on.run(a_reset_that_try_send_has_met);
     on.run(a_reset_that_a_receive_has_met);
+}
+
+/// Connects in a later turn: this task has had its share of this one.
+task<> connect_late() {
+    struct note final : hangup_watch {
+        note() noexcept : hangup_watch{&called} {}
+        static void called(hangup_watch&) noexcept {}
+    };
+    auto l = net::listener::open(*loop::current(), net::address::v4({127, 0, 0, 1}, 0));
+    event done;
+    done.set();
+    co_await yield();
+    for (int i = 0; i != 64; ++i) co_await done.wait();
+    const auto client = co_await net::connect(l->local());
+    const auto server = co_await l->accept();
+    co_await turns(3);
+    note n;
+    EXPECT_TRUE(client->watch_hangup(&n));
+    client->watch_hangup(nullptr);
+}
+
+TEST_P(connection_ends, do_not_come_before_the_begin) {
+    on.run(connect_late);
 }
 
 TEST_P(connection_ends, give_what_came_before_a_reset) {
