@@ -5,8 +5,6 @@
 #include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
-#include <fcntl.h>
-
 #include <cassert>
 #include <cerrno>
 #include <csignal>
@@ -16,21 +14,21 @@ namespace coracle::process {
 namespace detail {
 namespace {
 
-/// A wait for the end of the process. Only one operation may wait on a descriptor, so further waits
-/// duplicate it.
-class end_wait {
+/// The wait of the one task that waits on the descriptor, as only one operation may. Where it ends,
+/// the others go on: one of them takes over.
+class end_watch {
 public:
-    explicit end_wait(child_state& s) : state_(s) {
-        if (state_.waiting++ != 0) own_.reset(::fcntl(s.process.pidfd(), F_DUPFD_CLOEXEC, 0));
+    explicit end_watch(child_state& s) noexcept : state_(s) { state_.is_watched = true; }
+    end_watch(const end_watch&) = delete;
+    end_watch& operator=(const end_watch&) = delete;
+    ~end_watch() {
+        state_.is_watched = false;
+        state_.watch_over.set();
+        state_.watch_over.reset();
     }
-    end_wait(const end_wait&) = delete;
-    end_wait& operator=(const end_wait&) = delete;
-    ~end_wait() { --state_.waiting; }
-    int fd() const noexcept { return own_ ? own_.get() : state_.process.pidfd(); }
 
 private:
     child_state& state_;
-    owned_fd own_;
 };
 
 /// Returns true if it has ended.
@@ -42,6 +40,16 @@ std::expected<bool, error> look(child_state& s) {
     return s.status.has_value();
 }
 
+/// Waits until the process may have ended, or another task has to wait for it.
+task<std::expected<void, error>> wait_for_change(child_state& s) {
+    if (s.is_watched) {
+        auto waiting = s.watch_over.wait();
+        co_return co_await as_result(waiting);
+    }
+    const end_watch mine(s);
+    co_return co_await as_result(readable(s.process.pidfd()));
+}
+
 }  // namespace
 
 task<end_result> wait_for_end(child_state& s) {
@@ -49,9 +57,8 @@ task<end_result> wait_for_end(child_state& s) {
         auto ended = look(s);
         if (!ended) co_return std::unexpected(std::move(ended).error());
         if (*ended) co_return *s.status;
-        const end_wait wait(s);
-        auto ready = co_await as_result(readable(wait.fd()));
-        if (!ready) co_return std::unexpected(std::move(ready).error());
+        auto waited = co_await wait_for_change(s);
+        if (!waited) co_return std::unexpected(std::move(waited).error());
     }
 }
 
@@ -151,8 +158,7 @@ std::optional<exit_status> child::status() noexcept {
 std::expected<void, error> child::signal(int number) noexcept {
     if (!state_->process.ended()) return state_->process.signal(number);
     // One that nobody has reaped would take it.
-    coracle::error gone(std::errc::no_such_process, "signal");
-    return std::unexpected(std::move(gone.on(std::to_string(state_->pid))));
+    return std::unexpected(detail::running_process::gone("signal", state_->pid));
 }
 
 std::expected<void, error> child::signal_group(int number) noexcept {

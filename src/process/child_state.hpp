@@ -4,6 +4,7 @@
 
 #include <coracle/process/child.hpp>
 #include <coracle/process/command.hpp>
+#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/task.hpp>
 
 #include <expected>
@@ -22,7 +23,8 @@ struct child_state {
     int pid;
     std::unique_ptr<io::descriptor_stream> streams[3];
     std::optional<exit_status> status;
-    unsigned waiting = 0;  ///< tasks that wait for its end
+    bool is_watched = false;  ///< a task waits on the descriptor
+    event watch_over;         ///< for the others that wait for its end
 
     static child make(std::unique_ptr<child_state> s) { return child(std::move(s)); }
     static child_state& of(child& c) noexcept { return *c.state_; }

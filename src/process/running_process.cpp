@@ -10,13 +10,19 @@
 
 #include <cerrno>
 #include <csignal>
+#include <new>
 
 namespace coracle::process::detail {
 namespace {
 
-error failure(const char* operation, int pid) {
+/// The failure of a call, by `errno`; without its subject where there is no memory for that.
+error failure(const char* operation, int pid) noexcept {
     error e(std::error_code(errno, std::generic_category()), operation);
-    return std::move(e.on("process " + std::to_string(pid)));
+    try {
+        e.on("process " + std::to_string(pid));
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the code says enough
+    }
+    return e;
 }
 
 /// The C library's waitid leaves out what the process used up.
@@ -46,13 +52,21 @@ void reap(const owned_fd& pidfd) noexcept {
     wait_for(pidfd.get(), info, WEXITED, nullptr);
 }
 
-/// A process that was killed ends soon, but the loop does not wait for that.
-void reap_elsewhere(owned_fd pidfd) noexcept {
+/// Returns false where no thread can be asked to reap it.
+bool post_reaping(int pidfd) noexcept {
     loop* const here = loop::current();
     thread_pool* const pool = here == nullptr ? nullptr : here->offload_pool();
+    try {
+        return pool != nullptr && pool->try_post([pidfd] { reap(owned_fd(pidfd)); });
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+/// A process that was killed ends soon, but the loop does not wait for that.
+void reap_elsewhere(owned_fd pidfd) noexcept {
     const int fd = pidfd.release();
-    const bool posted = pool != nullptr && pool->try_post([fd] { reap(owned_fd(fd)); });
-    if (!posted) reap(owned_fd(fd));
+    if (!post_reaping(fd)) reap(owned_fd(fd));
 }
 
 }  // namespace
@@ -88,6 +102,11 @@ std::expected<std::optional<exit_status>, error> running_process::try_reap() noe
     }
     reaped_ = true;
     return status_of(info, used);
+}
+
+error running_process::gone(const char* operation, int pid) noexcept {
+    errno = ESRCH;
+    return failure(operation, pid);
 }
 
 std::expected<void, error> running_process::signal(int number) noexcept {

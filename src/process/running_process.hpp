@@ -46,6 +46,8 @@ public:
     /// Signals the process, or its whole group. EPERM when the process itself cannot be signalled.
     std::expected<void, error> signal_to_end(int number) noexcept;
 
+    /// Returns the error of what there is no process for.
+    static error gone(const char* operation, int pid) noexcept;
     /// Releases the process without ending it: init reaps it.
     void release() noexcept { pidfd_.reset(); }
 

@@ -472,6 +472,28 @@ TEST_P(command, lets_several_tasks_wait_for_one_process) {
     });
 }
 
+TEST_P(command, needs_no_descriptor_for_those_that_wait_beside_each_other) {
+    run([]() -> task<> {
+        process::command cat("cat");
+        cat.input(redirect::pipe());
+        process::child c = co_await cat.start();
+        const std::size_t before = open_descriptors();
+        const auto wait = [&]() -> task<bool> { co_return (co_await c.wait()).success(); };
+        // The first one, on which the others rely, gives up.
+        const auto give_up = [&]() -> task<> {
+            EXPECT_FALSE(co_await as_result(with_timeout(20ms, wait)));
+        };
+        const auto end = [&]() -> task<> {
+            co_await yield();
+            EXPECT_EQ(open_descriptors(), before);
+            co_await sleep_for(50ms);
+            c.close_input();
+        };
+        auto [none, a, b, last] = co_await when_all(give_up(), wait(), wait(), end());
+        EXPECT_TRUE(a && b);
+    });
+}
+
 TEST_P(command, wakes_everybody_who_waits_when_somebody_else_reaps_it) {
     run([]() -> task<> {
         process::command cat("cat");
