@@ -228,6 +228,22 @@ TEST(h2_floods, small_frames_that_nobody_reads_are_charged_and_those_that_are_re
     padded->receive(little);
     expect_cut(*padded, limit_kind::small_data);
 
+    // A reader that is always a little behind.
+    const auto behind = greeted_server(limits);
+    behind->consumes = false;
+    behind->receive(headers(1, post_block(), false));
+    for (int i = 0; i < 100; ++i) behind->receive(data(1, "x"));
+    for (int i = 0; i < 5000; ++i) {
+        behind->receive(data(1, "x"));
+        behind->session.consume(behind->at(1), 1, behind->now);
+        behind->take();
+    }
+    expect_alive(*behind);
+    for (int i = 0; i < 150; ++i) behind->receive(data(1, "x"));
+    expect_alive(*behind);
+    for (int i = 0; i < 20; ++i) behind->receive(data(1, "x"));
+    expect_cut(*behind, limit_kind::small_data);
+
     const auto reader = greeted_server();
     reader->receive(headers(1, post_block(), false));
     for (int i = 0; i < 5000; ++i) reader->receive(data(1, "x"));

@@ -209,7 +209,7 @@ private:
     void take_late_data();
     void glitch();
     void cut_peer(limit_kind kind);
-    void settle_charge(stream& s) noexcept;
+    void settle_charge(stream& s, std::uint64_t n) noexcept;
     [[nodiscard]] std::uint64_t undelivered() const noexcept;
 
     // sending: session_send.cpp

@@ -60,7 +60,7 @@ void session::forget(stream& s) noexcept {
     --(is_ours(s.id_) ? our_streams_ : peer_streams_);
     if (s.end_queued_at_ == gathers_) ++ends_in_queue_;
     queue_.remove(s);
-    settle_charge(s);
+    settle_charge(s, s.unread_);
     s.over_ = true;
     unread_of_closed_ += s.unread_;
     if (data_stream_ == &s) data_stream_ = nullptr;
@@ -149,17 +149,22 @@ void session::cut_peer(limit_kind kind) {
     fail(error_code::enhance_your_calm, to_string(kind));
 }
 
-void session::settle_charge(stream& s) noexcept {
-    small_data_ -= s.charged_;
-    s.charged_ = 0;
+/// Takes back what small frames were charged, by the part `n` of the unread bytes that is consumed:
+/// a reader that is always a little behind still pays for what is unread alone.
+void session::settle_charge(stream& s, std::uint64_t n) noexcept {
+    if (s.charged_ == 0) return;
+    const auto part =
+        static_cast<std::uint32_t>(n == s.unread_ ? s.charged_ : s.charged_ * n / s.unread_);
+    small_data_ -= part;
+    s.charged_ -= part;
 }
 
 void session::consume(stream& s, std::uint64_t n, instant now) {
     now_ = std::max(now_, now);
     n = std::min(n, s.unread_);
+    settle_charge(s, n);
     s.unread_ -= n;
     if (s.over()) unread_of_closed_ -= n;
-    if (s.unread_ == 0) settle_charge(s);
     if (failure_ || n == 0) return;
     drop_content(s.over() ? nullptr : &s, n);
 }
