@@ -13,6 +13,9 @@ namespace {
 
 /// Bytes that are copied, and given to the session, at once.
 constexpr std::size_t step = 64 * 1024;
+/// The least of them, where the peer takes no more: whoever looks for progress of a writer sees it
+/// with each.
+constexpr std::uint64_t least_step = 4 * 1024;
 
 bool is_all_sent(const io_operation& op) noexcept {
     if (op.code == opcode::send) {
@@ -29,9 +32,9 @@ std::int64_t bytes_sent(const io_operation& op) noexcept {
 }
 
 /// Takes what a step has room for. An errno, or 0.
-int copy_slices(send_operation& op, buffer& to) noexcept {
+int copy_slices(send_operation& op, std::size_t most, buffer& to) noexcept {
     std::size_t size = 0;
-    for (const slice& s : op.slices) size += std::min(s.size, step - size);
+    for (const slice& s : op.slices) size += std::min(s.size, most - size);
     if (!to.try_obtain(size)) return ENOMEM;
     for (slice& s : op.slices) {
         const std::size_t n = std::min(s.size, size - to.size());
@@ -43,11 +46,11 @@ int copy_slices(send_operation& op, buffer& to) noexcept {
     return 0;
 }
 
-int read_file(send_file_operation& op, buffer& to) noexcept {
+int read_file(send_file_operation& op, std::size_t most, buffer& to) noexcept {
     const auto left = static_cast<std::size_t>(op.file_size - op.sent);
-    if (!to.try_obtain(std::min(left, step))) return ENOMEM;
+    if (!to.try_obtain(std::min(left, most))) return ENOMEM;
     const auto read = fs::read_at(op.file, static_cast<std::uint64_t>(op.file_offset + op.sent),
-                                  {to.spare(), std::min(left, step)});
+                                  {to.spare(), std::min(left, most)});
     if (!read || *read == 0) {
         to.release();
         return read ? ENODATA : read.error().code().value();
@@ -150,7 +153,7 @@ std::int64_t h2_tunnel::try_send(std::string_view bytes) noexcept {
     if (write_failure_ != 0) return -write_failure_;
     if (bytes.empty()) return 0;
     if (sending_ || writer_ != nullptr) return -EAGAIN;
-    const std::string_view part = bytes.substr(0, step);
+    const std::string_view part = bytes.substr(0, next_step());
     if (!out_.try_obtain(part.size())) return -EAGAIN;  // an operation says so
     out_.append(part);
     return offer(out_.view(), false) ? static_cast<std::int64_t>(part.size()) : -write_failure_;
@@ -176,10 +179,16 @@ bool h2_tunnel::advance_write() noexcept {
     }
 }
 
+std::size_t h2_tunnel::next_step() const noexcept {
+    return static_cast<std::size_t>(
+        std::clamp<std::uint64_t>(carrier_->peer_takes(), least_step, step));
+}
+
 int h2_tunnel::take_piece() noexcept {
+    const std::size_t most = next_step();
     return writer_->code == opcode::send
-               ? copy_slices(static_cast<send_operation&>(*writer_), out_)
-               : read_file(static_cast<send_file_operation&>(*writer_), out_);
+               ? copy_slices(static_cast<send_operation&>(*writer_), most, out_)
+               : read_file(static_cast<send_file_operation&>(*writer_), most, out_);
 }
 
 /// Returns false if the stream takes nothing any more.

@@ -17,6 +17,8 @@ public:
     /// Passes content to the session, which refers to it until `h2_tunnel::sent`. Returns false if
     /// the stream takes none any more.
     virtual bool carry(std::span<const std::string_view> pieces, bool end) noexcept = 0;
+    /// Returns the bytes that the peer takes now.
+    virtual std::uint64_t peer_takes() const noexcept = 0;
     /// The peer may send so many bytes more.
     virtual void consumed(std::size_t bytes) noexcept = 0;
     /// Ends the stream before its time: RST_STREAM(CANCEL).
@@ -63,6 +65,8 @@ private:
     void take(buffer& into) noexcept;
     void complete_reader() noexcept;
     bool advance_write() noexcept;
+    /// Returns the most bytes that are given to the session next.
+    std::size_t next_step() const noexcept;
     int take_piece() noexcept;
     bool offer(std::string_view bytes, bool end) noexcept;
     void tell_watch() noexcept;

@@ -104,13 +104,14 @@ private:
 
 /// Runs `f(world, peer, route)` with a route "/ws" for each of some seeds.
 template <class Handler, class F>
-void on_h2_route(websocket::route_options o, Handler h, F f, std::uint64_t n = few_seeds) {
+void on_h2_route(websocket::route_options o, Handler h, F f, std::uint64_t n = few_seeds,
+                 http::h2_limits of_peer = {}) {
     for (const std::uint64_t seed : seeds(n)) {
         http::router routes;
         const auto route = websocket::route(routes, "/ws", o, h);
         chat_world w(seed, routes);
         w.run([&](chat_world& in) -> task<> {
-            h2_peer p(co_await in.in.connect());
+            h2_peer p(co_await in.in.connect(), of_peer);
             co_await f(in, p, route);
         });
         EXPECT_EQ(route.counters().open, 0U);
@@ -126,6 +127,32 @@ task<> until_lost(h2_peer& p, const Route& route, std::uint64_t n) {
 }
 
 }  // namespace
+
+TEST(websocket_h2_server, leaves_a_slow_reader_alone) {
+    websocket::route_options o;
+    o.timeouts.write = 7s;
+    o.timeouts.idle = 1h;
+    o.timeouts.ping = 0s;
+    const auto flood = [](websocket::connection& ws) -> task<> {
+        const std::string text(200'000, 'x');
+        for (;;) co_await ws.send(text);
+    };
+    const auto read_slowly = [](chat_world&, h2_peer& p, const auto& route) -> task<> {
+        h2_socket ws(p);
+        EXPECT_EQ(co_await ws.status(), 200);
+        p.consumes = false;
+        // A stream that takes 750 bytes a second always moves.
+        for (int i = 0; i != 60; ++i) {
+            co_await p.go_on_for(2s);
+            p.session().consume(ws.message(), 1500, loop::current()->now().time_since_epoch());
+        }
+        EXPECT_EQ(route.counters().write_timeouts, 0U);
+        co_await p.go_on_for(20s);
+        EXPECT_EQ(route.counters().write_timeouts, 1U);
+    };
+    on_h2_route(o, flood, read_slowly, few_seeds,
+                {.stream_window = 3000, .max_stream_window = 3000});
+}
 
 TEST(websocket_h2_server, shakes_hands_without_a_key) {
     on_h2_route({}, echo_handler, [](chat_world&, h2_peer& p, const auto& route) -> task<> {

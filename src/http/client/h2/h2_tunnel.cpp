@@ -96,6 +96,10 @@ bool client_h2_tunnel::carry(std::span<const std::string_view> pieces, bool end)
     return exchange_->carry(pieces, end);
 }
 
+std::uint64_t client_h2_tunnel::peer_takes() const noexcept {
+    return exchange_->peer_window();
+}
+
 void client_h2_tunnel::consumed(std::size_t bytes) noexcept {
     exchange_->consumed(bytes);
 }

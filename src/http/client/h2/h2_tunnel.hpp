@@ -33,6 +33,7 @@ public:
 
 private:
     bool carry(std::span<const std::string_view> pieces, bool end) noexcept override;
+    std::uint64_t peer_takes() const noexcept override;
     void consumed(std::size_t bytes) noexcept override;
     void cut_tunnel() noexcept override;
     void run() noexcept override;
