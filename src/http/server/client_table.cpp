@@ -39,6 +39,7 @@ void client_table::give_back(const net::address& client) noexcept {
     if (!key) return;
     const std::lock_guard lock(mutex_);
     const auto found = connections_.find(*key);
+    if (found == connections_.end()) return;
     if (--found->second == 0) connections_.erase(found);
 }
 

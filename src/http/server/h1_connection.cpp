@@ -89,7 +89,7 @@ h1_connection::~h1_connection() {
     if (exchange_ != nullptr) exchange_->drop_large_response();
     release(exchange_);
     static_cast<server_connection&>(*this).unlink();
-    shard_->closed(handed_over_ ? nullptr : &peer());
+    shard_->closed(is_counted_ && !handed_over_ ? &peer() : nullptr);
 }
 
 void h1_connection::end() noexcept {
@@ -308,8 +308,9 @@ h1_connection::step h1_connection::after_read() {
 void h1_connection::start(buffer received, const net::address* client) noexcept {
     try {
         if (client != nullptr) {
-            speaks_for(*client);
-            by_gateway_ = true;
+            is_counted_ = false;
+            shard_->let_speak_for(*this, *client);
+            is_counted_ = by_gateway_ = true;
         }
         into = std::move(received);
         go_on_without_waiting(process());
@@ -355,6 +356,7 @@ void h1_connection::hand_over() {
     auto* const next = new h2_connection(*shard_, std::move(stream_));
     handed_over_ = true;
     shard_->counters().subtract(&counters::connections);
+    if (shard_->draining()) shard_->counters().subtract(&counters::accepted_in_drain);
     next->start(std::move(into), by_gateway_ ? &peer() : nullptr, offer ? &*offer : nullptr);
     delete this;
 }

@@ -207,6 +207,7 @@ private:
     ending ending_ = ending::keep;
     bool chunked_ = false;     ///< the body of the response that is being streamed
     bool by_gateway_ = false;  ///< a trusted proxy gave the client's address
+    bool is_counted_ = true;   ///< its peer is, as one of its client's
     bool timed_out_ = false;
     bool makes_room_ = false;   ///< is being closed to make space for others
     bool handed_over_ = false;  ///< continues as HTTP/2

@@ -58,15 +58,16 @@ h2_connection::h2_connection(shard& owner, std::unique_ptr<net::byte_stream>&& s
 h2_connection::~h2_connection() {
     static_cast<server_connection&>(*this).unlink();
     shard_->counters().subtract(&counters::open_h2);
-    shard_->closed(&peer());
+    shard_->closed(is_counted_ ? &peer() : nullptr);
 }
 
 void h2_connection::start(buffer received, const net::address* client,
                           const h2c_offer* offer) noexcept {
     try {
         if (client != nullptr) {
-            speaks_for(*client);
-            by_gateway_ = true;
+            is_counted_ = false;
+            shard_->let_speak_for(*this, *client);
+            is_counted_ = by_gateway_ = true;
         }
         if (offer != nullptr) accept(*offer);
         if (shard_->draining() && !session_.failure()) begin_to_close(true);

@@ -158,6 +158,7 @@ private:
     bool in_session_ = false;
     bool comes_fast_ = false;  ///< the last receive gave a block or more
     bool by_gateway_ = false;  ///< a trusted proxy gave the client's address
+    bool is_counted_ = true;   ///< its peer is, as one of its client's
     bool switches_ = false;    ///< the 101 that accepts an upgrade is still to be sent
     bool reset_ = false;
     bool measures_ = false;       ///< measures the round trip, or has measured it

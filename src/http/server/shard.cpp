@@ -283,6 +283,15 @@ void shard::forget_client(const net::address& client) noexcept {
     if (clients_ != nullptr) clients_->give_back(client);
 }
 
+void shard::let_speak_for(connection_info& connection, const net::address& client) {
+    try {
+        connection.speaks_for(client);
+    } catch (...) {
+        forget_client(client);
+        throw;
+    }
+}
+
 /// Handles the messages before the first request, and then begins the connection. Without memory
 /// the connection is closed, and no other is affected.
 task<> shard::shake_hands(std::unique_ptr<net::socket> s, bool secure, bool by_proxy) {

@@ -98,6 +98,10 @@ public:
     /// Memory for the lines of a head being written, likewise.
     std::vector<field> field_lines;
 
+    /// Lets a connection speak for the client that it is counted for. Where it cannot, for want of
+    /// memory, it counts for nobody.
+    void let_speak_for(connection_info& connection, const net::address& client);
+
 private:
     /// Posted at most once at a time. The server may be destroyed before it arrives.
     struct stop_message final : coracle::detail::remote_runnable {

@@ -1,6 +1,11 @@
 // Room for new clients where there is none, in virtual time.
 
 #include "integration/http/simulated_server.hpp"
+#include "support/allocation_count.hpp"
+
+#include <coracle/net/socket.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/testing/local_server.hpp>
 
 using namespace simulated;
 
@@ -88,6 +93,60 @@ TEST(server_room, takes_a_few_connections_of_one_client_and_closes_more) {
         EXPECT_EQ(w.counters().client_limit, 1u);
     };
     for_seeds(few, f, o);
+}
+
+TEST(server_room, keeps_no_place_of_a_client_for_which_there_was_no_memory) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "allocations are not counted in this build";
+    }
+    const std::string proxy = "PROXY TCP4 192.0.2.1 192.0.2.100 4711 80\r\n";
+    const std::string of_client = proxy + get("/");
+    const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    coracle::testing::local_server::options o;
+    o.limits.connections_per_client = 1;
+    o.proxy_protocol_from = "127.0.0.0/8";
+    runtime_options one;
+    one.loops = 1;
+    for (const std::string& request : {get("/"), preface}) {
+        runtime(one).run([&](loop& here) -> task<> {
+            const coracle::testing::local_server server(
+                here, [](http::request&) { return "hello"; }, o);
+            const auto to = net::address::v4({127, 0, 0, 1}, server.port());
+            // The proxy speaks for itself, too.
+            const std::string of_proxy = "PROXY UNKNOWN\r\n" + get("/");
+            const auto kept = co_await net::connect(to);
+            co_await kept->send(of_proxy);
+            static_cast<void>(co_await kept->receive());
+            const auto until_all_have_left = [&]() -> task<> {
+                const auto any = [&] {
+                    return server.counters().open + server.counters().handshaking != 1;
+                };
+                while (any()) co_await yield();
+            };
+            const auto is_served = [&](const std::string& text) -> task<bool> {
+                const auto client = co_await net::connect(to);
+                co_await client->send(text);
+                const auto response = co_await as_result(client->receive());
+                client->close();
+                co_await until_all_have_left();
+                co_return response && response->view().starts_with("HTTP/1.1 200 ");
+            };
+            bool was_enough = false;
+            for (std::size_t n = 1; !was_enough && n != 200; ++n) {
+                const auto client = co_await net::connect(to);
+                co_await client->send(proxy + request);
+                coracle::testing::fail_allocation(n);
+                for (int turn = 0; turn != 100; ++turn) co_await yield();
+                was_enough = coracle::testing::allocation_will_fail();
+                coracle::testing::fail_allocation(0);
+                client->close();
+                co_await until_all_have_left();
+                EXPECT_TRUE(co_await is_served(of_client)) << n;
+                EXPECT_FALSE(co_await is_served(of_proxy)) << n << ": it has one already";
+            }
+            EXPECT_TRUE(was_enough);
+        });
+    }
 }
 
 TEST(server_room, counts_the_connections_of_the_client_that_a_proxy_speaks_for) {
