@@ -1,6 +1,7 @@
 #pragma once
 
 #include "http/exchange/response_channel.hpp"
+#include "http/message/date.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,15 @@ bool may_wait(const exchange& e) noexcept;
 /// Waits for the handler, if it is a coroutine, and sends the response. Returns false if nothing
 /// can follow on the channel.
 task<bool> run_exchange(exchange& e, response_channel& to);
+
+/// Returns the Date of a response of another server that is passed on (RFC 9110 section 6.6.1): its
+/// age and lifetime count from there. Empty for all others, which get ours.
+inline std::string_view received_date(response& r) noexcept {
+    response_extension* const received = r.extension();
+    if (received == nullptr || received->info() == nullptr) return {};
+    const std::string_view date = r.fields().get(field_id::date);
+    return date.size() == http_date_size ? date : std::string_view();
+}
 
 /// Returns true if the response has a body on the wire (RFC 9110 sections 6.4.1 and 15.3.6).
 inline bool may_have_body(const exchange& e) noexcept {

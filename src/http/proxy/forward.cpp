@@ -304,14 +304,15 @@ public:
         fields out;
         const auto hops = hops_left(req);
         for (const field& f : req.fields()) {
-            if (is_of_connection(f, req.fields())) continue;
-            if (f.id == field_id::host && !options_.keep_host) continue;
+            if (f.id == field_id::host || is_of_connection(f, req.fields())) continue;
             if (f.id == field_id::max_forwards && hops) {
                 out.add(f.name, std::to_string(*hops - 1));
                 continue;
             }
             out.add(f.name, f.value);
         }
+        // Made of the target where that names a host (RFC 9112 section 3.2.2).
+        if (options_.keep_host && !req.host().empty()) out.set("Host", req.host());
         if (options_.tells_client) tell_client(req, out);
         if (!via_.empty()) out.add("Via", via_entry(req.version(), via_));
         if (!switching && req.fields().has_token(field_id::te, "trailers")) {

@@ -11,6 +11,7 @@
 #include <coracle/http/h1/head_writer.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -50,6 +51,14 @@ char* write_start(char* out, status code, const shard::head_start& start) noexce
     out = h1::write_status_line(out, code);
     std::memcpy(out, start.text + start.ok.size(), start.date_line);
     return out + start.date_line;
+}
+
+/// Writes the Date of another server's response over ours.
+void write_received_date(char* head, response& r) noexcept {
+    constexpr std::string_view name = "Date: ";
+    const std::string_view date = received_date(r);
+    char* const line_end = static_cast<char*>(std::memchr(head, '\n', h1::status_line_size()));
+    std::ranges::copy(date, line_end + 1 + name.size());
 }
 
 /// RFC 9110 section 7.8: what has an Upgrade field names it in Connection.
@@ -139,6 +148,8 @@ void h1_connection::write_head(h1_exchange& e, std::optional<std::uint64_t> leng
     output().reserve_spare(head_bound(e, shard_->options().server_name));
     char* const begin = output_.spare();
     char* const end = write_fields(begin, e, length, chunked);
+    if (e.res.extension() != nullptr) [[unlikely]]
+        write_received_date(begin, e.res);
     output_.commit(static_cast<std::size_t>(end - begin));
 }
 

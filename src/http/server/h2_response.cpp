@@ -141,7 +141,8 @@ void h2_stream::send_response_head(std::optional<std::uint64_t> length, bool end
     const shard::head_start& start = owner().start_of_head();
     std::vector<field>& lines = owner().field_lines;
     lines.clear();
-    const std::string_view date(start.text + start.ok.size() + 6, http_date_size);
+    std::string_view date = received_date(e.res);
+    if (date.empty()) date = {start.text + start.ok.size() + 6, http_date_size};
     lines.push_back({"date", date, field_id::date});
     if (!server_name.empty()) lines.push_back({"server", server_name, field_id::server});
     bool has_type = false;

@@ -309,6 +309,59 @@ TEST(forwarded_requests, have_no_trailer_in_place_of_a_field) {
     EXPECT_TRUE(peer.receive_until("body;x-a=1, 2."));
 }
 
+TEST(forwarded_requests, keep_the_host_that_their_target_names) {
+    const local_server behind([](http::request& req) {
+        return http::response("host:" + std::string(req.header("Host")) + '.');
+    });
+    http::client client;
+    http::router routes;
+    routes.any("/{*rest}", http::forward_to(client, behind.url(), {.keep_host = true}));
+    const local_server front(std::move(routes));
+    const auto host_behind = [&](const std::string& target, const std::string& connection) {
+        blocking_peer peer(front.port());
+        peer.send("GET " + target + " HTTP/1.1\r\nHost: inner\r\nConnection: close" + connection +
+                  "\r\n\r\n");
+        static_cast<void>(peer.receive_until("."));
+        return std::string(peer.received().substr(peer.received().find("host:")));
+    };
+    EXPECT_EQ(host_behind("/a", ""), "host:inner.");
+    EXPECT_EQ(host_behind("/a", ", Host"), "host:inner.");
+    EXPECT_EQ(host_behind("http://outer:81/a", ""), "host:outer:81.");
+}
+
+TEST(forwarded_requests, keep_the_date_of_their_responses) {
+    const scripted_peer behind(script()
+                                   .read_head()
+                                   .send("HTTP/1.1 404 Not Found\r\n"
+                                         "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+                                         "Content-Length: 4\r\n\r\nnone")
+                                   .again());
+    http::client client;
+    http::router routes;
+    routes.get("/own", [](http::request&) {
+        return http::response("own").set("Date", "Sun, 06 Nov 1994 08:49:37 GMT");
+    });
+    routes.any("/{*rest}", http::forward_to(client, behind.url("")));
+    const local_server front(std::move(routes));
+    for (const auto version : {http::version_choice::http_1_1, http::version_choice::http_2}) {
+        http::client_options o;
+        o.http_version = version;
+        http::client asking(o);
+        const auto dates = [&](const char* path) {
+            std::string all;
+            const auto r = asking.get(front.url(path)).wait();
+            for (const http::field& f : r.fields) {
+                if (f.id == http::field_id::date) all.append(f.value).append(";");
+            }
+            return all;
+        };
+        EXPECT_EQ(dates("/a"), "Sun, 06 Nov 1994 08:49:37 GMT;");
+        const std::string own = dates("/own");
+        EXPECT_EQ(own.size(), 30U) << own;
+        EXPECT_EQ(own.find("1994"), std::string::npos) << own;
+    }
+}
+
 TEST(forwarded_requests, name_the_version_in_which_they_came) {
     const local_server behind(tell_way);
     http::client client;
