@@ -191,6 +191,7 @@ private:
         return wild_ != 0 || present_.contains(topic);
     }
     void keep(const published& p);
+    void forget(const published& p);
     /// Returns true if a message that was retained before `since` is not the last of its topic.
     bool is_outdated(std::string_view topic, const shared_frame& frame,
                      std::uint64_t since) const noexcept;
@@ -382,23 +383,42 @@ void topic_state::end(const std::string& pattern) noexcept {
     if (bus_ != nullptr) bus_->unsubscribe(pattern);
 }
 
+/// Keeps the message in place of the last one of its topic. Where memory fails, all stays as it
+/// was.
 void topic_state::keep(const published& p) {
-    if (const auto at = kept_by_topic_.find(p.topic); at != kept_by_topic_.end()) {
+    const auto at = kept_by_topic_.find(p.topic);
+    const bool is_new = at == kept_by_topic_.end();
+    if (p.frame->payload().empty()) {
+        if (bus_ != nullptr) forget(p);
+        if (is_new) return;
         const auto old = at->second;
         kept_by_topic_.erase(at);
         kept_.erase(old);
+        return;
     }
-    if (p.frame->payload().empty() && bus_ != nullptr) {
-        if (forgotten_.size() == most_forgotten) forgotten_.pop_front();
-        forgotten_.push_back({p.topic, p.sequence});
-    }
-    if (p.frame->payload().empty() || options_.retained == 0) return;
-    if (kept_.size() >= options_.retained) {
-        kept_by_topic_.erase(kept_.front().topic);
-        kept_.pop_front();
+    if (options_.retained == 0) return;
+    if (!is_new) {
+        at->second->frame = p.frame;
+        at->second->sequence = p.sequence;
+        kept_.splice(kept_.end(), kept_, at->second);
+        return;
     }
     kept_.push_back({p.topic, p.frame, p.sequence});
-    kept_by_topic_.emplace(kept_.back().topic, std::prev(kept_.end()));
+    try {
+        kept_by_topic_.emplace(kept_.back().topic, std::prev(kept_.end()));
+    } catch (...) {
+        kept_.pop_back();
+        throw;
+    }
+    if (kept_.size() <= options_.retained) return;
+    kept_by_topic_.erase(kept_.front().topic);
+    kept_.pop_front();
+}
+
+/// Notes that a topic has no message since this one.
+void topic_state::forget(const published& p) {
+    forgotten_.push_back({p.topic, p.sequence});
+    if (forgotten_.size() > most_forgotten) forgotten_.pop_front();
 }
 
 bool topic_state::is_outdated(std::string_view topic, const shared_frame& frame,

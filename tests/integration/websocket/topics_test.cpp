@@ -191,6 +191,39 @@ TEST(websocket_topics, refuse_names_that_are_none) {
     EXPECT_EQ(refused, 7);
 }
 
+TEST(websocket_topics, keep_one_message_of_each_wherever_memory_fails) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "allocations are not counted in this build";
+    }
+    for (std::size_t n = 1;; ++n) {
+        websocket::topic_options o;
+        o.retained = 2;
+        websocket::topics topics(o);
+        topics.publish("a", "old", true);
+        const auto publish = [&](std::string_view topic) {
+            coracle::testing::fail_allocation(n);
+            try {
+                topics.publish(topic, "new", true);
+            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is not kept
+            }
+            const bool was_enough = coracle::testing::allocation_will_fail();
+            coracle::testing::fail_allocation(0);
+            return was_enough;
+        };
+        const bool was_enough_for_a = publish("a");
+        const bool was_enough_for_b = publish("b");
+        EXPECT_TRUE(topics.retained("a") == "old" || topics.retained("a") == "new") << n;
+        // One of a topic that was not kept is no other's.
+        topics.publish("b", "last", true);
+        EXPECT_EQ(topics.retained("b"), "last");
+        topics.publish("c", "more", true);
+        EXPECT_EQ(topics.retained("b"), "last") << n;
+        EXPECT_EQ(topics.retained("a"), std::nullopt) << n;
+        if (was_enough_for_a && was_enough_for_b) break;
+        ASSERT_LT(n, 100u);
+    }
+}
+
 TEST(websocket_topics, keep_the_last_message) {
     websocket::topic_options o;
     o.retained = 2;

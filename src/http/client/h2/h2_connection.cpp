@@ -204,9 +204,9 @@ void client_h2_connection::task_ended() noexcept {
 void client_h2_connection::take(buffer received) {
     received_at_ = owner_->now();
     silent_ = false;
-    in_hand_ = h2::shared_block(std::move(received));
     receiving_ = true;
     try {
+        in_hand_ = h2::shared_block(std::move(received));
         session_.receive(in_hand_.bytes().view(), now());
         if (session_.failure()) lose_to_failure();
     } catch (const std::bad_alloc&) {
