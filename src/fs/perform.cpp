@@ -60,10 +60,10 @@ std::int64_t write_pieces(const file_operation& op) noexcept {
     }
     const coracle::detail::without_sigpipe quiet(coracle::detail::raises_sigpipe(op.fd));
     const ssize_t n = ::writev(op.fd, vectors(op), count(op));
-    if (n < 0 && errno == EPIPE) {
-        quiet.take_signal();
-        errno = EPIPE;
-    }
+    const int number = errno;
+    // It comes also behind a part that was taken.
+    quiet.take_signal();
+    errno = number;
     return n;
 }
 

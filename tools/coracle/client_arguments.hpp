@@ -2,6 +2,7 @@
 
 #include "cli_options.hpp"
 #include "input_file.hpp"
+#include "program_arguments.hpp"
 
 #include <coracle/base/error.hpp>
 #include <coracle/base/secret.hpp>
@@ -93,6 +94,7 @@ void understand_connection(const CLI::App& command, const connection_texts& t, O
         return option != nullptr && option->count() != 0;
     };
     if (is_given("--proxy")) {
+        if (t.proxy.contains('@')) hide_argument(t.proxy);
         o.proxy = secret(t.proxy);
         if (o.proxy.empty()) o.proxy_from_environment = false;
     }

@@ -1,13 +1,17 @@
 #include "program_arguments.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 namespace coracle::tool {
 namespace {
 
 std::span<char*> arguments;
+
+/// Returns true if the value of an option can begin there: "value", "-uvalue", "--user=value".
+bool may_begin(std::string_view argument, std::size_t at) noexcept {
+    return at == 0 || argument[at - 1] == '=' || (at == 2 && argument.front() == '-');
+}
 
 }  // namespace
 
@@ -18,9 +22,10 @@ void note_arguments(int argc, char** argv) noexcept {
 void hide_argument(std::string_view secret) noexcept {
     if (secret.empty()) return;
     for (char* const argument : arguments) {
-        const std::size_t size = std::strlen(argument);
-        if (!std::string_view(argument, size).ends_with(secret)) continue;
-        std::fill_n(argument + (size - secret.size()), secret.size(), '*');
+        const std::string_view whole = argument;
+        if (!whole.ends_with(secret)) continue;
+        const std::size_t at = whole.size() - secret.size();
+        if (may_begin(whole, at)) std::fill_n(argument + at, secret.size(), '*');
     }
 }
 

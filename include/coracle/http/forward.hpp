@@ -41,7 +41,8 @@ struct forward_options {
 /// connection (RFC 9110 section 7.6.1). The path of `base` goes before that of the request, and
 /// with `strip_prefix` dot segments are resolved first. Redirects, cookies and codings pass
 /// untouched, as do interim responses but 100 (none of a client with `hedge_after`), and trailers
-/// both ways, but for those of a request that say who the client is. The response
+/// both ways, of bodies whose length is not announced: of a request none in place of a field that
+/// it has, that its Connection names, or that says who the client is. The response
 /// begins while the request goes on, and its head does not wait for its body. 502 when the upstream
 /// cannot be reached or breaks the protocol, 504 when it takes too long, 400 when the target leads
 /// out of the path of `base`. `client` must outlive the handler. Throws `exception` when `base` is

@@ -16,6 +16,7 @@ struct exchange {
     task<response> pending;  ///< the handler's task, when it is a coroutine
     time_point started;
     std::uint64_t body_bytes = 0;  ///< of the response, as sent
+    bool begun = false;            ///< the head of the response is on its way
     exchange* next_free = nullptr;
 
     /// The most bytes of a response whose memory the next exchange finds.
@@ -31,6 +32,7 @@ struct exchange {
         res.clear();
         req.clear();
         body_bytes = 0;
+        begun = false;
     }
 };
 

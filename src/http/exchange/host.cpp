@@ -30,7 +30,7 @@ bool exchange_host::refuses(exchange& e) {
 
 void exchange_host::response_over(const exchange& e, const net::address& peer, bool is_whole) {
     if (is_whole) return responded(e, peer);
-    if (!options_->observers.empty()) write_record(e, peer, false);
+    if (e.begun && !options_->observers.empty()) write_record(e, peer, false);
 }
 
 void exchange_host::write_record(const exchange& e, const net::address& peer, bool is_whole) {

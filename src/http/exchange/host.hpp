@@ -56,8 +56,8 @@ public:
         if (e.res.status() == status::content_too_large) count(&server_counters::body_too_large);
         if (!options_->observers.empty()) write_record(e, peer, true);
     }
-    /// To be called when a response was sent, or broken off: does as `responded` does, or calls the
-    /// observers alone.
+    /// To be called when a response was sent, or not to its end: does as `responded` does, or calls
+    /// the observers alone, where it had begun.
     void response_over(const exchange& e, const net::address& peer, bool is_whole);
 
     /// Counts a body that its reader refused for this reason.

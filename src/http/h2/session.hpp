@@ -12,6 +12,7 @@
 
 #include <coracle/base/buffer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -130,6 +131,11 @@ public:
     [[nodiscard]] const peer_settings& peer() const noexcept { return peer_; }
     /// Returns the bytes that the connection's window lets us send now, and the peer.
     [[nodiscard]] std::int64_t send_window() const noexcept { return send_window_; }
+    /// Returns the bytes that the peer takes on a stream now.
+    [[nodiscard]] std::uint64_t peer_takes(const stream& s) const noexcept {
+        return static_cast<std::uint64_t>(
+            std::max<std::int64_t>(0, std::min(send_window_, s.send_window_)));
+    }
     [[nodiscard]] std::int64_t receive_window_left() const noexcept { return window_.left(); }
     /// Returns true if each byte that was received and not given back to the peer is one that a
     /// stream still holds; also after the connection has failed. For tests and assertions.

@@ -32,10 +32,6 @@ public:
     [[nodiscard]] bool sending() const noexcept { return offered_; }
     /// Returns true while this content waits for the peer to open the stream's window.
     [[nodiscard]] bool is_held() const noexcept { return left_ > 0 && send_window_ <= 0; }
-    /// Returns the bytes that the peer takes on this stream now.
-    [[nodiscard]] std::uint64_t peer_window() const noexcept {
-        return send_window_ > 0 ? static_cast<std::uint64_t>(send_window_) : 0;
-    }
     /// Returns the bytes of this content that are in no frame yet.
     [[nodiscard]] std::uint64_t unsent() const noexcept { return left_; }
     /// Returns the bytes of the last content that were in no frame when it was given up.

@@ -38,8 +38,13 @@ void set_trailer(std::unique_ptr<fields>& all, std::string_view name, std::strin
     if (!may_be_trailer(find_field_id(name))) {
         throw_exception(error(std::errc::invalid_argument, "trailer").on(name));
     }
-    if (all == nullptr) all = std::make_unique<fields>();
-    all->set(name, value);
+    if (all != nullptr) {
+        all->set(name, value);
+        return;
+    }
+    auto first = std::make_unique<fields>();
+    first->set(name, value);
+    all = std::move(first);
 }
 
 }  // namespace coracle::http

@@ -406,7 +406,7 @@ void h1_connection::prepare_upgraded(gauge_entry request, gauge_entry active) {
 void h1_connection::upgraded_task_over(std::exception_ptr thrown, bool ended_in_order) noexcept {
     try {
         if (thrown != nullptr) exchange_->res = failed_response(exchange_->req, thrown);
-        if (ended_in_order) shard_->responded(*exchange_, peer());
+        shard_->response_over(*exchange_, peer(), ended_in_order);
     } catch (...) {
         note_failure(std::current_exception());
     }

@@ -141,6 +141,7 @@ buffer& h1_connection::output() {
 
 void h1_connection::write_head(h1_exchange& e, std::optional<std::uint64_t> length, bool chunked) {
     decide_ending(e);
+    e.begun = true;
     if (e.res.status() == status::reset_content) {
         chunked = false;
         length = 0;

@@ -137,6 +137,7 @@ bool h2_stream::fits() const noexcept {
 
 void h2_stream::send_response_head(std::optional<std::uint64_t> length, bool end) {
     exchange& e = *exchange_;
+    e.begun = true;
     const std::string_view server_name = owner().options().server_name;
     const shard::head_start& start = owner().start_of_head();
     std::vector<field>& lines = owner().field_lines;

@@ -94,7 +94,7 @@ private:
     task<bool> switch_protocols(exchange& e) override;
     task<bool> run_tunnel(exchange& e);
     bool carry(std::span<const std::string_view> pieces, bool end) noexcept override;
-    std::uint64_t peer_takes() const noexcept override { return peer_window(); }
+    std::uint64_t peer_takes() const noexcept override;
     void consumed(std::size_t bytes) noexcept override { give_back(bytes); }
     void cut_tunnel() noexcept override;
 

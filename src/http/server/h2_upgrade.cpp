@@ -54,6 +54,10 @@ task<bool> h2_stream::run_tunnel(exchange& e) {
     co_return !call.was_stopped();
 }
 
+std::uint64_t h2_stream::peer_takes() const noexcept {
+    return home_->session().peer_takes(*this);
+}
+
 bool h2_stream::carry(std::span<const std::string_view> pieces, bool end) noexcept {
     if (lost_ || !home_->session().send_data(*this, pieces, end)) return false;
     home_->schedule_flush();

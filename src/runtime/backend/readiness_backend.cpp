@@ -139,8 +139,9 @@ bool readiness_backend::attempt(io_operation& op) noexcept {
 
 bool readiness_backend::begin(io_operation& op) noexcept {
     if (op.code != opcode::connect) return attempt(op);
-    // A socket that is not connected yet is reported as one whose peer is gone.
-    op.on->flags &= ~std::uint32_t{readable | broken | peer_closed};
+    // A socket that is not connected yet is reported as one whose peer is gone. Datagrams that came
+    // before stay to be received.
+    op.on->flags &= ~std::uint32_t{broken | peer_closed};
     op.result = try_connect(static_cast<address_operation&>(op));
     if (op.result != -EINPROGRESS) return true;
     op.on->flags &= ~std::uint32_t{writable};

@@ -2,6 +2,7 @@
 
 #include "support/client_calls.hpp"
 #include "support/each_version.hpp"
+#include "support/eventually.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/files.hpp>
@@ -77,6 +78,12 @@ protected:
             co_await forever();
             co_return http::response("never");
         });
+        r.get("/late", [](http::request&) {
+            return http::stream([](http::body_writer& out) -> task<> {
+                co_await forever();
+                co_await out.write("late");
+            });
+        });
         r.get("/small", [](http::request&) { return http::response("small"); });
         return r;
     }
@@ -132,8 +139,11 @@ TEST_P(broken_off_responses, count_as_no_responses) {
 
 TEST_P(broken_off_responses, have_none_where_they_had_not_begun) {
     http::client client(options());
-    EXPECT_EQ(failure_of(client.get(server_.url("/never")).timeout(std::chrono::milliseconds(50))),
-              std::errc::timed_out);
+    for (const char* path : {"/never", "/late"}) {
+        EXPECT_EQ(failure_of(client.get(server_.url(path)).timeout(std::chrono::milliseconds(50))),
+                  std::errc::timed_out);
+        EXPECT_TRUE(eventually([&] { return server_.counters().in_flight == 0; }));
+    }
     EXPECT_EQ(client.get(server_.url("/small")).wait().body, "small");
     const auto record = seen_.next();
     EXPECT_EQ(record.path, "/small");

@@ -132,7 +132,9 @@ TEST(server_room, keeps_no_place_of_a_client_for_which_there_was_no_memory) {
                 co_return response && response->view().starts_with("HTTP/1.1 200 ");
             };
             bool was_enough = false;
-            for (std::size_t n = 1; !was_enough && n != 200; ++n) {
+            std::size_t n = 0;
+            while (!was_enough && n != 200) {
+                ++n;
                 const auto client = co_await net::connect(to);
                 co_await client->send(proxy + request);
                 coracle::testing::fail_allocation(n);
@@ -145,6 +147,7 @@ TEST(server_room, keeps_no_place_of_a_client_for_which_there_was_no_memory) {
                 EXPECT_FALSE(co_await is_served(of_proxy)) << n << ": it has one already";
             }
             EXPECT_TRUE(was_enough);
+            EXPECT_GT(n, 2U) << "the connection was not there yet";
         });
     }
 }

@@ -95,6 +95,18 @@ task<> cut_and_empty() {
     EXPECT_TRUE(!truncated[0] && truncated[1]);
 }
 
+task<> connected_late() {
+    auto s = open("127.0.0.1:0");
+    auto friendly = open("127.0.0.1:0");
+    co_await friendly.send_to("one", s.local());
+    co_await friendly.send_to("two", s.local());
+    const net::datagram first = co_await s.receive();
+    EXPECT_EQ(first.view(), "one");
+    EXPECT_TRUE(s.connect(friendly.local()));
+    const net::datagram second = co_await s.receive();
+    EXPECT_EQ(second.view(), "two");
+}
+
 task<> refused_and_usable() {
     // They are opened first, or one of them could get the port that is left.
     auto s = open("127.0.0.1:0");
@@ -220,6 +232,10 @@ TEST_P(datagram_socket_on, cuts_what_is_too_long_and_takes_what_is_empty) {
 
 TEST_P(datagram_socket_on, names_the_peer_that_refuses_and_stays_usable) {
     on.run([] { return refused_and_usable(); });
+}
+
+TEST_P(datagram_socket_on, receives_what_came_before_it_was_connected) {
+    on.run([] { return connected_late(); });
 }
 
 TEST_P(datagram_socket_on, sends_segments_in_the_kernel_or_by_itself) {

@@ -100,6 +100,9 @@ private:
 std::map<int, std::string> threads_now() {
     std::map<int, std::string> all;
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        if (name.starts_with("iou-")) continue;  // the kernel's, of a ring
         std::ifstream status(task.path() / "status");
         for (std::string line; std::getline(status, line);) {
             if (!line.starts_with("SigBlk:")) continue;

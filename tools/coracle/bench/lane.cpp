@@ -77,7 +77,7 @@ task<> lane::back_off() {
 
 void lane::give_up_if_late(time_point now, duration limit) noexcept {
     if (!busy_ || now - sent_ <= limit) return;
-    fail(failure_kind::timeout);
+    static_cast<void>(fail(failure_kind::timeout));
     if (running_ != nullptr) running_->cancel();
 }
 
@@ -146,20 +146,22 @@ void lane::finish(unsigned status) noexcept {
     worker_.note_last_end(last_);
 }
 
-void lane::fail(failure_kind kind) noexcept {
-    if (!busy_) return;
+/// Returns true if it counts.
+bool lane::fail(failure_kind kind) noexcept {
+    if (!busy_) return false;
     busy_ = false;
     last_ = time_point();
-    if (!worker_.counts_from(due_)) return;
+    if (!worker_.counts_from(due_)) return false;
     const time_point now = worker_.now();
     worker_.figures().add_failure(kind);
     worker_.note_last_end(now);
     if (kind == failure_kind::timeout) worker_.figures().latency.record(between(due_, now));
+    return true;
 }
 
 void lane::fail(failure_kind kind, std::string_view why) noexcept {
-    fail(kind);
-    if (!gave_reason_) give_reason(std::string(why));
+    const bool counts = fail(kind);
+    if (counts && !gave_reason_) give_reason(std::string(why));
 }
 
 void lane::fail(const error& e) noexcept {
@@ -170,11 +172,11 @@ void lane::fail(const error& e) noexcept {
         return;
     }
     const failure_kind kind = kind_of(e);
-    fail(kind);
+    const bool counts = fail(kind);
     // A stream of HTTP/2, whose client connects again by itself.
     const bool is_refused = kind == failure_kind::connect || kind == failure_kind::tls;
     if (is_refused) refused_ = true;
-    if (is_refused || !gave_reason_) give_reason(explain(e));
+    if (is_refused || (counts && !gave_reason_)) give_reason(explain(e));
 }
 
 void lane::give_reason(const std::string& why) {

@@ -69,7 +69,7 @@ protected:
 private:
     task<> back_off();
     void give_up_carried() noexcept;
-    void fail(failure_kind kind) noexcept;
+    bool fail(failure_kind kind) noexcept;
     void give_reason(const std::string& why);
 
     worker& worker_;

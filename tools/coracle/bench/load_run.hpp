@@ -22,7 +22,7 @@ struct run_figures {
     duration user_cpu{};  ///< of this process, in it
     duration system_cpu{};
     double busiest_loop = 0;  ///< the share of the span in which the busiest loop worked
-    std::string reason;       ///< of the first failure to connect
+    std::string reason;       ///< of the first failure that has one
     bool interrupted = false;
 };
 

@@ -288,6 +288,10 @@ bool client_h2_exchange::carry(std::span<const std::string_view> pieces, bool en
     return true;
 }
 
+std::uint64_t client_h2_exchange::peer_takes() const noexcept {
+    return connection_->session().peer_takes(*this);
+}
+
 void client_h2_exchange::consumed(std::size_t bytes) noexcept {
     try {
         give_back(bytes);

@@ -106,6 +106,7 @@ public:
     /// Returns true if its connection is lost.
     bool is_lost() const noexcept { return !alive() || connection_->lost(); }
     bool carry(std::span<const std::string_view> pieces, bool end) noexcept;
+    std::uint64_t peer_takes() const noexcept;
     void consumed(std::size_t bytes) noexcept;
     void cut_stream() noexcept;
 

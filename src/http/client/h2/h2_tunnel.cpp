@@ -97,7 +97,7 @@ bool client_h2_tunnel::carry(std::span<const std::string_view> pieces, bool end)
 }
 
 std::uint64_t client_h2_tunnel::peer_takes() const noexcept {
-    return exchange_->peer_window();
+    return exchange_->peer_takes();
 }
 
 void client_h2_tunnel::consumed(std::size_t bytes) noexcept {
