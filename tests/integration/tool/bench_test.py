@@ -462,7 +462,8 @@ class Reports(unittest.TestCase):
         for run in report["runs"]:
             self.assertEqual(list(run), members + ["interval_s", "intervals"])
             self.assertGreaterEqual(len(run["intervals"]), 6)
-            self.assertEqual(list(run["intervals"][1]),
+            # On a busy machine some may have had no response.
+            self.assertEqual(list(next(i for i in run["intervals"] if i["responses"] != 0)),
                              ["responses", "errors", "bytes_in", "p50", "p90", "p99", "max"])
         self.assertEqual(list(report["total"]["latency_ms"]),
                          ["count", "min", "mean", "deviation", "p50", "p75", "p90", "p95", "p99", "p99.9",
