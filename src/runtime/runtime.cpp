@@ -157,9 +157,11 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
         // All loops or none. Those without a thread refuse posts, and drop what they have got: a
         // loop that runs may wait for it.
         all.failed(std::current_exception());
-        for (std::size_t i = threads.size(); i < loops_.size(); ++i) {
+        for (std::size_t i = 0; i < loops_.size(); ++i) {
+            const bool has_thread = i != 0 && i <= threads.size();
+            if (has_thread) continue;
             all.main_ended();
-            loops_[i == threads.size() ? 0 : i]->end_turns();
+            loops_[i]->end_turns();
         }
     }
     if (all_have_threads) run_beside(0, f, all);

@@ -280,9 +280,7 @@ void session::gather_data(std::size_t limit) {
             queue_.remove(*s);
             continue;
         }
-        const auto window = static_cast<std::uint64_t>(
-            std::max<std::int64_t>(0, std::min(send_window_, s->send_window_)));
-        const std::uint64_t size = std::min(s->left_, window);
+        const std::uint64_t size = std::min(s->left_, peer_takes(*s));
         if (s->source_ == nullptr)
             gather_pieces(*s, size);
         else

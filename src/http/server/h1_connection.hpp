@@ -163,6 +163,7 @@ private:
     bool flush_now();
     task<bool> flush() override;
     task<bool> send_all(std::span<slice> pieces);
+    task<bool> send_counted(std::span<slice> pieces, std::size_t content, std::uint64_t& sent);
     void release(h1_exchange* e) noexcept;
 
     /// Marks the wait that a deadline ends, as long as this lives: also when an exception ends it.

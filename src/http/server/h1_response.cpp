@@ -67,12 +67,6 @@ std::string_view connection_with_upgrade(bool keep_alive, version v) noexcept {
     return v == version::http_1_0 ? "keep-alive, upgrade" : "upgrade";
 }
 
-/// Returns the bytes sent of `size` that come behind `before` others.
-std::uint64_t sent_behind(std::int64_t before, std::size_t size, const net::send& op) noexcept {
-    return static_cast<std::uint64_t>(
-        std::clamp(op.progress() - before, std::int64_t{0}, static_cast<std::int64_t>(size)));
-}
-
 /// Returns true for fields about a body, which an interim response does not have (RFC 9110 section
 /// 15.2).
 bool is_left_out(field_id id) noexcept {
@@ -251,6 +245,20 @@ task<bool> h1_connection::send_all(std::span<slice> pieces) {
     co_return sent.has_value();
 }
 
+/// Sends what `output_` holds with content, which is one of the pieces; `sent`: its bytes that went
+/// out, also on failure.
+task<bool> h1_connection::send_counted(std::span<slice> pieces, std::size_t content,
+                                       std::uint64_t& sent) {
+    std::int64_t before = 0;
+    for (const slice& s : pieces.first(content)) before += static_cast<std::int64_t>(s.size);
+    const auto size = static_cast<std::int64_t>(pieces[content].size);
+    net::send op = stream_->send(pieces);
+    const auto done = co_await finish_write(op);
+    output_.release();
+    sent = static_cast<std::uint64_t>(std::clamp(op.progress() - before, std::int64_t{0}, size));
+    co_return done.has_value();
+}
+
 task<std::expected<void, error>> h1_connection::send_continue() {
     output().append("HTTP/1.1 100 Continue\r\n\r\n");
     // A task beside this one may begin the response meanwhile.
@@ -287,13 +295,8 @@ task<bool> h1_connection::send_bytes(exchange& e) {
     }
     write_head(*exchange_, bytes.size(), false);
     if (!may_have_body(e)) co_return co_await flush();
-    const auto before = static_cast<std::int64_t>(output_.size());
     slice pieces[] = {output_.view(), bytes};
-    net::send op = stream_->send(pieces);
-    const auto sent = co_await finish_write(op);
-    output_.release();
-    e.body_bytes = sent_behind(before, bytes.size(), op);
-    co_return sent.has_value();
+    co_return co_await send_counted(pieces, 1, e.body_bytes);
 }
 
 task<bool> h1_connection::send_file(exchange& e) {
@@ -337,15 +340,10 @@ task<bool> h1_connection::send_piece(std::string_view piece, std::uint64_t& sent
         const char* const end = h1::write_chunk_header(size_line, piece.size());
         pieces[n++] = slice(size_line, static_cast<std::size_t>(end - size_line));
     }
-    std::int64_t before = 0;
-    for (const slice& s : std::span(pieces, n)) before += static_cast<std::int64_t>(s.size);
+    const std::size_t content = n;
     pieces[n++] = piece;
     if (chunked_) pieces[n++] = slice("\r\n", 2);
-    net::send op = stream_->send({pieces, n});
-    const auto done = co_await finish_write(op);
-    output_.release();
-    sent = sent_behind(before, piece.size(), op);
-    co_return done.has_value();
+    co_return co_await send_counted({pieces, n}, content, sent);
 }
 
 task<std::expected<void, error>> h1_connection::send_file_piece(int fd, std::uint64_t offset,

@@ -36,7 +36,7 @@ void h2_stream::end_received(const h2::head* trailers) {
 }
 
 std::optional<std::uint64_t> h2_stream::length() const noexcept {
-    // Whoever passes trailers on must not announce a length.
+    // Unknown before trailers: a message that announces its length cannot pass them on.
     if (ended_ && trailers_ == nullptr) return content_.size();
     if (announced_ < 0) return std::nullopt;
     return static_cast<std::uint64_t>(announced_) - (received_ - content_.size());

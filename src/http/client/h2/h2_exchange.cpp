@@ -220,7 +220,7 @@ std::expected<std::string_view, error> client_h2_exchange::read_body() {
 }
 
 std::optional<std::uint64_t> client_h2_exchange::body_left() const noexcept {
-    // Whoever passes trailers on must not announce a length.
+    // Unknown before trailers: a message that announces its length cannot pass them on.
     if (received_end_ && trailers_ == nullptr) return content_.size();
     if (!start_.has_body) return 0;
     if (!start_.has_content_length) return std::nullopt;
