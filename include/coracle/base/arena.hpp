@@ -14,7 +14,7 @@ namespace coracle {
 /// first allocation. Runs no destructors. Move-only (moved-from is empty), not thread-safe.
 class arena {
 public:
-    static constexpr std::size_t first_chunk = 1024;
+    static constexpr std::size_t first_chunk = 512;
 
     arena() noexcept = default;
     arena(arena&& other) noexcept

@@ -12,7 +12,8 @@ template <class Signature>
 class unique_function;
 
 /// A move-only callable wrapper. Callables of up to three pointers are stored inline; larger ones
-/// take one allocation. Calling an empty one is undefined.
+/// take one allocation. One that returns nothing takes no callable that returns something: a task
+/// or an error would be lost. Calling an empty one is undefined.
 template <class R, class... Args>
 class unique_function<R(Args...)> {
 public:
@@ -21,7 +22,9 @@ public:
 
     template <class F>
         requires(!std::is_same_v<std::remove_cvref_t<F>, unique_function> &&
-                 std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
+                 std::is_invocable_r_v<R, std::decay_t<F>&, Args...> &&
+                 (!std::is_void_v<R> ||
+                  std::is_void_v<std::invoke_result_t<std::decay_t<F>&, Args...>>))
     unique_function(F&& f) {
         using Stored = std::decay_t<F>;  // of a function, a pointer to it
         if constexpr (fits<Stored>) {

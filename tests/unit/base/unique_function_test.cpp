@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 using coracle::unique_function;
 
@@ -42,6 +43,13 @@ TEST(unique_function, calls_what_it_holds) {
     add(3);
     add(4);
     EXPECT_EQ(sum, 7);
+}
+
+TEST(unique_function, takes_nothing_whose_result_would_be_lost) {
+    static_assert(std::is_constructible_v<unique_function<int(int)>, int (*)(int)>);
+    static_assert(std::is_constructible_v<unique_function<long(int)>, int (*)(int)>);
+    static_assert(!std::is_constructible_v<unique_function<void(int)>, int (*)(int)>);
+    static_assert(!std::is_constructible_v<unique_function<int(int)>, void (*)(int)>);
 }
 
 TEST(unique_function, is_empty_by_default_and_after_a_move) {
