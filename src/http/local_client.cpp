@@ -1,9 +1,13 @@
 #include "http/local_client.hpp"
 
+#include "http/forwarded/forwarding_field.hpp"
 #include "http/message/token.hpp"
 
+#include <coracle/http/forwarded.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/net/network.hpp>
+
+#include <algorithm>
 
 namespace coracle::http::detail {
 namespace {
@@ -17,9 +21,21 @@ bool names_this_machine(std::string_view host) noexcept {
     return address && address->is_loopback();
 }
 
+bool is_of_a_proxy(const field& f) noexcept {
+    return is_forwarding_field(f.name) || equal_ignoring_case(f.name, "via");
+}
+
+/// Returns true where a proxy made the request and does not say for whom, or nobody was asked to
+/// believe it.
+bool is_somebody_behind_a_proxy(const request& req) noexcept {
+    if (const auto* const info = req.data<client_info>()) return info->hidden;
+    return std::ranges::any_of(req.fields(), is_of_a_proxy);
+}
+
 }  // namespace
 
 bool comes_from_here(const request& req) noexcept {
+    if (is_somebody_behind_a_proxy(req)) return false;
     const net::address& a = req.client();
     const bool is_local = a.family() == net::family::unix_path || a.is_loopback();
     return is_local && names_this_machine(req.host());

@@ -18,7 +18,9 @@ struct dashboard_options {
     /// The heading of the page.
     std::string title = "coracle";
     /// Serves clients on this machine alone, who named it "localhost" or by its address, so that no
-    /// page of another site reaches it by a name of its own. Default: yes.
+    /// page of another site reaches it by a name of its own. Clients of a proxy on this machine are
+    /// others where it tells of them (Forwarded, X-Forwarded-For, Via); one that adds no such field
+    /// opens it to all of its clients. Default: yes.
     bool loopback_only = true;
     /// The time between two events. Default 1 s.
     duration interval = std::chrono::seconds(1);

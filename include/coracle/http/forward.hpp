@@ -3,6 +3,7 @@
 #include <coracle/http/client.hpp>
 
 #include <chrono>
+#include <functional>
 #include <string_view>
 
 namespace coracle::http {
@@ -34,6 +35,13 @@ struct forward_options {
     /// The time after which such a connection is closed if nothing has passed, also where one side
     /// takes nothing of what the other sends. Default 1 h.
     duration upgraded_idle = std::chrono::hours(1);
+    /// Changes the fields of each request on its way to an upstream, as the last that does: fields
+    /// that are set here arrive. One that a handler or middleware sets in the request is passed on
+    /// too, but the client can take it away: its Connection field may name it (RFC 9110 section
+    /// 7.6.1). So what the upstream trusts, such as who has signed in, belongs here. Called on the
+    /// loop of the request, once for each upstream that is tried; an exception ends the exchange as
+    /// one of a handler does. Default: none.
+    std::function<void(const request&, fields&)> change_fields{};
 };
 
 /// A handler that sends each request on to another server (the upstream) and streams the response
@@ -42,11 +50,11 @@ struct forward_options {
 /// with `strip_prefix` dot segments are resolved first. Redirects, cookies and codings pass
 /// untouched, as do interim responses but 100 (none of a client with `hedge_after`), and trailers
 /// both ways, of bodies whose length is not announced: of a request none in place of a field that
-/// it has, that its Connection names, or that says who the client is. The response
-/// begins while the request goes on, and its head does not wait for its body. 502 when the upstream
-/// cannot be reached or breaks the protocol, 504 when it takes too long, 400 when the target leads
-/// out of the path of `base`. `client` must outlive the handler. Throws `exception` when `base` is
-/// no URL.
+/// it has or `change_fields` has set, that its Connection names, or that says who the client is.
+/// The response begins while the request goes on, and its head does not wait for its body. 502 when
+/// the upstream cannot be reached or breaks the protocol, 504 when it takes too long, 400 when the
+/// target leads out of the path of `base`. `client` must outlive the handler. Throws `exception`
+/// when `base` is no URL.
 ///
 ///     routes.any("/api/{*rest}", http::forward_to(client, "http://10.0.0.7:9000"));
 handler forward_to(client& client, std::string_view base, forward_options o = {});

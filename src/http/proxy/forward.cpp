@@ -1,5 +1,6 @@
 #include "http/body/body_layer.hpp"
 #include "http/error_style.hpp"
+#include "http/forwarded/forwarding_field.hpp"
 #include "http/message/connection_field.hpp"
 #include "http/message/token.hpp"
 #include "http/proxy/passed_upgrade.hpp"
@@ -79,6 +80,8 @@ bool strip(std::string_view path, std::string_view prefix, std::string& out) {
             if (!decoded) return false;
             c = decoded->front();
             at += 2;
+            // It separates nothing, for the router neither.
+            if (c == '/') return false;
         }
         if (c != prefix[i]) return false;
     }
@@ -157,6 +160,16 @@ void blame_upstream(response& r) {
         size));
 }
 
+/// Gives a response to HEAD the body that one to GET would have, of which nothing is written:
+/// middleware would take none for an empty one, and make a tag of that.
+void stand_in_for_body(response& r, const request& req) {
+    const bool has_none = r.status() == status::no_content || r.status() == status::not_modified;
+    if (req.method() != method::head || has_none) return;
+    const auto* const length = r.extension() == nullptr ? nullptr : r.extension()->head_length();
+    if (length == nullptr) return;
+    r.set_body(body::stream([](body_writer&) -> task<> { co_return; }, *length));
+}
+
 /// The body of a request as it is passed on, which notes why it failed: that is no fault of the
 /// upstream. Lives in the data of the request.
 class passed_body final : public detail::body_layer {
@@ -174,36 +187,35 @@ public:
         co_return piece;
     }
     const fields* trailers() const noexcept override { return trailers_.get(); }
+    /// The fields of the head as it goes to the upstream; nothing: those of the request.
+    void set_head(fields sent) { head_ = std::move(sent); }
 
 private:
-    /// An upstream may merge them with the head, whose fields of these names are the proxy's own.
-    static bool says_who_asks(std::string_view name) noexcept {
-        constexpr std::string_view start = "x-forwarded-";
-        return equal_ignoring_case(name, "forwarded") ||
-               equal_ignoring_case(name.substr(0, start.size()), start);
-    }
-    /// Keeps those that take the place of no field of the request, which a handler may have set.
+    /// Keeps those that take the place of no field, which a handler may have set, and say nothing
+    /// of the client: an upstream may merge them with the head.
     void keep_trailers() {
         const fields& head = of_->fields();
         for (const field& f : whole().trailers()) {
-            if (says_who_asks(f.name) || head.contains(f.name) || is_of_connection(f, head)) {
+            const bool is_known = head.contains(f.name) || head_.contains(f.name);
+            if (is_known || detail::is_forwarding_field(f.name) || is_of_connection(f, head))
                 continue;
-            }
             if (trailers_ == nullptr) trailers_ = std::make_unique<fields>();
             trailers_->add(f.name, f.value);
         }
     }
 
     request* of_;
+    fields head_;
     std::optional<error> failure_;
     std::unique_ptr<fields> trailers_;
 };
 
-received_body& body_to_pass(request& req) {
-    if (req.data<passed_body>() == nullptr) {
-        req.set_body(received_body(&req.emplace_data<passed_body>(req)));
-    }
-    return req.body();
+/// Makes the body of the request one that is passed on.
+passed_body& body_to_pass(request& req) {
+    if (auto* const there = req.data<passed_body>()) return *there;
+    auto& passed = req.emplace_data<passed_body>(req);
+    req.set_body(received_body(&passed));
+    return passed;
 }
 
 /// Throws why the body of the request failed, if it did: the server responds to that.
@@ -318,7 +330,14 @@ public:
         if (!switching && req.fields().has_token(field_id::te, "trailers")) {
             out.add("TE", "trailers");
         }
+        if (options_.change_fields) options_.change_fields(req, out);
         switching.prepare(out);
+        const bool has_body = !switching && !req.body().ended();
+        if (has_body) {
+            auto& passed = body_to_pass(req);
+            if (options_.change_fields) passed.set_head(out);
+            c.body(body::relay(req.body()), "");
+        }
         c.fields(std::move(out));
         client_options o = client_->defaults();
         o.follow = follow::none;
@@ -332,16 +351,14 @@ public:
         const bool hedges = o.retry.hedge_after > duration::zero();
         c.options(std::move(o));
         if (options_.timeout > duration::zero()) c.timeout(options_.timeout);
-        if (switching)
-            c.upgrade(switching.protocol());
-        else if (!req.body().ended())
-            c.body(body::relay(body_to_pass(req)), "");
+        if (switching) c.upgrade(switching.protocol());
         if (!hedges)
             c.on_interim([to = &req](const response& came) { return pass_interim(to, &came); });
         return c;
     }
 
-    response pass_back(response r, const detail::passed_upgrade& switching) const {
+    response pass_back(response r, const request& req,
+                       const detail::passed_upgrade& switching) const {
         fields kept;
         for (const field& f : r.fields()) {
             if (!is_of_connection(f, r.fields())) kept.add(f.name, f.value);
@@ -352,6 +369,7 @@ public:
         }
         r.fields() = std::move(kept);
         blame_upstream(r);
+        stand_in_for_body(r, req);
         return r;
     }
 
@@ -407,7 +425,7 @@ private:
             throw_failure_of_body(*req);
             co_return failure_of(*req, came.error());
         }
-        co_return self->how_.pass_back(*std::move(came), switching);
+        co_return self->how_.pass_back(*std::move(came), *req, switching);
     }
 
     forwarder how_;
@@ -462,7 +480,7 @@ private:
             auto came = co_await std::move(calling);
             if (came) {
                 to.succeeded(*u);
-                co_return self->how_.pass_back(*std::move(came), switching);
+                co_return self->how_.pass_back(*std::move(came), *req, switching);
             }
             throw_failure_of_body(*req);
             failure = std::move(came).error();

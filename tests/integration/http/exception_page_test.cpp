@@ -2,6 +2,7 @@
 
 #include "integration/http/simulated_server.hpp"
 
+#include <coracle/http/forwarded.hpp>
 #include <coracle/http/middleware/exception_page.hpp>
 #include <coracle/http/middleware/request_id.hpp>
 
@@ -12,6 +13,7 @@
 namespace {
 
 using namespace simulated;
+using namespace std::string_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -142,6 +144,26 @@ TEST(exception_page, is_for_this_machine_only_unless_told_otherwise) {
     const std::string from_afar = "PROXY TCP4 192.0.2.1 192.0.2.2 5 80\r\n";
     EXPECT_THAT(ask(routes_with(), from_afar + get_local("/boats/7"), by_proxy),
                 AllOf(StartsWith("HTTP/1.1 500 "), Not(HasSubstr("sail"))));
+}
+
+// A proxy on this machine names it in its own Host, whoever its client is.
+TEST(exception_page, is_not_for_the_clients_of_a_proxy_on_this_machine) {
+    for (const char* field : {"X-Forwarded-For: 192.0.2.1", "x-forwarded-proto: https",
+                              "Forwarded: for=192.0.2.1", "Via: 1.1 proxy"}) {
+        const std::string got = ask(routes_with(), get_local("/boats/7", field + "\r\n"s));
+        EXPECT_THAT(got, AllOf(StartsWith("HTTP/1.1 500 "), Not(HasSubstr("sail")))) << field;
+    }
+    EXPECT_THAT(ask(routes_with(), get_local("/boats/7", "X-Forwarded: 1\r\n")),
+                HasSubstr("cannot sail"));
+    http::router trusting;
+    trusting.use(http::trust_proxies({"127.0.0.0/8"}));
+    trusting.mount("/", routes_with());
+    const auto of = [&](const char* who) {
+        return ask(trusting, get_local("/boats/7", "X-Forwarded-For: "s + who + "\r\n"));
+    };
+    EXPECT_THAT(of("127.0.0.1"), HasSubstr("cannot sail"));
+    EXPECT_THAT(of("192.0.2.1"), Not(HasSubstr("sail")));
+    EXPECT_THAT(of("unknown"), Not(HasSubstr("sail")));
 }
 
 TEST(exception_page, goes_with_problem_details_of_the_router) {

@@ -7,7 +7,8 @@ namespace coracle::http {
 struct exception_page_options {
     /// Shows exceptions only to clients on this machine that call it by a name of this machine
     /// ("localhost", a loopback address). All others get the usual response. Behind a proxy on this
-    /// machine, put `trust_proxies` outside of it: else all clients seem to be here. Default true.
+    /// machine that adds no Forwarded, X-Forwarded-For or Via field all clients seem to be here:
+    /// let it add one, and put `trust_proxies` outside. Default true.
     bool loopback_only = true;
 };
 

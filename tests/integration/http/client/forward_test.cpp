@@ -5,9 +5,12 @@
 #include "support/client_calls.hpp"
 #include "support/codings.hpp"
 
+#include <coracle/http/compress.hpp>
 #include <coracle/http/forward.hpp>
 #include <coracle/http/forwarded.hpp>
+#include <coracle/http/middleware/etag.hpp>
 #include <coracle/http/middleware/time_limit.hpp>
+#include <coracle/http/ranges.hpp>
 #include <coracle/http/router.hpp>
 #include <coracle/http/upstreams.hpp>
 #include <coracle/runtime/runtime.hpp>
@@ -84,6 +87,16 @@ TEST_F(forwarding, sends_the_target_as_it_came) {
     serve("/public", {.strip_prefix = "/api"});
     EXPECT_TRUE(responds("/%61pi" + odd, "behind:/public/%7Ej" + odd.substr(odd.find("/%61"))));
     EXPECT_TRUE(responds("/api/%2e%2e/api/a%2e", "behind:/public/a%2e"));
+}
+
+// An encoded slash separates nothing for the router either, whose groups guard what is behind it.
+TEST_F(forwarding, strips_no_prefix_whose_slashes_are_encoded) {
+    serve("", {.strip_prefix = "/api/v1"});
+    EXPECT_TRUE(responds("/api/v1/users", "behind:/users"));
+    EXPECT_TRUE(responds("/%61pi/v%31/users", "behind:/users"));
+    for (const char* path : {"/api%2Fv1/users", "/api/v1%2fusers"}) {
+        EXPECT_EQ(client_.get(front_->url(path)).wait().status, http::status::not_found) << path;
+    }
 }
 
 TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_says_of_itself) {
@@ -202,6 +215,33 @@ TEST(responses_of_clients, to_head_are_passed_on_with_the_length_that_they_came_
     EXPECT_EQ(nothing.header("Content-Length"), "0");
 }
 
+// The content is another server's, and a response to HEAD without one is no empty one.
+TEST(responses_of_clients, to_head_are_not_taken_for_empty_ones) {
+    const std::string text(5'000, 'x');
+    const local_server behind([&](http::request& req) {
+        http::response r(text);
+        if (req.path() == "/missing") r.set_status(http::status::not_found);
+        return r;
+    });
+    http::client client;
+    http::router routes;
+    routes.use(http::compress());
+    routes.use(http::ranges());
+    routes.use(http::etag());
+    routes.error_page(http::status::not_found, [](http::request&) { return "a page"; });
+    routes.any("/{*rest}", http::forward_to(client, behind.url()));
+    const local_server front(std::move(routes));
+    http::client plain({.accept_compression = false});
+    const auto head = plain.head(front.url("/")).wait();
+    EXPECT_EQ(head.header("Content-Length"), "5000");
+    EXPECT_EQ(head.header("ETag"), "");
+    EXPECT_EQ(head.header("Accept-Ranges"), "");
+    EXPECT_EQ(plain.head(front.url("/missing")).wait().header("Content-Length"), "5000");
+    const auto coded = plain.head(front.url("/")).header("Accept-Encoding", "gzip").wait();
+    EXPECT_EQ(coded.header("Content-Encoding"), "gzip");
+    EXPECT_FALSE(coded.fields.contains("Content-Length"));
+}
+
 TEST(forwarded_requests, of_clients_that_have_left_are_no_errors) {
     const local_server behind([](http::request&) -> task<http::response> {
         co_await sleep_for(std::chrono::hours(1));
@@ -307,6 +347,49 @@ TEST(forwarded_requests, have_no_trailer_in_place_of_a_field) {
         "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n"
         "X-A: 1\r\nX-User: bob\r\nx-a: 2\r\nX-Hop: 1\r\nForwarded: for=6.6.6.6\r\n\r\n");
     EXPECT_TRUE(peer.receive_until("body;x-a=1, 2."));
+}
+
+// The client names a field in Connection, which a proxy must not pass on then.
+TEST(forwarded_requests, have_the_fields_that_are_set_for_the_upstream_whatever_the_client_names) {
+    const local_server behind([](http::request& req) -> task<http::response> {
+        co_await req.body().text();
+        const http::fields& behind_body = req.body().trailers();
+        co_return http::response("user:" + std::string(req.header("X-User")) +
+                                 ";by:" + std::string(req.header("X-By")) +
+                                 ";later:" + std::string(behind_body.get("X-User")) +
+                                 ";for:" + std::string(req.header("X-Forwarded-For")) + '.');
+    });
+    http::client client;
+    http::forward_options options;
+    options.change_fields = [](const http::request& req, http::fields& out) {
+        out.set("X-User", req.path());
+        out.remove("X-Forwarded-For");
+    };
+    http::router routes;
+    routes.use([](http::request& req, const http::handler& next) {
+        req.fields().set("X-By", "middleware");
+        return next(req);
+    });
+    routes.any("/{*rest}", http::forward_to(client, behind.url(), options));
+    const local_server front(std::move(routes));
+    blocking_peer peer(front.port());
+    peer.send(
+        "POST /ann HTTP/1.1\r\nHost: h\r\nConnection: close, X-User, X-By\r\nX-User: root\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-User: root\r\n\r\n");
+    EXPECT_TRUE(peer.receive_until("user:/ann;by:;later:;for:."));
+}
+
+TEST(forwarded_requests, fail_with_what_changes_their_fields) {
+    const local_server behind([](http::request&) { return http::response("behind"); });
+    http::client client;
+    http::forward_options options;
+    options.change_fields = [](const http::request&, http::fields&) {
+        throw_exception(error(make_error_code(http::status::unauthorized), "who"));
+    };
+    http::router routes;
+    routes.any("/{*rest}", http::forward_to(client, behind.url(), options));
+    const local_server front(std::move(routes));
+    EXPECT_EQ(client.get(front.url("/")).wait().status, http::status::unauthorized);
 }
 
 TEST(forwarded_requests, keep_the_host_that_their_target_names) {
