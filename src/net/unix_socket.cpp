@@ -200,7 +200,7 @@ std::expected<unix_listener, error> unix_listener::open(loop& owner, const addre
     auto fd = open_unix(kind, at);
     if (!fd) return std::unexpected(std::move(fd).error());
     const endpoint e = at.to_endpoint();
-    coracle::detail::remove_stale_socket_file(e, type_of(kind));
+    const coracle::detail::path_claim claim(e, type_of(kind));
     const auto* const where = reinterpret_cast<const sockaddr*>(e.bytes);
     if (::bind(fd->get(), where, e.size) != 0) return std::unexpected(system_failure("bind", at));
     if (::listen(fd->get(), backlog) != 0) return std::unexpected(system_failure("listen", at));

@@ -349,7 +349,7 @@ std::expected<int, error> system_backend::open_datagram(endpoint& at,
     owned_fd owner(fd);
     if (auto set = set_datagram_options(fd, family, o); !set) return std::unexpected(set.error());
     const bool is_unnamed = family == AF_UNIX && at.size <= sizeof(sa_family_t);
-    if (family == AF_UNIX && !is_unnamed) remove_stale_socket_file(at, SOCK_DGRAM);
+    const path_claim claim(at, SOCK_DGRAM);
     if (!is_unnamed && ::bind(fd, as_sockaddr(at), at.size) != 0) {
         return std::unexpected(system_error(errno, "bind"));
     }

@@ -70,7 +70,7 @@ std::uint64_t system_backend::random() noexcept {
 
 std::expected<int, error> system_backend::listen(endpoint& at, const socket_options& o) noexcept {
     const int family = as_sockaddr(at)->sa_family;
-    if (family == AF_UNIX) remove_stale_socket_file(at, SOCK_STREAM);
+    const path_claim claim(at, SOCK_STREAM);
     const int fd = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return std::unexpected(system_error(errno, "socket"));
     const auto fail = [fd](const char* operation) {

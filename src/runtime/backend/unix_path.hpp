@@ -1,12 +1,24 @@
 #pragma once
 
 #include <coracle/runtime/backend.hpp>
+#include <coracle/runtime/owned_fd.hpp>
 
 namespace coracle::detail {
 
-/// Removes the socket file of a Unix address if no socket is bound to it any more, since it would
-/// make every bind fail. `type` is that of the socket to bind (SOCK_STREAM and so on). Keeps files
-/// that are not sockets, or still accept connections.
-void remove_stale_socket_file(const endpoint& at, int type) noexcept;
+/// The path of a Unix address while a socket is bound to it; nothing for other addresses. A socket
+/// file to which no socket is bound any more is removed, since it would make every bind fail; files
+/// that are not sockets, or still accept connections, are kept.
+///
+/// A socket that is bound and does not listen yet looks as if nobody had it. So until it listens
+/// its directory is locked (flock), and of two processes that begin at once the second finds a
+/// socket in use. Where somebody else keeps the directory locked, that waits for a second at most.
+class path_claim {
+public:
+    /// `type`: of the socket to bind (SOCK_STREAM and so on).
+    path_claim(const endpoint& at, int type) noexcept;
+
+private:
+    owned_fd locked_directory_;  // closing it unlocks
+};
 
 }  // namespace coracle::detail

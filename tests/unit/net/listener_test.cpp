@@ -1,15 +1,22 @@
 #include "support/connected.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/net/unix_socket.hpp>
+#include <coracle/runtime/owned_fd.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace coracle;
@@ -85,6 +92,39 @@ TEST(listener, does_not_take_the_path_of_one_that_serves_or_of_a_file) {
         EXPECT_EQ(std::filesystem::file_size(file), 8u);
         co_return;
     });
+}
+
+// One that is bound and does not listen yet refuses connections, as one that is left behind does.
+TEST(listener, takes_no_path_of_a_socket_that_another_process_is_about_to_listen_on) {
+    const auto as_stream = [](loop& on, const net::address& at) {
+        auto l = net::listener::open(on, at);
+        return l ? error() : l.error();
+    };
+    const auto as_messages = [](loop& on, const net::address& at) {
+        auto l = net::unix_listener::open(on, at, net::unix_kind::stream);
+        return l ? error() : l.error();
+    };
+    const std::function<error(loop&, const net::address&)> ways[] = {as_stream, as_messages};
+    for (const auto& open : ways) {
+        const coracle::testing::temporary_directory directory;
+        const owned_fd lock(::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
+        const auto at = net::address::parse("unix:" + (directory.path() / "s").string()).value();
+        const owned_fd other(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        const endpoint e = at.to_endpoint();
+        ASSERT_EQ(::bind(other.get(), reinterpret_cast<const sockaddr*>(e.bytes), e.size), 0);
+        std::jthread listening([&] {
+            // So that one which does not wait is found out.
+            block_on([]() -> task<> { co_await sleep_for(20ms); });
+            EXPECT_EQ(::listen(other.get(), 1), 0);
+            EXPECT_EQ(::flock(lock.get(), LOCK_UN), 0);
+        });
+        block_on([&]() -> task<> {
+            const error failed = open(*loop::current(), at);
+            EXPECT_TRUE(failed == std::errc::address_in_use) << failed;
+            co_return;
+        });
+    }
 }
 
 TEST(listener, listens_on_an_abstract_name) {
