@@ -1,5 +1,6 @@
 #include "http/middleware/filter.hpp"
 
+#include <coracle/http/forwarded.hpp>
 #include <coracle/http/middleware/address_filter.hpp>
 
 #include <algorithm>
@@ -30,7 +31,11 @@ public:
 
     bool admit(request& req, response& out) const {
         const net::address& a = req.client();
-        if (!any_contains(deny_, a) && (allow_.empty() || any_contains(allow_, a))) return true;
+        const auto* const info = req.data<client_info>();
+        // Its proxy's address stands for it, and the rights of that are not its own.
+        const bool is_hidden = info != nullptr && info->hidden;
+        const bool is_allowed = allow_.empty() || (!is_hidden && any_contains(allow_, a));
+        if (!any_contains(deny_, a) && is_allowed) return true;
         out = response(status::forbidden);
         return false;
     }

@@ -2,6 +2,7 @@
 #include "http/body/text_source.hpp"
 #include "http/error_style.hpp"
 #include "http/message/token.hpp"
+#include "http/middleware/csrf_secret.hpp"
 #include "http/middleware/random_bytes.hpp"
 
 #include <coracle/base/url.hpp>
@@ -20,7 +21,6 @@ namespace coracle::http {
 namespace {
 
 constexpr std::size_t secret_bytes = 16;
-constexpr std::string_view session_key = "coracle.csrf";
 
 [[noreturn]] void refuse(std::string_view what) {
     error e(std::errc::invalid_argument, "csrf");
@@ -137,7 +137,7 @@ public:
         std::optional<std::string> bytes;
         if (cookie) bytes = cookie->read(req);
         if (options.token == csrf_token::session) {
-            bytes = session::of(req).get<std::string>(session_key);
+            bytes = session::of(req).get<std::string>(detail::csrf_secret);
         }
         return bytes && bytes->size() == secret_bytes ? *std::move(bytes) : std::string();
     }
@@ -199,10 +199,12 @@ task<response> csrf::operator()(request& req, const handler& next) const {
 std::string csrf::token(request& req) {
     token_state* const state = req.data<token_state>();
     if (state == nullptr) refuse("no http::csrf with tokens around this handler");
+    // A session forgets it when somebody logs in or out.
+    if (!state->of->cookie) state->bytes = state->of->known(req);
     if (state->bytes.empty()) {
         state->bytes = detail::random_bytes(secret_bytes);
         state->is_new = true;
-        if (!state->of->cookie) session::of(req).set_bytes(session_key, state->bytes);
+        if (!state->of->cookie) session::of(req).set_bytes(detail::csrf_secret, state->bytes);
     }
     return masked(state->bytes);
 }

@@ -1,3 +1,5 @@
+#include "http/middleware/csrf_secret.hpp"
+
 #include <coracle/http/middleware/sessions.hpp>
 
 #include <algorithm>
@@ -99,9 +101,8 @@ void session::erase(std::string_view name) noexcept {
 }
 
 void session::log_in(std::string_view user) {
-    std::size_t size = user.size();
-    for (const pair& p : pairs_) size += p.size();
-    check_size(size);
+    check_size(size_without(detail::csrf_secret) - user_.size() + user.size());
+    erase(detail::csrf_secret);
     user_ = user;
     made_ = 0;
     renew();

@@ -17,8 +17,8 @@ struct address_filter_options {
 };
 
 /// Middleware that responds with 403 to clients by their address: `request::client()`, so behind
-/// `trust_proxies` that which the proxy tells. Throws `exception` (invalid_argument) naming a
-/// network that is malformed.
+/// `trust_proxies` that which the proxy tells; one that it hides is in no network of `allow`.
+/// Throws `exception` (invalid_argument) naming a network that is malformed.
 class address_filter {
 public:
     explicit address_filter(const address_filter_options& options);

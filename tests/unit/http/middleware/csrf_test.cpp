@@ -238,6 +238,36 @@ TEST(csrf, keeps_the_token_in_the_session) {
     });
 }
 
+// Somebody plants a session whose secret is known, and waits until its owner has logged in.
+TEST(csrf, makes_other_tokens_once_somebody_has_logged_in) {
+    http::csrf_options o;
+    o.token = http::csrf_token::session;
+    const http::sessions sessions;
+    const http::csrf guard(o);
+    const http::handler page = http::wrap(sessions, http::wrap(guard, token_page()));
+    const http::handler login =
+        http::wrap(sessions, http::wrap(guard, http::handler([](http::request& req) {
+                                            http::session::of(req).log_in("ann");
+                                            return http::response(http::csrf::token(req));
+                                        })));
+    const http::handler h = http::wrap(sessions, http::wrap(guard, plain()));
+    run_virtually([&]() -> task<> {
+        asked planted("GET");
+        co_await planted.by(page);
+        const std::string known = planted.text();
+        asked in("POST", {{"Cookie", cookie_of(planted)}, {"X-CSRF-Token", known}});
+        co_await in.by(login);
+        EXPECT_EQ(in.status(), 200);
+        const std::string cookie = cookie_of(in);
+        asked forged("POST", {{"Cookie", cookie}, {"X-CSRF-Token", known}});
+        co_await forged.by(h);
+        EXPECT_EQ(forged.status(), 403);
+        asked good("POST", {{"Cookie", cookie}, {"X-CSRF-Token", in.text()}});
+        co_await good.by(h);
+        EXPECT_EQ(good.status(), 200);
+    });
+}
+
 TEST(csrf, refuses_options_that_are_wrong) {
     const auto refusal = [](auto change) {
         http::csrf_options o;

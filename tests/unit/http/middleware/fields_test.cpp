@@ -2,6 +2,7 @@
 
 #include "unit/http/middleware/asked.hpp"
 
+#include <coracle/http/forwarded.hpp>
 #include <coracle/http/middleware/address_filter.hpp>
 #include <coracle/http/middleware/request_id.hpp>
 #include <coracle/http/middleware/security_fields.hpp>
@@ -81,6 +82,20 @@ TEST(request_id, takes_the_name_that_a_trusted_sender_gave) {
     EXPECT_EQ(name_for("").size(), 32u);
     o.field = "a b";
     EXPECT_EQ(refusal_of([&] { http::request_id{o}; }), "field");
+}
+
+// The address is that of its proxy then, which has rights of its own.
+TEST(address_filter, allows_no_client_that_a_proxy_hides) {
+    const auto status_for = [](const http::address_filter& f, std::string_view who) {
+        asked a("GET", {{"X-Forwarded-For", who}}, "10.0.0.5");
+        run_virtually([&] { return a.by(http::trust_proxies({"10.0.0.5"})(f(plain()))); });
+        return a.status();
+    };
+    const http::address_filter inside({.allow = {"10.0.0.0/8"}});
+    EXPECT_EQ(status_for(inside, "10.0.0.7"), 200);
+    EXPECT_EQ(status_for(inside, "unknown"), 403);
+    const http::address_filter all_but({.deny = {"192.0.2.0/24"}});
+    EXPECT_EQ(status_for(all_but, "unknown"), 200);
 }
 
 TEST(address_filter, serves_those_that_are_allowed_and_not_denied) {
