@@ -1,4 +1,5 @@
 #include "http/message/date.hpp"
+#include "http/message/token.hpp"
 
 #include <coracle/http/content_range.hpp>
 #include <coracle/http/response.hpp>
@@ -31,7 +32,8 @@ bool read_part(std::string_view text, content_range& into) noexcept {
 std::optional<content_range> parse_content_range(std::string_view text) noexcept {
     constexpr std::string_view unit = "bytes ";
     const std::size_t slash = text.find('/');
-    if (!text.starts_with(unit) || slash == std::string_view::npos) return std::nullopt;
+    const bool is_of_bytes = equal_ignoring_case(text.substr(0, unit.size()), unit);
+    if (!is_of_bytes || slash == std::string_view::npos) return std::nullopt;
     const std::string_view part = text.substr(unit.size(), slash - unit.size());
     const std::string_view whole = text.substr(slash + 1);
     content_range r;

@@ -177,6 +177,8 @@ void apply_ranges(response& r, const request& req) {
         return;
     }
     r.set_status(status::partial_content);
+    // That of the whole (RFC 9530 section 2). Repr-Digest is about the whole in a part too.
+    r.fields().remove("Content-Digest");
     if (plan.count > 1) {
         set_parts(r, plan, size);
         return;

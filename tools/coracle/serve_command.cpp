@@ -178,16 +178,6 @@ http::handler files_of(const serve_settings& settings) {
     }
 }
 
-/// The port of the first address with TLS, which those who come without are sent to.
-std::uint16_t https_port_of(const serve_settings& settings) {
-    for (const std::string& text : addresses_of(settings, true)) {
-        if (text.starts_with("http://")) continue;
-        const auto at = net::address::parse(without_scheme(text));
-        if (at && at->family() != net::family::unix_path && at->port() != 0) return at->port();
-    }
-    throw wrong_usage("--redirect-to-https needs a port to send to: --listen https://ADDRESS:PORT");
-}
-
 /// A path that no directory of a site is likely to have.
 constexpr const char* dashboard_path = "/-/dashboard";
 
@@ -199,13 +189,20 @@ http::handler with_dashboard(const http::dashboard& seen, http::handler target) 
     return routes;
 }
 
+/// The port with TLS, which those who come without are sent to; nothing: it is not known.
+using secure_port = std::optional<std::uint16_t>;
+
 http::handler target_of(const serve_settings& settings, live_server& live,
-                        const http::dashboard* seen) {
+                        const http::dashboard* seen, secure_port to) {
     http::handler target = settings.directory ? files_of(settings) : welcome(live);
     if (seen != nullptr) target = with_dashboard(*seen, std::move(target));
     if (!settings.https_only) return target;
     http::https_only_options o;
-    o.port = https_port_of(settings);
+    if (!to) {
+        throw wrong_usage(
+            "--redirect-to-https needs a port to send to: --listen https://ADDRESS:PORT");
+    }
+    o.port = *to;
     return http::https_only(std::move(o))(std::move(target));
 }
 
@@ -266,6 +263,7 @@ struct renewal {
     tls::server_context* security;
     replaceable* target;
     const http::dashboard* seen;
+    secure_port with_tls;
     const http::service& place;
     const logger& log;
 
@@ -295,7 +293,7 @@ struct renewal {
             serve_settings served = now;
             served.listen = settings.listen;
             if (security == nullptr) served.https_only = settings.https_only;
-            target->replace(target_of(served, live, seen));
+            target->replace(target_of(served, live, seen, with_tls));
             note_unchanged(settings, now, log);
             log.write(log_layer::http, log_level::info, "reloaded");
         } catch (const std::exception& e) {
@@ -383,8 +381,11 @@ std::string from_here(std::string url) {
 
 void check(const serve_settings& settings) {
     const http::server_options options = server_options_of(settings);
+    secure_port with_tls = http::service().secure_port(options);
+    // The sockets that it will be passed are not known here.
+    if (!with_tls && options.listen.contains("inherited")) with_tls = 443;
     live_server live;
-    static_cast<void>(target_of(settings, live, nullptr));
+    static_cast<void>(target_of(settings, live, nullptr, with_tls));
     check_files(settings);
     std::puts("coracle: the settings are good");
 }
@@ -405,8 +406,9 @@ void serve(const serve_settings& settings) {
     // Before there are threads.
     http::service place({.handover = settings.handover});
     if (settings.listen.empty()) options = place.listening(std::move(options));
+    const secure_port with_tls = place.secure_port(options);
     live_server live;
-    http::handler target = target_of(settings, live, seen ? &*seen : nullptr);
+    http::handler target = target_of(settings, live, seen ? &*seen : nullptr, with_tls);
     if (seen) options.observe(*seen);
     std::shared_ptr<replaceable> changes;
     if (settings.again) {
@@ -423,9 +425,9 @@ void serve(const serve_settings& settings) {
     signal_set signals{SIGINT, SIGTERM};
     signal_set dump_signal{SIGUSR1};
     const auto security = options.tls;
-    renewal renews{
-        settings, live, accesses.get(), security.get(), changes.get(), seen ? &*seen : nullptr,
-        place,    log};
+    const http::dashboard* const shown = seen ? &*seen : nullptr;
+    renewal renews{settings, live, accesses.get(), security.get(), changes.get(), shown, with_tls,
+                   place,    log};
     // Without anything to renew SIGHUP ends the program as it does others.
     std::optional<signal_set> renewal_signal;
     if (renews.is_needed()) renewal_signal.emplace({SIGHUP});

@@ -7,6 +7,8 @@
 #include <coracle/runtime/runtime.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,10 @@ public:
     /// Returns options whose `listen` is "inherited" where sockets came from the service manager
     /// and no item of `listen` is one of them: who gives a unit sockets wants them served.
     server_options listening(server_options o) const;
+    /// Returns the first port that `o.listen` serves over TLS, which redirects to https lead to:
+    /// that of a socket of another process, or the one that stands there. Nothing where there is
+    /// none, or the system is to choose it. To be called before `equip`.
+    std::optional<std::uint16_t> secure_port(const server_options& o) const;
     /// Gives the sockets to the server, before `open`.
     void equip(server& s);
 

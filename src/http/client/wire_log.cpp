@@ -13,11 +13,21 @@
 namespace coracle::http::detail {
 namespace {
 
+/// Masks the secrets in the target of a request line; other lines have none.
+std::string masked_start(std::string_view line) {
+    const std::size_t first = line.find(' ');
+    const std::size_t last = line.rfind(' ');
+    if (first == last || line.starts_with("HTTP/")) return std::string(line);
+    std::string all(line.substr(0, first + 1));
+    all += masked_url(line.substr(first + 1, last - first - 1));
+    return all.append(line.substr(last));
+}
+
 /// Masks the secrets of a line.
 std::string masked(std::string_view line) {
     const std::size_t colon = line.find(':');
     const bool is_field = colon != std::string_view::npos && line.find(' ') > colon;
-    if (!is_field) return std::string(line);
+    if (!is_field) return masked_start(line);
     const std::string_view name = line.substr(0, colon);
     return std::string(name) + ": " + masked_field(name, trim_ows(line.substr(colon + 1)));
 }

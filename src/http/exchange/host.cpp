@@ -53,7 +53,7 @@ void exchange_host::count_refused_body(std::error_code why) noexcept {
         count(&counters::decoded_window);
     else if (why == coding_error::no_memory)
         count(&counters::decoders_refused);
-    else
+    else if (why.category() == coding_category())
         count(&counters::undecodable);
 }
 

@@ -45,21 +45,24 @@ std::vector<double> lateness_buckets() {
     return {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1};
 }
 
+/// Throws before anything is registered.
+loop_metrics_options checked(loop_metrics_options o) {
+    if (o.interval.count() > 0 && o.stall.count() > 0) return o;
+    error e(std::errc::invalid_argument, "loop_metrics_options");
+    throw_exception(std::move(e.on(o.stall.count() > 0 ? "interval" : "stall")));
+}
+
 }  // namespace
 
 /// The loops that are measured.
 class loop_metrics::state {
 public:
     state(metrics::registry& to, loop_metrics_options o)
-        : options(o),
+        : options(checked(o)),
           lateness(to.make_histogram("coracle_loop_lateness_seconds",
                                      "How late a timer of a loop fires.", lateness_buckets())),
           stalls(to.make_counter("coracle_loop_stalls_total",
-                                 "Times that a loop was held for long.")) {
-        if (o.interval.count() > 0 && o.stall.count() > 0) return;
-        error e(std::errc::invalid_argument, "loop_metrics_options");
-        throw_exception(std::move(e.on(o.stall.count() > 0 ? "interval" : "stall")));
-    }
+                                 "Times that a loop was held for long.")) {}
 
     void write(const row& r, const metrics::registry::series_writer& out) const {
         const std::lock_guard hold(guard_);

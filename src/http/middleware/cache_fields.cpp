@@ -5,6 +5,7 @@
 
 #include <coracle/http/middleware/cache_fields.hpp>
 
+#include <optional>
 #include <string_view>
 
 namespace coracle::http {
@@ -45,7 +46,11 @@ public:
 
     bool admit(request&, response&) const noexcept { return true; }
     void finish(const request& req, response& out) const {
-        const cache_field_rule* const rule = is_kept(req, out) ? rule_for(req, out) : nullptr;
+        std::optional<const cache_field_rule*> found = nullptr;
+        if (is_kept(req, out)) found = rule_for(req, out);
+        // Caches keep the fields of the 200 where a 304 has none of these.
+        if (!found) return;
+        const cache_field_rule* const rule = *found;
         if (rule != nullptr) add_vary(rule->vary, out);
         if (out.fields().contains(field_id::cache_control)) return;
         const std::string& value = rule != nullptr     ? rule->cache_control
@@ -55,11 +60,15 @@ public:
     }
 
 private:
-    const cache_field_rule* rule_for(const request& req, const response& r) const {
+    /// The rule for a response, or null; nothing where it depends on the type of a content that a
+    /// 304 leaves away.
+    std::optional<const cache_field_rule*> rule_for(const request& req, const response& r) const {
         std::string_view type = r.fields().get(field_id::content_type);
         if (type.empty()) type = r.default_type();
+        const bool has_no_type = type.empty() && r.status() == status::not_modified;
         for (const cache_field_rule& rule : options_.rules) {
             if (!req.path().starts_with(rule.path)) continue;
+            if (has_no_type && !rule.type.empty()) return std::nullopt;
             if (rule.type.empty() || detail::matches_media_type(type, rule.type)) return &rule;
         }
         return nullptr;

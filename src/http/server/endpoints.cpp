@@ -51,6 +51,23 @@ bool means(const item& i, const net::address* at, const net::inherited_socket& s
     return i.is_inherited() && (i.at == inherited || s.name == i.inherited_name());
 }
 
+/// The address that an item names, if it is one.
+std::optional<net::address> address_of(const item& i) {
+    if (i.is_inherited()) return std::nullopt;
+    const auto parsed = net::address::parse(i.at);
+    return parsed ? std::optional(*parsed) : std::nullopt;
+}
+
+std::vector<const net::inherited_socket*> sockets_of(
+    const item& i, const std::optional<net::address>& at,
+    const std::vector<net::inherited_socket>& sockets) {
+    std::vector<const net::inherited_socket*> all;
+    for (const net::inherited_socket& s : sockets) {
+        if (means(i, at ? &*at : nullptr, s)) all.push_back(&s);
+    }
+    return all;
+}
+
 void take_sockets(const item& i, const net::address* at, bool has_tls,
                   std::vector<net::inherited_socket>& sockets, std::vector<endpoint_wanted>& into) {
     const std::size_t first = into.size();
@@ -112,17 +129,26 @@ std::vector<endpoint_wanted> find_endpoints(std::string_view listen, bool has_tl
 bool has_item_of(std::string_view listen, const std::vector<net::inherited_socket>& sockets) {
     while (!listen.empty()) {
         const item i = read_item(coracle::detail::take_item(listen));
-        std::optional<net::address> at;
-        if (!i.is_inherited()) {
-            const auto parsed = net::address::parse(i.at);
-            if (parsed) at = *parsed;
-        }
-        const auto is_meant = [&](const net::inherited_socket& s) {
-            return means(i, at ? &*at : nullptr, s);
-        };
-        if (std::ranges::any_of(sockets, is_meant)) return true;
+        if (!sockets_of(i, address_of(i), sockets).empty()) return true;
     }
     return false;
+}
+
+std::optional<std::uint16_t> secure_port_of(std::string_view listen, bool has_tls,
+                                            const std::vector<net::inherited_socket>& sockets) {
+    const auto has_port = [](const net::address& a) {
+        return (a.family() == net::family::v4 || a.family() == net::family::v6) && a.port() != 0;
+    };
+    while (!listen.empty()) {
+        const item i = read_item(coracle::detail::take_item(listen));
+        const auto at = address_of(i);
+        const auto passed = sockets_of(i, at, sockets);
+        for (const net::inherited_socket* const s : passed) {
+            if (is_secure(i, s->name, has_tls) && has_port(s->local)) return s->local.port();
+        }
+        if (passed.empty() && at && is_secure(i, {}, has_tls) && has_port(*at)) return at->port();
+    }
+    return std::nullopt;
 }
 
 }  // namespace coracle::http::detail

@@ -2,6 +2,8 @@
 
 #include <coracle/net/inherited.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,5 +27,10 @@ std::vector<endpoint_wanted> find_endpoints(std::string_view listen, bool has_tl
 
 /// Returns true if an item of `listen` means one of these sockets.
 bool has_item_of(std::string_view listen, const std::vector<net::inherited_socket>& sockets);
+
+/// Returns the first port of TCP that `listen` serves over TLS: that of a socket of another
+/// process, or the one that stands there, unless the system is to choose it.
+std::optional<std::uint16_t> secure_port_of(std::string_view listen, bool has_tls,
+                                            const std::vector<net::inherited_socket>& sockets);
 
 }  // namespace coracle::http::detail

@@ -38,6 +38,10 @@ server_options service::listening(server_options o) const {
     return o;
 }
 
+std::optional<std::uint16_t> service::secure_port(const server_options& o) const {
+    return detail::secure_port_of(o.listen, o.tls != nullptr, sockets_);
+}
+
 void service::equip(server& s) {
     s.inherit(std::move(sockets_));
     sockets_.clear();

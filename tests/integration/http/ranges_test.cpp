@@ -324,3 +324,16 @@ TEST(from_source, sends_what_comes_where_the_size_is_not_known) {
     EXPECT_EQ(a.status(), 200);
     EXPECT_EQ(a.body, text_of(100));
 }
+
+TEST(ranges, have_no_digest_of_the_whole_content) {
+    const http::handler h = with_ranges([](http::request&) {
+        return tagged(100).set("Content-Digest", "sha-256=:x:").set("Repr-Digest", "sha-256=:y:");
+    });
+    for (const char* range : {"bytes=0-9", "bytes=0-9,20-29"}) {
+        const simulated_response part = get(h, range);
+        EXPECT_EQ(part.status(), 206);
+        EXPECT_EQ(part.header("Content-Digest"), "-");
+        EXPECT_EQ(part.header("Repr-Digest"), "sha-256=:y:");
+    }
+    EXPECT_EQ(get(h, "bytes=x").header("Content-Digest"), "sha-256=:x:");
+}

@@ -125,6 +125,18 @@ TEST(refused_bodies, are_no_faults_of_an_upstream) {
     EXPECT_EQ(status_of("/any", "Content-Length: 2\r\n\r\nok"), "HTTP/1.1 200 OK");
 }
 
+TEST(refused_bodies, beyond_the_limit_of_a_route_are_no_broken_codings) {
+    http::router r;
+    r.post("/text", http::body_limit(8)(http::handler(read_text)));
+    const local_server server(std::move(r));
+    http::client client;
+    EXPECT_EQ(client.post(server.url("/text")).body(std::string(9, 'x')).wait().status,
+              http::status::content_too_large);
+    const auto counters = server.counters();
+    EXPECT_EQ(counters.body_too_large, 1U);
+    EXPECT_EQ(counters.undecodable, 0U);
+}
+
 TEST(refused_heads, are_problems_where_errors_are) {
     constexpr std::string_view path = "GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     constexpr std::string_view field = "GET / HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n";

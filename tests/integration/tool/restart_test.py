@@ -179,6 +179,11 @@ class Restart(WithProcesses):
             self.assertEqual(now.process.stdout.readline(),
                              f"listening on https://127.0.0.1:{b.getsockname()[1]}\n")
             now.stop()
+            now = self.start("--tls-self-signed", "--redirect-to-https", sockets=[a, b],
+                             names="http:site")
+            self.assertIn(f"https://127.0.0.1:{b.getsockname()[1]}/x".encode(),
+                          self.head(now, "/x"))
+            now.stop()
             now = self.start("--listen", "inherited:site", sockets=[a, b], names="http:site")
             self.assertEqual(now.port, b.getsockname()[1])
             now.stop()
@@ -238,9 +243,9 @@ class Restart(WithProcesses):
         self.ended_well(now.stop())
 
     @staticmethod
-    def head(of):
+    def head(of, path="/hello"):
         with socket.create_connection((of.host, of.port), timeout=20) as s:
-            s.sendall(b"HEAD /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            s.sendall(f"HEAD {path} HTTP/1.1\r\nHost: {of.host}\r\nConnection: close\r\n\r\n".encode())
             data = b""
             while piece := s.recv(65536):
                 data += piece

@@ -71,6 +71,14 @@ TEST(dashboard, is_where_it_was_put_whatever_is_around_it) {
     }
 }
 
+TEST(loop_metrics, with_options_that_are_wrong_leave_nothing_behind) {
+    metrics::registry all;
+    EXPECT_THROW(http::loop_metrics(all, {.interval = {}}), coracle::exception);
+    EXPECT_THROW(http::loop_metrics(all, {.stall = {}}), coracle::exception);
+    const http::loop_metrics loops(all);
+    EXPECT_NE(all.text().find("coracle_loop_stalls_total 0"), std::string::npos);
+}
+
 TEST(dashboard, allocates_nothing_for_a_response_of_a_route_that_it_knows) {
     if (!coracle::testing::counts_allocations()) {
         GTEST_SKIP() << "allocations are not counted in this build";

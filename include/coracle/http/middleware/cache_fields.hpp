@@ -33,8 +33,9 @@ struct cache_field_options {
 };
 
 /// Middleware that says how long responses may be kept (RFC 9111), by their status, type and path,
-/// where the handler set no Cache-Control. Throws `exception` (invalid_argument) naming a value
-/// that cannot be sent.
+/// where the handler set no Cache-Control. A 304 need not have a type: where a rule by type comes
+/// before one that matches, it says nothing, and what the 200 said holds on. Throws `exception`
+/// (invalid_argument) naming a value that cannot be sent.
 class cache_fields {
 public:
     explicit cache_fields(cache_field_options options = {});

@@ -93,6 +93,13 @@ TEST_F(client_log, masks_credentials_however_they_are_given) {
     EXPECT_THAT(all(), Not(HasSubstr("aGlkZGVu")));
 }
 
+TEST_F(client_log, masks_secrets_in_the_target) {
+    const local_server server(path_of);
+    client_.get(server.url("/cb?access_token=hidden&page=2")).wait();
+    EXPECT_THAT(lines(), Contains("> GET /cb?access_token=***&page=2 HTTP/1.1"));
+    EXPECT_THAT(all(), Not(HasSubstr("hidden")));
+}
+
 TEST_F(client_log, masks_credentials_for_a_proxy) {
     const local_server proxy(tell_request);
     const std::string options =

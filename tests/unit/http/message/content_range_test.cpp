@@ -14,6 +14,7 @@ TEST(content_range, is_read_with_and_without_a_part_and_a_whole) {
     EXPECT_EQ(parse_content_range("bytes 100-199/200"), (content_range{100, 199, 200}));
     EXPECT_EQ(parse_content_range("bytes 0-0/1"), (content_range{0, 0, 1}));
     EXPECT_EQ(parse_content_range("bytes 0-9/*"), (content_range{0, 9, {}}));
+    EXPECT_EQ(parse_content_range("Bytes 0-9/*"), (content_range{0, 9, {}}));
     EXPECT_EQ(parse_content_range("bytes */200"), (content_range{{}, {}, 200}));
     EXPECT_EQ(parse_content_range("bytes 0-18446744073709551614/18446744073709551615"),
               (content_range{0, UINT64_MAX - 1, UINT64_MAX}));

@@ -121,3 +121,23 @@ TEST(cache_fields, follow_type_path_and_status) {
     o.rules[0].vary = "a\nb";
     EXPECT_EQ(refusal_of([&] { http::cache_fields{o}; }), "a\nb");
 }
+
+TEST(cache_fields, say_nothing_by_a_type_that_a_304_does_not_have) {
+    http::cache_field_options o;
+    o.rules = {{.path = "/assets/", .cache_control = "max-age=9"},
+               {.type = "image/*", .cache_control = "max-age=60", .vary = "Accept"}};
+    const http::cache_fields cached(o);
+    const http::handler image = cached(http::etag()(page("x", {{"Content-Type", "image/png"}})));
+    const auto whole = ask(image);
+    EXPECT_EQ(whole->header("Cache-Control"), "max-age=60");
+    const auto again = ask(image, "GET", {{"If-None-Match", whole->header("ETag")}});
+    EXPECT_EQ(again->status(), 304);
+    EXPECT_EQ(again->header("Cache-Control"), "");
+    o.rules.erase(o.rules.begin() + 1);
+    const http::handler no_types = http::cache_fields(o)(page("", {}, http::status::not_modified));
+    EXPECT_EQ(ask(no_types)->header("Cache-Control"), "no-cache");
+    o.rules.insert(o.rules.begin(), {.path = "/", .cache_control = "max-age=5"});
+    o.rules.push_back({.type = "image/*", .cache_control = "max-age=60"});
+    const http::handler by_path = http::cache_fields(o)(page("", {}, http::status::not_modified));
+    EXPECT_EQ(ask(by_path)->header("Cache-Control"), "max-age=5");
+}
