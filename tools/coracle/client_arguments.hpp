@@ -10,9 +10,11 @@
 #include <coracle/runtime/clock.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <expected>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +54,9 @@ void add_trust(CLI::App& command, const char* group, Options& o, given_options<O
     given.add(not_empty(add_text(command, group, "-E,--cert", o.certificates.certificate, "FILE",
                                  "Our certificate, for servers that want one")),
               [](auto& c) -> auto& { return c.certificates.certificate; });
-    given.add(add_text(command, group, "--key", o.certificates.key, "FILE", "Its private key"),
-              [](auto& c) -> auto& { return c.certificates.key; });
+    given.add(
+        not_empty(add_text(command, group, "--key", o.certificates.key, "FILE", "Its private key")),
+        [](auto& c) -> auto& { return c.certificates.key; });
     given.add(add_list(command, group, "--resolve", o.resolve, "HOST:PORT:ADDRESS",
                        "Use this address in place of what DNS says"),
               [](auto& c) -> auto& { return c.resolve; });
@@ -67,9 +70,18 @@ struct connection_texts {
     std::string proxy;
     std::string config;
     std::string others;
-    bool ipv4 = false;
-    bool ipv6 = false;
+    std::optional<net::family> family;
 };
+
+/// Adds the families of addresses, of which the one that is given last counts.
+inline void add_families(CLI::App& command, const char* group, connection_texts& t) {
+    const auto add = [&](const char* names, net::family f, const char* what) {
+        const auto set = [&t, f](std::int64_t) { t.family = f; };
+        command.add_flag_function(names, set, what)->trigger_on_parse()->group(group);
+    };
+    add("-4,--ipv4", net::family::v4, "Use IPv4 addresses only");
+    add("-6,--ipv6", net::family::v6, "Use IPv6 addresses only");
+}
 
 /// Adds the proxy, and the hosts that are reached without it.
 inline void add_proxy_url(CLI::App& command, const char* group, connection_texts& t) {
@@ -103,8 +115,7 @@ void understand_connection(const CLI::App& command, const connection_texts& t, O
         ::unsetenv("no_proxy");
         ::unsetenv("NO_PROXY");
     }
-    if (t.ipv4) o.family = net::family::v4;
-    if (t.ipv6) o.family = net::family::v6;
+    if (t.family) o.family = *t.family;
 }
 
 /// Throws `failure` when options could not be read from `from`.

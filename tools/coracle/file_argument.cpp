@@ -24,20 +24,37 @@ std::optional<std::string> take_quoted(std::string_view& rest) {
     return std::nullopt;
 }
 
-/// Reads from the front of `rest` what stands before any of `ends`, and removes it there. Quotes
-/// delimit it if all of it stands in them.
-std::string take_until(std::string_view& rest, std::initializer_list<std::string_view> ends) {
+/// The keyword of a property.
+using keyword = std::string_view;
+
+/// Returns the size of "; type=" at the begin of `text`, for the keyword "type"; 0 where something
+/// else stands there.
+std::size_t size_of_start(std::string_view text, keyword of) {
+    if (!text.starts_with(';')) return 0;
+    const std::size_t name = text.find_first_not_of(" \t", 1);
+    if (name == std::string_view::npos) return 0;
+    const std::string_view rest = text.substr(name);
+    const bool is_it = rest.starts_with(of) && rest.substr(of.size()).starts_with('=');
+    return is_it ? name + of.size() + 1 : 0;
+}
+
+/// Reads from the front of `rest` what stands before any of these properties, and removes it there.
+/// Quotes delimit it if all of it stands in them.
+std::string take_until(std::string_view& rest, std::initializer_list<keyword> properties) {
+    const auto begins = [&](std::string_view text) {
+        return std::ranges::any_of(properties,
+                                   [&](keyword k) { return size_of_start(text, k) != 0; });
+    };
     std::string_view behind = rest;
     auto quoted = take_quoted(behind);
-    const bool whole = behind.empty() || std::ranges::any_of(ends, [&](std::string_view end) {
-                           return behind.starts_with(end);
-                       });
-    if (quoted && whole) {
+    if (quoted && (behind.empty() || begins(behind))) {
         rest = behind;
         return *std::move(quoted);
     }
-    std::size_t size = rest.size();
-    for (const std::string_view end : ends) size = std::min(size, rest.find(end));
+    std::size_t size = std::min(rest.find(';'), rest.size());
+    while (size != rest.size() && !begins(rest.substr(size))) {
+        size = std::min(rest.find(';', size + 1), rest.size());
+    }
     std::string plain(rest.substr(0, size));
     rest.remove_prefix(size);
     return plain;
@@ -46,15 +63,14 @@ std::string take_until(std::string_view& rest, std::initializer_list<std::string
 }  // namespace
 
 file_argument read_file_argument(std::string_view text, std::string_view name) {
-    const std::string of_name = ';' + std::string(name) + '=';
-    const std::string of_type = ";type=";
+    constexpr keyword type = "type";
     file_argument o;
-    o.value = take_until(text, {of_name, of_type});
+    o.value = take_until(text, {name, type});
     while (!text.empty()) {
-        const bool is_type = text.starts_with(of_type);
-        text.remove_prefix((is_type ? of_type : of_name).size());
+        const std::size_t of_type = size_of_start(text, type);
+        text.remove_prefix(of_type != 0 ? of_type : size_of_start(text, name));
         // A media type may have parameters too.
-        (is_type ? o.type : o.name) = take_until(text, {is_type ? of_name : of_type});
+        (of_type != 0 ? o.type : o.name) = take_until(text, {of_type != 0 ? name : type});
     }
     return o;
 }

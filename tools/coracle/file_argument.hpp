@@ -14,7 +14,7 @@ struct file_argument {
 };
 
 /// Splits `text`. `name` is the keyword of the file's name: "filename" or "name". The value and
-/// each property may stand in quotes: '"a;b.txt";name="c.txt"'.
+/// each property may stand in quotes: '"a;b.txt";name="c.txt"'. Blanks may stand behind a ";".
 file_argument read_file_argument(std::string_view text, std::string_view name);
 
 }  // namespace coracle::tool

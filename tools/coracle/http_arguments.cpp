@@ -69,8 +69,7 @@ void http_arguments::add_connection_of_one_version() {
 void http_arguments::add_addresses() {
     CLI::App& command = *command_;
     constexpr const char* group = "Connection";
-    add_flag(command, group, "-4,--ipv4", connection_.ipv4, "Use IPv4 addresses only");
-    add_flag(command, group, "-6,--ipv6", connection_.ipv6, "Use IPv6 addresses only");
+    add_families(command, group, connection_);
     not_empty(add_text(command, group, "--config", connection_.config, "FILE",
                        "Read client options from a JSON file: {\"user_agent\": \"me\"};\n"
                        "docs/options.md lists them. '-' is standard input"));

@@ -161,8 +161,7 @@ void send_options::add_connection() {
     add_trust(send, group, t.settings.client, t.given);
     add_proxy_url(send, group, t.connection);
     add_no_proxy(send, group, t.settings.client, t.given);
-    add_flag(send, group, "-4,--ipv4", t.connection.ipv4, "Use IPv4 addresses only");
-    add_flag(send, group, "-6,--ipv6", t.connection.ipv6, "Use IPv6 addresses only");
+    add_families(send, group, t.connection);
     t.given.add(add_text(send, group, "--hello", t.settings.client.hello, "NAME",
                          "The name in EHLO. Default: the local address"),
                 [](auto& o) -> auto& { return o.hello; });

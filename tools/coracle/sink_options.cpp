@@ -60,6 +60,18 @@ struct sink_options::texts {
     bool tls = false;
 };
 
+void sink_options::check_tls_options(const texts& t) {
+    const char* const of_a_certificate = !t.keys.empty()            ? "--tls-key"
+                                         : !t.password_file.empty() ? "--tls-password-file"
+                                                                    : nullptr;
+    if (of_a_certificate != nullptr && t.certificates.empty()) {
+        throw wrong_usage(std::string(of_a_certificate) + " needs --tls-cert");
+    }
+    if (!t.certificates.empty() && !t.tls && !t.starttls) {
+        throw wrong_usage("--tls-cert needs --starttls or --tls");
+    }
+}
+
 sink_options::sink_options(CLI::App& smtp)
     : texts_(std::make_unique<texts>()), command_(smtp.add_subcommand("sink", about)) {
     CLI::App& sink = *command_;
@@ -84,7 +96,7 @@ void sink_options::add_page() {
     add_list(sink, group, "--web-host", t.settings.web_hosts, "NAME",
              "A host name of the page, besides IP addresses and localhost;\n"
              "may be repeated");
-    add_flag(sink, group, "--no-web", t.no_web, "No page");
+    add_flag(sink, group, "--no-web", t.no_web, "No page")->excludes("--web", "--web-host");
 }
 
 void sink_options::add_mail() {
@@ -100,7 +112,7 @@ void sink_options::add_mail() {
              "Also accept any user with any password")
         ->excludes("--user");
     add_flag(sink, group, "--starttls", t.starttls, "Offer STARTTLS");
-    add_flag(sink, group, "--tls", t.tls, "Use TLS from the first byte");
+    add_flag(sink, group, "--tls", t.tls, "Use TLS from the first byte")->excludes("--starttls");
     add_list(sink, group, "--tls-cert", t.certificates, "FILE",
              "The certificate for --starttls or --tls. Default: a\nself-signed one");
     add_list(sink, group, "--tls-key", t.keys, "FILE",
@@ -153,10 +165,8 @@ sink_settings sink_options::settings() const {
         s.mail.password = std::move(password);
     }
     s.mail.tls_from_start = t.tls;
-    if (!t.tls && !t.starttls) {
-        if (t.certificates.empty()) return s;
-        throw wrong_usage("--tls-cert needs --starttls or --tls");
-    }
+    check_tls_options(t);
+    if (!t.tls && !t.starttls) return s;
     s.mail.self_signed = t.certificates.empty();
     if (!s.mail.self_signed) {
         tls::server_options o;

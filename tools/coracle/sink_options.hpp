@@ -24,6 +24,8 @@ public:
 private:
     struct texts;
 
+    static void check_tls_options(const texts& t);
+
     void add_page();
     void add_mail();
     void add_limits();

@@ -153,6 +153,24 @@ class Requests(WithPeer):
                          [None, "n.png", None, None, None, None, None])
         self.assertEqual(parts[2].get_content_type(), "text/x")
 
+    def test_blanks_may_stand_before_the_properties_of_a_part(self):
+        (self.here / "a").write_bytes(b"of a file")
+        self.get("-F", "file=@a; type=text/x;  filename=n", "-F", "note=so; typed; type=text/y",
+                 self.url + "/hello")
+        _, _, fields, sent = self.last()
+        head = b"Content-Type: " + fields["Content-Type"].encode() + b"\r\n\r\n"
+        file, note = email.message_from_bytes(head + sent).get_payload()
+        self.assertEqual((file.get_payload(), file.get_content_type(), file.get_filename()),
+                         ("of a file", "text/x", "n"))
+        self.assertEqual((note.get_payload(), note.get_content_type()), ("so; typed", "text/y"))
+
+    def test_the_last_family_of_addresses_counts(self):
+        self.get("-6", "-4", self.url + "/hello")
+        self.get("-4", "-6", self.url + "/hello", code=6)
+
+    def test_an_empty_key_is_none(self):
+        self.assertIn("--key: it is empty", self.get("--key", "", self.url, code=2)[1])
+
     def test_heads_are_printed_when_asked_for(self):
         out = self.get("-I", self.url + "/hello")[0]
         self.assertTrue(out.startswith(b"HTTP/1.1 200 OK\r\n") and out.endswith(b"\r\n\r\n"))
