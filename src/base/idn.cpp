@@ -7,6 +7,8 @@
 namespace coracle::detail {
 
 bool append_ascii_name(std::string& out, std::string_view utf8) {
+    // The library would read no further.
+    if (utf8.contains('\0')) return false;
     const std::string name(utf8);
     char* ascii = nullptr;
     // Not IDN2_USE_STD3_ASCII_RULES: that drops what is mapped to other ASCII ("a/c" for U+2100)

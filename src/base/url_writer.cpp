@@ -437,7 +437,14 @@ bool url_writer::resolve(const url& base, std::string_view reference) {
         return write_path(reference.substr(1));
     }
     if (!reference.empty() && reference.front() != '?' && reference.front() != '#') {
-        text_ += path.substr(0, path.rfind('/') + 1);
+        const std::string_view folder = path.substr(0, path.rfind('/') + 1);
+        // One that was kept as it was may have dot segments too.
+        if (folder.contains("/.") || folder.contains("/%2")) {
+            const std::string merged = std::string(folder.substr(1)).append(reference);
+            text_ += '/';
+            return write_path(merged);
+        }
+        text_ += folder;
         return write_path(reference);
     }
     if (reference.starts_with('?')) {

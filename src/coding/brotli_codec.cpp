@@ -155,11 +155,13 @@ private:
 };
 
 /// Memory for one brotli decoder, which asks for no more of a window than the content fills: the
-/// size in the header alone says little.
+/// size in the header alone says little. A window grows by a copy, beside which the one before, of
+/// half its size, lives for a moment.
 class decoder_memory {
 public:
     explicit decoder_memory(std::uint64_t window) noexcept
-        : largest_(window + beside_window), most_(window + tables) {}
+        : largest_(window + beside_window),
+          most_(window + window / 2 + tables + 2 * beside_window) {}
 
     static void* allocate(void* self, std::size_t size) noexcept {
         return static_cast<decoder_memory*>(self)->take(size);

@@ -22,6 +22,19 @@ void append_escaped(std::string& to, std::string_view text, bool quotes) {
     }
 }
 
+/// The values of labels as UTF-8: one that is none would make the whole exposition unreadable.
+std::vector<std::string> as_text(std::span<const std::string_view> values) {
+    std::vector<std::string> all(values.size());
+    for (std::size_t i = 0; i != values.size(); ++i) {
+        coracle::detail::append_utf8(all[i], values[i]);
+    }
+    return all;
+}
+
+std::vector<std::string_view> views_of(const std::vector<std::string>& texts) {
+    return {texts.begin(), texts.end()};
+}
+
 }  // namespace
 
 std::string_view to_string(metric_kind k) noexcept {
@@ -86,11 +99,7 @@ const family_state::series& family_state::find(std::span<const std::string_view>
         error e(std::errc::invalid_argument, "metrics::family");
         throw_exception(std::move(e.on(name_)));
     }
-    // One value that is no text would make the whole exposition unreadable.
-    std::vector<std::string> key(values.size());
-    for (std::size_t i = 0; i != values.size(); ++i) {
-        coracle::detail::append_utf8(key[i], values[i]);
-    }
+    std::vector<std::string> key = as_text(values);
     const std::lock_guard lock(guard_);
     if (const auto known = series_.find(key); known != series_.end()) return known->second;
     const bool has_room = series_.size() < most_ && key != others_;
@@ -126,7 +135,8 @@ void family_state::append_sample(std::string& to, std::string_view suffix,
 }
 
 void family_state::append_histogram(std::string& to, const series& s,
-                                    std::span<const std::string_view> values) const {
+                                    std::span<const std::string_view> values,
+                                    exposition format) const {
     const thread_cells& cells = source_.cells();
     std::uint64_t count = 0;
     for (std::size_t i = 0; i != bounds_.size(); ++i) {
@@ -136,18 +146,22 @@ void family_state::append_histogram(std::string& to, const series& s,
     const auto beyond = s.first + static_cast<std::uint32_t>(bounds_.size());
     count += cells.sum(beyond);
     append_sample(to, "_bucket", values, "+Inf", std::to_string(count));
-    append_sample(to, "_sum", values, {}, number_text(cells.sum_of_doubles(beyond + 1)));
+    // OpenMetrics takes a sum for a counter, and one of values below zero is none.
+    const bool may_fall = !bounds_.empty() && bounds_.front() < 0;
+    if (format != exposition::openmetrics || !may_fall) {
+        append_sample(to, "_sum", values, {}, number_text(cells.sum_of_doubles(beyond + 1)));
+    }
     append_sample(to, "_count", values, {}, std::to_string(count));
 }
 
-void family_state::append_series(std::string& to, const series& s) const {
-    const std::vector<std::string_view> values(s.values.begin(), s.values.end());
+void family_state::append_series(std::string& to, const series& s, exposition format) const {
+    const std::vector<std::string_view> values = views_of(s.values);
     switch (kind_) {
         case metric_kind::counter:
             append_sample(to, {}, values, {}, std::to_string(source_.cells().sum(s.first)));
             break;
         case metric_kind::gauge: append_sample(to, {}, values, {}, number_text(*s.value)); break;
-        case metric_kind::histogram: append_histogram(to, s, values); break;
+        case metric_kind::histogram: append_histogram(to, s, values, format); break;
     }
 }
 
@@ -162,12 +176,12 @@ void family_state::append(std::string& to, exposition format) const {
     if (read_) {
         read_([&](std::span<const std::string_view> values, double number) {
             if (values.size() != labels_.size()) return;
-            append_sample(to, {}, values, {}, number_text(number));
+            append_sample(to, {}, views_of(as_text(values)), {}, number_text(number));
         });
         return;
     }
     const std::lock_guard lock(guard_);
-    for (const auto& [values, s] : series_) append_series(to, s);
+    for (const auto& [values, s] : series_) append_series(to, s, format);
 }
 
 }  // namespace coracle::metrics::detail

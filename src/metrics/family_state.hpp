@@ -82,9 +82,9 @@ private:
     void append_sample(std::string& to, std::string_view suffix,
                        std::span<const std::string_view> values, std::string_view bound,
                        std::string_view number) const;
-    void append_series(std::string& to, const series& s) const;
+    void append_series(std::string& to, const series& s, exposition format) const;
     void append_histogram(std::string& to, const series& s,
-                          std::span<const std::string_view> values) const;
+                          std::span<const std::string_view> values, exposition format) const;
 
     cell_source& source_;
     const metric_kind kind_;

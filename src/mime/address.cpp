@@ -250,7 +250,8 @@ private:
             if (!skip_blanks()) return false;
             if (take(';')) return true;
             if (take(',')) continue;
-            if (rest_.empty() || !read_entry(into, false)) return false;
+            if (rest_.empty() || !read_entry(into, false) || !skip_blanks()) return false;
+            if (!rest_.starts_with(',') && !rest_.starts_with(';')) return false;
         }
     }
 

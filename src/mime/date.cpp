@@ -30,7 +30,7 @@ public:
 
     bool at_end() noexcept {
         skip();
-        return rest_.empty();
+        return rest_.empty() && !in_comment_;
     }
     bool take(char c) noexcept {
         skip();
@@ -60,7 +60,10 @@ private:
         unsigned depth = 0;
         while (!rest_.empty()) {
             const char c = rest_.front();
-            if (c == '(') {
+            // A quoted pair (RFC 5322 section 3.2.1).
+            if (depth != 0 && c == '\\' && rest_.size() > 1) {
+                rest_.remove_prefix(1);
+            } else if (c == '(') {
                 ++depth;
             } else if (c == ')' && depth != 0) {
                 --depth;
@@ -69,6 +72,7 @@ private:
             }
             rest_.remove_prefix(1);
         }
+        in_comment_ = depth != 0;
     }
     std::string_view taken(std::string_view::iterator end) noexcept {
         const auto size = static_cast<std::size_t>(end - rest_.begin());
@@ -78,6 +82,7 @@ private:
     }
 
     std::string_view rest_;
+    bool in_comment_ = false;  ///< that ends nowhere
 };
 
 // Returns the index of a name of three letters in a list of such names, or -1.

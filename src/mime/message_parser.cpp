@@ -1,4 +1,5 @@
 #include "base/ascii.hpp"
+#include "mime/comments.hpp"
 #include "mime/parameters.hpp"
 
 #include <coracle/mime/extended_parameter.hpp>
@@ -124,10 +125,9 @@ void message_parser::add_header_line(std::string_view line) {
         return;
     }
     header_size_ += line.size();
-    const bool too_large =
-        header_size_ > limits_.header_bytes || coming_.fields.size() >= limits_.fields;
+    const bool too_long = header_size_ > limits_.header_bytes;
     if (coracle::detail::is_blank(text.front())) {
-        if (too_large)
+        if (too_long || dropped_field_)
             defects_.limit_reached = true;
         else if (coming_.fields.empty())
             defects_.malformed_field = true;
@@ -148,7 +148,8 @@ void message_parser::add_header_line(std::string_view line) {
             take_line(line);
         return;
     }
-    if (too_large) {
+    dropped_field_ = too_long || coming_.fields.size() >= limits_.fields;
+    if (dropped_field_) {
         defects_.limit_reached = true;
         return;
     }
@@ -160,6 +161,7 @@ void message_parser::add_header_line(std::string_view line) {
 void message_parser::begin_header() noexcept {
     state_ = state::header;
     header_size_ = 0;
+    dropped_field_ = false;
     held_.clear();
 }
 
@@ -168,7 +170,8 @@ void message_parser::describe(message_part& p) {
     const bool digest = !open_.empty() && open_.back().digest;
     p.type.essence = digest ? "message/rfc822" : "text/plain";
     for (message_field& f : p.fields) f.value = std::string(detail::trim(f.value));
-    const std::string_view text = p.field("Content-Type");
+    const std::string read = detail::without_comments(p.field("Content-Type"));
+    const std::string_view text = read;
     const std::size_t end = std::min(text.find(';'), text.size());
     const std::string essence = coracle::detail::lower(detail::trim(text.substr(0, end)));
     const std::size_t slash = essence.find('/');
@@ -180,9 +183,10 @@ void message_parser::describe(message_part& p) {
     } else if (!detail::trim(text).empty()) {
         p.type.essence = "text/plain";  // RFC 2045 section 5.2
     }
-    const std::string_view encoding = p.field("Content-Transfer-Encoding");
+    const std::string encoding = detail::without_comments(p.field("Content-Transfer-Encoding"));
     if (!encoding.empty()) {
-        const auto known = parse_transfer_encoding(encoding.substr(0, encoding.find(';')));
+        const auto known = parse_transfer_encoding(
+            detail::trim(std::string_view(encoding).substr(0, encoding.find(';'))));
         p.encoding = known.value_or(transfer_encoding::binary);
         if (!known) defects_.unknown_encoding = true;
     }
@@ -194,8 +198,10 @@ bool message_parser::is_container() noexcept {
     const bool encoded = p.encoding == transfer_encoding::base64 ||
                          p.encoding == transfer_encoding::quoted_printable;
     const bool multipart = p.type.type() == "multipart";
-    const bool message =
-        p.type.type() == "message" && p.type.essence != "message/delivery-status" && !encoded;
+    // Other types of message hold what is no mail (RFC 2046 section 5.2.4).
+    const std::string& type = p.type.essence;
+    const bool message = !encoded && (type == "message/rfc822" || type == "message/global" ||
+                                      type == "message/news");
     if (!multipart && !message) return false;
     if (open_.size() + 1 >= limits_.depth || parts_ >= limits_.parts) {
         defects_.limit_reached = true;

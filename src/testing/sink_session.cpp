@@ -555,14 +555,19 @@ void sink_session::refuse_mail(std::string_view reply, bool at_end) {
 task<bool> sink_session::end_mail_of_lmtp(std::string text) {
     std::vector<sink_rule> replies;
     std::vector<std::string> accepted;
-    for (const std::string& one : message_.recipients) {
+    std::vector<std::string> parameters;
+    for (std::size_t i = 0; i != message_.recipients.size(); ++i) {
+        const std::string& one = message_.recipients[i];
         auto rule = store_.rule_for("end of data", one);
         replies.push_back(rule ? *std::move(rule) : sink_rule{.text = "250 2.0.0 kept"});
-        if (replies.back().text.starts_with('2')) accepted.push_back(one);
+        if (!replies.back().text.starts_with('2')) continue;
+        accepted.push_back(one);
+        parameters.push_back(message_.recipient_parameters[i]);
     }
-    message_.recipients = accepted;
+    message_.recipients = std::move(accepted);
+    message_.recipient_parameters = std::move(parameters);
     bool kept = false;
-    if (!accepted.empty()) {
+    if (!message_.recipients.empty()) {
         auto keeping = keep(std::move(text));
         kept = co_await std::move(keeping);
     }

@@ -38,11 +38,16 @@ def data_folder():
     skip("the tests of Python's email package (libpython3-testsuite) are not installed")
 
 
+def holds_fields(kind):
+    """Python parses what such a part holds as messages, though it is none."""
+    return kind.startswith("message/") and kind not in ("message/rfc822", "message/global",
+                                                        "message/news")
+
+
 def structure(part, depth=0):
     """[(depth, type, content or None)], as our program prints it."""
     kind = part.get_content_type()
-    # Fields that are parsed as messages, without any message.
-    if kind == "message/delivery-status" or not part.is_multipart():
+    if holds_fields(kind) or not part.is_multipart():
         return [(depth, kind, content(part, kind))]
     found = [(depth, kind, None)]
     for child in part.get_payload():
@@ -51,7 +56,7 @@ def structure(part, depth=0):
 
 
 def content(part, kind):
-    if kind == "message/delivery-status":
+    if holds_fields(kind) and part.is_multipart():
         return b"\n".join(p.as_bytes() for p in part.get_payload())
     return part.get_payload(decode=True) or b""
 
@@ -59,7 +64,7 @@ def content(part, kind):
 def plain(data, kind):
     """Line ends, and those at the end, are of the transport; Python writes reports anew."""
     data = data.replace(b"\r\n", b"\n").strip(b"\n")
-    return b" ".join(data.split()) if kind == "message/delivery-status" else data
+    return b" ".join(data.split()) if holds_fields(kind) else data
 
 
 def read(mail):

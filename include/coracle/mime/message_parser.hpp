@@ -80,7 +80,8 @@ struct message_event {
 };
 
 /// Parses a mail (RFC 5322, RFC 2045, RFC 2046) that arrives in pieces of any size: multiparts and
-/// messages within it to the depth that the limits allow, with decoded content. Keeps one header in
+/// messages (message/rfc822, global, news) within it to the depth that the limits allow, with
+/// decoded content; comments in their fields are passed over. Keeps one header in
 /// memory, or else at most a line. Lines end with CRLF or LF. Never fails: see `defects`. Does no
 /// input or output.
 ///
@@ -158,6 +159,7 @@ private:
     bool in_long_line_ = false;  ///< amid one that is no boundary
     std::string held_;           ///< the end of the line before, which a boundary takes
     std::size_t header_size_ = 0;
+    bool dropped_field_ = false;  ///< the last one was beyond a limit
     std::size_t parts_ = 0;
 };
 

@@ -285,6 +285,20 @@ TEST(smtp_sink, ends_a_mail_of_lmtp_as_its_rules_say) {
     }
 }
 
+TEST(smtp_sink, keeps_the_parameters_of_the_recipients_that_it_accepts) {
+    smtp_sink_options so;
+    so.lmtp = true;
+    smtp_sink sink(so);
+    sink.misbehave({.command = "end of data", .containing = "b@x", .text = "550 5.1.1 no"});
+    talk(sink,
+         "LHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x> NOTIFY=NEVER\r\n"
+         "RCPT TO:<c@x> NOTIFY=DELAY\r\nDATA\r\ntext\r\n.\r\nQUIT\r\n");
+    const auto kept = sink.messages();
+    ASSERT_EQ(kept.size(), 1U);
+    EXPECT_EQ(kept[0].recipients, std::vector<std::string>{"c@x"});
+    EXPECT_EQ(kept[0].recipient_parameters, std::vector<std::string>{"NOTIFY=DELAY"});
+}
+
 TEST(smtp_sink, keeps_the_reply_of_a_rule_for_its_command) {
     smtp_sink_options so;
     so.recipients = 1;

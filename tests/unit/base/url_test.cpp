@@ -395,6 +395,17 @@ TEST(url, is_kept_as_it_is_where_that_is_asked_for) {
     for (const row& r : rows) EXPECT_EQ(kept(r.text), r.result) << r.text;
 }
 
+TEST(url_resolve, resolves_the_dots_of_a_base_that_was_kept_as_it_is) {
+    const url base = *url::parse("http://h/a/b/../%2e%2E/./c%2f?q", url_path::as_is);
+    const row rows[] = {{"../x", "http://h/x"},
+                        {"d", "http://h/d"},
+                        {"./d/../e", "http://h/e"},
+                        {"?r", "http://h/a/b/../%2e%2E/./c%2f?r"}};
+    for (const row& r : rows) EXPECT_EQ(base.resolve(r.text)->text(), r.result) << r.text;
+    const url odd = *url::parse("http://h/%41/%|/.b/c", url_path::as_is);
+    EXPECT_EQ(odd.resolve("d")->text(), "http://h/%41/%|/.b/d");
+}
+
 TEST(url_resolve, takes_what_location_fields_hold) {
     const std::string_view base = "https://u:p@a:8443/b?q#f";
     const row rows[] = {

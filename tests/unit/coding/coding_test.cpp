@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 
 using namespace coracle::coding;
 using coracle::testing::noise_of;
@@ -239,6 +241,31 @@ std::string brotli_with_window(std::string_view in, int window_bits) {
     return out;
 }
 
+/// As servers do that send what they have: the decoder's window grows as the content comes.
+std::string brotli_in_flushed_pieces(std::string_view in, int window_bits) {
+    const std::unique_ptr<BrotliEncoderState, void (*)(BrotliEncoderState*)> state(
+        BrotliEncoderCreateInstance(nullptr, nullptr, nullptr), BrotliEncoderDestroyInstance);
+    BrotliEncoderSetParameter(state.get(), BROTLI_PARAM_QUALITY, 2);
+    BrotliEncoderSetParameter(state.get(), BROTLI_PARAM_LGWIN,
+                              static_cast<std::uint32_t>(window_bits));
+    std::string out;
+    while (!BrotliEncoderIsFinished(state.get())) {
+        const std::string_view piece = in.substr(0, 256 * 1024);
+        in.remove_prefix(piece.size());
+        std::size_t left = piece.size();
+        const auto* next = reinterpret_cast<const std::uint8_t*>(piece.data());
+        std::string room(512 * 1024, '\0');
+        std::size_t free = room.size();
+        auto* to = reinterpret_cast<std::uint8_t*>(room.data());
+        const auto what = in.empty() ? BROTLI_OPERATION_FINISH : BROTLI_OPERATION_FLUSH;
+        EXPECT_TRUE(
+            BrotliEncoderCompressStream(state.get(), what, &left, &next, &free, &to, nullptr));
+        EXPECT_EQ(left, 0U);
+        out.append(room, 0, room.size() - free);
+    }
+    return out;
+}
+
 decoding_limits of_window(std::uint64_t bytes) {
     decoding_limits limits;
     limits.window = bytes;
@@ -257,6 +284,19 @@ TEST(windows, of_brotli_are_bounded_by_what_the_content_fills) {
     EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096, of_window(mebibyte)).error,
               coding_error::window_too_large);
     EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096).error, coding_error::none);
+}
+
+TEST(windows, of_brotli_may_grow_to_their_limit) {
+    const std::pair<int, std::uint64_t> rows[] = {{24, 16}, {22, 4}};
+    for (const auto& [bits, limit] : rows) {
+        const std::string in = distinct_text((limit + 2) * mebibyte);
+        const std::string out = brotli_in_flushed_pieces(in, bits);
+        EXPECT_EQ(
+            decode(content_coding::brotli, out, SIZE_MAX, 64 * 1024, of_window(limit * mebibyte))
+                .error,
+            coding_error::none)
+            << bits;
+    }
 }
 
 TEST(windows, of_zstd_are_bounded_by_what_the_frame_asks_for) {

@@ -85,6 +85,18 @@ TEST(metrics_registry, puts_observations_into_buckets_by_their_upper_bound) {
     EXPECT_NE(all.text().find("sizes_sum NaN\n"), std::string::npos);
 }
 
+// OpenMetrics: a sum is a counter there.
+TEST(metrics_registry, writes_no_sum_that_may_fall_as_openmetrics) {
+    metrics::registry all;
+    all.make_histogram("cold", "", {-10, 0}).observe(-5);
+    all.make_histogram("warm", "", {0, 10}).observe(5);
+    const std::string open = all.text(metrics::exposition::openmetrics);
+    EXPECT_EQ(open.find("cold_sum"), open.npos) << open;
+    EXPECT_NE(open.find("cold_count 1\n"), open.npos) << open;
+    EXPECT_NE(open.find("warm_sum 5\n"), open.npos) << open;
+    EXPECT_NE(all.text().find("cold_sum -5\n"), std::string::npos);
+}
+
 TEST(metrics_registry, keeps_histograms_with_labels_apart) {
     metrics::registry all;
     const auto times = all.make_histogram("times", "T.", {1}, labels({"route"}));
@@ -210,6 +222,11 @@ TEST(metrics_registry, writes_values_that_are_no_utf_8_as_text) {
     seen.with({"caf\xe8"}).add();
     EXPECT_NE(all.text().find("seen_total{who=\"caf\xef\xbf\xbd\"} 2\n"), std::string::npos)
         << all.text();
+    all.make_reader("up", "", labels({"host"}), [](const auto& write) {
+        const std::string_view host[] = {"caf\xe8"};
+        write(host, 1);
+    });
+    EXPECT_NE(all.text().find("up{host=\"caf\xef\xbf\xbd\"} 1\n"), std::string::npos) << all.text();
 }
 
 TEST(metrics_registry, refuses_malformed_names_labels_and_bounds) {

@@ -50,6 +50,7 @@ TEST(parse_addresses, reads_every_form) {
         {"Pete(A nice \\) chap) <pete(his account)@silly.test(his host)>", "Pete|pete@silly.test"},
         {"A Group:Ed Jones <joe@a.test>,joe@b.test;", "A Group(Ed Jones|joe@a.test; |joe@b.test)"},
         {"Undisclosed recipients:;", "Undisclosed recipients()"},
+        {"G: ,a@x.org , b@y.org (b) ;", "G(|a@x.org; b|b@y.org)"},
         {"a@x.org, G: b@x.org;, c@x.org", "|a@x.org; G(|b@x.org); |c@x.org"},
         {"<@a.test,@b.test:mary@x.org>", "|mary@x.org"},
         {"\"john smith\"@x.org", "|\"john smith\"@x.org"},
@@ -74,6 +75,7 @@ TEST(parse_addresses, refuses_what_is_none) {
                              "(m@x.org",
                              "G: a@x.org",
                              "G: H: a@x.org;;",
+                             "G: <a@x.org> <b@y.org>;",
                              ": a@x.org;",
                              "a..b@x.org",
                              ".a@x.org",
@@ -136,6 +138,8 @@ TEST(format_mailbox, quotes_and_encodes_as_little_as_may_be) {
     EXPECT_EQ(text("Jörg", "a@x.org", header_charset::utf8), "Jörg <a@x.org>");
     EXPECT_EQ(text("", "a@bücher.example"), "a@xn--bcher-kva.example");
     EXPECT_EQ(text("", "jörg@x.org"), "none");
+    const std::string with_null("a@bücher.example\0b", 19);
+    EXPECT_FALSE(format_mailbox({"", with_null}));
     EXPECT_EQ(text("", "jörg@bücher.example", header_charset::utf8), "jörg@bücher.example");
 }
 

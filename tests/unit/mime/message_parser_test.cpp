@@ -104,6 +104,20 @@ std::vector<row> rows() {
          "<multipart/digest <message/rfc822 <text/plain one>><text/plain two>>"},
         {"a status", "Content-Type: message/delivery-status\r\n\r\nA: b\r\n",
          "<message/delivery-status A: b\r\n>"},
+        {"what only is called a message",
+         "Content-Type: message/disposition-notification\r\n\r\nA: b\r\n",
+         "<message/disposition-notification A: b\r\n>"},
+        {"a message in UTF-8", "Content-Type: message/global\r\n\r\nA: b\r\n\r\nc",
+         "<message/global <text/plain c>>"},
+        {"comments",
+         "Content-Type: multipart/mixed (x; y); boundary=\"b\" (made by \\) x (z)) (too)\r\n\r\n"
+         "--b\r\nContent-Transfer-Encoding: (std) base64 (std)\r\n"
+         "Content-Type: (a) text/html (b)\r\n\r\naGFsbG8=\r\n--b--\r\n",
+         "<multipart/mixed <text/html hallo>>"},
+        {"a comment of a boundary without quotes",
+         "Content-Type: multipart/mixed; boundary=b (made by x)\r\n\r\n"
+         "--b\r\n\r\none\r\n--b--\r\n",
+         "<multipart/mixed <text/plain one>>"},
         {"a type that is none", "Content-Type: text\r\n\r\nx", "<text/plain x>"},
     };
     row r{"a boundary never comes", m + "text\r\n", "<multipart/mixed >", {}};
@@ -242,6 +256,19 @@ TEST(message_parser, keeps_to_its_limits) {
     EXPECT_FALSE(d.limit_reached);
     read(fields, 1, &d, {.fields = 2});
     EXPECT_TRUE(d.limit_reached);
+    const std::string folded = "A: 1\r\nB: 2\r\n 3\r\nC: 4\r\n 5\r\n\r\nx";
+    for (const std::size_t most : {std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
+        reading r(message_limits{.fields = most});
+        r.add(folded);
+        r.finish();
+        const auto& all = r.parser.part().fields;
+        ASSERT_EQ(all.size(), most);
+        EXPECT_EQ(all[0].value, "1");
+        if (most > 1) {
+            EXPECT_EQ(all[1].value, "2 3");
+        }
+        EXPECT_EQ(r.parser.defects().limit_reached, most != 3);
+    }
     read(fields, 1, &d, {.header_bytes = 18});
     EXPECT_FALSE(d.limit_reached);
     EXPECT_EQ(read(fields, 1, &d, {.header_bytes = 17}), "<text/plain x>");
@@ -250,6 +277,19 @@ TEST(message_parser, keeps_to_its_limits) {
         read("A: " + std::string(100'000, 'x') + "\r\n\r\ny", 1000, &d, {.header_bytes = 100}),
         "<text/plain y>");
     EXPECT_TRUE(d.limit_reached);
+}
+
+TEST(message_parser, takes_brackets_in_names_for_what_they_are) {
+    reading r;
+    r.add("Content-Type: text/plain; name=plan (2).pdf\r\nX-Y: ((((\r\n\r\nx");
+    r.finish();
+    EXPECT_EQ(r.parser.part().filename(), "plan (2).pdf");
+    const std::string many = "Content-Type: text/plain; a=\"(\" ( ( ( (\r\n\r\nx";
+    EXPECT_EQ(read(many), "<text/plain x>");
+    std::string deep;
+    for (int i = 0; i != 50'000; ++i) deep += "( ";
+    for (int i = 0; i != 50'000; ++i) deep += ") ";
+    EXPECT_EQ(read("Content-Type: text/plain; a=" + deep + "x\r\n\r\nx"), "<text/plain x>");
 }
 
 TEST(lay_out_mail, is_read_back_as_it_was_meant) {
