@@ -52,7 +52,8 @@ std::string without_comments(std::string_view value) {
         std::size_t end = at + 1;
         if (value[at] == '"') {
             end = end_of_quoted(value, at);
-        } else if (value[at] == '(' && (at == 0 || is_blank(value[at - 1]) || value[at - 1] == '"')) {
+        } else if (value[at] == '(' &&
+                   (at == 0 || is_blank(value[at - 1]) || value[at - 1] == '"')) {
             end = end_of_comments(value, at);
             if (end == std::string_view::npos) return out.append(value.substr(at));
             if (at == 0 || end == value.size() || value[end] == ';') {
