@@ -1,5 +1,6 @@
 #include "websocket/handshake.hpp"
 
+#include "http/forwarded/own_origin.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/mime/base64.hpp>
@@ -14,14 +15,6 @@ namespace {
 /// RFC 6455 section 1.3.
 constexpr std::string_view guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 constexpr std::size_t key_size = 16;
-
-/// Returns the host and port of an origin; empty for "null" and the like.
-std::string_view authority_of(std::string_view origin) noexcept {
-    constexpr std::string_view mark = "://";
-    const std::size_t at = origin.find(mark);
-    if (at == std::string_view::npos) return {};
-    return origin.substr(at + mark.size());
-}
 
 }  // namespace
 
@@ -60,8 +53,7 @@ bool is_allowed(const http::request& req, const origins& allowed) {
         return http::equal_ignoring_case(one, origin);
     };
     if (std::ranges::any_of(allowed.listed(), is_listed)) return true;
-    const std::string_view from = authority_of(origin);
-    return !from.empty() && http::equal_ignoring_case(from, req.host());
+    return http::detail::is_own_origin(origin, req);
 }
 
 std::string choose_subprotocol(std::string_view offered, const std::vector<std::string>& ours) {

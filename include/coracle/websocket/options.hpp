@@ -53,7 +53,9 @@ struct options {
 /// section 10.2), and cookies with it. Requests without the field come from no browser, and pass.
 class origins {
 public:
-    /// Only the origin that the request itself was sent to.
+    /// Only the origin that the request itself was sent to: its host, as the client named it, and
+    /// "https" where it came by TLS (`http::client_host` and `client_scheme`, behind proxies that
+    /// `trust_proxies` knows).
     static origins same() { return {}; }
     /// Every one: for what is meant for all, and does not look at cookies.
     static origins any() {

@@ -1,6 +1,7 @@
 #include "http/body/form_type.hpp"
 #include "http/body/text_source.hpp"
 #include "http/error_style.hpp"
+#include "http/forwarded/own_origin.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/csrf_secret.hpp"
 #include "http/middleware/random_bytes.hpp"
@@ -123,7 +124,7 @@ public:
         if (site == "same-origin" || site == "none") return true;
         if (!site.empty()) return is_trusted(origin);
         if (origin.empty()) return !options.strict;
-        return is_own(origin, req) || is_trusted(origin);
+        return detail::is_own_origin(origin, req) || is_trusted(origin);
     }
 
     bool is_trusted(std::string_view origin) const noexcept {
@@ -144,16 +145,6 @@ public:
 
     csrf_options options;
     std::optional<signed_cookie> cookie;
-
-private:
-    static bool is_own(std::string_view origin, const request& req) {
-        const std::string_view host = client_host(req);
-        const std::size_t end = origin.find("://");
-        if (end == origin.npos || host.empty()) return false;
-        // A server that sees http may stand behind a proxy that is not known to it.
-        if (client_scheme(req) == "https" && origin.substr(0, end) != "https") return false;
-        return equal_ignoring_case(origin.substr(end + 3), host);
-    }
 };
 
 csrf::csrf(csrf_options options) : rules_(std::make_shared<const rules>(std::move(options))) {}

@@ -3,6 +3,7 @@
 #include "integration/websocket/simulated_websocket.hpp"
 
 #include <coracle/http/extract.hpp>
+#include <coracle/http/forwarded.hpp>
 
 #include <string>
 #include <string_view>
@@ -107,6 +108,37 @@ TEST(websocket_handshake, looks_at_the_origin_as_it_is_told) {
             co_await p.read_close();
         });
         EXPECT_EQ(route.counters().origin, r.accepted ? 0U : 1U);
+    }
+}
+
+// A page that came in clear may be anybody's, and a proxy knows which host it was asked for.
+TEST(websocket_handshake, takes_the_origin_that_a_trusted_proxy_was_asked_for) {
+    struct row {
+        std::string_view proto;
+        std::string_view origin;
+        bool accepted;
+    };
+    const std::vector<row> rows{{"https", "https://app", true},
+                                {"https", "http://app", false},
+                                {"https", "https://x", false},
+                                {"http", "http://app", true},
+                                {"http", "https://app", true}};
+    for (const row& r : rows) {
+        http::router routes;
+        routes.use(http::trust_proxies({"0.0.0.0/0", "::/0"}, {.forwarded_host = true}));
+        const auto route = websocket::route(routes, "/ws", echo_handler);
+        chat_world w(1, routes);
+        w.run([&r](chat_world& in) -> task<> {
+            raw_peer p = co_await in.connect();
+            std::string fields = "X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-Host: app\r\n";
+            fields.append("X-Forwarded-Proto: ").append(r.proto).append("\r\nOrigin: ");
+            const std::string head =
+                co_await p.shake_hands("/ws", fields.append(r.origin).append("\r\n"));
+            EXPECT_EQ(head.starts_with("HTTP/1.1 101 "), r.accepted) << r.origin << head;
+            if (!r.accepted) co_return;
+            co_await p.send(close_frame(close_code::normal));
+            co_await p.read_close();
+        });
     }
 }
 
