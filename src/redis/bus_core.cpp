@@ -49,6 +49,11 @@ bool may_be_asked_again(const error& e) noexcept {
     return e.code().category() != redis::category() || e == redis::errc::unavailable;
 }
 
+/// Returns true for a reply beyond a limit, which the next one would be as well.
+bool is_too_large(const error& e) noexcept {
+    return e == coracle::errc::limit_exceeded && !e.safe_to_retry();
+}
+
 bool is_stop(const error& e) noexcept {
     return e == std::errc::operation_canceled;
 }
@@ -463,8 +468,11 @@ task<bus_core::fetched> bus_core::fetch_first() {
     if (!done) {
         log(log_level::warning,
             "topic bus: cannot fetch what was retained: " + done.error().message());
-        if (may_be_asked_again(done.error())) {
-            to_fetch_.push_back(next);
+        wanted_messages again = next;
+        const bool is_wanted = is_too_large(done.error()) ? std::exchange(again.page, 1U) > 1
+                                                          : may_be_asked_again(done.error());
+        if (is_wanted) {
+            to_fetch_.push_back(std::move(again));
             to_fetch_.pop_front();
             co_return fetched::later;
         }
@@ -493,8 +501,8 @@ task<std::expected<void, error>> bus_core::scan(const wanted_messages* w) {
     std::string cursor = "0";
     do {
         const std::uint64_t since = receiver_->mark();
-        auto asking =
-            commands_.command("HSCAN", retained_key_, cursor, "MATCH", glob, "COUNT", "20");
+        auto asking = commands_.command("HSCAN", retained_key_, cursor, "MATCH", glob, "COUNT",
+                                        std::to_string(w->page));
         auto said = co_await as_result(asking);
         if (!said) co_return std::unexpected(std::move(said).error());
         const auto parts = said->elements();
@@ -518,6 +526,9 @@ void bus_core::restore(const wanted_messages& w, std::string_view topic, std::st
     add(restored_);
     std::string_view pattern = w.pattern;
     if (w.again) pattern = {};
+    // A message of this process is no news to it: the one that it has now came later, and may not
+    // have reached Redis.
+    if (m->from == self_) since = 0;
     receiver_->restore(pattern, topic, m->type, m->payload, since);
 }
 

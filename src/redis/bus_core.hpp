@@ -69,7 +69,8 @@ private:
     struct ending;
     struct wanted_messages {
         std::string pattern;
-        bool again;  ///< after a gap: for all subscribers
+        bool again;          ///< after a gap: for all subscribers
+        unsigned page = 20;  ///< messages that are asked for at once, about
     };
 
     task<> begin();

@@ -73,19 +73,15 @@ std::shared_ptr<pipeline> client_core::here() {
 }
 
 void client_core::forget(client_part& p) noexcept {
-    {
-        const std::lock_guard lock(guard_);
-        add_to(ended_, p.commands()->counters);
-    }
+    // Under one lock: `counters` must count it once.
+    const std::lock_guard lock(guard_);
+    add_to(ended_, p.commands()->counters);
     parts_.forget(p);
 }
 
 client_counters client_core::counters() noexcept {
-    client_counters all;
-    {
-        const std::lock_guard lock(guard_);
-        all = ended_;
-    }
+    const std::lock_guard lock(guard_);
+    client_counters all = ended_;
     parts_.for_each([&all](const client_part& p) { add_to(all, p.commands()->counters); });
     return all;
 }

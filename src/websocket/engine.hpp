@@ -120,7 +120,8 @@ public:
     /// whatever the peer reads: while they wait, as many more may.
     bool share_retained(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
                         slow_reader policy) noexcept {
-        return share_within(frame, bound, policy, true);
+        const std::size_t retained = backlog_ == nullptr ? 0 : backlog_->retained;
+        return share_within(frame, bound + retained + 1, policy, true);
     }
 
     /// Returns whether a message of these topics is another than the last one it was asked about.

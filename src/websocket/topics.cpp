@@ -310,7 +310,10 @@ std::size_t topic_shard::deliver_to(group& all, const published& p) noexcept {
         // A connection with several subscriptions gets it once.
         engine& c = s->connection();
         if (s->is_for(p.sequence) && c.is_open() && c.note_published(state_.get(), p.sequence)) {
-            state_->count_delivery(!c.share(p.frame, o.backlog, o.policy));
+            // Those that a bus brings for a new pattern come at once, too.
+            const bool is_taken = p.only.empty() ? c.share(p.frame, o.backlog, o.policy)
+                                                 : c.share_retained(p.frame, o.backlog, o.policy);
+            state_->count_delivery(!is_taken);
             ++reached;
         }
         s = next;
@@ -538,9 +541,8 @@ subscription topics::subscribe(connection& ws, std::string_view pattern) {
     std::vector<std::shared_ptr<const detail::shared_frame>> kept;
     auto made = here.subscribe(pattern, ws.engine(), kept);
     const topic_options& o = state_->options();
-    const std::size_t bound = o.backlog + kept.size();
     for (const auto& frame : kept) {
-        state_->count_delivery(!ws.engine()->share_retained(frame, bound, o.policy));
+        state_->count_delivery(!ws.engine()->share_retained(frame, o.backlog, o.policy));
     }
     return subscription(std::move(made));
 }

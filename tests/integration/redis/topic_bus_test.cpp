@@ -37,12 +37,13 @@ public:
         ++gaps_;
         changed_.notify_all();
     }
-    std::uint64_t mark() const noexcept override { return 0; }
+    std::uint64_t mark() const noexcept override { return 1; }
     void restore(std::string_view pattern, std::string_view topic, message_type,
-                 std::string_view bytes, std::uint64_t) override {
+                 std::string_view bytes, std::uint64_t since) override {
         // As the topics do: what is known already is dropped.
         if (!keep(topic, bytes)) return;
-        note('[' + std::string(pattern) + "] " + std::string(topic) + ' ' + std::string(bytes));
+        note('[' + std::string(pattern) + "] " + std::string(topic) + ' ' + std::string(bytes) +
+             (since == 0 ? " (own)" : ""));
     }
 
     /// Waits until so many have come, for ten seconds at most, and gives them all.
@@ -223,6 +224,18 @@ TEST_F(redis_topic_bus, gives_what_was_retained_to_those_who_come_later) {
     b.receiver.clear();
     b.subscribe("t[4]", 3);
     EXPECT_EQ(b.receiver.wait_for(1), texts{"[t[4]] t[4] four"});
+}
+
+// One that came later may have been dropped on its way to the server.
+TEST_F(redis_topic_bus, tells_its_own_messages_from_those_of_others) {
+    node a(*server);
+    node b(*server);
+    a.publish("t.x", "of a", true);
+    ASSERT_TRUE(holds([&] { return a.bus.counters().published == 1; }));
+    a.subscribe("t.x", 1);
+    EXPECT_EQ(a.receiver.wait_for(1), texts{"[t.x] t.x of a (own)"});
+    b.subscribe("t.*", 1);
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"[t.*] t.x of a"});
 }
 
 TEST_F(redis_topic_bus, comes_back_with_the_server_and_tells_of_the_gap) {
@@ -477,6 +490,32 @@ TEST(redis_topic_bus_hostile, server_that_cuts_the_connection_for_commands_is_as
     bus.start(r);
     bus.subscribe("t.x");
     EXPECT_EQ(r.wait_for(1), texts{"[t.x] t.x once"});
+    bus.stop();
+}
+
+// A page of what is retained that is larger than a reply may be.
+TEST(redis_topic_bus_hostile, server_whose_pages_are_too_large_is_asked_for_smaller_ones) {
+    script large;
+    large.read_until("PING\r\n").send("+PONG\r\n").read_until("HSCAN\r\n");
+    large.read_until("\r\n20\r\n").send("*2\r\n$1\r\n0\r\n*2\r\n$3\r\nt.x\r\n$999\r\n");
+    large.send(std::string(999, 'x') + "\r\n").read_to_end();
+    script small;
+    small.read_until("PING\r\n").send("+PONG\r\n").read_until("HSCAN\r\n").read_until("\r\n1\r\n");
+    small.send("*2\r\n$1\r\n0\r\n*2\r\n$3\r\nt.x\r\n" + bulk_of("once", true)).read_to_end();
+    script subscribed;
+    subscribed.read_until("PING\r\n").send("+PONG\r\n").read_until("coracle:t.*\r\n");
+    subscribed.send("*3\r\n$10\r\npsubscribe\r\n$11\r\ncoracle:t.*\r\n:1\r\n");
+    for (int i = 0; i != 5; ++i) subscribed.read_until("PING\r\n").send(pong_amid_subscriptions);
+    subscribed.read_to_end();
+    scripted_peer server({subscribed, large, small});
+    noting_receiver r;
+    topic_bus_options o = quick();
+    o.password = {};
+    o.reply.bytes = 512;
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
+    bus.start(r);
+    bus.subscribe("t.*");
+    EXPECT_EQ(r.wait_for(1), texts{"[t.*] t.x once"});
     bus.stop();
 }
 

@@ -6,6 +6,7 @@
 #include <coracle/http/extract.hpp>
 #include <coracle/websocket/topics.hpp>
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -376,6 +377,55 @@ TEST(websocket_topics, give_who_reads_all_that_is_retained) {
             p.stream().close(true);
         });
     }
+}
+
+namespace {
+
+/// A bus that carries nothing, and brings what a test says.
+class quiet_bus final : public websocket::topic_bus {
+public:
+    void start(websocket::topic_receiver& to) override { receiver = &to; }
+    void stop() noexcept override {}
+    void publish(std::string_view, message_type, std::string_view, bool) override {}
+    void subscribe(std::string_view) override {}
+    void unsubscribe(std::string_view) noexcept override {}
+
+    websocket::topic_receiver* receiver = nullptr;
+};
+
+}  // namespace
+
+TEST(websocket_topics, give_who_reads_all_that_a_bus_brings_for_a_new_pattern) {
+    constexpr int many = 40;
+    const auto bus = std::make_shared<quiet_bus>();
+    websocket::topics topics({.backlog = 4, .policy = websocket::slow_reader::disconnect}, bus);
+    http::router routes;
+    const auto route = websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+        const auto all = topics.subscribe(ws, ">");
+        for (int i = 0; i != 4; ++i) topics.publish("live", "live");
+        const std::uint64_t since = bus->receiver->mark();
+        for (int i = 0; i != many; ++i) {
+            const std::string number = std::to_string(i);
+            bus->receiver->restore(">", "r." + number, message_type::text,
+                                   number + repeated(100'000), since);
+        }
+        co_await ws.closed();
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        raw_peer p = co_await in.connect();
+        co_await p.shake_hands("/ws");
+        for (int i = 0; i != 4; ++i) {
+            const std::string text = co_await p.read_text();
+            EXPECT_EQ(text, "live");
+        }
+        for (int i = 0; i != many; ++i) {
+            const std::string text = co_await p.read_text();
+            EXPECT_EQ(text.substr(0, text.find('a')), std::to_string(i));
+        }
+        EXPECT_EQ(route.counters().slow_readers, 0U);
+        p.stream().close(true);
+    });
 }
 
 TEST(websocket_topics, may_keep_nothing_for_a_slow_reader) {
