@@ -110,6 +110,9 @@ bool has_utf8_local_part(std::string_view address) noexcept {
 bool needs_utf8(const message_state& s) noexcept {
     if (s.raw_header_is_utf8) return true;
     for (const message_state::list& list : s.addresses) {
+        // In no header, and in the envelope only where that has no list of its own.
+        const bool is_unseen = &list == &s.of(address_field::bcc);
+        if (is_unseen && !s.of(address_field::envelope).empty()) continue;
         for (const mime::address& a : list) {
             for (const mime::mailbox& m : a.members) {
                 if (has_utf8_local_part(m.address)) return true;

@@ -62,7 +62,7 @@ bool is_about_certificate(const error& why) noexcept {
 
 domain_delivery::domain_delivery(client_core& core, client_shard& here, const client_options& o,
                                  domain_part& part)
-    : core_(core), here_(here), part_(part), options_(o) {}
+    : core_(core), here_(here), part_(part), given_(o), options_(o) {}
 
 task<std::expected<receipt, error>> domain_delivery::run() {
     retries again(options_.retry, here_.counters.retries);
@@ -84,6 +84,8 @@ error domain_delivery::about(error e, const std::string& host) const {
 
 // The policy may have been replaced, or may have ended, since the last attempt.
 std::expected<void, error> domain_delivery::adopt_policy() {
+    options_.starttls = given_.starttls;
+    options_.insecure = given_.insecure;
     policy_ = core_.policy_of(part_.domain, here_.owner().unix_time());
     if (policy_ && policy_->mode == sts_mode::none) policy_.reset();
     if (policy_ && policy_->mode == sts_mode::enforce) {
@@ -101,6 +103,13 @@ std::expected<void, error> domain_delivery::adopt_policy() {
     // are rarely for their names. A policy that is tested wants to know.
     if (options_.starttls == starttls::wanted) options_.insecure = !policy_;
     return {};
+}
+
+// RFC 8461 section 5: such a failure may be in order the next time.
+bool domain_delivery::is_refused_by_policy(const error& why) const noexcept {
+    if (!policy_ || policy_->mode != sts_mode::enforce) return false;
+    return why.code().category() == tls::category() ||
+           why.code() == make_error_code(errc::starttls_unavailable);
 }
 
 domain_delivery::host_list domain_delivery::order(std::vector<net::mail_host> found) {
@@ -186,8 +195,7 @@ task<std::expected<receipt, error>> domain_delivery::attempt() {
         auto trying = try_host(host);
         auto r = co_await std::move(trying);
         if (r || !another_host_may_help(r.error())) co_return std::move(r);
-        // RFC 8461 section 5: what a policy refuses may be in order the next time.
-        later = later || r.error().safe_to_retry() || policy_.has_value();
+        later = later || r.error().safe_to_retry() || is_refused_by_policy(r.error());
         last = std::move(r).error();
     }
     co_return std::unexpected(std::move(last->retry_is_safe(later)));

@@ -41,6 +41,7 @@ private:
     task<host_list> find_hosts();
     host_list order(std::vector<net::mail_host> found);
     std::expected<void, error> adopt_policy();
+    bool is_refused_by_policy(const error& why) const noexcept;
     /// By this host, where a policy that is only tested says what it would have refused.
     task<outcome> try_host(const std::string& host);
     task<outcome> deliver(const std::string& host, const client_options& o);
@@ -52,7 +53,8 @@ private:
     client_core& core_;
     client_shard& here_;
     domain_part& part_;
-    client_options options_;
+    const client_options& given_;
+    client_options options_;  ///< as the policy of the attempt changes them
     std::optional<sts_policy> policy_;
 };
 

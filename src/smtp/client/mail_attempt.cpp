@@ -67,7 +67,7 @@ task<outcome> mail_attempt::run() {
         here.lose_connection();
         here.use(pool_.take_idle());
     }
-    auto connecting = open_session(route_.get(), &here_.names());
+    auto connecting = open_session(route_.get(), &options_, &here_.names());
     auto fresh = co_await std::move(connecting);
     if (!fresh) co_return std::unexpected(std::move(fresh).error());
     pool_.opened();

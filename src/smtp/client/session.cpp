@@ -41,10 +41,11 @@ error before_mail(const error& cause, std::string_view command, phase where) {
 
 class opening {
 public:
-    opening(const route& by, net::resolver& names) noexcept : route_(by), names_(names) {}
+    opening(const route& by, const client_options& for_mail, net::resolver& names) noexcept
+        : route_(by), mail_(for_mail), names_(names) {}
 
     task<std::expected<std::unique_ptr<connection>, error>> run() {
-        const duration limit = options().connect_timeout;
+        const duration limit = mail_.connect_timeout;
         const time_point due = limit > duration::zero()
                                    ? coracle::detail::later(names_.owner().now(), limit)
                                    : time_point::max();
@@ -100,7 +101,7 @@ private:
     }
 
     task<done> greet() {
-        auto greeting = co_await connection_->read_reply(options().greeting_timeout);
+        auto greeting = co_await connection_->read_reply(mail_.greeting_timeout);
         if (!greeting) {
             co_return std::unexpected(before_mail(greeting.error(), "greeting", phase::receive));
         }
@@ -112,7 +113,7 @@ private:
     }
 
     task<std::expected<reply, error>> ask(std::string line, std::string shown) {
-        auto asking = connection_->command(line, shown, options().reply_timeout);
+        auto asking = connection_->command(line, shown, mail_.reply_timeout);
         auto said = co_await std::move(asking);
         if (!said) co_return std::unexpected(before_mail(said.error(), shown, phase::receive));
         co_return *std::move(said);
@@ -246,6 +247,7 @@ private:
     }
 
     const route& route_;
+    const client_options& mail_;
     net::resolver& names_;
     std::unique_ptr<connection> connection_;
     phase reached_ = phase::resolve;
@@ -254,8 +256,9 @@ private:
 }  // namespace
 
 task<std::expected<std::unique_ptr<connection>, error>> open_session(const route* by,
+                                                                     const client_options* for_mail,
                                                                      net::resolver* names) {
-    opening o(*by, *names);
+    opening o(*by, *for_mail, *names);
     auto running = o.run();
     auto opened = co_await std::move(running);
     co_return std::move(opened);

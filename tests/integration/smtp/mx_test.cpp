@@ -320,6 +320,21 @@ TEST(smtp_mx, has_one_transaction_for_each_domain) {
     EXPECT_TRUE(r->all_accepted());
 }
 
+// Nobody but its own domain sees a recipient in Bcc.
+TEST(smtp_mx, asks_for_smtputf8_only_where_an_address_needs_it) {
+    mx_world w;
+    smtp_sink_options plain;
+    plain.utf8 = false;
+    w.host("a.example", plain);
+    w.host("b.example");
+    w.mail_of("boats.example", {{10, "a.example"}});
+    w.mail_of("boote.example", {{10, "b.example"}});
+    ASSERT_TRUE(w.send(to("bob@boats.example").bcc("j\u00fcrgen@boote.example")));
+    EXPECT_EQ(w["a.example"].count(), 1U);
+    EXPECT_FALSE(heard(w["a.example"], "SMTPUTF8"));
+    EXPECT_TRUE(heard(w["b.example"], "SMTPUTF8"));
+}
+
 TEST(smtp_mx, says_what_became_of_each_domain) {
     for (const bool allowed : {false, true}) {
         mx_world w;
@@ -521,6 +536,45 @@ TEST(smtp_mx, heeds_a_policy_that_is_enforced) {
             EXPECT_EQ(r.error(), row.why) << r.error();
         }
     }
+}
+
+TEST(smtp_mx, calls_no_failure_safe_to_retry_that_no_policy_has_made) {
+    const test_ca ca;
+    for (const smtp::sts_mode mode : {smtp::sts_mode::enforce, smtp::sts_mode::testing}) {
+        mx_world w;
+        trust(w, ca);
+        smtp_sink_options o = with_certificate(ca, "mx.example");
+        o.message_bytes = 10'000;
+        w.host("mx.example", o);
+        w.mail_of("boats.example", {{10, "mx.example"}});
+        w.policies["boats.example"] = enforced({"mx.example"});
+        w.policies["boats.example"].mode = mode;
+        const auto r = w.send(to("bob@boats.example").attach("a.bin", std::string(20'000, '\x01')));
+        ASSERT_FALSE(r);
+        EXPECT_EQ(r.error(), smtp::errc::too_large) << r.error();
+        EXPECT_FALSE(r.error().safe_to_retry());
+    }
+}
+
+TEST(smtp_mx, is_bound_by_no_policy_that_has_gone) {
+    mx_world w;
+    w.options.retry.retries = 5;
+    w.host("mx.example");
+    w.mail_of("boats.example", {{10, "mx.example"}});
+    w.policies["boats.example"] = enforced({"mx.example"});
+    mail_outcome r = std::unexpected(error());
+    w.run([&](smtp::client& mail) -> task<> {
+        auto later = [&]() -> task<> {
+            co_await sleep_for(500ms);
+            mail.set_policy("boats.example", std::nullopt);
+        };
+        spawn(later);
+        const smtp::message m = to("bob@boats.example");
+        auto sending = mail.send(m);
+        r = co_await as_result(sending);
+    });
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_GT(r->attempts, 1U);
 }
 
 TEST(smtp_mx, goes_to_the_host_that_meets_the_policy) {

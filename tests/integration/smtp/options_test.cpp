@@ -181,6 +181,29 @@ TEST(smtp_options_in_use, limit_the_time_to_the_greeting) {
     expect_timeout(meet({.command = "greeting", .what = stall}, o), "greeting", 3s, 4s);
 }
 
+TEST(smtp_options_in_use, limit_the_time_of_each_mail_whoever_made_its_route) {
+    simulation world;
+    smtp_sink sink(world.loop(), at_home());
+    sink.misbehave({.command = "greeting", .what = sink_rule::action::stall});
+    auto main = [&]() -> task<> {
+        smtp::client mail(sink.url(), patient_options());
+        const smtp::message m = a_message();
+        for (const int seconds : {3, 7, 2}) {
+            const time_point began = loop::current()->now();
+            auto sending =
+                mail.send(m).options("greeting_timeout=" + std::to_string(seconds) + "s");
+            const auto sent = co_await as_result(sending);
+            EXPECT_FALSE(sent);
+            const duration took = loop::current()->now() - began;
+            EXPECT_GE(took, seconds * 1s);
+            EXPECT_LE(took, (seconds + 1) * 1s);
+        }
+        sink.stop();
+        co_await sink.stopped();
+    };
+    world.run(main);
+}
+
 TEST(smtp_options_in_use, limit_the_time_of_each_reply) {
     smtp::client_options o = patient_options();
     o.reply_timeout = 7s;
