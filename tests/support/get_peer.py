@@ -95,6 +95,23 @@ class Peer(http.server.BaseHTTPRequestHandler):
             return
         self.respond(200, CONTENT, ETag=tag)
 
+    def on_same(self, _):
+        self.respond(304 if "If-None-Match" in self.headers else 200, ETag=self.server.tag)
+
+    def on_ill(self, _):
+        """A page of an error that breaks off, and then the content."""
+        if len(self.server.seen) > 1:
+            return self.on_file("")
+        self.respond(404, b"<html>oops", Content_Length="1000", ETag=self.server.tag)
+        self.close_connection = True
+
+    def on_busy(self, _):
+        """Twice 503, then content that breaks off, over and over."""
+        if len(self.server.seen) % 3 != 0:
+            return self.respond(503)
+        self.respond(200, CONTENT[:1000], ETag=self.server.tag, Content_Length=str(len(CONTENT)))
+        self.close_connection = True
+
     def on_slow(self, _):
         """Half of it, and the rest when the test says so."""
         self.respond(200, CONTENT[:200_000], ETag=self.server.tag,

@@ -42,7 +42,8 @@ struct get_settings {
     std::string method;  ///< empty: depends on the other settings
     bool head = false;
     std::vector<std::pair<std::string, std::string>> fields;
-    bool has_media_type = true;  ///< data is sent with its media type
+    std::vector<std::string> left_out;  ///< names of fields that are not sent
+    bool has_media_type = true;         ///< data is sent with its media type
     std::vector<body_text> bodies;
     bool data_in_url = false;  ///< the body is a query in place
     std::vector<std::string>

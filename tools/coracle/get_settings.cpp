@@ -16,8 +16,16 @@
 namespace coracle::tool {
 namespace {
 
+/// Returns true if --header says that the client shall not send it.
+bool is_left_out(const get_settings& s, std::string_view name) {
+    return std::ranges::any_of(s.left_out, [name](const std::string& one) {
+        return http::find_field_id(one) == http::find_field_id(name);
+    });
+}
+
 /// Removes a field that the client would send itself.
 void leave_out(get_settings& s, std::string_view name) {
+    s.left_out.emplace_back(name);
     switch (http::find_field_id(name)) {
         case http::field_id::user_agent: s.client.user_agent.clear(); break;
         case http::field_id::accept_encoding: s.client.accept_compression = false; break;
@@ -60,7 +68,7 @@ void add_unless_given(get_settings& s, const char* name, std::string value) {
     const auto is_it = [name](const auto& f) {
         return http::find_field_id(f.first) == http::find_field_id(name);
     };
-    if (value.empty() || std::ranges::any_of(s.fields, is_it)) return;
+    if (value.empty() || is_left_out(s, name) || std::ranges::any_of(s.fields, is_it)) return;
     s.fields.emplace_back(name, std::move(value));
 }
 

@@ -8,9 +8,11 @@ namespace {
 
 std::span<char*> arguments;
 
-/// Returns true if the value of an option can begin there: "value", "-uvalue", "--user=value".
+/// Returns true if the value of an option can begin there: "value", "-uvalue", "-sSuvalue",
+/// "--user=value".
 bool may_begin(std::string_view argument, std::size_t at) noexcept {
-    return at == 0 || argument[at - 1] == '=' || (at == 2 && argument.front() == '-');
+    const bool has_short_names = argument.starts_with('-') && !argument.starts_with("--");
+    return at == 0 || argument[at - 1] == '=' || (has_short_names && at >= 2);
 }
 
 }  // namespace

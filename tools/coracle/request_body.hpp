@@ -1,13 +1,14 @@
 #pragma once
 
+#include "form_part.hpp"
 #include "get_command.hpp"
 
 #include <coracle/http/call.hpp>
 #include <coracle/http/fields.hpp>
 
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::tool {
 
@@ -29,12 +30,11 @@ public:
 
 private:
     bool has_content() const noexcept;
-    const std::string* input() const noexcept { return input_ ? &*input_ : nullptr; }
 
     const get_settings& settings_;
+    std::vector<form_part> parts_;
     http::fields fields_;
     std::string text_;
-    std::optional<std::string> input_;  ///< standard input, where a part is of it
     bool is_json_ = false;
 };
 

@@ -270,7 +270,7 @@ struct renewal {
     bool is_needed() const noexcept {
         const bool has_log_file = accesses != nullptr && settings.access_log &&
                                   !settings.access_log->empty() && *settings.access_log != "-";
-        const bool has_certificates = security != nullptr && !settings.self_signed;
+        const bool has_certificates = !settings.certificates.empty();
         return has_log_file || has_certificates || target != nullptr;
     }
     task<> run(signal_set& signals) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <system_error>
+#include <utility>
 
 namespace coracle::tool {
 namespace {
@@ -41,7 +42,7 @@ int transfer::fail(int code, const std::string& why) {
 
 int transfer::fail(const error& e) {
     if (room_.interrupted) {
-        const bool kept = !out_.is_stream() && out_.size() != 0;
+        const bool kept = !out_.is_stream() && out_.size() != 0 && !is_for_now_;
         if (kept) {
             room_.complain(out_.part() + " has " + size_text(static_cast<double>(out_.size())) +
                            ": --continue goes on with it");
@@ -72,6 +73,12 @@ http::call transfer::make_call() {
         const duration least = std::chrono::milliseconds(1);
         c.timeout(std::max(ends_ - loop::current()->now(), least));
     }
+    if (retries_ != 0) {
+        // Those of all requests of the transfer are counted together.
+        http::client_options o = room_.client.defaults();
+        o.retry.retries -= std::min(o.retry.retries, retries_);
+        c.options(std::move(o));
+    }
     if (from_ != 0) {
         c.header("Range", "bytes=" + std::to_string(from_) + '-');
         c.header("Accept-Encoding", "identity");
@@ -81,12 +88,15 @@ http::call transfer::make_call() {
     return c;
 }
 
+/// Returns true if the file gets the content of a resource and nothing else.
+bool transfer::gets_whole_files() const {
+    return room_.request.is_plain_get() && order_.upload.empty() && !room_.request.has_range() &&
+           !room_.settings.include_head;
+}
+
 /// Returns true if a request for the rest may bring the bytes that this response did not.
 bool transfer::may_go_on(const error& e) const {
-    const get_settings& s = room_.settings;
-    const bool gets_whole_files = room_.request.is_plain_get() && order_.upload.empty() &&
-                                  !room_.request.has_range() && !s.include_head;
-    return gets_whole_files && !out_.is_stream() && !room_.interrupted &&
+    return gets_whole_files() && !out_.is_stream() && !room_.interrupted &&
            e.phase() != phase::none && e != errc::limit_exceeded && e != errc::shutting_down;
 }
 
@@ -141,11 +151,15 @@ transfer::next_step transfer::place(const http::response& r, int& code) {
             return next_step::failed;
         }
     }
+    // The file is the one that the condition was about.
+    const bool is_unchanged = r.status() == http::status::not_modified && !out_.is_stream();
+    if (is_unchanged && !s.include_head && !s.head) return next_step::unchanged;
     // All of it will do where the file ends, but not from a byte that was named.
     const bool is_whole = r.status() == http::status::ok && !s.resume_from;
     if (from_ != 0 && !is_whole) return place_rest(r, code);
     out_.start_anew();
-    out_.keep_validator(http::if_range_validator(r));
+    is_for_now_ = !out_.is_stream() && !(gets_whole_files() && r.status() == http::status::ok);
+    if (!is_for_now_) out_.keep_validator(http::if_range_validator(r));
     progress_.set_there(0);
     progress_.earlier = 0;
     progress_.size = r.length();
@@ -154,7 +168,7 @@ transfer::next_step transfer::place(const http::response& r, int& code) {
 }
 
 task<> transfer::store(std::string_view bytes) {
-    const bool first = progress_.there == 0;
+    const bool first = progress_.there == progress_.earlier;
     if (first && !order_.any_bytes && bytes.find('\0') != std::string_view::npos) {
         throw std::system_error(
             std::make_error_code(std::errc::operation_not_permitted),
@@ -232,6 +246,17 @@ void transfer::say_done(const http::response& r) {
     room_.display.say(line + '\n');
 }
 
+int transfer::say_unchanged(const http::response& r) {
+    if (!order_.checksum.empty()) {
+        return fail(get_http_error,
+                    "there is nothing to check: the server responded with " + status_text(r));
+    }
+    if (!room_.settings.silent) {
+        room_.display.say(printable(out_.path()) + "  unchanged; " + status_text(r) + '\n');
+    }
+    return get_ok;
+}
+
 int transfer::finish(const http::response& r) {
     if (room_.settings.timing && r.info() != nullptr) print_timing(*r.info());
     if (digest_) {
@@ -276,10 +301,12 @@ task<int> transfer::ask(bool resume, std::optional<std::uint64_t> from) {
     http::call c = make_call();
     auto r = co_await as_result(c);
     if (!r) co_return fail(r.error());
+    if (r->info() != nullptr) retries_ += std::max(1U, r->info()->attempts) - 1;
     int code = get_ok;
     is_sending_ = false;
     const next_step step = place(*r, code);
     if (step == next_step::failed) co_return code;
+    if (step == next_step::unchanged) co_return say_unchanged(*r);
     if (step == next_step::anew) {
         out_.start_anew();
         *r = http::response();
@@ -337,9 +364,11 @@ task<int> transfer::run() {
         } catch (const std::system_error& e) {
             code = fail(get_write_error, e.what());
         }
-        if (!goes_on_ || tries == room_.settings.client.retry.retries) break;
+        if (code != get_ok && std::exchange(is_for_now_, false)) out_.discard();
+        if (!goes_on_ || retries_ >= room_.settings.client.retry.retries) break;
         const bool again = co_await wait_for_retry(tries);
         if (!again) break;
+        ++retries_;
     }
     room_.display.end(progress_);
     co_return code;

@@ -37,7 +37,7 @@ public:
     task<int> run();
 
 private:
-    enum class next_step : std::uint8_t { over, receive, anew, failed };
+    enum class next_step : std::uint8_t { over, receive, anew, unchanged, failed };
 
     /// One request and its response; gives the exit code. Of an output to go on with, the content
     /// from `from` on is requested, or from its end.
@@ -46,6 +46,7 @@ private:
     task<int> receive(http::response& r);
     http::call make_call();
     void show_sending(http::call& c);
+    bool gets_whole_files() const;
     bool may_go_on(const error& e) const;
     task<bool> wait_for_retry(unsigned tries);
     next_step place(const http::response& r, int& code);
@@ -58,6 +59,7 @@ private:
     task<> print_head(const http::response& r);
     void print_timing(const http::response_info& info);
     void say_done(const http::response& r);
+    int say_unchanged(const http::response& r);
 
     transfer_room& room_;
     transfer_order order_;
@@ -68,6 +70,9 @@ private:
     std::uint64_t from_ = 0;  ///< the byte from which on content was requested
     bool is_sending_ = false;
     bool goes_on_ = false;  ///< what failed may be continued by another request
+    /// What the file has is no begin of the content, which a later request might go on with.
+    bool is_for_now_ = false;
+    unsigned retries_ = 0;  ///< that were made
 };
 
 }  // namespace coracle::tool

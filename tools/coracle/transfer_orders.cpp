@@ -82,6 +82,13 @@ std::string name_of(const std::string& text) {
     return name.empty() ? "index.html" : as_file(name);
 }
 
+/// Returns a URL that asks for no credentials to be sent.
+std::string without_user(const std::string& text) {
+    auto u = url::parse(text, url_path::as_is);
+    if (!u || !u->has_user()) return text;
+    return std::string(u->remove_user().text());
+}
+
 /// Makes the orders from the arguments of a command, one after the other.
 class order_list {
 public:
@@ -130,6 +137,7 @@ private:
         o.url = with_scheme(m.url);
         if (!o.upload.empty()) o.url = upload_url(o.url, o.upload);
         o.shown = without_secrets(o.url);
+        if (leaves_out_authorization()) o.url = without_user(o.url);
         o.output = output_of(i, o.url, m.values);
         if (i < s_.checksums.size()) o.checksum = checksum_of(s_.checksums[i]);
         o.any_bytes = o.output != "-" || !s_.outputs.empty() || ::isatty(STDOUT_FILENO) == 0;
@@ -143,6 +151,12 @@ private:
             taken_.add(o.output);
         }
         orders_.push_back(std::move(o));
+    }
+
+    bool leaves_out_authorization() const {
+        return std::ranges::any_of(s_.left_out, [](const std::string& name) {
+            return http::find_field_id(name) == http::field_id::authorization;
+        });
     }
 
     std::string output_of(std::size_t i, const std::string& url,

@@ -95,6 +95,12 @@ class Requests(WithPeer):
         for name, value in (("Range", "bytes=0-1"), ("Referer", "q"), ("Cookie", "a=b"), ("X-Blanks", "v")):
             self.assertEqual(fields.get_all(name), [value])
         self.assertNotIn("Authorization", fields)
+        with_user = self.url.replace("http://", "http://ada:secret@")
+        self.get("-H", "authorization:", "-e", "r", "-H", "Referer:", "-b", "a=b", "-H", "Cookie:",
+                 "-r", "1-2", "-H", "range:", with_user + "/file?x%2f")
+        for name in ("Authorization", "Referer", "Cookie", "Range"):
+            self.assertNotIn(name, self.last()[2])
+        self.assertEqual(self.last()[1], "/file?x%2f")
 
     def test_a_range_may_have_no_end(self):
         self.get("-r", "5", self.url + "/file")
@@ -152,6 +158,17 @@ class Requests(WithPeer):
         self.assertEqual([p.get_filename() for p in parts],
                          [None, "n.png", None, None, None, None, None])
         self.assertEqual(parts[2].get_content_type(), "text/x")
+
+    def test_parts_of_a_fifo_are_read_once(self):
+        for part in ("x=<fifo", "x=@fifo;filename=n"):
+            os.mkfifo(self.here / "fifo")
+            with subprocess.Popen(["sh", "-c", "echo typed > fifo"], cwd=self.here):
+                self.get("-F", part, self.url + "/one", self.url + "/two")
+            for request in self.peer.seen[-2:]:
+                self.assertEqual(request[3].count(b"\r\n\r\ntyped\n\r\n"), 1, request)
+            (self.here / "fifo").unlink()
+            for name in ("one", "two"):
+                (self.here / name).unlink()
 
     def test_blanks_may_stand_before_the_properties_of_a_part(self):
         (self.here / "a").write_bytes(b"of a file")
@@ -212,7 +229,7 @@ class Requests(WithPeer):
         self.assertEqual(self.get("-b", "jar", self.url + "/hello")[1], "")
 
     def test_passwords_are_not_in_the_list_of_processes(self):
-        for n, arguments in enumerate((["-u", "ada:secret"], ["-uada:secret"], ["--user=ada:secret"],
+        for n, arguments in enumerate((["-u", "ada:secret"], ["-uada:secret"], ["-sSuada:secret"], ["--user=ada:secret"],
                                        ["--bearer", "secret"], ["--proxy-user", "ada:secret"])):
             p = subprocess.Popen([BIN.resolve() / "coracle", "get", *arguments, "-o", f"f{n}", self.url + "/slow"],
                                  cwd=self.here, env=environment(), stderr=subprocess.PIPE)
@@ -338,6 +355,34 @@ class Files(WithPeer):
                      self.url + "/file?whole", code=18)
             self.assertEqual(len(self.peer.seen), 1, arguments)
         self.get("--continue", "-r", "1-2", "-o", "f", self.url + "/file", code=2)
+
+    def test_what_is_no_begin_of_the_content_is_not_gone_on_with(self):
+        for arguments in (["-i"], ["-r", "0-"]):
+            self.peer.breaks = 1
+            _, err = self.get(*arguments, "-o", "f", self.url + "/file?whole", code=18)
+            self.assertNotIn("--continue", err)
+            self.assertEqual(self.names(), [], arguments)
+        self.peer.seen = []
+        self.get("--continue", "--retry", "2", "--retry-delay", "0", "-o", "f", self.url + "/ill")
+        self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
+        self.assertEqual([s[2]["Range"] for s in self.peer.seen], [None, None])
+
+    def test_one_that_is_unchanged_stays(self):
+        self.get("-o", "f", self.url + "/file")
+        for condition in ('If-None-Match: "one"', 'if-none-match: *'):
+            _, err = self.get("-H", condition, "-o", "f", self.url + "/same")
+            self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
+            self.assertEqual(err, "f  unchanged; 304 Not Modified\n")
+        _, err = self.get("-H", condition, "--sha256", "0" * 64, "-o", "f", self.url + "/same", code=22)
+        self.assertIn("nothing to check", err)
+        self.assertEqual(self.read("f"), CONTENT)
+        # The head is the content there.
+        self.get("-I", "-H", condition, "-o", "f", self.url + "/same")
+        self.assertTrue(self.read("f").startswith(b"HTTP/1.1 304"))
+
+    def test_retries_of_all_requests_are_counted_together(self):
+        self.get("--retry", "2", "--retry-delay", "0", "-o", "f", self.url + "/busy", code=18)
+        self.assertEqual(len(self.peer.seen), 3)
 
     def test_retries_end_with_the_time_for_all_of_them(self):
         self.get("-m", "1", "--retry", "9", "--retry-delay", "0", "-o", "f", self.url + "/slow",
@@ -596,6 +641,9 @@ class Terminal(WithPeer):
         self.assertEqual(code, 23)
         self.assertIn("-o FILE", text)
         self.assertEqual(self.on_terminal(self.url + "/binary", "-o", "-"), (0, "\0\1\2"))
+        code, text = self.on_terminal("-C", "3", self.url + "/file")
+        self.assertEqual(code, 23)
+        self.assertIn("-o FILE", text)
 
 
 class Help(unittest.TestCase):

@@ -21,6 +21,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from server_process import BIN, Server, need, read_to_end  # noqa: E402
+from test_certificates import Authority  # noqa: E402
 
 CURL = need("curl")
 FREE = ("--listen", "127.0.0.1:0")
@@ -444,6 +445,12 @@ class Https(WithFiles):
                 self.assertEqual((status, fields["location"]), (308, f"https://{own}:8443/a.txt?b"))
                 status, fields, _ = curl("-k", f"https://{own}:8443/")
                 self.assertIn("strict-transport-security", fields)
+
+    def test_a_certificate_is_read_again_at_sighup_also_beside_a_self_signed_one(self):
+        pem, key = Authority(self.all).issue("localhost", "DNS:localhost")
+        with self.serve("--tls-cert", pem, "--tls-key", key, "--tls-self-signed") as s:
+            s.signal(signal.SIGHUP)
+            self.assertEqual(curl("-k", s.url + "/a.txt")[0], 200)
 
     def test_a_port_to_send_to_is_needed(self):
         code, _, err = program("serve", "--tls-self-signed", "--redirect-to-https",

@@ -1,0 +1,72 @@
+#include "form_part.hpp"
+
+#include "input_file.hpp"
+#include "settings.hpp"
+
+#include <coracle/mime/disposition.hpp>
+#include <coracle/mime/media_type.hpp>
+
+namespace coracle::tool {
+
+form_part::form_part(std::string_view text) : shown_(text) {
+    const std::size_t at = text.find('=');
+    if (at == std::string_view::npos || at == 0) {
+        throw failure("cannot read --form '" + shown_ +
+                      "': write it as in --form name=value or --form name=@FILE");
+    }
+    name_ = text.substr(0, at);
+    text.remove_prefix(at + 1);
+    if (text.starts_with('@') || text.starts_with('<')) {
+        mark_ = text.front();
+        text.remove_prefix(1);
+    }
+    content_ = read_file_argument(text, "filename");
+}
+
+bool form_part::is_of_disk() const noexcept {
+    return mark_ == '@' && !content_.name && content_.value != "-";
+}
+
+void form_part::read(const std::optional<std::string>& input) {
+    if (mark_ == '\0')
+        text_ = content_.value;
+    else if (is_of_input() && input)
+        text_ = *input;
+    else if (!is_of_disk())
+        text_ = content_of(content_.value);
+}
+
+void form_part::add_file(http::form_body& form) const {
+    const std::string type(content_.type
+                               ? std::string_view(*content_.type)
+                               : mime::media_type_of(content_.name.value_or(content_.value)));
+    if (is_of_disk())
+        form.add_file(name_, content_.value, type);
+    else
+        form.add_data(name_, content_.name.value_or("-"), text_, type);
+}
+
+void form_part::add_text(http::form_body& form) const {
+    if (!content_.type) {
+        form.add(name_, text_);
+        return;
+    }
+    const std::string field = mime::format_disposition({"form-data", name_, std::nullopt});
+    form.add_part({{"Content-Disposition", field}, {"Content-Type", *content_.type}}, text_);
+}
+
+void form_part::add_to(http::form_body& form) const {
+    try {
+        if (mark_ == '@')
+            add_file(form);
+        else
+            add_text(form);
+    } catch (const exception& e) {
+        const std::string why =
+            "cannot send --form '" + shown_ + "': " + e.error().code().message();
+        if (e.error().operation() == "open") throw unreadable(why);
+        throw failure(why);
+    }
+}
+
+}  // namespace coracle::tool
