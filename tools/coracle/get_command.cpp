@@ -125,11 +125,12 @@ task<bool> save_cookies(const transfer_room& room) {
     const std::string& path = room.settings.cookie_jar;
     if (path.empty()) co_return true;
     const http::cookie_jar& jar = room.client.cookies();
-    if (path == "-") {
-        output_file out(path);
+    // Standard output, a FIFO or a device.
+    if (output_file out(path); out.is_stream()) {
         const std::string text = jar.text(seconds_now());
         try {
             co_await out.write(text);
+            co_await out.open_fifo_if_never_written();
             co_return true;
         } catch (const std::system_error& e) {
             if (!room.interrupted) room.complain(e.what());

@@ -9,7 +9,7 @@
 #include <coracle/io/streams.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/signals.hpp>
-#include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/smtp/client.hpp>
 
 #include <csignal>
@@ -84,20 +84,14 @@ task<> deliver(delivery& d) {
     }
 }
 
-task<> cancel_on_signal(delivery& d, signal_set& signals, task_group& group) {
+task<> note_signal(delivery& d, signal_set& signals) {
     co_await signals.next();
     d.interrupted = true;
-    group.cancel();
 }
 
 task<> deliver_or_stop(delivery& d, signal_set& signals) {
-    const auto together = [&](task_group& group) -> task<> {
-        spawn([&] { return cancel_on_signal(d, signals, group); }, "signals");
-        group.spawn([&] { return deliver(d); }, "mail");
-        co_return;
-    };
-    auto all = with_task_group(together);
-    static_cast<void>(co_await as_result(all));
+    auto either = when_any(deliver(d), note_signal(d, signals));
+    static_cast<void>(co_await as_result(either));
 }
 
 /// Prints the mail, and on standard error whom it goes to.

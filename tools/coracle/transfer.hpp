@@ -70,7 +70,7 @@ private:
     std::uint64_t from_ = 0;  ///< the byte from which on content was requested
     bool is_sending_ = false;
     bool goes_on_ = false;  ///< what failed may be continued by another request
-    /// What the file has is no begin of the content, which a later request might go on with.
+    /// The file has no begin of the content, with which a later request might go on.
     bool is_for_now_ = false;
     unsigned retries_ = 0;  ///< that were made
 };

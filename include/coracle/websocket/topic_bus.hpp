@@ -20,9 +20,9 @@ public:
     virtual std::uint64_t mark() const noexcept = 0;
     /// Delivers a message that was retained elsewhere before `since`, a `mark`, unless this process
     /// has published, received or forgotten a retained one of the topic after it, or has the same
-    /// one already; 0 for one that this process itself has retained: what it has now came later, and
-    /// may not have reached the others. With a pattern it goes to the subscribers of just that pattern, which have
-    /// called for it; with an empty one to all whose patterns match.
+    /// one already; 0 for one that this process itself has retained: what it has now came later,
+    /// and may not have reached the others. With a pattern it goes to the subscribers of just that
+    /// pattern, which have called for it; with an empty one to all whose patterns match.
     virtual void restore(std::string_view pattern, std::string_view topic, message_type type,
                          std::string_view bytes, std::uint64_t since) = 0;
 

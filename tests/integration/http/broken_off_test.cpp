@@ -87,8 +87,8 @@ protected:
         r.get("/small", [](http::request&) { return http::response("small"); });
         return r;
     }
-    http::server_options observed() {
-        http::server_options o;
+    local_server_options observed() {
+        local_server_options o;
         o.observe(counted_).observe(seen_);
         return o;
     }

@@ -218,6 +218,19 @@ class Requests(WithPeer):
         self.get("-b", "jar", self.url + "/hello")
         self.assertEqual(self.last()[2]["Cookie"], "seen=yes")
 
+    def test_cookies_go_to_a_fifo_as_the_content_does(self):
+        os.mkfifo(self.here / "fifo")
+        with subprocess.Popen(["cat", "fifo"], cwd=self.here, stdout=subprocess.PIPE) as reader:
+            self.get("-c", "fifo", self.url + "/hello")
+            self.assertIn(b"\tseen\tyes\n", reader.communicate(timeout=20)[0])
+        # One without a reader is waited for, and can be interrupted.
+        p = subprocess.Popen([BIN.resolve() / "coracle", "get", "-c", "fifo", self.url + "/hello"],
+                             cwd=self.here, env=environment(), stdout=subprocess.PIPE)
+        with p.stdout:
+            self.assertEqual(p.stdout.read(6), b"hello\n")
+            p.send_signal(signal.SIGTERM)
+            self.assertEqual(p.wait(20), 130)
+
     def test_cookies_beyond_those_that_are_kept_are_named(self):
         lines = "".join(f"127.0.0.1\tFALSE\t/\tFALSE\t0\tn{n}\tv\n" for n in range(200))
         (self.here / "jar").write_text(lines)
