@@ -25,17 +25,17 @@ bool is_of_a_proxy(const field& f) noexcept {
     return is_forwarding_field(f.name) || equal_ignoring_case(f.name, "via");
 }
 
-/// Returns true where a proxy made the request and does not say for whom, or nobody was asked to
-/// believe it.
-bool is_somebody_behind_a_proxy(const request& req) noexcept {
-    if (const auto* const info = req.data<client_info>()) return info->hidden;
+/// Returns true where a proxy made the request for another client, which no trusted proxy names.
+bool is_for_another(const request& req) noexcept {
+    const auto* const info = req.data<client_info>();
+    if (info != nullptr && info->proxies != 0) return info->hidden;
     return std::ranges::any_of(req.fields(), is_of_a_proxy);
 }
 
 }  // namespace
 
 bool comes_from_here(const request& req) noexcept {
-    if (is_somebody_behind_a_proxy(req)) return false;
+    if (is_for_another(req)) return false;
     const net::address& a = req.client();
     const bool is_local = a.family() == net::family::unix_path || a.is_loopback();
     return is_local && names_this_machine(req.host());

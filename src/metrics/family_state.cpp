@@ -146,11 +146,12 @@ void family_state::append_histogram(std::string& to, const series& s,
     const auto beyond = s.first + static_cast<std::uint32_t>(bounds_.size());
     count += cells.sum(beyond);
     append_sample(to, "_bucket", values, "+Inf", std::to_string(count));
-    // OpenMetrics takes a sum for a counter, and one of values below zero is none.
-    const bool may_fall = !bounds_.empty() && bounds_.front() < 0;
-    if (format != exposition::openmetrics || !may_fall) {
-        append_sample(to, "_sum", values, {}, number_text(cells.sum_of_doubles(beyond + 1)));
-    }
+    // OpenMetrics takes the sum for a counter, which is never below zero, and has a count only
+    // beside a sum.
+    const double sum = cells.sum_of_doubles(beyond + 1);
+    const bool is_counter = (bounds_.empty() || bounds_.front() >= 0) && sum >= 0;
+    if (format == exposition::openmetrics && !is_counter) return;
+    append_sample(to, "_sum", values, {}, number_text(sum));
     append_sample(to, "_count", values, {}, std::to_string(count));
 }
 

@@ -72,7 +72,7 @@ private:
             }
             rest_.remove_prefix(1);
         }
-        in_comment_ = depth != 0;
+        in_comment_ = in_comment_ || depth != 0;
     }
     std::string_view taken(std::string_view::iterator end) noexcept {
         const auto size = static_cast<std::size_t>(end - rest_.begin());

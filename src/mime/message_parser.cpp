@@ -38,10 +38,10 @@ std::string_view message_part::field(std::string_view name) const noexcept {
 }
 
 std::optional<std::string> message_part::filename() const {
-    const std::string_view text = field("Content-Disposition");
+    const std::string text = detail::without_comments(field("Content-Disposition"));
     const std::size_t end = text.find(';');
-    if (end != std::string_view::npos) {
-        if (auto parameters = parse_parameters(text.substr(end))) {
+    if (end != std::string::npos) {
+        if (auto parameters = parse_parameters(std::string_view(text).substr(end))) {
             const auto name = std::ranges::find(*parameters, "filename", &parameter::name);
             if (name != parameters->end()) return std::move(name->value);
         }
@@ -51,8 +51,8 @@ std::optional<std::string> message_part::filename() const {
 }
 
 std::string message_part::disposition() const {
-    const std::string_view text = field("Content-Disposition");
-    return coracle::detail::lower(detail::trim(text.substr(0, text.find(';'))));
+    const std::string text = detail::without_comments(field("Content-Disposition"));
+    return coracle::detail::lower(detail::trim(std::string_view(text).substr(0, text.find(';'))));
 }
 
 message_parser::message_parser(const message_limits& limits, bool decode)

@@ -399,6 +399,7 @@ void topic_state::keep(const published& p) {
         kept_.erase(old);
         return;
     }
+    std::erase_if(forgotten_, [&p](const forgotten_message& f) { return f.topic == p.topic; });
     if (options_.retained == 0) return;
     if (!is_new) {
         at->second->frame = p.frame;

@@ -231,6 +231,8 @@ void output_file::discard() noexcept {
     if (is_stream_) return;
     ::unlink(part().c_str());
     close();
+    size_ = 0;
+    validator_.clear();
 }
 
 }  // namespace coracle::tool

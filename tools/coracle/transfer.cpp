@@ -152,7 +152,8 @@ transfer::next_step transfer::place(const http::response& r, int& code) {
         }
     }
     // The file is the one that the condition was about.
-    const bool is_unchanged = r.status() == http::status::not_modified && !out_.is_stream();
+    const bool is_unchanged =
+        r.status() == http::status::not_modified && !out_.is_stream() && from_ == 0;
     if (is_unchanged && !s.include_head && !s.head) return next_step::unchanged;
     // All of it will do where the file ends, but not from a byte that was named.
     const bool is_whole = r.status() == http::status::ok && !s.resume_from;
@@ -247,12 +248,13 @@ void transfer::say_done(const http::response& r) {
 }
 
 int transfer::say_unchanged(const http::response& r) {
+    if (room_.settings.timing && r.info() != nullptr) print_timing(*r.info());
     if (!order_.checksum.empty()) {
         return fail(get_http_error,
                     "there is nothing to check: the server responded with " + status_text(r));
     }
     if (!room_.settings.silent) {
-        room_.display.say(printable(out_.path()) + "  unchanged; " + status_text(r) + '\n');
+        room_.display.say(printable(out_.path()) + "  left alone; " + status_text(r) + '\n');
     }
     return get_ok;
 }

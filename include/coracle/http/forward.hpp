@@ -50,7 +50,8 @@ struct forward_options {
 /// with `strip_prefix` dot segments are resolved first. Redirects, cookies and codings pass
 /// untouched, as do interim responses but 100 (none of a client with `hedge_after`), and trailers
 /// both ways, of bodies whose length is not announced: of a request none in place of a field that
-/// it has or `change_fields` has set, that its Connection names, or that says who the client is.
+/// it has, that its Connection names, or that says who the client is, and none at all with
+/// `change_fields`.
 /// The response begins while the request goes on, and its head does not wait for its body. 502 when
 /// the upstream cannot be reached or breaks the protocol, 504 when it takes too long, 400 when the
 /// target leads out of the path of `base`. `client` must outlive the handler. Throws `exception`

@@ -10,8 +10,8 @@
 namespace coracle::http::detail {
 
 /// Returns true if an Origin is that which the request itself was sent to, by the client that a
-/// trusted proxy tells of. Not "http://x" for one that came by TLS: such a page may be anybody's on
-/// its way.
+/// trusted proxy tells of. Not "http://x" for one that came by TLS: on its way such a page can be
+/// changed.
 inline bool is_own_origin(std::string_view origin, const request& req) {
     const std::string_view host = client_host(req);
     const std::size_t end = origin.find("://");

@@ -190,7 +190,7 @@ task<response> csrf::operator()(request& req, const handler& next) const {
 std::string csrf::token(request& req) {
     token_state* const state = req.data<token_state>();
     if (state == nullptr) refuse("no http::csrf with tokens around this handler");
-    // A session forgets it when somebody logs in or out.
+    // A session forgets it when a user logs in or out.
     if (!state->of->cookie) state->bytes = state->of->known(req);
     if (state->bytes.empty()) {
         state->bytes = detail::random_bytes(secret_bytes);

@@ -102,8 +102,9 @@ void session::erase(std::string_view name) noexcept {
 
 void session::log_in(std::string_view user) {
     check_size(size_without(detail::csrf_secret) - user_.size() + user.size());
+    std::string name(user);  // it may be a value of this session
     erase(detail::csrf_secret);
-    user_ = user;
+    user_ = std::move(name);
     made_ = 0;
     renew();
 }

@@ -166,7 +166,7 @@ void stand_in_for_body(response& r, const request& req) {
     const bool has_none = r.status() == status::no_content || r.status() == status::not_modified;
     if (req.method() != method::head || has_none) return;
     const auto* const length = r.extension() == nullptr ? nullptr : r.extension()->head_length();
-    if (length == nullptr) return;
+    if (length == nullptr || *length == 0U) return;
     r.set_body(body::stream([](body_writer&) -> task<> { co_return; }, *length));
 }
 
@@ -187,17 +187,17 @@ public:
         co_return piece;
     }
     const fields* trailers() const noexcept override { return trailers_.get(); }
-    /// The fields of the head as it goes to the upstream; nothing: those of the request.
-    void set_head(fields sent) { head_ = std::move(sent); }
+    void drop_trailers() noexcept { drops_trailers_ = true; }
 
 private:
     /// Keeps those that take the place of no field, which a handler may have set, and say nothing
     /// of the client: an upstream may merge them with the head.
     void keep_trailers() {
+        if (drops_trailers_) return;
         const fields& head = of_->fields();
         for (const field& f : whole().trailers()) {
-            const bool is_known = head.contains(f.name) || head_.contains(f.name);
-            if (is_known || detail::is_forwarding_field(f.name) || is_of_connection(f, head))
+            if (head.contains(f.name) || detail::is_forwarding_field(f.name) ||
+                is_of_connection(f, head))
                 continue;
             if (trailers_ == nullptr) trailers_ = std::make_unique<fields>();
             trailers_->add(f.name, f.value);
@@ -205,7 +205,7 @@ private:
     }
 
     request* of_;
-    fields head_;
+    bool drops_trailers_ = false;
     std::optional<error> failure_;
     std::unique_ptr<fields> trailers_;
 };
@@ -335,7 +335,8 @@ public:
         const bool has_body = !switching && !req.body().ended();
         if (has_body) {
             auto& passed = body_to_pass(req);
-            if (options_.change_fields) passed.set_head(out);
+            // They would not be changed, and may be merged with the head.
+            if (options_.change_fields) passed.drop_trailers();
             c.body(body::relay(req.body()), "");
         }
         c.fields(std::move(out));

@@ -16,7 +16,7 @@
 namespace coracle::detail {
 namespace {
 
-/// To lock a directory, one a millisecond.
+/// Tries to lock a directory, one each millisecond.
 constexpr int most_tries = 1'000;
 
 /// Returns an empty descriptor where the directory cannot be read, or stays locked.

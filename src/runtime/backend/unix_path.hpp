@@ -9,9 +9,10 @@ namespace coracle::detail {
 /// file to which no socket is bound any more is removed, since it would make every bind fail; files
 /// that are not sockets, or still accept connections, are kept.
 ///
-/// A socket that is bound and does not listen yet looks as if nobody had it. So until it listens
-/// its directory is locked (flock), and of two processes that begin at once the second finds a
-/// socket in use. Where somebody else keeps the directory locked, that waits for a second at most.
+/// A socket that is bound and does not listen yet refuses connections, as the file of one that is
+/// gone does. So its directory is locked (flock) until it listens, and of two processes that begin
+/// at once the second finds a socket in use. Where another program keeps the directory locked, that
+/// waits for a second at most.
 class path_claim {
 public:
     /// `type`: of the socket to bind (SOCK_STREAM and so on).

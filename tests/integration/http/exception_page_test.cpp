@@ -146,7 +146,7 @@ TEST(exception_page, is_for_this_machine_only_unless_told_otherwise) {
                 AllOf(StartsWith("HTTP/1.1 500 "), Not(HasSubstr("sail"))));
 }
 
-// A proxy on this machine names it in its own Host, whoever its client is.
+// A proxy on this machine names it in its own Host, wherever its client is.
 TEST(exception_page, is_not_for_the_clients_of_a_proxy_on_this_machine) {
     for (const char* field : {"X-Forwarded-For: 192.0.2.1", "x-forwarded-proto: https",
                               "Forwarded: for=192.0.2.1", "Via: 1.1 proxy"}) {
@@ -164,6 +164,7 @@ TEST(exception_page, is_not_for_the_clients_of_a_proxy_on_this_machine) {
     EXPECT_THAT(of("127.0.0.1"), HasSubstr("cannot sail"));
     EXPECT_THAT(of("192.0.2.1"), Not(HasSubstr("sail")));
     EXPECT_THAT(of("unknown"), Not(HasSubstr("sail")));
+    EXPECT_THAT(ask(trusting, get_local("/boats/7", "Via: 1.1 proxy\r\n")), Not(HasSubstr("sail")));
 }
 
 TEST(exception_page, goes_with_problem_details_of_the_router) {

@@ -320,7 +320,7 @@ TEST(smtp_mx, has_one_transaction_for_each_domain) {
     EXPECT_TRUE(r->all_accepted());
 }
 
-// Nobody but its own domain sees a recipient in Bcc.
+// The hosts of other domains never see a recipient in Bcc.
 TEST(smtp_mx, asks_for_smtputf8_only_where_an_address_needs_it) {
     mx_world w;
     smtp_sink_options plain;

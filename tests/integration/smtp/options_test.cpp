@@ -181,7 +181,7 @@ TEST(smtp_options_in_use, limit_the_time_to_the_greeting) {
     expect_timeout(meet({.command = "greeting", .what = stall}, o), "greeting", 3s, 4s);
 }
 
-TEST(smtp_options_in_use, limit_the_time_of_each_mail_whoever_made_its_route) {
+TEST(smtp_options_in_use, limit_the_time_of_each_mail_by_its_own_options) {
     simulation world;
     smtp_sink sink(world.loop(), at_home());
     sink.misbehave({.command = "greeting", .what = sink_rule::action::stall});

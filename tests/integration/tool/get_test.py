@@ -385,7 +385,7 @@ class Files(WithPeer):
         for condition in ('If-None-Match: "one"', 'if-none-match: *'):
             _, err = self.get("-H", condition, "-o", "f", self.url + "/same")
             self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
-            self.assertEqual(err, "f  unchanged; 304 Not Modified\n")
+            self.assertEqual(err, "f  left alone; 304 Not Modified\n")
         _, err = self.get("-H", condition, "--sha256", "0" * 64, "-o", "f", self.url + "/same", code=22)
         self.assertIn("nothing to check", err)
         self.assertEqual(self.read("f"), CONTENT)

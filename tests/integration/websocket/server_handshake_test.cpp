@@ -111,7 +111,8 @@ TEST(websocket_handshake, looks_at_the_origin_as_it_is_told) {
     }
 }
 
-// A page that came in clear may be anybody's, and a proxy knows which host it was asked for.
+// A page that came in clear can be changed on its way, and a proxy knows which host it was asked
+// for.
 TEST(websocket_handshake, takes_the_origin_that_a_trusted_proxy_was_asked_for) {
     struct row {
         std::string_view proto;

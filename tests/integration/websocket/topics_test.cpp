@@ -428,6 +428,29 @@ TEST(websocket_topics, give_who_reads_all_that_a_bus_brings_for_a_new_pattern) {
     });
 }
 
+// A message of this process that it keeps no more, of a topic that had none for a while.
+TEST(websocket_topics, take_back_from_a_bus_what_they_had_no_room_for) {
+    const auto bus = std::make_shared<quiet_bus>();
+    websocket::topics topics({.retained = 1}, bus);
+    http::router routes;
+    websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+        topics.publish("t", "", true);
+        topics.publish("t", "kept", true);
+        topics.publish("other", "kept", true);
+        const auto all = topics.subscribe(ws, "t");
+        bus->receiver->restore("t", "t", message_type::text, "kept", 0);
+        co_await ws.closed();
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        raw_peer p = co_await in.connect();
+        co_await p.shake_hands("/ws");
+        const std::string text = co_await p.read_text();
+        EXPECT_EQ(text, "kept");
+        p.stream().close(true);
+    });
+}
+
 TEST(websocket_topics, may_keep_nothing_for_a_slow_reader) {
     using websocket::slow_reader;
     for (const auto policy : {slow_reader::drop_oldest, slow_reader::drop_newest}) {

@@ -85,16 +85,21 @@ TEST(metrics_registry, puts_observations_into_buckets_by_their_upper_bound) {
     EXPECT_NE(all.text().find("sizes_sum NaN\n"), std::string::npos);
 }
 
-// OpenMetrics: a sum is a counter there.
+// OpenMetrics: a sum is a counter there, and there is no count without one.
 TEST(metrics_registry, writes_no_sum_that_may_fall_as_openmetrics) {
     metrics::registry all;
-    all.make_histogram("cold", "", {-10, 0}).observe(-5);
+    all.make_histogram("cold", "", {-10, 0}).observe(5);
+    all.make_histogram("cool", "", {0, 10}).observe(-5);
+    all.make_histogram("odd", "", {0, 10}).observe(std::nan(""));
     all.make_histogram("warm", "", {0, 10}).observe(5);
     const std::string open = all.text(metrics::exposition::openmetrics);
-    EXPECT_EQ(open.find("cold_sum"), open.npos) << open;
-    EXPECT_NE(open.find("cold_count 1\n"), open.npos) << open;
-    EXPECT_NE(open.find("warm_sum 5\n"), open.npos) << open;
-    EXPECT_NE(all.text().find("cold_sum -5\n"), std::string::npos);
+    for (const char* name : {"cold", "cool", "odd"}) {
+        EXPECT_EQ(open.find(name + std::string("_sum")), open.npos) << open;
+        EXPECT_EQ(open.find(name + std::string("_count")), open.npos) << open;
+        EXPECT_NE(open.find(name + std::string("_bucket{le=\"+Inf\"} 1\n")), open.npos) << open;
+    }
+    EXPECT_NE(open.find("warm_sum 5\nwarm_count 1\n"), open.npos) << open;
+    EXPECT_NE(all.text().find("cold_sum 5\ncold_count 1\n"), std::string::npos);
 }
 
 TEST(metrics_registry, keeps_histograms_with_labels_apart) {

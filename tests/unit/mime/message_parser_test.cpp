@@ -284,6 +284,11 @@ TEST(message_parser, takes_brackets_in_names_for_what_they_are) {
     r.add("Content-Type: text/plain; name=plan (2).pdf\r\nX-Y: ((((\r\n\r\nx");
     r.finish();
     EXPECT_EQ(r.parser.part().filename(), "plan (2).pdf");
+    reading commented;
+    commented.add("Content-Disposition: Attachment (see it); filename=\"a.pdf\" (new)\r\n\r\nx");
+    commented.finish();
+    EXPECT_EQ(commented.parser.part().disposition(), "attachment");
+    EXPECT_EQ(commented.parser.part().filename(), "a.pdf");
     const std::string many = "Content-Type: text/plain; a=\"(\" ( ( ( (\r\n\r\nx";
     EXPECT_EQ(read(many), "<text/plain x>");
     std::string deep;

@@ -356,7 +356,7 @@ TEST(forwarded_requests, have_the_fields_that_are_set_for_the_upstream_whatever_
         const http::fields& behind_body = req.body().trailers();
         co_return http::response("user:" + std::string(req.header("X-User")) +
                                  ";by:" + std::string(req.header("X-By")) +
-                                 ";later:" + std::string(behind_body.get("X-User")) +
+                                 ";later:" + std::string(behind_body.get("X-Late")) +
                                  ";for:" + std::string(req.header("X-Forwarded-For")) + '.');
     });
     http::client client;
@@ -375,7 +375,7 @@ TEST(forwarded_requests, have_the_fields_that_are_set_for_the_upstream_whatever_
     blocking_peer peer(front.port());
     peer.send(
         "POST /ann HTTP/1.1\r\nHost: h\r\nConnection: close, X-User, X-By\r\nX-User: root\r\n"
-        "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-User: root\r\n\r\n");
+        "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Late: root\r\n\r\n");
     EXPECT_TRUE(peer.receive_until("user:/ann;by:;later:;for:."));
 }
 

@@ -238,8 +238,8 @@ TEST(csrf, keeps_the_token_in_the_session) {
     });
 }
 
-// Somebody plants a session whose secret is known, and waits until its owner has logged in.
-TEST(csrf, makes_other_tokens_once_somebody_has_logged_in) {
+// An attacker plants a session whose secret is known, and waits until its user has logged in.
+TEST(csrf, makes_other_tokens_once_a_user_has_logged_in) {
     http::csrf_options o;
     o.token = http::csrf_token::session;
     const http::sessions sessions;

@@ -196,6 +196,19 @@ TEST(sessions, keep_values_of_types) {
     });
 }
 
+TEST(sessions, log_in_a_user_whom_one_of_their_values_names) {
+    site s;
+    run_virtually([&]() -> task<> {
+        const visit in = co_await s.go("", [](http::session& of, http::request&) {
+            of.set_bytes("coracle.csrf", "0123456789abcdef");
+            of.set_bytes("pending", "alice");
+            of.log_in(*of.bytes("pending"));
+            return std::string(of.user());
+        });
+        EXPECT_EQ(in.text, "alice");
+    });
+}
+
 TEST(sessions, have_a_new_id_at_login) {
     site s;
     run_virtually([&]() -> task<> {
