@@ -32,8 +32,8 @@ def unsent_of(server):
 def wait_until_full(server):
     """Gives the bytes that the system holds for each client, once there are no more to come."""
     held = 0
-    until = time.monotonic() + 25  # the server gives up clients that take nothing for 30 s
-    while time.monotonic() < until:
+    until = time.monotonic() + 100  # a busy machine takes as long as it likes
+    while time.monotonic() < until and held <= MOST_HELD:
         time.sleep(0.3)
         before, held = held, unsent_of(server) / CROWD
         if held == before and held >= LEAST_HELD:

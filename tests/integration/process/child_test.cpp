@@ -172,8 +172,8 @@ TEST_P(child, spares_its_group_where_the_wait_for_its_end_was_cancelled) {
         process::command leader = process::shell(
             "trap 'echo asked' TERM; "
             "(trap '' TERM; echo ready; while kill -0 $$; do sleep 0.01; done; echo left) & "
-            "until [ -e " +
-            go + " ]; do sleep 0.01; done; exit 3");
+            "n=0; until [ -e " +
+            go + " ] || [ $((n += 1)) -gt 6000 ]; do sleep 0.01; done; exit 3");
         leader.output(redirect::pipe()).error(redirect::null()).process_group();
         process::child c = co_await leader.start();
         EXPECT_EQ(co_await heard(c), "ready\n");

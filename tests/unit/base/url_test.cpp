@@ -402,6 +402,9 @@ TEST(url_resolve, resolves_the_dots_of_a_base_that_was_kept_as_it_is) {
                         {"./d/../e", "http://h/e"},
                         {"?r", "http://h/a/b/../%2e%2E/./c%2f?r"}};
     for (const row& r : rows) EXPECT_EQ(base.resolve(r.text)->text(), r.result) << r.text;
+    for (const char* text : {"http://h/a/./b", "http://h/a/%2E/b", "http://h/x/../a/b"}) {
+        EXPECT_EQ(url::parse(text, url_path::as_is)->resolve("c")->text(), "http://h/a/c") << text;
+    }
     const url odd = *url::parse("http://h/%41/%|/.b/c", url_path::as_is);
     EXPECT_EQ(odd.resolve("d")->text(), "http://h/%41/%|/.b/d");
 }

@@ -133,6 +133,9 @@ TEST(cache_fields, say_nothing_by_a_type_that_a_304_does_not_have) {
     const auto again = ask(image, "GET", {{"If-None-Match", whole->header("ETag")}});
     EXPECT_EQ(again->status(), 304);
     EXPECT_EQ(again->header("Cache-Control"), "");
+    const http::handler typed =
+        cached(page("", {{"Content-Type", "image/png"}}, http::status::not_modified));
+    EXPECT_EQ(ask(typed)->header("Cache-Control"), "max-age=60");
     o.rules.erase(o.rules.begin() + 1);
     const http::handler no_types = http::cache_fields(o)(page("", {}, http::status::not_modified));
     EXPECT_EQ(ask(no_types)->header("Cache-Control"), "no-cache");
