@@ -556,6 +556,23 @@ TEST(smtp_mx, calls_no_failure_safe_to_retry_that_no_policy_has_made) {
     }
 }
 
+TEST(smtp_mx, changes_no_failure_where_a_policy_is_tested) {
+    for (const bool known : {false, true}) {
+        mx_world w;
+        w.options.starttls = smtp::starttls::required;
+        w.host("mx.example");
+        w.mail_of("boats.example", {{10, "mx.example"}});
+        if (known) {
+            w.policies["boats.example"] = enforced({"mx.example"});
+            w.policies["boats.example"].mode = smtp::sts_mode::testing;
+        }
+        const auto r = w.send(to("bob@boats.example"));
+        ASSERT_FALSE(r);
+        EXPECT_EQ(r.error(), smtp::errc::starttls_unavailable) << r.error();
+        EXPECT_FALSE(r.error().safe_to_retry()) << known;
+    }
+}
+
 TEST(smtp_mx, is_bound_by_no_policy_that_has_gone) {
     mx_world w;
     w.options.retry.retries = 5;

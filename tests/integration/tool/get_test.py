@@ -396,6 +396,10 @@ class Files(WithPeer):
     def test_retries_of_all_requests_are_counted_together(self):
         self.get("--retry", "2", "--retry-delay", "0", "-o", "f", self.url + "/busy", code=18)
         self.assertEqual(len(self.peer.seen), 3)
+        # The third one is left for the request that goes on.
+        self.peer.seen = []
+        self.get("--retry", "3", "--retry-delay", "0", "-f", "-o", "f", self.url + "/busy", code=22)
+        self.assertEqual(len(self.peer.seen), 4)
 
     def test_retries_end_with_the_time_for_all_of_them(self):
         self.get("-m", "1", "--retry", "9", "--retry-delay", "0", "-o", "f", self.url + "/slow",

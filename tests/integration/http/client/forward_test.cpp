@@ -221,6 +221,7 @@ TEST(responses_of_clients, to_head_are_not_taken_for_empty_ones) {
     const local_server behind([&](http::request& req) {
         http::response r(text);
         if (req.path() == "/missing") r.set_status(http::status::not_found);
+        if (req.path() == "/empty") return http::response(http::status::not_found);
         return r;
     });
     http::client client;
@@ -237,6 +238,9 @@ TEST(responses_of_clients, to_head_are_not_taken_for_empty_ones) {
     EXPECT_EQ(head.header("ETag"), "");
     EXPECT_EQ(head.header("Accept-Ranges"), "");
     EXPECT_EQ(plain.head(front.url("/missing")).wait().header("Content-Length"), "5000");
+    // This one is known to be empty.
+    EXPECT_EQ(plain.get(front.url("/empty")).wait().body, "a page");
+    EXPECT_EQ(plain.head(front.url("/empty")).wait().header("Content-Length"), "6");
     const auto coded = plain.head(front.url("/")).header("Accept-Encoding", "gzip").wait();
     EXPECT_EQ(coded.header("Content-Encoding"), "gzip");
     EXPECT_FALSE(coded.fields.contains("Content-Length"));
