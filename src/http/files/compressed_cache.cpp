@@ -4,8 +4,8 @@
 
 #include <coracle/runtime/offload.hpp>
 
-#include <iterator>
 #include <new>
+#include <tuple>
 
 namespace coracle::http::detail {
 
@@ -24,18 +24,11 @@ struct compressed_cache::attempt {
     futex done{under_way};
 };
 
-bool operator==(const compressed_cache::key& a, const compressed_cache::key& b) noexcept {
-    return a.coding == b.coding && a.file.inode == b.file.inode &&
-           a.file.modified_ns == b.file.modified_ns && a.file.size == b.file.size &&
-           a.file.device == b.file.device;
-}
-
-std::size_t compressed_cache::hash::operator()(const key& k) const noexcept {
-    // No part of the key is chosen by a client.
-    std::uint64_t h = k.file.inode * 0x9e3779b97f4a7c15u;
-    h ^= static_cast<std::uint64_t>(k.file.modified_ns) + k.file.size;
-    h = h * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(k.coding) + k.file.device;
-    return static_cast<std::size_t>(h ^ (h >> 32));
+bool operator<(const compressed_cache::key& a, const compressed_cache::key& b) noexcept {
+    const auto parts = [](const compressed_cache::key& k) {
+        return std::tie(k.file.inode, k.file.modified_ns, k.file.size, k.file.device, k.coding);
+    };
+    return parts(a) < parts(b);
 }
 
 std::optional<compressed_cache::content> compressed_cache::find(const key& k) {
@@ -44,10 +37,8 @@ std::optional<compressed_cache::content> compressed_cache::find(const key& k) {
 }
 
 std::optional<compressed_cache::content> compressed_cache::find_locked(const key& k) {
-    const auto at = entries_.find(k);
-    if (at == entries_.end()) return std::nullopt;
-    used_.splice(used_.begin(), used_, at->second);
-    return at->second->bytes;
+    const content* const known = entries_.use(k);
+    return known != nullptr ? std::optional<content>(*known) : std::nullopt;
 }
 
 // The attempt to wait for, or to make if `mine`; none if `ready` is set.
@@ -102,36 +93,42 @@ task<compressed_cache::content> compressed_cache::get(const key& k, const fs::pl
 // Ends an attempt, once: keeps its result, and wakes the waiting tasks.
 void compressed_cache::finish(const std::shared_ptr<attempt>& a, std::uint32_t how,
                               std::optional<content> result) {
-    std::list<entry> dropped;  // their memory is not freed under the lock
     {
         const lock_guard held(lock_);
         const auto mine = attempts_.find(a->of);
         if (mine == attempts_.end() || mine->second != a) return;
         attempts_.erase(mine);
         try {
-            if (result) keep(a->of, *result, dropped);
+            if (result) keep(a->of, *result);
         } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): those who wait get it
                                            // all the same
         }
     }
+    drop_beyond_limit();
     if (result) a->result = *std::move(result);
     a->done.word.store(how, std::memory_order_release);
     a->done.wake_all();
 }
 
+// The memory that an entry takes, with about that of the map.
+std::size_t compressed_cache::cost_of(const content& c) noexcept {
+    return 256 + (c ? c->size() : 0);
+}
+
 // Under the lock.
-void compressed_cache::keep(const key& k, const content& c, std::list<entry>& dropped) {
-    entry e{k, c};
-    if (e.cost() > limit_) return;
-    std::list<entry> made;
-    made.push_front(std::move(e));
-    entries_[k] = made.begin();
-    bytes_ += made.front().cost();
-    used_.splice(used_.begin(), made);
-    while (bytes_ > limit_) {
-        bytes_ -= used_.back().cost();
-        entries_.erase(used_.back().of);
-        dropped.splice(dropped.begin(), used_, std::prev(used_.end()));
+void compressed_cache::keep(const key& k, const content& c) {
+    if (cost_of(c) > limit_) return;
+    entries_.put(k, c);
+    bytes_ += cost_of(c);
+}
+
+void compressed_cache::drop_beyond_limit() {
+    for (;;) {
+        content dropped;  // its memory is not freed under the lock
+        const lock_guard held(lock_);
+        if (bytes_ <= limit_) return;
+        dropped = entries_.take_oldest();
+        bytes_ -= cost_of(dropped);
     }
 }
 

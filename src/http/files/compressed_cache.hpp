@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/lru_map.hpp"
+
 #include <coracle/fs/plain_file.hpp>
 #include <coracle/http/coding.hpp>
 #include <coracle/runtime/detail/short_lock.hpp>
@@ -7,11 +9,10 @@
 #include <coracle/runtime/task.hpp>
 
 #include <cstddef>
-#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 namespace coracle::http::detail {
 
@@ -23,7 +24,7 @@ public:
     struct key {
         file_status file;
         content_coding coding = content_coding::gzip;
-        friend bool operator==(const key& a, const key& b) noexcept;
+        friend bool operator<(const key& a, const key& b) noexcept;
     };
     /// Null: compression does not make it smaller.
     using content = std::shared_ptr<const std::string>;
@@ -49,29 +50,20 @@ public:
 
 private:
     struct attempt;
-    struct entry {
-        key of;
-        content bytes;
-
-        /// Returns the memory that an entry takes, with about that of the maps.
-        std::size_t cost() const noexcept { return 256 + (bytes ? bytes->size() : 0); }
-    };
-    struct hash {
-        std::size_t operator()(const key& k) const noexcept;
-    };
 
     std::optional<content> find_locked(const key& k);
     void finish(const std::shared_ptr<attempt>& a, std::uint32_t how,
                 std::optional<content> result);
     std::shared_ptr<attempt> join(const key& k, std::optional<content>& ready, bool& mine);
-    void keep(const key& k, const content& c, std::list<entry>& dropped);
+    static std::size_t cost_of(const content& c) noexcept;
+    void keep(const key& k, const content& c);
+    void drop_beyond_limit();
 
     const std::size_t limit_;
     coracle::detail::short_lock lock_;
     std::size_t bytes_ = 0;
-    std::list<entry> used_;  // the latest first
-    std::unordered_map<key, std::list<entry>::iterator, hash> entries_;
-    std::unordered_map<key, std::shared_ptr<attempt>, hash> attempts_;
+    coracle::detail::lru_map<key, content> entries_;
+    std::map<key, std::shared_ptr<attempt>> attempts_;
 };
 
 }  // namespace coracle::http::detail

@@ -23,25 +23,19 @@ bool nonce_table::note(entry& e, std::uint32_t count) noexcept {
 
 bool nonce_table::use(std::string_view nonce, std::int64_t made, std::uint32_t count) {
     const guard hold(lock_);
-    if (const auto known = by_nonce_.find(nonce); known != by_nonce_.end()) {
-        order_.splice(order_.begin(), order_, known->second);
-        return note(order_.front(), count);
-    }
+    if (entry* const known = entries_.use(nonce)) return note(*known, count);
     if (made <= dropped_until_) return false;
-    if (order_.size() >= most_) {
-        dropped_until_ = std::max(dropped_until_, order_.back().made);
-        by_nonce_.erase(std::string_view(order_.back().nonce));
-        order_.pop_back();
+    if (entries_.size() >= most_) {
+        dropped_until_ = std::max(dropped_until_, entries_.take_oldest().made);
         if (made <= dropped_until_) return false;
     }
-    order_.push_front({std::string(nonce), made, count, 1});
-    by_nonce_.emplace(order_.front().nonce, order_.begin());
+    entries_.put(std::string(nonce), {made, count, 1});
     return true;
 }
 
 std::size_t nonce_table::size() const noexcept {
     const guard hold(lock_);
-    return order_.size();
+    return entries_.size();
 }
 
 }  // namespace coracle::http::detail

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "base/lru_map.hpp"
+
 #include <coracle/runtime/detail/short_lock.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace coracle::http::detail {
 
@@ -23,7 +23,6 @@ public:
 
 private:
     struct entry {
-        std::string nonce;
         std::int64_t made;
         std::uint32_t highest;  ///< count
         std::uint64_t used;     ///< bit i: `highest` - i was used
@@ -32,8 +31,7 @@ private:
     static bool note(entry& e, std::uint32_t count) noexcept;
 
     mutable coracle::detail::short_lock lock_;
-    std::list<entry> order_;  ///< those used last stand in front
-    std::unordered_map<std::string_view, std::list<entry>::iterator> by_nonce_;
+    coracle::detail::lru_map<std::string, entry> entries_;
     std::size_t most_;
     /// Nonces that are not older than it were all kept from their first use on.
     std::int64_t dropped_until_ = INT64_MIN;

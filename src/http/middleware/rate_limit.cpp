@@ -1,3 +1,4 @@
+#include "base/lru_map.hpp"
 #include "http/middleware/filter.hpp"
 #include "runtime/end_if_cancelled.hpp"
 
@@ -10,10 +11,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <list>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 
 namespace coracle::http {
 namespace {
@@ -27,24 +26,20 @@ std::string address_of(const request& req) {
     return net::network::around(a, is_v6 ? site : whole).to_string();
 }
 
-/// The buckets of some of the names. Those used last stand in front.
+/// The buckets of some of the names.
 class bucket_table {
 public:
     /// Takes a token. Gives zero, or how long it takes until there is one.
     duration take(const std::string& key, time_point now, double burst, double rate,
                   std::size_t most) {
         const std::lock_guard lock(guard_);
-        const auto known = by_key_.find(key);
-        if (known == by_key_.end()) {
-            if (order_.size() >= most) forget_oldest();
-            std::list<bucket> made;
-            made.push_front({key, burst - 1, now});
-            by_key_.emplace(key, made.begin());
-            order_.splice(order_.begin(), made);
+        bucket* const known = buckets_.use(key);
+        if (known == nullptr) {
+            if (buckets_.size() >= most) buckets_.take_oldest();
+            buckets_.put(key, {burst - 1, now});
             return duration::zero();
         }
-        order_.splice(order_.begin(), order_, known->second);
-        bucket& b = order_.front();
+        bucket& b = *known;
         const double seconds = std::chrono::duration<double>(now - b.at).count();
         b.tokens = std::min(burst, b.tokens + std::max(0.0, seconds) * rate);
         b.at = now;
@@ -58,19 +53,12 @@ public:
 
 private:
     struct bucket {
-        std::string key;
         double tokens;
         time_point at;
     };
 
-    void forget_oldest() {
-        by_key_.erase(order_.back().key);
-        order_.pop_back();
-    }
-
     std::mutex guard_;
-    std::list<bucket> order_;
-    std::unordered_map<std::string, std::list<bucket>::iterator> by_key_;
+    coracle::detail::lru_map<std::string, bucket> buckets_;
 };
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "base/lru_map.hpp"
+
 #include <coracle/http/middleware/session_store.hpp>
 #include <coracle/runtime/loop.hpp>
 
@@ -5,82 +7,75 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <list>
 #include <mutex>
-#include <unordered_map>
 
 namespace coracle::http {
 namespace {
 
 constexpr std::size_t part_count = 16;
-/// The bytes that a session takes beside its data: key, nodes of list and map.
+/// The bytes that a session takes beside its data: key and node of the map.
 constexpr std::size_t overhead = 200;
 
-/// Some of the sessions. Those used last stand in front.
+/// Some of the sessions.
 class part {
 public:
     std::optional<std::string> load(std::string_view key, time_point now, duration keep) {
         const std::lock_guard lock(guard_);
-        const auto known = by_key_.find(key);
-        if (known == by_key_.end()) return std::nullopt;
-        const auto at = known->second;
-        if (at->until <= now) {
-            drop(at);
+        entry* const known = entries_.use(key);
+        if (known == nullptr) return std::nullopt;
+        if (known->until <= now) {
+            drop(key);
             return std::nullopt;
         }
-        at->until = std::max(at->until, detail::later(now, keep));
-        order_.splice(order_.begin(), order_, at);
-        return at->data;
+        known->until = std::max(known->until, detail::later(now, keep));
+        return known->data;
     }
 
     /// Returns how many others it dropped before their time.
     std::uint64_t save(std::string_view key, std::string_view data, time_point now, duration keep,
                        session_save how, std::size_t most, std::size_t most_bytes) {
         const std::lock_guard lock(guard_);
-        const auto known = by_key_.find(key);
-        const bool is_there = known != by_key_.end() && known->second->until > now;
-        if (known != by_key_.end()) drop(known->second);
+        const std::optional<entry> known = drop(key);
+        const bool is_there = known && known->until > now;
         if (how == session_save::replace && !is_there) return 0;
         std::uint64_t dropped = 0;
-        const std::size_t cost = data.size() + overhead;
-        while (!order_.empty() && (order_.size() >= most || bytes_ + cost > most_bytes)) {
-            dropped += order_.back().until > now ? 1U : 0U;
-            drop(std::prev(order_.end()));
+        entry added{std::string(data), detail::later(now, keep)};
+        while (!entries_.empty() &&
+               (entries_.size() >= most || bytes_ + added.cost() > most_bytes)) {
+            const entry oldest = entries_.take_oldest();
+            bytes_ -= oldest.cost();
+            dropped += oldest.until > now ? 1U : 0U;
         }
-        std::list<entry> made;
-        made.push_front({std::string(key), std::string(data), detail::later(now, keep)});
-        by_key_.emplace(made.front().key, made.begin());
-        order_.splice(order_.begin(), made);
-        bytes_ += cost;
+        bytes_ += entries_.put(std::string(key), std::move(added)).cost();
         return dropped;
     }
 
     void remove(std::string_view key) noexcept {
         const std::lock_guard lock(guard_);
-        if (const auto known = by_key_.find(key); known != by_key_.end()) drop(known->second);
+        drop(key);
     }
 
     std::size_t size() const noexcept {
         const std::lock_guard lock(guard_);
-        return order_.size();
+        return entries_.size();
     }
 
 private:
     struct entry {
-        std::string key;
         std::string data;
         time_point until;
+
+        std::size_t cost() const noexcept { return data.size() + overhead; }
     };
 
-    void drop(std::list<entry>::iterator at) noexcept {
-        bytes_ -= at->data.size() + overhead;
-        by_key_.erase(std::string_view(at->key));
-        order_.erase(at);
+    std::optional<entry> drop(std::string_view key) noexcept {
+        auto known = entries_.take(key);
+        if (known) bytes_ -= known->cost();
+        return known;
     }
 
     mutable std::mutex guard_;
-    std::list<entry> order_;
-    std::unordered_map<std::string_view, std::list<entry>::iterator> by_key_;  ///< keys: views
+    coracle::detail::lru_map<std::string, entry> entries_;
     std::size_t bytes_ = 0;
 };
 

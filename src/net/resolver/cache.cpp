@@ -13,32 +13,17 @@ std::string question_key(std::string_view name, record_kind wanted) {
 }
 
 const verdict* response_cache::find(const std::string& key, time_point now) {
-    const auto found = entries_.find(key);
-    if (found == entries_.end()) return nullptr;
-    entry& e = *found->second;
-    if (e.until <= now) {
-        drop(e);
-        return nullptr;
-    }
-    used_.push_back(e);
-    return &e.response;
+    const entry* const found = entries_.use(key);
+    if (found == nullptr) return nullptr;
+    if (found->until > now) return &found->response;
+    entries_.take(key);
+    return nullptr;
 }
 
 void response_cache::keep(const std::string& key, const verdict& response, time_point until) {
     if (most_ == 0) return;
-    auto made = std::make_unique<entry>();
-    const auto [place, is_new] = entries_.try_emplace(key);
-    if (is_new) place->second = std::move(made);
-    entry& e = *place->second;
-    e.response = response;
-    e.until = until;
-    e.key = &place->first;
-    used_.push_back(e);
-    if (entries_.size() > most_) drop(*used_.front());
-}
-
-void response_cache::drop(entry& e) {
-    entries_.erase(entries_.find(*e.key));
+    entries_.put(key, {response, until});
+    if (entries_.size() > most_) entries_.take_oldest();
 }
 
 void response_cache::clear() noexcept {

@@ -1,13 +1,12 @@
 #pragma once
 
+#include "base/lru_map.hpp"
 #include "net/resolver/records.hpp"
 
-#include <coracle/base/detail/intrusive_list.hpp>
 #include <coracle/net/address.hpp>
 #include <coracle/runtime/clock.hpp>
 
 #include <expected>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +19,7 @@ using verdict = std::expected<std::shared_ptr<const records>, error>;
 std::string question_key(std::string_view name, record_kind wanted);
 
 /// A cache of responses, each for its lifetime; beyond `most`, those not used for longest are
-/// dropped. A tree, not a hash table: names may come from strangers, who cannot make a tree slow.
+/// dropped.
 class response_cache {
 public:
     explicit response_cache(std::size_t most) noexcept : most_(most) {}
@@ -32,17 +31,13 @@ public:
     std::size_t size() const noexcept { return entries_.size(); }
 
 private:
-    struct entry : list_hook {
+    struct entry {
         verdict response;
         time_point until;
-        const std::string* key = nullptr;
     };
 
-    void drop(entry& e);
-
     std::size_t most_;
-    std::map<std::string, std::unique_ptr<entry>, std::less<>> entries_;
-    intrusive_list<entry> used_;  ///< least recently used first
+    coracle::detail::lru_map<std::string, entry> entries_;
 };
 
 }  // namespace coracle::net::detail
