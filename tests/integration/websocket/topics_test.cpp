@@ -1,9 +1,8 @@
 // Topics: who gets what, in which order, and what becomes of those who read slowly.
 
-#include "integration/websocket/simulated_websocket.hpp"
+#include "integration/websocket/topic_members.hpp"
 #include "support/allocation_count.hpp"
 
-#include <coracle/http/extract.hpp>
 #include <coracle/websocket/topics.hpp>
 
 #include <memory>
@@ -14,23 +13,8 @@
 
 namespace {
 
-using namespace simulated_websocket;
-using websocket::message_type;
+using namespace topic_members;
 using websocket::topic_matches;
-
-/// Subscribes to the patterns that the query names, and publishes what it hears as "topic text".
-auto member_of(websocket::topics& topics) {
-    return [&topics](websocket::connection& ws,
-                     http::query<"to", std::vector<std::string>> to) -> task<> {
-        std::vector<websocket::subscription> all;
-        for (const std::string& pattern : *to) all.push_back(topics.subscribe(ws, pattern));
-        while (auto message = co_await ws.receive()) {
-            const std::string text = message->str();
-            const std::size_t space = text.find(' ');
-            topics.publish(text.substr(0, space), text.substr(space + 1));
-        }
-    };
-}
 
 /// Subscribes to "t" until the end.
 auto listener_of(websocket::topics& topics) {
@@ -57,17 +41,6 @@ struct slow_reader_scene {
     http::router routes;
     websocket::endpoint route;
 };
-
-task<websocket::connection> join(http::client& client, std::string query) {
-    const std::string url = "ws://127.0.0.1:80/ws?" + query;
-    auto dialing = websocket::connect(client, url);
-    co_return co_await dialing;
-}
-
-task<std::string> hear(websocket::connection& ws) {
-    auto message = co_await ws.receive();
-    co_return message ? message->str() : "nothing";
-}
 
 }  // namespace
 
@@ -379,78 +352,6 @@ TEST(websocket_topics, give_who_reads_all_that_is_retained) {
     }
 }
 
-namespace {
-
-/// A bus that carries nothing, and brings what a test says.
-class quiet_bus final : public websocket::topic_bus {
-public:
-    void start(websocket::topic_receiver& to) override { receiver = &to; }
-    void stop() noexcept override {}
-    void publish(std::string_view, message_type, std::string_view, bool) override {}
-    void subscribe(std::string_view) override {}
-    void unsubscribe(std::string_view) noexcept override {}
-
-    websocket::topic_receiver* receiver = nullptr;
-};
-
-}  // namespace
-
-TEST(websocket_topics, give_who_reads_all_that_a_bus_brings_for_a_new_pattern) {
-    constexpr int many = 40;
-    const auto bus = std::make_shared<quiet_bus>();
-    websocket::topics topics({.backlog = 4, .policy = websocket::slow_reader::disconnect}, bus);
-    http::router routes;
-    const auto route = websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
-        const auto all = topics.subscribe(ws, ">");
-        for (int i = 0; i != 4; ++i) topics.publish("live", "live");
-        const std::uint64_t since = bus->receiver->mark();
-        for (int i = 0; i != many; ++i) {
-            const std::string number = std::to_string(i);
-            bus->receiver->restore(">", "r." + number, message_type::text,
-                                   number + repeated(100'000), since);
-        }
-        co_await ws.closed();
-    });
-    chat_world w(1, routes);
-    w.run([&](chat_world& in) -> task<> {
-        raw_peer p = co_await in.connect();
-        co_await p.shake_hands("/ws");
-        for (int i = 0; i != 4; ++i) {
-            const std::string text = co_await p.read_text();
-            EXPECT_EQ(text, "live");
-        }
-        for (int i = 0; i != many; ++i) {
-            const std::string text = co_await p.read_text();
-            EXPECT_EQ(text.substr(0, text.find('a')), std::to_string(i));
-        }
-        EXPECT_EQ(route.counters().slow_readers, 0U);
-        p.stream().close(true);
-    });
-}
-
-// A message of this process that it keeps no more, of a topic that had none for a while.
-TEST(websocket_topics, take_back_from_a_bus_what_they_had_no_room_for) {
-    const auto bus = std::make_shared<quiet_bus>();
-    websocket::topics topics({.retained = 1}, bus);
-    http::router routes;
-    websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
-        topics.publish("t", "", true);
-        topics.publish("t", "kept", true);
-        topics.publish("other", "kept", true);
-        const auto all = topics.subscribe(ws, "t");
-        bus->receiver->restore("t", "t", message_type::text, "kept", 0);
-        co_await ws.closed();
-    });
-    chat_world w(1, routes);
-    w.run([&](chat_world& in) -> task<> {
-        raw_peer p = co_await in.connect();
-        co_await p.shake_hands("/ws");
-        const std::string text = co_await p.read_text();
-        EXPECT_EQ(text, "kept");
-        p.stream().close(true);
-    });
-}
-
 TEST(websocket_topics, may_keep_nothing_for_a_slow_reader) {
     using websocket::slow_reader;
     for (const auto policy : {slow_reader::drop_oldest, slow_reader::drop_newest}) {
@@ -476,137 +377,6 @@ TEST(websocket_topics, may_keep_nothing_for_a_slow_reader) {
             p.stream().close(true);
         });
     }
-}
-
-/// Brings what others publish, and notes what is published here.
-namespace {
-class noting_bus final : public websocket::topic_bus {
-public:
-    void start(websocket::topic_receiver& to) override { receiver = &to; }
-    void stop() noexcept override { receiver = nullptr; }
-    void publish(std::string_view topic, message_type, std::string_view bytes, bool) override {
-        notes.append("publish ").append(topic).append(" ").append(bytes).append("\n");
-    }
-    void subscribe(std::string_view pattern) override {
-        notes.append("subscribe ").append(pattern).append("\n");
-    }
-    void unsubscribe(std::string_view pattern) noexcept override {
-        notes.append("unsubscribe ").append(pattern).append("\n");
-    }
-    websocket::topic_receiver* receiver = nullptr;
-    std::string notes;
-};
-}  // namespace
-
-TEST(websocket_topics, forget_a_pattern_that_a_bus_has_no_room_for) {
-    struct full_bus final : websocket::topic_bus {
-        void start(websocket::topic_receiver&) override {}
-        void stop() noexcept override {}
-        void publish(std::string_view, message_type, std::string_view, bool) override {}
-        void subscribe(std::string_view) override {
-            if (is_full) throw std::bad_alloc();
-            ++subscribed;
-        }
-        void unsubscribe(std::string_view) noexcept override {}
-        bool is_full = true;
-        int subscribed = 0;
-    };
-    auto bus = std::make_shared<full_bus>();
-    websocket::topics topics({}, bus);
-    int heard = 0;
-    const auto handler = [&](websocket::connection& ws) -> task<> {
-        bus->is_full = true;
-        bus->subscribed = 0;
-        EXPECT_THROW(static_cast<void>(topics.subscribe(ws, "room.*")), std::bad_alloc);
-        EXPECT_EQ(topics.presence("room.*"), 0U);
-        bus->is_full = false;
-        const auto there = topics.subscribe(ws, "room.*");
-        EXPECT_EQ(bus->subscribed, 1);
-        topics.publish("room.a", "hello");
-        ++heard;
-        co_await sleep_for(1s);
-    };
-    on_route({}, handler, [](chat_world& w, const auto&) -> task<> {
-        raw_peer p = co_await w.connect();
-        co_await p.shake_hands("/ws");
-        const auto first = co_await p.read();
-        EXPECT_EQ(first.payload, "hello");
-        co_await p.read_close();
-    });
-    EXPECT_GT(heard, 0);
-}
-
-TEST(websocket_topics, use_a_bus_to_other_processes) {
-    auto bus = std::make_shared<noting_bus>();
-    websocket::topics topics({}, bus);
-    http::router routes;
-    websocket::route(routes, "/ws", member_of(topics));
-    chat_world w(1, routes);
-    w.run([&](chat_world&) -> task<> {
-        http::client client;
-        auto a = co_await join(client, "to=room.*");
-        auto b = co_await join(client, "to=room.*");
-        co_await sleep_for(1s);
-        bus->receiver->deliver("room.x", message_type::text, "from afar", false);
-        bus->receiver->missed();
-        const std::string heard = co_await hear(a);
-        EXPECT_EQ(heard, "from afar");
-        co_await a.send("room.y here");
-        const std::string again = co_await hear(a);
-        EXPECT_EQ(again, "here");
-        co_await a.close();
-        co_await b.close();
-    });
-    EXPECT_EQ(bus->notes, "subscribe room.*\npublish room.y here\nunsubscribe room.*\n");
-    EXPECT_EQ(topics.counters().gaps, 1U);
-}
-
-TEST(websocket_topics, restore_what_others_have_retained_once_and_never_over_what_is_newer) {
-    auto bus = std::make_shared<noting_bus>();
-    websocket::topics topics({}, bus);
-    http::router routes;
-    websocket::route(routes, "/ws", member_of(topics));
-    chat_world w(1, routes);
-    w.run([&](chat_world&) -> task<> {
-        http::client client;
-        auto all = co_await join(client, "to=t.*");
-        auto one = co_await join(client, "to=t.x");
-        co_await sleep_for(1s);
-        websocket::topic_receiver& r = *bus->receiver;
-        // To those whose pattern it was fetched for; once.
-        std::uint64_t mark = r.mark();
-        r.restore("t.x", "t.x", message_type::text, "first", mark);
-        r.restore("t.x", "t.x", message_type::text, "first", mark);
-        r.restore("t.*", "t.x", message_type::text, "first", mark);
-        EXPECT_EQ(topics.retained("t.x"), "first");
-        // A message that has come since then is newer.
-        mark = r.mark();
-        r.deliver("t.x", message_type::text, "second", true);
-        r.restore("", "t.x", message_type::text, "first", mark);
-        EXPECT_EQ(topics.retained("t.x"), "second");
-        // So is what was published here, and what was forgotten.
-        mark = r.mark();
-        topics.publish("t.x", "", true);
-        r.restore("", "t.x", message_type::text, "second", mark);
-        EXPECT_EQ(topics.retained("t.x"), std::nullopt);
-        // One that was missed goes to all.
-        r.restore("", "t.x", message_type::text, "third", r.mark());
-        for (const char* expected : {"first", "second", "", "third"}) {
-            const std::string heard = co_await hear(one);
-            EXPECT_EQ(heard, expected);
-        }
-        for (const char* expected : {"second", "", "third"}) {
-            const std::string heard = co_await hear(all);
-            EXPECT_EQ(heard, expected);
-        }
-        // Those who come later get what was restored.
-        auto late = co_await join(client, "to=t.x");
-        const std::string heard = co_await hear(late);
-        EXPECT_EQ(heard, "third");
-        co_await all.close();
-        co_await one.close();
-        co_await late.close();
-    });
 }
 
 TEST(websocket_topics, reach_all_loops_once_and_in_order) {
