@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t longest_line = 16'384;
 /// The longest line with the size of a string.
 constexpr std::size_t longest_size = 32;
+/// Arrays around another.
+constexpr std::size_t deepest = 7;
 
 error malformed(std::string_view why) {
     error e(make_error_code(errc::malformed_reply), "redis reply", phase::receive);
@@ -34,6 +36,7 @@ struct budget {
     std::size_t bytes = 0;
     std::size_t elements = 0;
     bool exceeded = false;
+    const char* fault = nullptr;  ///< of a reply that is refused
 };
 
 budget& budget_of(const redisReadTask* t) noexcept {
@@ -48,7 +51,23 @@ void* place(const redisReadTask* t, reply&& value) noexcept {
     return &made;
 }
 
+void* refuse(const redisReadTask* t, const char* why) noexcept {
+    budget_of(t).fault = why;
+    return nullptr;
+}
+
+constexpr const char* foreign = "a type that RESP2 does not have";
+
+std::size_t depth_of(const redisReadTask* t) noexcept {
+    std::size_t depth = 0;
+    for (; t->parent != nullptr; t = t->parent) ++depth;
+    return depth;
+}
+
 void* make_string(const redisReadTask* t, char* text, std::size_t size) noexcept {
+    const bool is_known = t->type == REDIS_REPLY_STRING || t->type == REDIS_REPLY_STATUS ||
+                          t->type == REDIS_REPLY_ERROR;
+    if (!is_known) return refuse(t, foreign);
     budget& b = budget_of(t);
     b.bytes += size;
     if (b.bytes > b.limits.bytes) {
@@ -65,7 +84,11 @@ void* make_string(const redisReadTask* t, char* text, std::size_t size) noexcept
     }
 }
 
-void* make_array(const redisReadTask* t, int size) noexcept {
+/// `Size`: int in hiredis 0.14, size_t since 1.0.
+template <class Size>
+void* make_array(const redisReadTask* t, Size size) noexcept {
+    if (t->type != REDIS_REPLY_ARRAY) return refuse(t, foreign);
+    if (depth_of(t) > deepest) return refuse(t, "arrays too deep in one another");
     budget& b = budget_of(t);
     const auto count = static_cast<std::size_t>(size);
     // The peer says how many there are before it has sent one.
@@ -94,8 +117,36 @@ void free_object(void* object) noexcept {
     delete static_cast<reply*>(object);
 }
 
-redisReplyObjectFunctions functions = {&make_string, &make_array, &make_integer, &make_nil,
-                                       &free_object};
+/// By their names, for the order has changed between versions. A template, so that members which a
+/// version lacks are not looked for. Where a function is missing, hiredis gives a number as object.
+template <class Functions>
+Functions make_functions() noexcept {
+    Functions f{};
+    f.createString = &make_string;
+    f.createArray = &make_array;
+    f.createInteger = &make_integer;
+    f.createNil = &make_nil;
+    f.freeObject = &free_object;
+    if constexpr (requires { f.createDouble; }) {
+        f.createDouble = [](const redisReadTask* t, double, char*, std::size_t) -> void* {
+            return refuse(t, foreign);
+        };
+        f.createBool = [](const redisReadTask* t, int) -> void* { return refuse(t, foreign); };
+    }
+    return f;
+}
+
+redisReplyObjectFunctions functions = make_functions<redisReplyObjectFunctions>();
+
+/// The type of what is being read now; negative where nothing has begun.
+template <class Reader>
+int type_under_way(const Reader& r) noexcept {
+    if (r.ridx < 0) return -1;
+    if constexpr (requires { r.rstack; })
+        return r.rstack[r.ridx].type;
+    else
+        return r.task[r.ridx]->type;
+}
 
 bool equals(std::string_view text, std::string_view upper) noexcept {
     return std::ranges::equal(text, upper, [](char a, char b) {
@@ -152,9 +203,9 @@ struct reply_reader::implementation {
         if (waiting.size() + used.bytes > used.limits.bytes) {
             return std::unexpected(beyond("reply_limits::bytes"));
         }
-        const bool begun = reader->ridx >= 0 && reader->rstack[reader->ridx].type >= 0;
-        if (!begun) return {};
-        if (reader->rstack[reader->ridx].type == REDIS_REPLY_STRING) {
+        const int type = type_under_way(*reader);
+        if (type < 0) return {};
+        if (type == REDIS_REPLY_STRING) {
             const bool has_size =
                 waiting.size() < longest_size ||
                 waiting.substr(0, longest_size).find("\r\n") != std::string_view::npos;
@@ -188,6 +239,7 @@ std::expected<std::optional<reply>, error> reply_reader::next() {
             if (by_bytes) limit = "reply_limits::bytes";
             return std::unexpected(beyond(limit));
         }
+        if (in.used.fault != nullptr) return std::unexpected(malformed(in.used.fault));
         if (in.reader->err == REDIS_ERR_OOM) {
             return std::unexpected(error(std::errc::not_enough_memory, "redis reply"));
         }
