@@ -28,6 +28,8 @@ public:
     /// Returns what is sent for a challenge. Fails with `errc::authentication_failed` where it
     /// makes no sense, and `errc::server_not_authentic`.
     virtual std::expected<secret, error> respond(std::string_view challenge) = 0;
+    /// Returns true if the server has refused, and may have none of the channel binding alone.
+    virtual bool may_lack_binding() const noexcept { return false; }
     /// The server has said that all is well: whether it has shown what it had to.
     virtual std::expected<void, error> succeeded() { return {}; }
 };

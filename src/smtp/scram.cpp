@@ -58,6 +58,11 @@ public:
         }
     }
 
+    /// Before it has seen a proof, a refusal is about the user or the binding.
+    bool may_lack_binding() const noexcept override {
+        return binding_ == scram_binding::used && step_ == 0;
+    }
+
     std::expected<void, error> succeeded() override {
         if (verified_) return {};
         return std::unexpected(error(errc::server_not_authentic, "SCRAM"));

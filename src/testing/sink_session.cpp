@@ -325,7 +325,9 @@ void sink_session::mail_from(std::string_view line) {
 void sink_session::rcpt_to(std::string_view line) {
     const auto p = read_path(line.substr(std::min<std::size_t>(5, line.size())), "TO:");
     if (!mail_) return fail("503 5.5.1 MAIL first");
-    if (!p || !mime::is_address(p->address)) return fail("501 5.1.3 RCPT TO:<address>");
+    // Every server takes mail to its postmaster, in whichever case (RFC 5321 section 4.5.1).
+    const bool good = p && (mime::is_address(p->address) || upper(p->address) == "POSTMASTER");
+    if (!good) return fail("501 5.1.3 RCPT TO:<address>");
     if (message_.recipients.size() >= options_.recipients) {
         return fail("452 4.5.3 too many recipients");
     }
@@ -384,6 +386,8 @@ task<bool> sink_session::carry_out(std::string verb, std::string line) {
         say_or("250 2.0.0 ok");
     } else if (verb == "NOOP") {
         say_or("250 2.0.0 ok");
+    } else if (verb == "VRFY" && !rest.empty()) {
+        say_or("252 2.5.0 send it, and see");
     } else if (verb == "QUIT") {
         say_or("221 2.0.0 bye");
         over_ = true;

@@ -58,6 +58,13 @@ bool is_about_certificate(const error& why) noexcept {
            why.code() <= make_error_code(tls::errc::certificate_invalid);
 }
 
+/// Returns true if a host and we have no version or cipher of TLS in common, or it fails in the
+/// handshake.
+bool is_about_handshake(const error& why) noexcept {
+    return why.phase() == phase::tls && why.code().category() == tls::category() &&
+           !is_about_certificate(why);
+}
+
 }  // namespace
 
 domain_delivery::domain_delivery(client_core& core, client_shard& here, const client_options& o,
@@ -174,6 +181,12 @@ task<std::expected<receipt, error>> domain_delivery::try_host(const std::string&
         o.insecure = true;
         auto again = deliver(host, o);
         r = co_await std::move(again);
+    }
+    // Who takes any certificate is not better off with a bounce than in clear (RFC 7435 section 3).
+    if (!r && o.starttls == starttls::wanted && is_about_handshake(r.error())) {
+        o.starttls = starttls::off;
+        auto in_clear = deliver(host, o);
+        r = co_await std::move(in_clear);
     }
     if (r) {
         check_testing(host, r->secure);

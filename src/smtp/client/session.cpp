@@ -15,6 +15,9 @@
 namespace coracle::smtp::detail {
 namespace {
 
+/// Bytes of a command with its CRLF that every server takes (RFC 5321 section 4.5.3.1.4).
+constexpr std::size_t longest_command = 512;
+
 using done = std::expected<void, error>;
 
 // RFC 5321 section 4.1.3.
@@ -203,6 +206,17 @@ private:
         const auto exchange = make_exchange(name, who, where, offered);
         auto running = run_exchange(*exchange, name);
         auto finished = co_await std::move(running);
+        const bool refused =
+            !finished && finished.error().code() == make_error_code(errc::authentication_failed);
+        if (refused && exchange->may_lack_binding() && !connection_->broken()) {
+            // There are several kinds of bindings, and a server need not have ours.
+            where.channel_binding.clear();
+            const std::string_view unbound = choose_mechanism(offered, who, where);
+            if (unbound != "SCRAM-SHA-256") co_return std::move(finished);
+            const auto second = make_exchange(unbound, who, where, offered);
+            auto once_more = run_exchange(*second, unbound);
+            finished = co_await std::move(once_more);
+        }
         if (!finished) co_return std::move(finished);
         connection_->authenticated = true;
         co_return done();
@@ -212,11 +226,18 @@ private:
         std::string shown = "AUTH ";
         shown += name;
         std::string line = shown;
+        // RFC 4954 section 4: what makes the command too long waits for an empty challenge. Nothing
+        // is written as "=".
+        std::optional<secret> waiting;
         if (const auto first = exchange.initial()) {
-            // RFC 4954 section 4: nothing is written as "=".
-            line += ' ';
-            line += first->empty() ? "=" : mime::base64_encode(first->reveal());
-            shown += " ***";
+            secret coded(first->empty() ? "=" : mime::base64_encode(first->reveal()));
+            if (line.size() + 1 + coded.reveal().size() + 2 > longest_command) {
+                waiting = std::move(coded);
+            } else {
+                line += ' ';
+                line += coded.reveal();
+                shown += " ***";
+            }
         }
         constexpr unsigned most_challenges = 8;
         for (unsigned challenges = 0;; ++challenges) {
@@ -231,6 +252,12 @@ private:
                                                      : errc::unexpected_reply;
                 const bool safe = said->transient();
                 co_return std::unexpected(reply_error(why, shown, *std::move(said), safe));
+            }
+            if (waiting) {
+                line = waiting->reveal();
+                waiting.reset();
+                shown = "***";
+                continue;
             }
             const auto challenge = mime::base64_decode(said->text());
             auto response =

@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -205,6 +206,83 @@ TEST_P(smtp_client, logs_in_by_the_best_way_there_is) {
         });
         ASSERT_EQ(sink.count(), 1u) << row.offered;
         EXPECT_EQ(sink.messages()[0].mechanism, row.wanted);
+    }
+}
+
+/// The mechanism by which a mail was let in, "" for none, and the attempts to log in.
+struct login_seen {
+    std::string mechanism;
+    std::ptrdiff_t attempts = 0;
+};
+
+TEST_P(smtp_client, logs_in_without_a_binding_where_the_server_has_another_kind) {
+    const auto log_in = [&](const char* offered, const char* only, const char* password) {
+        smtp_sink_options so;
+        so.self_signed = true;
+        so.user = "joe";
+        so.password = secret("secret");
+        so.mechanisms = offered;
+        smtp_sink sink(so);
+        sink.misbehave({.command = "AUTH", .containing = "-PLUS", .text = "535 5.7.8 not so"});
+        run([&]() -> task<> {
+            smtp::client_options o = plain_mail_options();
+            o.starttls = smtp::starttls::wanted;
+            o.insecure = true;
+            o.authentication.user = "joe";
+            o.authentication.mechanisms = only;
+            o.authentication.password = secret(password);
+            smtp::client mail(sink.url(), o);
+            const smtp::message m = a_message();
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            if (!r) {
+                EXPECT_EQ(r.error(), smtp::errc::authentication_failed) << r.error();
+            }
+        });
+        login_seen found;
+        const auto lines = sink.dialogue();
+        found.attempts = std::ranges::count_if(
+            lines, [](const std::string& line) { return line.starts_with("C: AUTH"); });
+        if (sink.count() != 0) found.mechanism = sink.messages()[0].mechanism;
+        return found;
+    };
+    const auto both = log_in("PLAIN SCRAM-SHA-256 SCRAM-SHA-256-PLUS", "", "secret");
+    EXPECT_EQ(both.mechanism, "SCRAM-SHA-256");
+    EXPECT_EQ(both.attempts, 2);
+    const auto wrong = log_in("PLAIN SCRAM-SHA-256 SCRAM-SHA-256-PLUS", "", "wrong");
+    EXPECT_EQ(wrong.mechanism, "");
+    EXPECT_EQ(wrong.attempts, 2);
+    // Nothing weaker, and nothing that was not named.
+    EXPECT_EQ(log_in("PLAIN SCRAM-SHA-256-PLUS", "", "secret").attempts, 1);
+    EXPECT_EQ(log_in("SCRAM-SHA-256 SCRAM-SHA-256-PLUS", "SCRAM-SHA-256-PLUS", "secret").attempts,
+              1);
+}
+
+// RFC 4954 section 4: a command has 512 bytes, a response 12,288.
+TEST_P(smtp_client, sends_what_makes_a_command_too_long_behind_it) {
+    for (const std::size_t size : {300U, 400U, 1800U}) {
+        smtp_sink_options so;
+        so.user = "joe";
+        so.token = secret(std::string(size, 't'));
+        so.mechanisms = "XOAUTH2";
+        smtp_sink sink(so);
+        run([&]() -> task<> {
+            smtp::client_options o = plain_mail_options();
+            o.authentication = {
+                .user = "joe", .token = secret(std::string(size, 't')), .in_clear = true};
+            smtp::client mail(sink.url(), o);
+            const smtp::message m = a_message();
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_TRUE(r) << r.error();
+        });
+        EXPECT_EQ(sink.count(), 1U) << size;
+        for (const std::string& line : sink.dialogue()) {
+            if (line.starts_with("C: AUTH")) {
+                EXPECT_LE(line.size() + 2, 512U + 3U);
+                EXPECT_EQ(line == "C: AUTH XOAUTH2", size != 300U) << size;
+            }
+        }
     }
 }
 

@@ -106,8 +106,10 @@ private:
     std::map<std::string, smtp_sink*> names_;
 };
 
-smtp_sink_options with_certificate(const test_ca& ca, const std::string& name) {
+smtp_sink_options with_certificate(const test_ca& ca, const std::string& name,
+                                   tls::version most = tls::version::tls_1_3) {
     tls::server_options server;
+    server.maximum = most;
     server.certificates.push_back(ca.issue({.names = {name}}));
     smtp_sink_options o;
     o.tls = std::make_shared<tls::server_context>(server);
@@ -470,6 +472,29 @@ TEST(smtp_mx, takes_any_certificate_where_no_policy_speaks) {
     const auto r = w.send(to("bob@boats.example"));
     ASSERT_TRUE(r) << r.error();
     EXPECT_TRUE(r->secure);
+}
+
+// It would take mail in clear if it offered no TLS.
+TEST(smtp_mx, sends_in_clear_to_a_host_whose_tls_does_not_work) {
+    const test_ca ca;
+    for (const auto mode : {smtp::starttls::wanted, smtp::starttls::required}) {
+        for (const bool enforces : {false, true}) {
+            mx_world w;
+            trust(w, ca);
+            w.options.starttls = mode;
+            w.options.tls.minimum = tls::version::tls_1_3;
+            w.host("mx.example", with_certificate(ca, "mx.example", tls::version::tls_1_2));
+            w.mail_of("boats.example", {{10, "mx.example"}});
+            if (enforces) w.policies["boats.example"] = enforced({"mx.example"});
+            const auto r = w.send(to("bob@boats.example"));
+            const bool may_be_clear = mode == smtp::starttls::wanted && !enforces;
+            EXPECT_EQ(r.has_value(), may_be_clear) << (r ? "sent" : r.error().message());
+            EXPECT_EQ(w["mx.example"].count(), may_be_clear ? 1U : 0U);
+            if (r) {
+                EXPECT_FALSE(r->secure);
+            }
+        }
+    }
 }
 
 TEST(smtp_mx, verifies_where_tls_is_required) {

@@ -299,6 +299,20 @@ TEST(smtp_sink, keeps_the_parameters_of_the_recipients_that_it_accepts) {
     EXPECT_EQ(kept[0].recipient_parameters, std::vector<std::string>{"NOTIFY=DELAY"});
 }
 
+// RFC 5321 section 4.5.1.
+TEST(smtp_sink, knows_its_postmaster_and_a_command_that_looks_one_up) {
+    smtp_sink sink;
+    const std::string said =
+        talk(sink,
+             "EHLO x\r\nVRFY bob\r\nVRFY\r\nMAIL FROM:<a@x>\r\nRCPT TO:<bob>\r\n"
+             "RCPT TO:<Postmaster>\r\nDATA\r\ntext\r\n.\r\nQUIT\r\n");
+    EXPECT_NE(said.find("252 "), said.npos) << said;
+    EXPECT_NE(said.find("500 "), said.npos) << said;
+    EXPECT_NE(said.find("501 "), said.npos) << said;
+    ASSERT_EQ(sink.count(), 1U) << said;
+    EXPECT_EQ(sink.messages()[0].recipients, std::vector<std::string>{"Postmaster"});
+}
+
 TEST(smtp_sink, keeps_the_reply_of_a_rule_for_its_command) {
     smtp_sink_options so;
     so.recipients = 1;
