@@ -320,7 +320,7 @@ void engine::read_to_end() noexcept {
 void engine::take_control(frame_opcode code, std::string_view payload) noexcept {
     switch (code) {
         case frame_opcode::ping:
-            if (phase_ == phase::open) pong(payload);
+            if (phase_ == phase::open || phase_ == phase::closing) pong(payload);
             break;
         case frame_opcode::pong: take_pong(payload); break;
         default: take_close(payload); break;

@@ -96,6 +96,9 @@ task<std::expected<std::optional<message>, error>> reconnecting::receive_next() 
             co_return std::unexpected(std::move(came).error());
         }
         ready_ = false;
+        // A server that accepts connections and closes them at once must not be called without a
+        // pause (RFC 6455 section 7.2.3).
+        if (loop::current()->now() - since_ > delay_) delay_ = {};
     }
 }
 
@@ -141,6 +144,7 @@ task<std::expected<void, error>> reconnecting::attempt() {
         if (!told) co_return std::unexpected(std::move(told).error());
     }
     greeted_ = served_ = true;
+    since_ = loop::current()->now();
     co_return co_await send_queued();
 }
 
@@ -170,7 +174,6 @@ task<std::expected<void, error>> reconnecting::send_queued() {
         co_return std::unexpected(std::move(sent).error());
     }
     ready_ = true;
-    delay_ = {};
     co_return std::expected<void, error>();
 }
 

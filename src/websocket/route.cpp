@@ -88,11 +88,14 @@ http::response accept(http::request& req, const std::shared_ptr<route_state>& s,
     // RFC 8441 section 5: over HTTP/2 there is no key.
     const bool has_key = req.version() <= http::version::http_1_1;
     const std::string_view key = req.header("Sec-WebSocket-Key");
-    const bool offers = !has_key || fields.has_token(http::field_id::upgrade, "websocket");
+    const bool offers = fields.has_token(http::field_id::upgrade, "websocket");
     if (offers && req.header("Sec-WebSocket-Version") != version) {
         s->counts.add(&counters::refused);
         http::response r(http::status::upgrade_required, "only version 13 of WebSocket\n");
-        r.set("Sec-WebSocket-Version", version).set("Upgrade", "websocket");
+        // A 426 must name a protocol in Upgrade, which HTTP/2 has not (RFC 9113 section 8.6).
+        if (has_key) r.set("Upgrade", "websocket");
+        if (!has_key) r.set_status(http::status::bad_request);
+        r.set("Sec-WebSocket-Version", version);
         return r;
     }
     if (offers && has_key && !is_key(key)) {

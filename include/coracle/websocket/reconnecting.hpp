@@ -22,7 +22,8 @@ enum class queue_policy : std::uint8_t {
 
 struct reconnect_options {
     /// Wait before the second attempt; each further one is twice as long, and each is shortened by
-    /// up to a half, by chance. Default 100 ms.
+    /// up to a half, by chance. A connection that lasts longer than the last wait begins anew.
+    /// Default 100 ms.
     duration first_delay = std::chrono::milliseconds(100);
     /// Default 30 s.
     duration longest_delay = std::chrono::seconds(30);
@@ -110,7 +111,8 @@ private:
     unique_function<task<>(connection&)> connected_;
     std::optional<connection> ws_;
     std::deque<queued_message> queue_;
-    duration delay_{};
+    duration delay_{};    ///< the last one, before a random part is taken off
+    time_point since_{};  ///< the connection is there
     std::uint64_t made_ = 0;
     std::uint64_t dropped_ = 0;
     bool greeted_ = false;  ///< `on_connect` has been called

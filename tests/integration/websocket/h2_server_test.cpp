@@ -190,10 +190,11 @@ TEST(websocket_h2_server, refuses_in_http_what_is_no_handshake) {
                       {{"sec-websocket-version", "13"}, {"sec-websocket-extensions", ";"}});
         auto& other = p.connect("echo", "/ws", {{"sec-websocket-version", "13"}});
         auto& plain = p.get("/ws", {{"sec-websocket-version", "13"}});
+        auto& browser = p.get("/ws");
         auto& nowhere = p.connect("websocket", "/none", {{"sec-websocket-version", "13"}});
-        const std::pair<const h2_message*, int> rows[] = {{&no_version, 426}, {&old, 426},
-                                                          {&bad_list, 400},   {&other, 501},
-                                                          {&plain, 501},      {&nowhere, 404}};
+        const std::pair<const h2_message*, int> rows[] = {
+            {&no_version, 400}, {&old, 400},     {&bad_list, 400}, {&other, 501},
+            {&plain, 501},      {&nowhere, 404}, {&browser, 501}};
         for (const auto& [m, status] : rows) {
             co_await p.until_over(*m);
             EXPECT_EQ(m->status, status);

@@ -129,6 +129,41 @@ TEST(websocket_reconnecting, waits_longer_each_time_and_gives_up) {
     });
 }
 
+// A server that shuts down may accept connections, and close each of them at once.
+TEST(websocket_reconnecting, waits_longer_where_connections_do_not_last) {
+    int accepted = 0;
+    const auto closing = [&accepted](websocket::connection& ws) -> task<> {
+        ++accepted;
+        if (accepted == 6) co_await sleep_for(1min);
+        co_await ws.close(close_code::try_again_later);
+    };
+    on_route({}, closing, [&accepted](chat_world& w, const auto&) -> task<> {
+        accepted = 0;
+        http::client client;
+        websocket::reconnect_options o;
+        o.first_delay = 1s;
+        o.longest_delay = 8s;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws", o);
+        std::vector<time_point> came;
+        feed.on_connect([&](websocket::connection&) -> task<> {
+            came.push_back(w.in.sim.now());
+            if (came.size() == 8) co_await feed.close();
+        });
+        const auto last = co_await feed.receive();
+        EXPECT_FALSE(last);
+        EXPECT_EQ(came.size(), 8U);
+        const auto wait = [&came](std::size_t i) { return came[i] - came[i - 1]; };
+        // Each is shortened by up to a half.
+        EXPECT_GE(wait(3), 2s);
+        EXPECT_GE(wait(4), 4s);
+        EXPECT_GE(wait(5), 4s);
+        // The sixth has lasted for a minute.
+        EXPECT_LT(wait(6), 63s);
+        EXPECT_GE(wait(7), 1s);
+        EXPECT_LT(wait(7), 4s);
+    });
+}
+
 TEST(websocket_reconnecting, ends_where_another_attempt_would_not_help) {
     using enum http::status;
     for (const http::status s : {multiple_choices, bad_request, unauthorized, forbidden, not_found,

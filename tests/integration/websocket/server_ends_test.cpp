@@ -119,7 +119,7 @@ TEST(websocket_timeouts, close_and_give_up) {
         co_await p.send(close_frame(close_code::normal));
         co_await p.read_close();
     });
-    // One that gives no close frame.
+    // One that gives no close frame, but still pings.
     const auto closing = [](websocket::connection& ws) -> task<> { co_await ws.close(); };
     on_route(o, closing, [](chat_world& w, const auto& route) -> task<> {
         raw_peer p = co_await w.connect();
@@ -127,6 +127,10 @@ TEST(websocket_timeouts, close_and_give_up) {
         const time_point begun = w.in.sim.now();
         const auto f = co_await p.read();
         EXPECT_EQ(f.code(), frame_opcode::close);
+        co_await p.send(frame(frame_opcode::ping, "there?"));
+        const auto pong = co_await p.read();
+        EXPECT_EQ(pong.code(), frame_opcode::pong);
+        EXPECT_EQ(pong.payload, "there?");
         co_await p.stream().read_to_end();
         EXPECT_GE(w.in.since(begun), 3s);
         EXPECT_LE(w.in.since(begun), 4s);
