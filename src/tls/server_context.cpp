@@ -52,18 +52,24 @@ std::expected<void, error> shown_certificate::add(detail::credentials c) {
     return {};
 }
 
-bool shown_certificate::is_for(std::string_view host) const noexcept {
+bool shown_certificate::names_host(std::string_view host) const noexcept {
+    return std::ranges::find(names, host) != names.end();
+}
+
+bool shown_certificate::covers(std::string_view host) const noexcept {
     const std::size_t dot = host.find('.');
-    const std::string_view parent = dot == std::string_view::npos ? "" : host.substr(dot);
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        if (name == host) return true;
-        return name.starts_with("*.") && dot != 0 && std::string_view(name).substr(1) == parent;
+    if (dot == 0 || dot == std::string_view::npos) return false;
+    return std::ranges::any_of(names, [parent = host.substr(dot)](const std::string& name) {
+        return name.starts_with("*.") && std::string_view(name).substr(1) == parent;
     });
 }
 
 const shown_certificate& detail::certificate_set::for_host(std::string_view host) const noexcept {
     for (const shown_certificate& c : all) {
-        if (c.is_for(host)) return c;
+        if (c.names_host(host)) return c;
+    }
+    for (const shown_certificate& c : all) {
+        if (c.covers(host)) return c;
     }
     return all.front();
 }

@@ -29,9 +29,10 @@ struct shown_certificate {
     /// Returns true if a certificate for the same names, with another kind of key, can be added.
     bool has_room_for(const X509* c, const std::vector<std::string>& its_names) const;
     std::expected<void, error> add(credentials c);
-    /// Returns the entry for `host`, in lower case: exact, or with "*" for the first label (RFC
-    /// 6125 section 6.4.3).
-    bool is_for(std::string_view host) const noexcept;
+    /// Returns true if one of its names is `host`, in lower case.
+    bool names_host(std::string_view host) const noexcept;
+    /// Returns true if it is for `host` with "*" for the first label (RFC 6125 section 6.4.3).
+    bool covers(std::string_view host) const noexcept;
 };
 
 /// All certificates of one load. Connections keep theirs alive after a reload.

@@ -311,6 +311,10 @@ TEST(tls_handshake, shows_the_certificate_for_the_name_that_was_asked_for) {
     EXPECT_EQ(shown_for(world, so, "a.b.wild.example").common_name(), "first.example");
     EXPECT_EQ(shown_for(world, so, "wild.example").common_name(), "first.example");
     EXPECT_EQ(shown_for(world, so, "127.0.0.1").common_name(), "first.example");
+    // A whole name goes before a wildcard, whichever stands first.
+    so.certificates.push_back(world.ca.issue({.names = {"b.wild.example"}}));
+    EXPECT_EQ(shown_for(world, so, "b.wild.example").common_name(), "b.wild.example");
+    EXPECT_EQ(shown_for(world, so, "a.wild.example").common_name(), "*.wild.example");
 }
 
 TEST(tls_handshake, has_two_kinds_of_keys_for_one_name) {
