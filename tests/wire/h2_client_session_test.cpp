@@ -41,6 +41,26 @@ TEST(h2_client_session, reports_responses_interim_ones_and_trailers) {
     EXPECT_EQ(client->session.streams(), 0U);
 }
 
+TEST(h2_client_session, takes_blanks_off_the_ends_of_values) {
+    const auto client = greeted_client();
+    client->request();
+    client->request();
+    // The second time it is one of the peer's table.
+    const std::string policy =
+        "\x40"
+        "\x01p"
+        "\x0d"
+        "self 'none'; ";
+    const std::string ok = "\x88";
+    client->receive(
+        frame(frame_type::headers, flag::end_headers, 1, ok + policy) +
+        headers(1, block().add("sum", " 7 ").add("cache-control", "no-store")) +
+        frame(frame_type::headers, flag::end_headers | flag::end_stream, 3, ok + "\xbe"));
+    EXPECT_EQ(client->log,
+              "1: 200 p=self 'none';\n1: end sum=7\n1: closed\n"
+              "3: 200 p=self 'none'; end\n3: closed\n");
+}
+
 TEST(h2_client_session, takes_nothing_behind_a_successful_connect_for_content) {
     for (const char* length : {"0", "1", "100"}) {
         const auto client = greeted_client();

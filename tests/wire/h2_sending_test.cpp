@@ -370,6 +370,30 @@ TEST(h2_sending, a_server_that_shuts_down_says_so_twice_and_serves_what_it_has) 
     EXPECT_EQ(server->log, "3: closed\n");
 }
 
+// So gRPC measures the bandwidth.
+TEST(h2_sending, a_ping_for_each_piece_of_data_counts_for_no_limit) {
+    coracle::http::h2_limits limits;
+    limits.pings = 3;
+    const auto server = greeted_server(limits);
+    const std::string ping = frame(frame_type::ping, 0, 0, "12345678");
+    server->receive(headers(1, post_block(), false));
+    const field control[] = {{":status", "200"}};
+    server->session.send_head(server->at(1), control, {}, false);
+    const std::string_view piece = "piece";
+    for (int i = 0; i != 50; ++i) {
+        ASSERT_TRUE(server->session.send_data(server->at(1), {&piece, 1}, false));
+        server->take();
+        server->receive(ping);
+        EXPECT_EQ(server->take(), frame(frame_type::ping, flag::ack, 0, "12345678"));
+    }
+    // Those of streams too; without either they count.
+    server->receive(headers(3, get_block()) + ping);
+    server->receive(repeated(3, ping));
+    EXPECT_FALSE(server->session.failure().has_value()) << server->log;
+    server->receive(ping);
+    EXPECT_NE(server->log.find("limit pings"), std::string::npos) << server->log;
+}
+
 TEST(h2_sending, no_goaway_names_a_later_stream_than_the_one_before) {
     const auto server = server_with(1);
     server->session.shut_down(true);

@@ -16,7 +16,8 @@ struct h2_limits {
     /// way; for servers. A stream beyond it is refused, unless it is the only one. Default 1 MiB:
     /// 100 requests with 8 KiB of cookies each.
     std::uint32_t heads = 1024 * 1024;
-    /// Field lines of one head; each crumb of a cookie counts, pseudo-fields do not. Default 100.
+    /// Field lines of one head, of which all crumbs of a cookie are one and pseudo-fields none.
+    /// Default 100.
     std::uint32_t fields = 100;
     /// Bytes of one head as compressed. Default 64 KiB.
     std::uint32_t compressed_head = 64 * 1024;
@@ -33,7 +34,8 @@ struct h2_limits {
     /// servers. Then a stream is refused. Default 100.
     std::uint32_t reset_handlers = 100;
     /// PING and SETTINGS frames at once, of which a tenth comes back each second, and settings in
-    /// one frame. Default 100, 10 and 32.
+    /// one frame. One PING is free whenever a stream was opened or DATA was sent since the last.
+    /// Default 100, 10 and 32.
     std::uint32_t pings = 100;
     std::uint32_t settings_frames = 10;
     std::uint32_t settings_entries = 32;

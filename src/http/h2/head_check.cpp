@@ -29,7 +29,8 @@ bool is_scheme(std::string_view text) noexcept {
 /// 8.3.1).
 bool is_authority(std::string_view text) noexcept {
     for (const char byte : text) {
-        if (!is_char(byte, char_path) || byte == '@' || byte == '/' || byte == '\\') return false;
+        if (!is_char(byte, char_path) || static_cast<unsigned char>(byte) >= 0x80) return false;
+        if (byte == '@' || byte == '/' || byte == '\\') return false;
     }
     return true;
 }
@@ -57,7 +58,7 @@ bool head_check::accept(const field& f, bool well_formed, head& out) {
     }
     fields_begun_ = true;
     require(well_formed && !is_connection_field(f.id));
-    require(kind_ != head_kind::trailers || may_be_trailer(f.id));
+    if (kind_ == head_kind::trailers && !may_be_trailer(f.id)) return false;
     if (!malformed_) accept_field(f.value, f.id, out);
     return !malformed_;
 }

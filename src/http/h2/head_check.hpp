@@ -14,8 +14,10 @@ public:
     explicit head_check(head_kind kind, bool extended_connect) noexcept
         : kind_{kind}, extended_connect_{extended_connect} {}
 
-    /// Checks a field. `well_formed`: name and value are as section 8.2.1 wants them; pseudo-fields
-    /// are checked here. Returns true if it belongs among the fields; pseudo-fields do not.
+    /// Checks a field, whose value has no blanks at its ends any more. `well_formed`: name and
+    /// value are as section 8.2.1 wants them; pseudo-fields are checked here. Returns true if it
+    /// belongs among the fields: pseudo-fields do not, nor among trailers what only a head may hold
+    /// (RFC 9110 section 6.5.1).
     bool accept(const field& f, bool well_formed, head& out);
 
     /// To be called after the last field: checks that required fields are present.

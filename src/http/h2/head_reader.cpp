@@ -1,5 +1,7 @@
 #include "http/h2/head_reader.hpp"
 
+#include "http/message/token.hpp"
+
 #include <algorithm>
 
 namespace coracle::http::h2 {
@@ -50,13 +52,24 @@ void head_reader::add_field() {
         return;
     }
     const auto name_size = static_cast<std::uint32_t>(decoder_.name_size());
-    const auto value_size = static_cast<std::uint32_t>(decoder_.value_size());
-    lines_.push_back({begin, name_size, begin + name_size, value_size, decoder_.id(),
-                      decoder_.is_well_formed()});
+    auto value_begin = begin + name_size;
+    auto value_size = static_cast<std::uint32_t>(decoder_.value_size());
+    if (!is_pseudo_field) trim(value_begin, value_size);
+    lines_.push_back(
+        {begin, name_size, value_begin, value_size, decoder_.id(), decoder_.is_well_formed()});
     if (decoder_.id() == field_id::cookie) {
         ++cookies_;
         cookie_bytes_ += value_size + 2;
     }
+}
+
+/// Takes blanks off the ends of a value. RFC 9113 section 8.2.1 calls such a field malformed, but
+/// servers send them (a policy that ends in "; "), which other clients read; without its blanks it
+/// harms no one that it is passed on to.
+void head_reader::trim(std::uint32_t& begin, std::uint32_t& size) const noexcept {
+    const std::string_view trimmed = trim_ows(at(begin, size));
+    begin = static_cast<std::uint32_t>(trimmed.data() - text_.data());
+    size = static_cast<std::uint32_t>(trimmed.size());
 }
 
 /// Counts a field, unless the block already exceeds a limit.
@@ -64,9 +77,12 @@ bool head_reader::exceeds_a_limit(bool is_pseudo_field) noexcept {
     if (excess_ != head_fault::none) return true;
     if (is_pseudo_field) ++pseudo_fields_;
     const std::size_t counted = std::min(pseudo_fields_, most_pseudo_fields);
+    const bool is_crumb = cookies_ != 0 && decoder_.id() == field_id::cookie;
+    // Browsers send each cookie by itself, and have up to 180 of them for a site.
+    const std::size_t joined = is_crumb ? cookies_ : cookies_ - std::min(cookies_, 1U);
     if (cost_ > limits_.bytes) {
         excess_ = head_fault::too_large;
-    } else if (lines_.size() + 1 > counted + limits_.fields) {
+    } else if (lines_.size() + 1 - joined > counted + limits_.fields) {
         excess_ = head_fault::too_many_fields;
     }
     return excess_ != head_fault::none;

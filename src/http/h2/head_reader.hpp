@@ -65,6 +65,7 @@ private:
     static constexpr std::uint32_t table_size = 4096;
 
     void add_field();
+    void trim(std::uint32_t& begin, std::uint32_t& size) const noexcept;
     [[nodiscard]] bool exceeds_a_limit(bool is_pseudo_field) noexcept;
     [[nodiscard]] std::string_view at(std::uint32_t offset, std::uint32_t size) const noexcept;
     [[nodiscard]] std::string_view join_cookies();

@@ -39,6 +39,15 @@ public:
         return increment;
     }
 
+    /// Returns an increment to send although not half has been consumed, or 0. Unread bytes of some
+    /// streams may hold so much of a connection's window that the others would come to a stop
+    /// before they have consumed half of it.
+    [[nodiscard]] std::uint32_t reopen_early() noexcept {
+        if (left_ >= size_ / 4 || consumed_ < left_) return 0;
+        left_ += consumed_;
+        return std::exchange(consumed_, 0);
+    }
+
     /// Enlarges the window to `size` at once and returns the increment to send.
     [[nodiscard]] std::uint32_t widen(std::uint32_t size) noexcept {
         if (size <= size_) return 0;

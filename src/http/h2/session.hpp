@@ -181,6 +181,7 @@ private:
     bool apply_setting(setting id, std::uint32_t value);
     bool change_initial_window(std::uint32_t value);
     void on_ping(std::string_view payload);
+    [[nodiscard]] bool may_ping() noexcept;
     void on_goaway(std::string_view payload);
     void on_window_update(std::string_view payload);
     void on_priority_update(std::string_view payload);
@@ -303,6 +304,7 @@ private:
     std::int64_t late_data_ = 0;     ///< bytes that may still come on streams that we reset
     std::uint64_t late_resets_ = 0;  ///< by the peer, of streams that are over
     std::uint64_t data_frames_sent_ = 0;
+    std::uint64_t moved_at_ping_ = 0;  ///< DATA sent and streams opened, at the last PING
     std::uint64_t streams_opened_ = 0;
 
     // sending

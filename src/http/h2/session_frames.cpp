@@ -164,11 +164,19 @@ void session::on_ping(std::string_view payload) {
     } else if (frame_.has(flag::ack)) {
         --pings_out_;
         events_.pong_received(read_u64(payload.data()));
-    } else if (!ping_bucket_.take(now_)) {
+    } else if (!may_ping()) {
         cut_peer(limit_kind::pings);
     } else {
         control_frame(frame_type::ping, flag::ack, 0, payload);
     }
+}
+
+/// gRPC measures the bandwidth by a PING for each round trip in which data came, and Go's client
+/// sends one with each stream that it resets: one for what has moved since the last is free.
+bool session::may_ping() noexcept {
+    const std::uint64_t moved = data_frames_sent_ + streams_opened_;
+    if (std::exchange(moved_at_ping_, moved) != moved) return true;
+    return ping_bucket_.take(now_);
 }
 
 void session::on_goaway(std::string_view payload) {

@@ -222,7 +222,8 @@ void session::drop_content(stream* s, std::size_t n) {
         const auto more = s->window_.consume(bytes, now_, round_trip_);
         if (more > 0 && !s->remote_ended_) send_window_update(s->id_, more);
     }
-    const auto more = window_.consume(static_cast<std::uint32_t>(n), now_, round_trip_);
+    auto more = window_.consume(static_cast<std::uint32_t>(n), now_, round_trip_);
+    if (more == 0) more = window_.reopen_early();
     if (more > 0) send_window_update(0, more);
 }
 

@@ -67,7 +67,7 @@ void h2_connection::start(buffer received, const net::address* client,
         if (client != nullptr) {
             is_counted_ = false;
             shard_->let_speak_for(*this, *client);
-            is_counted_ = by_gateway_ = true;
+            is_counted_ = true;
         }
         if (offer != nullptr) accept(*offer);
         if (shard_->draining() && !session_.failure()) begin_to_close(true);

@@ -45,7 +45,6 @@ public:
     shard& owner() const noexcept { return *shard_; }
     h2::session& session() noexcept { return session_; }
     connection_info& info() noexcept { return *this; }
-    bool by_gateway() const noexcept { return by_gateway_; }
     /// At the end of this turn of the loop, sends pending bytes and destroys finished streams.
     void schedule_flush() noexcept;
     /// Holds a head for a stream, until it is given back. Returns false beyond the limit of all
@@ -157,7 +156,6 @@ private:
     bool writing_ = false;
     bool in_session_ = false;
     bool comes_fast_ = false;  ///< the last receive gave a block or more
-    bool by_gateway_ = false;  ///< a trusted proxy gave the client's address
     bool is_counted_ = true;   ///< its peer is, as one of its client's
     bool switches_ = false;    ///< the 101 that accepts an upgrade is still to be sent
     bool reset_ = false;

@@ -133,8 +133,7 @@ bool h2_stream::prepare(const h2::head& message, bool end) {
         respond_with(status::bad_request, "the path is not a valid encoding");
         return false;
     }
-    const bool secure = home_->info().tls() != nullptr || home_->by_gateway();
-    if (!message.scheme.empty() && !serves_scheme(message.scheme, secure)) {
+    if (!message.scheme.empty() && !serves_scheme(message.scheme, true)) {
         owner().count(&counters::malformed);
         respond_with(status::misdirected_request, "the scheme of the target is not served here");
         return false;

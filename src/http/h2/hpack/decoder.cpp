@@ -176,7 +176,7 @@ decoder::step decoder::finish_text(buffer& out) {
         return step::again;
     }
     const std::string_view value(name.data() + name.size(), too_large_ ? 0 : value_size_);
-    well_formed_ = name_well_formed_ && is_field_value(value);
+    well_formed_ = name_well_formed_ && is_field_value(trim_ows(value));
     if (kind_ == kind::incremental) {
         table_changed_ = true;
         // A field larger than `most` is larger than the table too (section 4.4).

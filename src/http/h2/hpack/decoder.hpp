@@ -50,8 +50,9 @@ public:
     [[nodiscard]] std::size_t name_size() const noexcept { return name_size_; }
     [[nodiscard]] std::size_t value_size() const noexcept { return value_size_; }
     [[nodiscard]] field_id id() const noexcept { return id_; }
-    /// Returns true if name and value are as RFC 9113 section 8.2.1 wants them, which takes no look
-    /// at those that a table has. False for pseudo-fields.
+    /// Returns true if name and value are as RFC 9113 section 8.2.1 wants them, but for blanks at
+    /// the ends of the value; which takes no look at those that a table has. False for
+    /// pseudo-fields.
     [[nodiscard]] bool is_well_formed() const noexcept { return well_formed_; }
     /// Returns false if it was larger than `most`.
     [[nodiscard]] bool is_whole() const noexcept { return !too_large_; }
