@@ -63,6 +63,7 @@ void decode_body(request& req, const std::vector<content_coding>& codings,
     req.set_body(body);
     req.fields().remove("Content-Encoding");
     req.fields().remove("Content-Length");
+    req.fields().remove("Content-Digest");  // of the bytes as they were sent (RFC 9530 section 2)
 }
 
 /// The codings of a request in the order in which they were applied; false when one is not

@@ -55,7 +55,6 @@ constexpr refused bad_start_lines[] = {
     {"GET /a\tb HTTP/1.1\r\n", bad_target},
     {"GET /a\0b HTTP/1.1\r\n"sv, bad_target},
     {"GET /a\x7f HTTP/1.1\r\n", bad_target},
-    {"GET /\xc3\xa9 HTTP/1.1\r\n", bad_target},
     {"GET /<a> HTTP/1.1\r\n", bad_target},
     {"GET /\" HTTP/1.1\r\n", bad_target},
     {"GET a HTTP/1.1\r\n", bad_target_form},
@@ -132,6 +131,12 @@ constexpr accepted good_requests[] = {
     {"GET /a/b?c=%20&d? HTTP/1.1\r\nhOST:\t a.b:80 \t\r\n\r\n",
      "<GET> </a/b?c=%20&d?> <> </a/b> <c=%20&d?> <a.b:80> method 1 form 0 query HTTP/1.1 framing 0 "
      "length 0 keep\nHost <hOST> <a.b:80>"},
+    // curl sends a query as it was typed.
+    {"GET /\xc3\xa4?\xff-a-query-of-more-than-sixteen-bytes-\xc3\xb6 HTTP/1.1\r\nHost: a\r\n\r\n",
+     "<GET> </\xc3\xa4?\xff-a-query-of-more-than-sixteen-bytes-\xc3\xb6> <> </\xc3\xa4> "
+     "<\xff-a-query-of-more-than-sixteen-bytes-\xc3\xb6> <a> method 1 form 0 query HTTP/1.1 "
+     "framing "
+     "0 length 0 keep\nHost <Host> <a>"},
     {"GET / HTTP/1.2\r\nHost: a\r\n\r\n",
      "<GET> </> <> </> <> <a> method 1 form 0 HTTP/1.1 framing 0 length 0 keep\nHost <Host> <a>"},
     {"GET / HTTP/1.0\r\n\r\n",

@@ -39,7 +39,6 @@ constexpr refused bad_status_lines[] = {
     {"HTTP/1.1 200 OK\r\nX: y\r\n z\r\n", folded_field},
     {"HTTP/1.1 200 OK\r\nX : y\r\n", space_before_colon},
     {"HTTP/1.1 200 OK\r\nX: y\n", bare_line_feed},
-    {"HTTP/1.1 200 OK\r\nConnection: a b\r\n\r\n", bad_connection},
 };
 
 template <method Asked>
@@ -99,6 +98,36 @@ TEST(response_parser, knows_which_responses_have_no_body) {
         head_of<method::head>("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     EXPECT_EQ(to_head.framing, body_framing::none);
     EXPECT_TRUE(to_head.keep_alive);
+}
+
+TEST(response_parser, keeps_no_connection_of_which_it_does_not_know_what_was_said) {
+    for (const std::string_view options : {"keep-alive; timeout=5", "a b", "\"keep-alive\""}) {
+        const response_head head = head_of<method::get>(
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: " + std::string(options) +
+            "\r\n\r\n");
+        EXPECT_FALSE(head.keep_alive) << options;
+        EXPECT_EQ(head.framing, body_framing::length);
+        EXPECT_EQ(head.content_length, 2U);
+    }
+}
+
+TEST(response_parser, ignores_wrong_framing_of_a_response_without_a_body) {
+    const auto expect_none = [](const response_head& head, std::string_view about) {
+        EXPECT_EQ(head.framing, body_framing::none) << about;
+        EXPECT_FALSE(head.has_content_length) << about;
+        EXPECT_FALSE(head.keep_alive) << about;
+    };
+    for (const std::string_view fields :
+         {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: gzip\r\n",
+          "Content-Length: x\r\n", "Content-Length: 1\r\nContent-Length: 2\r\n"}) {
+        const std::string rest = " x\r\n" + std::string(fields) + "\r\n";
+        for (const std::string_view code : {"103", "204", "304"}) {
+            expect_none(head_of<method::get>("HTTP/1.1 " + std::string(code) + rest), fields);
+        }
+        expect_none(head_of<method::head>("HTTP/1.1 200" + rest), fields);
+    }
+    expect_none(head_of<method::head>("HTTP/1.0 200 x\r\nTransfer-Encoding: chunked\r\n\r\n"),
+                "1.0");
 }
 
 TEST(response_parser, ignores_framing_after_connect_succeeded_and_only_then) {

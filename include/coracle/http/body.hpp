@@ -50,7 +50,7 @@ public:
 
     /// The trailer fields (RFC 9110 section 6.5) once the body has been read to its end; before,
     /// and when the sender gave none, there are none. Fields that frame, route or authenticate are
-    /// never among them: such a body fails. Live as long as the message.
+    /// left out (RFC 9110 section 6.5.1). Live as long as the message.
     const fields& trailers() const noexcept;
 
     /// The next piece, as it comes; empty at the end. Valid until the next call. Fails with

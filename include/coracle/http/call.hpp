@@ -76,7 +76,7 @@ public:
         return std::move(query(name, value));
     }
     /// Sets a field, replacing those of the same name. Content-Length, Transfer-Encoding and
-    /// Connection are set by the client, and ignored here.
+    /// Connection are set by the client, and ignored here, but for "Connection: close" (HTTP/1).
     call& header(std::string_view name, std::string_view value) &;
     call&& header(std::string_view name, std::string_view value) && {
         return std::move(header(name, value));

@@ -12,7 +12,8 @@ struct https_only_options {
     /// The port of https. Default 443.
     std::uint16_t port = 443;
     /// The time for which browsers use only https after a visit (Strict-Transport-Security, RFC
-    /// 6797), in whole seconds. Default 180 days; 0: the field is not sent.
+    /// 6797), in whole seconds. Default 180 days; 0: they forget what they were told (section
+    /// 6.1.1); negative: the field is not sent.
     std::chrono::seconds max_age = std::chrono::hours(24 * 180);
     /// Includes all subdomains. Default: no.
     bool subdomains = false;

@@ -61,7 +61,8 @@ public:
 }  // namespace detail
 
 /// A response: a value. In one that is sent, the server sets Content-Length, Transfer-Encoding,
-/// Connection and Date; setting them here is ignored. One that a client received has a body that is
+/// Connection and Date; setting them here is ignored, but for "Connection: close", which ends an
+/// HTTP/1 connection behind it. One that a client received has a body that is
 /// read once, by `read`, `text` and their like; a handler may return it as its own response, and it
 /// is passed on as it comes, with the Date that it has (RFC 9110 section 6.6.1). Destroying it
 /// before the body was read closes its connection.

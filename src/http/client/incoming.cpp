@@ -88,6 +88,7 @@ void incoming::decode(fields& of, const client_options& o) {
     if (codings.empty()) return;
     of.remove("Content-Encoding");
     of.remove("Content-Length");
+    of.remove("Content-Digest");  // of the bytes as they were sent (RFC 9530 section 2)
     std::ranges::copy(codings, info_.decoded.begin());
 }
 

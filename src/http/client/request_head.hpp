@@ -28,6 +28,7 @@ struct outgoing_head {
     bool body_dropped = false;  ///< by a redirect that made it a GET
     bool expect_continue = false;
     bool upgrades = false;
+    bool closes = false;       ///< the caller wants the connection closed behind it
     bool has_secrets = false;  ///< the bytes are overwritten after sending
     /// The size of the body; nothing if it is unknown.
     std::optional<std::uint64_t> length;

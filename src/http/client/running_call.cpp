@@ -306,21 +306,20 @@ running_call::verdict running_call::judge_failure(const error& e) {
 
 running_call::verdict running_call::judge_status(const response& r) {
     const auto code = static_cast<unsigned>(r.status());
-    if (code < 300) {
-        if (auth_ != nullptr) auth_->received(r.fields());
-        return verdict::done;
-    }
+    if (code != 401 && auth_ != nullptr) auth_->received(r.fields());
+    if (code < 300) return verdict::done;
     // RFC 9110 section 15.5.20: repeats the request on a new connection to this origin alone.
     if (code == 421 && r.info()->reused && !needs_new_connection_ && can_repeat_body()) {
         return verdict::misdirected;
     }
     if (code == 417 && sent_expect_ && can_repeat_body()) return verdict::without_expect;
-    if (code == 401 && auth_ != nullptr && can_repeat_body() &&
-        auth_->challenged(r.fields(), challenges_)) {
+    // Also where this request cannot be repeated: the next one has what it needs.
+    if (code == 401 && auth_ != nullptr && auth_->challenged(r.fields(), challenges_) &&
+        can_repeat_body()) {
         ++challenges_;
         return verdict::authenticate;
     }
-    if (code == 407 && can_repeat_body() && challenged_by_proxy(r.fields())) {
+    if (code == 407 && challenged_by_proxy(r.fields()) && can_repeat_body()) {
         ++proxy_challenges_;
         return verdict::authenticate;
     }

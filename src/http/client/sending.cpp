@@ -115,6 +115,7 @@ std::expected<void, error> running_call::compose() {
     head.has_body = has_body();
     head.body_dropped = body_dropped_;
     head.upgrades = call_.fields.contains(field_id::upgrade);
+    head.closes = call_.fields.has_token(field_id::connection, "close");
     if (auth_ != nullptr) {
         auto given = authorization();
         if (!given) return std::unexpected(fail(std::move(given).error(), phase::send));
@@ -291,6 +292,9 @@ bool running_call::has_body() const noexcept {
 
 bool running_call::expects_continue() const noexcept {
     if (options_->expect_continue_above == 0 || !has_body() || !may_expect_) return false;
+    // Without a challenge it is refused, and a stream can be sent once.
+    const bool is_once = call_.body.type() == body::kind::stream && !call_.repeatable;
+    if (is_once && auth_ != nullptr && auth_->needs_challenge()) return true;
     const auto size = call_.body.size();
     return !size || *size > options_->expect_continue_above;
 }

@@ -4,36 +4,10 @@
 #include "http/exchange/exchange_scope.hpp"
 #include "http/exchange/failure.hpp"
 #include "http/exchange/guarded_call.hpp"
-#include "http/message/token.hpp"
+#include "http/exchange/replace_response.hpp"
 
 namespace coracle::http::detail {
 namespace {
-
-/// Returns true for fields about the body or caching, which a replacement of the response does not
-/// get.
-bool is_of_body(const field& f) noexcept {
-    constexpr std::string_view content = "content-";
-    // Its name begins so too, and it is about the page.
-    constexpr std::string_view policy = "content-security-policy";
-    if (equal_ignoring_case(f.name.substr(0, policy.size()), policy)) return false;
-    if (equal_ignoring_case(f.name.substr(0, content.size()), content)) return true;
-    switch (f.id) {
-        case field_id::etag:
-        case field_id::last_modified:
-        case field_id::expires:
-        case field_id::cache_control:
-        case field_id::accept_ranges:
-        case field_id::trailer: return true;
-        default: return false;
-    }
-}
-
-/// Copies the fields that middleware has added to a failed response to its replacement.
-void keep_fields(const fields& from, response& to) {
-    for (const field& f : from) {
-        if (!is_of_body(f) && !to.fields().contains(f.name)) to.fields().add(f.name, f.value);
-    }
-}
 
 /// Ends an exchange whose client has left, or whose handler was cancelled.
 bool lose_client(response_channel& to) noexcept {
@@ -82,9 +56,7 @@ task<bool> send_stream(exchange& e, response_channel& to) {
     if (event* const going_on = to.continuing()) co_await going_on->wait();
     const auto thrown = call.exception();
     if (thrown != nullptr && !to.client_gone() && !to.is_broken() && !writer.begun()) {
-        const fields before = std::move(e.res.fields());
-        e.res = last_failed_response(e.req, thrown);
-        keep_fields(before, e.res);
+        replace_response(e.res, last_failed_response(e.req, thrown));
         co_return co_await to.send_bytes(e);
     }
     // A function that was cancelled may have ended before its time, and without an exception.

@@ -22,7 +22,9 @@ std::optional<std::int64_t> date_of(const fields& all, field_id id) noexcept {
 
 }  // namespace
 
-precondition check_preconditions(const fields& all, const validators& current) noexcept {
+precondition check_preconditions(method how, const fields& all,
+                                 const validators& current) noexcept {
+    const bool reads = how == method::get || how == method::head;
     if (all.contains(field_id::if_match)) {
         if (!any_tag_matches(all, field_id::if_match, current.tag, tag_comparison::strong)) {
             return precondition::failed;
@@ -32,10 +34,12 @@ precondition check_preconditions(const fields& all, const validators& current) n
         return precondition::failed;
     }
     if (all.contains(field_id::if_none_match)) {
-        return any_tag_matches(all, field_id::if_none_match, current.tag, tag_comparison::weak)
-                   ? precondition::not_modified
-                   : precondition::holds;
+        if (!any_tag_matches(all, field_id::if_none_match, current.tag, tag_comparison::weak)) {
+            return precondition::holds;
+        }
+        return reads ? precondition::not_modified : precondition::failed;
     }
+    if (!reads) return precondition::holds;
     if (const auto since = date_of(all, field_id::if_modified_since);
         since && current.last_modified <= *since) {
         return precondition::not_modified;

@@ -12,7 +12,7 @@ namespace coracle::http::detail {
 /// The validators of a representation, which preconditions are compared with. Times are seconds
 /// since 1970, UTC.
 struct validators {
-    std::string_view tag;  ///< strong
+    std::string_view tag;
     std::int64_t last_modified = 0;
     /// The time of the response, where it is known.
     std::optional<std::int64_t> now;
@@ -20,9 +20,9 @@ struct validators {
 
 enum class precondition : std::uint8_t { holds, not_modified, failed };
 
-/// Evaluates the preconditions of a GET or HEAD in the order of RFC 9110 section 13.2.2, but for
-/// If-Range.
-precondition check_preconditions(const fields& all, const validators& current) noexcept;
+/// Evaluates the preconditions of a request in the order of RFC 9110 section 13.2.2, but for
+/// If-Range. `not_modified` is for GET and HEAD alone.
+precondition check_preconditions(method how, const fields& all, const validators& current) noexcept;
 
 /// Returns true if If-Range lets a range apply (RFC 9110 section 13.1.5), or if there is none.
 bool if_range_holds(const fields& all, const validators& current) noexcept;

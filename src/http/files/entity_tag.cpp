@@ -45,9 +45,13 @@ std::string entity_tag_of(const file_status& status) {
 
 bool any_tag_matches(const fields& all, field_id id, std::string_view tag,
                      tag_comparison how) noexcept {
+    const bool is_weak = tag.starts_with("W/");
+    if (is_weak) tag.remove_prefix(2);
+    const bool is_comparable = !is_weak || how == tag_comparison::weak;
     for (const field& f : all) {
         if (f.id != id) continue;
-        if (trim_ows(f.value) == "*" || list_has_tag(f.value, tag, how)) return true;
+        if (trim_ows(f.value) == "*") return true;
+        if (is_comparable && list_has_tag(f.value, tag, how)) return true;
     }
     return false;
 }

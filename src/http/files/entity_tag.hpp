@@ -15,8 +15,8 @@ std::string entity_tag_of(const file_status& status);
 /// The comparison of two tags (RFC 9110 section 8.8.3.2).
 enum class tag_comparison : bool { weak, strong };
 
-/// Returns true if one of the field lines `id`, lists of entity tags or "*", has `tag`, which is
-/// strong. Members after a malformed one are ignored.
+/// Returns true if one of the field lines `id`, lists of entity tags or "*", has `tag`. Members
+/// after a malformed one are ignored.
 bool any_tag_matches(const fields& all, field_id id, std::string_view tag,
                      tag_comparison how) noexcept;
 

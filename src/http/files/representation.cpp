@@ -116,7 +116,7 @@ void add_content_fields(response& to, const representation& r, const validators&
 std::optional<response> respond(const request& req, representation& r, disk d) {
     const std::string tag = tag_of(r);
     const validators current = validators_of(r.file.status(), tag);
-    switch (check_preconditions(req.fields(), current)) {
+    switch (check_preconditions(req.method(), req.fields(), current)) {
         case precondition::failed: return error_response(req, status::precondition_failed);
         case precondition::not_modified: return without_content(r, current);
         case precondition::holds: break;

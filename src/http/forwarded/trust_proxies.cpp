@@ -5,6 +5,10 @@
 
 #include <coracle/http/forwarded.hpp>
 
+#include <sys/socket.h>
+
+#include <cstring>
+
 namespace coracle::http {
 namespace {
 
@@ -54,6 +58,15 @@ private:
     bool in_line_ = false;
 };
 
+/// The address of a peer on a Unix socket, which nginx and `forward_to` call "unix:".
+net::address unix_peer() {
+    const sa_family_t family = AF_UNIX;
+    endpoint e;
+    std::memcpy(e.bytes, &family, sizeof family);
+    e.size = sizeof family;
+    return net::address::from(e);
+}
+
 /// The chain that X-Forwarded-For tells.
 class x_forwarded_chain {
 public:
@@ -64,7 +77,7 @@ public:
     step next(hop& out) {
         std::string_view node;
         if (!for_.next(node)) return step::end;
-        out.address = parse_forwarded_node(node);
+        out.address = node == "unix:" ? unix_peer() : parse_forwarded_node(node);
         if (!out.address && node != "unknown") return step::malformed;
         out.scheme = proto_.next_or_first();
         if (with_host_) out.host = host_.next_or_first();

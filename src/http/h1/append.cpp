@@ -4,6 +4,8 @@
 #include <coracle/base/error.hpp>
 #include <coracle/http/h1.hpp>
 
+#include <algorithm>
+
 namespace coracle::http::h1 {
 namespace {
 
@@ -40,7 +42,8 @@ char* write_fields(char* to, std::span<const field> fields) noexcept {
 void append_request_head(std::string& out, std::string_view method, std::string_view target,
                          std::span<const field> fields) {
     require(is_token(method), "method", method);
-    require(is_target(target), "target", target);
+    const bool is_ascii = std::ranges::all_of(target, [](char c) { return (c & 0x80) == 0; });
+    require(is_target(target) && is_ascii, "target", target);
     const std::size_t bound = request_line_size(method, target) + checked_size(fields);
     append(out, bound,
            [&](char* to) { return write_fields(write_request_line(to, method, target), fields); });

@@ -222,23 +222,16 @@ chunk_event chunked_decoder::decode_trailers(std::string_view in, std::size_t at
         return {chunk_status::need_more, parse_error::none, in.size(), {}};
     }
     trailer_bytes_.resize(result.consumed);
-    if (const parse_error error = finish_trailers(limits); error != parse_error::none) {
-        return fail(error);
-    }
+    finish_trailers(limits);
     state_ = state::done;
     return {chunk_status::end, parse_error::none, at + result.consumed - before, {}};
 }
 
-parse_error chunked_decoder::finish_trailers(const head_limits& limits) {
+void chunked_decoder::finish_trailers(const head_limits& limits) {
     field_summary summary{trailers_};
     trailer_progress_ = {};
     (void)scan_fields<vector_kernel>(trailer_bytes_, trailer_progress_, limits, &summary);
-    for (const head_field& field : trailers_) {
-        if (!may_be_trailer(field.id)) {
-            return parse_error::forbidden_trailer;
-        }
-    }
-    return parse_error::none;
+    std::erase_if(trailers_, [](const head_field& field) { return !may_be_trailer(field.id); });
 }
 
 void chunked_decoder::reset() noexcept {

@@ -225,15 +225,13 @@ parse_error field_summary::finish(request_head& head) const noexcept {
 }
 
 parse_error field_summary::finish(response_head& head, method request) const noexcept {
-    if (bad_connection_) {
-        return parse_error::bad_connection;
-    }
     const bool modern = head.version == version::http_1_1;
     const bool tunnel = request == method::connect && head.code / 100 == 2;
     head.framing = body_framing::none;
     head.content_length = 0;
     head.has_content_length = false;
-    head.keep_alive = keeps_alive(head.version);
+    // Some say "keep-alive; timeout=5": what that means for the connection nobody knows.
+    head.keep_alive = !bad_connection_ && keeps_alive(head.version);
     head.upgrade = modern && upgrade_field_ && connection_upgrade_;
     if (tunnel) {
         return parse_error::none;  // both framing fields are ignored: RFC 9110 section 9.3.6
@@ -246,14 +244,18 @@ parse_error field_summary::finish(response_head& head, method request) const noe
             length_error = parse_error::none;
         }
     }
+    const bool bodiless =
+        request == method::head || head.code / 100 == 1 || head.code == 204 || head.code == 304;
     if (const parse_error error = check_framing(head.version, length_error);
         error != parse_error::none) {
-        return error;
+        if (!bodiless) return error;
+        // It ends with its head, whatever its fields say (RFC 9112 section 6.3): a server that is
+        // wrong there is trusted with no further request.
+        head.keep_alive = false;
+        return parse_error::none;
     }
     head.content_length = length;
     head.has_content_length = content_lengths_ != 0;
-    const bool bodiless =
-        request == method::head || head.code / 100 == 1 || head.code == 204 || head.code == 304;
     if (bodiless) {
         return parse_error::none;
     }

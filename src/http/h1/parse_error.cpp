@@ -77,7 +77,6 @@ std::string_view describe(parse_error error) noexcept {
         case too_much_chunk_overhead: return "the chunk framing is out of proportion to its data";
         case trailers_too_large: return "the trailer section exceeds its limit";
         case too_many_trailers: return "there are more trailer fields than the limit";
-        case forbidden_trailer: return "a trailer field has a name that only a head may hold";
     }
     return "unknown error";
 }

@@ -57,15 +57,14 @@ struct sse2_kernel {
         return none_of(_mm_or_si128(letters(bytes), _mm_andnot_si128(slash, dash_to_9)));
     }
     static unsigned not_target(__m128i bytes) noexcept {
-        // As signed numbers the visible bytes are those above 0x20, except DEL.
-        const __m128i visible = _mm_cmpgt_epi8(bytes, _mm_set1_epi8(0x20));
+        const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
         const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
         const __m128i quote_or_hash =
             _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(1)), _mm_set1_epi8('#'));
         const __m128i angle =
             _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(2)), _mm_set1_epi8('>'));
-        const __m128i refused = _mm_or_si128(del, _mm_or_si128(quote_or_hash, angle));
-        return none_of(_mm_andnot_si128(refused, visible));
+        const __m128i other = _mm_or_si128(del, _mm_or_si128(quote_or_hash, angle));
+        return any_of(_mm_or_si128(low, other));
     }
     static unsigned not_path(__m128i bytes) noexcept {
         return not_target(bytes) | any_of(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('?')));

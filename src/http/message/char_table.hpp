@@ -41,10 +41,10 @@ constexpr std::array<std::uint8_t, 256> make_char_table() {
         const bool visible = byte > 0x20 && byte < 0x7f;
         unsigned bits = 0;
         bits |= bit_if(digit || alpha || char_in(byte, "!#$%&'*+-.^_`|~"), char_token);
-        bits |= bit_if(visible && !char_in(byte, "#<>\""), char_target);
+        bits |= bit_if((visible && !char_in(byte, "#<>\"")) || byte >= 0x80, char_target);
         bits |= bit_if(visible || byte >= 0x80 || byte == ' ' || byte == '\t', char_value);
         bits |= bit_if(digit || alpha || char_in(byte, "-._~!$&'()*+,;="), char_host);
-        bits |= bit_if(visible && !char_in(byte, "#<>\"?"), char_path);
+        bits |= bit_if((visible && !char_in(byte, "#<>\"?")) || byte >= 0x80, char_path);
         const bool capital = byte >= 'A' && byte <= 'Z';
         bits |= bit_if((bits & char_token) != 0 && !capital, char_lower_token);
         bits |= bit_if(digit, char_digit);

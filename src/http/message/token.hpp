@@ -20,8 +20,9 @@ namespace coracle::http {
 /// Returns true if `text` may stand as a reason phrase (RFC 9112 section 4).
 [[nodiscard]] bool is_reason_phrase(std::string_view text) noexcept;
 
-/// Returns true if `text` may stand as the target of a request line: visible ASCII but for "#",
-/// "<", ">" and the double quote, at least one byte.
+/// Returns true if `text` may stand as the target of a request line: visible bytes but for "#",
+/// "<", ">" and the double quote, at least one. Those beyond ASCII are no part of a URI (RFC 3986),
+/// but curl sends a query as it was typed.
 [[nodiscard]] bool is_target(std::string_view text) noexcept;
 
 /// `text` without the spaces and tabs at its ends (OWS, RFC 9110 section 5.6.3).

@@ -1,3 +1,4 @@
+#include "http/h1/target.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/filter.hpp"
 
@@ -44,12 +45,20 @@ struct permission {
 /// An origin as browsers write it (RFC 6454 section 6.2): in lower case, without a path, and
 /// without the port of its scheme.
 bool is_origin(std::string_view text) {
-    const auto parsed = url::parse(text);
-    if (!parsed || !text.starts_with("http")) return false;
-    const bool has_rest =
-        std::ranges::count(text, '/') != 2 || text.find_first_of("?#@") != text.npos;
-    const bool is_lower = std::ranges::none_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
-    return !has_rest && is_lower;
+    const std::size_t end = text.find("://");
+    if (end == text.npos || std::ranges::any_of(text, [](char c) { return c >= 'A' && c <= 'Z'; }))
+        return false;
+    const std::string_view scheme = text.substr(0, end);
+    const std::string_view host = text.substr(end + 3);
+    if (scheme == "http" || scheme == "https") {
+        const auto parsed = url::parse(text);
+        return parsed && parsed->authority() == host;
+    }
+    // Pages of apps and extensions: "capacitor://localhost".
+    constexpr std::string_view more = "+-.0123456789";
+    const bool is_scheme = std::ranges::all_of(
+        scheme, [more](char c) { return (c >= 'a' && c <= 'z') || more.find(c) != more.npos; });
+    return is_scheme && !scheme.empty() && !host.empty() && h1::is_host(host);
 }
 
 }  // namespace

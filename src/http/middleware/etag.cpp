@@ -60,7 +60,7 @@ public:
             out.set("ETag", tag_of(out.body().bytes()));
         }
         const std::string tag(out.fields().get(field_id::etag));
-        if (!tag.starts_with('"')) return;
+        if (!tag.starts_with('"') && !tag.starts_with("W/\"")) return;
         // Without a tag in the request, and a date of the response, there is nothing to compare.
         const bool has_date = out.fields().contains(field_id::last_modified);
         const bool has_tag = req.fields().contains(field_id::if_none_match) ||
@@ -69,7 +69,7 @@ public:
         detail::validators current;
         current.tag = tag;
         current.last_modified = modified_at(req, out);
-        const auto holds = detail::check_preconditions(req.fields(), current);
+        const auto holds = detail::check_preconditions(req.method(), req.fields(), current);
         if (holds == detail::precondition::not_modified) {
             out.set_status(status::not_modified);
             drop_content(out);

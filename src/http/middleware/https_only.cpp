@@ -75,7 +75,7 @@ private:
 }  // namespace
 
 https_only::https_only(https_only_options o) : options_(std::move(o)) {
-    if (options_.max_age.count() <= 0) return;
+    if (options_.max_age.count() < 0) return;
     field_ = "max-age=" + std::to_string(options_.max_age.count());
     if (options_.subdomains) field_ += "; includeSubDomains";
     if (options_.preload) field_ += "; preload";

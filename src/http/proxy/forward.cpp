@@ -49,10 +49,8 @@ void tell_client(const request& req, fields& out) {
         chain.append(info->address.host()).append(", ");
     }
     chain += req.peer().host();
-    out.remove("Forwarded");
     out.set("X-Forwarded-For", chain);
     out.set("X-Forwarded-Proto", client_scheme(req));
-    out.remove("X-Forwarded-Host");
     if (const auto host = client_host(req); !host.empty()) out.set("X-Forwarded-Host", host);
 }
 
@@ -274,7 +272,11 @@ public:
     /// that refuses it.
     std::expected<std::string, response> rest_of(const request& req) const {
         const std::string_view asked = asked_for(req);
-        if (asked.empty()) return std::unexpected(bad_request(req));
+        if (asked.empty()) {
+            // About this server as a whole (RFC 9110 section 9.3.7).
+            const bool is_about_all = req.method() == method::options && req.target() == "*";
+            return std::unexpected(is_about_all ? response(status::no_content) : bad_request(req));
+        }
         std::string rest;
         if (strip_.empty()) {
             if (!asked.starts_with('/')) rest += '/';
@@ -317,6 +319,7 @@ public:
         const auto hops = hops_left(req);
         for (const field& f : req.fields()) {
             if (f.id == field_id::host || is_of_connection(f, req.fields())) continue;
+            if (options_.tells_client && detail::is_forwarding_field(f.name)) continue;
             if (f.id == field_id::max_forwards && hops) {
                 out.add(f.name, std::to_string(*hops - 1));
                 continue;
@@ -331,6 +334,8 @@ public:
             out.add("TE", "trailers");
         }
         if (options_.change_fields) options_.change_fields(req, out);
+        // An empty one is the way to send none.
+        if (!out.contains(field_id::accept)) out.add("Accept", "");
         switching.prepare(out);
         const bool has_body = !switching && !req.body().ended();
         if (has_body) {
@@ -361,8 +366,11 @@ public:
     response pass_back(response r, const request& req,
                        const detail::passed_upgrade& switching) const {
         fields kept;
+        // A response that says what it wants must do so (RFC 9110 section 15.5.22).
+        const bool wants_upgrade = r.status() == status::upgrade_required;
         for (const field& f : r.fields()) {
-            if (!is_of_connection(f, r.fields())) kept.add(f.name, f.value);
+            const bool passes = wants_upgrade && f.id == field_id::upgrade;
+            if (passes || !is_of_connection(f, r.fields())) kept.add(f.name, f.value);
         }
         if (!via_.empty()) kept.add("Via", via_entry(received_in(r), via_));
         if (switching.has_switched(r)) {

@@ -2,6 +2,7 @@
 
 #include "http/exchange/exchange_scope.hpp"
 #include "http/exchange/failure.hpp"
+#include "http/exchange/replace_response.hpp"
 #include "http/exchange/run_exchange.hpp"
 #include "http/exchange/upgrade_offer.hpp"
 #include "http/h1/body_end.hpp"
@@ -152,11 +153,19 @@ char* h1_connection::write_fields(char* out, h1_exchange& e, std::optional<std::
                                   bool chunked) {
     const std::string_view server_name = shard_->options().server_name;
     out = write_start(out, e.res.status(), shard_->start_of_head());
-    if (!server_name.empty()) out = h1::write_field(out, field_id::server, server_name);
+    if (!server_name.empty() && !e.res.fields().contains(field_id::server)) {
+        out = h1::write_field(out, field_id::server, server_name);
+    }
     bool has_type = false;
     bool offers_upgrade = false;
     for (const field& f : e.res.fields()) {
-        if (is_ours(f.id)) continue;
+        if (is_ours(f.id)) {
+            // Of another server's response it is about the connection to that one.
+            if (f.id == field_id::connection && e.res.info() == nullptr &&
+                e.res.fields().has_token(f.id, "close"))
+                end_behind(ending::linger);
+            continue;
+        }
         has_type = has_type || f.id == field_id::content_type;
         offers_upgrade = offers_upgrade || f.id == field_id::upgrade;
         out = h1::write_field(out, f.name, f.value);
@@ -372,7 +381,7 @@ task<bool> h1_connection::switch_protocols(exchange& base) {
         // A 426 must name the protocol to offer (RFC 9110 section 15.5.22).
         response refusal(status::upgrade_required, "426 Upgrade Required\n");
         refusal.set("Upgrade", e.res.header("Upgrade"));
-        e.res = std::move(refusal);
+        replace_response(e.res, std::move(refusal));
         co_return co_await send_bytes(base);
     }
     // RFC 9110 section 7.8: the request ends before the other protocol begins.
@@ -399,8 +408,9 @@ task<bool> h1_connection::refuse_upgrade(h1_exchange& e, const error& why) {
     }
     end_behind(ending::linger);
     const status shown = status_of(why);
-    e.res = response(
+    response refusal(
         shown, std::to_string(to_code(shown)) + ' ' + std::string(reason_phrase(shown)) + '\n');
+    replace_response(e.res, std::move(refusal));
     co_return co_await send_bytes(e);
 }
 

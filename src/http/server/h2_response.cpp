@@ -145,7 +145,9 @@ void h2_stream::send_response_head(std::optional<std::uint64_t> length, bool end
     std::string_view date = received_date(e.res);
     if (date.empty()) date = {start.text + start.ok.size() + 6, http_date_size};
     lines.push_back({"date", date, field_id::date});
-    if (!server_name.empty()) lines.push_back({"server", server_name, field_id::server});
+    if (!server_name.empty() && !e.res.fields().contains(field_id::server)) {
+        lines.push_back({"server", server_name, field_id::server});
+    }
     bool has_type = false;
     for (const field& f : e.res.fields()) {
         if (is_ours(f.id)) continue;

@@ -2,6 +2,7 @@
 
 #include "http/exchange/failure.hpp"
 #include "http/exchange/guarded_call.hpp"
+#include "http/exchange/replace_response.hpp"
 #include "http/exchange/upgrade_offer.hpp"
 #include "http/server/h2_connection.hpp"
 
@@ -24,8 +25,9 @@ void h2_stream::check_response(exchange& e) {
 task<bool> h2_stream::switch_protocols(exchange& e) {
     if (!offers_upgrade(e.req, e.res.header("Upgrade"))) {
         // HTTP/2 has no Upgrade, so a 426 would be wrong (RFC 9113 section 8.6).
-        e.res = response(status::not_implemented,
+        response refusal(status::not_implemented,
                          "only for an extended CONNECT (RFC 8441), or Upgrade of HTTP/1.1\n");
+        replace_response(e.res, std::move(refusal));
         co_return co_await send_bytes(e);
     }
     if (lost_) co_return false;

@@ -3,6 +3,7 @@
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
 
+#include <coracle/http/forwarded.hpp>
 #include <coracle/http/https_only.hpp>
 #include <coracle/http/router.hpp>
 #include <coracle/runtime/runtime.hpp>
@@ -324,6 +325,31 @@ TEST_F(https, lets_a_certificate_be_obtained_without_tls) {
     EXPECT_EQ(status({}, "/.well-known/other"), 308);
     EXPECT_EQ(status({.exempt = ""}, "/.well-known/acme-challenge/token"), 308);
     EXPECT_EQ(status({.exempt = "/plain/"}, "/plain/a"), 200);
+}
+
+/// The Strict-Transport-Security of a response to a client with TLS; "-" for none.
+std::string transport_security_of(const http::https_only_options& o) {
+    http::router routes;
+    routes.use([](http::request& req, const http::handler& next) -> task<http::response> {
+        http::client_info secure;
+        secure.scheme = "https";
+        req.set_data(secure);
+        co_return co_await next(req);
+    });
+    routes.use(http::https_only(o));
+    routes.get("/", [](http::request&) { return "hello\n"; });
+    const std::string request = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    const auto response = testing::response_of(http::handler(routes), request);
+    return std::string(response.header("Strict-Transport-Security"));
+}
+
+TEST_F(https, tells_browsers_how_long_they_use_nothing_else) {
+    EXPECT_EQ(transport_security_of({}), "max-age=15552000");
+    EXPECT_EQ(transport_security_of({.max_age = std::chrono::hours(1), .subdomains = true}),
+              "max-age=3600; includeSubDomains");
+    EXPECT_EQ(transport_security_of({.max_age = std::chrono::seconds(0)}), "max-age=0")
+        << "they forget it";
+    EXPECT_EQ(transport_security_of({.max_age = std::chrono::seconds(-1)}), "-");
 }
 
 TEST_F(https, asks_for_https_also_where_a_handler_throws) {

@@ -187,6 +187,29 @@ TEST(upgrade, of_the_last_request_lets_the_client_read_to_the_end) {
     }
 }
 
+TEST(a_response, that_asks_for_it_ends_its_connection) {
+    const auto handler = [](http::request& req) {
+        http::response r("hello");
+        if (req.path() == "/last") r.set("Connection", "close");
+        if (req.path() == "/odd") r.set("Connection", "keep-alive, X-Odd");
+        return r;
+    };
+    world w(1, handler);
+    w.run([](world& in) -> task<> {
+        peer p = co_await in.connect();
+        for (const char* path : {"/", "/odd", "/last"}) {
+            co_await p.send(get(path));
+            const std::string response = co_await read_response(p);
+            EXPECT_EQ(response.find("\r\nConnection: close\r\n") != response.npos,
+                      path == std::string_view("/last"))
+                << response;
+            EXPECT_EQ(response.find("X-Odd"), response.npos);
+        }
+        EXPECT_EQ(co_await p.read_to_end(), "");
+        EXPECT_EQ(p.ended(), ending::finished);
+    });
+}
+
 TEST(targets, of_schemes_that_are_not_served_are_misdirected) {
     for_seeds(3, [](world& w) -> task<> {
         const auto with = [](std::string_view target) {

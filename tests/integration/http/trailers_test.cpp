@@ -197,6 +197,11 @@ TEST(a_server_name, is_sent_when_it_can_be_the_value_of_a_field) {
     http::server_options o;
     o.server_name = "name/1";
     EXPECT_EQ(response_of(h, request_for("GET"), o).header("Server"), "name/1");
+    const http::handler named(
+        [](http::request&) { return http::response("data").set("Server", "behind/2"); });
+    const auto own = response_of(named, request_for("GET"), o);
+    EXPECT_EQ(own.header("Server"), "behind/2");
+    EXPECT_EQ(own.head.find("name/1"), std::string::npos) << "there is one";
     o.server_name = "name\r\nX: y";
     EXPECT_THROW(http::server(h, o), exception);
 }

@@ -180,6 +180,16 @@ TEST(trust_proxies, a_client_that_hides_has_the_address_of_its_proxy_and_is_mark
               "10.0.0.2 http inner.example 2 hidden");
 }
 
+TEST(trust_proxies, a_peer_on_a_unix_socket_is_called_so) {
+    const trust_proxies with_sockets{"10.0.0.0/8", "unix:"};
+    EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "192.0.2.1, unix:").through(with_sockets),
+              "192.0.2.1 http inner.example 2");
+    EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "192.0.2.1, unix:").through(ours),
+              "unix: http inner.example 1");
+    EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", "unix:/path").through(with_sockets),
+              "400");
+}
+
 TEST(trust_proxies, a_malformed_field_is_refused_where_it_is_relied_on) {
     for (const char* text : {"rubbish", "192.0.2.1,", "192.0.2.1, 10.0.0.x", "for=192.0.2.1"}) {
         EXPECT_EQ(asked("10.0.0.1").field("X-Forwarded-For", text).through(ours), "400") << text;

@@ -56,8 +56,7 @@ public:
     chunk_event decode(std::string_view in);
 
     /// The trailer fields, after `end`: views into the decoder, valid until reset, move or
-    /// destruction. Names that frame or route a message are refused as forbidden_trailer (RFC 9110
-    /// section 6.5.1).
+    /// destruction. Fields that frame or route a message are left out (RFC 9110 section 6.5.1).
     [[nodiscard]] const std::vector<head_field>& trailers() const noexcept { return trailers_; }
 
     /// The number of bytes of data that the chunks seen so far have announced.
@@ -96,7 +95,7 @@ private:
     [[nodiscard]] bool may_end_line() const noexcept;
     parse_error finish_size_line() noexcept;
     chunk_event decode_trailers(std::string_view in, std::size_t at);
-    parse_error finish_trailers(const head_limits& limits);
+    void finish_trailers(const head_limits& limits);
 
     chunk_limits limits_;
     std::uint64_t left_ = 0;  // data of this chunk still to come; in its size line, the size so far

@@ -65,7 +65,6 @@ enum class parse_error : std::uint8_t {
     too_much_chunk_overhead,
     trailers_too_large,
     too_many_trailers,
-    forbidden_trailer,
 };
 
 /// The category of these errors, called "http/1".

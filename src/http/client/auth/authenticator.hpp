@@ -54,12 +54,17 @@ public:
     std::expected<secret, error> authorize(const digest_request& r,
                                            std::array<std::uint64_t, 2> random);
 
+    /// Returns true if no credentials can be sent before the first challenge.
+    bool needs_challenge() const noexcept {
+        return credentials_.scheme == auth_scheme::digest && !challenge_;
+    }
+
     /// Processes the challenges of a 401 or 407. Returns true if the same request should be sent
     /// once more; `repeats` is how often it was already. Returns false if the credentials were
     /// refused, or no known scheme is offered.
     bool challenged(const fields& received, unsigned repeats);
 
-    /// Takes the next nonce from an accepted response (RFC 7616 section 3.5).
+    /// Takes the next nonce from a response to accepted credentials (RFC 7615 section 3).
     void received(const fields& received);
 
     const credentials& used() const noexcept { return credentials_; }

@@ -15,6 +15,7 @@ void client_h1_connection::begin(const outgoing_head& head) {
     field_limit_ = head.options->field_limit;
     lenient_ = head.options->lenient;
     upgrades_ = head.upgrades;
+    cut_ = head.closes;
     chunked_ = head.has_body && !head.length;
     out_.has_secrets = head.has_secrets;
     write_h1_head(out_, head);

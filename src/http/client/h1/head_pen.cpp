@@ -64,7 +64,8 @@ void write_h1_head(buffer& out, const outgoing_head& h) {
     }
     write_fields(pen, h);
     // RFC 9110 section 10.1.4.
-    if (pen.has_te() && !h.upgrades) pen.field(field_id::connection, "TE");
+    const std::string_view options = !pen.has_te() ? "close" : h.closes ? "TE, close" : "TE";
+    if ((pen.has_te() || h.closes) && !h.upgrades) pen.field(field_id::connection, options);
     if (h.has_body && !h.length) pen.chunked();
     pen.end();
 }

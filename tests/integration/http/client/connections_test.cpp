@@ -32,6 +32,23 @@ TEST(client_connections, are_used_again_and_counted) {
     EXPECT_EQ(server.counters().connections, 1U);
 }
 
+TEST(client_connections, are_closed_behind_a_request_that_asks_for_it) {
+    const scripted_peer peer(script().read_head().respond("in"));
+    http::client client;
+    EXPECT_EQ(client.get(peer.url()).header("Connection", "Close").wait().body, "in");
+    EXPECT_THAT(peer.record().received, HasSubstr("\r\nConnection: close\r\n"));
+    EXPECT_EQ(client.statistics().connections, 0U);
+    EXPECT_EQ(client.get(peer.url()).header("TE", "trailers").wait().body, "in");
+    EXPECT_EQ(client.statistics().connections, 1U);
+    EXPECT_THAT(peer.record(1).received, HasSubstr("\r\nConnection: TE\r\n"));
+    const auto both = client.get(peer.url())
+                          .header("TE", "trailers")
+                          .header("Connection", "keep-alive, close")
+                          .wait();
+    EXPECT_EQ(both.body, "in");
+    EXPECT_EQ(client.statistics().connections, 0U);
+}
+
 TEST(client_connections, keep_to_their_number_and_serve_in_order) {
     std::mutex guard;
     std::vector<std::string> order;

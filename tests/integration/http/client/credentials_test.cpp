@@ -68,6 +68,53 @@ TEST(client_credentials, of_a_netrc_file_are_digested_where_that_is_chosen) {
         heard, AllOf(HasSubstr("Authorization: Digest username=\"ada\""), Not(HasSubstr("Basic"))));
 }
 
+/// A body that can be sent once.
+http::body once(std::string text) {
+    const auto size = text.size();
+    return http::body::stream(
+        [text](http::body_writer& out) -> task<> { co_await out.write(text); }, size);
+}
+
+// A server that takes nothing before the challenge, and one that reads all before it.
+TEST(client_credentials, are_digested_for_a_body_that_can_be_sent_once) {
+    std::vector<script> scripts;
+    scripts.push_back(script().read_head().send(challenge).read_to_end());
+    scripts.push_back(script().read_until("data").respond("in"));
+    const scripted_peer early(std::move(scripts));
+    http::client client;
+    const auto waited =
+        client.put(early.url()).digest("ada", secret("x")).body(once("data")).wait();
+    EXPECT_EQ(waited.body, "in");
+    const std::string refused = early.record(0).received;
+    EXPECT_THAT(refused, AllOf(HasSubstr("Expect: 100-continue"), Not(HasSubstr("data"))));
+    EXPECT_THAT(early.record(1).received, HasSubstr("Authorization: Digest username=\"ada\""));
+
+    const scripted_peer late(
+        script().read_until("data").send(challenge).read_until("data").respond("in"));
+    http::client_options o;
+    o.expect_continue_above = 0;
+    http::client hasty(o);
+    const auto first = hasty.put(late.url()).digest("ada", secret("x")).body(once("data")).wait();
+    EXPECT_EQ(first.status, http::status::unauthorized) << "it was sent";
+    const auto next = hasty.put(late.url()).digest("ada", secret("x")).body(once("data")).wait();
+    EXPECT_EQ(next.body, "in") << "the challenge is known";
+}
+
+TEST(client_credentials, are_digested_with_the_nonce_that_any_response_gives) {
+    const std::string given =
+        "HTTP/1.1 404 No\r\nAuthentication-Info: nextnonce=\"second\"\r\n"
+        "Content-Length: 0\r\n\r\n";
+    const scripted_peer peer(
+        script().read_head().send(challenge).read_head().send(given).read_head().respond("in"));
+    http::client client;
+    for (const auto expected : {http::status::not_found, http::status::ok}) {
+        const auto r = client.get(peer.url()).digest("ada", secret("x")).wait();
+        EXPECT_EQ(r.status, expected);
+    }
+    EXPECT_THAT(peer.record().received,
+                AllOf(HasSubstr("nonce=\"n\""), HasSubstr("nonce=\"second\"")));
+}
+
 TEST(client_credentials, of_options_go_before_those_of_a_url) {
     const std::string heard =
         challenged("eve:x", [](http::call& c) { c.digest("ada", secret("paddle")); });

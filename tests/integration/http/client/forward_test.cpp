@@ -449,6 +449,43 @@ TEST(forwarded_requests, keep_the_date_of_their_responses) {
     }
 }
 
+TEST(forwarded_requests, have_no_field_that_did_not_come) {
+    const local_server behind([](http::request& req) {
+        std::string names;
+        for (const http::field& f : req.fields()) names.append(f.name).append(" ");
+        return http::response("has " + names + '.');
+    });
+    http::client client;
+    const local_server front(http::forward_to(client, behind.url()));
+    const std::string from = "X-Forwarded-For X-Forwarded-Proto X-Forwarded-Host Via .";
+    blocking_peer bare(front.port());
+    bare.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(bare.receive_until("has Host " + from));
+    blocking_peer spoofing(front.port());
+    spoofing.send(
+        "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAccept: a/b\r\n"
+        "X-Forwarded-Prefix: /x\r\nX-Forwarded-Port: 1\r\nX-Own: 1\r\n\r\n");
+    EXPECT_TRUE(spoofing.receive_until("has Host Accept X-Own " + from));
+    const local_server silent(http::forward_to(client, behind.url(), {.tells_client = false}));
+    blocking_peer passed(silent.port());
+    passed.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Forwarded-Port: 1\r\n\r\n");
+    EXPECT_TRUE(passed.receive_until("has Host X-Forwarded-Port Via ."));
+}
+
+TEST(forwarded_requests, are_told_what_to_upgrade_to) {
+    const local_server behind([](http::request&) {
+        return http::response(http::status::upgrade_required, "newer\n")
+            .set("Upgrade", "websocket")
+            .set("Sec-WebSocket-Version", "13");
+    });
+    http::client client;
+    const local_server front(http::forward_to(client, behind.url()));
+    const auto r = http::client().get(front.url()).wait();
+    EXPECT_EQ(r.status, http::status::upgrade_required);
+    EXPECT_EQ(r.header("Upgrade"), "websocket");
+    EXPECT_EQ(r.header("Sec-WebSocket-Version"), "13");
+}
+
 TEST(forwarded_requests, name_the_version_in_which_they_came) {
     const local_server behind(tell_way);
     http::client client;
@@ -475,6 +512,11 @@ TEST(forwarded_requests, go_no_further_than_they_may) {
     EXPECT_EQ(asked("TRACE", "0").status, http::status::method_not_allowed);
     EXPECT_EQ(asked("OPTIONS", "x").body, "via[1.1 coracle] hops[x] upgrade[] body[]");
     EXPECT_EQ(asked("GET", "0").body, "via[1.1 coracle] hops[0] upgrade[] body[]");
+    // Of all that is behind it there is nothing to say.
+    blocking_peer peer(front.port());
+    peer.send("OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(peer.receive_until("\r\n\r\n"));
+    EXPECT_TRUE(peer.received().starts_with("HTTP/1.1 204 ")) << peer.received();
 }
 
 TEST(forwarded_requests, with_a_body_keep_it_whatever_else_they_offer) {

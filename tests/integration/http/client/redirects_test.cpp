@@ -278,6 +278,30 @@ TEST_P(client_redirects, cannot_repeat_a_stream) {
                 StartsWith("GET /end\n"));
 }
 
+TEST_P(client_redirects, take_no_field_about_a_body_that_they_drop) {
+    const auto put = [&](const char* path) {
+        return client_.post(server_.url(path))
+            .body("data", "text/x")
+            .header("Content-Digest", "sha-256=:x:")
+            .header("Repr-Digest", "sha-256=:y:")
+            .header("Content-Location", "/a")
+            .header("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")
+            .header("X-Kept", "1")
+            .follow(http::follow::standard)
+            .wait()
+            .body;
+    };
+    const std::string dropped = put("/303/end");
+    EXPECT_THAT(dropped, StartsWith("GET /end\n"));
+    EXPECT_THAT(dropped, HasSubstr("X-Kept: 1\n"));
+    for (const char* name : {"Content-", "Digest", "Last-Modified"}) {
+        EXPECT_THAT(dropped, Not(HasSubstr(name)));
+    }
+    const std::string kept = put("/307/end");
+    EXPECT_THAT(kept, StartsWith("POST /end\n"));
+    EXPECT_THAT(kept, HasSubstr("Content-Digest: sha-256=:x:\n"));
+}
+
 TEST_P(client_redirects, without_a_location_are_responses) {
     const local_server odd([](http::request&) { return http::response(http::status::found); });
     const auto r = client_.get(odd.url()).follow(http::follow::standard).wait();

@@ -71,6 +71,22 @@ TEST_P(relays, carry_more_both_ways_than_windows_and_buffers_hold) {
     EXPECT_EQ(behind_.counters().connections, 1U);
 }
 
+// That another server closes its connection says nothing of this one.
+TEST(relayed_responses, end_no_connection_but_their_own) {
+    const scripted_peer behind(script().read_head().respond("hi", "Connection: close\r\n"));
+    http::client inner;
+    const auto relay = [&](http::request&) -> task<http::response> {
+        auto calling = inner.get(behind.url());
+        co_return co_await calling;
+    };
+    const local_server front(relay);
+    http::client client;
+    EXPECT_EQ(client.get(front.url()).wait().body, "hi");
+    EXPECT_EQ(client.get(front.url()).wait().body, "hi");
+    EXPECT_EQ(client.statistics().opened, 1U);
+    EXPECT_EQ(behind.connections(), 2U);
+}
+
 TEST_P(relays, keep_connections_behind_uploads) {
     const std::string body(300'000, 'b');
     for (int i = 0; i != 3; ++i) {

@@ -26,8 +26,8 @@ fields make(lines all) {
     return f;
 }
 
-precondition check(lines all) {
-    return check_preconditions(make(all), current);
+precondition check(lines all, method how = method::get, const validators& v = current) {
+    return check_preconditions(how, make(all), v);
 }
 
 bool range_applies(const char* if_range, const validators& v = current) {
@@ -93,6 +93,30 @@ TEST(conditional, follows_the_order_of_rfc_9110_section_13_2_2) {
     EXPECT_EQ(check({{"If-Match", "\"v2\""}, {"If-None-Match", "\"v2\""}}),
               precondition::not_modified);
     EXPECT_EQ(check({{"If-Match", "*"}, {"If-Modified-Since", later}}), precondition::not_modified);
+}
+
+TEST(conditional, nothing_but_get_and_head_gets_a_304) {
+    for (const method how : {method::post, method::put, method::delete_, method::other}) {
+        EXPECT_EQ(check({{"If-None-Match", "*"}}, how), precondition::failed);
+        EXPECT_EQ(check({{"If-None-Match", "\"v2\""}}, how), precondition::failed);
+        EXPECT_EQ(check({{"If-None-Match", "\"v1\""}}, how), precondition::holds);
+        EXPECT_EQ(check({{"If-Modified-Since", later}}, how), precondition::holds);
+        EXPECT_EQ(check({{"If-Unmodified-Since", earlier}}, how), precondition::failed);
+        EXPECT_EQ(check({{"If-Match", "\"v1\""}}, how), precondition::failed);
+    }
+    EXPECT_EQ(check({{"If-None-Match", "*"}}, method::head), precondition::not_modified);
+    EXPECT_EQ(check({{"If-Modified-Since", later}}, method::head), precondition::not_modified);
+}
+
+TEST(conditional, a_weak_tag_is_compared_weakly_alone) {
+    const validators weak{"W/\"v2\"", changed, changed + 100};
+    for (const char* value : {"\"v2\"", "W/\"v2\"", "*"}) {
+        EXPECT_EQ(check({{"If-None-Match", value}}, method::get, weak), precondition::not_modified);
+    }
+    EXPECT_EQ(check({{"If-None-Match", "W/\"v1\""}}, method::get, weak), precondition::holds);
+    EXPECT_EQ(check({{"If-Match", "*"}}, method::get, weak), precondition::holds);
+    EXPECT_EQ(check({{"If-Match", "\"v2\""}}, method::get, weak), precondition::failed);
+    EXPECT_EQ(check({{"If-Match", "W/\"v2\""}}, method::get, weak), precondition::failed);
 }
 
 TEST(conditional, if_range_needs_a_strong_validator) {

@@ -132,7 +132,7 @@ TEST(parse_error, has_a_sentence_and_a_code_of_its_own) {
     const std::error_code code = parse_error::bare_line_feed;
     EXPECT_STREQ(code.category().name(), "http/1");
     EXPECT_EQ(code.message(), "a line ends in LF without CR");
-    for (int value = 0; value <= static_cast<int>(parse_error::forbidden_trailer); ++value) {
+    for (int value = 0; value <= static_cast<int>(parse_error::too_many_trailers); ++value) {
         EXPECT_NE(describe(static_cast<parse_error>(value)), "unknown error") << value;
     }
     EXPECT_EQ(describe(static_cast<parse_error>(200)), "unknown error");

@@ -146,13 +146,17 @@ TEST(cors, refuses_malformed_options) {
             http::cors{o};
         });
     };
-    for (const char* text : {"example.com", "https://example.com/", "https://example.com/a",
-                             "https://Example.com", "https://*", "ftp://example.com", "",
-                             "https://a.*.example.com", "https://u@example.com", "null"}) {
+    for (const char* text :
+         {"example.com", "https://example.com/", "https://example.com/a", "https://Example.com",
+          "https://*", "ftp://example.com/", "", "https://a.*.example.com", "https://u@example.com",
+          "null", "https://example.com:443", "http://example.com:80", "://example.com",
+          "capacitor://", "Capacitor://localhost", "capacitor://u@localhost"}) {
         EXPECT_EQ(origin(text), text);
     }
     EXPECT_EQ(origin("http://localhost:8080"), "none");
     EXPECT_EQ(origin("https://[::1]:8080"), "none");
+    EXPECT_EQ(origin("capacitor://localhost"), "none");
+    EXPECT_EQ(origin("chrome-extension://abcdefgh"), "none");
     http::cors_options bad;
     bad.methods = {"P UT"};
     EXPECT_EQ(refusal_of([&] { http::cors{bad}; }), "P UT");
