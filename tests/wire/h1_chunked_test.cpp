@@ -89,7 +89,7 @@ struct accepted {
 constexpr accepted good_bodies[] = {
     {"0\r\n\r\n", "", ""},
     {"0000\r\n\r\n", "", ""},
-    // What only a head may hold is left out.
+    // Fields that only a head may hold are left out.
     {"0\r\nContent-Length: 5\r\nX: y\r\n\r\n", "", "X: y\n"},
     {"0\r\nX: y\r\nTRANSFER-ENCODING: chunked\r\nhost: a\r\nAuthorization: a\r\n\r\n", "",
      "X: y\n"},

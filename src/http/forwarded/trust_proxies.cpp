@@ -2,12 +2,9 @@
 
 #include "http/h1/target.hpp"
 #include "http/message/token.hpp"
+#include "net/nameless_address.hpp"
 
 #include <coracle/http/forwarded.hpp>
-
-#include <sys/socket.h>
-
-#include <cstring>
 
 namespace coracle::http {
 namespace {
@@ -58,15 +55,6 @@ private:
     bool in_line_ = false;
 };
 
-/// The address of a peer on a Unix socket, which nginx and `forward_to` call "unix:".
-net::address unix_peer() {
-    const sa_family_t family = AF_UNIX;
-    endpoint e;
-    std::memcpy(e.bytes, &family, sizeof family);
-    e.size = sizeof family;
-    return net::address::from(e);
-}
-
 /// The chain that X-Forwarded-For tells.
 class x_forwarded_chain {
 public:
@@ -77,7 +65,9 @@ public:
     step next(hop& out) {
         std::string_view node;
         if (!for_.next(node)) return step::end;
-        out.address = node == "unix:" ? unix_peer() : parse_forwarded_node(node);
+        // So nginx and `forward_to` call the peer on a Unix socket.
+        out.address =
+            node == "unix:" ? net::detail::nameless_unix_address() : parse_forwarded_node(node);
         if (!out.address && node != "unknown") return step::malformed;
         out.scheme = proto_.next_or_first();
         if (with_host_) out.host = host_.next_or_first();

@@ -160,7 +160,7 @@ char* h1_connection::write_fields(char* out, h1_exchange& e, std::optional<std::
     bool offers_upgrade = false;
     for (const field& f : e.res.fields()) {
         if (is_ours(f.id)) {
-            // Of another server's response it is about the connection to that one.
+            // In another server's response it is about the connection to that one.
             if (f.id == field_id::connection && e.res.info() == nullptr &&
                 e.res.fields().has_token(f.id, "close"))
                 end_behind(ending::linger);

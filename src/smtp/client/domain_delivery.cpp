@@ -182,7 +182,8 @@ task<std::expected<receipt, error>> domain_delivery::try_host(const std::string&
         auto again = deliver(host, o);
         r = co_await std::move(again);
     }
-    // Who takes any certificate is not better off with a bounce than in clear (RFC 7435 section 3).
+    // A bounce protects no more than a mail in clear, where any certificate is taken (RFC 7435
+    // section 3).
     if (!r && o.starttls == starttls::wanted && is_about_handshake(r.error())) {
         o.starttls = starttls::off;
         auto in_clear = deliver(host, o);

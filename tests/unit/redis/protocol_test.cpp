@@ -92,9 +92,9 @@ TEST(redis_protocol, refuses_what_is_no_reply) {
     for (const char* bad :
          {"HTTP/1.1 400 Bad Request\r\n", "?x\r\n", "$x\r\n", "*x\r\n", ":\r\n", "$-2\r\n",
           "*99999999999999999999\r\n", "$99999999999999999999\r\n", "*4294967297\r\n",
-          // What RESP3 has beside, which newer versions of hiredis read.
-          ",1.5\r\n", "#t\r\n", "(123\r\n", "%1\r\n", "~1\r\n", ">1\r\n",
-          "=5\r\ntxt:x\r\n", "*1\r\n#t\r\n"}) {
+          // Types of RESP3, which newer versions of hiredis read.
+          ",1.5\r\n", "#t\r\n", "(123\r\n", "%1\r\n", "~1\r\n", ">1\r\n", "=5\r\ntxt:x\r\n",
+          "*1\r\n#t\r\n"}) {
         const std::string said = last_error(bad);
         EXPECT_TRUE(contains(said, "does not speak the protocol")) << bad << " gave " << said;
     }

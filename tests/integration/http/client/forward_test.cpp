@@ -512,7 +512,7 @@ TEST(forwarded_requests, go_no_further_than_they_may) {
     EXPECT_EQ(asked("TRACE", "0").status, http::status::method_not_allowed);
     EXPECT_EQ(asked("OPTIONS", "x").body, "via[1.1 coracle] hops[x] upgrade[] body[]");
     EXPECT_EQ(asked("GET", "0").body, "via[1.1 coracle] hops[0] upgrade[] body[]");
-    // Of all that is behind it there is nothing to say.
+    // There is nothing to say of all that is behind it.
     blocking_peer peer(front.port());
     peer.send("OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     EXPECT_TRUE(peer.receive_until("\r\n\r\n"));
