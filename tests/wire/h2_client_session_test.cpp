@@ -58,7 +58,7 @@ TEST(h2_client_session, takes_blanks_off_the_ends_of_values) {
         frame(frame_type::headers, flag::end_headers | flag::end_stream, 3, ok + "\xbe"));
     EXPECT_EQ(client->log,
               "1: 200 p=self 'none';\n1: end sum=7\n1: closed\n"
-              "3: 200 p=self 'none'; end\n3: closed\n");
+              "3: 200 p=self 'none'; end\n3: end\n3: closed\n");
 }
 
 TEST(h2_client_session, takes_nothing_behind_a_successful_connect_for_content) {

@@ -442,7 +442,7 @@ TEST(h2_server_session, knows_a_malformed_entry_of_the_table_whenever_it_is_used
         {"Bad", "v", "malformed", "malformed", "malformed"},
         {"b d", "v", "malformed", "malformed", "malformed"},
         {"good", "a\rb", "malformed", "malformed", "good=x"},
-        {"good", " v", "malformed", "malformed", "good=x"},
+        {"good", " v", "good=v", "good=v", "good=x"},
         {":made-up", "v", "malformed", "malformed", "malformed"},
         {"connection", "close", "malformed", "malformed", "malformed"},
     };
@@ -570,7 +570,8 @@ TEST(h2_server_session, counts_all_crumbs_of_a_cookie_as_one_field) {
             block all = get_block();
             all.add_all(first ? crumbs : rest).add_all(first ? rest : crumbs);
             server->receive(headers(1, all));
-            EXPECT_EQ(server->log.starts_with("1: too large\n"), others == 3) << server->log;
+            const bool refused = server->log.find("1: too large\n") != std::string::npos;
+            EXPECT_EQ(refused, others == 3) << server->log;
         }
     }
 }

@@ -40,8 +40,8 @@ struct replace_options {
 /// the owner and the group are the same. A symbolic link stays, what it leads to is replaced.
 ///
 /// Failed or cancelled before the rename, the old content is there and the other name is removed;
-/// only a crash leaves it. Fails with `invalid_argument` when the path leads to something else than
-/// a regular file.
+/// only a crash leaves it. Fails with `is_a_directory` when the path leads to a directory, and with
+/// `invalid_argument` when to something else that is no regular file.
 operation<void> replace_text(std::string path, std::string text, replace_options options = {});
 
 }  // namespace coracle::fs

@@ -186,7 +186,8 @@ struct client_options {
     /// Uses addresses of one family only; none: both.
     net::family family = net::family::none;
 
-    /// Sends "Expect: 100-continue" and waits, before a body larger than this, in bytes; 0: never.
+    /// Sends "Expect: 100-continue" and waits, before a body larger than this, in bytes; 0: only
+    /// before one that can be sent once, and needs a challenge of Digest.
     std::uint64_t expect_continue_above = 0;
     std::string user_agent = "coracle";
     /// Logs connections, and the heads of requests and responses with secrets masked, at level

@@ -53,7 +53,7 @@ struct file_options {
     /// Sends `name.br`, `name.zst` or `name.gz`, which lies beside `name`, to clients that accept
     /// it, unless it is older than `name`; only for media types that compress well. Default: yes.
     bool precompressed = true;
-    /// Compresses what compresses, once, on the threads for blocking work. Default: yes.
+    /// Compresses what compresses, once, on the threads for files. Default: yes.
     bool compress = true;
     /// Bytes of the files that are compressed, at least and at most. Default 1 KiB to 4 MiB.
     std::uint64_t compress_least = 1024;

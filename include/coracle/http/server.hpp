@@ -233,7 +233,7 @@ struct server_options {
     /// `user_timeout_ms` is `timeouts.write` by default. Options that only connecting sockets have
     /// are ignored.
     socket_options sockets = server_sockets();
-    /// Sent as the Server field; default: none.
+    /// Sent as the Server field of responses that have none; default: none.
     std::string server_name = {};
     /// The logger of `serve`; must outlive it. Default: warnings and errors, or what CORACLE_LOG
     /// says, to standard error. A `server` logs to the log of its runtime.

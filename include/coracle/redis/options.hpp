@@ -12,7 +12,8 @@
 namespace coracle::redis {
 
 /// Bounds of one reply. A reply beyond them fails its command with `errc::limit_exceeded` of
-/// coracle and ends the connection. Arrays nest at most eight deep, which is a limit of hiredis.
+/// coracle and ends the connection. Arrays nest at most eight deep; a deeper reply fails with
+/// `redis::errc::malformed_reply`, and ends the connection too.
 struct reply_limits {
     /// Bytes of all texts of a reply, and of those that have come of it. Default 16 MiB.
     std::size_t bytes = 16 * 1024 * 1024;

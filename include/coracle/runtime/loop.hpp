@@ -72,7 +72,8 @@ struct loop_statistics {
 };
 
 /// An event loop: it waits for its backend, fires timers and resumes tasks, all on one thread.
-/// Only `post` and `stop` may be called from other threads.
+/// From other threads only functions may be called that say so: `post`, `stop`, `statistics` and a
+/// few more.
 class loop {
 public:
     /// `log` must outlive the loop.

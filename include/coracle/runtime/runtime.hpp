@@ -38,7 +38,8 @@ struct runtime_options {
     std::size_t offload_queue = 1024;
 };
 
-/// Several event loops that share nothing. `run` and `stop` apart, it may be used from one thread.
+/// Several event loops that share nothing. `run`, `stop` and what says so apart, it may be used
+/// from one thread.
 class runtime {
 public:
     /// Opens the backends; throws `exception` when none works.

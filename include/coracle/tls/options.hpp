@@ -67,8 +67,8 @@ struct common_options {
 };
 
 struct server_options : common_options {
-    /// The first one that fits the name a client asks for (SNI, RFC 6066) is shown, the first of
-    /// all to clients that ask for none or an unknown one. A later one for the very same names
+    /// The first one that has the name a client asks for (SNI, RFC 6066) is shown, else the first
+    /// that has it by a wildcard, else the first of all. A later one for the very same names
     /// with another kind of key (RSA beside EC) goes with it: the handshake chooses between them.
     std::vector<certificate_source> certificates = {};
     /// Clients' certificates are verified against `client_authorities`.

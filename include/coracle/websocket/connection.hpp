@@ -146,9 +146,9 @@ public:
 
     // Receiving: one task at a time.
 
-    /// Completes with the next message, or with nothing when the peer has sent its close frame, or
-    /// this side has closed. Fails with a `fault` when the peer breaks the protocol or a limit,
-    /// with `errc::end_of_stream` when the connection ends without a close frame, with
+    /// Completes with the next message, or with nothing when the peer has sent its close frame,
+    /// whichever side has closed first. Fails with a `fault` when the peer breaks the protocol or a
+    /// limit, with `errc::end_of_stream` when the connection ends without a close frame, with
     /// `std::errc::timed_out` when the peer is silent for too long, and as streams do. Resumes from
     /// the loop when it has to wait. Cancelling it loses nothing.
     detail::message_receive receive() noexcept { return detail::message_receive(*engine_); }
@@ -191,7 +191,7 @@ public:
     operation<message_writer> stream(message_type type, compress c = compress::automatic);
 
     /// Sends a ping, and completes with the time until its pong. Fails as `receive` when the
-    /// connection ends first.
+    /// connection fails first, and with `std::errc::broken_pipe` when it is closed.
     detail::ping_wait ping() noexcept { return detail::ping_wait(*engine_); }
     /// The time of the last ping, `ping`'s or an automatic one; zero before.
     duration round_trip() const noexcept;

@@ -31,7 +31,7 @@ struct timeouts {
     duration ping = std::chrono::seconds(30);
     /// Silence of the peer after which the connection is given up. Default 120 s.
     duration idle = std::chrono::seconds(120);
-    /// Wait for the peer's close frame, and then for the end of the stream. Default 5 s.
+    /// From the first close frame, ours or the peer's, to the end of the stream. Default 5 s.
     duration close = std::chrono::seconds(5);
     /// Sending without any byte of progress. Default 30 s.
     duration write = std::chrono::seconds(30);

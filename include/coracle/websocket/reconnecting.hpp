@@ -42,8 +42,9 @@ struct reconnect_options {
 /// Until a first connection has been made, a failure that another attempt will not mend ends
 /// `receive` at once: a URL that is malformed or has another scheme, a status below 500 (but for
 /// 408, 425 and 429), 501 or 505, a response that is no handshake, TLS that is not agreed upon, a
-/// certificate that is not accepted, on either side, or whose file cannot be read, a proxy that
-/// wants other credentials. After that it goes on whatever fails, as the server may be mended.
+/// certificate that is not accepted, on either side (but one that is not valid yet: a clock may be
+/// wrong), or whose file cannot be read, a proxy that wants other credentials. After that it goes
+/// on whatever fails, as the server may be mended.
 ///
 ///     websocket::reconnecting feed(client, "wss://example.com/feed");
 ///     feed.on_connect(subscribe);

@@ -107,7 +107,8 @@ http::handler make_handler(F f, std::shared_ptr<detail::route_state> s) {
 /// When `f` ends, the connection is closed with 1000; with 1011 when an exception leaves it that
 /// does not come from the connection itself. When the connection ends first, `f` is cancelled after
 /// `timeouts::handler`. When the server drains, the connection is closed with 1001. Requests that
-/// are no handshake get 426, those of other origins 403. Throws as `router::route`.
+/// are no handshake, or for another version than 13, get 426 (over HTTP/2 501, and 400 for the
+/// version), malformed ones 400, those of other origins 403. Throws as `router::route`.
 template <class F>
 endpoint route(http::router& routes, std::string_view path, route_options o, F&& f) {
     auto state = detail::make_route_state(std::move(o));

@@ -123,7 +123,8 @@ constexpr auto options = joined(
     security_rows<o>(), sockets_rows<o>(),
     std::array{
         of_client<o, size_value, &c::expect_continue_above>(
-            "expect_continue_above", "send Expect: 100-continue before a larger body; 0: never"),
+            "expect_continue_above",
+            "send Expect: 100-continue before a larger body; 0: only for Digest"),
         of_client<o, text_value, &c::user_agent>("user_agent", "the User-Agent field"),
         of_client<o, boolean_value, &c::verbose>(
             "verbose", "log connections and the heads sent and received, secrets masked"),

@@ -291,10 +291,11 @@ bool running_call::has_body() const noexcept {
 }
 
 bool running_call::expects_continue() const noexcept {
-    if (options_->expect_continue_above == 0 || !has_body() || !may_expect_) return false;
+    if (!has_body() || !may_expect_) return false;
     // Without a challenge it is refused, and a stream can be sent once.
     const bool is_once = call_.body.type() == body::kind::stream && !call_.repeatable;
     if (is_once && auth_ != nullptr && auth_->needs_challenge()) return true;
+    if (options_->expect_continue_above == 0) return false;
     const auto size = call_.body.size();
     return !size || *size > options_->expect_continue_above;
 }

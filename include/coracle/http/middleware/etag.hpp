@@ -15,7 +15,8 @@ struct etag_options {
 
 /// Middleware that gives responses to GET and HEAD with status 200 and a body in memory a strong
 /// ETag, of their content, and evaluates the preconditions of the request (RFC 9110 section 13):
-/// 304 without a body for a client that has it already, 412 where If-Match fails. ETags that the
+/// 304 without a body for a client that has it already, 412 where If-Match or
+/// If-Unmodified-Since fails. ETags that the
 /// handler sets are left as they are, weak ones too. The handler runs in any case: it saves bytes,
 /// not work. Responses with "Cache-Control: no-store" are left alone. It belongs inside of
 /// `compress` and `cors`.

@@ -57,7 +57,7 @@ private:
 /// of it. The first rule that matches counts, once. It stands around a router, since it chooses the
 /// route: `http::serve(http::wrap(http::rewrite("/v1/{*rest}", "/{rest}"), routes))`.
 /// `request::path` is the new one, `request::target` stays what the client sent. Throws `exception`
-/// (invalid_argument) naming a rule that is malformed, or leads to another host.
+/// (invalid_argument) naming a rule that is malformed, leads to another host, or has a query.
 class rewrite {
 public:
     rewrite(std::string_view from, std::string_view to);

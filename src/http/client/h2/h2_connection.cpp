@@ -34,8 +34,9 @@ std::uint64_t bytes_taken(const void* progress) noexcept {
 h2_limits limits_of(const client_options& o, const client_h2_options& own) {
     h2_limits l = own.limits;
     l.head = l.compressed_head = o.head_limit;
-    // So many more frames a head of that size needs.
-    l.continuations += static_cast<std::uint32_t>(o.head_limit / h2::default_max_frame_size);
+    // So many more frames a head beyond the usual size needs.
+    const std::uint32_t usual = client_options().head_limit;
+    l.continuations += (std::max(o.head_limit, usual) - usual) / h2::default_max_frame_size;
     l.fields = o.field_limit;
     l.interim_responses = o.interim_limit;
     return l;

@@ -302,6 +302,24 @@ TEST(client_h2, gives_the_window_of_the_connection_back_whatever_becomes_of_a_bo
         p, over_h2(), 1);
 }
 
+TEST(client_h2, takes_a_head_as_large_as_it_may_be) {
+    http::client_options o = over_h2();
+    o.head_limit = 256 * 1024;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            const std::string value(200'000, 'x');
+            peer.on_end = [&value](connection& c, request& r) {
+                c.respond(r, 200, {{"x", value}}, "fine");
+            };
+            const auto r = co_await as_result(client.get(peer.url()).full());
+            EXPECT_TRUE(r) << r.error();
+            if (!r) co_return;
+            EXPECT_TRUE(r->header("x") == value);
+            EXPECT_EQ(client.statistics().connections, 1U);
+        },
+        {}, o, 1);
+}
+
 TEST(client_h2, takes_a_few_pings_now_and_then_whatever_their_limit) {
     http::pool_options p;
     p.h2.limits.pings = 5;

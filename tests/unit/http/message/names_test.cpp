@@ -145,9 +145,10 @@ TEST(token, in_lower_case_has_no_capital_letter) {
     for (const char* other : others) EXPECT_FALSE(is_lower_token(other)) << other;
 }
 
-TEST(target, is_visible_ascii_without_a_fragment) {
+TEST(target, is_visible_and_has_no_fragment) {
     EXPECT_TRUE(is_target("/a?b[]={|}%20"));
-    for (const std::string_view bad : {""sv, "/a b"sv, "/#"sv, "/\xc3"sv, "/\r\n"sv, "/<"sv}) {
+    EXPECT_TRUE(is_target("/\xc3\xa4\x80\xff"));
+    for (const std::string_view bad : {""sv, "/a b"sv, "/#"sv, "/\x7f"sv, "/\r\n"sv, "/<"sv}) {
         EXPECT_FALSE(is_target(bad)) << bad;
     }
 }
