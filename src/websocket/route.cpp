@@ -1,4 +1,5 @@
 #include "http/exchange/guarded_call.hpp"
+#include "http/forwarded/origin.hpp"
 #include "websocket/engine.hpp"
 #include "websocket/handshake.hpp"
 
@@ -13,6 +14,11 @@ struct route_state final : settings {
 };
 
 std::shared_ptr<route_state> make_route_state(route_options o) {
+    for (const std::string& origin : o.origins.listed()) {
+        if (http::detail::is_origin(origin)) continue;
+        // It would match none, and nobody would know why.
+        throw_exception(error(std::errc::invalid_argument, "websocket::origins").on(origin));
+    }
     auto s = std::make_shared<route_state>();
     s->options = static_cast<const websocket::options&>(o);
     s->origins = std::move(o.origins);

@@ -63,7 +63,7 @@ public:
         o.any_ = true;
         return o;
     }
-    /// These besides the same one: "https://example.com".
+    /// These besides the same one: "https://example.com", as browsers write them.
     static origins list(std::vector<std::string> allowed) {
         origins o;
         o.list_ = std::move(allowed);

@@ -108,7 +108,8 @@ http::handler make_handler(F f, std::shared_ptr<detail::route_state> s) {
 /// does not come from the connection itself. When the connection ends first, `f` is cancelled after
 /// `timeouts::handler`. When the server drains, the connection is closed with 1001. Requests that
 /// are no handshake, or for another version than 13, get 426 (over HTTP/2 501, and 400 for the
-/// version), malformed ones 400, those of other origins 403. Throws as `router::route`.
+/// version), malformed ones 400, those of other origins 403. Throws as `router::route`, and
+/// `exception` (invalid_argument) naming a listed origin that is none.
 template <class F>
 endpoint route(http::router& routes, std::string_view path, route_options o, F&& f) {
     auto state = detail::make_route_state(std::move(o));

@@ -1,8 +1,7 @@
-#include "http/h1/target.hpp"
+#include "http/forwarded/origin.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/filter.hpp"
 
-#include <coracle/base/url.hpp>
 #include <coracle/http/middleware/cors.hpp>
 
 #include <algorithm>
@@ -41,25 +40,6 @@ struct permission {
         return origin.find_first_of("/:@?#") == std::string_view::npos;
     }
 };
-
-/// An origin as browsers write it (RFC 6454 section 6.2): in lower case, without a path, and
-/// without the port of its scheme.
-bool is_origin(std::string_view text) {
-    const std::size_t end = text.find("://");
-    if (end == text.npos || std::ranges::any_of(text, [](char c) { return c >= 'A' && c <= 'Z'; }))
-        return false;
-    const std::string_view scheme = text.substr(0, end);
-    const std::string_view host = text.substr(end + 3);
-    if (scheme == "http" || scheme == "https") {
-        const auto parsed = url::parse(text);
-        return parsed && parsed->authority() == host;
-    }
-    // Pages of apps and extensions: "capacitor://localhost".
-    constexpr std::string_view more = "+-.0123456789";
-    const bool is_scheme = std::ranges::all_of(
-        scheme, [more](char c) { return (c >= 'a' && c <= 'z') || more.find(c) != more.npos; });
-    return is_scheme && !scheme.empty() && !host.empty() && h1::is_host(host);
-}
 
 }  // namespace
 
@@ -118,7 +98,7 @@ private:
         std::string checked = origin;
         const std::size_t star = origin.find("://*.");
         if (star != origin.npos) checked.replace(star, 5, "://x.");
-        if (!is_origin(checked)) refuse(origin);
+        if (!detail::is_origin(checked)) refuse(origin);
         permission& p = permissions_.emplace_back(permission{std::move(origin), {}, {}});
         if (star == p.text.npos) return;
         p.head = std::string_view(p.text).substr(0, star + 3);

@@ -1,12 +1,12 @@
 #include "http/body/form_type.hpp"
 #include "http/body/text_source.hpp"
 #include "http/error_style.hpp"
+#include "http/forwarded/origin.hpp"
 #include "http/forwarded/own_origin.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/csrf_secret.hpp"
 #include "http/middleware/random_bytes.hpp"
 
-#include <coracle/base/url.hpp>
 #include <coracle/http/extract.hpp>
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/middleware/csrf.hpp>
@@ -30,12 +30,6 @@ constexpr std::size_t secret_bytes = 16;
 
 bool is_safe(method m) noexcept {
     return m == method::get || m == method::head || m == method::options || m == method::trace;
-}
-
-bool is_origin(std::string_view text) {
-    const auto parsed = url::parse(text);
-    return parsed && text.starts_with("http") && std::ranges::count(text, '/') == 2 &&
-           text.find_first_of("?#@") == text.npos;
 }
 
 /// The secret under another mask each time, behind the mask.
@@ -103,7 +97,7 @@ class csrf::rules {
 public:
     explicit rules(csrf_options o) : options(std::move(o)) {
         for (const std::string& origin : options.origins) {
-            if (!is_origin(origin)) refuse(origin);
+            if (!detail::is_origin(origin)) refuse(origin);
         }
         if (!is_token(options.field)) refuse("field");
         if (options.cookie.empty()) options.cookie = options.secure ? "__Host-csrf" : "csrf";

@@ -113,6 +113,16 @@ TEST(websocket_handshake, looks_at_the_origin_as_it_is_told) {
 
 // A page that came in clear can be changed on its way, and a proxy knows which host it was asked
 // for.
+TEST(websocket_handshake, has_no_list_of_origins_that_are_none) {
+    for (const char* bad : {"example.com", "https://a/", "https://a:443", "https://A"}) {
+        websocket::route_options o;
+        o.origins = websocket::origins::list({"https://good", bad});
+        http::router routes;
+        const auto add = [&] { websocket::route(routes, "/ws", o, echo_handler); };
+        EXPECT_THROW(add(), coracle::exception) << bad;
+    }
+}
+
 TEST(websocket_handshake, takes_the_origin_that_a_trusted_proxy_was_asked_for) {
     struct row {
         std::string_view proto;

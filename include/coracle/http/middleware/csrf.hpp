@@ -18,7 +18,8 @@ enum class csrf_token : std::uint8_t {
 };
 
 struct csrf_options {
-    /// Other origins whose pages may send requests: "https://app.example.com".
+    /// Other origins whose pages may send requests, as browsers write them:
+    /// "https://app.example.com".
     std::vector<std::string> origins = {};
     csrf_token token = csrf_token::none;
     /// Signs the cookie: at least 32 bytes. Only for `csrf_token::cookie`.

@@ -276,6 +276,7 @@ TEST(csrf, refuses_options_that_are_wrong) {
     };
     EXPECT_EQ(refusal([](auto& o) { o.origins = {"app.example.com"}; }), "app.example.com");
     EXPECT_EQ(refusal([](auto& o) { o.origins = {"https://a/"}; }), "https://a/");
+    EXPECT_EQ(refusal([](auto& o) { o.origins = {"https://a:443"}; }), "https://a:443");
     EXPECT_EQ(refusal([](auto& o) { o.field = "a b"; }), "field");
     EXPECT_EQ(refusal([](auto& o) { o.token = http::csrf_token::cookie; }), "key");
     asked a("GET");
