@@ -83,7 +83,7 @@ void default_streams(plan& p) {
 }  // namespace
 
 task<std::expected<captured, error>> capture(std::unique_ptr<plan> p, capture_limits limits) {
-    if (!p->terminal && p->streams[0].what() == redirect::kind::pipe) {
+    if (p->streams[0].what() == redirect::kind::pipe) {
         error e(std::errc::invalid_argument, "command::capture");
         co_return std::unexpected(
             std::move(e.on(p->program + " (its input is a pipe without another end)")));

@@ -84,7 +84,8 @@ public:
     /// `fd` as descriptor `number` of the process, 3 or more.
     command& descriptor(int number, owned_fd fd);
     /// Runs it on a terminal, in a session of its own: the slave is its controlling terminal, and
-    /// its standard streams lead there unless they are redirected.
+    /// its standard streams lead there unless they are redirected; `capture` takes output and error
+    /// all the same.
     command& pty(const pseudo_terminal& terminal);
     /// Starts it in a session of its own (setsid): no terminal, and a group of its own, which ends
     /// as that of `process_group` does.

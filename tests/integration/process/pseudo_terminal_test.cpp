@@ -48,6 +48,21 @@ TEST_P(pseudo_terminals, run_a_shell_that_sees_a_terminal_of_its_own) {
     });
 }
 
+TEST_P(pseudo_terminals, give_the_output_to_a_capture_and_no_input_that_is_a_pipe) {
+    run([]() -> task<> {
+        pseudo_terminal t = opened();
+        process::command sh = process::shell("test -t 0 && test ! -t 1 && echo captured");
+        sh.pty(t);
+        const process::captured got = co_await sh.capture();
+        EXPECT_EQ(got.output, "captured\n");
+        process::command cat("cat");
+        cat.pty(t).input(process::redirect::pipe());
+        auto capturing = cat.capture();
+        const auto none = co_await as_result(capturing);
+        EXPECT_TRUE(!none && none.error() == std::errc::invalid_argument);
+    });
+}
+
 TEST_P(pseudo_terminals, carry_an_interactive_session) {
     run([]() -> task<> {
         pseudo_terminal t = opened();
