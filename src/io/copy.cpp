@@ -23,7 +23,9 @@ bool cannot_do_that(const error& e) noexcept {
     return e.bytes() == 0 &&
            (e == std::errc::invalid_argument || e == std::errc::operation_not_supported ||
             e == std::errc::function_not_supported || e == std::errc::cross_device_link ||
-            e == std::errc::bad_file_descriptor);
+            e == std::errc::bad_file_descriptor ||
+            // So says a filter for system calls that does not know this one.
+            e == std::errc::operation_not_permitted);
 }
 
 class copying {

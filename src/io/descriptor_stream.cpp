@@ -146,7 +146,8 @@ bool descriptor_stream::watch_hangup(hangup_watch* w) noexcept {
 bool descriptor_stream::would_block(short events) const noexcept {
     if (how_ != call_mode::polled) return false;
     pollfd p{descriptor_.fd, events, 0};
-    return ::poll(&p, 1, 0) == 0;
+    // Where a signal has come nothing is known.
+    return ::poll(&p, 1, 0) <= 0;
 }
 
 std::int64_t descriptor_stream::read_into(receive_operation& op) noexcept {

@@ -5,6 +5,7 @@
 #include <coracle/runtime/sleep.hpp>
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -67,8 +68,10 @@ std::expected<service_manager, error> service_manager::from_environment() {
     if (!watchdog) return std::unexpected(std::move(watchdog).error());
     m.to_ = to->to_endpoint();
     m.watchdog_ = *watchdog;
-    m.socket_.reset(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    m.socket_.reset(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!m.socket_) return std::unexpected(system_failure("socket"));
+    const timeval patience{1, 0};
+    ::setsockopt(m.socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     for (const char* variable : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) {
         ::unsetenv(variable);
     }
@@ -78,10 +81,13 @@ std::expected<service_manager, error> service_manager::from_environment() {
 std::expected<void, error> service_manager::notify(std::string_view assignments) const {
     if (!socket_) return {};
     const auto* const to = reinterpret_cast<const sockaddr*>(to_.bytes);
+    // Its queue is short, and without READY=1 it ends us. Of these there will be others.
+    const bool may_be_lost =
+        assignments.starts_with("WATCHDOG=") || assignments.starts_with("STATUS=");
+    const int flags = MSG_NOSIGNAL | (may_be_lost ? MSG_DONTWAIT : 0);
     ssize_t n = -1;
     do {
-        n = ::sendto(socket_.get(), assignments.data(), assignments.size(), MSG_NOSIGNAL, to,
-                     to_.size);
+        n = ::sendto(socket_.get(), assignments.data(), assignments.size(), flags, to, to_.size);
     } while (n < 0 && errno == EINTR);
     if (n < 0) return std::unexpected(system_failure("notify"));
     return {};

@@ -58,6 +58,14 @@ void socket::close(bool reset) noexcept {
 
 namespace {
 
+/// Where nobody listens at a port of this machine that may be chosen for a socket, some attempt
+/// gets that very port, and meets itself (RFC 9293 section 3.5).
+bool is_connected_to_itself(const socket& s, const address& to) {
+    if (to.family() == family::unix_path) return false;
+    const auto local = s.local();
+    return local && *local == to;
+}
+
 task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socket_options options) {
     loop& l = *loop::current();
     const endpoint target = to.to_endpoint();
@@ -72,6 +80,11 @@ task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socke
     if (!s) co_return std::unexpected(std::move(s).error());
     auto connected = co_await as_result(connecting(**s, target));
     if (!connected) co_return std::unexpected(std::move(connected).error());
+    if (is_connected_to_itself(**s, to)) {
+        (*s)->close(true);
+        error refused(std::errc::connection_refused, "connect", phase::connect);
+        co_return std::unexpected(std::move(refused.on(to.to_string())));
+    }
     co_return std::move(*s);
 }
 

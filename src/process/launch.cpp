@@ -1,5 +1,6 @@
 #include "process/launch.hpp"
 
+#include "net/raised_limit.hpp"
 #include "process/spawn.hpp"
 
 #include <fcntl.h>
@@ -70,7 +71,11 @@ bool is_fifo(const std::string& path) noexcept {
 /// Returns true if a FIFO that we read has a writer, or had one. Consumes no bytes.
 bool has_met_a_writer(int fd) noexcept {
     pollfd p{fd, POLLIN, 0};
-    if (::poll(&p, 1, 0) != 0) return true;
+    int ready = -1;
+    do {
+        ready = ::poll(&p, 1, 0);
+    } while (ready < 0 && errno == EINTR);
+    if (ready != 0) return true;
     // A silent writer shows only in how a read would fail.
     int copy[2];
     if (::pipe2(copy, O_CLOEXEC) != 0) return true;
@@ -273,6 +278,7 @@ launch_result launch(plan& p, standard_streams& streams) {
     request.terminal = p.terminal.get();
     request.new_session = p.new_session;
     request.own_group = p.own_group;
+    request.descriptor_limit = net::detail::limit_before_it_was_raised();
     auto started = spawn(request);
     if (!started) return std::unexpected(explained(p, paths, started.error()));
     return launched{

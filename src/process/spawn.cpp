@@ -121,13 +121,27 @@ CORACLE_NEWBORN bool arrange_descriptors(newborn& n) noexcept {
     return true;
 }
 
+/// Returns true for errors behind which execvp looks into the next directory.
+CORACLE_NEWBORN bool may_be_elsewhere(int number) noexcept {
+    return number == ENOENT || number == ENOTDIR || number == EACCES || number == ESTALE ||
+           number == ENODEV || number == ETIMEDOUT;
+}
+
+/// Programs that use select(2), or close all that there may be, want no limit as large as ours.
+CORACLE_NEWBORN void limit_descriptors(std::uint64_t to) noexcept {
+    rlimit now{};
+    if (to == 0 || call(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &now) < 0) return;
+    now.rlim_cur = std::min<rlim_t>(to, now.rlim_max);
+    call(SYS_prlimit64, 0, RLIMIT_NOFILE, &now, nullptr);
+}
+
 /// Runs the program as execvp does, except that a script without an interpreter is an error.
 CORACLE_NEWBORN bool execute(newborn& n) noexcept {
     bool refused = false;
     for (const char* const* path = n.request.candidates; *path != nullptr; ++path) {
         call(SYS_execve, *path, n.request.arguments, n.request.environment);
         refused = refused || errno == EACCES;
-        if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return fails(n, "execve");
+        if (!may_be_elsewhere(errno)) return fails(n, "execve");
     }
     if (refused) errno = EACCES;
     return fails(n, "execve");
@@ -142,6 +156,7 @@ CORACLE_NEWBORN int run_program(void* argument) {
         } else {
             const unsigned long none = 0;
             call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, mask_size);
+            limit_descriptors(n.request.descriptor_limit);
             execute(n);
         }
     }

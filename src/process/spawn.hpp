@@ -26,6 +26,7 @@ struct spawn_request {
     int terminal = -1;  ///< to be the controlling one
     bool new_session = false;
     bool own_group = false;
+    std::uint64_t descriptor_limit = 0;  ///< the soft limit that it gets; 0: ours
 };
 
 /// The call that failed, and its errno.

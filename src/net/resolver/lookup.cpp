@@ -13,6 +13,11 @@
 namespace coracle::net::detail {
 namespace {
 
+bool is_lack(const std::error_code& code) noexcept {
+    return code == std::errc::too_many_files_open ||
+           code == std::errc::too_many_files_open_in_system;
+}
+
 /// Queries the backend, which may resolve names itself.
 class backend_question final : public coracle::detail::leaf<backend_question, void>,
                                public mail_resolve_operation {
@@ -163,7 +168,19 @@ task<> lookup::ask_name_servers() {
     std::optional<error> failure;
     duration holds = duration::max();
     for (const std::string& name : names) {
-        auto said = co_await ask(name);
+        auto said = co_await ask(name, wanted_);
+        // Addresses of another name of the search list are those of another host.
+        const bool goes_on = &name != &names.back();
+        const bool has_none = said ? said->failure == resolve_errc::no_addresses
+                                   : said.error().code() == resolve_errc::server_failure;
+        if (goes_on && has_none && wanted_ != record_kind::mail) {
+            const bool is_this_host = co_await has_other_family(name);
+            if (is_this_host) {
+                const duration ttl = said ? std::chrono::seconds(said->ttl) : duration::zero();
+                failed(describe(resolve_errc::no_addresses), std::min(holds, ttl));
+                co_return;
+            }
+        }
         if (!said) {
             // A broken domain of the search list must not hide the other names.
             if (said.error().code() == resolve_errc::server_failure) {
@@ -188,20 +205,28 @@ task<> lookup::ask_name_servers() {
     }
 }
 
-task<std::expected<dns_response, error>> lookup::ask(const std::string& candidate) {
+task<bool> lookup::has_other_family(const std::string& candidate) {
+    const record_kind other = wanted_ == record_kind::v4 ? record_kind::v6 : record_kind::v4;
+    auto asking = ask(candidate, other);
+    const auto said = co_await std::move(asking);
+    co_return said && !said->failure;
+}
+
+task<std::expected<dns_response, error>> lookup::ask(const std::string& candidate,
+                                                     record_kind kind) {
     std::error_code failure = resolve_errc::timed_out;
     std::string whom;
-    for (unsigned attempt = 0; attempt != std::max(1u, state_->options().attempts); ++attempt) {
+    const unsigned attempts = std::max(1u, state_->options().attempts);
+    for (unsigned attempt = 0; attempt != attempts && !is_lack(failure); ++attempt) {
         for (std::size_t i = 0; i < state_->servers(); ++i) {
             auto server = state_->server(i);
-            question q(server, candidate, wanted_);
+            question q(server, candidate, kind);
             auto response = co_await as_result(q);
             if (!response && coracle::detail::is_cancellation(response.error())) {
                 co_return std::unexpected(std::move(response).error());
             }
             if (response) {
-                auto said =
-                    read_response(*response, candidate, wanted_, state_->options().addresses);
+                auto said = read_response(*response, candidate, kind, state_->options().addresses);
                 if (!says_nothing(said.failure)) co_return said;
                 failure = said.failure;
             } else {
@@ -209,6 +234,8 @@ task<std::expected<dns_response, error>> lookup::ask(const std::string& candidat
             }
             whom = server->at().to_string();
             state_->count_failure();
+            // Another attempt would find no more of them.
+            if (is_lack(failure)) break;
         }
     }
     error e(failure, "resolve", phase::resolve);

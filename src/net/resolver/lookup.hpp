@@ -33,7 +33,9 @@ private:
     bool look_into_hosts();
     task<> ask_name_servers();
     /// Queries all servers, once for each attempt, until one has a definite result.
-    task<std::expected<dns_response, error>> ask(const std::string& candidate);
+    task<std::expected<dns_response, error>> ask(const std::string& candidate, record_kind kind);
+    /// Returns true if a candidate has addresses of the other family.
+    task<bool> has_other_family(const std::string& candidate);
 
     void found(records all, duration holds);
     void failed(error why, duration holds = {}) noexcept;

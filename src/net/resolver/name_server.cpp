@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace coracle::net::detail {
 
@@ -34,7 +35,10 @@ struct name_server::callbacks {
         } catch (const std::bad_alloc&) {
             status = ARES_ENOMEM;
         }
-        p->asker->responded(failure_of(status), std::move(message));
+        // The server has not even been asked: `open` below had no socket for it.
+        const std::error_code lack = std::exchange(p->server->lack_, {});
+        const bool is_lack = status == ARES_ECONNREFUSED && lack;
+        p->asker->responded(is_lack ? lack : failure_of(status), std::move(message));
     }
 
     static std::error_code failure_of(int status) noexcept {
@@ -57,7 +61,10 @@ struct name_server::callbacks {
             return ARES_SOCKET_BAD;
         }
         auto opened = watched_socket::open(*s.owner_, s, family, type, protocol);
-        if (opened == nullptr) return ARES_SOCKET_BAD;
+        if (opened == nullptr) {
+            if (errno == EMFILE || errno == ENFILE) s.lack_ = {errno, std::generic_category()};
+            return ARES_SOCKET_BAD;
+        }
         s.sockets_.push_back(opened);
         return opened->number();
     }
@@ -128,6 +135,9 @@ int type_number(record_kind kind) noexcept {
 
 }  // namespace
 
+// Since 1.32 it takes its own guess for the time limit behind the third response on a channel.
+const std::size_t name_server::most_questions = ARES_VERSION >= 0x012000 ? 3 : SIZE_MAX;
+
 name_server::name_server(loop& owner, const address& at, duration timeout)
     : owner_(&owner), at_(at) {
     using std::chrono::milliseconds;
@@ -145,9 +155,18 @@ name_server::name_server(loop& owner, const address& at, duration timeout)
     o.resolvconf_path = nothing;
     o.sock_state_cb = &callbacks::interest;
     o.sock_state_cb_data = this;
-    const int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_NDOTS |
-                      ARES_OPT_LOOKUPS | ARES_OPT_DOMAINS | ARES_OPT_RESOLVCONF |
-                      ARES_OPT_SOCK_STATE_CB | ARES_OPT_NOROTATE;
+    int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_NDOTS |
+                ARES_OPT_LOOKUPS | ARES_OPT_DOMAINS | ARES_OPT_RESOLVCONF | ARES_OPT_SOCK_STATE_CB |
+                ARES_OPT_NOROTATE;
+    // Newer versions have a cache of their own, and shorten the time by what they have measured.
+#ifdef ARES_OPT_MAXTIMEOUTMS
+    o.maxtimeout = o.timeout;
+    given |= ARES_OPT_MAXTIMEOUTMS;
+#endif
+#ifdef ARES_OPT_QUERY_CACHE
+    o.qcache_max_ttl = 0;
+    given |= ARES_OPT_QUERY_CACHE;
+#endif
     ares_addr_port_node node = node_of(at);
     int status = ::ares_init_options(&channel_, &o, given);
     if (status == ARES_SUCCESS) {

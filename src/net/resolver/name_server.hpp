@@ -2,8 +2,10 @@
 
 #include "net/resolver/records.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 struct ares_channeldata;
@@ -25,6 +27,8 @@ public:
     const address& at() const noexcept { return at_; }
     /// The number of queries sent.
     std::size_t sent() const noexcept { return sent_; }
+    /// Questions after which this version of c-ares needs another one of these.
+    static const std::size_t most_questions;
 
 private:
     friend class question;
@@ -43,6 +47,7 @@ private:
     ares_channeldata* channel_ = nullptr;
     std::vector<watched_socket*> sockets_;
     std::size_t sent_ = 0;
+    std::error_code lack_;    ///< of descriptors, when a socket was opened last
     std::size_t wanted_ = 0;  ///< queries with a waiter
 };
 

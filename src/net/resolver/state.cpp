@@ -3,6 +3,7 @@
 #include "net/resolver/lookup.hpp"
 #include "net/resolver/name.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
@@ -97,11 +98,28 @@ void resolver_state::refresh() {
 }
 
 void resolver_state::read_files() {
-    const bool new_hosts = hosts_file_.changed();
-    if (new_hosts) hosts_ = read_hosts(hosts_file_.read());
-    const bool new_configuration = configuration_file_.changed();
-    if (new_configuration) adopt(read_configuration(configuration_file_.read()));
-    if (new_hosts || new_configuration) cache_.clear();
+    if (hosts_file_.changed()) {
+        if (const auto text = read(hosts_file_)) {
+            hosts_ = read_hosts(*text);
+            cache_.clear();
+        }
+    }
+    if (configuration_file_.changed() || servers_.empty()) {
+        // Without it the server of this machine is asked, until it can be read.
+        const auto text = read(configuration_file_);
+        if (text || servers_.empty()) {
+            adopt(read_configuration(text.value_or("")));
+            cache_.clear();
+        }
+    }
+}
+
+/// A file that cannot be read now is read again with the next look at it: until then what was known
+/// counts.
+std::optional<std::string> resolver_state::read(watched_file& file) {
+    auto text = file.read();
+    if (!text) file.forget();
+    return text;
 }
 
 void resolver_state::adopt(name_configuration system) {
@@ -125,7 +143,7 @@ const std::vector<address>* resolver_state::in_hosts(std::string_view host) cons
 
 std::shared_ptr<name_server> resolver_state::server(std::size_t index) {
     auto& s = servers_[index];
-    if (s->sent() >= questions_from_one_port) {
+    if (s->sent() >= std::min(questions_from_one_port, name_server::most_questions)) {
         s = std::make_shared<name_server>(*owner_, s->at(), options_.timeout);
     }
     ++counters_.questions;

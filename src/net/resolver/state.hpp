@@ -106,6 +106,7 @@ public:
 private:
     friend class query_permit;
     void read_files();
+    std::optional<std::string> read(watched_file& file);
     void adopt(name_configuration system);
 
     loop* owner_;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -104,15 +105,20 @@ bool watched_file::changed() {
     return other;
 }
 
-std::string watched_file::read() const {
+std::optional<std::string> watched_file::read() const {
     std::string text;
     if (path_.empty()) return text;
     const owned_fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) return text;
+    if (!fd) {
+        const bool is_lacking = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+        return is_lacking ? std::nullopt : std::optional(std::move(text));
+    }
     char block[16 * 1024];
-    for (;;) {
+    while (text.size() <= largest_file) {
         const ssize_t n = ::read(fd.get(), block, sizeof block);
-        if (n <= 0 || text.size() > largest_file) break;
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return std::nullopt;
+        if (n == 0) break;
         text.append(block, static_cast<std::size_t>(n));
     }
     return text;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,8 @@ public:
     /// Returns true if the file has changed since the last call, and at the first call. A missing
     /// file counts as empty.
     bool changed();
-    std::string read() const;
+    /// Returns its text; nothing where it is there, and cannot be read now.
+    std::optional<std::string> read() const;
     /// Makes the next `changed` true.
     void forget() noexcept { read_before_ = false; }
 

@@ -17,7 +17,7 @@ namespace coracle::detail {
 namespace {
 
 /// Tries to lock a directory, one each millisecond.
-constexpr int most_tries = 1'000;
+constexpr int most_tries = 100;
 
 /// Returns an empty descriptor where the directory cannot be read, or stays locked.
 owned_fd lock_directory_of(const char* path) noexcept {

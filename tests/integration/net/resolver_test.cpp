@@ -1,6 +1,7 @@
 #include "support/allocation_count.hpp"
 #include "support/dns_server.hpp"
 #include "support/eventually.hpp"
+#include "support/no_more_descriptors.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -408,6 +409,63 @@ TEST(resolver, reads_the_files_of_the_system_and_notices_changes) {
         EXPECT_EQ(text(co_await r.resolve("pier", 1, net::family::v4)), "192.0.2.21:1 ");
         co_await r.resolve("www.north", 1, net::family::v4);
         EXPECT_EQ(server.asked("www.north.harbour.example", dns_a), 1u);
+    });
+}
+
+// The other family of the first candidate may have the name of another host.
+TEST(resolver, gives_no_addresses_of_two_hosts_for_one_name) {
+    for (const unsigned code : {0U, 2U}) {
+        dns_server server([code](const dns_query& q) -> replies {
+            dns_reply r(q);
+            const bool is_first = q.name == "www.one.example";
+            if (is_first && q.type == dns_a) return {r.a(q.name, "192.0.2.7")};
+            if (is_first) return {r.code(code)};
+            if (q.name != "www.two.example") return {r.code(3)};
+            if (q.type == dns_a) return {r.a(q.name, "192.0.2.8")};
+            return {r.aaaa(q.name, "2001:db8::8")};
+        });
+        net::resolver_options o = only({server.at()});
+        o.search = {"one.example", "two.example"};
+        const auto all = resolved(o, "www");
+        ASSERT_TRUE(all) << all.error();
+        EXPECT_EQ(text(*all), "192.0.2.7:80 ");
+        EXPECT_FALSE(resolved(o, "www", net::family::v6));
+        o.search = {"none.example", "two.example"};
+        const auto second = resolved(o, "www");
+        ASSERT_TRUE(second) << second.error();
+        EXPECT_EQ(second->size(), 2U);
+    }
+}
+
+TEST(resolver, keeps_what_it_knows_while_a_file_cannot_be_read) {
+    const coracle::testing::temporary_directory directory;
+    auto o = only({});
+    o.hosts = directory.path() / "hosts";
+    o.recheck = 0ns;
+    std::ofstream(o.hosts) << "192.0.2.20 pier\n";
+    block_on([&]() -> task<> {
+        net::resolver r(*loop::current(), o);
+        EXPECT_EQ(text(co_await r.resolve("pier", 1, net::family::v4)), "192.0.2.20:1 ");
+        std::ofstream(o.hosts) << "192.0.2.210 pier\n";
+        {
+            const coracle::testing::no_more_descriptors none;
+            EXPECT_EQ(text(co_await r.resolve("pier", 1, net::family::v4)), "192.0.2.20:1 ");
+        }
+        EXPECT_EQ(text(co_await r.resolve("pier", 1, net::family::v4)), "192.0.2.210:1 ");
+    });
+}
+
+TEST(resolver, says_that_it_lacks_descriptors) {
+    dns_server server(boats);
+    block_on([&]() -> task<> {
+        net::resolver r(*loop::current(), only({server.at()}));
+        {
+            const coracle::testing::no_more_descriptors none;
+            const auto lacking = co_await as_result(r.resolve("boat.test", 1, net::family::v4));
+            EXPECT_FALSE(lacking);
+            EXPECT_EQ(lacking.error(), std::errc::too_many_files_open) << lacking.error();
+        }
+        EXPECT_EQ(text(co_await r.resolve("boat.test", 1, net::family::v4)), "192.0.2.7:1 ");
     });
 }
 

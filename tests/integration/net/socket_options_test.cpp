@@ -233,3 +233,20 @@ TEST(socket_options, hands_down_to_accepted_sockets_what_the_listener_has) {
         ::close(accepted);
     });
 }
+
+// A client that tries again and again, while nobody listens, gets the very port some time.
+TEST(socket_options, lets_no_socket_connect_to_itself) {
+    block_on([]() -> task<> {
+        net::address there;
+        {
+            const auto l = net::listener::open(*loop::current(), loopback());
+            there = l->local();
+        }
+        socket_options o;
+        o.local = there.to_endpoint();
+        const auto s = co_await as_result(net::connect(there, o));
+        EXPECT_FALSE(s);
+        EXPECT_EQ(s.error(), std::errc::connection_refused) << s.error();
+        EXPECT_EQ(s.error().phase(), phase::connect);
+    });
+}

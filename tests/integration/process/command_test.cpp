@@ -2,6 +2,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/io/kernel_pipe.hpp>
+#include <coracle/net/descriptor_limit.hpp>
 #include <coracle/process/command.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
@@ -292,6 +293,22 @@ TEST_P(command, gives_the_descriptors_that_were_named_and_no_others) {
         EXPECT_NE(got.find("\n7\n"), std::string::npos) << got;
         EXPECT_EQ(got.find("\n" + std::to_string(leak.get()) + "\n"), std::string::npos);
     });
+}
+
+// Programs that use select(2) break beyond 1,024.
+TEST_P(command, has_the_limit_of_descriptors_that_we_had) {
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    rlimit low = before;
+    low.rlim_cur = 500;
+    ::setrlimit(RLIMIT_NOFILE, &low);
+    EXPECT_GT(net::raise_descriptor_limit(), 500U);
+    EXPECT_EQ(net::raise_descriptor_limit(), before.rlim_max) << "the second time changes nothing";
+    run([]() -> task<> {
+        process::command sh = process::shell("ulimit -n");
+        EXPECT_EQ(co_await output_of(std::move(sh)), "500\n");
+    });
+    ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST_P(command, gives_any_number_below_the_limit) {
