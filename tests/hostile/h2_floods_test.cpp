@@ -112,7 +112,7 @@ TEST(h2_floods, a_head_beyond_its_bytes_or_fields_is_too_large_and_the_next_one_
     for (const int fields : {100, 101}) {
         const auto server = greeted_server();
         block b = get_block();
-        for (int i = 0; i < fields; ++i) b.add("cookie", "a");
+        for (int i = 0; i < fields; ++i) b.add("x", "a");
         server->receive(headers(1, b));
         EXPECT_EQ(server->log.find("too large") == std::string::npos, fields == 100);
     }

@@ -149,21 +149,25 @@ void h1_connection::write_head(h1_exchange& e, std::optional<std::uint64_t> leng
     output_.commit(static_cast<std::size_t>(end - begin));
 }
 
+/// A handler may ask for the end of its connection. In another server's response that is about the
+/// connection to that one.
+void h1_connection::note_own_field(const h1_exchange& e, field_id id) noexcept {
+    if (id != field_id::connection || e.res.info() != nullptr) return;
+    if (e.res.fields().has_token(id, "close")) end_behind(ending::linger);
+}
+
 char* h1_connection::write_fields(char* out, h1_exchange& e, std::optional<std::uint64_t> length,
                                   bool chunked) {
     const std::string_view server_name = shard_->options().server_name;
     out = write_start(out, e.res.status(), shard_->start_of_head());
-    if (!server_name.empty() && !e.res.fields().contains(field_id::server)) {
+    if (!server_name.empty() && !e.res.fields().contains(field_id::server)) [[unlikely]] {
         out = h1::write_field(out, field_id::server, server_name);
     }
     bool has_type = false;
     bool offers_upgrade = false;
     for (const field& f : e.res.fields()) {
-        if (is_ours(f.id)) {
-            // In another server's response it is about the connection to that one.
-            if (f.id == field_id::connection && e.res.info() == nullptr &&
-                e.res.fields().has_token(f.id, "close"))
-                end_behind(ending::linger);
+        if (is_ours(f.id)) [[unlikely]] {
+            note_own_field(e, f.id);
             continue;
         }
         has_type = has_type || f.id == field_id::content_type;

@@ -33,7 +33,10 @@ TEST(client_connections, are_used_again_and_counted) {
 }
 
 TEST(client_connections, are_closed_behind_a_request_that_asks_for_it) {
-    const scripted_peer peer(script().read_head().respond("in"));
+    std::vector<script> scripts;
+    scripts.push_back(script().read_head().respond("in").read_to_end());
+    scripts.push_back(script().read_head().respond("in").read_head().respond("in").read_to_end());
+    const scripted_peer peer(std::move(scripts));
     http::client client;
     EXPECT_EQ(client.get(peer.url()).header("Connection", "Close").wait().body, "in");
     EXPECT_THAT(peer.record().received, HasSubstr("\r\nConnection: close\r\n"));
