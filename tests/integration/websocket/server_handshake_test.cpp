@@ -113,6 +113,26 @@ TEST(websocket_handshake, looks_at_the_origin_as_it_is_told) {
 
 // A page that came in clear can be changed on its way, and a proxy knows which host it was asked
 // for.
+TEST(websocket_handshake, leaves_what_middleware_has_set_where_there_is_none) {
+    http::router routes;
+    routes.use([](http::request& req, const http::handler& next) -> task<http::response> {
+        http::response r = co_await next(req);
+        r.set("X-Request-Id", "7");
+        co_return r;
+    });
+    websocket::route(routes, "/ws", echo_handler);
+    chat_world w(1, routes);
+    w.run([](chat_world& in) -> task<> {
+        raw_peer p = co_await in.connect();
+        co_await p.send("GET /ws HTTP/1.1\r\nHost: x\r\n\r\n");
+        const std::string head = co_await p.stream().read_until("\r\n\r\n");
+        EXPECT_TRUE(head.starts_with("HTTP/1.1 426 ")) << head;
+        EXPECT_NE(head.find("\r\nX-Request-Id: 7\r\n"), head.npos) << head;
+        EXPECT_NE(head.find("\r\nUpgrade: websocket\r\n"), head.npos) << head;
+        p.stream().close(true);
+    });
+}
+
 TEST(websocket_handshake, has_no_list_of_origins_that_are_none) {
     for (const char* bad : {"example.com", "https://a/", "https://a:443", "https://A"}) {
         websocket::route_options o;
