@@ -141,7 +141,6 @@ private:
     void decide_ending(h1_exchange& e);
     buffer& output();
     void write_head(h1_exchange& e, std::optional<std::uint64_t> length, bool chunked);
-    void note_own_field(const h1_exchange& e, field_id id) noexcept;
     char* write_fields(char* out, h1_exchange& e, std::optional<std::uint64_t> length,
                        bool chunked);
     void write_in_memory(h1_exchange& e);

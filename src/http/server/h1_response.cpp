@@ -54,6 +54,15 @@ char* write_start(char* out, status code, const shard::head_start& start) noexce
     return out + start.date_line;
 }
 
+/// Looks at the value in place: a call here costs every response its registers.
+bool is_close(std::string_view value) noexcept {
+    constexpr std::string_view word = "close";
+    if (value.size() != word.size()) return false;
+    bool same = true;
+    for (std::size_t i = 0; i != word.size(); ++i) same = same && (value[i] | 0x20) == word[i];
+    return same;
+}
+
 /// Writes the Date of another server's response over ours.
 void write_received_date(char* head, response& r) noexcept {
     constexpr std::string_view name = "Date: ";
@@ -149,25 +158,19 @@ void h1_connection::write_head(h1_exchange& e, std::optional<std::uint64_t> leng
     output_.commit(static_cast<std::size_t>(end - begin));
 }
 
-/// A handler may ask for the end of its connection. In another server's response that is about the
-/// connection to that one.
-void h1_connection::note_own_field(const h1_exchange& e, field_id id) noexcept {
-    if (id != field_id::connection || e.res.info() != nullptr) return;
-    if (e.res.fields().has_token(id, "close")) end_behind(ending::linger);
-}
-
 char* h1_connection::write_fields(char* out, h1_exchange& e, std::optional<std::uint64_t> length,
                                   bool chunked) {
     const std::string_view server_name = shard_->options().server_name;
     out = write_start(out, e.res.status(), shard_->start_of_head());
-    if (!server_name.empty() && !e.res.fields().contains(field_id::server)) [[unlikely]] {
+    if (!server_name.empty() && !e.res.fields().contains(field_id::server))
         out = h1::write_field(out, field_id::server, server_name);
-    }
     bool has_type = false;
     bool offers_upgrade = false;
     for (const field& f : e.res.fields()) {
-        if (is_ours(f.id)) [[unlikely]] {
-            note_own_field(e, f.id);
+        if (is_ours(f.id)) {
+            // In another server's response it is about the connection to that one.
+            if (f.id == field_id::connection && e.res.extension() == nullptr && is_close(f.value))
+                end_behind(ending::linger);
             continue;
         }
         has_type = has_type || f.id == field_id::content_type;
