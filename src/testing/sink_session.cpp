@@ -178,6 +178,8 @@ task<bool> sink_session::take_line(std::string& line) {
 }
 
 task<bool> sink_session::start_tls() {
+    auto asking = by_rule("handshake", {});
+    if (co_await std::move(asking) != verdict::carry_out) co_return false;
     auto handshake = tls::accept(*options_.tls, std::move(stream_));
     auto made = co_await as_result(handshake);
     if (!made) co_return false;

@@ -98,7 +98,8 @@ struct sink_rule {
         stall,  ///< says nothing any more
     };
 
-    /// "greeting", "EHLO", "MAIL", "RCPT", "DATA", "BDAT", "end of data", "AUTH", "STARTTLS"...
+    /// "greeting", "EHLO", "MAIL", "RCPT", "DATA", "BDAT", "end of data", "AUTH", "STARTTLS"...;
+    /// "handshake": that of TLS, in place of which it closes or stalls.
     std::string command = {};
     /// Only where the line of the command holds this.
     std::string containing = {};

@@ -58,10 +58,10 @@ bool is_about_certificate(const error& why) noexcept {
            why.code() <= make_error_code(tls::errc::certificate_invalid);
 }
 
-/// Returns true if a host and we have no version or cipher of TLS in common, or it fails in the
-/// handshake.
+/// Returns true if a host and we have no version or cipher of TLS in common, or it fails, closes or
+/// says nothing in the handshake.
 bool is_about_handshake(const error& why) noexcept {
-    return why.phase() == phase::tls && why.code().category() == tls::category() &&
+    return why.phase() == phase::tls && !coracle::detail::is_cancellation(why) &&
            !is_about_certificate(why);
 }
 

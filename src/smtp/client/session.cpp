@@ -194,7 +194,7 @@ private:
         if (secured != nullptr && secured->peer_certificate()) {
             where.channel_binding = secured->peer_certificate().endpoint_binding();
         }
-        for (std::uint64_t& r : where.random) r = names_.owner().random();
+        draw(where);
         const auto& offered = connection_->can->mechanisms;
         const std::string_view name = choose_mechanism(offered, who, where);
         if (name.empty()) {
@@ -208,9 +208,12 @@ private:
         auto finished = co_await std::move(running);
         const bool refused =
             !finished && finished.error().code() == make_error_code(errc::authentication_failed);
-        if (refused && exchange->may_lack_binding() && !connection_->broken()) {
+        // A server whose certificate nobody has verified may be the one that the binding tells of.
+        if (refused && exchange->may_lack_binding() && secured->verified() &&
+            !connection_->broken()) {
             // There are several kinds of bindings, and a server need not have ours.
             where.channel_binding.clear();
+            draw(where);
             const std::string_view unbound = choose_mechanism(offered, who, where);
             if (unbound != "SCRAM-SHA-256") co_return std::move(finished);
             const auto second = make_exchange(unbound, who, where, offered);
@@ -220,6 +223,11 @@ private:
         if (!finished) co_return std::move(finished);
         connection_->authenticated = true;
         co_return done();
+    }
+
+    /// Each exchange has a nonce of its own (RFC 5802 section 5.1).
+    void draw(sasl_circumstances& where) const {
+        for (std::uint64_t& r : where.random) r = names_.owner().random();
     }
 
     task<done> run_exchange(sasl_exchange& exchange, std::string_view name) {

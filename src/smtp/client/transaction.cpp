@@ -2,6 +2,7 @@
 
 #include "base/ascii.hpp"
 #include "smtp/client/failures.hpp"
+#include "smtp/client/recipients_left.hpp"
 
 #include <coracle/mime/address.hpp>
 #include <coracle/runtime/loop.hpp>
@@ -460,20 +461,16 @@ task<std::expected<receipt, error>> transaction::finish() {
     co_return std::move(r);
 }
 
-/// The commands of the mail that waits behind this one, if they are ready: they go with its end.
+/// The commands of the mail that waits behind this one, if they are ready: they go with its end,
+/// unless this mail goes on behind it.
 std::string transaction::take_envelope_behind() {
+    if (!left_.empty()) return {};
     std::string commands = here_.take_envelope();
     over().log_commands(commands);
     return commands;
 }
 
-task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
-    any_reply_ = false;
-    if (!prepared_ || !same(can_, over().can)) {
-        auto preparing = prepare(mail, over().can);
-        auto prepared = co_await std::move(preparing);
-        if (!prepared) co_return std::unexpected(std::move(prepared).error());
-    }
+task<std::expected<receipt, error>> transaction::run_once(outgoing_mail* mail) {
     auto opening = send_envelope(*mail);
     auto opened = co_await std::move(opening);
     if (!opened && std::exchange(out_of_sequence_, false) && !over().broken()) {
@@ -486,11 +483,55 @@ task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
     if (auto judged = judge_recipients(); !judged) {
         co_return std::unexpected(std::move(judged).error());
     }
+    left_ = recipients_left(recipients_);
     auto sending = send_content(*mail);
     auto sent = co_await std::move(sending);
     if (!sent) co_return std::unexpected(std::move(sent).error());
     auto finishing = finish();
     co_return co_await std::move(finishing);
+}
+
+/// Sends the same mail to those that were too many. Some recipients have it: this fails when it is
+/// cancelled, and else says what became of the others.
+task<std::expected<void, error>> transaction::send_to_left(outgoing_mail* mail, receipt* so_far) {
+    recipients_ = std::exchange(left_, {});
+    uncertain_ = true;
+    mail->rewind();
+    auto sending = run_once(mail);
+    auto sent = co_await std::move(sending);
+    if (!sent && coracle::detail::is_cancellation(sent.error())) {
+        co_return std::unexpected(std::move(sent).error());
+    }
+    uncertain_ = false;
+    if (!sent) {
+        left_.clear();
+        const failure* const f = failure_of(sent.error());
+        // Without a sender no recipient has a place.
+        const bool of_all = f != nullptr && f->command() == mail_command_;
+        for (recipient_result& one : recipients_) {
+            if (!std::exchange(one.accepted, false) && !of_all) continue;
+            one.reply = f != nullptr ? f->reply() : reply();
+        }
+    }
+    put_outcomes(so_far->recipients, sent ? std::move(sent->recipients) : std::move(recipients_));
+    co_return done();
+}
+
+task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
+    any_reply_ = false;
+    if (!prepared_ || !same(can_, over().can)) {
+        auto preparing = prepare(mail, over().can);
+        auto prepared = co_await std::move(preparing);
+        if (!prepared) co_return std::unexpected(std::move(prepared).error());
+    }
+    auto running = run_once(mail);
+    auto sent = co_await std::move(running);
+    while (sent && !left_.empty() && !over().broken()) {
+        auto more = send_to_left(mail, &*sent);
+        auto tried = co_await std::move(more);
+        if (!tried) co_return std::unexpected(std::move(tried).error());
+    }
+    co_return std::move(sent);
 }
 
 }  // namespace coracle::smtp::detail

@@ -12,8 +12,8 @@
 
 namespace coracle::smtp::detail {
 
-/// One mail over a connection: MAIL, RCPT, DATA or BDAT, and the replies. May be run again over
-/// another connection.
+/// One mail over a connection: MAIL, RCPT, DATA or BDAT, and the replies; and once more for those
+/// recipients that were too many. May be run again over another connection.
 class transaction {
 public:
     /// `here` has the connection. `maybe_sent` is told while the server may have all of the mail.
@@ -61,6 +61,8 @@ private:
     task<done> hand_over(std::string_view bytes, bool last);
     task<done> interrupted(error cause);
     task<std::expected<receipt, error>> finish();
+    task<std::expected<receipt, error>> run_once(outgoing_mail* mail);
+    task<done> send_to_left(outgoing_mail* mail, receipt* so_far);
     error failed(const error& cause, std::string_view command);
 
     place& here_;
@@ -77,6 +79,7 @@ private:
     bool out_of_sequence_ = false;  ///< ... and was no command to expect there
     std::string mail_command_;
     std::vector<recipient_result> recipients_;
+    std::vector<recipient_result> left_;  ///< for a further mail with the same content
 };
 
 }  // namespace coracle::smtp::detail

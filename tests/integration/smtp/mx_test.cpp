@@ -497,6 +497,19 @@ TEST(smtp_mx, sends_in_clear_to_a_host_whose_tls_does_not_work) {
     }
 }
 
+TEST(smtp_mx, sends_in_clear_to_a_host_that_leaves_the_handshake) {
+    const test_ca ca;
+    for (const auto what : {sink_rule::action::close, sink_rule::action::stall}) {
+        mx_world w;
+        w.host("mx.example", with_certificate(ca, "mx.example"))
+            .misbehave({.command = "handshake", .what = what});
+        w.mail_of("boats.example", {{10, "mx.example"}});
+        const auto r = w.send(to("bob@boats.example"));
+        ASSERT_TRUE(r) << r.error();
+        EXPECT_FALSE(r->secure);
+    }
+}
+
 TEST(smtp_mx, verifies_where_tls_is_required) {
     const test_ca ca;
     for (const char* name : {"other.example", "mx.example"}) {

@@ -1,0 +1,40 @@
+#include "smtp/client/recipients_left.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::smtp::detail {
+namespace {
+
+constexpr std::uint16_t too_many = 452;
+/// As servers before RFC 2821 have it, and some still do.
+constexpr std::uint16_t too_many_once = 552;
+
+/// Returns whether the reply is about the number of recipients, and not about this one: a mailbox
+/// that is full has the same code, and an enhanced one that says so (RFC 3463 section 3.6).
+bool is_beyond_limit(const recipient_result& one) noexcept {
+    const reply& said = one.reply;
+    if (one.accepted || (said.code != too_many && said.code != too_many_once)) return false;
+    return !said.enhanced || (said.enhanced.subject == 5 && said.enhanced.detail == 3);
+}
+
+}  // namespace
+
+std::vector<recipient_result> recipients_left(const std::vector<recipient_result>& all) {
+    std::vector<recipient_result> left;
+    if (std::ranges::find(all, true, &recipient_result::accepted) == all.end()) return left;
+    for (const recipient_result& one : all) {
+        if (is_beyond_limit(one)) left.push_back({one.address, false, {}});
+    }
+    return left;
+}
+
+void put_outcomes(std::vector<recipient_result>& all, std::vector<recipient_result> of_left) {
+    auto next = of_left.begin();
+    for (recipient_result& one : all) {
+        if (next == of_left.end()) return;
+        if (is_beyond_limit(one) && one.address == next->address) one = std::move(*next++);
+    }
+}
+
+}  // namespace coracle::smtp::detail

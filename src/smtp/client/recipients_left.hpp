@@ -1,0 +1,17 @@
+#pragma once
+
+#include <coracle/smtp/error.hpp>
+
+#include <vector>
+
+namespace coracle::smtp::detail {
+
+/// Those that a server refused because the mail had too many by then, as they were before they were
+/// asked about: a further mail may go to them (RFC 5321 section 4.5.3.1.10). None where it took
+/// none.
+std::vector<recipient_result> recipients_left(const std::vector<recipient_result>& all);
+
+/// Puts the outcomes of those that were left, in their order, in place of their refusals.
+void put_outcomes(std::vector<recipient_result>& all, std::vector<recipient_result> of_left);
+
+}  // namespace coracle::smtp::detail

@@ -1,0 +1,174 @@
+// Servers that take so many recipients of a mail and no more (RFC 5321 section 4.5.3.1.10).
+
+#include "support/on_each_backend.hpp"
+#include "support/plain_mail.hpp"
+
+#include <coracle/smtp/client.hpp>
+#include <coracle/testing/smtp_sink.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace coracle;
+using namespace coracle::testing;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+smtp::message to_all(const std::string& recipients) {
+    smtp::message m;
+    m.from("ada@example.org").to(recipients).subject("Hello").text("How are you?\n");
+    return m;
+}
+
+/// The outcomes, in the order of the message: "a 250, b 452".
+std::string told(const smtp::receipt& r) {
+    std::string all;
+    for (const smtp::recipient_result& one : r.recipients) {
+        if (!all.empty()) all += ", ";
+        all += one.address.substr(0, one.address.find('@')) + ' ' + std::to_string(one.reply.code);
+        if (one.accepted != one.reply.positive()) all += '!';
+    }
+    return all;
+}
+
+std::vector<names> kept_by(const smtp_sink& sink) {
+    std::vector<names> all;
+    for (const sink_message& m : sink.messages()) all.push_back(m.recipients);
+    return all;
+}
+
+class many_recipients : public on_each_backend {
+protected:
+    mail_outcome send(smtp_sink& sink, const smtp::message& m,
+                      smtp::client_options o = plain_mail_options()) {
+        mail_outcome outcome = std::unexpected(error());
+        o.rcpt_allow_fails = true;
+        run([&]() -> task<> {
+            smtp::client mail(sink.url(), o);
+            auto sending = mail.send(m);
+            outcome = co_await as_result(sending);
+        });
+        return outcome;
+    }
+
+    static smtp_sink_options takes(std::size_t recipients) {
+        smtp_sink_options o;
+        o.recipients = recipients;
+        return o;
+    }
+};
+
+constexpr const char* five = "a@x.org, b@x.org, c@x.org, d@x.org, e@x.org";
+
+}  // namespace
+
+TEST_P(many_recipients, get_the_mail_in_several_transactions) {
+    for (const bool chunking : {false, true}) {
+        for (const bool pipelining : {false, true}) {
+            smtp_sink_options so = takes(2);
+            so.chunking = chunking;
+            so.pipelining = pipelining;
+            smtp_sink sink(so);
+            const auto r = send(sink, to_all(five));
+            ASSERT_TRUE(r) << r.error();
+            EXPECT_EQ(told(*r), "a 250, b 250, c 250, d 250, e 250");
+            EXPECT_TRUE(r->all_accepted());
+            EXPECT_EQ(
+                kept_by(sink),
+                (std::vector<names>{{"a@x.org", "b@x.org"}, {"c@x.org", "d@x.org"}, {"e@x.org"}}));
+            EXPECT_EQ(sink.connections(), 1U);
+            const auto mails = sink.messages();
+            for (const sink_message& m : mails) EXPECT_EQ(m.text, mails.front().text);
+        }
+    }
+}
+
+TEST_P(many_recipients, are_all_or_none_without_leave_for_less) {
+    smtp_sink sink(takes(2));
+    run([&]() -> task<> {
+        smtp::client mail(sink.url(), plain_mail_options());
+        auto sending = mail.send(to_all(five));
+        const auto r = co_await as_result(sending);
+        EXPECT_EQ(r.error(), make_error_code(smtp::errc::recipients_rejected));
+    });
+    EXPECT_EQ(sink.count(), 0U);
+}
+
+TEST_P(many_recipients, are_not_those_that_are_refused_for_themselves) {
+    smtp_sink sink(takes(3));
+    sink.misbehave({.command = "RCPT", .containing = "<b@", .text = "452 4.2.2 full"});
+    sink.misbehave({.command = "RCPT", .containing = "<d@", .text = "550 5.1.1 nobody"});
+    const auto r = send(sink, to_all("a@x.org, b@x.org, c@x.org, d@x.org, e@x.org, f@x.org"));
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(told(*r), "a 250, b 452, c 250, d 550, e 250, f 250");
+    EXPECT_EQ(sink.count(), 2U);
+}
+
+TEST_P(many_recipients, are_believed_of_a_server_without_enhanced_codes) {
+    for (const char* refusal : {"452 too many", "552 too many", "552 5.5.3 too many"}) {
+        smtp_sink sink;
+        sink.misbehave({.command = "RCPT", .containing = "<b@", .text = refusal, .times = 1});
+        const auto r = send(sink, to_all("a@x.org, b@x.org"));
+        ASSERT_TRUE(r) << r.error();
+        EXPECT_EQ(told(*r), "a 250, b 250") << refusal;
+    }
+}
+
+TEST_P(many_recipients, end_where_a_transaction_takes_none) {
+    smtp_sink sink;
+    sink.misbehave({.command = "RCPT", .containing = "<b@", .text = "452 4.5.3 too many"});
+    run([&]() -> task<> {
+        smtp::client mail(sink.url(), plain_mail_options());
+        auto sending = mail.send(to_all("a@x.org, b@x.org")).allow_refused_recipients();
+        const auto r = co_await as_result(sending);
+        EXPECT_TRUE(r) << r.error();
+        if (r) {
+            EXPECT_EQ(told(*r), "a 250, b 452");
+        }
+        // The connection is in order.
+        auto next = mail.send(to_all("c@x.org"));
+        const auto then = co_await as_result(next);
+        EXPECT_TRUE(then && then->reused);
+    });
+    const auto lines = sink.dialogue();
+    EXPECT_EQ(std::ranges::count(lines, "C: RCPT TO:<b@x.org>"), 2);
+}
+
+// Some have the mail: nothing sends it to them again.
+TEST_P(many_recipients, keep_what_others_got_when_a_later_transaction_fails) {
+    struct {
+        sink_rule rule;
+        const char* told;
+    } const rows[] = {
+        {{.command = "MAIL", .text = "451 4.3.0 later"}, "a 250, b 451, c 451"},
+        {{.command = "DATA", .text = "451 4.3.0 later"}, "a 250, b 451, c 452"},
+        {{.command = "end of data", .text = "554 5.6.0 no"}, "a 250, b 554, c 452"},
+        {{.command = "end of data", .what = sink_rule::action::close}, "a 250, b 0, c 452"},
+        {{.command = "RCPT", .what = sink_rule::action::close}, "a 250, b 0, c 0"},
+    };
+    for (const auto& row : rows) {
+        smtp_sink* of = nullptr;
+        unsigned delivered = 0;
+        smtp_sink_options so = takes(1);
+        so.chunking = false;
+        so.deliver = [&](sink_message&) -> task<bool> {
+            if (++delivered == 1) of->misbehave(row.rule);
+            co_return true;
+        };
+        smtp_sink sink(so);
+        of = &sink;
+        smtp::client_options o = plain_mail_options();
+        o.retry.retries = 2;
+        const auto r = send(sink, to_all("a@x.org, b@x.org, c@x.org"), o);
+        ASSERT_TRUE(r) << row.rule.command << ": " << r.error();
+        EXPECT_EQ(told(*r), row.told) << row.rule.command;
+        EXPECT_EQ(delivered, 1U);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, many_recipients, system_backends(), backend_name);
