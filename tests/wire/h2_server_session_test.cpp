@@ -617,6 +617,31 @@ TEST(h2_server_session, gives_the_window_back_early_where_much_is_unread) {
     }
 }
 
+// Content that was read before is given back although nothing is read any more.
+TEST(h2_server_session, gives_the_window_back_where_nothing_more_is_read) {
+    const coracle::http::h2_limits limits;
+    const auto server = greeted_server();
+    sender from(*server);
+    server->receive(headers(from.id, post_block(), false));
+    const std::size_t read = limits.connection_window / 2 - 16'384;
+    EXPECT_EQ(from.send(read), read);
+    EXPECT_EQ(from.updates, 0);
+    server->consumes = false;
+    std::size_t unread = 0;
+    for (int i = 0; i != 17; ++i) {
+        from.id += 2;
+        from.window = limits.stream_window;
+        server->receive(headers(from.id, post_block(), false));
+        unread += from.send(limits.stream_window);
+    }
+    EXPECT_EQ(unread, 17 * limits.stream_window);
+    server->consumes = true;
+    from.id += 2;
+    from.window = limits.stream_window;
+    server->receive(headers(from.id, post_block(), false));
+    EXPECT_EQ(from.send(8 << 20), std::size_t{8 << 20});
+}
+
 TEST(h2_server_session, refuses_what_does_not_begin_with_the_preface) {
     for (const std::string_view bytes :
          {"GET / HTTP/1.1\r\n\r\n"sv, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r "sv}) {

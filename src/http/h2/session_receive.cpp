@@ -168,6 +168,9 @@ void session::begin_data() {
     } else {
         data_stream_ = s;
     }
+    if (failure_) return;
+    // Where all that comes stays unread nothing else would give back what was read before.
+    if (const auto more = window_.reopen_early(); more > 0) send_window_update(0, more);
     if (!failure_ && frame_.length == 0) end_data();
 }
 
