@@ -223,10 +223,13 @@ bool running_call::reads_netrc_for(const url& next) const {
            !(to_.scheme() == "https" && next.scheme() != "https");
 }
 
+/// Returns true if the caller's own field has priority: unless a redirect has left its origin.
+bool running_call::has_own_authorization() const noexcept {
+    return !left_origin_ && call_.fields.contains(field_id::authorization);
+}
+
 std::expected<secret, error> running_call::authorization() {
-    // The caller's own field has priority, unless a redirect has left its origin.
-    const bool own_field = !left_origin_ && call_.fields.contains(field_id::authorization);
-    if (own_field) return secret();
+    if (has_own_authorization()) return secret();
     digest_request r{method_, to_.target()};
     if (!has_body()) {
         r.body = std::string_view();

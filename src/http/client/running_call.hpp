@@ -59,6 +59,7 @@ private:
     std::expected<void, error> go_to(url where);
     std::expected<void, error> choose_credentials(const url& where);
     bool reads_netrc_for(const url& next) const;
+    bool has_own_authorization() const noexcept;
     std::expected<secret, error> authorization();
     std::expected<secret, error> proxy_authorization();
     bool challenged_by_proxy(const fields& received);
@@ -190,6 +191,7 @@ private:
     bool flushes_ = false;               ///< the exchange has the whole request
     bool head_logged_ = false;           ///< the head of the response was logged
     bool may_expect_ = true;             ///< large bodies use Expect: 100-continue
+    bool proxy_may_challenge_ = false;   ///< a forwarding proxy gets no credentials yet
     bool sent_expect_ = false;           ///< this attempt sent Expect
     bool needs_http_1_ = false;          ///< the server does not upgrade over HTTP/2
     bool held_back_ = false;             ///< the budget allowed no further retry

@@ -127,9 +127,12 @@ std::expected<void, error> running_call::compose() {
         cookies = all_cookies();
         head.cookies = cookies;
     }
+    proxy_may_challenge_ = false;
     if (head.whole_url) {
         auto given = proxy_authorization();
         if (!given) return std::unexpected(fail(std::move(given).error(), phase::send));
+        proxy_may_challenge_ =
+            given->reveal().empty() && origin_->proxy()->authenticator() != nullptr;
         head.proxy_authorization = proxy.emplace(*std::move(given)).reveal();
     }
     if (head.has_body) head.length = call_.body.size();
@@ -294,7 +297,10 @@ bool running_call::expects_continue() const noexcept {
     if (!has_body() || !may_expect_) return false;
     // Without a challenge it is refused, and a stream can be sent once.
     const bool is_once = call_.body.type() == body::kind::stream && !call_.repeatable;
-    if (is_once && auth_ != nullptr && auth_->needs_challenge()) return true;
+    const bool may_be_challenged =
+        proxy_may_challenge_ ||
+        (auth_ != nullptr && auth_->needs_challenge() && !has_own_authorization());
+    if (is_once && may_be_challenged) return true;
     if (options_->expect_continue_above == 0) return false;
     const auto size = call_.body.size();
     return !size || *size > options_->expect_continue_above;

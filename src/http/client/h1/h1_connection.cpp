@@ -196,6 +196,8 @@ head_state client_h1_connection::read_head(response_start& start, http::fields* 
     if (head.code < 200 && !switches) {
         if (of_interim != nullptr) copy_fields(*of_interim);
         input_.consume(r.consumed);
+        // Its framing is wrong, or it says that the server closes.
+        cut_ = cut_ || !head.keep_alive;
         return head_state::interim;
     }
     // A head received while the body was sent is parsed again.

@@ -113,7 +113,7 @@ private:
     std::uint32_t field_limit_ = 0;
     bool upgrades_ = false;
     bool chunked_ = false;  ///< the body of the request is chunked
-    bool cut_ = false;      ///< the request asks to close, or was not sent completely
+    bool cut_ = false;      ///< no request follows, whatever the response says
 
     // the response
     buffer input_;  ///< received bytes not parsed yet; no block while the connection is idle

@@ -106,6 +106,19 @@ TEST(client_credentials, are_digested_for_a_body_that_can_be_sent_once) {
     EXPECT_EQ(all.find("Expect"), all.rfind("Expect")) << "so there is nothing to wait for";
 }
 
+// No challenge changes a field of the caller.
+TEST(client_credentials, make_nobody_wait_where_the_request_has_its_own) {
+    const scripted_peer peer(script().read_until("data").respond("in"));
+    http::client client;
+    const auto r = client.put(peer.url())
+                       .digest("ada", secret("x"))
+                       .header("Authorization", "Own x")
+                       .body(once("data"))
+                       .wait();
+    EXPECT_EQ(r.body, "in");
+    EXPECT_THAT(peer.record().received, Not(HasSubstr("Expect")));
+}
+
 TEST(client_credentials, are_digested_with_the_nonce_that_any_response_gives) {
     const std::string given =
         "HTTP/1.1 404 No\r\nAuthentication-Info: nextnonce=\"second\"\r\n"

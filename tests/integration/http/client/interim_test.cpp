@@ -143,6 +143,19 @@ TEST(interim_responses_of_servers, put_no_end_to_the_timeout_of_the_response) {
     EXPECT_EQ(failure_of(std::move(call)), std::errc::timed_out);
 }
 
+TEST(interim_responses_of_servers, end_their_connection_where_their_framing_is_wrong) {
+    const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    for (const char* wrong : {"", "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"}) {
+        const std::string hints = std::string("HTTP/1.1 103 Early Hints\r\n") + wrong + "\r\n";
+        const script one = script().read_head().send(hints + ok).read_head().send(ok);
+        const scripted_peer peer({one, one});
+        http::client client;
+        EXPECT_EQ(client.get(peer.url()).wait().body, "ok");
+        EXPECT_EQ(client.get(peer.url()).wait().body, "ok");
+        EXPECT_EQ(peer.connections(), *wrong == '\0' ? 1U : 2U);
+    }
+}
+
 TEST(interim_responses_of_servers, are_passed_on_without_what_is_of_their_connection) {
     const scripted_peer peer(script().read_head().send(
         "HTTP/1.1 100 Continue\r\n\r\n"

@@ -50,6 +50,19 @@ TEST(client_proxy_logins, digest_what_a_proxy_that_forwards_asks_for) {
                       HasSubstr("nc=00000002")));
 }
 
+TEST(client_proxy_logins, digest_a_body_that_can_be_sent_once) {
+    std::vector<script> scripts;
+    scripts.push_back(script().read_head().send(challenge).read_to_end());
+    scripts.push_back(script().read_until("data").respond("in"));
+    const scripted_peer proxy(std::move(scripts));
+    http::client client(through(proxy, http::auth_scheme::digest));
+    const auto write = [](http::body_writer& out) -> task<> { co_await out.write("data"); };
+    const auto r = client.put("http://origin.test/").body(http::body::stream(write, 4)).wait();
+    EXPECT_EQ(r.body, "in");
+    EXPECT_THAT(proxy.record(0).received,
+                AllOf(HasSubstr("Expect: 100-continue"), Not(HasSubstr("data"))));
+}
+
 TEST(client_proxy_logins, digest_what_a_tunnel_is_asked_for) {
     const script refuses = script().read_head().send(challenge).close();
     const script opens = script().read_head().send("HTTP/1.1 200 OK\r\n\r\n").close();
