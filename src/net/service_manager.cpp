@@ -83,7 +83,8 @@ std::expected<void, error> service_manager::notify(std::string_view assignments)
     const auto* const to = reinterpret_cast<const sockaddr*>(to_.bytes);
     // Its queue is short, and without READY=1 it ends us. Of these there will be others.
     const bool may_be_lost =
-        assignments.starts_with("WATCHDOG=") || assignments.starts_with("STATUS=");
+        (assignments.starts_with("WATCHDOG=") || assignments.starts_with("STATUS=")) &&
+        assignments.find('\n') == std::string_view::npos;
     const int flags = MSG_NOSIGNAL | (may_be_lost ? MSG_DONTWAIT : 0);
     ssize_t n = -1;
     do {

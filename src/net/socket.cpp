@@ -1,6 +1,8 @@
 #include <coracle/net/socket.hpp>
 #include <coracle/runtime/sleep.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <new>
 
 namespace coracle::net {
@@ -63,7 +65,11 @@ namespace {
 bool is_connected_to_itself(const socket& s, const address& to) {
     if (to.family() == family::unix_path) return false;
     const auto local = s.local();
-    return local && *local == to;
+    if (!local || local->port() != to.port()) return false;
+    // 0.0.0.0 and :: stand for the loopback address.
+    const bool stands_for_loopback =
+        std::ranges::all_of(to.bytes(), [](std::uint8_t b) { return b == 0; });
+    return *local == to || (stands_for_loopback && local->is_loopback());
 }
 
 task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socket_options options) {
@@ -83,6 +89,7 @@ task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socke
     if (is_connected_to_itself(**s, to)) {
         (*s)->close(true);
         error refused(std::errc::connection_refused, "connect", phase::connect);
+        refused.retry_is_safe(true);
         co_return std::unexpected(std::move(refused.on(to.to_string())));
     }
     co_return std::move(*s);

@@ -16,9 +16,10 @@ class runtime;
 namespace coracle::net {
 
 /// The service manager that started this process, systemd say, which wants to know how it is
-/// (sd_notify(3), Type=notify). Without one everything here does nothing and succeeds. Notifying
-/// never waits; a message that the manager's queue has no place for fails with
-/// `resource_unavailable_try_again`. Thread-safe but for moving. Move-only.
+/// (sd_notify(3), Type=notify). Without one everything here does nothing and succeeds. A message
+/// that the manager's queue has no place for fails with `resource_unavailable_try_again`: `status`
+/// and `alive` at once, the others, which are not to be lost, block the thread for up to a second
+/// before. Thread-safe but for moving. Move-only.
 class service_manager {
 public:
     /// None.
