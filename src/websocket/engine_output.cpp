@@ -446,7 +446,7 @@ void engine::take_written(std::int64_t sent) noexcept {
 
 void engine::room_came() noexcept {
     unsent_pongs_ = 0;
-    if (pong_ != nullptr && phase_ == phase::open) {
+    if (pong_ != nullptr && (phase_ == phase::open || phase_ == phase::closing)) {
         const std::unique_ptr<std::string> last = std::move(pong_);
         if (!put_control(frame_opcode::pong, *last)) return;
     }

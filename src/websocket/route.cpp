@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/exchange/guarded_call.hpp"
 #include "http/forwarded/origin.hpp"
 #include "websocket/engine.hpp"
@@ -15,7 +16,8 @@ struct route_state final : settings {
 
 std::shared_ptr<route_state> make_route_state(route_options o) {
     for (const std::string& origin : o.origins.listed()) {
-        if (http::detail::is_origin(origin)) continue;
+        // Sandboxed frames and pages in files send "null" (RFC 6454 section 7.1).
+        if (origin == "null" || http::detail::is_origin(coracle::detail::lower(origin))) continue;
         // It would match none, and nobody would know why.
         throw_exception(error(std::errc::invalid_argument, "websocket::origins").on(origin));
     }

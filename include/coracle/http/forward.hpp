@@ -15,9 +15,9 @@ struct forward_options {
     /// Sends the client's Host on, in place of that of the upstream server. Default no.
     bool keep_host = false;
     /// Adds X-Forwarded-For, -Proto and -Host: the client and its scheme, as far as
-    /// `http::trust_proxies` has found them out, and the proxy before us. Fields of these names,
-    /// and Forwarded, that came with the request are not passed on: they may be the client's own.
-    /// Default yes.
+    /// `http::trust_proxies` has found them out, and the proxy before us. Forwarded and all fields
+    /// whose names begin with X-Forwarded- are not passed on, since they may be the client's own;
+    /// `change_fields` can set others of them. Default yes.
     bool tells_client = true;
     /// Appended to Via (RFC 9110 section 7.6.3); empty: no Via. Default "coracle".
     std::string_view via = "coracle";
@@ -46,7 +46,8 @@ struct forward_options {
 
 /// A handler that sends each request on to another server (the upstream) and streams the response
 /// back: method, target, fields and body as they came, byte for byte, but for the fields of the
-/// connection (RFC 9110 section 7.6.1). The path of `base` goes before that of the request, and
+/// connection (RFC 9110 section 7.6.1) and bytes beyond ASCII in the target, which are
+/// percent-encoded. The path of `base` goes before that of the request, and
 /// with `strip_prefix` dot segments are resolved first. Redirects, cookies and codings pass
 /// untouched, as do interim responses but 100 (none of a client with `hedge_after`), and trailers
 /// both ways, of bodies whose length is not announced: of a request none in place of a field that

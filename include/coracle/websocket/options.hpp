@@ -63,7 +63,8 @@ public:
         o.any_ = true;
         return o;
     }
-    /// These besides the same one: "https://example.com", as browsers write them.
+    /// These besides the same one: "https://example.com", as browsers write them; "null" for pages
+    /// without an origin, such as a sandboxed frame, which any site can have.
     static origins list(std::vector<std::string> allowed) {
         origins o;
         o.list_ = std::move(allowed);

@@ -32,10 +32,11 @@ bool is_of_this_response(const field& f) noexcept {
 }  // namespace
 
 void replace_response(response& of, response by) {
+    fields kept;
     for (const field& f : of.fields()) {
-        if (!is_of_this_response(f) && !by.fields().contains(f.name))
-            by.fields().add(f.name, f.value);
+        if (!is_of_this_response(f) && !by.fields().contains(f.name)) kept.add(f.name, f.value);
     }
+    for (const field& f : kept) by.fields().add(f.name, f.value);
     of = std::move(by);
 }
 

@@ -18,6 +18,8 @@ bool is_origin(std::string_view text) {
         const auto parsed = url::parse(text);
         return parsed && parsed->authority() == host;
     }
+    // Pages are never of these, and whoever lists one means http or https.
+    if (scheme == "ws" || scheme == "wss" || scheme == "ftp") return false;
     constexpr std::string_view more = "+-.0123456789";
     const bool is_scheme = std::ranges::all_of(
         scheme, [more](char c) { return (c >= 'a' && c <= 'z') || more.find(c) != more.npos; });

@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "http/body/form_type.hpp"
 #include "http/body/text_source.hpp"
 #include "http/error_style.hpp"
@@ -97,7 +98,7 @@ class csrf::rules {
 public:
     explicit rules(csrf_options o) : options(std::move(o)) {
         for (const std::string& origin : options.origins) {
-            if (!detail::is_origin(origin)) refuse(origin);
+            if (!detail::is_origin(coracle::detail::lower(origin))) refuse(origin);
         }
         if (!is_token(options.field)) refuse("field");
         if (options.cookie.empty()) options.cookie = options.secure ? "__Host-csrf" : "csrf";

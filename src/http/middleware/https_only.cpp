@@ -1,3 +1,4 @@
+#include "http/middleware/path_pattern.hpp"
 #include "http/transport_security.hpp"
 
 #include <coracle/http/forwarded.hpp>
@@ -53,7 +54,8 @@ private:
         if (options_.port != 443) to += ':' + std::to_string(options_.port);
         // An absolute target names a host of its own; "*" has no place there.
         to += req.path() == "*" ? "/" : origin_form(req.target());
-        return response(status::permanent_redirect).set("Location", to);
+        return response(status::permanent_redirect)
+            .set("Location", detail::encode_beyond_ascii(to));
     }
 
     static std::string origin_form(std::string_view target) {

@@ -40,6 +40,18 @@ std::string encode_canonical(std::string_view path, percent_set keep) {
     return out;
 }
 
+std::string encode_beyond_ascii(std::string_view target) {
+    std::string out;
+    for (const char& c : target) {
+        if (static_cast<unsigned char>(c) < 0x80) {
+            out += c;
+        } else {
+            out += percent_encode({&c, 1});
+        }
+    }
+    return out;
+}
+
 /// Literals, and names in braces. `whole` is for errors.
 std::vector<path_pattern::part> path_pattern::split(std::string_view text, std::string_view whole) {
     std::vector<part> all;

@@ -12,6 +12,10 @@ namespace coracle::http::detail {
 /// Percent-encodes a canonical path, or a part of one, in which "%2F" stands for itself.
 std::string encode_canonical(std::string_view path, percent_set keep);
 
+/// Percent-encodes the bytes beyond ASCII, which some clients send in targets and a Location may
+/// not have (RFC 3986 section 2).
+std::string encode_beyond_ascii(std::string_view target);
+
 /// The rule of a path that leads to another one, made ready.
 class path_pattern {
 public:

@@ -72,7 +72,7 @@ public:
         if (!is_of_this_host(req.path())) return true;
         std::string to = location(req);
         if (to.empty()) return true;
-        add_query(to, req.query_text());
+        add_query(to, detail::encode_beyond_ascii(req.query_text()));
         out = redirect(to, options_.status);
         return false;
     }

@@ -19,7 +19,8 @@ void h2_stream::note_offer(std::string_view protocol, fields& to) {
 /// A client that requested a tunnel takes any 2xx for a tunnel (RFC 9110 section 9.3.6).
 void h2_stream::check_response(exchange& e) {
     if (!asks_for_tunnel_ || !e.res.ok() || e.res.upgrade() != nullptr) return;
-    e.res = response(status::not_implemented, "not to be had by another protocol\n");
+    response refusal(status::not_implemented, "not to be had by another protocol\n");
+    replace_response(e.res, std::move(refusal));
 }
 
 task<bool> h2_stream::switch_protocols(exchange& e) {

@@ -310,6 +310,15 @@ TEST_F(https, redirects_to_the_whole_target) {
               "Location: https://example.org/?next=/home");
 }
 
+TEST_F(https, leads_to_a_location_of_ascii) {
+    http::router routes;
+    routes.use(http::https_only());
+    const auto response = testing::response_of(
+        http::handler(routes),
+        "GET /\xc3\xa4?q=\xc3\xb6%41 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(response.header("Location"), "https://x/%C3%A4?q=%C3%B6%41");
+}
+
 TEST_F(https, lets_a_certificate_be_obtained_without_tls) {
     const auto status = [](const http::https_only_options& o, std::string_view path) {
         http::router routes;

@@ -91,6 +91,9 @@ TEST(websocket_handshake, looks_at_the_origin_as_it_is_told) {
         {websocket::origins::list({"http://a", "https://b"}), "https://b", true},
         {websocket::origins::list({"http://a", "https://b"}), "http://b", false},
         {websocket::origins::list({"http://a"}), "http://x", true},
+        {websocket::origins::list({"https://App.B"}), "https://app.b", true},
+        {websocket::origins::list({"null"}), "null", true},
+        {websocket::origins::list({"https://b"}), "null", false},
     };
     for (const row& r : rows) {
         websocket::route_options o;
@@ -134,7 +137,7 @@ TEST(websocket_handshake, leaves_what_middleware_has_set_where_there_is_none) {
 }
 
 TEST(websocket_handshake, has_no_list_of_origins_that_are_none) {
-    for (const char* bad : {"example.com", "https://a/", "https://a:443", "https://A"}) {
+    for (const char* bad : {"example.com", "https://a/", "https://a:443", "wss://a"}) {
         websocket::route_options o;
         o.origins = websocket::origins::list({"https://good", bad});
         http::router routes;

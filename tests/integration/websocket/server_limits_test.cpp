@@ -166,6 +166,34 @@ TEST(websocket_limits, hold_while_a_bomb_is_inflated) {
         2);
 }
 
+TEST(websocket_limits, keep_the_last_pong_while_the_connection_closes) {
+    websocket::route_options o;
+    o.timeouts.write = o.timeouts.close = 1h;
+    const auto leaving = [](websocket::connection& ws) -> task<> {
+        // Fills what the peer does not read.
+        co_await ws.send(websocket::message_type::binary, repeated(4'000'000));
+        co_await ws.close();
+    };
+    on_route(
+        o, leaving,
+        [](chat_world& w, const auto& route) -> task<> {
+            raw_peer p = co_await w.connect();
+            co_await p.shake_hands("/ws");
+            std::string pings;
+            for (int i = 0; i != 1000; ++i) pings += frame(frame_opcode::ping, std::to_string(i));
+            co_await p.send(pings);
+            co_await sleep_for(1min);
+            EXPECT_GT(route.counters().pongs_merged, 900U);
+            std::string last;
+            while (last != "999") {
+                const auto f = co_await p.read();
+                if (f.code() == frame_opcode::pong) last = f.payload;
+            }
+            co_await p.send(close_frame(close_code::normal));
+        },
+        3);
+}
+
 TEST(websocket_limits, make_one_pong_of_many_pings_that_nobody_reads) {
     websocket::route_options o;
     o.timeouts.write = 1h;

@@ -52,7 +52,7 @@ http::csrf_options with_cookie() {
 
 TEST(csrf, refuses_what_pages_of_other_sites_send) {
     http::csrf_options o;
-    o.origins = {"https://app.example.com"};
+    o.origins = {"https://App.example.com"};
     const http::handler h = http::wrap(http::csrf(o), plain());
     const auto is_served = [&h](std::string_view site, std::string_view origin) {
         const int status = status_of(h, "POST", {{"Sec-Fetch-Site", site}, {"Origin", origin}});
