@@ -47,15 +47,18 @@ std::expected<void, error> append_field(std::string& header, std::string_view na
     std::size_t column = name.size() + 1;
     std::string first(value.empty() ? "" : " ");
     first += take_piece(value);
+    bool has_encoded = false;  // the line
     for (std::string_view piece = first; !piece.empty(); piece = take_piece(value)) {
+        has_encoded = has_encoded || is_encoded(piece);
         // The first word stays on the line of the name where it fits: some readers expect that.
         const bool alone = column == name.size() + 1;
-        const std::size_t most = is_encoded(piece) ? longest_line_of_encoded_words
-                                 : alone           ? longest_header_line
-                                                   : preferred_header_line;
+        const std::size_t most = has_encoded ? longest_line_of_encoded_words
+                                 : alone     ? longest_header_line
+                                             : preferred_header_line;
         if (column + piece.size() > most && coracle::detail::is_blank(piece.front())) {
             header += "\r\n";
             column = 0;
+            has_encoded = is_encoded(piece);
         }
         header += piece;
         column += piece.size();

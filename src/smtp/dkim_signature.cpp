@@ -32,9 +32,18 @@ constexpr std::string_view default_fields[] = {"From",
                                                "List-Unsubscribe",
                                                "List-Unsubscribe-Post"};
 
+/// Readers show these, or reply to them: one that is put in front of a mail without it deceives.
+/// Lists of mail add others with good reason.
+bool is_shown(std::string_view name) noexcept {
+    constexpr std::string_view shown[] = {"From", "Reply-To", "Subject", "To", "Cc"};
+    return std::ranges::any_of(shown, [name](std::string_view one) {
+        return mime::detail::equal_ignoring_case(name, one);
+    });
+}
+
 bool is_dns_name(std::string_view name) noexcept {
     return !name.empty() && name.size() <= 253 && name.find("..") == std::string_view::npos &&
-           !name.starts_with('.') && std::ranges::all_of(name, [](char c) {
+           !name.starts_with('.') && !name.ends_with('.') && std::ranges::all_of(name, [](char c) {
                return coracle::detail::is_letter(c) || coracle::detail::is_digit(c) || c == '-' ||
                       c == '.' || c == '_';
            });
@@ -224,6 +233,13 @@ std::expected<std::string, error> dkim_signature::finish(std::string_view header
     const std::string body_hash = mime::base64_encode(bytes_of(digest_.finish()));
 
     const auto all = fields_of(header);
+    const bool has_from = std::ranges::any_of(all, [](const header_field& f) {
+        return mime::detail::equal_ignoring_case(f.name, "from");
+    });
+    if (!has_from) {
+        error e(std::errc::invalid_argument, "message");
+        return std::unexpected(std::move(e.on("no From, which DKIM has to sign")));
+    }
     std::string names;
     std::string to_sign;
     std::size_t line = 0;
@@ -248,7 +264,7 @@ std::expected<std::string, error> dkim_signature::finish(std::string_view header
             list(name);
             to_sign += canonical_field(all[i].whole, o.header);
         }
-        if (any) list(name);
+        if (any || is_shown(name)) list(name);
     }
 
     const bool rsa = signer_.key().kind() == tls::key_kind::rsa;

@@ -42,6 +42,11 @@ bool is_header_text(std::string_view text) noexcept {
     return mime::detail::is_field_value(text) && mime::detail::is_utf8(text);
 }
 
+/// A field of ASCII: what is beyond it needs the form of RFC 2231.
+bool is_plain_text(std::string_view text) noexcept {
+    return std::ranges::all_of(text, [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\t'; });
+}
+
 bool is_own_field(std::string_view name) {
     const std::string small = coracle::detail::lower(name);
     return small.starts_with("content-") ||
@@ -285,7 +290,7 @@ message& message::add_content(std::string_view name, std::string_view type, bool
     a.type = type.empty() ? mime::media_type_of(name) : type;
     const auto read = mime::parse_media_type(a.type);
     // Parts of their own need a boundary.
-    if (!read || read->essence.starts_with("multipart/") || !is_header_text(a.type)) {
+    if (!read || read->essence.starts_with("multipart/") || !is_plain_text(a.type)) {
         s.refuse(what + ": no media type of content: " + std::string(type.substr(0, 100)));
     }
     if (!is_header_text(name)) s.refuse(what + ": a name that no field can hold");

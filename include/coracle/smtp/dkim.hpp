@@ -30,9 +30,9 @@ struct dkim_options {
     secret password = {};
     canonicalization header = canonicalization::relaxed;
     canonicalization body = canonicalization::relaxed;
-    /// The fields that are signed, where they are there; those of From always are. Each is listed
-    /// once more than it is there, so that none can be added. Default: those that RFC 6376 section
-    /// 5.4.1 names.
+    /// The fields that are signed; From always is. Each that is there is listed once more, so that
+    /// none can be added, and From, Reply-To, Subject, To and Cc also where they are not there.
+    /// Default: those that RFC 6376 section 5.4.1 names.
     std::vector<std::string> fields = {};
     /// The signing identity: "@example.org" or an address. Default: the domain.
     std::string identity = {};

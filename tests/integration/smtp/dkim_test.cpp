@@ -82,7 +82,7 @@ std::string signed_mail(const signing_key& key, canonicalization header, canonic
     o.header = header;
     o.body = body;
     // Names that are repeated, as some do to sign the lack of further fields, count once.
-    o.fields = {"From", "From", "Subject", "to", "FROM", "To", "Date"};
+    o.fields = {"From", "From", "Subject", "to", "FROM", "To", "Date", "reply-to"};
     smtp::message m;
     m.raw("From: Ada  <ada@x.org>\r\nTo: b@y.org,\r\n c@y.org\r\n" + std::string(subject) +
           "\r\n.first\r\n" + std::string(line) + "\r\n \r\nlast\r\n\r\n\r\n");
@@ -96,6 +96,25 @@ std::string signed_mail(const signing_key& key, canonicalization header, canonic
 }
 
 }  // namespace
+
+TEST(smtp_dkim, is_for_mails_with_a_sender_alone) {
+    const temporary_directory folder;
+    smtp::dkim_options o;
+    o.domain = "x.org";
+    o.selector = "s1";
+    o.key = secret(signing_key(folder, "ed25519").path);
+    smtp::message m;
+    m.raw("Subject: Hello\r\n\r\nx\r\n").envelope_from("ada@x.org").envelope_to("b@y.org");
+    m.dkim(smtp::dkim_signer(o));
+    smtp_sink sink;
+    smtp::client_options plain;
+    plain.proxy_from_environment = false;
+    smtp::client mail(sink.url(), plain);
+    EXPECT_THROW(mail.send(m).wait(), exception);
+    EXPECT_EQ(sink.count(), 0U);
+    o.domain = "x.org.";
+    EXPECT_THROW(smtp::dkim_signer{o}, exception);
+}
 
 TEST(smtp_dkim, holds_in_each_canonical_form) {
     const temporary_directory folder;
@@ -120,6 +139,10 @@ TEST(smtp_dkim, holds_in_each_canonical_form) {
                     expected.push_back({std::string(kind) + ' ' + form + ", " + what, holds});
                 };
                 judge("as it is", mail, true);
+                judge("a Date that it lacks", "Date: today\r\n" + mail, true);
+                for (const char* field : {"Subject", "Reply-To"}) {
+                    judge(field, std::string(field) + ": e@z.org\r\n" + mail, false);
+                }
                 judge("another word in the body", replaced(mail, "last", "LAST"), false);
                 judge("another word in a field", replaced(mail, "Hello", "Hallo"), false);
                 judge("other blanks in a field", replaced(mail, subject, other_blanks),

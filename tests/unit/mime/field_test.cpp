@@ -58,6 +58,10 @@ TEST(append_field, keeps_lines_with_encoded_words_to_76_bytes) {
     EXPECT_EQ(field("X", word + ' ' + word), "X:\r\n " + word + "\r\n " + word + "\r\n");
     const std::string shorter = "=?utf-8?q?" + std::string(61, 'a') + "?=";
     EXPECT_EQ(field("X", shorter), "X: " + shorter + "\r\n");
+    // With what follows on the line.
+    EXPECT_EQ(field("X", shorter + " <a>"), "X: " + shorter + "\r\n <a>\r\n");
+    EXPECT_EQ(field("X", word + " a " + std::string(74, 'b') + ' ' + "c"),
+              "X:\r\n " + word + "\r\n a " + std::string(74, 'b') + "\r\n c\r\n");
 }
 
 TEST(append_field, refuses_what_would_be_another_field) {

@@ -120,6 +120,7 @@ TEST(smtp_message, says_what_is_missing_or_wrong) {
     EXPECT_NE(problem_of(a_message().list_unsubscribe("ftp://x")), "none");
     EXPECT_NE(problem_of(a_message().list_unsubscribe("mailto:x@y", true)), "none");
     EXPECT_NE(problem_of(a_message().attach("a", "b", "no type")), "none");
+    EXPECT_NE(problem_of(a_message().attach("a", "b", "text/plain; x=\"\xc3\xbc\"")), "none");
     EXPECT_NE(problem_of(a_message().text("\xff")), "none");
     for (const char* name :
          {"Bcc", "to", "Content-Type", "MIME-Version", "Message-Id", "Return-Path"}) {
