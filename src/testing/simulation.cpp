@@ -19,10 +19,15 @@ simulation_options with_seed(std::uint64_t seed) {
 
 std::optional<std::uint64_t> number_in(const char* variable) {
     const char* text = std::getenv(variable);
-    if (text == nullptr) return std::nullopt;
+    if (text == nullptr || *text == '\0') return std::nullopt;
     const std::string_view digits(text);
     std::uint64_t number = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    // A test that runs for no seed would pass.
+    if (failure != std::errc() || end != digits.data() + digits.size()) {
+        throw_exception(error(std::errc::invalid_argument, variable).on(digits));
+    }
     return number;
 }
 

@@ -23,8 +23,27 @@ bool touches(const name_operation& op, const directories& which) {
     });
 }
 
+/// Returns true if it gives one of these directories its name.
+bool names(const name_operation& op, const directories& which) {
+    return std::any_of(op.changes.begin(), op.changes.end(), [&which](const entry_change& c) {
+        return c.target && which.contains(c.target.get());
+    });
+}
+
+bool is_between_directories(const name_operation& op) {
+    return std::any_of(op.changes.begin(), op.changes.end(), [&op](const entry_change& c) {
+        return c.directory.get() != op.changes.front().directory.get();
+    });
+}
+
 void insert(directories& into, const name_operation& op) {
     for (const entry_change& c : op.changes) into.insert(c.directory.get());
+}
+
+void insert_named(directories& into, const name_operation& op) {
+    for (const entry_change& c : op.changes) {
+        if (c.target && c.target->is_directory()) into.insert(c.target.get());
+    }
 }
 
 }  // namespace
@@ -43,13 +62,16 @@ void name_journal::reach_disk(const name_operation& op) {
 
 void name_journal::sync(const inode& directory) {
     directories wanted{&directory};
+    directories needed;  // what came into them from elsewhere would be gone without their names
     std::vector<bool> chosen(pending_.size());
     bool all = false;
     for (std::size_t i = pending_.size(); i-- != 0;) {
         const name_operation& op = pending_[i];
-        if (!all && !touches(op, wanted)) continue;
+        const bool is_needed = names(op, needed);
+        if (!all && !is_needed && !touches(op, wanted)) continue;
         chosen[i] = true;
         insert(wanted, op);
+        if (is_needed || is_between_directories(op)) insert(needed, op);
         all = all || op.moves_directory;
     }
     std::deque<name_operation> left;
@@ -77,6 +99,7 @@ void name_journal::crash(random_source& chance) {
                              style == 0 || (style != 1 && chance.one_in(4));
         if (is_lost) {
             insert(lost, op);
+            insert_named(lost, op);
         } else {
             reach_disk(op);
         }

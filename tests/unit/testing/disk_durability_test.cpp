@@ -44,6 +44,51 @@ TEST(simulated_disk_durability, loses_for_good_what_a_failed_sync_did_not_write)
     EXPECT_GT(lost, 5);
 }
 
+// Into a directory that is no older than the rename.
+TEST(simulated_disk_durability, a_file_that_is_renamed_has_one_of_its_names) {
+    for (const bool synced : {false, true}) {
+        std::set<std::string> seen;
+        for (std::uint64_t seed = 1; seed != 200; ++seed) {
+            simulated_disk disk;
+            disk.make_directory("/b");
+            disk.write("/a/x", "kept");
+            simulation sim(over(disk, seed));
+            sim.run([&]() -> task<> {
+                co_await fs::make_directories("/b/d");
+                co_await fs::rename("/a/x", "/b/d/x");
+                if (!synced) co_return;
+                co_await fs::sync_directory("/a");
+                co_await fs::sync_directory("/b/d");
+            });
+            disk.crash(seed);
+            const bool is_old = disk.exists("/a/x");
+            const bool is_new = disk.exists("/b/d/x");
+            EXPECT_NE(is_old, is_new) << seed;
+            seen.insert(is_old ? "old" : "new");
+        }
+        EXPECT_EQ(seen.size(), synced ? 1U : 2U);
+    }
+}
+
+// A program has to sync the directory above, too.
+TEST(simulated_disk_durability, a_new_directory_may_be_lost_with_what_was_made_in_it) {
+    int lost = 0;
+    for (std::uint64_t seed = 1; seed != 100; ++seed) {
+        simulated_disk disk;
+        disk.make_directory("/b");
+        simulation sim(over(disk, seed));
+        sim.run([&]() -> task<> {
+            co_await fs::make_directories("/b/d");
+            co_await fs::write_text("/b/d/t", "new");
+            co_await fs::rename("/b/d/t", "/b/d/x");
+            co_await fs::sync_directory("/b/d");
+        });
+        disk.crash(seed);
+        if (!disk.exists("/b/d/x")) ++lost;
+    }
+    EXPECT_GT(lost, 5);
+}
+
 TEST(simulated_disk_durability, is_lost_to_who_has_it_open_in_a_crash) {
     simulation sim(plain());
     sim.disk().write("/f", "kept");

@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -458,6 +459,23 @@ TEST(simulation, tells_of_a_peer_that_has_gone) {
             EXPECT_FALSE(p.server.stream().watch_hangup(&w));
         });
     }
+}
+
+// A test that runs for no seed would pass.
+TEST(simulation, has_the_seeds_that_the_environment_names) {
+    const char* const given = std::getenv("CORACLE_SEEDS");
+    const std::string kept = given != nullptr ? given : "";
+    const auto count = [](const char* text) {
+        ::setenv("CORACLE_SEEDS", text, 1);
+        return seeds(7).size();
+    };
+    if (std::getenv("CORACLE_SEED") != nullptr) GTEST_SKIP() << "it goes before CORACLE_SEEDS";
+    EXPECT_EQ(count("3"), 3U);
+    EXPECT_EQ(count(""), 7U);
+    for (const char* bad : {"x", "3x", "-1", "99999999999999999999"}) {
+        EXPECT_THROW(count(bad), exception) << bad;
+    }
+    ::setenv("CORACLE_SEEDS", kept.c_str(), 1);
 }
 
 TEST(simulation, sends_a_part_of_a_file) {
