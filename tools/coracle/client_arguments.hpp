@@ -42,6 +42,16 @@ private:
     std::vector<std::function<void(Options& to, const Options& from)>> all_;
 };
 
+/// Entries of --resolve as the client takes them: the first that fits, where curl takes the last. A
+/// "+", which lets an entry of curl's cache grow old, has no meaning here.
+inline std::vector<std::string> last_first(const std::vector<std::string>& entries) {
+    std::vector<std::string> all(entries.rbegin(), entries.rend());
+    for (std::string& one : all) {
+        if (one.starts_with('+')) one.erase(0, 1);
+    }
+    return all;
+}
+
 /// Adds the trusted authorities, our certificate, and addresses that replace DNS.
 template <class Options>
 void add_trust(CLI::App& command, const char* group, Options& o, given_options<Options>& given) {
@@ -57,8 +67,14 @@ void add_trust(CLI::App& command, const char* group, Options& o, given_options<O
     given.add(
         not_empty(add_text(command, group, "--key", o.certificates.key, "FILE", "Its private key")),
         [](auto& c) -> auto& { return c.certificates.key; });
-    given.add(add_list(command, group, "--resolve", o.resolve, "HOST:PORT:ADDRESS",
-                       "Use this address in place of what DNS says"),
+    const auto set_resolve = [&o](const std::vector<std::string>& all) {
+        o.resolve = last_first(all);
+    };
+    given.add(as_often_as_wanted(
+                  command.add_option_function<std::vector<std::string>>(
+                      "--resolve", set_resolve, "Use this address in place of what DNS says"))
+                  ->type_name("HOST:PORT:ADDRESS")
+                  ->group(group),
               [](auto& c) -> auto& { return c.resolve; });
     given.add(not_empty(add_text(command, group, "--unix-socket", o.unix_socket, "PATH",
                                  "Connect to this socket")),

@@ -6,6 +6,9 @@
 #include <coracle/mime/disposition.hpp>
 #include <coracle/mime/media_type.hpp>
 
+#include <utility>
+#include <vector>
+
 namespace coracle::tool {
 
 form_part::form_part(std::string_view text) : shown_(text) {
@@ -19,6 +22,12 @@ form_part::form_part(std::string_view text) : shown_(text) {
     if (text.starts_with('@') || text.starts_with('<')) {
         mark_ = text.front();
         text.remove_prefix(1);
+    }
+    // They would be sent as content.
+    for (const char* other : {";encoder=", ";headers="}) {
+        if (text.starts_with('"') || text.find(other) == std::string_view::npos) continue;
+        throw failure("cannot read --form '" + shown_ + "': there is no '" + other +
+                      "' here; a content that has it stands in quotes");
     }
     content_ = read_file_argument(text, "filename");
 }
@@ -47,12 +56,14 @@ void form_part::add_file(http::form_body& form) const {
 }
 
 void form_part::add_text(http::form_body& form) const {
-    if (!content_.type) {
+    if (!content_.type && !content_.name) {
         form.add(name_, text_);
         return;
     }
-    const std::string field = mime::format_disposition({"form-data", name_, std::nullopt});
-    form.add_part({{"Content-Disposition", field}, {"Content-Type", *content_.type}}, text_);
+    const std::string field = mime::format_disposition({"form-data", name_, content_.name});
+    std::vector<mime::part_field> head{{"Content-Disposition", field}};
+    if (content_.type) head.push_back({"Content-Type", *content_.type});
+    form.add_part(std::move(head), text_);
 }
 
 void form_part::add_to(http::form_body& form) const {

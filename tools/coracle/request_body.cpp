@@ -29,7 +29,8 @@ std::string form_encoded(const std::string& text) {
 
 /// "content", "=content", "name=content", "@file" or "name@file": the content percent-encoded.
 std::string encoded(const std::string& text) {
-    const std::size_t at = text.find_first_of("=@");
+    std::size_t at = text.find('=');
+    if (at == std::string::npos) at = text.find('@');
     if (at == std::string::npos) return form_encoded(text);
     const std::string rest = text.substr(at + 1);
     const std::string value = form_encoded(text[at] == '@' ? content_of(rest) : rest);
@@ -41,7 +42,7 @@ std::string text_of(const body_text& b) {
     if (b.how == body_text::kind::raw || !b.text.starts_with('@')) return b.text;
     std::string all = content_of(b.text.substr(1));
     if (b.how == body_text::kind::data) {
-        std::erase_if(all, [](char c) { return c == '\r' || c == '\n'; });
+        std::erase_if(all, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
     }
     return all;
 }

@@ -280,6 +280,13 @@ class Failures(unittest.TestCase):
             _, out, _ = bench("-c", 2, "-n", 100, server.url)
             self.assertRegex(out, r"Errors +lost 10 +\(the response broke off.*\)\n")
 
+    def test_fields_cannot_frame_the_message(self):
+        with Scripted(always(RESPONSE)) as server:
+            for field in ("Content-Length: 3", "transfer-encoding: chunked"):
+                code, _, said = bench("-c", 1, "-n", 1, "-H", field, "--data", "abc", server.url)
+                self.assertEqual((code, server.requests), (2, 0), said)
+                self.assertIn("cannot be set", said)
+
     def test_a_head_that_breaks_off_spoils_no_later_response(self):
         def breaks_off(server, s):
             while (n := server.request(s)) is not None:

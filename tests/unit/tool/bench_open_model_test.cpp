@@ -26,6 +26,16 @@ TEST(bench_schedule, requests_are_due_at_a_constant_rate_whoever_takes_them_when
     EXPECT_FALSE(s.take(begin + seconds(1)));
 }
 
+TEST(bench_schedule, keeps_no_backlog_of_the_warm_up) {
+    const time_point begin{seconds(100)};
+    const time_point from = begin + seconds(3);
+    schedule s({.rate = 4, .begin = begin, .end = begin + seconds(5), .counted_from = from});
+    EXPECT_EQ(*s.take(begin + seconds(2)), begin);
+    EXPECT_EQ(*s.take(from), from);
+    EXPECT_EQ(*s.take(from + seconds(1)), from + milliseconds(250)) << "one that counts is late";
+    EXPECT_EQ(s.overdue(from + seconds(1)), 2U);
+}
+
 TEST(bench_schedule, does_not_drift_in_a_week) {
     const time_point begin{seconds(5)};
     schedule s({.rate = 3, .begin = begin});

@@ -105,7 +105,7 @@ int run_bench(const bench_settings& settings) {
         std::fprintf(stderr, "coracle: %s: %s\n",
                      printable(settings.load.what.origin.redacted()).c_str(),
                      printable(why).c_str());
-        if (report.total.total.failed() == 0) return code;
+        if (report.total.total.failed() + report.total.total.unsent == 0) return code;
     }
     return write_reports(report) ? code : static_cast<int>(bench_write_error);
 }

@@ -21,11 +21,20 @@ std::string message_of(const planned_request& r, const load_plan& plan) {
     }
     if (!r.has_field("Accept")) fields.push_back({"Accept", "*/*"});
     for (const auto& [name, value] : r.fields) fields.push_back({name, value});
-    if (!r.body.empty()) fields.push_back({"Content-Length", length});
+    const bool has_content = r.method == "POST" || r.method == "PUT" || r.method == "PATCH";
+    if (has_content || !r.body.empty()) fields.push_back({"Content-Length", length});
     if (plan.new_connections) fields.push_back({"Connection", "close"});
     std::string bytes;
     http::h1::append_request_head(bytes, r.method, r.target, fields);
     return bytes + r.body;
+}
+
+/// Throws `failure` for fields that would frame the message otherwise than it is.
+void check_fields(const planned_request& r) {
+    for (const char* name : {"Content-Length", "Transfer-Encoding"}) {
+        if (!r.has_field(name)) continue;
+        throw failure(std::string(name) + " cannot be set: the body says it");
+    }
 }
 
 /// A time limit of the client, where 0 is none.
@@ -52,6 +61,7 @@ void target::prepare_requests() {
     std::string base(origin.scheme());
     base.append("://").append(origin.authority());
     for (const planned_request& r : plan_->what.requests) {
+        check_fields(r);
         requests_.push_back(
             {http::parse_method(r.method), message_of(r, *plan_), base + r.target, &r});
     }

@@ -23,7 +23,8 @@ struct schedule_limits {
 /// The points in time at which requests are due, on one loop. In the open model the n-th is due at
 /// begin + n / rate, whatever became of those before it; a connection that is free takes the next
 /// one, late or not, and the time that it was due at is where its latency begins. Holds no queue:
-/// what is due and not taken is a number. Reads no clock.
+/// what is due and not taken is a number. What is still to be sent of the time before
+/// `counted_from` is dropped then: it would keep what counts waiting. Reads no clock.
 class schedule {
 public:
     explicit schedule(const schedule_limits& l) noexcept : limits_(l) {}
@@ -36,6 +37,7 @@ public:
     /// the end has come, or all have been taken.
     std::optional<time_point> take(time_point now) noexcept {
         if (is_used_up() || now >= limits_.end) return {};
+        if (now >= limits_.counted_from) drop_backlog();
         const time_point due = is_open() ? due_of(taken_) : now;
         if (due >= limits_.end) {
             limits_.requests = counted_;
@@ -58,9 +60,12 @@ public:
     time_point due_of(std::uint64_t n) const noexcept;
 
 private:
+    void drop_backlog() noexcept;
+
     schedule_limits limits_;
     std::uint64_t taken_ = 0;
     std::uint64_t counted_ = 0;
+    bool dropped_ = false;
 };
 
 }  // namespace coracle::tool::bench
