@@ -159,6 +159,17 @@ class Requests(WithPeer):
                          [None, "n.png", None, None, None, None, None])
         self.assertEqual(parts[2].get_content_type(), "text/x")
 
+    def test_texts_of_forms_have_names_and_nothing_is_sent_as_content(self):
+        self.get("-F", "a=b;filename=x", "-F", 'c="d;encoder=base64"', self.url + "/hello")
+        _, _, fields, sent = self.last()
+        head = b"Content-Type: " + fields["Content-Type"].encode() + b"\r\n\r\n"
+        a, c = email.message_from_bytes(head + sent).get_payload()
+        self.assertEqual((a.get_filename(), a.get_payload()), ("x", "b"))
+        self.assertEqual((c.get_filename(), c.get_payload()), (None, "d;encoder=base64"))
+        for other in ("a=b;encoder=base64", 'a=@f;headers="X: y"'):
+            _, err = self.get("-F", other, self.url + "/hello", code=2)
+            self.assertIn("there is no ';", err)
+
     def test_parts_of_a_fifo_are_read_once(self):
         for part in ("x=<fifo", "x=@fifo;filename=n"):
             os.mkfifo(self.here / "fifo")

@@ -214,8 +214,23 @@ class Data(WithCurl):
 
     def test_is_encoded(self):
         (self.here / "text").write_bytes(b"1 + 1\n")
-        for data in ("a b", "=a=b", "n=a&b", "@text", "n@text"):
+        for data in ("a b", "=a=b", "n=a&b", "@text", "n@text", "a@text=b"):
             self.both("--data-urlencode", data, self.url + "/hello")
+
+    def test_of_a_file_has_no_line_ends_and_no_nul(self):
+        (self.here / "text").write_bytes(b"a\r\nb\n\0c")
+        self.get("-d", "@text", self.url + "/hello")
+        self.assertEqual(self.peer.seen[-1][3], b"abc")
+
+
+class Resolve(WithCurl):
+    def test_takes_the_last_entry_for_a_host(self):
+        port = self.url.rsplit(":", 1)[1]
+        there, away = f"h.test:{port}:127.0.0.1", f"h.test:{port}:127.0.0.9"
+        for entries in ([away, there], [away, "+" + there]):
+            arguments = [a for e in entries for a in ("--resolve", e)]
+            self.both(*arguments, f"http://h.test:{port}/hello")
+        self.get("--resolve", f"-h.test:{port}", self.url + "/hello", code=43)
 
 
 class Cookies(WithCurl):
