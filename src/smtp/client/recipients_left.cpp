@@ -1,6 +1,5 @@
 #include "smtp/client/recipients_left.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace coracle::smtp::detail {
@@ -22,7 +21,6 @@ bool is_beyond_limit(const recipient_result& one) noexcept {
 
 std::vector<recipient_result> recipients_left(const std::vector<recipient_result>& all) {
     std::vector<recipient_result> left;
-    if (std::ranges::find(all, true, &recipient_result::accepted) == all.end()) return left;
     for (const recipient_result& one : all) {
         if (is_beyond_limit(one)) left.push_back({one.address, false, {}});
     }

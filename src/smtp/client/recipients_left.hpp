@@ -7,8 +7,8 @@
 namespace coracle::smtp::detail {
 
 /// Those that a server refused because the mail had too many by then, as they were before they were
-/// asked about: a further mail may go to them (RFC 5321 section 4.5.3.1.10). None where it took
-/// none.
+/// asked about: a further mail may go to them (RFC 5321 section 4.5.3.1.10). It has to have taken
+/// some.
 std::vector<recipient_result> recipients_left(const std::vector<recipient_result>& all);
 
 /// Puts the outcomes of those that were left, in their order, in place of their refusals.

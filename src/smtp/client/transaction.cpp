@@ -526,7 +526,7 @@ task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
     }
     auto running = run_once(mail);
     auto sent = co_await std::move(running);
-    while (sent && !left_.empty() && !over().broken()) {
+    while (sent && !left_.empty()) {
         auto more = send_to_left(mail, &*sent);
         auto tried = co_await std::move(more);
         if (!tried) co_return std::unexpected(std::move(tried).error());

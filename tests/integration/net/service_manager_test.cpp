@@ -70,12 +70,15 @@ TEST(service_manager, waits_for_room_for_what_nothing_repeats) {
         while (!is_asleep(waiting)) std::this_thread::yield();
         EXPECT_EQ(queue.next(), "x");
     });
-    auto ready = m->ready();
+    const char* const message = "STATUS=up\nREADY=1";
+    auto ready = m->notify(message);
     // The reader may get no turn within its patience.
-    while (!ready && ready.error() == std::errc::resource_unavailable_try_again) ready = m->ready();
+    while (!ready && ready.error() == std::errc::resource_unavailable_try_again) {
+        ready = m->notify(message);
+    }
     EXPECT_TRUE(ready) << ready.error();
     reader.join();
     for (int i = 1; i != queue.messages(); ++i) EXPECT_EQ(queue.next(), "x");
-    EXPECT_EQ(queue.next(), "READY=1");
+    EXPECT_EQ(queue.next(), message);
     EXPECT_EQ(queue.next(), "nothing");
 }

@@ -3,12 +3,15 @@
 #include "support/on_each_backend.hpp"
 #include "support/plain_mail.hpp"
 
+#include <coracle/runtime/task_group.hpp>
 #include <coracle/smtp/client.hpp>
+#include <coracle/testing/simulation.hpp>
 #include <coracle/testing/smtp_sink.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -107,6 +110,8 @@ TEST_P(many_recipients, are_not_those_that_are_refused_for_themselves) {
     ASSERT_TRUE(r) << r.error();
     EXPECT_EQ(told(*r), "a 250, b 452, c 250, d 550, e 250, f 250");
     EXPECT_EQ(sink.count(), 2U);
+    const auto lines = sink.dialogue();
+    EXPECT_EQ(std::ranges::count(lines, "C: RCPT TO:<b@x.org>"), 1);
 }
 
 TEST_P(many_recipients, are_believed_of_a_server_without_enhanced_codes) {
@@ -169,6 +174,62 @@ TEST_P(many_recipients, keep_what_others_got_when_a_later_transaction_fails) {
         EXPECT_EQ(told(*r), row.told) << row.rule.command;
         EXPECT_EQ(delivered, 1U);
     }
+}
+
+TEST(many_recipients_of_a_mail, are_no_reason_to_send_it_again_when_time_is_up) {
+    simulation world;
+    smtp_sink* of = nullptr;
+    unsigned delivered = 0;
+    smtp_sink_options so;
+    so.listen = "127.0.0.1:2525";
+    so.recipients = 1;
+    so.deliver = [&](sink_message&) -> task<bool> {
+        ++delivered;
+        of->misbehave({.command = "MAIL", .what = sink_rule::action::stall});
+        co_return true;
+    };
+    smtp_sink sink(world.loop(), so);
+    of = &sink;
+    mail_outcome r = std::unexpected(error());
+    world.run([&]() -> task<> {
+        smtp::client_options o = plain_mail_options();
+        o.rcpt_allow_fails = true;
+        o.retry.retries = 2;
+        o.total_timeout = std::chrono::seconds(10);
+        smtp::client mail(sink.url(), o);
+        auto sending = mail.send(to_all("a@x.org, b@x.org"));
+        r = co_await as_result(sending);
+        sink.stop();
+        co_await sink.stopped();
+    });
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error(), smtp::errc::uncertain) << r.error();
+    EXPECT_FALSE(r.error().safe_to_retry());
+    EXPECT_EQ(delivered, 1U);
+}
+
+// The mail that waits comes behind all of it.
+TEST_P(many_recipients, let_no_other_mail_in_between) {
+    smtp_sink sink(takes(2));
+    run([&]() -> task<> {
+        smtp::pool_options one;
+        one.connections = 1;
+        smtp::client_options o = plain_mail_options();
+        o.rcpt_allow_fails = true;
+        smtp::client mail(sink.url(), o, one);
+        const auto send = [&mail](smtp::message m) -> task<> {
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_TRUE(r && r->all_accepted()) << (r ? told(*r) : r.error().message());
+        };
+        const auto all = [&send](task_group& g) -> task<> {
+            for (int i = 0; i != 3; ++i) g.spawn([&send] { return send(to_all(five)); });
+            co_return;
+        };
+        co_await with_task_group(all);
+    });
+    EXPECT_EQ(sink.count(), 9U);
+    EXPECT_EQ(sink.connections(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, many_recipients, system_backends(), backend_name);
