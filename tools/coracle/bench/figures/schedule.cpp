@@ -13,19 +13,15 @@ time_point schedule::due_of(std::uint64_t n) const noexcept {
     return limits_.begin + std::chrono::seconds(static_cast<std::int64_t>(whole)) + duration(rest);
 }
 
-void schedule::drop_backlog() noexcept {
-    if (dropped_ || !is_open() || limits_.counted_from <= limits_.begin) return;
-    dropped_ = true;
-    const double seconds =
-        std::chrono::duration<double>(limits_.counted_from - limits_.begin).count();
-    taken_ = std::max(taken_, static_cast<std::uint64_t>(std::ceil(seconds * limits_.rate)));
+std::uint64_t schedule::due_before(time_point when) const noexcept {
+    const double seconds = std::chrono::duration<double>(when - limits_.begin).count();
+    return static_cast<std::uint64_t>(std::ceil(seconds * limits_.rate));
 }
 
 std::uint64_t schedule::overdue(time_point now) const noexcept {
     const time_point until = std::min(now, limits_.end);
     if (!is_open() || until <= limits_.begin) return 0;
-    const double seconds = std::chrono::duration<double>(until - limits_.begin).count();
-    const auto due = static_cast<std::uint64_t>(std::ceil(seconds * limits_.rate));
+    const std::uint64_t due = due_before(until);
     return std::min(due > taken_ ? due - taken_ : 0, limits_.requests - counted_);
 }
 

@@ -37,8 +37,11 @@ public:
     /// the end has come, or all have been taken.
     std::optional<time_point> take(time_point now) noexcept {
         if (is_used_up() || now >= limits_.end) return {};
-        if (now >= limits_.counted_from) drop_backlog();
-        const time_point due = is_open() ? due_of(taken_) : now;
+        time_point due = is_open() ? due_of(taken_) : now;
+        if (due < limits_.counted_from && now >= limits_.counted_from) {
+            taken_ = due_before(limits_.counted_from);
+            due = due_of(taken_);
+        }
         if (due >= limits_.end) {
             limits_.requests = counted_;
             return {};
@@ -60,12 +63,12 @@ public:
     time_point due_of(std::uint64_t n) const noexcept;
 
 private:
-    void drop_backlog() noexcept;
+    /// How many are due before `when`, in the open model.
+    std::uint64_t due_before(time_point when) const noexcept;
 
     schedule_limits limits_;
     std::uint64_t taken_ = 0;
     std::uint64_t counted_ = 0;
-    bool dropped_ = false;
 };
 
 }  // namespace coracle::tool::bench
