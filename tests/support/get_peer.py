@@ -63,6 +63,10 @@ class Peer(http.server.BaseHTTPRequestHandler):
     def on_moved(self, query):
         self.respond(302, Location="/hello" if not query else "/moved?again")
 
+    def on_hinted(self, _):
+        self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+        self.respond(302, b"moved", Location="/hello")
+
     def on_again(self, _):
         self.respond(307, Location="/hello")
 

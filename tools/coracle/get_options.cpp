@@ -197,7 +197,8 @@ void get_options::add_output() {
     add_flag(get, group, "--continue", t.resume, "Resume where FILE.part ends, like -C -");
     add_list(get, group, "--sha256", s.checksums, "HEX",
              "The expected checksum of the content; the n-th is for the\nn-th URL");
-    add_flag(get, group, "-i,--include", s.include_head, "Print the response headers too");
+    add_flag(get, group, "-i,--include", s.include_head,
+             "Print the response headers too, with -L those of each redirect");
     add_flag(get, group, "-f,--fail", s.fail, "Fail if the status is 400 or above");
 }
 

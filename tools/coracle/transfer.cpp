@@ -63,6 +63,12 @@ void transfer::show_sending(http::call& c) {
     });
 }
 
+void transfer::show_earlier_heads(http::call& c) {
+    const auto show = [this](const http::response& r) { return show_earlier_head(r); };
+    c.on_interim(show);
+    c.on_earlier(show);
+}
+
 http::call transfer::make_call() {
     const bool uploads = !order_.upload.empty();
     http::call c = room_.client.request(room_.request.method(uploads), order_.url);
@@ -180,19 +186,23 @@ task<> transfer::store(std::string_view bytes) {
     progress_.there += bytes.size();
 }
 
-task<> transfer::print_head(const http::response& r) {
-    std::string head;
+void transfer::add_head(const http::response& r) {
     const auto* info = r.info();
-    if (info != nullptr) head += std::string(to_string(info->version)) + ' ';
-    head += status_text(r) + "\r\n";
+    if (info != nullptr) heads_ += std::string(to_string(info->version)) + ' ';
+    heads_ += status_text(r) + "\r\n";
     for (const http::field& f : r.fields()) {
         // A terminal would obey some of its bytes.
         const std::string value(f.value);
-        head.append(f.name).append(": ").append(order_.any_bytes ? value : printable(value));
-        head += "\r\n";
+        heads_.append(f.name).append(": ").append(order_.any_bytes ? value : printable(value));
+        heads_ += "\r\n";
     }
-    head += "\r\n";
-    co_await out_.write(head);
+    heads_ += "\r\n";
+}
+
+/// Shows a head that is not the last one. Those of a file wait until it is opened.
+task<> transfer::show_earlier_head(const http::response& r) {
+    add_head(r);
+    if (out_.is_stream()) co_await out_.write(std::exchange(heads_, {}));
 }
 
 void transfer::print_timing(const http::response_info& info) {
@@ -301,6 +311,9 @@ task<int> transfer::ask(bool resume, std::optional<std::uint64_t> from) {
                                            " bytes: --continue-at - goes on where it ends");
     }
     http::call c = make_call();
+    const bool shows_heads = room_.settings.include_head || room_.settings.head;
+    heads_.clear();
+    if (shows_heads) show_earlier_heads(c);
     auto r = co_await as_result(c);
     if (!r) co_return fail(r.error());
     if (r->info() != nullptr) retries_ += std::max(1U, r->info()->attempts) - 1;
@@ -315,8 +328,10 @@ task<int> transfer::ask(bool resume, std::optional<std::uint64_t> from) {
         co_return co_await ask(false);
     }
     if (step == next_step::receive) {
-        const get_settings& s = room_.settings;
-        if ((s.include_head || s.head) && progress_.there == 0) co_await print_head(*r);
+        if (shows_heads && progress_.there == 0) {
+            add_head(*r);
+            co_await out_.write(std::exchange(heads_, {}));
+        }
         code = co_await receive(*r);
         if (code != get_ok) co_return code;
     }

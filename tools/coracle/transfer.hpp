@@ -56,7 +56,9 @@ private:
     int finish(const http::response& r);
     int fail(const error& e);
     int fail(int code, const std::string& why);
-    task<> print_head(const http::response& r);
+    void add_head(const http::response& r);
+    task<> show_earlier_head(const http::response& r);
+    void show_earlier_heads(http::call& c);
     void print_timing(const http::response_info& info);
     void say_done(const http::response& r);
     int say_unchanged(const http::response& r);
@@ -73,6 +75,7 @@ private:
     /// The file has no begin of the content, with which a later request might go on.
     bool is_for_now_ = false;
     unsigned retries_ = 0;  ///< that were made
+    std::string heads_;     ///< heads of responses that are still to be written
 };
 
 }  // namespace coracle::tool

@@ -184,8 +184,9 @@ public:
     }
 
     /// Runs `f(interim)`, which gives a task, for each interim response but 101 (RFC 9110 section
-    /// 15.2): 103 has the Link fields of Early Hints (RFC 8297). The call goes on when the task has
-    /// ended, and throws what it throws; its `timeout` holds meanwhile. What comes while the
+    /// 15.2): 103 has the Link fields of Early Hints (RFC 8297), and `info()` the URL and the
+    /// version of HTTP. The call goes on when the task has ended, and throws what it throws; its
+    /// `timeout` holds meanwhile. What comes while the
     /// request is being sent is told afterwards, and not at all behind a response that `duplex` has
     /// begun.
     template <class F>
@@ -198,10 +199,25 @@ public:
         return std::move(on_interim(std::forward<F>(f)));
     }
 
+    /// Runs `f(earlier)`, which gives a task, for each response that the client acts on and does
+    /// not return: a redirect that it follows, a challenge (401, 407) that it meets, a response
+    /// after which it sends the request again. `info()` has the URL that responded; the body cannot
+    /// be read. The call goes on when the task has ended, and throws what it throws; its `timeout`
+    /// holds meanwhile.
+    template <class F>
+    call& on_earlier(F&& f) & {
+        CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
+        return set_earlier(unique_function<task<>(const response&)>(std::forward<F>(f)));
+    }
+    template <class F>
+    call&& on_earlier(F&& f) && {
+        return std::move(on_earlier(std::forward<F>(f)));
+    }
+
     /// Returns a second call with the same request, to be made later or at the same time. A body
     /// that a function writes cannot be sent twice: then the copy fails with
-    /// `std::errc::operation_not_supported`. The functions of `on_progress` and `on_interim` are
-    /// not copied.
+    /// `std::errc::operation_not_supported`. The functions of `on_progress`, `on_interim` and
+    /// `on_earlier` are not copied.
     call copy() const;
 
     /// Makes the call and reads the whole body into memory. A named call must live until the
@@ -274,6 +290,7 @@ private:
     operation<void> run_duplex(unique_function<task<>(response&)> f) &&;
     call& set_progress(unique_function<bool(const progress&)> report);
     call& set_interim(unique_function<task<>(const response&)> f);
+    call& set_earlier(unique_function<task<>(const response&)> f);
 
     detail::owned_call state_;
     std::optional<operation<response>> running_;

@@ -172,6 +172,11 @@ call& call::set_interim(unique_function<task<>(const response&)> f) {
     return *this;
 }
 
+call& call::set_earlier(unique_function<task<>(const response&)> f) {
+    state_->set_more().on_earlier = std::move(f);
+    return *this;
+}
+
 std::shared_ptr<background> call::own_loop() const {
     return state_->core->own_loop().get();
 }

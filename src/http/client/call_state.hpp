@@ -28,6 +28,7 @@ struct call_extras {
     unique_function<bool(const progress&)> report;
     unique_function<task<>(response&)> on_response;  ///< `call::duplex`
     unique_function<task<>(const response&)> on_interim;
+    unique_function<task<>(const response&)> on_earlier;
     std::vector<response> interim;   ///< responses that `on_interim` is to be told
     std::unique_ptr<error> problem;  ///< the first failure of a setter
 

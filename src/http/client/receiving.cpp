@@ -15,6 +15,16 @@ constexpr std::uint64_t copied_body = 8 * 1024;
 /// The longest wait for a 100 before the body is sent anyway (RFC 9110 section 10.1.1).
 constexpr duration continue_patience = std::chrono::seconds(1);
 
+/// The facts of an interim response, which has no body.
+class interim_facts final : public response_extension {
+public:
+    explicit interim_facts(response_info info) : info_(std::move(info)) {}
+    response_info* info() noexcept override { return &info_; }
+
+private:
+    response_info info_;
+};
+
 }  // namespace
 
 error running_call::head_failure(error e) {
@@ -38,6 +48,9 @@ head_state running_call::read_head() {
     if (state != head_state::interim || start_.code == 101) return state;
     response& r = call_.extras->interim.emplace_back(static_cast<status>(start_.code));
     r.fields() = std::move(said);
+    response_info info = info_of_response();
+    info.url = to_;
+    r.set_extension(std::make_unique<interim_facts>(std::move(info)));
     return state;
 }
 
@@ -54,6 +67,18 @@ task<std::expected<void, error>> running_call::tell_interim() {
         if (!told) co_return told;
     }
     co_return std::expected<void, error>();
+}
+
+/// Tells of a response that is not returned.
+task<std::expected<void, error>> running_call::tell_earlier(call_result& a) {
+    if (!a || !call_.more().on_earlier) co_return std::expected<void, error>();
+    a->extension()->info()->url = to_;
+    auto telling = with_deadline(call_deadline_, call_.extras->on_earlier(*a));
+    auto told = co_await as_result(telling);
+    if (!told && now() >= call_deadline_) {
+        co_return std::unexpected(out_of_time(phase::first_byte, "on_earlier"));
+    }
+    co_return told;
 }
 
 /// Reads the next head, and counts interim ones.

@@ -455,6 +455,11 @@ task<void> running_call::drop_response(call_result& a) {
 task<std::expected<void, error>> running_call::before_next(verdict v, call_result& a) {
     // The timeout of the failed attempt must not end the wait for the next one.
     limit_.end();
+    // A retry may turn out to come too late: then the response is returned.
+    if (v != verdict::again) {
+        auto told = co_await tell_earlier(a);
+        if (!told) co_return told;
+    }
     if (v == verdict::redirect) {
         auto went = follow_redirect(*a);
         if (!went) co_return went;
@@ -492,6 +497,8 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
         if (options_->retry.budget_percent != 0) shard_->budget().give_back();
         co_return std::unexpected(a ? error() : std::move(a).error());
     }
+    auto told = co_await tell_earlier(a);
+    if (!told) co_return told;
     ++shard_->counts.retries;
     if (options_->verbose) log_retry(a, delay);
     if (a) {

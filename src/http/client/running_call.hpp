@@ -131,6 +131,7 @@ private:
     head_state read_head();
     head_state read_next_head();
     task<std::expected<void, error>> tell_interim();
+    task<std::expected<void, error>> tell_earlier(call_result& a);
     error head_error() const;
     error head_failure(error e);
     error exceeded(const char* limit) const;

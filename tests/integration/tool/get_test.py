@@ -223,6 +223,24 @@ class Requests(WithPeer):
         _, err = self.get("-L", "--max-redirs", "3", self.url + "/moved?again", code=47)
         self.assertIn("redirects", err)
 
+    def test_heads_of_redirects_are_printed_when_asked_for(self):
+        def lines(*arguments, path="/hinted", code=0):
+            out = self.get(*arguments, self.url + path, code=code)[0].decode()
+            return re.findall(r"HTTP/1.1 .*|Location.*|Link.*|hello$|moved$", out.replace("\r", ""), re.M)
+
+        hinted = ["HTTP/1.1 103 Early Hints", "Link: </a>", "HTTP/1.1 302 Found", "Location: /hello"]
+        self.assertEqual(lines("-iL"), [*hinted, "HTTP/1.1 200 OK", "hello"])
+        self.assertEqual(lines("-IL"), [*hinted, "HTTP/1.1 200 OK"])
+        self.assertEqual(lines("-i"), [*hinted, "moved"])
+        moved = ["HTTP/1.1 302 Found", "Location: /moved?again"]
+        self.assertEqual(lines("-iL", "--max-redirs", "1", path="/moved?again", code=47), moved * 2)
+        self.get("-iL", "-o", "heads", self.url + "/hinted")
+        kept = (self.here / "heads").read_text()
+        self.assertEqual(re.findall("HTTP/1.1 (...)", kept), ["103", "302", "200"])
+        self.assertTrue(kept.startswith("HTTP/1.1 103") and kept.endswith("\n\nhello\n"), kept)
+        challenged = self.get("-i", "--digest", "-u", "ada:secret", self.url + "/guarded")[0]
+        self.assertEqual(re.findall(b"HTTP/1.1 (...)", challenged), [b"401", b"200"])
+
     def test_cookies_are_kept_in_a_file(self):
         self.get("-c", "jar", self.url + "/hello")
         self.assertIn("seen\tyes", (self.here / "jar").read_text())
