@@ -331,7 +331,8 @@ void sink_session::rcpt_to(std::string_view line) {
     const bool good = p && (mime::is_address(p->address) || upper(p->address) == "POSTMASTER");
     if (!good) return fail("501 5.1.3 RCPT TO:<address>");
     if (message_.recipients.size() >= options_.recipients) {
-        return fail("452 4.5.3 too many recipients");
+        // No error: a client cannot know the limit.
+        return say("452 4.5.3 too many recipients");
     }
     message_.recipients.push_back(p->address);
     message_.recipient_parameters.push_back(p->parameters);

@@ -1,5 +1,6 @@
 """The commands `coracle smtp send` and `coracle smtp sink`, and a server that replies as a test says."""
 
+import copy
 import http.client
 import json
 import os
@@ -69,10 +70,11 @@ class Sink(Server):
 
 class Replies:
     """A server of SMTP that replies as `by_command` says, by the first words of a line, and with 250
-    to the rest. A reply of None ends the connection, one of "wait" never comes."""
+    to the rest. A reply of None ends the connection, one of "wait" never comes. A list has one reply
+    for each time, and the last for all later ones."""
 
     def __init__(self, by_command=(), greeting="220 peer"):
-        self.by_command, self.greeting = dict(by_command), greeting
+        self.by_command, self.greeting = copy.deepcopy(dict(by_command)), greeting
         self.lines = []
         self.heard = threading.Condition()
         self.over = threading.Event()
@@ -102,7 +104,10 @@ class Replies:
     def reply_to(self, line):
         found = [w for w in self.by_command if line.upper().startswith(w.upper())]
         default = "354 go" if line == "DATA" else "250 ok"
-        return self.by_command[max(found, key=len)] if found else default
+        reply = self.by_command[max(found, key=len)] if found else default
+        if not isinstance(reply, list):
+            return reply
+        return reply.pop(0) if len(reply) > 1 else reply[0]
 
     def serve(self, connection):
         with connection:

@@ -12,6 +12,7 @@
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/smtp/client.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -44,6 +45,11 @@ std::string server_name(const std::string& text) {
     return name.append("://").append(read->authority()).append(": ");
 }
 
+/// Returns true if the mail may have been accepted for this recipient.
+bool is_uncertain(const smtp::recipient_result& r) {
+    return r.problem && *r.problem == smtp::errc::uncertain;
+}
+
 void report_refused(const send_settings& s, const std::vector<smtp::recipient_result>& all) {
     for (const smtp::recipient_result& r : all) {
         if (r.accepted) continue;
@@ -53,7 +59,7 @@ void report_refused(const send_settings& s, const std::vector<smtp::recipient_re
         } else if (r.problem) {
             why = ": " + explain_mail(*r.problem);
         }
-        complain(s, r.address + ": refused" + why);
+        complain(s, r.address + (is_uncertain(r) ? ": not known" : ": refused") + why);
     }
 }
 
@@ -75,10 +81,13 @@ task<> deliver(delivery& d) {
     auto sending = d.client.send(d.settings.mail);
     const auto sent = co_await as_result(sending);
     if (d.interrupted && !sent) {
+        const smtp::failure* const f = smtp::failure_of(sent.error());
+        if (f != nullptr) report_refused(d.settings, f->recipients());
         complain(d.settings, explain_interrupted(sent.error()));
     } else if (sent) {
         report_refused(d.settings, sent->recipients);
-        d.code = send_ok;
+        const bool known = std::ranges::none_of(sent->recipients, is_uncertain);
+        d.code = known ? send_ok : send_uncertain;
     } else {
         d.code = report(d.settings, sent.error());
     }

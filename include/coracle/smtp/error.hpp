@@ -41,7 +41,9 @@ struct recipient_result {
     std::string address;
     bool accepted = false;
     smtp::reply reply;  ///< to RCPT, or of LMTP behind the end of the mail; code 0: none came
-    /// Why nothing came of its domain, of a client that delivers to MX hosts; else nothing.
+    /// The reason why no reply came: the failure of its domain, of a client that delivers to MX
+    /// hosts, or of a further transaction for recipients that were too many (`errc::uncertain`
+    /// where the server may have accepted it); else nothing.
     std::optional<error> problem = {};
 };
 

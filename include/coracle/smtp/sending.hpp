@@ -55,7 +55,8 @@ struct receipt {
 /// Fails with a phase (resolve, connect, proxy, tls, send, receive), the command, the reply and
 /// what became of each recipient (`smtp::failure`), the peer, and whether it is safe to send it
 /// again: it is where it was certainly not accepted and may be later. When the end of the mail was
-/// sent and no reply came it fails with `smtp::errc::uncertain`, which never is. Without
+/// sent and no reply came it fails with `smtp::errc::uncertain`, which never is; of a further
+/// transaction for recipients that were too many, `recipient_result::problem` says so. Without
 /// `rcpt_allow_fails` nothing is sent unless all recipients are accepted. Resumes from the loop.
 /// Cancelling it closes its connection; the mail may have been accepted, or not.
 class [[nodiscard]] sending {

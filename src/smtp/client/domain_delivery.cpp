@@ -59,10 +59,11 @@ bool is_about_certificate(const error& why) noexcept {
 }
 
 /// Returns true if a host and we have no version or cipher of TLS in common, or it fails, closes or
-/// says nothing in the handshake.
+/// says nothing in the handshake: not a proxy before it.
 bool is_about_handshake(const error& why) noexcept {
-    return why.phase() == phase::tls && !coracle::detail::is_cancellation(why) &&
-           !is_about_certificate(why);
+    const failure* const f = failure_of(why);
+    return why.phase() == phase::tls && f != nullptr && f->command() == "STARTTLS" &&
+           !coracle::detail::is_cancellation(why) && !is_about_certificate(why);
 }
 
 }  // namespace
@@ -165,7 +166,7 @@ task<std::expected<receipt, error>> domain_delivery::deliver(const std::string& 
                                                              const client_options& o) {
     auto by = core_.route_to(host, o);
     if (!by) co_return std::unexpected(std::move(by).error());
-    mail_attempt one(here_, part_.mail, o, *std::move(by), core_.pool().waiting, part_.maybe_sent);
+    mail_attempt one(here_, part_.mail, o, *std::move(by), core_.pool().waiting, part_.progress);
     auto trying = one.run();
     co_return co_await std::move(trying);
 }

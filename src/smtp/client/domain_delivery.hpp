@@ -1,6 +1,7 @@
 #pragma once
 
 #include "smtp/client/core.hpp"
+#include "smtp/client/mail_progress.hpp"
 
 #include <coracle/smtp/sending.hpp>
 
@@ -17,8 +18,7 @@ struct domain_part {
     std::string domain;  ///< lower case, A-labels; or an address literal with its brackets
     message mail;
     std::vector<std::string> recipients = {};
-    /// Its host may have all of the mail, and has not replied.
-    bool maybe_sent = false;
+    mail_progress progress = {};
     std::optional<std::expected<receipt, error>> outcome = {};
 };
 

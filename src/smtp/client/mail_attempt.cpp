@@ -51,7 +51,7 @@ task<outcome> mail_attempt::run() {
     auto mail = co_await std::move(opening);
     if (!mail) co_return std::unexpected(std::move(mail).error());
     place here(pool_, options_.pipelining);
-    transaction t(here, options_, mail_, route_->to().kind == protocol::lmtp, maybe_sent_);
+    transaction t(here, options_, mail_, route_->to().kind == protocol::lmtp, progress_);
     if (!here.try_take()) {
         auto waiting = wait_for_place(&here, &t, mail->get());
         auto got = co_await std::move(waiting);

@@ -14,11 +14,10 @@ namespace coracle::smtp::detail {
 /// loop; what it is made of must outlive it.
 class mail_attempt {
 public:
-    /// `maybe_sent` is set while the server may have all of the mail.
     mail_attempt(client_shard& here, const message& m, const client_options& o,
-                 std::shared_ptr<const route> by, std::size_t most_waiting, bool& maybe_sent)
+                 std::shared_ptr<const route> by, std::size_t most_waiting, mail_progress& progress)
         : here_(here), mail_(m), options_(o), route_(std::move(by)), most_waiting_(most_waiting),
-          pool_(here.pool_for(route_)), maybe_sent_(maybe_sent) {
+          pool_(here.pool_for(route_)), progress_(progress) {
         pool_.enter();
     }
     mail_attempt(const mail_attempt&) = delete;
@@ -39,7 +38,7 @@ private:
     std::shared_ptr<const route> route_;
     std::size_t most_waiting_;
     connection_pool& pool_;
-    bool& maybe_sent_;
+    mail_progress& progress_;
 };
 
 }  // namespace coracle::smtp::detail

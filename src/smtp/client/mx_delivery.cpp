@@ -28,7 +28,7 @@ bool ended_well(const domain_part& p) noexcept {
 
 /// Returns whether nobody in the domain has the mail, and the domain may take it later.
 bool may_come_again(const domain_part& p) noexcept {
-    if (!p.outcome) return !p.maybe_sent;
+    if (!p.outcome) return !p.progress.maybe_sent;
     return !p.outcome->has_value() && p.outcome->error().safe_to_retry();
 }
 
@@ -37,7 +37,11 @@ void add_failed(const domain_part& p, std::map<std::string, recipient_result>& a
     const failure* const f = p.outcome ? failure_of(p.outcome->error()) : nullptr;
     for (const std::string& address : p.recipients) {
         recipient_result& r = all[address];
+        const auto so_far =
+            std::ranges::find(p.progress.recipients, address, &recipient_result::address);
+        if (so_far != p.progress.recipients.end()) r = *so_far;
         r.address = address;
+        if (r.accepted || r.reply.code != 0 || r.problem) continue;
         if (p.outcome) r.problem = p.outcome->error();
         if (f == nullptr) continue;
         const auto known = std::ranges::find(f->recipients(), address, &recipient_result::address);
@@ -69,8 +73,8 @@ mx_delivery::mx_delivery(client_core& core, client_shard& here, const message& m
 }
 
 bool mx_delivery::maybe_sent() const noexcept {
-    return std::ranges::any_of(parts_,
-                               [](const domain_part& p) { return p.maybe_sent || ended_well(p); });
+    return std::ranges::any_of(
+        parts_, [](const domain_part& p) { return p.progress.maybe_sent || ended_well(p); });
 }
 
 void mx_delivery::tell_recipients(error& e) const {

@@ -1,5 +1,6 @@
 #include "smtp/client/recipients_left.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace coracle::smtp::detail {
@@ -17,7 +18,21 @@ bool is_beyond_limit(const recipient_result& one) noexcept {
     return !said.enhanced || (said.enhanced.subject == 5 && said.enhanced.detail == 3);
 }
 
+/// Returns whether the server says in so many words that it takes no more.
+bool says_no_more(const recipient_result& one) noexcept {
+    return is_beyond_limit(one) && one.reply.enhanced;
+}
+
 }  // namespace
+
+bool refuse_rest(std::vector<recipient_result>& all, std::size_t begin, std::size_t end) {
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto to = all.begin() + static_cast<std::ptrdiff_t>(end);
+    const auto said = std::find_if(from, to, says_no_more);
+    if (said == to) return false;
+    for (auto one = to; one != all.end(); ++one) one->reply = said->reply;
+    return true;
+}
 
 std::vector<recipient_result> recipients_left(const std::vector<recipient_result>& all) {
     std::vector<recipient_result> left;

@@ -1,6 +1,7 @@
 // A mail from its beginning to its receipt: attempts by the route of the server, or by those of MX
 // hosts, and the next one where that is safe.
 
+#include "smtp/client/failures.hpp"
 #include "smtp/client/mail_attempt.hpp"
 #include "smtp/client/mx_delivery.hpp"
 #include "smtp/client/retries.hpp"
@@ -21,18 +22,22 @@ class running_mail {
 public:
     running_mail(client_shard& here, const message& m, const client_options& o,
                  std::shared_ptr<const route> by, std::size_t most_waiting)
-        : attempt_(here, m, o, std::move(by), most_waiting, maybe_sent_),
+        : attempt_(here, m, o, std::move(by), most_waiting, progress_),
           retries_(o.retry, here.counters.retries) {}
 
     task<outcome> run() {
         return retries_.run([this] { return attempt_.run(); });
     }
     /// Returns whether the server may have the mail, for all that is known.
-    bool maybe_sent() const noexcept { return maybe_sent_; }
-    void tell_recipients(error&) const noexcept {}
+    bool maybe_sent() const noexcept { return progress_.maybe_sent; }
+    /// Adds the outcomes for those whose transactions have ended, of a mail that takes several.
+    void tell_recipients(error& e) const {
+        if (progress_.recipients.empty()) return;
+        e.with(std::make_shared<failure>(std::string(end_of_data), reply(), progress_.recipients));
+    }
 
 private:
-    bool maybe_sent_ = false;
+    mail_progress progress_;
     mail_attempt attempt_;
     retries retries_;
 };

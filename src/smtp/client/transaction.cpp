@@ -40,17 +40,12 @@ bool is_envelope_id(std::string_view id) noexcept {
            std::ranges::all_of(id, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-bool same(const std::shared_ptr<const capabilities>& a,
-          const std::shared_ptr<const capabilities>& b) noexcept {
-    return a == b || *a == *b;
-}
-
 }  // namespace
 
 /// A failure of the connection while the mail was under way.
 error transaction::failed(const error& cause, std::string_view command) {
     over().break_off();
-    if (!uncertain_) {
+    if (!end_sent_) {
         const bool ours = cause.code() == std::errc::invalid_argument ||
                           cause.code() == make_error_code(errc::malformed_reply);
         return connection_error(cause, command, phase::receive, !ours, recipients_);
@@ -248,6 +243,7 @@ task<std::expected<void, error>> transaction::send_envelope_step_by_step() {
     for (std::size_t i = 0; sent && i != recipients_.size(); ++i) {
         auto one = send_envelope_batch(i, i + 1, false);
         sent = co_await std::move(one);
+        if (sent && refuse_rest(recipients_, i, i + 1)) break;
     }
     co_return std::move(sent);
 }
@@ -258,6 +254,7 @@ task<std::expected<void, error>> transaction::send_envelope_in_batches() {
         const std::size_t end = std::min(i + recipients_at_once, recipients_.size());
         auto some = send_envelope_batch(i, end, i == 0);
         sent = co_await std::move(some);
+        if (sent && refuse_rest(recipients_, i, end)) break;
     }
     co_return std::move(sent);
 }
@@ -293,7 +290,7 @@ task<std::expected<void, error>> transaction::interrupted(error cause) {
     if (coracle::detail::is_cancellation(cause)) co_return std::unexpected(failed(cause, "DATA"));
     auto said = co_await over().read_reply(last_words);
     over().break_off();
-    if (!said || uncertain_) co_return std::unexpected(failed(cause, "DATA"));
+    if (!said || end_sent_) co_return std::unexpected(failed(cause, "DATA"));
     co_return std::unexpected(
         reply_error(chunks_ ? "BDAT" : "DATA", *std::move(said), recipients_));
 }
@@ -305,7 +302,7 @@ task<std::expected<void, error>> transaction::hand_over(std::string_view bytes, 
         auto telling = interrupted(early);
         co_return co_await std::move(telling);
     }
-    if (last) uncertain_ = true;
+    if (last) end_sent_ = progress_.maybe_sent = true;
     // Most mails go in one step: no task for them.
     bytes = over().write_some(bytes);
     if (bytes.empty()) co_return done();
@@ -425,6 +422,7 @@ task<std::expected<receipt, error>> transaction::finish() {
     receipt r;
     bool any = false;
     std::optional<error> refused;
+    settled_ = 0;
     for (recipient_result& one : recipients_) {
         if (!one.accepted) continue;
         // LMTP has a reply for each, SMTP one for all (RFC 2033 section 4.2).
@@ -435,15 +433,19 @@ task<std::expected<receipt, error>> transaction::finish() {
             r.reply = **std::move(said);
         }
         any = true;
-        if (lmtp_) one.reply = r.reply;
+        if (lmtp_) {
+            one.reply = r.reply;
+            one.accepted = r.reply.positive();
+            settled_ = static_cast<std::size_t>(&one - recipients_.data()) + 1;
+        }
         if (r.reply.positive()) continue;
-        if (lmtp_) one.accepted = false;
         if (!refused) refused = reply_error(end_of_data, r.reply);
         if (!lmtp_) break;
     }
     const bool some =
         std::ranges::find(recipients_, true, &recipient_result::accepted) != recipients_.end();
-    uncertain_ = false;
+    end_sent_ = false;
+    progress_.maybe_sent = !progress_.recipients.empty();
     if (refused && lmtp_ && some) {
         // Some have it: what is sent again, they have twice.
         if (!options_.rcpt_allow_fails) {
@@ -489,49 +491,6 @@ task<std::expected<receipt, error>> transaction::run_once(outgoing_mail* mail) {
     if (!sent) co_return std::unexpected(std::move(sent).error());
     auto finishing = finish();
     co_return co_await std::move(finishing);
-}
-
-/// Sends the same mail to those that were too many. Some recipients have it: this fails when it is
-/// cancelled, and else says what became of the others.
-task<std::expected<void, error>> transaction::send_to_left(outgoing_mail* mail, receipt* so_far) {
-    recipients_ = std::exchange(left_, {});
-    uncertain_ = true;
-    mail->rewind();
-    auto sending = run_once(mail);
-    auto sent = co_await std::move(sending);
-    if (!sent && coracle::detail::is_cancellation(sent.error())) {
-        co_return std::unexpected(std::move(sent).error());
-    }
-    uncertain_ = false;
-    if (!sent) {
-        left_.clear();
-        const failure* const f = failure_of(sent.error());
-        // Without a sender no recipient has a place.
-        const bool of_all = f != nullptr && f->command() == mail_command_;
-        for (recipient_result& one : recipients_) {
-            if (!std::exchange(one.accepted, false) && !of_all) continue;
-            one.reply = f != nullptr ? f->reply() : reply();
-        }
-    }
-    put_outcomes(so_far->recipients, sent ? std::move(sent->recipients) : std::move(recipients_));
-    co_return done();
-}
-
-task<std::expected<receipt, error>> transaction::run(outgoing_mail* mail) {
-    any_reply_ = false;
-    if (!prepared_ || !same(can_, over().can)) {
-        auto preparing = prepare(mail, over().can);
-        auto prepared = co_await std::move(preparing);
-        if (!prepared) co_return std::unexpected(std::move(prepared).error());
-    }
-    auto running = run_once(mail);
-    auto sent = co_await std::move(running);
-    while (sent && !left_.empty()) {
-        auto more = send_to_left(mail, &*sent);
-        auto tried = co_await std::move(more);
-        if (!tried) co_return std::unexpected(std::move(tried).error());
-    }
-    co_return std::move(sent);
 }
 
 }  // namespace coracle::smtp::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "smtp/client/mail_progress.hpp"
 #include "smtp/client/place.hpp"
 #include "smtp/dot_writer.hpp"
 #include "smtp/outgoing_mail.hpp"
@@ -16,10 +17,10 @@ namespace coracle::smtp::detail {
 /// recipients that were too many. May be run again over another connection.
 class transaction {
 public:
-    /// `here` has the connection. `maybe_sent` is told while the server may have all of the mail.
+    /// `here` has the connection.
     transaction(place& here, const client_options& o, const message& m, bool lmtp,
-                bool& maybe_sent) noexcept
-        : here_(here), options_(o), message_(m), lmtp_(lmtp), uncertain_(maybe_sent) {}
+                mail_progress& progress) noexcept
+        : here_(here), options_(o), message_(m), lmtp_(lmtp), progress_(progress) {}
 
     /// Lays the mail out for a server of these capabilities, and signs it.
     task<std::expected<void, error>> prepare(outgoing_mail* mail,
@@ -62,14 +63,17 @@ private:
     task<done> interrupted(error cause);
     task<std::expected<receipt, error>> finish();
     task<std::expected<receipt, error>> run_once(outgoing_mail* mail);
-    task<done> send_to_left(outgoing_mail* mail, receipt* so_far);
+    task<done> send_to_left(outgoing_mail* mail);
+    void settle(const error& why);
     error failed(const error& cause, std::string_view command);
 
     place& here_;
     const client_options& options_;
     const message& message_;
     bool lmtp_;
-    bool& uncertain_;  ///< the end of the mail may have arrived
+    mail_progress& progress_;
+    bool end_sent_ = false;    ///< of this transaction, and no reply has come
+    std::size_t settled_ = 0;  ///< recipients of LMTP, from the first, whose last reply has come
     bool prepared_ = false;
     std::shared_ptr<const capabilities> can_;  ///< of the server that it is prepared for
     bool chunks_ = false;

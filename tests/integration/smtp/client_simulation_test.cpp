@@ -261,6 +261,73 @@ bool bears(const cut_connection& cut) {
 
 }  // namespace
 
+namespace {
+
+/// Sends a mail to three recipients, of whom the server takes one at a time, and expects that what
+/// is said of each is so. Returns whether the connection was not cut before all had it.
+bool bears_for_each_recipient(const cut_connection& cut, bool lmtp) {
+    simulation world;
+    smtp_sink_options sinking;
+    sinking.listen = "127.0.0.1:2525";
+    sinking.chunking = cut.chunking;
+    sinking.recipients = lmtp ? 2 : 1;
+    sinking.lmtp = lmtp;
+    smtp_sink sink(world.loop(), sinking);
+    if (cut.sent_by_sink)
+        sink.cut_after_sent(0, cut.bytes);
+    else
+        sink.cut_after_received(0, cut.bytes);
+    std::vector<smtp::recipient_result> results;
+    bool whole = false;
+    auto main = [&]() -> task<> {
+        smtp::client_options o = plain_mail_options();
+        o.rcpt_allow_fails = true;
+        smtp::client mail(sink.url(), o);
+        smtp::message m;
+        m.from("a@example.org").to("b@example.net,c@example.net,d@example.net").text(".\n");
+        auto sending = mail.send(m);
+        auto r = co_await as_result(sending);
+        whole = r && r->all_accepted();
+        if (r) {
+            results = r->recipients;
+        } else if (r.error() != smtp::errc::uncertain) {
+            EXPECT_EQ(sink.count(), 0U) << "cut at " << cut.bytes << ": " << r.error();
+        }
+    };
+    world.run(main);
+    std::map<std::string, unsigned> kept;
+    for (const sink_message& m : sink.messages()) {
+        for (const std::string& one : m.recipients) ++kept[one];
+    }
+    for (const auto& [address, times] : kept) EXPECT_EQ(times, 1U) << address;
+    for (const smtp::recipient_result& one : results) {
+        const bool uncertain = one.problem && *one.problem == smtp::errc::uncertain;
+        EXPECT_FALSE(one.accepted && one.problem) << one.address;
+        if (!uncertain) {
+            EXPECT_EQ(kept.contains(one.address), one.accepted)
+                << one.address << ", cut at " << cut.bytes;
+        }
+    }
+    return whole;
+}
+
+}  // namespace
+
+TEST(smtp_simulation, knows_who_has_a_mail_of_several_transactions_that_are_cut) {
+    for (const bool lmtp : {false, true}) {
+        for (const bool chunking : {false, true}) {
+            for (const bool sent_by_sink : {false, true}) {
+                cut_connection cut{.chunking = chunking, .sent_by_sink = sent_by_sink};
+                while (!bears_for_each_recipient(cut, lmtp)) {
+                    ++cut.bytes;
+                    ASSERT_LT(cut.bytes, 5000u);
+                    ASSERT_FALSE(HasFailure());
+                }
+            }
+        }
+    }
+}
+
 TEST(smtp_simulation, bears_a_cut_at_any_byte) {
     for (const std::size_t mails : {1u, 3u}) {
         for (const bool chunking : {false, true}) {

@@ -3,7 +3,10 @@
 #include "support/on_each_backend.hpp"
 #include "support/plain_mail.hpp"
 
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/smtp/client.hpp>
 #include <coracle/testing/simulation.hpp>
 #include <coracle/testing/smtp_sink.hpp>
@@ -37,6 +40,24 @@ std::string told(const smtp::receipt& r) {
         if (one.accepted != one.reply.positive()) all += '!';
     }
     return all;
+}
+
+std::string told(const std::vector<smtp::recipient_result>& all) {
+    smtp::receipt r;
+    r.recipients = all;
+    return told(r);
+}
+
+/// The reason why there is no reply for a recipient.
+std::error_code problem_of(const smtp::receipt& r, std::size_t recipient) {
+    const auto& problem = r.recipients.at(recipient).problem;
+    return problem ? problem->code() : std::error_code();
+}
+
+std::ptrdiff_t asked_for_recipients(const smtp_sink& sink) {
+    const auto lines = sink.dialogue();
+    return std::ranges::count_if(
+        lines, [](const std::string& line) { return line.starts_with("C: RCPT"); });
 }
 
 std::vector<names> kept_by(const smtp_sink& sink) {
@@ -149,12 +170,20 @@ TEST_P(many_recipients, keep_what_others_got_when_a_later_transaction_fails) {
     struct {
         sink_rule rule;
         const char* told;
+        std::error_code problem = {};  ///< of the second
     } const rows[] = {
         {{.command = "MAIL", .text = "451 4.3.0 later"}, "a 250, b 451, c 451"},
         {{.command = "DATA", .text = "451 4.3.0 later"}, "a 250, b 451, c 452"},
         {{.command = "end of data", .text = "554 5.6.0 no"}, "a 250, b 554, c 452"},
-        {{.command = "end of data", .what = sink_rule::action::close}, "a 250, b 0, c 452"},
-        {{.command = "RCPT", .what = sink_rule::action::close}, "a 250, b 0, c 0"},
+        {{.command = "end of data", .what = sink_rule::action::close},
+         "a 250, b 0, c 452",
+         make_error_code(smtp::errc::uncertain)},
+        {{.command = "MAIL", .what = sink_rule::action::close},
+         "a 250, b 0, c 0",
+         make_error_code(errc::end_of_stream)},
+        {{.command = "RCPT", .what = sink_rule::action::close},
+         "a 250, b 0, c 0",
+         make_error_code(errc::end_of_stream)},
     };
     for (const auto& row : rows) {
         smtp_sink* of = nullptr;
@@ -172,7 +201,59 @@ TEST_P(many_recipients, keep_what_others_got_when_a_later_transaction_fails) {
         const auto r = send(sink, to_all("a@x.org, b@x.org, c@x.org"), o);
         ASSERT_TRUE(r) << row.rule.command << ": " << r.error();
         EXPECT_EQ(told(*r), row.told) << row.rule.command;
+        EXPECT_EQ(problem_of(*r, 1), row.problem) << row.rule.command;
+        EXPECT_FALSE(problem_of(*r, 0));
         EXPECT_EQ(delivered, 1U);
+    }
+}
+
+TEST_P(many_recipients, hear_why_a_later_transaction_was_cut_off) {
+    smtp_sink* of = nullptr;
+    smtp_sink_options so = takes(1);
+    so.chunking = false;
+    so.deliver = [&](sink_message&) -> task<bool> {
+        of->misbehave({.command = "DATA", .text = "354 go\r\n552 5.3.4 too large", .closes = true});
+        co_return true;
+    };
+    smtp_sink sink(so);
+    of = &sink;
+    smtp::message m = to_all("a@x.org, b@x.org");
+    m.text(std::string(40'000'000, 'x'));
+    const auto r = send(sink, m);
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(told(*r), "a 250, b 552");
+}
+
+TEST_P(many_recipients, keep_each_reply_of_lmtp_when_a_later_transaction_fails) {
+    smtp_sink* of = nullptr;
+    smtp_sink_options so = takes(2);
+    so.lmtp = true;
+    so.deliver = [&](sink_message&) -> task<bool> {
+        of->misbehave(
+            {.command = "end of data", .containing = "d@x.org", .what = sink_rule::action::close});
+        co_return true;
+    };
+    smtp_sink sink(so);
+    of = &sink;
+    const auto r = send(sink, to_all("a@x.org, b@x.org, c@x.org, d@x.org, e@x.org"));
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(told(*r), "a 250, b 250, c 250, d 0, e 452");
+    EXPECT_EQ(problem_of(*r, 3), make_error_code(smtp::errc::uncertain));
+    EXPECT_FALSE(problem_of(*r, 2));
+}
+
+TEST_P(many_recipients, are_not_asked_about_once_the_server_takes_no_more) {
+    std::string all;
+    for (int i = 0; i != 450; ++i) all += (i == 0 ? "r" : ", r") + std::to_string(i) + "@x.org";
+    for (const bool pipelining : {false, true}) {
+        smtp_sink_options so = takes(pipelining ? 150 : 2);
+        so.pipelining = pipelining;
+        smtp_sink sink(so);
+        const auto r = send(sink, to_all(pipelining ? all : five));
+        ASSERT_TRUE(r) << r.error();
+        EXPECT_TRUE(r->all_accepted()) << told(*r);
+        // Each transaction but the last meets the limit in a batch of a hundred, or in one command.
+        EXPECT_EQ(asked_for_recipients(sink), pipelining ? 200 + 200 + 150 : 3 + 3 + 1);
     }
 }
 
@@ -206,6 +287,49 @@ TEST(many_recipients_of_a_mail, are_no_reason_to_send_it_again_when_time_is_up) 
     EXPECT_EQ(r.error(), smtp::errc::uncertain) << r.error();
     EXPECT_FALSE(r.error().safe_to_retry());
     EXPECT_EQ(delivered, 1U);
+    ASSERT_NE(smtp::failure_of(r.error()), nullptr);
+    EXPECT_EQ(told(smtp::failure_of(r.error())->recipients()), "a 250, b 0");
+}
+
+// Whoever cancels a mail, of a server or of MX hosts, learns who has it.
+TEST(many_recipients_of_a_mail, are_known_when_it_is_cancelled) {
+    for (const bool by_mx : {false, true}) {
+        simulation world;
+        event stalled;
+        smtp_sink_options so;
+        so.listen = "127.0.0.1:2525";
+        so.recipients = 1;
+        so.deliver = [&](sink_message& m) -> task<bool> {
+            if (m.recipients[0].starts_with('b')) {
+                stalled.set();
+                co_await forever();
+            }
+            co_return true;
+        };
+        smtp_sink sink(world.loop(), so);
+        mail_outcome r = std::unexpected(error());
+        world.run([&]() -> task<> {
+            smtp::client_options o = plain_mail_options();
+            o.rcpt_allow_fails = true;
+            smtp::client mail(by_mx ? "mx:2525" : sink.url(), o);
+            const smtp::message m = to_all("a@[127.0.0.1], b@[127.0.0.1]");
+            const auto send = [&]() -> task<> {
+                auto sending = mail.send(m);
+                r = co_await as_result(sending);
+            };
+            const auto cancel = [&]() -> task<> { co_await stalled.wait(); };
+            auto either = when_any(send(), cancel());
+            co_await std::move(either);
+            sink.stop();
+            co_await sink.stopped();
+        });
+        ASSERT_FALSE(r);
+        EXPECT_EQ(r.error(), std::errc::operation_canceled) << r.error();
+        const smtp::failure* const f = smtp::failure_of(r.error());
+        ASSERT_NE(f, nullptr);
+        EXPECT_EQ(f->command(), "end of data");
+        EXPECT_EQ(told(f->recipients()), "a 250, b 0");
+    }
 }
 
 // The mail that waits comes behind all of it.

@@ -4,7 +4,9 @@
 #include "support/temporary_directory.hpp"
 #include "support/test_ca.hpp"
 
+#include <coracle/net/listener.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/smtp/client.hpp>
 #include <coracle/testing/simulation.hpp>
 #include <coracle/testing/smtp_sink.hpp>
@@ -508,6 +510,34 @@ TEST(smtp_mx, sends_in_clear_to_a_host_that_leaves_the_handshake) {
         ASSERT_TRUE(r) << r.error();
         EXPECT_FALSE(r->secure);
     }
+}
+
+// What fails there says nothing of the TLS of the host.
+TEST(smtp_mx, does_not_send_in_clear_for_a_fault_of_a_proxy) {
+    mx_world w;
+    w.host("mx.example");
+    w.mail_of("boats.example", {{10, "mx.example"}});
+    w.options.proxy = secret("https://10.9.9.9:3128");
+    unsigned connections = 0;
+    auto at = net::listener::open(w.world.loop(), *net::address::parse("10.9.9.9:3128")).value();
+    w.run([&](smtp::client& mail) -> task<> {
+        const auto hang_up = [&]() -> task<> {
+            for (;; ++connections) co_await at.accept();
+        };
+        const auto send = [&]() -> task<> {
+            const smtp::message m = to("bob@boats.example");
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_FALSE(r);
+            if (!r) {
+                EXPECT_EQ(r.error().phase(), phase::tls) << r.error();
+            }
+        };
+        auto either = when_any(send(), hang_up());
+        co_await std::move(either);
+    });
+    EXPECT_EQ(connections, 1U);
+    EXPECT_EQ(w["mx.example"].count(), 0U);
 }
 
 TEST(smtp_mx, verifies_where_tls_is_required) {

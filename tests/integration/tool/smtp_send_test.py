@@ -209,6 +209,14 @@ class Failures(WithDirectory):
                     Replies(replies, greeting) as peer:
                 self.expect(code, words, peer.url, *ADDRESSES, "--text", "Hello there", *arguments)
 
+    def test_of_recipients_that_were_too_many(self):
+        replies = {"RCPT TO:<c@": ["452 4.5.3 too many", "250 ok"], "end of data": ["250 ok", None]}
+        two = ("--from", "ada@x.org", "--to", "b@y.org, c@y.org", "--allow-refused", "--text", "x")
+        with Replies(replies) as peer:
+            self.expect(101, "coracle: c@y.org: not known: ", peer.url, *two)
+        with Replies({**replies, "end of data": ["250 ok", "554 5.6.0 no"]}) as peer:
+            self.expect(0, "coracle: c@y.org: refused: 554 5.6.0 no", peer.url, *two)
+
     def test_of_arguments(self):
         (self.here / "garbage").write_text("garbage\n")
         for arguments, code, words in BY_ARGUMENTS:
