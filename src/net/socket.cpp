@@ -60,16 +60,21 @@ void socket::close(bool reset) noexcept {
 
 namespace {
 
+/// Returns true for 0.0.0.0, :: and ::ffff:0.0.0.0, in whose place the system puts the address of
+/// our own end.
+bool stands_for_local(const address& a) {
+    const auto bytes = a.bytes();
+    const auto shown = a.is_mapped() ? bytes.last(4) : bytes;
+    return std::ranges::all_of(shown, [](std::uint8_t b) { return b == 0; });
+}
+
 /// Where nobody listens at a port of this machine that may be chosen for a socket, some attempt
 /// gets that very port, and meets itself (RFC 9293 section 3.5).
 bool is_connected_to_itself(const socket& s, const address& to) {
     if (to.family() == family::unix_path) return false;
     const auto local = s.local();
     if (!local || local->port() != to.port()) return false;
-    // 0.0.0.0 and :: stand for the loopback address.
-    const bool stands_for_loopback =
-        std::ranges::all_of(to.bytes(), [](std::uint8_t b) { return b == 0; });
-    return *local == to || (stands_for_loopback && local->is_loopback());
+    return *local == to || stands_for_local(to);
 }
 
 task<std::expected<std::unique_ptr<socket>, error>> connect_to(address to, socket_options options) {

@@ -24,7 +24,6 @@ std::optional<std::uint64_t> number_in(const char* variable) {
     std::uint64_t number = 0;
     const auto [end, failure] =
         std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    // A test that runs for no seed would pass.
     if (failure != std::errc() || end != digits.data() + digits.size()) {
         throw_exception(error(std::errc::invalid_argument, variable).on(digits));
     }
@@ -128,7 +127,13 @@ void simulation::take_turns(const bool* done) {
 
 std::vector<std::uint64_t> seeds(std::uint64_t count) {
     if (const auto one = number_in("CORACLE_SEED")) return {*one};
-    count = number_in("CORACLE_SEEDS").value_or(count);
+    if (const auto given = number_in("CORACLE_SEEDS")) {
+        // A test that runs for no seed would pass.
+        if (*given == 0) {
+            throw_exception(error(std::errc::invalid_argument, "CORACLE_SEEDS").on("0"));
+        }
+        count = *given;
+    }
     std::vector<std::uint64_t> all;
     for (std::uint64_t seed = 1; seed <= count; ++seed) all.push_back(seed);
     return all;

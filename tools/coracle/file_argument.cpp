@@ -1,8 +1,10 @@
 #include "file_argument.hpp"
 
+#include "settings.hpp"
+
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
+#include <vector>
 
 namespace coracle::tool {
 namespace {
@@ -40,7 +42,7 @@ std::size_t size_of_start(std::string_view text, keyword of) {
 
 /// Reads from the front of `rest` what stands before any of these properties, and removes it there.
 /// Quotes delimit it if all of it stands in them.
-std::string take_until(std::string_view& rest, std::initializer_list<keyword> properties) {
+std::string take_until(std::string_view& rest, const std::vector<keyword>& properties) {
     const auto begins = [&](std::string_view text) {
         return std::ranges::any_of(properties,
                                    [&](keyword k) { return size_of_start(text, k) != 0; });
@@ -62,15 +64,28 @@ std::string take_until(std::string_view& rest, std::initializer_list<keyword> pr
 
 }  // namespace
 
-file_argument read_file_argument(std::string_view text, std::string_view name) {
+file_argument read_file_argument(std::string_view text, std::string_view name,
+                                 std::initializer_list<std::string_view> refused) {
     constexpr keyword type = "type";
+    const std::string_view whole = text;
+    std::vector<keyword> all(refused);
+    all.insert(all.end(), {name, type});
+    std::vector<keyword> but_name(refused);
+    std::vector<keyword> but_type = but_name;
+    but_name.push_back(type);
+    but_type.push_back(name);
     file_argument o;
-    o.value = take_until(text, {name, type});
+    o.value = take_until(text, all);
     while (!text.empty()) {
+        for (const keyword k : refused) {
+            if (size_of_start(text, k) == 0) continue;
+            throw failure("cannot read '" + std::string(whole) + "': there is no ';" +
+                          std::string(k) + "=' here; a content that has it stands in quotes");
+        }
         const std::size_t of_type = size_of_start(text, type);
         text.remove_prefix(of_type != 0 ? of_type : size_of_start(text, name));
         // A media type may have parameters too.
-        (of_type != 0 ? o.type : o.name) = take_until(text, {of_type != 0 ? name : type});
+        (of_type != 0 ? o.type : o.name) = take_until(text, of_type != 0 ? but_type : but_name);
     }
     return o;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ struct file_argument {
 
 /// Splits `text`. `name` is the keyword of the file's name: "filename" or "name". The value and
 /// each property may stand in quotes: '"a;b.txt";name="c.txt"'. Blanks may stand behind a ";".
-file_argument read_file_argument(std::string_view text, std::string_view name);
+/// Throws `failure` for one of the keywords that are `refused`.
+file_argument read_file_argument(std::string_view text, std::string_view name,
+                                 std::initializer_list<std::string_view> refused = {});
 
 }  // namespace coracle::tool

@@ -24,12 +24,7 @@ form_part::form_part(std::string_view text) : shown_(text) {
         text.remove_prefix(1);
     }
     // They would be sent as content.
-    for (const char* other : {";encoder=", ";headers="}) {
-        if (text.starts_with('"') || text.find(other) == std::string_view::npos) continue;
-        throw failure("cannot read --form '" + shown_ + "': there is no '" + other +
-                      "' here; a content that has it stands in quotes");
-    }
-    content_ = read_file_argument(text, "filename");
+    content_ = read_file_argument(text, "filename", {"encoder", "headers"});
 }
 
 bool form_part::is_of_disk() const noexcept {

@@ -2,6 +2,7 @@
 
 #include "http/error_style.hpp"
 #include "http/files/file_lookup.hpp"
+#include "http/message/encode_beyond_ascii.hpp"
 
 #include <coracle/base/percent.hpp>
 
@@ -27,7 +28,7 @@ response add_slash(const request& req, std::string_view path) {
     std::string location = "./" + percent_encode(name) + '/';
     if (!req.query_text().empty()) {
         location += '?';
-        location += req.query_text();
+        location += encode_beyond_ascii(req.query_text());
     }
     return redirect(location, status::moved_permanently);
 }

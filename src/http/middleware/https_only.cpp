@@ -1,4 +1,4 @@
-#include "http/middleware/path_pattern.hpp"
+#include "http/message/encode_beyond_ascii.hpp"
 #include "http/transport_security.hpp"
 
 #include <coracle/http/forwarded.hpp>

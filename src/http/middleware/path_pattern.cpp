@@ -1,5 +1,6 @@
 #include "http/middleware/path_pattern.hpp"
 
+#include "http/message/encode_beyond_ascii.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/base/error.hpp>
@@ -36,18 +37,6 @@ std::string encode_canonical(std::string_view path, percent_set keep) {
         if (slash == path.npos) break;
         out += "%2F";
         path.remove_prefix(slash + 3);
-    }
-    return out;
-}
-
-std::string encode_beyond_ascii(std::string_view target) {
-    std::string out;
-    for (const char& c : target) {
-        if (static_cast<unsigned char>(c) < 0x80) {
-            out += c;
-        } else {
-            out += percent_encode({&c, 1});
-        }
     }
     return out;
 }
@@ -127,7 +116,7 @@ std::optional<std::string> path_pattern::apply(std::string_view path, bool encod
     percent_set keep = percent_set::path;
     for (const part& p : to_) {
         if (!p.is_name) {
-            out += p.text;
+            out += encodes ? encode_beyond_ascii(p.text) : p.text;
             if (p.text.find_first_of("?#") != p.text.npos) keep = percent_set::component;
             continue;
         }

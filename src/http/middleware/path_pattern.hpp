@@ -12,18 +12,15 @@ namespace coracle::http::detail {
 /// Percent-encodes a canonical path, or a part of one, in which "%2F" stands for itself.
 std::string encode_canonical(std::string_view path, percent_set keep);
 
-/// Percent-encodes the bytes beyond ASCII, which some clients send in targets and a Location may
-/// not have (RFC 3986 section 2).
-std::string encode_beyond_ascii(std::string_view target);
-
 /// The rule of a path that leads to another one, made ready.
 class path_pattern {
 public:
     /// Throws `exception` (invalid_argument) naming what is malformed.
     path_pattern(std::string_view from, std::string_view to);
 
-    /// The other path, nothing where `path` does not match. With `encodes` the values are
-    /// percent-encoded, behind "?" and "#" as values of a query; else they are as in `path`.
+    /// The other path, nothing where `path` does not match. With `encodes` it is
+    /// percent-encoded, the values behind "?" and "#" as those of a query; else all is as it was
+    /// written.
     std::optional<std::string> apply(std::string_view path, bool encodes) const;
     /// Returns true if it leads to a URL, not a path.
     bool is_absolute() const noexcept { return is_absolute_; }

@@ -1,3 +1,4 @@
+#include "http/message/encode_beyond_ascii.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/filter.hpp"
 #include "http/middleware/path_pattern.hpp"

@@ -242,10 +242,15 @@ TEST(socket_options, lets_no_socket_connect_to_itself) {
             const auto l = net::listener::open(*loop::current(), loopback());
             there = l->local();
         }
-        socket_options o;
-        o.local = there.to_endpoint();
-        for (const char* host : {"127.0.0.1", "0.0.0.0"}) {
-            const auto to = net::address::parse(host + (':' + std::to_string(there.port())));
+        const std::string port = ':' + std::to_string(there.port());
+        constexpr std::pair<const char*, const char*> ends[] = {
+            {"127.0.0.1", "127.0.0.1"},
+            {"127.0.0.1", "0.0.0.0"},
+            {"[::ffff:127.0.0.1]", "[::ffff:0.0.0.0]"}};
+        for (const auto& [here, host] : ends) {
+            socket_options o;
+            o.local = net::address::parse(here + port)->to_endpoint();
+            const auto to = net::address::parse(host + port);
             const auto s = co_await as_result(net::connect(*to, o));
             EXPECT_FALSE(s);
             EXPECT_EQ(s.error(), std::errc::connection_refused) << s.error();

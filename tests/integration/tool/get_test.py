@@ -166,7 +166,8 @@ class Requests(WithPeer):
         a, c = email.message_from_bytes(head + sent).get_payload()
         self.assertEqual((a.get_filename(), a.get_payload()), ("x", "b"))
         self.assertEqual((c.get_filename(), c.get_payload()), (None, "d;encoder=base64"))
-        for other in ("a=b;encoder=base64", 'a=@f;headers="X: y"'):
+        for other in ("a=b;encoder=base64", 'a=@f;headers="X: y"', "a=b; encoder=base64", 'a="x";encoder=base64',
+                      "a=b;type=text/x;encoder=base64"):
             _, err = self.get("-F", other, self.url + "/hello", code=2)
             self.assertIn("there is no ';", err)
 

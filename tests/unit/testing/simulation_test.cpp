@@ -472,7 +472,7 @@ TEST(simulation, has_the_seeds_that_the_environment_names) {
     if (std::getenv("CORACLE_SEED") != nullptr) GTEST_SKIP() << "it goes before CORACLE_SEEDS";
     EXPECT_EQ(count("3"), 3U);
     EXPECT_EQ(count(""), 7U);
-    for (const char* bad : {"x", "3x", "-1", "99999999999999999999"}) {
+    for (const char* bad : {"x", "3x", "-1", "0", "99999999999999999999"}) {
         EXPECT_THROW(count(bad), exception) << bad;
     }
     ::setenv("CORACLE_SEEDS", kept.c_str(), 1);

@@ -36,6 +36,21 @@ TEST(bench_schedule, keeps_no_backlog_of_the_warm_up) {
     EXPECT_EQ(s.overdue(from + seconds(1)), 2U);
 }
 
+TEST(bench_schedule, has_nothing_overdue_of_the_warm_up) {
+    const time_point begin{seconds(100)};
+    const time_point from = begin + seconds(3);
+    schedule s({.rate = 4,
+                .begin = begin,
+                .end = begin + seconds(9),
+                .requests = 6,
+                .counted_from = from});
+    EXPECT_TRUE(s.take(begin));
+    EXPECT_EQ(s.overdue(from), 0U);
+    EXPECT_EQ(s.overdue(from + seconds(1)), 4U);
+    EXPECT_EQ(s.overdue(begin + seconds(9)), 6U);
+    EXPECT_EQ(s.due_of(s.first_overdue()), from);
+}
+
 TEST(bench_schedule, does_not_drift_in_a_week) {
     const time_point begin{seconds(5)};
     schedule s({.rate = 3, .begin = begin});

@@ -130,10 +130,9 @@ void worker::note_unsent() {
     if (!schedule_.is_open()) return note_given_up();
     const time_point end = std::min(span_.end, now());
     const std::uint64_t n = schedule_.overdue(end);
-    const std::uint64_t first = schedule_.taken();
+    const std::uint64_t first = schedule_.first_overdue();
     for (std::uint64_t i = first; i != first + n; ++i) {
         const time_point due = schedule_.due_of(i);
-        if (!counts_from(due)) continue;
         ++counts_.unsent;
         counts_.latency.record(
             static_cast<std::uint64_t>(std::max<std::int64_t>((end - due).count(), 0)));

@@ -215,6 +215,8 @@ TEST_P(serve_files_test, adds_the_slash_of_a_directory_and_finds_its_index) {
     EXPECT_EQ(get("/no index").fields().get("Location"), "./no%20index/");
     EXPECT_EQ(get("/a:b").fields().get("Location"), "./a%3Ab/");
     EXPECT_EQ(ask(http::method::get, "/site", {}, "a=b").fields().get("Location"), "./site/?a=b");
+    EXPECT_EQ(ask(http::method::get, "/site", {}, "a=\xc3\xb6").fields().get("Location"),
+              "./site/?a=%C3%B6");
     options_.index.clear();
     EXPECT_EQ(get("/site/").status(), status::not_found);
 }

@@ -60,8 +60,10 @@ TEST(redirects, follow_patterns) {
     o.rules = {{"/old", "/new"},
                {"/blog/{year}/{slug}", "/archive/{slug}-{year}"},
                {"/docs/{*rest}", "https://docs.example.com/v2/{rest}"},
-               {"/find/{what}", "/search?q={what}"}};
+               {"/find/{what}", "/search?q={what}"},
+               {"/cafe", "/caf\xc3\xa9"}};
     EXPECT_EQ(location(o, "/old"), "/new");
+    EXPECT_EQ(location(o, "/cafe"), "/caf%C3%A9");
     EXPECT_EQ(location(o, "/old", "a=1"), "/new?a=1");
     EXPECT_EQ(location(o, "/old/"), "-");
     EXPECT_EQ(location(o, "/older"), "-");

@@ -22,7 +22,13 @@ std::uint64_t schedule::overdue(time_point now) const noexcept {
     const time_point until = std::min(now, limits_.end);
     if (!is_open() || until <= limits_.begin) return 0;
     const std::uint64_t due = due_before(until);
-    return std::min(due > taken_ ? due - taken_ : 0, limits_.requests - counted_);
+    const std::uint64_t first = first_overdue();
+    return std::min(due > first ? due - first : 0, limits_.requests - counted_);
+}
+
+std::uint64_t schedule::first_overdue() const noexcept {
+    if (limits_.counted_from <= limits_.begin) return taken_;
+    return std::max(taken_, due_before(limits_.counted_from));
 }
 
 }  // namespace coracle::tool::bench

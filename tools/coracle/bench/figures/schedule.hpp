@@ -56,9 +56,10 @@ public:
     std::uint64_t left() const noexcept { return limits_.requests - counted_; }
     /// Returns true once all that count have been taken.
     bool is_used_up() const noexcept { return counted_ >= limits_.requests; }
-    /// Requests of the open model that were due before `now`, and the end, and were not taken,
-    /// since no connection was free.
+    /// Requests of the open model that count, were due before `now`, and the end, and were not
+    /// taken, since no connection was free: from `first_overdue` on.
     std::uint64_t overdue(time_point now) const noexcept;
+    std::uint64_t first_overdue() const noexcept;
     /// The time at which the n-th is due, in the open model.
     time_point due_of(std::uint64_t n) const noexcept;
 
