@@ -148,7 +148,7 @@ std::string_view choose_mechanism(const std::vector<std::string>& offered, const
         {"EXTERNAL", where.has_certificate && !who.mechanisms.empty()},
         {"OAUTHBEARER", token},
         {"XOAUTH2", token},
-        {"SCRAM-SHA-256-PLUS", password && !where.channel_binding.empty()},
+        {"SCRAM-SHA-256-PLUS", password && !where.binding.empty()},
         {"SCRAM-SHA-256", password},
         {"CRAM-MD5", password},
         {"PLAIN", password && may_show},
@@ -176,12 +176,12 @@ std::unique_ptr<sasl_exchange> make_exchange(std::string_view mechanism, const c
     // RFC 5802 section 6: a server that could bind the channel must learn that its offer was lost.
     const bool offers_plus = std::ranges::find(offered, "SCRAM-SHA-256-PLUS") != offered.end();
     scram_binding binding = scram_binding::none;
-    if (!where.channel_binding.empty()) {
+    if (!where.binding.empty()) {
         binding = plus          ? scram_binding::used
                   : offers_plus ? scram_binding::none
                                 : scram_binding::possible;
     }
-    return make_scram(who, binding, where.channel_binding, where.random);
+    return make_scram(who, binding, where.binding, where.random);
 }
 
 }  // namespace coracle::smtp::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "smtp/channel_binding.hpp"
+
 #include <coracle/base/error.hpp>
 #include <coracle/base/secret.hpp>
 #include <coracle/smtp/client_options.hpp>
@@ -40,8 +42,7 @@ struct sasl_circumstances {
     bool has_certificate = false;  ///< and we have shown one
     std::string host = {};
     std::uint16_t port = 0;
-    /// tls-server-end-point (RFC 5929); empty: not known.
-    std::string channel_binding = {};
+    channel_binding binding = {};
     std::uint64_t random[2] = {};
 };
 

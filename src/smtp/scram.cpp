@@ -31,13 +31,13 @@ std::optional<std::string_view> find(std::string_view message, char name) noexce
 
 class scram final : public sasl_exchange {
 public:
-    scram(const credentials& who, scram_binding binding, std::string channel,
+    scram(const credentials& who, scram_binding binding, channel_binding channel,
           const std::uint64_t (&random)[2])
         : who_(who), channel_(std::move(channel)), binding_(binding) {
         switch (binding) {
             case scram_binding::none: header_ = "n,,"; break;
             case scram_binding::possible: header_ = "y,,"; break;
-            case scram_binding::used: header_ = "p=tls-server-end-point,,"; break;
+            case scram_binding::used: header_ = "p=" + channel_.type + ",,"; break;
         }
         coracle::detail::append_hex(nonce_, random[0]);
         coracle::detail::append_hex(nonce_, random[1]);
@@ -88,7 +88,7 @@ private:
         if (iterations < least_iterations || iterations > most_iterations) {
             return malformed("an iteration count beyond 4,096 to 200,000");
         }
-        const std::string bound = header_ + (binding_ == scram_binding::used ? channel_ : "");
+        const std::string bound = header_ + (binding_ == scram_binding::used ? channel_.data : "");
         const std::string last = "c=" + mime::base64_encode(bound) + ",r=" + std::string(*nonce);
         const std::string all = first_ + ',' + std::string(challenge) + ',' + last;
         using tls::hash;
@@ -114,7 +114,7 @@ private:
     }
 
     credentials who_;
-    std::string channel_;
+    channel_binding channel_;
     scram_binding binding_;
     std::string header_;
     std::string nonce_;
@@ -127,7 +127,8 @@ private:
 }  // namespace
 
 std::unique_ptr<sasl_exchange> make_scram(const credentials& who, scram_binding binding,
-                                          std::string channel, const std::uint64_t (&random)[2]) {
+                                          channel_binding channel,
+                                          const std::uint64_t (&random)[2]) {
     return std::make_unique<scram>(who, binding, std::move(channel), random);
 }
 

@@ -11,6 +11,7 @@
 namespace coracle::testing::detail {
 namespace {
 
+using smtp::detail::channel_binding;
 using tls::hash;
 using verdict = sink_login::verdict;
 using step = sink_login::step;
@@ -114,8 +115,8 @@ private:
 /// RFC 5802, RFC 7677.
 class scram final : public sink_login {
 public:
-    scram(const smtp_sink_options& o, std::string binding, std::uint64_t nonce)
-        : options_(o), binding_(std::move(binding)) {
+    scram(const smtp_sink_options& o, std::vector<channel_binding> bindings, std::uint64_t nonce)
+        : options_(o), bindings_(std::move(bindings)) {
         coracle::detail::append_hex(nonce_, nonce);
     }
     step take(std::optional<std::string_view> said) override {
@@ -128,15 +129,22 @@ public:
     }
 
 private:
-    step first(std::string_view said) {
-        const std::string_view wanted = binding_.empty() ? "" : "p=tls-server-end-point,,";
-        if (!wanted.empty() && !said.starts_with(wanted)) return judge(false);
-        if (wanted.empty() && !said.starts_with("n,,") && !said.starts_with("y,,")) {
-            return judge(false);
+    /// The header of GS2: with bindings it has to name one of them (RFC 5802 section 6).
+    bool take_header(std::string_view said) {
+        if (bindings_.empty()) {
+            header_ = said.substr(0, 3);
+            return header_ == "n,," || header_ == "y,,";
         }
-        const std::size_t size = wanted.empty() ? 3 : wanted.size();
-        header_ = said.substr(0, size);
-        bare_ = said.substr(size);
+        for (const channel_binding& one : bindings_) {
+            header_ = "p=" + one.type + ",,";
+            bound_ = one.data;
+            if (said.starts_with(header_)) return true;
+        }
+        return false;
+    }
+    step first(std::string_view said) {
+        if (!take_header(said)) return judge(false);
+        bare_ = said.substr(header_.size());
         const std::size_t at = bare_.find(",r=");
         if (bare_.substr(0, at) != "n=" + smtp::detail::saslname(options_.user))
             return judge(false);
@@ -148,7 +156,7 @@ private:
         const std::size_t at = said.rfind(",p=");
         if (at == std::string_view::npos) return judge(false);
         const std::string without(said.substr(0, at));
-        const std::string bound = mime::base64_encode(header_ + binding_);
+        const std::string bound = mime::base64_encode(header_ + bound_);
         if (without != "c=" + bound + ",r=" + nonce_) return judge(false);
         const std::string all = bare_ + ',' + challenge_ + ',' + without;
         const std::string salted =
@@ -165,7 +173,8 @@ private:
     }
 
     const smtp_sink_options& options_;
-    std::string binding_;
+    std::vector<channel_binding> bindings_;
+    std::string bound_;
     std::string nonce_;
     std::string header_;
     std::string bare_;
@@ -176,7 +185,7 @@ private:
 }  // namespace
 
 std::unique_ptr<sink_login> make_login(std::string_view mechanism, const smtp_sink_options& o,
-                                       std::string binding, std::uint64_t nonce) {
+                                       std::vector<channel_binding> bindings, std::uint64_t nonce) {
     if (o.any_login) {
         if (mechanism == "PLAIN") return std::make_unique<any_plain>();
         return mechanism == "LOGIN" ? std::make_unique<login>(o) : nullptr;
@@ -188,9 +197,9 @@ std::unique_ptr<sink_login> make_login(std::string_view mechanism, const smtp_si
     if (mechanism == "EXTERNAL") return std::make_unique<one_text>(o.user);
     if (mechanism == "LOGIN") return std::make_unique<login>(o);
     if (mechanism == "CRAM-MD5") return std::make_unique<cram>(o, nonce);
-    if (mechanism == "SCRAM-SHA-256") return std::make_unique<scram>(o, std::string(), nonce);
-    if (mechanism == "SCRAM-SHA-256-PLUS" && !binding.empty()) {
-        return std::make_unique<scram>(o, std::move(binding), nonce);
+    if (mechanism == "SCRAM-SHA-256") return std::make_unique<scram>(o, bindings, nonce);
+    if (mechanism == "SCRAM-SHA-256-PLUS" && !bindings.empty()) {
+        return std::make_unique<scram>(o, std::move(bindings), nonce);
     }
     if (mechanism == "OAUTHBEARER") return std::make_unique<bearer>(o);
     if (mechanism == "XOAUTH2") {

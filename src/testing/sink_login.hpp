@@ -1,11 +1,14 @@
 #pragma once
 
+#include "smtp/channel_binding.hpp"
+
 #include <coracle/testing/smtp_sink.hpp>
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::testing::detail {
 
@@ -24,8 +27,9 @@ public:
     virtual step take(std::optional<std::string_view> said) = 0;
 };
 
-/// Null for a mechanism that is not known. `binding`: of the channel.
+/// Null for a mechanism that is not known. `bindings`: those of the channel that a client may use.
 std::unique_ptr<sink_login> make_login(std::string_view mechanism, const smtp_sink_options& o,
-                                       std::string binding, std::uint64_t nonce);
+                                       std::vector<smtp::detail::channel_binding> bindings,
+                                       std::uint64_t nonce);
 
 }  // namespace coracle::testing::detail

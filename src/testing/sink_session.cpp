@@ -106,10 +106,9 @@ void sink_session::reset() noexcept {
     message_.in_chunks = false;
 }
 
-std::string sink_session::binding() const {
+std::vector<smtp::detail::channel_binding> sink_session::bindings() const {
     if (secured_ == nullptr || options_.tls == nullptr) return {};
-    return secured_->own_certificate() ? secured_->own_certificate().endpoint_binding()
-                                       : std::string();
+    return smtp::detail::bindings_of(*secured_, secured_->own_certificate());
 }
 
 task<bool> sink_session::flush() {
@@ -414,9 +413,10 @@ task<bool> sink_session::log_in(std::string line) {
     const bool offered =
         possible &&
         (' ' + std::string(mechanisms()) + ' ').find(' ' + name + ' ') != std::string::npos;
-    const std::string bound = name.ends_with("-PLUS") ? binding() : std::string();
+    std::vector<smtp::detail::channel_binding> bound;
+    if (name.ends_with("-PLUS")) bound = bindings();
     const auto login =
-        offered ? make_login(name, options_, bound, stream_->owner().random()) : nullptr;
+        offered ? make_login(name, options_, std::move(bound), stream_->owner().random()) : nullptr;
     if (login == nullptr) {
         fail("504 5.5.4 no such mechanism");
         co_return true;

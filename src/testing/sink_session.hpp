@@ -59,7 +59,7 @@ private:
     std::string_view mechanisms() const noexcept {
         return options_.any_login ? "PLAIN LOGIN" : std::string_view(options_.mechanisms);
     }
-    std::string binding() const;
+    std::vector<smtp::detail::channel_binding> bindings() const;
 
     const smtp_sink_options& options_;
     sink_store& store_;

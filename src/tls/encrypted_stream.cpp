@@ -132,4 +132,15 @@ bool encrypted_stream::verified() const noexcept {
            SSL_get_verify_result(ssl_.get()) == X509_V_OK;
 }
 
+secret encrypted_stream::export_keying_material(std::string_view label, std::string_view context,
+                                                std::size_t bytes) const {
+    std::string material(bytes, '\0');
+    forget_failures();
+    const int done = SSL_export_keying_material(
+        ssl_.get(), reinterpret_cast<unsigned char*>(material.data()), bytes, label.data(),
+        label.size(), reinterpret_cast<const unsigned char*>(context.data()), context.size(), 1);
+    if (done != 1) throw_exception(take_failure(errc::bad_option, "export_keying_material"));
+    return secret(std::move(material));
+}
+
 }  // namespace coracle::tls::detail

@@ -55,6 +55,8 @@ public:
     certificate peer_certificate() const override;
     certificate own_certificate() const override;
     bool verified() const noexcept override;
+    secret export_keying_material(std::string_view label, std::string_view context,
+                                  std::size_t bytes) const override;
     net::byte_stream& beneath() noexcept override { return *below_; }
 
     SSL* native() noexcept { return ssl_.get(); }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <coracle/base/secret.hpp>
 #include <coracle/tls/certificate.hpp>
 #include <coracle/tls/options.hpp>
 
+#include <cstddef>
 #include <string_view>
 
 namespace coracle::tls {
@@ -25,6 +27,12 @@ public:
     /// Returns the certificate that we have shown, if any.
     virtual certificate own_certificate() const = 0;
     virtual bool verified() const noexcept = 0;
+    /// Derives `bytes` bytes of keying material that both ends of this connection get for the same
+    /// label and context, and nobody else (RFC 5705, RFC 8446 section 7.5): to bind what goes over
+    /// it to it, as "tls-exporter" does (RFC 9266). Throws `exception` for what OpenSSL
+    /// refuses, such as a label of TLS 1.2 itself.
+    virtual secret export_keying_material(std::string_view label, std::string_view context,
+                                          std::size_t bytes) const = 0;
 
 protected:
     ~session_info() = default;

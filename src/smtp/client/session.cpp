@@ -191,9 +191,9 @@ private:
         where.has_certificate = where.secure && route_.has_certificate();
         where.host = to().host;
         where.port = to().port;
-        if (secured != nullptr && secured->peer_certificate()) {
-            where.channel_binding = secured->peer_certificate().endpoint_binding();
-        }
+        std::vector<channel_binding> bindings;
+        if (secured != nullptr) bindings = bindings_of(*secured, secured->peer_certificate());
+        if (!bindings.empty()) where.binding = bindings.front();
         draw(where);
         const auto& offered = connection_->can->mechanisms;
         const std::string_view name = choose_mechanism(offered, who, where);
@@ -208,16 +208,18 @@ private:
         auto finished = co_await std::move(running);
         const bool refused =
             !finished && finished.error().code() == make_error_code(errc::authentication_failed);
-        // A server whose certificate nobody has verified may be the one that the binding tells of.
-        if (refused && exchange->may_lack_binding() && secured->verified() &&
+        // There are several kinds of bindings, and a server need not have ours. One whose
+        // certificate nobody has verified may be the one that the binding tells of: it gets another
+        // binding.
+        const bool unbinds = secured != nullptr && secured->verified();
+        if (refused && exchange->may_lack_binding() && (unbinds || bindings.size() > 1) &&
             !connection_->broken()) {
-            // There are several kinds of bindings, and a server need not have ours.
-            where.channel_binding.clear();
+            where.binding = unbinds ? channel_binding() : bindings[1];
             draw(where);
-            const std::string_view unbound = choose_mechanism(offered, who, where);
-            if (unbound != "SCRAM-SHA-256") co_return std::move(finished);
-            const auto second = make_exchange(unbound, who, where, offered);
-            auto once_more = run_exchange(*second, unbound);
+            const std::string_view second = choose_mechanism(offered, who, where);
+            if (!second.starts_with("SCRAM-")) co_return std::move(finished);
+            const auto again = make_exchange(second, who, where, offered);
+            auto once_more = run_exchange(*again, second);
             finished = co_await std::move(once_more);
         }
         if (!finished) co_return std::move(finished);

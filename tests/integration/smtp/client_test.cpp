@@ -259,8 +259,57 @@ TEST_P(smtp_client, logs_in_without_a_binding_where_the_server_has_another_kind)
     EXPECT_EQ(log_in("PLAIN SCRAM-SHA-256-PLUS", "", "secret").attempts, 1);
     EXPECT_EQ(log_in("SCRAM-SHA-256 SCRAM-SHA-256-PLUS", "SCRAM-SHA-256-PLUS", "secret").attempts,
               1);
-    // The refusal may come from whoever ends the TLS.
-    EXPECT_EQ(log_in("SCRAM-SHA-256 SCRAM-SHA-256-PLUS", "", "secret", false).attempts, 1);
+    // The refusal may come from whoever ends the TLS: the second attempt is bound too.
+    const auto unverified = log_in("SCRAM-SHA-256 SCRAM-SHA-256-PLUS", "", "secret", false);
+    EXPECT_EQ(unverified.mechanism, "");
+    EXPECT_EQ(unverified.attempts, 2);
+}
+
+// The first message begins with "p=tls-exporter,," or "p=tls-server-end-point,,", in base64.
+TEST_P(smtp_client, binds_a_login_to_the_connection_as_its_version_can) {
+    constexpr const char* exporter = "cD10bHMtZXhwb3J0ZXIs";
+    constexpr const char* end_point = "cD10bHMtc2VydmVyLWVuZC1wb2ludCws";
+    struct {
+        tls::version most;
+        bool knows_exporter;
+        std::vector<const char*> tried;
+    } const rows[] = {
+        {tls::version::tls_1_3, true, {exporter}},
+        {tls::version::tls_1_3, false, {exporter, end_point}},
+        {tls::version::tls_1_2, true, {end_point}},
+    };
+    for (const auto& row : rows) {
+        smtp_sink_options so;
+        so.self_signed = true;
+        so.user = "joe";
+        so.password = secret("secret");
+        smtp_sink sink(so);
+        if (!row.knows_exporter)
+            sink.misbehave({.command = "AUTH", .containing = exporter, .text = "535 5.7.8 no"});
+        run([&]() -> task<> {
+            smtp::client_options o = plain_mail_options();
+            o.starttls = smtp::starttls::wanted;
+            o.insecure = true;
+            o.tls.maximum = row.most;
+            o.authentication.user = "joe";
+            o.authentication.password = secret("secret");
+            smtp::client mail(sink.url(), o);
+            const smtp::message m = a_message();
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_TRUE(r) << r.error();
+        });
+        ASSERT_EQ(sink.count(), 1U);
+        EXPECT_EQ(sink.messages()[0].mechanism, "SCRAM-SHA-256-PLUS");
+        std::vector<std::string> tried;
+        for (const std::string& line : sink.dialogue()) {
+            if (line.starts_with("C: AUTH")) tried.push_back(line);
+        }
+        ASSERT_EQ(tried.size(), row.tried.size());
+        for (std::size_t i = 0; i != tried.size(); ++i) {
+            EXPECT_NE(tried[i].find(row.tried[i]), std::string::npos) << tried[i];
+        }
+    }
 }
 
 // RFC 4954 section 4: a command has 512 bytes, a response 12,288.

@@ -26,7 +26,7 @@ std::unique_ptr<sasl_exchange> begun() {
     who.user = "user";
     who.password = secret("pencil");
     const std::uint64_t random[2] = {0x0123456789abcdefU, 0xfedcba9876543210U};
-    auto exchange = make_scram(who, scram_binding::none, "", random);
+    auto exchange = make_scram(who, scram_binding::none, {}, random);
     const auto first = exchange->initial();
     EXPECT_EQ(first->reveal(), "n,,n=user,r=" + std::string(nonce));
     return exchange;

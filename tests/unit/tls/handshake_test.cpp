@@ -53,6 +53,33 @@ TEST(tls_handshake, agrees_on_1_3_and_names_what_it_agreed_on) {
     });
 }
 
+TEST(tls_handshake, exports_keying_material_that_both_ends_have) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        std::string before;
+        for (const tls::version most : {tls::version::tls_1_2, tls::version::tls_1_3}) {
+            auto so = world.server_options();
+            so.maximum = most;
+            tls::server_context s(so);
+            tls::client_context c(world.client_options());
+            tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+            EXPECT_TRUE(ends.client && ends.server);
+            if (!ends.client || !ends.server) co_return;
+            const tls::stream& client = **ends.client;
+            const std::string label = "EXPORTER-test";
+            const secret key = client.export_keying_material(label, "of ours", 40);
+            EXPECT_EQ(key.reveal().size(), 40U);
+            EXPECT_EQ(key, (*ends.server)->export_keying_material(label, "of ours", 40));
+            EXPECT_NE(key, client.export_keying_material(label, "other", 40));
+            EXPECT_NE(key, client.export_keying_material("EXPORTER-other", "of ours", 40));
+            EXPECT_NE(key.reveal(), std::exchange(before, key.reveal())) << "another connection";
+            if (most == tls::version::tls_1_2) {
+                EXPECT_THROW(client.export_keying_material("client finished", "", 12), exception);
+            }
+        }
+    });
+}
+
 TEST(tls_handshake, agrees_on_1_2_where_that_is_the_most) {
     const tls_world world;
     block_on([&]() -> task<> {
