@@ -209,8 +209,9 @@ full_response whole_of(response& r, std::string&& body) {
 }  // namespace
 
 duration hedge_delay(const call_state& c, client_shard& here) {
-    if (!may_hedge(c)) return duration::zero();
-    return (c.own() != nullptr ? *c.own() : here.options()->values).retry.hedge_after;
+    const client_options& o = c.own() != nullptr ? *c.own() : here.options()->values;
+    const duration after = o.retry.hedge_after;
+    return after > duration::zero() && may_hedge(c) ? after : duration::zero();
 }
 
 handler innermost_handler() {

@@ -39,10 +39,8 @@ error running_call::exceeded(const char* limit) const {
     return fail(e.on(limit), phase::first_byte);
 }
 
-/// Reads a head, and keeps an interim one for the function of the call, if it has one.
-head_state running_call::read_head() {
-    if (!tells_interim_) [[likely]]
-        return exchange_->read_head(start_, nullptr);
+/// Reads a head, and keeps an interim one for the function of the call.
+head_state running_call::read_told_head() {
     http::fields said;
     const head_state state = exchange_->read_head(start_, &said);
     if (state != head_state::interim || start_.code == 101) return state;
@@ -83,7 +81,8 @@ task<std::expected<void, error>> running_call::tell_earlier(call_result& a) {
 
 /// Reads the next head, and counts interim ones.
 head_state running_call::read_next_head() {
-    const head_state state = read_head();
+    const head_state state =
+        tells_interim_ ? read_told_head() : exchange_->read_head(start_, nullptr);
     if (state == head_state::partial || state == head_state::broken) return state;
     // A final head that arrived while the body was sent is read twice; it is logged once.
     if (options_->verbose && !head_logged_) log_head('<', exchange_->response_text());

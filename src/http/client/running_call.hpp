@@ -128,7 +128,7 @@ private:
     void begin_attempt();
     task<std::expected<void, error>> await_turn();
     task<std::expected<bool, error>> wait_for_continue();
-    head_state read_head();
+    head_state read_told_head();
     head_state read_next_head();
     task<std::expected<void, error>> tell_interim();
     task<std::expected<void, error>> tell_earlier(call_result& a);

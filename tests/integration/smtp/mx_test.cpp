@@ -512,7 +512,7 @@ TEST(smtp_mx, sends_in_clear_to_a_host_that_leaves_the_handshake) {
     }
 }
 
-// What fails there says nothing of the TLS of the host.
+// A fault there says nothing of the TLS of the host.
 TEST(smtp_mx, does_not_send_in_clear_for_a_fault_of_a_proxy) {
     mx_world w;
     w.host("mx.example");
