@@ -48,6 +48,13 @@ std::uint64_t position(std::uint64_t offset) noexcept {
     return std::min(offset, file_operation::no_offset - 1);
 }
 
+bool is_direct(int fd) noexcept {
+    loop* const l = loop::current();
+    if (l != nullptr && !l->backend().is_of_the_system()) return false;
+    const int flags = ::fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_DIRECT) != 0;
+}
+
 int system_mode(allocation how) noexcept {
     switch (how) {
         case allocation::grow: return 0;
@@ -88,11 +95,13 @@ file& file::operator=(file&& other) noexcept {
     discard();
     fd_.reset(other.fd_.release());
     path_ = std::move(other.path_);
+    direct_ = other.direct_;
     return *this;
 }
 
 file file::adopt(int fd, std::string path) {
-    return {fd, path.empty() ? nullptr : std::make_shared<const std::string>(std::move(path))};
+    auto called = path.empty() ? nullptr : std::make_shared<const std::string>(std::move(path));
+    return {fd, std::move(called), is_direct(fd)};
 }
 
 void file::discard() noexcept {
@@ -103,6 +112,7 @@ template <class Operation>
 Operation file::on(file_action a, const char* verb) const noexcept {
     Operation op(a, verb, path());
     op.fd = fd_.get();
+    if (a == file_action::read && direct_) op.flags = O_DIRECT;
     return op;
 }
 
@@ -274,7 +284,7 @@ std::expected<file, error> open_operation::outcome() {
     if (!r) return std::unexpected(std::move(r).error());
     auto called = std::make_shared<const std::string>(std::move(path_));
     asked_ = false;
-    return file(static_cast<int>(*r), std::move(called));
+    return file(static_cast<int>(*r), std::move(called), (flags & O_DIRECT) != 0);
 }
 
 open_operation open(std::string path, open_flags flags, unsigned mode) {

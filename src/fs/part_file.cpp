@@ -1,5 +1,6 @@
 #include "fs/part_file.hpp"
 
+#include "fs/kept_permissions.hpp"
 #include "fs/late_failure.hpp"
 #include "fs/replacement.hpp"
 
@@ -162,6 +163,9 @@ task<nothing> part_file::complete(bool durable) {
         auto synced = co_await as_result(file_.sync());
         if (!synced) co_return synced;
     }
+    auto keeping = take_permissions();
+    auto kept = co_await std::move(keeping);
+    if (!kept) co_return kept;
     auto renaming = rename(part_, path_);
     auto renamed = co_await as_result(renaming);
     if (!renamed) co_return renamed;
@@ -170,6 +174,15 @@ task<nothing> part_file::complete(bool durable) {
     if (!durable) co_return nothing();
     auto syncing = sync_directory(directory_of(path_));
     co_return co_await as_result(syncing);
+}
+
+/// Takes those of the file that is to be replaced, if there is one.
+task<nothing> part_file::take_permissions() {
+    auto asking = link_status(path_);
+    const auto old = co_await as_result(asking);
+    if (!old || old->kind != file_kind::regular) co_return nothing();
+    auto keeping = keep_permissions(file_, path_, *old);
+    co_return co_await std::move(keeping);
 }
 
 /// The file has its name and is complete, even if this fails.

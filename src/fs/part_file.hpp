@@ -37,6 +37,7 @@ private:
     task<std::expected<void, error>> read_validator();
     task<std::expected<void, error>> keep_validator();
     task<std::expected<void, error>> settle();
+    task<std::expected<void, error>> take_permissions();
     static task<> forget_validator(int fd);
 
     std::string path_;

@@ -156,6 +156,8 @@ bool ends_are_true() noexcept {
 }
 
 std::int64_t read_from_memory(const file_operation& op) noexcept {
+    // The kernel would not say EAGAIN, but read the disk.
+    if ((op.flags & O_DIRECT) != 0) return -EAGAIN;
     iovec some[8];
     int n = 0;
     std::size_t room_left = most_bytes_at_once;

@@ -1,3 +1,4 @@
+#include "fs/kept_permissions.hpp"
 #include "fs/replacement.hpp"
 
 #include <coracle/fs/file.hpp>
@@ -101,15 +102,11 @@ task<std::expected<std::optional<file_status>, error>> status_of_old(const std::
 }
 
 task<result> fill(const detail::replacement& file, const std::string& text,
-                  const std::optional<file_status>& old) {
+                  const std::optional<file_status>& old, const std::string& path) {
     auto written = co_await as_result(file.content().write_at(0, text));
     if (!written || !old) co_return written;
-    auto made = co_await as_result(file.content().status());
-    if (!made) co_return std::unexpected(std::move(made).error());
-    // Drops set-id bits if the new file has another owner or group.
-    const bool same = made->user == old->user && made->group == old->group;
-    const unsigned mode = old->mode & (same ? 07777U : 0777U);
-    co_return co_await as_result(file.content().set_mode(mode));
+    auto keeping = detail::keep_permissions(file.content(), path, *old);
+    co_return co_await std::move(keeping);
 }
 
 task<result> replace_whole(std::string path, std::string text, replace_options options) {
@@ -122,7 +119,7 @@ task<result> replace_whole(std::string path, std::string text, replace_options o
     const unsigned mode = *old ? 0600 : options.mode;
     auto done = co_await file.begin(*target, mode);
     if (!done) co_return done;
-    done = co_await fill(file, text, *old);
+    done = co_await fill(file, text, *old, *target);
     if (done) done = co_await file.commit(renaming::replace, options.durable);
     if (!done) co_await file.abandon();
     co_return done;

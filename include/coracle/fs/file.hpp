@@ -117,8 +117,8 @@ public:
 private:
     friend class open_operation;
     friend class close_operation;
-    file(int fd, std::shared_ptr<const std::string> path) noexcept
-        : fd_(fd), path_(std::move(path)) {}
+    file(int fd, std::shared_ptr<const std::string> path, bool direct) noexcept
+        : fd_(fd), path_(std::move(path)), direct_(direct) {}
 
     template <class Operation>
     Operation on(file_action a, const char* verb) const noexcept;
@@ -126,6 +126,7 @@ private:
 
     owned_fd fd_;
     std::shared_ptr<const std::string> path_;
+    bool direct_ = false;  ///< past the page cache: each read waits for the disk
 };
 
 /// The awaitable returned by `open`.

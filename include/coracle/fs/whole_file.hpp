@@ -36,8 +36,10 @@ struct replace_options {
 /// Replaces the content of a file atomically: a reader that opens it sees the old or the new
 /// content, never a mixture, whatever happens meanwhile. The text is written to a file of another
 /// name in the same directory (".name.<random>.tmp"), synced, and renamed; the directory is synced.
-/// Keeps the permissions of the old file, not its owner nor its other names; set-id bits only where
-/// the owner and the group are the same. A symbolic link stays, what it leads to is replaced.
+/// Keeps the permissions of the old file, and its group where that is allowed, not its owner nor
+/// its other names; set-id bits only where the owner and the group are the same. Where the group is
+/// another, or the old file had an access list, the group may do no more than others. A symbolic
+/// link stays, what it leads to is replaced.
 ///
 /// Failed or cancelled before the rename, the old content is there and the other name is removed;
 /// only a crash leaves it. Fails with `is_a_directory` when the path leads to a directory, and with

@@ -1,4 +1,6 @@
+#include "fs/perform.hpp"
 #include "support/file_worlds.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <coracle/fs/file.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -10,6 +12,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <numeric>
 #include <optional>
@@ -130,6 +134,39 @@ TEST_P(files, are_opened_as_the_flags_say) {
         fs::file made = co_await fs::open(path("private"), fs::rewrite, 0600);
         EXPECT_EQ((co_await made.status()).mode, 0600u);
     });
+}
+
+TEST_P(files, read_past_the_page_cache) {
+    const std::string text = pattern(8192);
+    directory_.write("f", text);
+    // Not in the frame of a coroutine, which has no such alignment.
+    alignas(4096) std::array<char, 4096> page;
+    run([&]() -> task<> {
+        auto opening = fs::open(path("f"), fs::read_only | fs::open_flags::direct);
+        auto f = co_await as_result(opening);
+        if (!f) co_return;  // not every file system can
+        EXPECT_EQ(co_await f->read_at(4096, page), page.size());
+        EXPECT_EQ(std::string_view(page.data(), page.size()), text.substr(4096));
+        EXPECT_EQ(f->read_at(0, page).flags, static_cast<unsigned>(O_DIRECT));
+        const fs::file same = fs::file::adopt(f->release());
+        EXPECT_EQ(same.read_at(0, page).flags, static_cast<unsigned>(O_DIRECT));
+    });
+}
+
+// The kernel does not say that it would wait, but reads the disk.
+TEST(file_reads, are_not_tried_from_memory_past_the_page_cache) {
+    const temporary_directory directory;
+    const std::string path = directory.write("f", "text").string();
+    const owned_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char room[4];
+    slice piece(room, sizeof room);
+    file_operation op(file_action::read, nullptr);
+    op.fd = fd.get();
+    op.offset = 0;
+    op.pieces = {&piece, 1};
+    EXPECT_EQ(fs::detail::perform_from_memory(op), 4);
+    op.flags = O_DIRECT;
+    EXPECT_EQ(fs::detail::perform_from_memory(op), -EAGAIN);
 }
 
 TEST_P(files, never_wait_for_the_other_end_of_a_fifo) {

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <atomic>
@@ -190,6 +192,34 @@ TEST_P(whole_files, keep_set_id_bits_only_for_the_same_owner) {
         EXPECT_EQ(::chmod(path("f").c_str(), 06755), 0);
         co_await fs::replace_text(path("f"), "newer");
         EXPECT_EQ((co_await fs::status(path("f"))).mode, 0755u);
+    });
+}
+
+TEST_P(whole_files, let_no_group_in_that_had_no_access) {
+    directory_.write("f", "old");
+    ASSERT_EQ(::chmod(path("f").c_str(), 0640), 0);
+    // A list with a user of number 1: the bits of the group are its mask.
+    const unsigned char list[] = {2,  0, 0, 0,                           // the version
+                                  1,  0, 6, 0, 0xff, 0xff, 0xff, 0xff,   // user::rw-
+                                  2,  0, 6, 0, 1,    0,    0,    0,      // user:1:rw-
+                                  4,  0, 0, 0, 0xff, 0xff, 0xff, 0xff,   // group::---
+                                  16, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,   // mask::rw-
+                                  32, 0, 4, 0, 0xff, 0xff, 0xff, 0xff};  // other::r--
+    const char* name = "system.posix_acl_access";
+    const bool has_lists = ::setxattr(path("f").c_str(), name, list, sizeof list, 0) == 0;
+    run([&]() -> task<> {
+        if (has_lists) {
+            EXPECT_EQ((co_await fs::status(path("f"))).mode, 0664u);
+            co_await fs::replace_text(path("f"), "new");
+            EXPECT_EQ((co_await fs::status(path("f"))).mode, 0644u);
+        }
+        // Only the superuser has every group.
+        if (::chown(path("f").c_str(), static_cast<uid_t>(-1), 12'345) != 0) co_return;
+        EXPECT_EQ(::chmod(path("f").c_str(), 0640), 0);
+        co_await fs::replace_text(path("f"), "newer");
+        const auto s = co_await fs::status(path("f"));
+        EXPECT_EQ(s.group, 12'345u);
+        EXPECT_EQ(s.mode, 0640u);
     });
 }
 

@@ -202,6 +202,14 @@ TEST_F(client_downloads, become_a_file_when_all_is_there) {
     EXPECT_FALSE(has_part());
 }
 
+TEST_F(client_downloads, keep_the_permissions_of_what_they_replace) {
+    const local_server server([](http::request&) { return http::response(content); });
+    ASSERT_TRUE(download(server.url()));
+    std::filesystem::permissions(path(), std::filesystem::perms(0600));
+    ASSERT_TRUE(download(server.url()));
+    EXPECT_EQ(std::filesystem::status(path()).permissions(), std::filesystem::perms(0600));
+}
+
 TEST_F(client_downloads, go_on_where_the_response_broke_off) {
     const scripted_peer server({breaks_off(), gives_part(400, 600)});
     const auto r = download(server.url());
