@@ -54,6 +54,12 @@ bool is_too_large(const error& e) noexcept {
     return e == coracle::errc::limit_exceeded && !e.safe_to_retry();
 }
 
+/// Returns true for "NOPERM User app has no permissions to run the 'ping' command".
+bool refuses_ping(const reply& r) {
+    return code_of_reply(r.text()) == errc::no_permission &&
+           r.text().find("'ping'") != std::string_view::npos;
+}
+
 bool is_stop(const error& e) noexcept {
     return e == std::errc::operation_canceled;
 }
@@ -298,6 +304,7 @@ task<> bus_core::write_changes(connection& c) {
 
 task<> bus_core::read_all(connection& c) {
     for (;;) {
+        const std::uint64_t before = c.received();
         auto receiving = c.receive();
         auto limited = with_timeout(options_.ping, std::move(receiving));
         auto ended = co_await as_result(limited);
@@ -307,29 +314,34 @@ task<> bus_core::read_all(connection& c) {
             continue;
         }
         error why;
-        const bool is_silent = !ended && ended.error() == std::errc::timed_out;
+        const bool is_late = !ended && ended.error() == std::errc::timed_out;
+        // A large message on a slow link: the reply to PING stands behind it.
+        if (is_late && c.received() != before) {
+            asked_ = false;
+            continue;
+        }
         if (ended)
             why = ended->error();
         else
             why = ended.error();
-        if (is_silent && !asked_) {
+        if (is_late && !asked_) {
             asked_ = true;
             ping();
             continue;
         }
-        if (is_silent) why.on("topic_bus_options::ping");
+        if (is_late) why.on("topic_bus_options::ping");
         if (!is_stop(why)) lose(std::move(why));
         co_return;
     }
 }
 
 void bus_core::take(const reply& r) {
-    if (r.kind() == reply_kind::error) {
+    if (r.kind() == reply_kind::error && !refuses_ping(r)) {
         lose(error_of(r, "redis SUBSCRIBE"));
         return;
     }
     const auto parts = r.elements();
-    // Without a subscription the reply to PING is a status.
+    // Without a subscription the reply to PING is a status. A refusal shows the same.
     std::string_view kind = "pong";
     if (!parts.empty()) kind = parts[0].text();
     if (kind == "message" && parts.size() == 3) {

@@ -53,7 +53,8 @@ std::string command_of(std::initializer_list<std::string_view> parts) {
 
 task<done> log_in(const endpoint* to, connection* c) {
     const std::string_view password = to->password().reveal();
-    if (!password.empty()) {
+    // A user may have none (ACL "nopass").
+    if (!password.empty() || !to->user().empty()) {
         std::string auth;
         if (to->user().empty())
             auth = command_of({"AUTH", password});
@@ -124,6 +125,7 @@ task<std::expected<reply, error>> connection::receive() {
         if (*next) co_return **std::move(next);
         auto came = co_await as_result(stream_->receive());
         if (!came) co_return std::unexpected(std::move(came).error());
+        received_ += came->view().size();
         auto fed = reader_.feed(came->view());
         if (!fed) co_return std::unexpected(std::move(fed).error());
     }

@@ -48,10 +48,13 @@ public:
     task<std::expected<void, error>> send(std::string_view bytes);
     /// Completes with the next reply; one that was read already, at once.
     task<std::expected<reply, error>> receive();
+    /// Returns the number of bytes that have come.
+    std::uint64_t received() const noexcept { return received_; }
 
 private:
     std::unique_ptr<net::byte_stream> stream_;
     reply_reader reader_;
+    std::uint64_t received_ = 0;
 };
 
 /// Connects and sends AUTH and SELECT where the endpoint has them, and PING: the first command

@@ -179,6 +179,15 @@ TEST_F(redis_client, logs_in_by_password_and_by_user) {
         EXPECT_EQ(got->text(), "here");
         auto refused = co_await ask(ada, "GET", "ship");
         EXPECT_EQ(refused.error(), make_error_code(redis::errc::no_permission));
+        co_await by_url.command("ACL", "SETUSER", "bob", "on", "nopass", "~*", "&*", "+@all");
+        redis::client_options as_bob = quick();
+        as_bob.user = "bob";
+        redis::client bob(server.url(), as_bob);
+        auto who = co_await ask(bob, "ACL", "WHOAMI");
+        EXPECT_TRUE(who) << who.error();
+        if (who) {
+            EXPECT_EQ(who->text(), "bob");
+        }
         redis::client other_database("unix://:se%20cret@" + server.socket());
         auto none = co_await ask(other_database, "GET", "boat");
         EXPECT_TRUE(none->is_nil());

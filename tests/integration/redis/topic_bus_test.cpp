@@ -519,6 +519,54 @@ TEST(redis_topic_bus_hostile, server_whose_pages_are_too_large_is_asked_for_smal
     bus.stop();
 }
 
+// A user who may not ping: the refusal comes in its turn, as the reply would.
+TEST(redis_topic_bus_hostile, server_that_refuses_to_be_pinged_is_known_to_live) {
+    const std::string refused = "-NOPERM User app has no permissions to run the 'ping' command\r\n";
+    script subscribed;
+    subscribed.read_until("PING\r\n").send(refused).read_until("coracle:t.x\r\n").send(confirmed);
+    for (int i = 0; i != 3; ++i) subscribed.read_until("PING\r\n").send(refused);
+    subscribed.send(message_head + bulk_of("last", false)).read_to_end();
+    script commands;
+    commands.read_until("PING\r\n").send(refused);
+    for (int i = 0; i != 2; ++i)
+        commands.read_until("HGET\r\n").read_until("t.x\r\n").send("$-1\r\n");
+    commands.read_to_end();
+    scripted_peer server({subscribed, commands});
+    noting_receiver r;
+    topic_bus_options o = quick();
+    o.password = {};
+    o.ping = 100ms;
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
+    bus.start(r);
+    bus.subscribe("t.x");
+    EXPECT_EQ(r.wait_for(1), texts{"t.x last"});
+    EXPECT_EQ(bus.counters().connections, 1U);
+    bus.stop();
+}
+
+// The reply to PING stands behind it.
+TEST(redis_topic_bus_hostile, server_that_sends_a_message_slowly_is_not_silent) {
+    const std::string message = message_head + bulk_of("slow", false);
+    script slow = until_subscribed();
+    slow.send(confirmed).read_until("PING\r\n");
+    constexpr std::size_t piece = 10;
+    for (std::size_t at = 0; at < message.size(); at += piece) {
+        slow.send(message.substr(at, piece)).pause(300ms);
+    }
+    slow.send(pong_amid_subscriptions).read_to_end();
+    scripted_peer server({slow, without_retained()});
+    noting_receiver r;
+    topic_bus_options o = quick();
+    o.password = {};
+    o.ping = 1s;
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
+    bus.start(r);
+    bus.subscribe("t.x");
+    EXPECT_EQ(r.wait_for(1), texts{"t.x slow"});
+    EXPECT_EQ(bus.counters().connections, 1U);
+    bus.stop();
+}
+
 TEST(redis_topic_bus_hostile, server_that_refuses_is_asked_again) {
     script refusing = until_subscribed();
     refusing.send("-NOPERM this user has no permissions to access one of the channels\r\n")
