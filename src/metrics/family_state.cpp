@@ -138,10 +138,12 @@ void family_state::append_histogram(std::string& to, const series& s,
                                     std::span<const std::string_view> values,
                                     exposition format) const {
     const thread_cells& cells = source_.cells();
+    const bool is_openmetrics = format == exposition::openmetrics;
     std::uint64_t count = 0;
     for (std::size_t i = 0; i != bounds_.size(); ++i) {
         count += cells.sum(s.first + static_cast<std::uint32_t>(i));
-        append_sample(to, "_bucket", values, number_text(bounds_[i]), std::to_string(count));
+        append_sample(to, "_bucket", values, bound_text(bounds_[i], is_openmetrics),
+                      std::to_string(count));
     }
     const auto beyond = s.first + static_cast<std::uint32_t>(bounds_.size());
     count += cells.sum(beyond);
@@ -150,7 +152,7 @@ void family_state::append_histogram(std::string& to, const series& s,
     // beside a sum.
     const double sum = cells.sum_of_doubles(beyond + 1);
     const bool is_counter = (bounds_.empty() || bounds_.front() >= 0) && sum >= 0;
-    if (format == exposition::openmetrics && !is_counter) return;
+    if (is_openmetrics && !is_counter) return;
     append_sample(to, "_sum", values, {}, number_text(sum));
     append_sample(to, "_count", values, {}, std::to_string(count));
 }

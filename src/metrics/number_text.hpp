@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,23 @@ inline std::string number_text(double number) {
     char text[32];
     const auto end = std::to_chars(text, text + sizeof text, number).ptr;
     return {text, end};
+}
+
+/// The bound of a bucket as other clients write it, because it is a label, whose texts are
+/// compared: fixed from 0.0001 to 999999, as "%g" has it, and of OpenMetrics with a point or an
+/// exponent ("Canonical Numbers").
+inline std::string bound_text(double bound, bool of_openmetrics) {
+    char text[32];
+    const auto scientific =
+        std::to_chars(text, text + sizeof text, bound, std::chars_format::scientific);
+    std::string out(text, scientific.ptr);
+    const std::size_t e = out.find('e');
+    if (e == out.npos) return number_text(bound);
+    const int exponent = std::atoi(out.c_str() + e + 1);
+    if (exponent < -4 || exponent > 5) return out;
+    out.assign(text, std::to_chars(text, text + sizeof text, bound, std::chars_format::fixed).ptr);
+    if (of_openmetrics && out.find('.') == out.npos) out += ".0";
+    return out;
 }
 
 }  // namespace coracle::metrics::detail

@@ -80,7 +80,7 @@ void add_client_statistics(metrics::registry& to, std::string_view name,
                            std::function<client_statistics()> read);
 
 /// A handler that responds with the text of a registry, which must outlive it: as OpenMetrics where
-/// the Accept field names it, else as Prometheus has it.
+/// the Accept field names it, and text/plain with no higher weight; else as Prometheus has it.
 handler serve_metrics(const metrics::registry& of);
 
 }  // namespace coracle::http

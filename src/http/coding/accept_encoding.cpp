@@ -2,6 +2,7 @@
 
 #include "base/ascii.hpp"
 #include "http/message/token.hpp"
+#include "http/message/weight.hpp"
 
 #include <coracle/http/fields.hpp>
 
@@ -25,20 +26,6 @@ struct weights {
         return own != not_named ? own : any;
     }
 };
-
-/// A qvalue (RFC 9110 section 12.4.2): "0.5", "1", "0.125", "1.000".
-std::optional<int> read_weight(std::string_view text) noexcept {
-    if (text.empty() || text.size() > 5 || (text.size() > 1 && text[1] != '.')) return std::nullopt;
-    int value = 0;
-    int unit = 1000;
-    for (std::size_t i = 0; i != text.size(); ++i) {
-        if (i == 1) continue;
-        if (text[i] < '0' || text[i] > '9') return std::nullopt;
-        value += (text[i] - '0') * unit;
-        unit /= 10;
-    }
-    return value > 1000 ? std::nullopt : std::optional<int>(value);
-}
 
 /// Reads the text after the name: nothing, or `;q=` and the weight.
 std::optional<int> read_parameters(std::string_view text) noexcept {

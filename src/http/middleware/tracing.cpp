@@ -178,6 +178,8 @@ task<response> tracing::call_tracer::operator()(request& req, const handler& nex
     active.begin_below(around->context());
     describe_call(active, req);
     req.fields().set("traceparent", active.span.context().text());
+    // One that a request was passed on with belongs to another traceparent.
+    req.fields().remove("tracestate");
     if (!active.span.context().state.empty()) {
         req.fields().set("tracestate", active.span.context().state);
     }

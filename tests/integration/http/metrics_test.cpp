@@ -115,6 +115,22 @@ TEST(http_metrics, are_told_in_the_format_that_was_asked_for) {
                             "charset=utf-8\r\n"),
                   open.npos);
         EXPECT_TRUE(open.ends_with("\r\n\r\n# HELP a A.\n# TYPE a counter\na_total 1\n# EOF\n"));
+        const struct {
+            const char* accept;
+            bool open;
+        } rows[] = {
+            {"application/openmetrics-text;q=0, text/plain", false},
+            {"text/plain;q=0.9, application/openmetrics-text;q=0.1", false},
+            {"application/openmetrics-text;q=x", false},
+            {"x-application/openmetrics-text", false},
+            {"Application/OpenMetrics-Text", true},
+            {"text/plain, application/openmetrics-text", true},
+        };
+        for (const auto& row : rows) {
+            const std::string text =
+                co_await ask(on, get("/", "Accept: " + std::string(row.accept) + "\r\n"));
+            EXPECT_EQ(text.ends_with("# EOF\n"), row.open) << row.accept;
+        }
     });
 }
 

@@ -85,6 +85,26 @@ TEST(metrics_registry, puts_observations_into_buckets_by_their_upper_bound) {
     EXPECT_NE(all.text().find("sizes_sum NaN\n"), std::string::npos);
 }
 
+// Bounds are labels, whose texts are compared: as the clients of Prometheus for Go write them.
+TEST(metrics_registry, writes_bounds_as_others_do) {
+    metrics::registry all;
+    all.make_histogram("h", "H.", {0.00001, 0.0001, 0.0005, 1, 2.5, 10, 100000, 1e6, 2.5e6})
+        .observe(1);
+    const auto bounds = [&all](metrics::exposition format) {
+        std::string found;
+        const std::string text = all.text(format);
+        for (std::size_t at = 0; (at = text.find("le=\"", at)) != text.npos;) {
+            at += 4;
+            found += text.substr(at, text.find('"', at) - at) + ' ';
+        }
+        return found;
+    };
+    EXPECT_EQ(bounds(metrics::exposition::prometheus),
+              "1e-05 0.0001 0.0005 1 2.5 10 100000 1e+06 2.5e+06 +Inf ");
+    EXPECT_EQ(bounds(metrics::exposition::openmetrics),
+              "1e-05 0.0001 0.0005 1.0 2.5 10.0 100000.0 1e+06 2.5e+06 +Inf ");
+}
+
 // OpenMetrics: a sum is a counter there, and there is no count without one.
 TEST(metrics_registry, writes_no_sum_that_may_fall_as_openmetrics) {
     metrics::registry all;

@@ -68,8 +68,8 @@ public:
         co_await std::move(third);
     }
 
-    task<int> get(std::string path) {
-        auto calling = asking_->get(app_->url(path));
+    task<int> get(std::string path, http::fields with = {}) {
+        auto calling = asking_->get(app_->url(path)).fields(std::move(with));
         auto got = co_await as_result(calling);
         co_return got ? static_cast<int>(got->status()) : 0;
     }
@@ -85,6 +85,7 @@ public:
     std::map<std::string, nlohmann::json> spans;  ///< that it took, by their name
     std::size_t taken = 0;
     std::vector<std::string> parents;  ///< traceparent of each call, or "none"
+    std::vector<std::string> states;   ///< tracestate of each call
     http::status verdict = http::status::ok;
     bool span_left = false;  ///< a request had one behind its middleware
 
@@ -112,6 +113,7 @@ private:
         return [this](http::request& req) -> task<http::response> {
             const auto parent = req.header("traceparent");
             parents.emplace_back(parent.empty() ? "none" : parent);
+            states.emplace_back(req.header("tracestate"));
             EXPECT_EQ(co_await req.body().text(), req.header("X-Body"));
             co_await sleep_for(10ms);
             co_return "below";
@@ -207,6 +209,28 @@ TEST(tracing, follows_a_request_that_is_passed_on_with_its_body) {
         EXPECT_EQ(w.spans["call"]["traceId"], request["traceId"]);
         EXPECT_EQ(w.spans["call"]["name"], "POST");
         EXPECT_EQ(w.parents.back().substr(36, 16), w.spans["call"]["spanId"].get<std::string>());
+    });
+}
+
+// Without the traceparent that it came with, or malformed, a tracestate says nothing.
+TEST(tracing, passes_no_tracestate_on_that_belongs_to_another_parent) {
+    world w;
+    w.run([&]() -> task<> {
+        const char* parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        const struct {
+            const char* parent;
+            const char* state;
+            const char* passed;
+        } rows[] = {
+            {"", "a=1", ""}, {"00-x", "a=1", ""}, {parent, "a=1", "a=1"}, {parent, "A=", ""}};
+        for (const auto& row : rows) {
+            http::fields with;
+            if (*row.parent != '\0') with.add("traceparent", row.parent);
+            with.add("tracestate", row.state);
+            EXPECT_EQ(co_await w.get("/relayed/a", std::move(with)), 200);
+            EXPECT_EQ(w.states.back(), row.passed) << row.parent << ' ' << row.state;
+            EXPECT_NE(w.parents.back(), row.parent);
+        }
     });
 }
 
