@@ -82,11 +82,12 @@ class Peer(http.server.BaseHTTPRequestHandler):
         if isinstance(tag, list):  # the first is that of the first response alone
             tag = tag[min(len(self.server.seen) - 1, 1)]
         wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        same = query in ("ignores", "untold") or self.headers.get("If-Range", tag) == tag
+        same = query in ("ignores", "untold", "nameless") or self.headers.get("If-Range", tag) == tag
         if wanted and same and query != "whole":
             first = int(wanted[1])
             if first >= len(CONTENT):
-                return self.respond(416, Content_Range=f"bytes */{len(CONTENT)}")
+                size = {} if query == "nameless" else {"Content_Range": f"bytes */{len(CONTENT)}"}
+                return self.respond(416, **size)
             said = first + 1 if query == "wrong" else first
             end = first + (len(CONTENT) - first + 1) // 2 if query == "short" else len(CONTENT)
             own = {} if query == "untold" else {"ETag": tag}
@@ -109,10 +110,12 @@ class Peer(http.server.BaseHTTPRequestHandler):
         self.respond(404, b"<html>oops", Content_Length="1000", ETag=self.server.tag)
         self.close_connection = True
 
-    def on_busy(self, _):
+    def on_busy(self, query):
         """Twice 503, then content that breaks off, over and over."""
         if len(self.server.seen) % 3 != 0:
             return self.respond(503)
+        if query == "whole":
+            return self.respond(200, CONTENT)
         self.respond(200, CONTENT[:1000], ETag=self.server.tag, Content_Length=str(len(CONTENT)))
         self.close_connection = True
 

@@ -125,6 +125,12 @@ void understand_connection(const CLI::App& command, const connection_texts& t, O
         if (t.proxy.contains('@')) hide_argument(t.proxy);
         o.proxy = secret(t.proxy);
         if (o.proxy.empty()) o.proxy_from_environment = false;
+        // As with curl, the hosts of the environment hold for this proxy too.
+        if (!is_given("--noproxy") && o.no_proxy.empty()) {
+            const char* hosts = std::getenv("no_proxy");
+            if (hosts == nullptr) hosts = std::getenv("NO_PROXY");
+            if (hosts != nullptr) o.no_proxy = hosts;
+        }
     }
     if (is_given("--noproxy")) {
         // It replaces the list of the environment, even if it is empty.

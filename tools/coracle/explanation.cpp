@@ -12,6 +12,7 @@ namespace coracle::tool {
 namespace {
 
 constexpr int not_trusted = 60;
+constexpr int filesize_exceeded = 63;
 
 std::string_view what_failed(phase p) noexcept {
     switch (p) {
@@ -124,6 +125,8 @@ std::string explain(const error& e) {
 }
 
 int exit_code_of(const error& e) noexcept {
+    const bool is_size = e == errc::limit_exceeded && detail_of(e).ends_with(".response_limit");
+    if (is_size) return filesize_exceeded;
     const int code = http::curlev_code(e);
     return code > 0 ? code : get_usage;
 }

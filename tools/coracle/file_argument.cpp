@@ -85,7 +85,10 @@ file_argument read_file_argument(std::string_view text, std::string_view name,
         const std::size_t of_type = size_of_start(text, type);
         text.remove_prefix(of_type != 0 ? of_type : size_of_start(text, name));
         // A media type may have parameters too.
-        (of_type != 0 ? o.type : o.name) = take_until(text, of_type != 0 ? but_type : but_name);
+        std::optional<std::string>& property = of_type != 0 ? o.type : o.name;
+        property = take_until(text, of_type != 0 ? but_type : but_name);
+        // Blanks may stand before the ";" of the next one.
+        if (of_type != 0) property->resize(property->find_last_not_of(" \t") + 1);
     }
     return o;
 }

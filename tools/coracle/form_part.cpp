@@ -6,10 +6,22 @@
 #include <coracle/mime/disposition.hpp>
 #include <coracle/mime/media_type.hpp>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace coracle::tool {
+namespace {
+
+/// Returns true for a FIFO, a device and their like: not by opening it, which would show the writer
+/// of a FIFO a reader that is gone.
+bool is_pipe(const std::string& path) {
+    std::error_code absent;
+    return std::filesystem::is_other(std::filesystem::status(path, absent));
+}
+
+}  // namespace
 
 form_part::form_part(std::string_view text) : shown_(text) {
     const std::size_t at = text.find('=');
@@ -25,10 +37,11 @@ form_part::form_part(std::string_view text) : shown_(text) {
     }
     // They would be sent as content.
     content_ = read_file_argument(text, "filename", {"encoder", "headers"});
-}
-
-bool form_part::is_of_disk() const noexcept {
-    return mark_ == '@' && !content_.name && content_.value != "-";
+    if (content_.type && !mime::parse_media_type(*content_.type)) {
+        throw failure("cannot read --form '" + shown_ + "': '" + *content_.type +
+                      "' is no media type");
+    }
+    is_of_disk_ = mark_ == '@' && !content_.name && !is_of_input() && !is_pipe(content_.value);
 }
 
 void form_part::read(const std::optional<std::string>& input) {
@@ -36,18 +49,21 @@ void form_part::read(const std::optional<std::string>& input) {
         text_ = content_.value;
     else if (is_of_input() && input)
         text_ = *input;
-    else if (!is_of_disk())
+    else if (!is_of_disk_)
         text_ = content_of(content_.value);
 }
 
 void form_part::add_file(http::form_body& form) const {
-    const std::string type(content_.type
-                               ? std::string_view(*content_.type)
-                               : mime::media_type_of(content_.name.value_or(content_.value)));
-    if (is_of_disk())
+    const std::string given = content_.value.substr(content_.value.rfind('/') + 1);
+    const std::string called = content_.name.value_or(given);
+    // Nobody has said which characters it has.
+    std::string_view guess = mime::media_type_of(called);
+    guess = guess.substr(0, guess.find(';'));
+    const std::string type(content_.type ? std::string_view(*content_.type) : guess);
+    if (is_of_disk_)
         form.add_file(name_, content_.value, type);
     else
-        form.add_data(name_, content_.name.value_or("-"), text_, type);
+        form.add_data(name_, called, text_, type);
 }
 
 void form_part::add_text(http::form_body& form) const {

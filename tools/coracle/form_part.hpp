@@ -25,8 +25,6 @@ public:
     void add_to(http::form_body& form) const;
 
 private:
-    /// Returns true for a file that is sent from the disk.
-    bool is_of_disk() const noexcept;
     void add_file(http::form_body& form) const;
     void add_text(http::form_body& form) const;
 
@@ -34,7 +32,8 @@ private:
     std::string name_;
     char mark_ = '\0';
     file_argument content_;
-    std::string text_;  ///< what was read, or the value
+    bool is_of_disk_ = false;  ///< sent from there, not read before
+    std::string text_;         ///< what was read, or the value
 };
 
 }  // namespace coracle::tool

@@ -27,22 +27,23 @@ constexpr const char* footer = R"(Environment:
                    as for `coracle serve`
 
 Exit codes, as those of curl:
-  0  success                                    43  an invalid argument
-  1  neither http nor https                     47  too many redirects
-  2  wrong usage                                52  no response
-  3  the URL is malformed                       56  receiving failed
-  5  the proxy has no address                   58  our certificate or key cannot be read
-  6  the host has no address                    59  a TLS option cannot be used
-  7  cannot connect                             60  the certificate of the server is not trusted
-  8  the response is malformed                  61  the body cannot be decoded
- 18  the response ended early                   65  a redirect needs a body that cannot be re-read
- 22  a status of 400 or above (-f)              77  the CA certificates cannot be read
- 23  a file cannot be written                   92  a stream of HTTP/2 failed
- 26  a file to send cannot be read              94  the proxy rejected the credentials
- 28  timeout                                    97  the proxy refused the connection
- 33  the server cannot resume at that byte      98  the server requires a certificate
- 35  TLS failed                                 100  the checksum differs; the file is removed
- 36  the file is shorter than the offset of -C  130  interrupted
+  0  success                                   47  too many redirects
+  1  neither http nor https                    52  no response
+  2  wrong usage                               56  receiving failed
+  3  the URL is malformed                      58  our certificate or key cannot be read
+  5  the proxy has no address                  59  a TLS option cannot be used
+  6  the host has no address                   60  the certificate of the server is not trusted
+  7  cannot connect                            61  the body cannot be decoded
+  8  the response is malformed                 63  the response is too large
+ 18  the response ended early                  65  a redirect needs a body that cannot be re-read
+ 22  a status of 400 or above (-f)             77  the CA certificates cannot be read
+ 23  a file cannot be written                  92  a stream of HTTP/2 failed
+ 26  a file to send cannot be read             94  the proxy rejected the credentials
+ 28  timeout                                   97  the proxy refused the connection
+ 33  the server cannot resume at that byte     98  the server requires a certificate
+ 35  TLS failed                               100  the checksum differs; the file is removed
+ 36  the file is shorter than the offset of -C130  interrupted
+ 43  an invalid argument
 After several failures the exit code is that of the first.
 
 Examples:
@@ -172,7 +173,8 @@ void get_options::add_limits() {
                    "broke off. Default: 0"),
         [](auto& c) -> auto& { return c.retry.retries; });
     add_number(get, group, "--retry-delay", t.retry_delay, "SECONDS", 0.0, 3600.0,
-               "Delay before the first retry; doubled for each further\none. Default: 0.1");
+               "Delay before each retry. Default: 0.1 for the first, and\ntwice as long for each "
+               "further one, up to 10 minutes");
     add_text(get, group, "--limit-rate", t.rate, "RATE",
              "The most bytes a second, each way: 500k, 2M. Default: no\n"
              "limit");

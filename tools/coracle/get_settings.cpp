@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <sstream>
 #include <utility>
 
@@ -117,7 +118,11 @@ void get_options::understand_limits(get_settings& s) const {
         check_read("--limit-rate", http::read_options(o, "rate_limit=" + t.rate));
     }
     if (command_->count("--max-time") != 0) o.total_timeout = seconds_of(t.total);
-    if (command_->count("--retry-delay") != 0) o.retry.delay = seconds_of(t.retry_delay);
+    if (command_->count("--retry-delay") != 0) {
+        o.retry.delay = seconds_of(t.retry_delay);
+        o.retry.longest_delay = std::max(o.retry.longest_delay, o.retry.delay);
+        o.retry.backoff = false;
+    }
     // With a given number of retries, all of them are made: no budget holds them back.
     if (command_->count("--retry") != 0) o.retry.budget_percent = 0;
     if (t.location) o.follow = http::follow::standard;
@@ -131,14 +136,20 @@ get_settings get_options::settings() const {
     const texts& t = *texts_;
     get_settings s = t.settings;
     s.client = {};
-    // The default of curl.
+    // The defaults of curl.
     s.client.redirects = 50;
+    s.client.first_byte_timeout = s.client.idle_timeout = duration::zero();
+    s.client.response_limit = 0;
+    s.client.retry.longest_delay = std::chrono::minutes(10);
     client_.apply(s.client, s.pool);
     if (t.no_compressed) s.client.accept_compression = false;
     s.globbing = !t.no_globbing;
     understand_limits(s);
     add_fields(s, t.fields);
     add_unless_given(s, "Referer", t.referer);
+    if (!t.range.empty() && !s.uploads.empty()) {
+        throw failure("--range does not go with --upload-file: a part of a file is not sent");
+    }
     add_unless_given(s, "Range", t.range.empty() ? "" : "bytes=" + whole_range(t.range));
     add_cookies(s, t.cookies);
     return s;

@@ -132,7 +132,10 @@ transfer::next_step transfer::place_rest(const http::response& r, int& code) {
         progress_.size = range.whole;
         return next_step::receive;
     }
-    if (status == 416 && range.whole == there) {
+    // A server need not say how large it is.
+    const bool ends_here =
+        range.whole ? *range.whole == there : room_.settings.resume && !room_.settings.resume_from;
+    if (status == 416 && ends_here) {
         count_earlier();
         return next_step::over;
     }
@@ -356,7 +359,8 @@ task<int> transfer::ask_in_time(bool resume, std::optional<std::uint64_t> from) 
 task<bool> transfer::wait_for_retry(unsigned tries) {
     const http::retry_options& retry = room_.settings.client.retry;
     duration delay = retry.delay;
-    for (unsigned i = 0; i != tries && delay < retry.longest_delay; ++i) delay *= 2;
+    const unsigned doubled = retry.backoff ? tries : 0;
+    for (unsigned i = 0; i != doubled && delay < retry.longest_delay; ++i) delay *= 2;
     delay = std::min(delay, retry.longest_delay);
     if (delay >= ends_ - loop::current()->now()) co_return false;
     auto sleeping = sleep_for(delay);

@@ -146,7 +146,7 @@ std::shared_ptr<connect::proxy_authenticator> transport::login_for(const connect
     auto& login = logins_[p.to_string() + '\0' + p.user()];
     if (login == nullptr) {
         credentials who = options_.proxy_authentication;
-        if (who.user.empty() && who.scheme == auth_scheme::digest) {
+        if (!p.user().empty() && who.scheme == auth_scheme::digest) {
             who.user = p.user();
             who.password = p.password();
         }
@@ -163,7 +163,11 @@ std::expected<std::shared_ptr<const connect::proxy>, error> transport::introduce
         e.on("proxy_authentication_secret wants a token for Bearer");
         return std::unexpected(std::move(e));
     }
-    if (!who.user.empty()) p.credentials(who.user, who.password);
+    const bool has_own = !p.user().empty() || !p.password().empty();
+    const bool has_some = !who.user.empty() || !who.password.empty();
+    if (!has_own && has_some && who.scheme != auth_scheme::bearer) {
+        p.credentials(who.user, who.password);
+    }
     // With these schemes the password must not be sent to the proxy as Basic.
     if (who.scheme == auth_scheme::digest || who.scheme == auth_scheme::bearer) {
         if (!p.is_http()) {

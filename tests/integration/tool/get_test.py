@@ -171,8 +171,23 @@ class Requests(WithPeer):
             _, err = self.get("-F", other, self.url + "/hello", code=2)
             self.assertIn("there is no ';", err)
 
+    def test_types_of_parts_are_types(self):
+        (self.here / "n.txt").write_text("text")
+        self.get("-F", "a=b;type=text/x ;filename=c", "-F", "d=@n.txt", self.url + "/hello")
+        _, _, fields, sent = self.last()
+        head = b"Content-Type: " + fields["Content-Type"].encode() + b"\r\n\r\n"
+        a, d = email.message_from_bytes(head + sent).get_payload()
+        self.assertEqual((a["Content-Type"], a.get_filename()), ("text/x", "c"))
+        self.assertEqual((d["Content-Type"], d.get_filename()), ("text/plain", "n.txt"))
+        for wrong in ("a=b;type=", "a=b;type=text"):
+            self.assertIn("is no media type", self.get("-F", wrong, self.url + "/hello", code=2)[1])
+
+    def test_parts_of_a_device_are_read(self):
+        self.get("-F", "a=@/dev/null", self.url + "/hello")
+        self.assertIn(b'filename="null"', self.last()[3])
+
     def test_parts_of_a_fifo_are_read_once(self):
-        for part in ("x=<fifo", "x=@fifo;filename=n"):
+        for part in ("x=<fifo", "x=@fifo;filename=n", "x=@fifo"):
             os.mkfifo(self.here / "fifo")
             with subprocess.Popen(["sh", "-c", "echo typed > fifo"], cwd=self.here):
                 self.get("-F", part, self.url + "/one", self.url + "/two")

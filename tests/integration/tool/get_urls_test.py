@@ -3,6 +3,7 @@ several kinds, hosts without a proxy, bytes to go on at, and options of files an
 Where curl is installed, both send the same.
 """
 
+import base64
 import contextlib
 import json
 import os
@@ -318,11 +319,31 @@ class Proxies(WithCurl):
             self.get("--noproxy", noproxy, self.url + "/hello", code=code, **proxy)
             self.get("--noproxy", noproxy, "-x", "127.0.0.1:1", self.url + "/hello", code=code)
         self.get(self.url + "/hello", no_proxy="127.0.0.1", **proxy)
+        self.get("-x", "127.0.0.1:1", self.url + "/hello", no_proxy="127.0.0.1")
+        self.get("-x", "127.0.0.1:1", "--noproxy", "", self.url + "/hello", code=7, no_proxy="127.0.0.1")
         # What is given stands in place of what the environment has.
         self.get("--noproxy", "", self.url + "/hello", code=7, no_proxy="127.0.0.1", **proxy)
 
 
+    def test_are_given_the_credentials_of_their_url_first(self):
+        proxy = self.url.removeprefix("http://")
+        for where, user, sent in [(f"http://a:b@{proxy}", "c:d", "a:b"), (f"http://{proxy}", "c:d", "c:d"),
+                                  (f"http://{proxy}", ":d", ":d")]:
+            self.get("-x", where, "--proxy-user", user, "http://host.invalid/hello")
+            self.assertEqual(self.last()[2]["Proxy-Authorization"],
+                             "Basic " + base64.b64encode(sent.encode()).decode())
+
+
 class GoingOn(WithCurl):
+    def test_is_over_where_a_server_says_that_nothing_is_left(self):
+        for query in ("", "?nameless"):
+            (self.here / "whole").write_bytes(CONTENT)
+            self.get("-C", "-", "-o", "whole", self.url + "/file" + query)
+            self.assertEqual((self.names(), self.read("whole")), (["whole"], CONTENT))
+        (self.here / "whole").write_bytes(CONTENT + b"more")
+        self.get("-C", "-", "-o", "whole", self.url + "/file", code=33)
+        self.get("-C", "400000", "-o", "-", self.url + "/file?nameless", code=33)
+
     def test_begins_at_a_byte_on_standard_output(self):
         sent = self.both("-C", "399990", self.url + "/file")
         self.assertEqual(sent[0][2]["Range"], "bytes=399990-")
@@ -401,6 +422,19 @@ class Options(WithCurl):
         self.get(self.url + "/slow", code=28, CORACLE_IDLE_TIMEOUT="100ms")
         self.get("-L", self.url + "/moved?again", code=47, CORACLE_REDIRECTS="3")
         self.assertEqual(len([p for _, p, _, _ in self.peer.seen if "again" in p]), 4)
+
+    def test_of_retries_are_those_of_curl(self):
+        begun = time.monotonic()
+        self.get("--retry", "2", "--retry-delay", "0.3", "-o", "f", self.url + "/busy?whole",
+                 CORACLE_RETRY_LONGEST_DELAY="1ms")
+        self.assertGreater(time.monotonic() - begun, 0.6)
+
+    def test_that_do_not_go_together_are_refused(self):
+        self.assertIn("--range", self.get("-T", "config", "-r", "0-3", self.url + "/hello", code=2)[1])
+
+    def test_of_sizes_have_the_exit_code_of_curl(self):
+        _, err = self.get("--options", "response_limit=3", self.url + "/hello", code=63)
+        self.assertIn("response_limit", err)
 
     def test_that_are_wrong_are_named_with_their_line(self):
         for text, words in [('{\n  "user_agent": "a",\n  "conect_timeout": 1\n}',
