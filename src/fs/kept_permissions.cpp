@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned of_group = 070;
 constexpr unsigned of_others = 07;
 
-/// What the bits of the group say of the old file, besides its status.
+/// Facts about the bits of the group of the old file, besides its status.
 struct old_group {
     bool kept = false;      ///< the new file has it
     bool has_list = false;  ///< they are the mask of an access list
