@@ -19,12 +19,12 @@ struct old_group {
 };
 
 task<std::expected<old_group, error>> take_group(const file* made, const std::string* path,
-                                                 unsigned group) {
+                                                 unsigned group, bool is_same) {
     // Simulated files have neither.
     if (!loop::current()->backend().is_of_the_system()) co_return old_group{true, false};
-    const auto take = [fd = made->fd(), path, group] {
+    const auto take = [fd = made->fd(), path, group, is_same] {
         old_group g;
-        g.kept = ::fchown(fd, static_cast<uid_t>(-1), group) == 0;
+        g.kept = is_same || ::fchown(fd, static_cast<uid_t>(-1), group) == 0;
         g.has_list = ::lgetxattr(path->c_str(), "system.posix_acl_access", nullptr, 0) > 0;
         return g;
     };
@@ -35,13 +35,14 @@ task<std::expected<old_group, error>> take_group(const file* made, const std::st
 }  // namespace
 
 task<std::expected<void, error>> keep_permissions(const file& made, const std::string& path,
-                                                  const file_status& old) {
+                                                  const file_status& old, unsigned bits) {
     auto now = co_await as_result(made.status());
     if (!now) co_return std::unexpected(std::move(now).error());
-    auto taking = take_group(&made, &path, old.group);
+    auto taking = take_group(&made, &path, old.group, now->group == old.group);
     const auto group = co_await std::move(taking);
     if (!group) co_return std::unexpected(group.error());
-    unsigned mode = old.mode & (group->kept && now->user == old.user ? 07777U : 0777U);
+    const bool is_same = group->kept && now->user == old.user;
+    unsigned mode = old.mode & bits & (is_same ? all_permissions : access_bits);
     // The bits of the group would let others in.
     if (!group->kept || group->has_list) mode &= ~of_group | (mode & of_others) << 3U;
     co_return co_await as_result(made.set_mode(mode));

@@ -55,7 +55,12 @@ task<nothing> part_file::open(bool keep) {
     if (!target) co_return std::unexpected(std::move(target).error());
     path_ = *std::move(target);
     part_ = path_ + ".part";
-    auto opening = fs::open(part_, read_write | create | open_flags::no_follow);
+    auto asking = link_status(path_);
+    const auto old = co_await as_result(asking);
+    // The file to be replaced may be for few; so is the part.
+    const bool replaces = old && old->kind == file_kind::regular;
+    const unsigned mode = replaces ? (old->mode & 0777U) | 0600U : 0666U;
+    auto opening = fs::open(part_, read_write | create | open_flags::no_follow, mode);
     auto opened = co_await as_result(opening);
     if (!opened) co_return std::unexpected(std::move(opened).error());
     file_ = *std::move(opened);
@@ -176,13 +181,16 @@ task<nothing> part_file::complete(bool durable) {
     co_return co_await as_result(syncing);
 }
 
-/// Takes those of the file that is to be replaced, if there is one.
+/// Takes those of the file that is to be replaced, if there is one; what cannot be had is no reason
+/// to lose the content.
 task<nothing> part_file::take_permissions() {
     auto asking = link_status(path_);
     const auto old = co_await as_result(asking);
     if (!old || old->kind != file_kind::regular) co_return nothing();
-    auto keeping = keep_permissions(file_, path_, *old);
-    co_return co_await std::move(keeping);
+    auto keeping = keep_permissions(file_, path_, *old, access_bits);
+    const auto kept = co_await std::move(keeping);
+    if (!kept && coracle::detail::is_cancellation(kept.error())) co_return kept;
+    co_return nothing();
 }
 
 /// The file has its name and is complete, even if this fails.

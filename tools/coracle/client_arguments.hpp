@@ -128,7 +128,7 @@ void understand_connection(const CLI::App& command, const connection_texts& t, O
         // As with curl, the hosts of the environment hold for this proxy too.
         if (!is_given("--noproxy") && o.no_proxy.empty()) {
             const char* hosts = std::getenv("no_proxy");
-            if (hosts == nullptr) hosts = std::getenv("NO_PROXY");
+            if (hosts == nullptr || *hosts == '\0') hosts = std::getenv("NO_PROXY");
             if (hosts != nullptr) o.no_proxy = hosts;
         }
     }

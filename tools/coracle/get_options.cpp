@@ -42,7 +42,7 @@ Exit codes, as those of curl:
  28  timeout                                   97  the proxy refused the connection
  33  the server cannot resume at that byte     98  the server requires a certificate
  35  TLS failed                               100  the checksum differs; the file is removed
- 36  the file is shorter than the offset of -C130  interrupted
+ 36  FILE is shorter than the offset of -C    130  interrupted
  43  an invalid argument
 After several failures the exit code is that of the first.
 

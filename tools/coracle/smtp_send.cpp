@@ -50,16 +50,18 @@ bool is_uncertain(const smtp::recipient_result& r) {
     return r.problem && *r.problem == smtp::errc::uncertain;
 }
 
+/// The outcome for a recipient who was not accepted.
+std::string outcome_of(const smtp::recipient_result& r) {
+    if (is_uncertain(r)) return ": not known: " + explain_mail(*r.problem);
+    if (r.reply.code != 0) return ": refused: " + r.reply.to_string();
+    if (!r.problem || *r.problem == std::errc::operation_canceled) return ": not sent";
+    return ": refused: " + explain_mail(*r.problem);
+}
+
 void report_refused(const send_settings& s, const std::vector<smtp::recipient_result>& all) {
     for (const smtp::recipient_result& r : all) {
         if (r.accepted) continue;
-        std::string why;
-        if (r.reply.code != 0) {
-            why = ": " + r.reply.to_string();
-        } else if (r.problem) {
-            why = ": " + explain_mail(*r.problem);
-        }
-        complain(s, r.address + (is_uncertain(r) ? ": not known" : ": refused") + why);
+        complain(s, r.address + outcome_of(r));
     }
 }
 

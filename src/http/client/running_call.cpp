@@ -491,14 +491,17 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
     }
     ++retries_;
     const duration delay = retry_delay(a);
-    if (delay > options_->retry.longest_delay ||
-        coracle::detail::later(now(), delay) >= call_deadline_) {
+    const time_point due = coracle::detail::later(now(), delay);
+    if (delay > options_->retry.longest_delay || due >= call_deadline_) {
         // The delay is too long: the call ends with the response or error of this attempt.
         if (options_->retry.budget_percent != 0) shard_->budget().give_back();
         co_return std::unexpected(a ? error() : std::move(a).error());
     }
     auto told = co_await tell_earlier(a);
-    if (!told) co_return told;
+    if (!told) {
+        if (options_->retry.budget_percent != 0) shard_->budget().give_back();
+        co_return told;
+    }
     ++shard_->counts.retries;
     if (options_->verbose) log_retry(a, delay);
     if (a) {
@@ -506,8 +509,8 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
         // Releases the connection of a body that was not read to its end.
         a = call_result();
     }
-    if (delay > duration::zero()) {
-        auto sleeping = sleep_for(delay);
+    if (due > now()) {
+        auto sleeping = sleep_until(due);
         auto slept = co_await as_result(sleeping);
         if (!slept) co_return std::unexpected(std::move(slept).error());
     }

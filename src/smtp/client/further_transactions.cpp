@@ -28,7 +28,8 @@ void transaction::settle(const error& why) {
         recipient_result& one = recipients_[i];
         if (std::exchange(one.accepted, false) || of_all)
             one.reply = f != nullptr ? f->reply() : reply();
-        if (one.reply.code == 0) one.problem = why;
+        if (one.reply.code != 0) continue;
+        one.problem = end_sent_ ? error(make_error_code(errc::uncertain), "smtp") : why;
     }
 }
 

@@ -43,10 +43,13 @@ void add_failed(const domain_part& p, std::map<std::string, recipient_result>& a
         r.address = address;
         if (r.accepted || r.reply.code != 0 || r.problem) continue;
         if (p.outcome) r.problem = p.outcome->error();
+        // A cancellation does not say so.
+        if (p.progress.maybe_sent) r.problem = error(make_error_code(errc::uncertain), "smtp");
         if (f == nullptr) continue;
         const auto known = std::ranges::find(f->recipients(), address, &recipient_result::address);
         // That RCPT was accepted counts no more.
-        if (known != f->recipients().end()) r.reply = known->reply;
+        const bool is_known = known != f->recipients().end() && !known->reply.positive();
+        if (is_known) r.reply = known->reply;
     }
 }
 

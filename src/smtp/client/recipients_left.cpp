@@ -1,6 +1,7 @@
 #include "smtp/client/recipients_left.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace coracle::smtp::detail {
@@ -25,12 +26,12 @@ bool says_no_more(const recipient_result& one) noexcept {
 
 }  // namespace
 
-bool refuse_rest(std::vector<recipient_result>& all, std::size_t begin, std::size_t end) {
-    const auto from = all.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto to = all.begin() + static_cast<std::ptrdiff_t>(end);
-    const auto said = std::find_if(from, to, says_no_more);
-    if (said == to) return false;
-    for (auto one = to; one != all.end(); ++one) one->reply = said->reply;
+bool refuse_rest(std::vector<recipient_result>& all, std::size_t asked) {
+    constexpr std::size_t in_a_row = 3;
+    if (asked < in_a_row) return false;
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(asked);
+    if (!std::all_of(end - in_a_row, end, says_no_more)) return false;
+    for (auto one = end; one != all.end(); ++one) one->reply = std::prev(end)->reply;
     return true;
 }
 

@@ -203,23 +203,24 @@ private:
             if (!where.secure && !who.in_clear) what += " (without TLS)";
             co_return std::unexpected(reply_error(errc::no_mechanism, what, {}, false));
         }
-        const auto exchange = make_exchange(name, who, where, offered);
+        auto exchange = make_exchange(name, who, where, offered);
         auto running = run_exchange(*exchange, name);
         auto finished = co_await std::move(running);
-        const bool refused =
-            !finished && finished.error().code() == make_error_code(errc::authentication_failed);
         // There are several kinds of bindings, and a server need not have ours. One whose
-        // certificate nobody has verified may be the one that the binding tells of: it gets another
-        // binding.
-        const bool unbinds = secured != nullptr && secured->verified();
-        if (refused && exchange->may_lack_binding() && (unbinds || bindings.size() > 1) &&
-            !connection_->broken()) {
-            where.binding = unbinds ? channel_binding() : bindings[1];
+        // certificate nobody has verified may be the one that the binding tells of: it never gets
+        // none.
+        if (!bindings.empty()) bindings.erase(bindings.begin());
+        if (secured != nullptr && secured->verified()) bindings.emplace_back();
+        for (channel_binding& next : bindings) {
+            const bool refused = !finished && finished.error().code() ==
+                                                  make_error_code(errc::authentication_failed);
+            if (!refused || !exchange->may_lack_binding() || connection_->broken()) break;
+            where.binding = std::move(next);
             draw(where);
-            const std::string_view second = choose_mechanism(offered, who, where);
-            if (!second.starts_with("SCRAM-")) co_return std::move(finished);
-            const auto again = make_exchange(second, who, where, offered);
-            auto once_more = run_exchange(*again, second);
+            const std::string_view again = choose_mechanism(offered, who, where);
+            if (!again.starts_with("SCRAM-")) break;
+            exchange = make_exchange(again, who, where, offered);
+            auto once_more = run_exchange(*exchange, again);
             finished = co_await std::move(once_more);
         }
         if (!finished) co_return std::move(finished);

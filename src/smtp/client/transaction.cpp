@@ -243,7 +243,7 @@ task<std::expected<void, error>> transaction::send_envelope_step_by_step() {
     for (std::size_t i = 0; sent && i != recipients_.size(); ++i) {
         auto one = send_envelope_batch(i, i + 1, false);
         sent = co_await std::move(one);
-        if (sent && refuse_rest(recipients_, i, i + 1)) break;
+        if (sent && refuse_rest(recipients_, i + 1)) break;
     }
     co_return std::move(sent);
 }
@@ -254,7 +254,7 @@ task<std::expected<void, error>> transaction::send_envelope_in_batches() {
         const std::size_t end = std::min(i + recipients_at_once, recipients_.size());
         auto some = send_envelope_batch(i, end, i == 0);
         sent = co_await std::move(some);
-        if (sent && refuse_rest(recipients_, i, end)) break;
+        if (sent && refuse_rest(recipients_, end)) break;
     }
     co_return std::move(sent);
 }

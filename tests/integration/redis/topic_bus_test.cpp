@@ -535,7 +535,7 @@ TEST(redis_topic_bus_hostile, server_that_refuses_to_be_pinged_is_known_to_live)
     noting_receiver r;
     topic_bus_options o = quick();
     o.password = {};
-    o.ping = 100ms;
+    o.ping = 500ms;
     topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
     bus.start(r);
     bus.subscribe("t.x");

@@ -101,6 +101,7 @@ BY_RESPONSE = [
     (OK + b"X: " + b"a" * 100_000, "wait", [], 56, "head_limit"),
     (CHUNKED + b"zz\r\n", "close", [], 56, "chunk"),
     (GZIPPED + b"Content-Length: 3\r\n\r\nabc", "close", [], 61, "coding"),
+    (OK + b"Content-Length: 3\r\n\r\nabc", "close", ["--options", "response_limit=2"], 63, "response_limit"),
     (RESET_STREAM + b"\2", "wait", ["--http2-prior-knowledge"], 92, "INTERNAL_ERROR"),
     (RESET_STREAM + b"\0", "wait", ["--http2-prior-knowledge"], 92, "PROTOCOL_ERROR"),
     (GZIPPED + b"\r\n" + gzip.compress(b"a" * 1000)[:15], "close", [], 61, "coding"),

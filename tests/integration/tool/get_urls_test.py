@@ -320,6 +320,7 @@ class Proxies(WithCurl):
             self.get("--noproxy", noproxy, "-x", "127.0.0.1:1", self.url + "/hello", code=code)
         self.get(self.url + "/hello", no_proxy="127.0.0.1", **proxy)
         self.get("-x", "127.0.0.1:1", self.url + "/hello", no_proxy="127.0.0.1")
+        self.get("-x", "127.0.0.1:1", self.url + "/hello", no_proxy="", NO_PROXY="127.0.0.1")
         self.get("-x", "127.0.0.1:1", "--noproxy", "", self.url + "/hello", code=7, no_proxy="127.0.0.1")
         # What is given stands in place of what the environment has.
         self.get("--noproxy", "", self.url + "/hello", code=7, no_proxy="127.0.0.1", **proxy)
@@ -431,10 +432,6 @@ class Options(WithCurl):
 
     def test_that_do_not_go_together_are_refused(self):
         self.assertIn("--range", self.get("-T", "config", "-r", "0-3", self.url + "/hello", code=2)[1])
-
-    def test_of_sizes_have_the_exit_code_of_curl(self):
-        _, err = self.get("--options", "response_limit=3", self.url + "/hello", code=63)
-        self.assertIn("response_limit", err)
 
     def test_that_are_wrong_are_named_with_their_line(self):
         for text, words in [('{\n  "user_agent": "a",\n  "conect_timeout": 1\n}',

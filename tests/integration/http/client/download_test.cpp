@@ -205,9 +205,17 @@ TEST_F(client_downloads, become_a_file_when_all_is_there) {
 TEST_F(client_downloads, keep_the_permissions_of_what_they_replace) {
     const local_server server([](http::request&) { return http::response(content); });
     ASSERT_TRUE(download(server.url()));
-    std::filesystem::permissions(path(), std::filesystem::perms(0600));
-    ASSERT_TRUE(download(server.url()));
-    EXPECT_EQ(std::filesystem::status(path()).permissions(), std::filesystem::perms(0600));
+    for (const unsigned mode : {0600U, 04755U}) {
+        std::filesystem::permissions(path(), std::filesystem::perms(mode));
+        http::download_options o;
+        o.progress = [&](std::uint64_t, std::optional<std::uint64_t>) {
+            EXPECT_EQ(std::filesystem::status(path() + ".part").permissions(),
+                      std::filesystem::perms(mode & 0777U));
+        };
+        ASSERT_TRUE(download(server.url(), std::move(o)));
+        EXPECT_EQ(std::filesystem::status(path()).permissions(),
+                  std::filesystem::perms(mode & 0777U));
+    }
 }
 
 TEST_F(client_downloads, go_on_where_the_response_broke_off) {
