@@ -38,6 +38,14 @@ std::optional<address> parse_ip(std::string_view text, std::uint16_t port) noexc
     return {};
 }
 
+/// Returns "::ffff:10.0.0.0/104" as 10.0.0.0/8: so its addresses count.
+static network unmapped(const address& base, unsigned prefix) noexcept {
+    constexpr unsigned mapped = 96;
+    if (!base.is_mapped() || prefix < mapped) return network::around(base, prefix);
+    const auto four = base.bytes().last(4);
+    return network::around(address::v4({four[0], four[1], four[2], four[3]}, 0), prefix - mapped);
+}
+
 std::expected<network, error> network::parse(std::string_view text) {
     const auto bad = [text] {
         return std::unexpected(error(std::errc::invalid_argument, "network").on(text));
@@ -50,17 +58,15 @@ std::expected<network, error> network::parse(std::string_view text) {
     const std::size_t slash = text.find('/');
     const auto base = parse_ip(text.substr(0, slash));
     if (!base) return bad();
-    n.base_ = *base;
-    n.prefix_ = static_cast<unsigned>(base->bytes().size() * 8);
-    if (slash == std::string_view::npos) return n;
+    const auto bits = static_cast<unsigned>(base->bytes().size() * 8);
+    if (slash == std::string_view::npos) return unmapped(*base, bits);
     const std::string_view digits = text.substr(slash + 1);
     const char* end = digits.data() + digits.size();
     unsigned prefix = 0;
     const auto r = std::from_chars(digits.data(), end, prefix);
-    if (r.ec != std::errc() || r.ptr != end || prefix > n.prefix_) return bad();
+    if (r.ec != std::errc() || r.ptr != end || prefix > bits) return bad();
     if (!ends_with_zeros(base->bytes(), prefix)) return bad();
-    n.prefix_ = prefix;
-    return n;
+    return unmapped(*base, prefix);
 }
 
 network network::around(const address& a, unsigned prefix) noexcept {

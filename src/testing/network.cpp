@@ -14,7 +14,7 @@ namespace {
 /// The size beyond which a direction is no longer cut finely: each piece is an event.
 constexpr std::size_t finely = 2048;
 
-constexpr unsigned most_attempts = 6;  ///< of a client whose call finds the backlog full
+constexpr unsigned most_attempts = 7;  ///< of a client whose call finds the backlog full: 127 s
 
 }  // namespace
 

@@ -115,8 +115,10 @@ private:
 /// RFC 5802, RFC 7677.
 class scram final : public sink_login {
 public:
-    scram(const smtp_sink_options& o, std::vector<channel_binding> bindings, std::uint64_t nonce)
-        : options_(o), bindings_(std::move(bindings)) {
+    /// `knows_bindings`: -PLUS was offered too.
+    scram(const smtp_sink_options& o, std::vector<channel_binding> bindings, std::uint64_t nonce,
+          bool knows_bindings)
+        : options_(o), bindings_(std::move(bindings)), knows_bindings_(knows_bindings) {
         coracle::detail::append_hex(nonce_, nonce);
     }
     step take(std::optional<std::string_view> said) override {
@@ -133,7 +135,8 @@ private:
     bool take_header(std::string_view said) {
         if (bindings_.empty()) {
             header_ = said.substr(0, 3);
-            return header_ == "n,," || header_ == "y,,";
+            // "y": the client could, and has heard of no -PLUS, which somebody has taken out.
+            return header_ == "n,," || (header_ == "y,," && !knows_bindings_);
         }
         for (const channel_binding& one : bindings_) {
             header_ = "p=" + one.type + ",,";
@@ -174,6 +177,7 @@ private:
 
     const smtp_sink_options& options_;
     std::vector<channel_binding> bindings_;
+    bool knows_bindings_;
     std::string bound_;
     std::string nonce_;
     std::string header_;
@@ -197,9 +201,12 @@ std::unique_ptr<sink_login> make_login(std::string_view mechanism, const smtp_si
     if (mechanism == "EXTERNAL") return std::make_unique<one_text>(o.user);
     if (mechanism == "LOGIN") return std::make_unique<login>(o);
     if (mechanism == "CRAM-MD5") return std::make_unique<cram>(o, nonce);
-    if (mechanism == "SCRAM-SHA-256") return std::make_unique<scram>(o, bindings, nonce);
+    if (mechanism == "SCRAM-SHA-256") {
+        const bool known = !bindings.empty();
+        return std::make_unique<scram>(o, std::vector<channel_binding>(), nonce, known);
+    }
     if (mechanism == "SCRAM-SHA-256-PLUS" && !bindings.empty()) {
-        return std::make_unique<scram>(o, std::move(bindings), nonce);
+        return std::make_unique<scram>(o, std::move(bindings), nonce, true);
     }
     if (mechanism == "OAUTHBEARER") return std::make_unique<bearer>(o);
     if (mechanism == "XOAUTH2") {

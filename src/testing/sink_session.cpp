@@ -2,6 +2,7 @@
 
 #include "base/ascii.hpp"
 #include "mime/text.hpp"
+#include "testing/sink_parameters.hpp"
 
 #include <coracle/mime/address.hpp>
 #include <coracle/mime/base64.hpp>
@@ -16,13 +17,7 @@
 namespace coracle::testing::detail {
 namespace {
 
-std::string upper(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'a' && c <= 'z') c = static_cast<char>(c & ~0x20);
-    }
-    return out;
-}
+constexpr std::size_t login_bytes = 12'288;
 
 /// "FROM:<a@b> SIZE=1": the address and what is behind it; nothing when it is malformed.
 struct path {
@@ -48,16 +43,6 @@ std::optional<path> read_path(std::string_view text, std::string_view keyword) {
     if (!text.empty() && !text.starts_with(' ')) return std::nullopt;
     p.parameters = coracle::detail::trim_blanks(text);
     return p;
-}
-
-// Reads SIZE in the parameters of MAIL.
-std::uint64_t declared_size(std::string_view parameters) {
-    const std::size_t at = upper(parameters).find("SIZE=");
-    if (at == std::string::npos) return 0;
-    std::uint64_t size = 0;
-    const std::string_view digits = parameters.substr(at + 5);
-    std::from_chars(digits.data(), digits.data() + digits.size(), size);
-    return size;
 }
 
 task<std::expected<buffer, error>> receive_from(net::byte_stream* s) {
@@ -97,6 +82,7 @@ void sink_session::fail(std::string_view text) {
 
 void sink_session::reset() noexcept {
     mail_ = false;
+    binary_ = false;
     chunks_ = false;
     chunk_text_.clear();
     message_.sender.clear();
@@ -152,7 +138,11 @@ task<bool> sink_session::receive() {
 task<bool> sink_session::take_line(std::string& line) {
     for (;;) {
         const std::size_t end = in_.find('\n');
-        if (std::min(end, in_.size()) > options_.command_bytes) {
+        // RFC 4954 section 4: tokens may be long.
+        const bool is_login = in_login_ || upper(std::string_view(in_).substr(0, 5)) == "AUTH ";
+        const std::size_t most =
+            is_login ? std::max(options_.command_bytes, login_bytes) : options_.command_bytes;
+        if (std::min(end, in_.size()) > most) {
             say("500 5.5.2 line too long");
             over_ = true;
             co_return false;
@@ -272,11 +262,16 @@ void sink_session::hello(std::string_view verb, std::string_view name) {
         fail("502 5.5.1 not known");
         return;
     }
+    if (name.empty()) {
+        fail("501 5.5.4 whom do I speak to?");
+        return;
+    }
     reset();
     greeted_ = true;
+    extended_ = extended;
     message_.hello = name;
     if (!extended) {
-        say("250 " + options_.hello);
+        say_or("250 " + options_.hello);
         return;
     }
     std::string text = "250-" + options_.hello + "\r\n";
@@ -303,7 +298,7 @@ void sink_session::hello(std::string_view verb, std::string_view name) {
         offer(true, "AUTH" + mechanisms);
     }
     text += "250 SIZE " + std::to_string(options_.message_bytes);
-    say(text);
+    say_or(text);
 }
 
 void sink_session::mail_from(std::string_view line) {
@@ -311,13 +306,24 @@ void sink_session::mail_from(std::string_view line) {
     if (!greeted_ || mail_) return fail("503 5.5.1 not now");
     if (!may_send()) return fail("530 5.7.0 authentication required");
     if (!p) return fail("501 5.5.4 MAIL FROM:<address>");
-    const bool utf8 = upper(p->parameters).find("SMTPUTF8") != std::string::npos;
+    const bool binary = options_.binary && options_.chunking;
+    const auto with = read_parameters(
+        p->parameters, {{"SIZE", extended_},
+                        {"BODY", extended_ && (options_.eight_bit || binary)},
+                        {"SMTPUTF8", extended_ && options_.utf8},
+                        {"RET", extended_ && options_.dsn},
+                        {"ENVID", extended_ && options_.dsn},
+                        {"REQUIRETLS", extended_ && options_.require_tls && secured_ != nullptr},
+                        {"AUTH", extended_ && has_logins()}});
+    if (!with.refusal.empty()) return fail(with.refusal);
+    if (with.body == "BINARYMIME" && !binary) return fail("555 5.5.4 no BODY=BINARYMIME");
     const bool ascii = mime::detail::is_ascii(p->address);
-    if (!p->address.empty() && (!mime::is_address(p->address) || (!ascii && !utf8))) {
+    if (!p->address.empty() && (!mime::is_address(p->address) || (!ascii && !with.utf8))) {
         return fail("553 5.1.7 no address");
     }
-    if (declared_size(p->parameters) > options_.message_bytes) return fail("552 5.3.4 too large");
+    if (with.size > options_.message_bytes) return fail("552 5.3.4 too large");
     mail_ = true;
+    binary_ = with.body == "BINARYMIME";
     message_.sender = p->address;
     message_.parameters = p->parameters;
     say_or("250 2.1.0 ok");
@@ -329,6 +335,9 @@ void sink_session::rcpt_to(std::string_view line) {
     // Every server takes mail to its postmaster, in whichever case (RFC 5321 section 4.5.1).
     const bool good = p && (mime::is_address(p->address) || upper(p->address) == "POSTMASTER");
     if (!good) return fail("501 5.1.3 RCPT TO:<address>");
+    const bool reports = extended_ && options_.dsn;
+    const auto with = read_parameters(p->parameters, {{"NOTIFY", reports}, {"ORCPT", reports}});
+    if (!with.refusal.empty()) return fail(with.refusal);
     if (message_.recipients.size() >= options_.recipients) {
         // No error: a client cannot know the limit.
         return say("452 4.5.3 too many recipients");
@@ -341,20 +350,20 @@ void sink_session::rcpt_to(std::string_view line) {
 task<bool> sink_session::carry_out(std::string verb, std::string line) {
     const std::string_view rest = coracle::detail::trim_blanks(
         std::string_view(line).substr(std::min(verb.size(), line.size())));
-    if (verb == "EHLO" || verb == "HELO" || verb == "LHLO") {
-        if (next_line_.empty()) {
-            hello(verb, rest);
-        } else {
-            greeted_ = true;
-            say(std::exchange(next_line_, {}));
-        }
+    const bool is_alone = verb == "DATA" || verb == "RSET" || verb == "QUIT" || verb == "STARTTLS";
+    if (is_alone && !rest.empty()) {
+        next_line_.clear();
+        fail("501 5.5.4 " + verb + " has no argument");
+    } else if (verb == "EHLO" || verb == "HELO" || verb == "LHLO") {
+        hello(verb, rest);
+        next_line_.clear();
     } else if (verb == "MAIL") {
         mail_from(line);
     } else if (verb == "RCPT") {
         rcpt_to(line);
     } else if (verb == "DATA") {
-        if (message_.recipients.empty() || chunks_) {
-            fail("503 5.5.1 no recipients");
+        if (message_.recipients.empty() || chunks_ || binary_) {
+            fail(binary_ ? "503 5.5.1 BINARYMIME wants BDAT" : "503 5.5.1 no recipients");
             co_return true;
         }
         auto taking = take_data();
@@ -414,7 +423,7 @@ task<bool> sink_session::log_in(std::string line) {
         possible &&
         (' ' + std::string(mechanisms()) + ' ').find(' ' + name + ' ') != std::string::npos;
     std::vector<smtp::detail::channel_binding> bound;
-    if (name.ends_with("-PLUS")) bound = bindings();
+    if (mechanisms().find("-PLUS") != std::string_view::npos) bound = bindings();
     const auto login =
         offered ? make_login(name, options_, std::move(bound), stream_->owner().random()) : nullptr;
     if (login == nullptr) {
@@ -442,8 +451,10 @@ task<bool> sink_session::log_in(std::string line) {
         }
         say("334 " + mime::base64_encode(s.challenge));
         std::string response;
+        in_login_ = true;
         auto taking = take_line(response);
         const bool taken = co_await std::move(taking);
+        in_login_ = false;
         if (!taken) co_return false;
         store_.note('C', "***");
         said = mime::base64_decode(response);

@@ -73,8 +73,11 @@ private:
     std::string out_;
     std::string next_line_;  ///< in place of a reply: what a rule said
     sink_message message_;
-    bool greeted_ = false;  ///< EHLO or HELO
-    bool mail_ = false;     ///< MAIL
+    bool greeted_ = false;   ///< EHLO or HELO
+    bool extended_ = false;  ///< EHLO or LHLO
+    bool binary_ = false;    ///< BODY=BINARYMIME
+    bool in_login_ = false;  ///< amid AUTH
+    bool mail_ = false;      ///< MAIL
     bool chunks_ = false;
     std::string chunk_text_;
     std::size_t errors_ = 0;

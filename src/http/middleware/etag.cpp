@@ -30,12 +30,17 @@ std::int64_t modified_at(const request& req, const response& r) {
     return asks_for_tag ? std::int64_t{0} : std::numeric_limits<std::int64_t>::max();
 }
 
-/// Removes the fields of a content that is not sent (RFC 9110 section 15.4.5).
+/// Removes the fields of a content that is not sent (RFC 9110 section 15.4.5). A policy stays: it
+/// is of the page that the client has.
 void drop_content(response& r) {
     constexpr std::string_view content = "content-";
+    constexpr std::string_view policy = "content-security-policy";
     std::vector<std::string> names;
     for (const field& f : r.fields()) {
-        if (f.id == field_id::content_location) continue;
+        if (f.id == field_id::content_location ||
+            equal_ignoring_case(f.name.substr(0, policy.size()), policy)) {
+            continue;
+        }
         if (equal_ignoring_case(f.name.substr(0, content.size()), content)) {
             names.emplace_back(f.name);
         }

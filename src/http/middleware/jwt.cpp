@@ -209,7 +209,8 @@ std::expected<jwt_claims, error> jwt_keys::verify(std::string_view token,
 }
 
 bool jwt_keys::has(std::string_view id) const noexcept {
-    return std::ranges::any_of(state_->keys, [id](const auto& k) { return k.id == id; });
+    return std::ranges::any_of(state_->keys,
+                               [id](const auto& k) { return k.id.empty() || k.id == id; });
 }
 
 std::string jwt_keys::id_in(std::string_view token, const jwt_options& options) {

@@ -42,7 +42,8 @@ public:
         bucket& b = *known;
         const double seconds = std::chrono::duration<double>(now - b.at).count();
         b.tokens = std::min(burst, b.tokens + std::max(0.0, seconds) * rate);
-        b.at = now;
+        // The clocks of two loops differ by up to a turn: what was given is not given again.
+        b.at = std::max(b.at, now);
         if (b.tokens >= 1) {
             b.tokens -= 1;
             return duration::zero();

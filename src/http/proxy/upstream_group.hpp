@@ -75,7 +75,8 @@ private:
     task<> ask_for_health(detail::upstream* u, std::string_view target, in_a_row* so_far);
     std::uint64_t key_of(const request& req) const;
     template <class Usable>
-    detail::upstream* choose_among(const Usable& usable, std::uint64_t key) noexcept;
+    detail::upstream* choose_among(const Usable& usable, std::uint64_t key,
+                                   std::uint64_t first) noexcept;
 
     http::client* client_;
     upstream_options options_;

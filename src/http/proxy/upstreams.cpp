@@ -51,8 +51,8 @@ std::uint64_t upstreams::group::key_of(const request& req) const {
 }
 
 template <class Usable>
-upstream* upstreams::group::choose_among(const Usable& usable, std::uint64_t key) noexcept {
-    const std::uint64_t first = next_.fetch_add(1, std::memory_order_relaxed);
+upstream* upstreams::group::choose_among(const Usable& usable, std::uint64_t key,
+                                         std::uint64_t first) noexcept {
     upstream* best = nullptr;
     std::uint64_t most = 0;
     for (std::size_t i = 0; i != members_.size(); ++i) {
@@ -89,8 +89,11 @@ upstream* upstreams::group::choose(const request& req, std::span<upstream* const
         return is_well(u) &&
                u.out_until.load(std::memory_order_relaxed) <= now.time_since_epoch().count();
     };
-    if (upstream* const u = choose_among(is_in, key)) return u;
-    return choose_among(is_well, key);
+    // One step for each request, whatever becomes of it: else two of them may always meet the same.
+    const std::uint64_t first = tried.empty() ? next_.fetch_add(1, std::memory_order_relaxed)
+                                              : next_.load(std::memory_order_relaxed);
+    if (upstream* const u = choose_among(is_in, key, first)) return u;
+    return choose_among(is_well, key, first);
 }
 
 time_point upstreams::group::now() const noexcept {

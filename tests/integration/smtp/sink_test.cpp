@@ -300,6 +300,118 @@ TEST(smtp_sink, keeps_the_parameters_of_the_recipients_that_it_accepts) {
 }
 
 // RFC 5321 section 4.5.1.
+// RFC 5321 section 4.1.1.11: a sender that has not read what EHLO offers learns of it here.
+TEST(smtp_sink, refuses_parameters_that_it_has_not_offered) {
+    const struct {
+        const char* parameters;
+        const char* hello;
+        const char* reply;
+    } rows[] = {
+        {"BODY=8BITMIME SIZE=10 RET=FULL ENVID=a SMTPUTF8", "EHLO me", "250 2.1.0"},
+        {"BODY=8BITMIME", "HELO me", "555 5.5.4 no parameter BODY"},
+        {"FOO=1", "EHLO me", "555 5.5.4 no parameter FOO"},
+        {"XSIZE=1", "EHLO me", "555 5.5.4 no parameter XSIZE"},
+        {"REQUIRETLS", "EHLO me", "555 5.5.4 no parameter REQUIRETLS"},
+        {"size=1 SIZE=2", "EHLO me", "501 5.5.4"},
+        {"SIZE=x", "EHLO me", "501 5.5.4"},
+        {"SIZE", "EHLO me", "501 5.5.4"},
+        {"SIZE=99999999999999999999", "EHLO me", "552 5.3.4"},
+        {"BODY=9BIT", "EHLO me", "501 5.5.4"},
+    };
+    for (const auto& row : rows) {
+        const smtp_sink sink;
+        const std::string said = talk(sink, std::string(row.hello) + "\r\nMAIL FROM:<a@x.org> " +
+                                                row.parameters + "\r\nQUIT\r\n");
+        EXPECT_NE(said.find(std::string("\r\n") + row.reply), std::string::npos)
+            << row.parameters << ": " << said;
+    }
+    smtp_sink_options so;
+    so.eight_bit = so.binary = so.utf8 = so.dsn = false;
+    const smtp_sink plain(so);
+    for (const char* one : {"BODY=8BITMIME", "SMTPUTF8", "RET=FULL"}) {
+        const std::string line = std::string("MAIL FROM:<a@x.org> ") + one + "\r\n";
+        EXPECT_NE(talk(plain, "EHLO me\r\n" + line).find("555 5.5.4"), std::string::npos) << one;
+    }
+    const std::string rcpt = "EHLO me\r\nMAIL FROM:<>\r\nRCPT TO:<b@y.org> NOTIFY=NEVER\r\n";
+    EXPECT_NE(talk(plain, rcpt).find("555 5.5.4 no parameter NOTIFY"), std::string::npos);
+    EXPECT_NE(talk(smtp_sink(), rcpt).find("250 2.1.5"), std::string::npos);
+}
+
+TEST(smtp_sink, takes_commands_in_their_form_alone) {
+    for (const char* line : {"EHLO", "EHLO me\r\nRSET now", "EHLO me\r\nQUIT now"}) {
+        EXPECT_NE(talk(smtp_sink(), std::string(line) + "\r\n").find("\r\n501 5.5.4"),
+                  std::string::npos)
+            << line;
+    }
+    // RFC 3030 section 3.
+    const std::string binary =
+        "EHLO me\r\nMAIL FROM:<a@x.org> BODY=BINARYMIME\r\nRCPT TO:<b@y.org>\r\nDATA\r\n";
+    EXPECT_NE(talk(smtp_sink(), binary).find("503 5.5.1 BINARYMIME"), std::string::npos);
+    const std::string again =
+        binary + "RSET\r\nMAIL FROM:<a@x.org>\r\nRCPT TO:<b@y.org>\r\nDATA\r\n";
+    EXPECT_NE(talk(smtp_sink(), again).find("354"), std::string::npos);
+}
+
+TEST(smtp_sink, carries_out_an_ehlo_whose_reply_is_that_of_a_rule) {
+    smtp_sink sink;
+    sink.misbehave({.command = "EHLO", .text = "250-x\r\n250 SIZE 10"});
+    const std::string mail = "MAIL FROM:<a@x.org>\r\nRCPT TO:<b@y.org>\r\n";
+    const std::string said =
+        talk(sink, "EHLO me\r\n" + mail + "EHLO again\r\n" + mail + "DATA\r\n.\r\nQUIT\r\n");
+    ASSERT_EQ(sink.count(), 1U) << said;
+    EXPECT_EQ(sink.message(1).hello, "again");
+    EXPECT_EQ(said.find("8BITMIME"), std::string::npos);
+}
+
+// RFC 4954 section 4: 12,288 bytes.
+TEST(smtp_sink, takes_long_lines_of_a_login) {
+    smtp_sink_options so;
+    so.user = "joe";
+    so.token = secret(std::string(6000, 't'));
+    smtp_sink sink(so);
+    const auto r = block_on([&]() -> task<std::expected<smtp::receipt, error>> {
+        smtp::client_options o = test_options();
+        o.authentication.user = "joe";
+        o.authentication.token = so.token;
+        o.authentication.in_clear = true;
+        smtp::client mail(sink.url(), o);
+        const smtp::message m = a_message();
+        auto sending = mail.send(m);
+        auto sent = co_await as_result(sending);
+        co_return std::move(sent);
+    });
+    EXPECT_TRUE(r) << r.error();
+    const std::string long_line = "MAIL FROM:<" + std::string(5000, 'a') + ">\r\n";
+    EXPECT_NE(talk(sink, long_line).find("500 5.5.2 line too long"), std::string::npos);
+}
+
+// RFC 5802 section 6: a client that says "y" could bind the channel, and has seen no -PLUS.
+TEST(smtp_sink, sees_that_somebody_took_a_mechanism_out) {
+    for (const char* offered : {"SCRAM-SHA-256 SCRAM-SHA-256-PLUS", "SCRAM-SHA-256"}) {
+        smtp_sink_options so;
+        so.self_signed = true;
+        so.user = "joe";
+        so.password = secret("secret");
+        so.mechanisms = offered;
+        smtp_sink sink(so);
+        sink.misbehave(
+            {.command = "EHLO", .text = "250-x\r\n250-STARTTLS\r\n250 AUTH SCRAM-SHA-256"});
+        const auto r = block_on([&]() -> task<std::expected<smtp::receipt, error>> {
+            smtp::client_options o = test_options();
+            o.starttls = smtp::starttls::wanted;
+            o.insecure = true;
+            o.authentication.user = "joe";
+            o.authentication.password = secret("secret");
+            smtp::client mail(sink.url(), o);
+            const smtp::message m = a_message();
+            auto sending = mail.send(m);
+            auto sent = co_await as_result(sending);
+            co_return std::move(sent);
+        });
+        EXPECT_EQ(r.has_value(), offered == std::string("SCRAM-SHA-256"));
+    }
+}
+
 TEST(smtp_sink, knows_its_postmaster_and_a_command_that_looks_one_up) {
     smtp_sink sink;
     const std::string said =

@@ -59,6 +59,25 @@ TEST(upstreams, are_out_for_twice_as_long_each_time_they_fail_again) {
     EXPECT_TRUE(s.is_used());
 }
 
+TEST(upstreams, take_turns_though_all_of_them_are_out_or_one_is_tried_twice) {
+    scene s(1h);
+    const auto first_of_ten = [&s](bool tries_another) {
+        int first = 0;
+        http::request req;
+        for (int i = 0; i != 10; ++i) {
+            http::detail::upstream* const u = s.of.choose(req, {}, s.now);
+            if (u == s.of.members()[0].get()) ++first;
+            if (!tries_another) continue;
+            http::detail::upstream* const tried[] = {u};
+            EXPECT_NE(s.of.choose(req, tried, s.now), u);
+        }
+        return first;
+    };
+    EXPECT_EQ(first_of_ten(true), 5);
+    for (const auto& member : s.of.members()) s.of.failed(*member, s.now);
+    EXPECT_EQ(first_of_ten(false), 5);
+}
+
 TEST(upstreams, are_out_as_of_the_last_request_where_there_is_no_loop) {
     scene s(1s);
     s.fail();

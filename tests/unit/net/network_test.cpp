@@ -43,6 +43,12 @@ TEST(network, a_mapped_address_counts_as_ipv4_and_others_do_not_mix) {
     EXPECT_FALSE(holds("10.0.0.0/8", "::fffe:10.1.2.3"));
     EXPECT_FALSE(holds("::/0", "10.1.2.3"));
     EXPECT_TRUE(holds("::ffff:0:0/96", "::ffff:10.1.2.3"));
+    for (const char* written : {"::ffff:10.0.0.0/104", "::ffff:10.1.2.3"}) {
+        EXPECT_TRUE(holds(written, "10.1.2.3"));
+        EXPECT_TRUE(holds(written, "::ffff:10.1.2.3"));
+        EXPECT_FALSE(holds(written, "11.1.2.3"));
+    }
+    EXPECT_FALSE(holds("::/64", "10.1.2.3"));
     EXPECT_FALSE(holds("0.0.0.0/0", "::1"));
     EXPECT_FALSE(network::parse("0.0.0.0/0")->contains(address()));
 }

@@ -72,7 +72,7 @@ public:
     std::expected<jwt_claims, error> verify(std::string_view token, const jwt_options& options,
                                             std::int64_t now) const;
 
-    /// Returns true if one of the keys was added under this id.
+    /// Returns true if one of the keys was added under this id, or without one.
     bool has(std::string_view id) const noexcept;
     /// The id of the key that a token names; empty where it names none, or is malformed. Nothing of
     /// it is verified.

@@ -203,6 +203,21 @@ TEST(jwt_key_set, learns_of_a_new_key_and_forgets_one_that_is_gone) {
     });
 }
 
+// A key without an id may be meant by any token (RFC 7517 section 4.5).
+TEST(jwt_key_set, makes_nobody_wait_whose_token_its_keys_may_verify) {
+    world w;
+    w.body.replace(w.body.find(R"("kid":"one",)"), 12, "");
+    w.run([&]() -> task<> {
+        EXPECT_EQ(co_await w.ask(es256), 200);
+        w.delay = 1h;
+        co_await sleep_for(40s);
+        const time_point begun = loop::current()->now();
+        EXPECT_EQ(co_await w.ask(es256), 200);
+        EXPECT_EQ(loop::current()->now(), begun);
+        EXPECT_EQ(w.fetched, 1);
+    });
+}
+
 TEST(jwt_key_set, is_not_fetched_for_each_key_that_a_stranger_makes_up) {
     world w;
     w.run([&]() -> task<> {

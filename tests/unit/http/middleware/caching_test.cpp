@@ -97,6 +97,18 @@ TEST(etag, responds_with_304_to_who_has_it) {
     EXPECT_EQ(ask(dated, "GET", {{"If-Modified-Since", date}})->status(), 304);
 }
 
+// Caches put the fields of a 304 in place of those that they have.
+TEST(etag, leaves_the_policy_of_a_page_in_a_304) {
+    const http::handler h = http::etag()(page("a", {{"Content-Security-Policy", "sandbox"},
+                                                    {"Content-Type", "text/html"},
+                                                    {"Content-Language", "en"}}));
+    const auto a = ask(h, "GET", {{"If-None-Match", tag_of(h)}});
+    EXPECT_EQ(a->status(), 304);
+    EXPECT_EQ(a->header("Content-Security-Policy"), "sandbox");
+    EXPECT_EQ(a->header("Content-Type"), "");
+    EXPECT_EQ(a->header("Content-Language"), "");
+}
+
 TEST(cache_fields, follow_type_path_and_status) {
     http::cache_field_options o;
     o.rules = {{.type = "image/*", .cache_control = "max-age=60"},

@@ -55,6 +55,24 @@ TEST(rate_limit, refuses_who_makes_more_requests_than_the_bucket_holds) {
     EXPECT_EQ(limit.refused(), 4u);
 }
 
+// Loops share the buckets, and one may know an earlier time than another.
+TEST(rate_limit, gives_no_time_twice) {
+    http::rate_limit_options o;
+    o.requests = 1;
+    o.per = 10s;
+    const http::handler h = http::rate_limit(o)(plain());
+    const auto ask_after = [&](duration d, int wanted) {
+        run_virtually([&]() -> task<> {
+            co_await sleep_for(d);
+            EXPECT_EQ(co_await status_for(h, "192.0.2.1"), wanted);
+        });
+    };
+    ask_after(10s, 200);
+    ask_after(1s, 429);
+    ask_after(11s, 429);
+    ask_after(20s, 200);
+}
+
 TEST(rate_limit, takes_a_site_of_ipv6_for_one_client) {
     http::rate_limit_options o;
     o.requests = 1;
