@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace coracle::http::detail {
 namespace {
@@ -21,14 +22,50 @@ struct content {
     std::shared_ptr<const std::string> bytes;  ///< null: a directory
     std::string name;                          ///< below the root
     bool fell_back = false;
+    bool is_listing = false;
     content_coding coding = content_coding::identity;
 };
 using result = std::expected<content, error>;
 
-task<result> read(const std::string& root, std::string name) {
+/// Follows the links in a name below the root as the system does where it serves (RESOLVE_BENEATH):
+/// none of them may be absolute, or lead out of it. Returns the path.
+task<std::expected<std::string, error>> resolve_beneath(const std::string& root, std::string rest) {
+    constexpr unsigned most_links = 40;
+    const error outside(std::errc::no_such_file_or_directory, "open");
+    std::vector<std::string> above;  ///< the path of each directory that leads there
     std::string path = root;
-    path.append("/").append(name);
-    auto opening = fs::open(std::move(path));
+    for (unsigned links = 0; !rest.empty();) {
+        const std::string segment = rest.substr(0, rest.find('/'));
+        rest.erase(0, segment.size() + 1);
+        if (segment.empty() || segment == ".") continue;
+        if (segment == "..") {
+            if (above.empty()) co_return std::unexpected(outside);
+            path = std::move(above.back());
+            above.pop_back();
+            continue;
+        }
+        std::string next = path + '/' + segment;
+        auto asking = fs::link_status(next);
+        auto status = co_await as_result(asking);
+        if (!status) co_return std::unexpected(std::move(status).error());
+        if (status->kind != file_kind::symlink) {
+            above.push_back(std::exchange(path, std::move(next)));
+            continue;
+        }
+        auto reading = fs::read_link(next);
+        auto target = co_await as_result(reading);
+        if (!target) co_return std::unexpected(std::move(target).error());
+        if (target->starts_with('/') || ++links > most_links) co_return std::unexpected(outside);
+        rest = *target + '/' + rest;
+    }
+    co_return path;
+}
+
+task<result> read(const std::string& root, std::string name) {
+    auto resolving = resolve_beneath(root, name);
+    auto path = co_await std::move(resolving);
+    if (!path) co_return std::unexpected(std::move(path).error());
+    auto opening = fs::open(*std::move(path));
     auto file = co_await as_result(opening);
     if (!file) co_return std::unexpected(std::move(file).error());
     auto asking = file->status();
@@ -47,14 +84,27 @@ task<result> read(const std::string& root, std::string name) {
     co_return c;
 }
 
+task<result> find_in_directory(const std::string& root, const file_options& options,
+                               std::string_view path) {
+    const error nothing(std::errc::no_such_file_or_directory, "open");
+    result index = std::unexpected(nothing);
+    if (!options.index.empty()) {
+        index = co_await read(root, std::string(path) + options.index);
+        if (index && index->bytes == nullptr) index = std::unexpected(nothing);
+    }
+    if (index || !options.listing || !leads_nowhere(index.error())) co_return index;
+    result directory = co_await read(root, std::string(path));
+    if (directory) directory->is_listing = true;
+    co_return directory;
+}
+
 task<result> find(const std::string& root, const file_options& options, const file_query& q) {
     const bool is_directory = q.path.empty() || q.path.ends_with('/');
-    result found = std::unexpected(error(std::errc::no_such_file_or_directory, "open"));
-    if (!is_directory) {
+    result found;
+    if (is_directory)
+        found = co_await find_in_directory(root, options, q.path);
+    else
         found = co_await read(root, std::string(q.path));
-    } else if (!options.index.empty()) {
-        found = co_await read(root, std::string(q.path) + options.index);
-    }
     if (found || !q.may_fall_back || !leads_nowhere(found.error())) co_return found;
     const std::string_view last = q.path.substr(q.path.rfind('/') + 1);
     if (last.find('.') != std::string_view::npos) co_return found;
@@ -124,11 +174,8 @@ bool has_own_files() noexcept {
 task<response> respond_from_backend(const std::string& root, const file_options& options,
                                     const request& req, file_query q) {
     result found = co_await find(root, options, q);
-    const bool is_directory = q.path.empty() || q.path.ends_with('/');
-    if (!found && is_directory && options.listing && leads_nowhere(found.error())) {
-        co_return co_await list(root, options, req, q);
-    }
-    if (!found) co_return file_error_response(req, found.error());
+    if (!found) co_return lookup_error_response(req, options, found.error());
+    if (found->is_listing) co_return co_await list(root, options, req, q);
     if (found->bytes == nullptr) co_return add_slash(req, q.path);
     const content c = co_await with_sibling(root, options, q, *std::move(found));
     representation r;

@@ -22,6 +22,15 @@ response file_error_response(const request& req, const error& e) {
     return error_response(req, status::internal_server_error);
 }
 
+response lookup_error_response(const request& req, const file_options& options, const error& e) {
+    response out = file_error_response(req, e);
+    // With a fallback, clients that accept a page would have got it.
+    if (!options.fallback.empty() && out.status() == status::not_found) {
+        out.fields().add("Vary", "Accept");
+    }
+    return out;
+}
+
 response add_slash(const request& req, std::string_view path) {
     const std::size_t slash = path.rfind('/');
     const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);

@@ -117,7 +117,7 @@ private:
     // Returns the response, unless it must wait: for a listing, for compression, or for the disk.
     std::optional<response> finish(const request& req, const detail::file_query& q, step& s,
                                    disk d) const {
-        if (!s.found) return refuse(req, s.found.error());
+        if (!s.found) return detail::lookup_error_response(req, options_, s.found.error());
         if (s.found->what == found_file::kind::slash_missing) return add_slash(req, q.path);
         if (s.found->what == found_file::kind::listing) {
             if (!req.path().ends_with('/')) return add_slash(req, req.path());
@@ -130,15 +130,6 @@ private:
             if (ready && *ready) use_compressed(s.content, *ready, *coding);
         }
         return detail::respond(req, s.content, d);
-    }
-
-    response refuse(const request& req, const error& e) const {
-        response out = file_error_response(req, e);
-        // With a fallback, clients that accept a page would have got it.
-        if (!options_.fallback.empty() && out.status() == status::not_found) {
-            out.fields().add("Vary", "Accept");
-        }
-        return out;
     }
 
     // The views are of the options and of static memory.

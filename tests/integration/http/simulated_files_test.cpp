@@ -3,6 +3,7 @@
 #include "integration/http/simulated_server.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <coracle/fs/names.hpp>
 #include <coracle/http/files.hpp>
 #include <coracle/testing/simulated_disk.hpp>
 
@@ -83,6 +84,64 @@ TEST(simulated_files, need_no_directory_of_the_machine) {
         EXPECT_TRUE(refused.starts_with("HTTP/1.1 403 ")) << refused;
     });
     EXPECT_THROW(http::serve_files("/no/such/place"), exception);
+}
+
+TEST(simulated_files, are_not_reached_by_links_out_of_the_root) {
+    simulated_disk disk;
+    disk.write("/srv/www/sub/page.txt", "page");
+    disk.write("/srv/secret.txt", "secret");
+    simulation_options s;
+    s.disk = &disk;
+    http::router routes;
+    world w(1, routes, {}, s);
+    w.run([&](world& on) -> task<> {
+        routes.get("/{*path}", http::serve_files("/srv/www"));
+        const std::pair<const char*, const char*> links[] = {
+            {"sub/page.txt", "/srv/www/inside"},
+            {"../sub/./page.txt", "/srv/www/sub/back"},
+            {"sub", "/srv/www/folder"},
+            {"../secret.txt", "/srv/www/outside"},
+            {"/srv/www/sub/page.txt", "/srv/www/absolute"},
+            {"loop", "/srv/www/loop"},
+        };
+        for (const auto& [target, name] : links) co_await fs::symlink(target, name);
+        for (const char* there : {"/inside", "/sub/back", "/folder/page.txt"}) {
+            const std::string page = co_await response_to(on, get(there));
+            EXPECT_TRUE(page.ends_with("\r\n\r\npage")) << there << page;
+        }
+        for (const char* nowhere : {"/outside", "/absolute", "/loop"}) {
+            const std::string none = co_await response_to(on, get(nowhere));
+            EXPECT_TRUE(none.starts_with("HTTP/1.1 404 ")) << nowhere << none;
+        }
+    });
+}
+
+// As on a system: a list goes before the fallback, and an index that is a directory is none.
+TEST(simulated_files, are_found_in_the_order_of_the_system) {
+    simulated_disk disk;
+    disk.write("/www/index.html", "<p>app");
+    disk.write("/www/docs/a.txt", "a");
+    disk.make_directory("/www/odd/index.html");
+    simulation_options s;
+    s.disk = &disk;
+    http::file_options o;
+    o.listing = true;
+    o.fallback = "index.html";
+    http::router routes;
+    world w(1, routes, {}, s);
+    w.run([&](world& on) -> task<> {
+        routes.get("/{*path}", http::serve_files("/www", o));
+        const std::string html = "Accept: text/html\r\n";
+        for (const char* path : {"/docs/", "/odd/"}) {
+            const std::string list = co_await response_to(on, get(path, html));
+            EXPECT_TRUE(list.starts_with("HTTP/1.1 200 ")) << list;
+            EXPECT_EQ(list.find("<p>app"), list.npos) << path;
+        }
+        const std::string app = co_await response_to(on, get("/view/", html));
+        EXPECT_TRUE(app.ends_with("<p>app")) << app;
+        const std::string none = co_await response_to(on, get("/none"));
+        EXPECT_NE(none.find("Vary: Accept"), none.npos) << none;
+    });
 }
 
 TEST(simulated_files, are_listed) {
