@@ -44,7 +44,8 @@ task<std::expected<std::string, error>> resolve_beneath(const std::string& root,
             above.pop_back();
             continue;
         }
-        std::string next = path + '/' + segment;
+        std::string next = path;
+        next.append(1, '/').append(segment);
         auto asking = fs::link_status(next);
         auto status = co_await as_result(asking);
         if (!status) co_return std::unexpected(std::move(status).error());
@@ -56,7 +57,7 @@ task<std::expected<std::string, error>> resolve_beneath(const std::string& root,
         auto target = co_await as_result(reading);
         if (!target) co_return std::unexpected(std::move(target).error());
         if (target->starts_with('/') || ++links > most_links) co_return std::unexpected(outside);
-        rest = *target + '/' + rest;
+        rest = target->append(1, '/').append(rest);
     }
     co_return path;
 }
