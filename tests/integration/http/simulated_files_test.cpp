@@ -102,6 +102,8 @@ TEST(simulated_files, are_not_reached_by_links_out_of_the_root) {
             {"sub", "/srv/www/folder"},
             {"../secret.txt", "/srv/www/outside"},
             {"/srv/www/sub/page.txt", "/srv/www/absolute"},
+            {"../sub/page.txt", "/srv/www/above"},
+            {"/sub/page.txt", "/srv/www/from_root"},
             {"loop", "/srv/www/loop"},
         };
         for (const auto& [target, name] : links) co_await fs::symlink(target, name);
@@ -109,7 +111,7 @@ TEST(simulated_files, are_not_reached_by_links_out_of_the_root) {
             const std::string page = co_await response_to(on, get(there));
             EXPECT_TRUE(page.ends_with("\r\n\r\npage")) << there << page;
         }
-        for (const char* nowhere : {"/outside", "/absolute", "/loop"}) {
+        for (const char* nowhere : {"/outside", "/absolute", "/loop", "/above", "/from_root"}) {
             const std::string none = co_await response_to(on, get(nowhere));
             EXPECT_TRUE(none.starts_with("HTTP/1.1 404 ")) << nowhere << none;
         }
