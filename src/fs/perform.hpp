@@ -16,8 +16,7 @@ std::int64_t perform(const file_operation& op) noexcept;
 
 /// Makes the call if the kernel can do it from memory: reads of the page cache, at most
 /// `most_bytes_at_once`, unless O_DIRECT in `flags` says that there is none; opening of cached
-/// names. Returns -EAGAIN if it cannot, or if that is
-/// unknown. Never blocks.
+/// names. Returns -EAGAIN if it cannot, or if that is unknown. Never blocks.
 std::int64_t perform_from_memory(const file_operation& op) noexcept;
 
 }  // namespace coracle::fs::detail

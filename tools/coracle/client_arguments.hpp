@@ -6,6 +6,7 @@
 
 #include <coracle/base/error.hpp>
 #include <coracle/base/secret.hpp>
+#include <coracle/connect/proxy_environment.hpp>
 #include <coracle/net/address.hpp>
 #include <coracle/runtime/clock.hpp>
 
@@ -127,9 +128,7 @@ void understand_connection(const CLI::App& command, const connection_texts& t, O
         if (o.proxy.empty()) o.proxy_from_environment = false;
         // As with curl, the hosts of the environment hold for this proxy too.
         if (!is_given("--noproxy") && o.no_proxy.empty()) {
-            const char* hosts = std::getenv("no_proxy");
-            if (hosts == nullptr || *hosts == '\0') hosts = std::getenv("NO_PROXY");
-            if (hosts != nullptr) o.no_proxy = hosts;
+            o.no_proxy = connect::proxy_environment::read().no_proxy();
         }
     }
     if (is_given("--noproxy")) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace coracle::tool {
 namespace {
@@ -28,6 +27,7 @@ std::optional<std::string> take_quoted(std::string_view& rest) {
 
 /// The keyword of a property.
 using keyword = std::string_view;
+using keywords = std::initializer_list<keyword>;
 
 /// Returns the size of "; type=" at the begin of `text`, for the keyword "type"; 0 where something
 /// else stands there.
@@ -42,10 +42,10 @@ std::size_t size_of_start(std::string_view text, keyword of) {
 
 /// Reads from the front of `rest` what stands before any of these properties, and removes it there.
 /// Quotes delimit it if all of it stands in them.
-std::string take_until(std::string_view& rest, const std::vector<keyword>& properties) {
+std::string take_until(std::string_view& rest, keywords properties, keywords refused) {
     const auto begins = [&](std::string_view text) {
-        return std::ranges::any_of(properties,
-                                   [&](keyword k) { return size_of_start(text, k) != 0; });
+        const auto is_there = [text](keyword k) { return size_of_start(text, k) != 0; };
+        return std::ranges::any_of(properties, is_there) || std::ranges::any_of(refused, is_there);
     };
     std::string_view behind = rest;
     auto quoted = take_quoted(behind);
@@ -68,14 +68,8 @@ file_argument read_file_argument(std::string_view text, std::string_view name,
                                  std::initializer_list<std::string_view> refused) {
     constexpr keyword type = "type";
     const std::string_view whole = text;
-    std::vector<keyword> all(refused);
-    all.insert(all.end(), {name, type});
-    std::vector<keyword> but_name(refused);
-    std::vector<keyword> but_type = but_name;
-    but_name.push_back(type);
-    but_type.push_back(name);
     file_argument o;
-    o.value = take_until(text, all);
+    o.value = take_until(text, {name, type}, refused);
     while (!text.empty()) {
         for (const keyword k : refused) {
             if (size_of_start(text, k) == 0) continue;
@@ -86,7 +80,7 @@ file_argument read_file_argument(std::string_view text, std::string_view name,
         text.remove_prefix(of_type != 0 ? of_type : size_of_start(text, name));
         // A media type may have parameters too.
         std::optional<std::string>& property = of_type != 0 ? o.type : o.name;
-        property = take_until(text, of_type != 0 ? but_type : but_name);
+        property = take_until(text, {of_type != 0 ? name : type}, refused);
         // Blanks may stand before the ";" of the next one.
         if (of_type != 0) property->resize(property->find_last_not_of(" \t") + 1);
     }

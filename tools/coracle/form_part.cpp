@@ -6,22 +6,10 @@
 #include <coracle/mime/disposition.hpp>
 #include <coracle/mime/media_type.hpp>
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace coracle::tool {
-namespace {
-
-/// Returns true for a FIFO, a device and their like: not by opening it, which would show the writer
-/// of a FIFO a reader that is gone.
-bool is_pipe(const std::string& path) {
-    std::error_code absent;
-    return std::filesystem::is_other(std::filesystem::status(path, absent));
-}
-
-}  // namespace
 
 form_part::form_part(std::string_view text) : shown_(text) {
     const std::size_t at = text.find('=');

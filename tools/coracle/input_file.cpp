@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace coracle::tool {
@@ -16,6 +18,11 @@ void use_standard_input() {
     if (std::exchange(is_used, true)) {
         throw failure("only one argument can have the standard input ('-')");
     }
+}
+
+bool is_pipe(const std::string& path) {
+    std::error_code absent;
+    return std::filesystem::is_other(std::filesystem::status(path, absent));
 }
 
 std::string content_of(const std::string& path, std::size_t most) {

@@ -32,9 +32,7 @@ bool is_standard_input(std::string_view path) noexcept {
 /// Nothing of what is no regular file.
 fs::plain_file open_regular(const std::string& path) {
     if (is_standard_input(path)) return {};
-    // Not by opening it: to open and close a FIFO would show its writer a reader that is gone.
-    std::error_code absent;
-    if (std::filesystem::is_other(std::filesystem::status(path, absent))) return {};
+    if (is_pipe(path)) return {};
     auto f = fs::open_file(path);
     if (!f) fail(path, f.error().code());
     if (f->status().kind == file_kind::directory) {

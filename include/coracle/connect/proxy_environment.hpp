@@ -41,6 +41,9 @@ public:
                                                             std::string_view host,
                                                             std::uint16_t port) const;
 
+    /// The hosts that are reached without a proxy, as `bypasses_proxy` takes them.
+    const std::string& no_proxy() const noexcept { return no_proxy_; }
+
 private:
     using entry = std::expected<std::shared_ptr<const proxy>, error>;
     static entry read_entry(const char* variable, std::string_view url);

@@ -431,6 +431,22 @@ void expect_once_behind_a_gap(std::vector<script> scripts) {
     EXPECT_EQ(bus.counters().gaps, 1U);
 }
 
+/// Subscribes to t.x at a server of these scripts until this message has come, over the connection
+/// that was opened first.
+void expect_on_one_connection(std::vector<script> scripts, const char* message, duration ping) {
+    scripted_peer server(std::move(scripts));
+    noting_receiver r;
+    topic_bus_options o = quick();
+    o.password = {};
+    o.ping = ping;
+    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
+    bus.start(r);
+    bus.subscribe("t.x");
+    EXPECT_EQ(r.wait_for(1), texts{message});
+    EXPECT_EQ(bus.counters().connections, 1U);
+    bus.stop();
+}
+
 }  // namespace
 
 TEST(redis_topic_bus_hostile, server_that_closes_amid_a_message_is_connected_to_again) {
@@ -531,17 +547,7 @@ TEST(redis_topic_bus_hostile, server_that_refuses_to_be_pinged_is_known_to_live)
     for (int i = 0; i != 2; ++i)
         commands.read_until("HGET\r\n").read_until("t.x\r\n").send("$-1\r\n");
     commands.read_to_end();
-    scripted_peer server({subscribed, commands});
-    noting_receiver r;
-    topic_bus_options o = quick();
-    o.password = {};
-    o.ping = 500ms;
-    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
-    bus.start(r);
-    bus.subscribe("t.x");
-    EXPECT_EQ(r.wait_for(1), texts{"t.x last"});
-    EXPECT_EQ(bus.counters().connections, 1U);
-    bus.stop();
+    expect_on_one_connection({subscribed, commands}, "t.x last", 500ms);
 }
 
 // The reply to PING stands behind it.
@@ -554,17 +560,7 @@ TEST(redis_topic_bus_hostile, server_that_sends_a_message_slowly_is_not_silent) 
         slow.send(message.substr(at, piece)).pause(300ms);
     }
     slow.send(pong_amid_subscriptions).read_to_end();
-    scripted_peer server({slow, without_retained()});
-    noting_receiver r;
-    topic_bus_options o = quick();
-    o.password = {};
-    o.ping = 1s;
-    topic_bus bus("redis://127.0.0.1:" + std::to_string(server.port()), o);
-    bus.start(r);
-    bus.subscribe("t.x");
-    EXPECT_EQ(r.wait_for(1), texts{"t.x slow"});
-    EXPECT_EQ(bus.counters().connections, 1U);
-    bus.stop();
+    expect_on_one_connection({slow, without_retained()}, "t.x slow", 1s);
 }
 
 TEST(redis_topic_bus_hostile, server_that_refuses_is_asked_again) {

@@ -38,9 +38,10 @@ smtp::message a_message() {
     return m;
 }
 
-std::expected<smtp::receipt, error> send(const std::string& url, const smtp::message& m) {
+std::expected<smtp::receipt, error> send(const std::string& url, const smtp::message& m,
+                                         const smtp::client_options& o = test_options()) {
     return block_on([&]() -> task<std::expected<smtp::receipt, error>> {
-        smtp::client mail(url, test_options());
+        smtp::client mail(url, o);
         auto sending = mail.send(m);
         auto r = co_await as_result(sending);
         co_return std::move(r);
@@ -369,17 +370,11 @@ TEST(smtp_sink, takes_long_lines_of_a_login) {
     so.user = "joe";
     so.token = secret(std::string(6000, 't'));
     smtp_sink sink(so);
-    const auto r = block_on([&]() -> task<std::expected<smtp::receipt, error>> {
-        smtp::client_options o = test_options();
-        o.authentication.user = "joe";
-        o.authentication.token = so.token;
-        o.authentication.in_clear = true;
-        smtp::client mail(sink.url(), o);
-        const smtp::message m = a_message();
-        auto sending = mail.send(m);
-        auto sent = co_await as_result(sending);
-        co_return std::move(sent);
-    });
+    smtp::client_options o = test_options();
+    o.authentication.user = "joe";
+    o.authentication.token = so.token;
+    o.authentication.in_clear = true;
+    const auto r = send(sink.url(), a_message(), o);
     EXPECT_TRUE(r) << r.error();
     const std::string long_line = "MAIL FROM:<" + std::string(5000, 'a') + ">\r\n";
     EXPECT_NE(talk(sink, long_line).find("500 5.5.2 line too long"), std::string::npos);
@@ -396,18 +391,12 @@ TEST(smtp_sink, sees_that_somebody_took_a_mechanism_out) {
         smtp_sink sink(so);
         sink.misbehave(
             {.command = "EHLO", .text = "250-x\r\n250-STARTTLS\r\n250 AUTH SCRAM-SHA-256"});
-        const auto r = block_on([&]() -> task<std::expected<smtp::receipt, error>> {
-            smtp::client_options o = test_options();
-            o.starttls = smtp::starttls::wanted;
-            o.insecure = true;
-            o.authentication.user = "joe";
-            o.authentication.password = secret("secret");
-            smtp::client mail(sink.url(), o);
-            const smtp::message m = a_message();
-            auto sending = mail.send(m);
-            auto sent = co_await as_result(sending);
-            co_return std::move(sent);
-        });
+        smtp::client_options o = test_options();
+        o.starttls = smtp::starttls::wanted;
+        o.insecure = true;
+        o.authentication.user = "joe";
+        o.authentication.password = secret("secret");
+        const auto r = send(sink.url(), a_message(), o);
         EXPECT_EQ(r.has_value(), offered == std::string("SCRAM-SHA-256"));
     }
 }
