@@ -28,7 +28,7 @@ bool is_within(const net::address& a, std::string_view base, std::string_view di
     unsigned prefix = 0;
     const auto r = std::from_chars(digits.data(), end, prefix);
     return at && r.ec == std::errc() && r.ptr == end && prefix <= at->bytes().size() * 8 &&
-           net::network::around(*at, prefix).contains(a);
+           net::network::around(*at, prefix).unmapped().contains(a);
 }
 
 class bypassed {
@@ -46,7 +46,7 @@ public:
         if (!where || where->port != port_) return false;
         if (address_) {
             const auto single = net::parse_ip(where->host);
-            return single && net::network::around(*single, 128).contains(*address_);
+            return single && net::network::around(*single, 128).unmapped().contains(*address_);
         }
         std::string_view domain = plain_host(where->host);
         if (domain.starts_with("*.")) domain.remove_prefix(1);

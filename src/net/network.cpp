@@ -38,14 +38,6 @@ std::optional<address> parse_ip(std::string_view text, std::uint16_t port) noexc
     return {};
 }
 
-/// Returns "::ffff:10.0.0.0/104" as 10.0.0.0/8: so its addresses count.
-static network unmapped(const address& base, unsigned prefix) noexcept {
-    constexpr unsigned mapped = 96;
-    if (!base.is_mapped() || prefix < mapped) return network::around(base, prefix);
-    const auto four = base.bytes().last(4);
-    return network::around(address::v4({four[0], four[1], four[2], four[3]}, 0), prefix - mapped);
-}
-
 std::expected<network, error> network::parse(std::string_view text) {
     const auto bad = [text] {
         return std::unexpected(error(std::errc::invalid_argument, "network").on(text));
@@ -59,14 +51,14 @@ std::expected<network, error> network::parse(std::string_view text) {
     const auto base = parse_ip(text.substr(0, slash));
     if (!base) return bad();
     const auto bits = static_cast<unsigned>(base->bytes().size() * 8);
-    if (slash == std::string_view::npos) return unmapped(*base, bits);
+    if (slash == std::string_view::npos) return around(*base, bits).unmapped();
     const std::string_view digits = text.substr(slash + 1);
     const char* end = digits.data() + digits.size();
     unsigned prefix = 0;
     const auto r = std::from_chars(digits.data(), end, prefix);
     if (r.ec != std::errc() || r.ptr != end || prefix > bits) return bad();
     if (!ends_with_zeros(base->bytes(), prefix)) return bad();
-    return unmapped(*base, prefix);
+    return around(*base, prefix).unmapped();
 }
 
 network network::around(const address& a, unsigned prefix) noexcept {
@@ -82,6 +74,13 @@ network network::around(const address& a, unsigned prefix) noexcept {
                   ? address::v4({bytes[0], bytes[1], bytes[2], bytes[3]}, 0)
                   : address::v6(bytes, 0);
     return n;
+}
+
+network network::unmapped() const noexcept {
+    constexpr unsigned mapped = 96;
+    if (!base_.is_mapped() || prefix_ < mapped) return *this;
+    const auto four = base_.bytes().last(4);
+    return around(address::v4({four[0], four[1], four[2], four[3]}, 0), prefix_ - mapped);
 }
 
 bool network::contains(const address& a) const noexcept {

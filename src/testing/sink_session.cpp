@@ -139,7 +139,8 @@ task<bool> sink_session::take_line(std::string& line) {
     for (;;) {
         const std::size_t end = in_.find('\n');
         // RFC 4954 section 4: tokens may be long.
-        const bool is_login = in_login_ || upper(std::string_view(in_).substr(0, 5)) == "AUTH ";
+        const bool is_login =
+            in_login_ || (has_logins() && upper(std::string_view(in_).substr(0, 5)) == "AUTH ");
         const std::size_t most =
             is_login ? std::max(options_.command_bytes, login_bytes) : options_.command_bytes;
         if (std::min(end, in_.size()) > most) {
@@ -316,6 +317,9 @@ void sink_session::mail_from(std::string_view line) {
                         {"REQUIRETLS", extended_ && options_.require_tls && secured_ != nullptr},
                         {"AUTH", extended_ && has_logins()}});
     if (!with.refusal.empty()) return fail(with.refusal);
+    if (with.body == "8BITMIME" && !options_.eight_bit) {
+        return fail("555 5.5.4 no BODY=8BITMIME");
+    }
     if (with.body == "BINARYMIME" && !binary) return fail("555 5.5.4 no BODY=BINARYMIME");
     const bool ascii = mime::detail::is_ascii(p->address);
     if (!p->address.empty() && (!mime::is_address(p->address) || (!ascii && !with.utf8))) {

@@ -68,7 +68,7 @@ struct smtp_sink_options {
     std::size_t message_bytes = 256 * 1024 * 1024;  ///< of one mail; said with SIZE
     std::size_t messages = 100'000;                 ///< that are kept
     std::size_t kept_bytes = std::size_t{1} << 30;  ///< of all of them
-    std::size_t command_bytes = 4096;               ///< of a line
+    std::size_t command_bytes = 4096;               ///< of a line; 12,288 of one of a login
     std::size_t errors = 20;                        ///< of a connection, which is closed then
     duration idle = std::chrono::minutes(5);        ///< without a byte
 };

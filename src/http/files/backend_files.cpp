@@ -32,10 +32,12 @@ using result = std::expected<content, error>;
 task<std::expected<std::string, error>> resolve_beneath(const std::string& root, std::string rest) {
     constexpr unsigned most_links = 40;
     const error outside(std::errc::no_such_file_or_directory, "open");
+    const error no_directory(std::errc::not_a_directory, "open");
     std::vector<std::string> above;  ///< the path of each directory that leads there
     std::string path = root;
     for (unsigned links = 0; !rest.empty();) {
         const std::string segment = rest.substr(0, rest.find('/'));
+        const bool has_slash = segment.size() != rest.size();
         rest.erase(0, segment.size() + 1);
         if (segment.empty() || segment == ".") continue;
         if (segment == "..") {
@@ -50,6 +52,9 @@ task<std::expected<std::string, error>> resolve_beneath(const std::string& root,
         auto status = co_await as_result(asking);
         if (!status) co_return std::unexpected(std::move(status).error());
         if (status->kind != file_kind::symlink) {
+            if (has_slash && status->kind != file_kind::directory) {
+                co_return std::unexpected(no_directory);
+            }
             above.push_back(std::exchange(path, std::move(next)));
             continue;
         }
@@ -57,7 +62,8 @@ task<std::expected<std::string, error>> resolve_beneath(const std::string& root,
         auto target = co_await as_result(reading);
         if (!target) co_return std::unexpected(std::move(target).error());
         if (target->starts_with('/') || ++links > most_links) co_return std::unexpected(outside);
-        rest = target->append(1, '/').append(rest);
+        if (has_slash) target->append(1, '/');
+        rest.insert(0, *target);
     }
     co_return path;
 }
@@ -131,11 +137,24 @@ task<content> with_sibling(const std::string& root, const file_options& options,
     co_return found;
 }
 
+// Reads the status of an entry, through links that stay below the root.
+task<std::expected<file_status, error>> status_of_entry(const std::string& root, std::string name) {
+    auto looking = fs::link_status(root + '/' + name);
+    auto status = co_await as_result(looking);
+    if (!status || status->kind != file_kind::symlink) co_return status;
+    auto resolving = resolve_beneath(root, std::move(name));
+    const auto target = co_await std::move(resolving);
+    if (!target) co_return std::unexpected(target.error());
+    auto following = fs::status(*target);
+    co_return co_await as_result(following);
+}
+
 // Reads entries as `fs::read_directory` does.
-task<std::expected<fs::directory_entries, error>> read_entries(std::string path,
+task<std::expected<fs::directory_entries, error>> read_entries(const std::string& root,
+                                                               std::string_view path,
                                                                const file_options& options) {
     fs::directory_entries all;
-    auto names = fs::list(path);
+    auto names = fs::list(root + '/' + std::string(path));
     for (;;) {
         auto asking = names.next();
         auto e = co_await as_result(asking);
@@ -143,8 +162,8 @@ task<std::expected<fs::directory_entries, error>> read_entries(std::string path,
         if (!*e) co_return all;
         const std::string name((**e).name());
         if (!options.hidden && name.starts_with('.')) continue;
-        auto looking = fs::status((**e).path);
-        auto status = co_await as_result(looking);
+        auto looking = status_of_entry(root, std::string(path) + name);
+        const auto status = co_await std::move(looking);
         if (!status) continue;
         const bool directory = status->kind == file_kind::directory;
         if (!directory && status->kind != file_kind::regular) continue;
@@ -159,7 +178,7 @@ task<std::expected<fs::directory_entries, error>> read_entries(std::string path,
 task<response> list(const std::string& root, const file_options& options, const request& req,
                     const file_query& q) {
     if (!req.path().ends_with('/')) co_return add_slash(req, req.path());
-    auto entries = co_await read_entries(root + '/' + std::string(q.path), options);
+    auto entries = co_await read_entries(root, q.path, options);
     if (!entries) co_return file_error_response(req, entries.error());
     const bool json = prefers_json(req.fields());
     co_return listing_response(show_listing(req, q.path, *std::move(entries), options, json), json);

@@ -209,8 +209,11 @@ std::expected<jwt_claims, error> jwt_keys::verify(std::string_view token,
 }
 
 bool jwt_keys::has(std::string_view id) const noexcept {
-    return std::ranges::any_of(state_->keys,
-                               [id](const auto& k) { return k.id.empty() || k.id == id; });
+    return std::ranges::any_of(state_->keys, [id](const auto& k) { return k.id == id; });
+}
+
+bool jwt_keys::may_mean(std::string_view id) const noexcept {
+    return has(id) || has({});
 }
 
 std::string jwt_keys::id_in(std::string_view token, const jwt_options& options) {

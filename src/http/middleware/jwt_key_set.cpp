@@ -78,13 +78,15 @@ public:
                                                         std::string id) {
         loop_keys& k = here(of);
         k.forget_when_too_old();
-        const bool is_known = k.keys_ != nullptr && (id.empty() || k.keys_->has(id));
+        const bool is_usable = k.keys_ != nullptr && (id.empty() || k.keys_->may_mean(id));
+        // A key without an id may be the one that the token names, or one that came after it.
+        const bool is_known = is_usable && (id.empty() || k.keys_->has(id));
         const bool is_wanted = !is_known || now() >= k.fresh_until_;
         // In a task of its own: requests may be cancelled.
         if (is_wanted && k.may_fetch() && !k.turn_.locked()) {
             spawn([&k] { return refresh(&k); }, "JWT keys");
         }
-        if (is_known || !k.turn_.locked()) co_return k.keys_;
+        if (is_usable || !k.turn_.locked()) co_return k.keys_;
         auto lock = co_await k.turn_.lock();
         co_return k.keys_;
     }

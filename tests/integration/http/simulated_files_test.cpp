@@ -95,7 +95,9 @@ TEST(simulated_files, are_not_reached_by_links_out_of_the_root) {
     http::router routes;
     world w(1, routes, {}, s);
     w.run([&](world& on) -> task<> {
-        routes.get("/{*path}", http::serve_files("/srv/www"));
+        http::file_options o;
+        o.listing = true;
+        routes.get("/{*path}", http::serve_files("/srv/www", o));
         const std::pair<const char*, const char*> links[] = {
             {"sub/page.txt", "/srv/www/inside"},
             {"../sub/./page.txt", "/srv/www/sub/back"},
@@ -105,16 +107,24 @@ TEST(simulated_files, are_not_reached_by_links_out_of_the_root) {
             {"../sub/page.txt", "/srv/www/above"},
             {"/sub/page.txt", "/srv/www/from_root"},
             {"loop", "/srv/www/loop"},
+            {"sub/page.txt/", "/srv/www/slash"},
+            {"sub/page.txt/../page.txt", "/srv/www/through"},
+            {"./sub/../sub/", "/srv/www/far"},
         };
         for (const auto& [target, name] : links) co_await fs::symlink(target, name);
-        for (const char* there : {"/inside", "/sub/back", "/folder/page.txt"}) {
+        for (const char* there : {"/inside", "/sub/back", "/folder/page.txt", "/far/page.txt"}) {
             const std::string page = co_await response_to(on, get(there));
             EXPECT_TRUE(page.ends_with("\r\n\r\npage")) << there << page;
         }
-        for (const char* nowhere : {"/outside", "/absolute", "/loop", "/above", "/from_root"}) {
-            const std::string none = co_await response_to(on, get(nowhere));
+        const std::string list = co_await response_to(on, get("/", "Accept: application/json\r\n"));
+        for (const char* nowhere :
+             {"outside", "absolute", "loop", "above", "from_root", "slash", "through"}) {
+            const std::string none = co_await response_to(on, get(std::string("/") + nowhere));
             EXPECT_TRUE(none.starts_with("HTTP/1.1 404 ")) << nowhere << none;
+            EXPECT_EQ(list.find('"' + std::string(nowhere) + '"'), list.npos) << list;
         }
+        EXPECT_NE(list.find(R"({"name":"inside","type":"file","size":4,)"), list.npos) << list;
+        EXPECT_NE(list.find(R"({"name":"far","type":"directory")"), list.npos) << list;
     });
 }
 
@@ -139,8 +149,10 @@ TEST(simulated_files, are_found_in_the_order_of_the_system) {
             EXPECT_TRUE(list.starts_with("HTTP/1.1 200 ")) << list;
             EXPECT_EQ(list.find("<p>app"), list.npos) << path;
         }
-        const std::string app = co_await response_to(on, get("/view/", html));
-        EXPECT_TRUE(app.ends_with("<p>app")) << app;
+        for (const char* path : {"/view/", "/docs/a.txt/"}) {
+            const std::string app = co_await response_to(on, get(path, html));
+            EXPECT_TRUE(app.ends_with("<p>app")) << app;
+        }
         const std::string none = co_await response_to(on, get("/none"));
         EXPECT_NE(none.find("Vary: Accept"), none.npos) << none;
     });

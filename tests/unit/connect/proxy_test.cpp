@@ -102,6 +102,9 @@ TEST(no_proxy, names_addresses_and_networks) {
     EXPECT_FALSE(bypasses("2.1", "192.0.2.1"));
     EXPECT_TRUE(bypasses("10.0.0.0/8", "10.255.0.1"));
     EXPECT_FALSE(bypasses("10.0.0.0/8", "11.0.0.1"));
+    EXPECT_TRUE(bypasses("::ffff:10.0.0.0/104", "10.255.0.1"));
+    EXPECT_FALSE(bypasses("::ffff:10.0.0.0/104", "11.0.0.1"));
+    EXPECT_TRUE(bypasses("[::ffff:10.0.0.1]", "10.0.0.1"));
     EXPECT_TRUE(bypasses("10.1.2.3/8", "10.255.0.1"));
     EXPECT_TRUE(bypasses("192.0.2.128/25", "192.0.2.200"));
     EXPECT_FALSE(bypasses("192.0.2.128/25", "192.0.2.127"));

@@ -72,8 +72,11 @@ public:
     std::expected<jwt_claims, error> verify(std::string_view token, const jwt_options& options,
                                             std::int64_t now) const;
 
-    /// Returns true if one of the keys was added under this id, or without one.
+    /// Returns true if one of the keys was added under this id.
     bool has(std::string_view id) const noexcept;
+    /// Returns true if a token that names a key by this id may mean one of these: they have it, or
+    /// one without an id.
+    bool may_mean(std::string_view id) const noexcept;
     /// The id of the key that a token names; empty where it names none, or is malformed. Nothing of
     /// it is verified.
     static std::string id_in(std::string_view token, const jwt_options& options);

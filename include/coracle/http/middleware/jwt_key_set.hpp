@@ -35,7 +35,8 @@ struct jwt_key_set_options {
 /// them when a request needs them first, and keeps them as Cache-Control says, within bounds; then
 /// it fetches them anew while requests are served with those that it has. A token that names a key
 /// which is not there has them fetched at once, but not within `pause` of the last time, so that
-/// tokens that strangers make up cause no load elsewhere. While fetching fails, the keys that it
+/// tokens that strangers make up cause no load elsewhere; its request waits for them, unless one of
+/// the keys that it has, being without an id, may be meant. While fetching fails, the keys that it
 /// has hold. Failures are logged. Take https: whoever makes the set makes the tokens.
 ///
 ///     http::client client;

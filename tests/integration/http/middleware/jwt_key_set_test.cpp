@@ -214,7 +214,23 @@ TEST(jwt_key_set, makes_nobody_wait_whose_token_its_keys_may_verify) {
         const time_point begun = loop::current()->now();
         EXPECT_EQ(co_await w.ask(es256), 200);
         EXPECT_EQ(loop::current()->now(), begun);
-        EXPECT_EQ(w.fetched, 1);
+    });
+}
+
+TEST(jwt_key_set, learns_of_keys_that_follow_one_without_an_id) {
+    world w;
+    w.control = "max-age=86400";
+    w.run([&]() -> task<> {
+        // A key by which no token here is signed.
+        w.body = R"({"keys":[{"kty":"OKP","crv":"Ed25519","x":")" + url64(std::string(32, 'k')) +
+                 R"("}]})";
+        EXPECT_EQ(co_await w.ask(es256), 401);
+        w.body = key_set("one");
+        co_await sleep_for(40s);
+        EXPECT_EQ(co_await w.ask(es256), 401);  // it waits for nothing
+        co_await sleep_for(1s);
+        EXPECT_EQ(co_await w.ask(es256), 200);
+        EXPECT_EQ(w.fetched, 2);
     });
 }
 
