@@ -168,6 +168,7 @@ EXTRA = {
     "reconnect_options::queued": ("include/coracle/websocket/reconnecting.hpp", "queued"),
     "topic_options::backlog": ("include/coracle/websocket/topics.hpp", "backlog"),
     "topic_options::retained": ("include/coracle/websocket/topics.hpp", "retained"),
+    "topic_options::handed_over": ("include/coracle/websocket/topics.hpp", "handed_over"),
     "scripted_peer_options::kept": ("include/coracle/testing/scripted_peer.hpp", "kept"),
     "scripted_peer_options::connections": ("include/coracle/testing/scripted_peer.hpp", "connections"),
     "scripted_peer_options::limit": ("include/coracle/testing/scripted_peer.hpp", "limit"),

@@ -20,12 +20,6 @@ std::string text_of(const ASN1_STRING* s) {
             static_cast<std::size_t>(ASN1_STRING_length(s))};
 }
 
-std::int64_t seconds_of(const ASN1_TIME* t) {
-    std::tm parts{};
-    if (ASN1_TIME_to_tm(t, &parts) != 1) return 0;
-    return timegm(&parts);
-}
-
 std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;
@@ -52,6 +46,12 @@ std::string address_text(const ASN1_OCTET_STRING* s) {
 }
 
 }  // namespace
+
+std::int64_t detail::seconds_of(const ASN1_TIME* t) {
+    std::tm parts{};
+    if (ASN1_TIME_to_tm(t, &parts) != 1) return 0;
+    return timegm(&parts);
+}
 
 certificate detail::certificate_of(X509* x) {
     if (x == nullptr) return {};
@@ -110,11 +110,11 @@ std::string certificate::serial() const {
 }
 
 std::int64_t certificate::not_before() const {
-    return seconds_of(X509_get0_notBefore(inner_->x509.get()));
+    return detail::seconds_of(X509_get0_notBefore(inner_->x509.get()));
 }
 
 std::int64_t certificate::not_after() const {
-    return seconds_of(X509_get0_notAfter(inner_->x509.get()));
+    return detail::seconds_of(X509_get0_notAfter(inner_->x509.get()));
 }
 
 std::string certificate::fingerprint() const {

@@ -20,6 +20,9 @@ namespace detail {
 inline constexpr unsigned host_flags =
     X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 
+/// Seconds since 1970; 0 for what is no time.
+std::int64_t seconds_of(const ASN1_TIME* t);
+
 /// Takes a reference of its own; null gives an empty one.
 certificate certificate_of(X509* x);
 

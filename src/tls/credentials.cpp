@@ -51,6 +51,24 @@ bool is_uri(std::string_view text) noexcept {
            text.find('/') > colon;
 }
 
+/// Returns how many certificates a PEM text announces, good or not.
+std::size_t certificates_in(std::string_view pem) noexcept {
+    std::size_t count = 0;
+    for (const std::string_view label :
+         {"CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"}) {
+        constexpr std::string_view begin = "-----BEGIN ";
+        for (std::size_t at = pem.find(begin); at != pem.npos; at = pem.find(begin, at + 1)) {
+            const std::string_view rest = pem.substr(at + begin.size());
+            const bool is_line = at == 0 || pem[at - 1] == '\n' || pem[at - 1] == '\r';
+            if (is_line && rest.starts_with(label) &&
+                rest.substr(label.size()).starts_with("-----")) {
+                ++count;
+            }
+        }
+    }
+    return count;
+}
+
 bool is_pkcs12(std::string_view bytes) noexcept {
     const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
     const pkcs12_ptr container(d2i_PKCS12(nullptr, &at, static_cast<long>(bytes.size())));
@@ -97,13 +115,18 @@ public:
                                           &request_, nullptr, nullptr, nullptr));
         }
         if (store != nullptr) read_all(*store, to);
+        const std::size_t announced = text ? certificates_in(*text) : 0;
         if (text) wipe(text->data(), text->size());
         const bool found = wants_key ? to.key != nullptr : to.certificate != nullptr;
-        if (found) {
-            ERR_clear_error();
-            return {};
+        if (!found) return std::unexpected(failure(wants_key, take_reasons()));
+        // A part of a file that is cut off, or being written, would be served.
+        if (!wants_key && count_ < announced) {
+            return std::unexpected(failure(false, "certificate " + std::to_string(count_ + 1) +
+                                                      " of " + std::to_string(announced) + ": " +
+                                                      take_reasons()));
         }
-        return std::unexpected(failure(wants_key, take_reasons()));
+        ERR_clear_error();
+        return {};
     }
 
 private:
@@ -118,12 +141,13 @@ private:
         }
     }
 
-    static void take(OSSL_STORE_INFO& info, credentials& to) {
+    void take(OSSL_STORE_INFO& info, credentials& to) {
         const int type = OSSL_STORE_INFO_get_type(&info);
         if (type == OSSL_STORE_INFO_PKEY && to.key == nullptr) {
             to.key.reset(OSSL_STORE_INFO_get1_PKEY(&info));
         } else if (type == OSSL_STORE_INFO_CERT) {
             x509_ptr c(OSSL_STORE_INFO_get1_CERT(&info));
+            ++count_;
             if (to.certificate == nullptr)
                 to.certificate = std::move(c);
             else
@@ -142,6 +166,7 @@ private:
     std::string_view from_;
     encoding encoding_;
     password_request request_;
+    std::size_t count_ = 0;  ///< certificates
 };
 
 /// A PKCS#12 file lists its certificates in any order: the one of the key comes first.
@@ -202,7 +227,8 @@ std::expected<std::vector<x509_ptr>, error> read_authorities(const std::string& 
         if (X509* c = d2i_X509_bio(again.get(), nullptr)) all.emplace_back(c);
     }
     ERR_clear_error();
-    if (!all.empty()) return all;
+    // One that is missing would be found when its peers are refused.
+    if (!all.empty() && all.size() >= certificates_in(*text)) return all;
     error e(make_error_code(errc::certificate_unreadable), "authorities", phase::tls);
     return std::unexpected(std::move(e.on(name_of(from))));
 }

@@ -76,6 +76,14 @@ void encrypted_stream::received(io_operation& op) noexcept {
     reader.completed(reader);
 }
 
+/// Peers update their keys after so many bytes or records (RFC 8446 section 5.5): only those that
+/// come with little data between them are made up to cost us time.
+void encrypted_stream::forget_key_updates(std::size_t received) noexcept {
+    constexpr std::size_t enough = 64 * 1024;
+    since_key_update_ += received;
+    if (since_key_update_ >= enough) key_updates_ = 0;
+}
+
 /// Decrypts received records into the reader's buffer. Returns false if there is no data.
 bool encrypted_stream::decrypt() noexcept {
     receive_operation& op = *reader_;
@@ -110,6 +118,7 @@ bool encrypted_stream::decrypt() noexcept {
         op.into.clear();
         total = 0;
     }
+    if (key_updates_ != 0) forget_key_updates(total);
     if (total != 0) {
         op.result = static_cast<std::int64_t>(total);
         return true;

@@ -25,7 +25,10 @@ public:
 
     task<std::expected<void, error>> handshake();
     /// A KeyUpdate has come.
-    void key_updated() noexcept { ++key_updates_; }
+    void key_updated() noexcept {
+        ++key_updates_;
+        since_key_update_ = 0;
+    }
     /// To be called when the peer requested a renegotiation, which is refused with an alert.
     void renegotiation_refused() noexcept { renegotiates_ = true; }
     /// To be called when the peer's certificate is refused: records its subject.
@@ -82,6 +85,7 @@ private:
     // Reading.
     bool advance_read() noexcept;
     bool decrypt() noexcept;
+    void forget_key_updates(std::size_t received) noexcept;
     std::int64_t read_failure() noexcept;
     void fail_writes(errc otherwise, const char* operation) noexcept;
     void take_received() noexcept;
@@ -130,7 +134,8 @@ private:
     std::uintptr_t record_at_ = 0;  ///< the address of the last record of OpenSSL
     std::size_t burst_ = 0;         ///< bytes since the last rest
     time_point last_sent_ = time_point::min();
-    unsigned key_updates_ = 0;
+    unsigned key_updates_ = 0;          ///< since the last ones that came with data
+    std::size_t since_key_update_ = 0;  ///< bytes of data
     unsigned most_key_updates_;
     unsigned records_ = 0;  ///< of this go
     bool writes_below_ = false;

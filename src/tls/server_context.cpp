@@ -1,7 +1,9 @@
 #include "tls/server_context.hpp"
 
 #include "base/ascii.hpp"
+#include "tls/digest.hpp"
 #include "tls/message_watch.hpp"
+#include "tls/verified_client.hpp"
 
 #include <coracle/runtime/loop.hpp>
 
@@ -17,16 +19,16 @@ using detail::shown_certificate;
 
 namespace {
 
-/// Returns true if the certificate is valid now, by the trusted authorities.
-bool is_still_good(X509* client, X509_STORE* authorities) {
-    X509_STORE_CTX* const verification = X509_STORE_CTX_new();
-    const bool good = verification != nullptr &&
-                      X509_STORE_CTX_init(verification, authorities, client, nullptr) == 1 &&
-                      X509_STORE_CTX_set_purpose(verification, X509_PURPOSE_SSL_CLIENT) == 1 &&
-                      X509_verify_cert(verification) == 1;
-    X509_STORE_CTX_free(verification);
-    ERR_clear_error();
-    return good;
+/// Returns a digest of certificates, which names them.
+std::string digest_of(const std::vector<detail::x509_ptr>& all) {
+    std::string fingerprints;
+    for (const detail::x509_ptr& one : all) {
+        unsigned char bytes[EVP_MAX_MD_SIZE];
+        unsigned size = 0;
+        X509_digest(one.get(), EVP_sha256(), bytes, &size);
+        fingerprints.append(reinterpret_cast<const char*>(bytes), size);
+    }
+    return detail::digest(detail::hash::sha256, {fingerprints}).value_or(std::string());
 }
 
 /// An SSL_CTX holds one certificate of each.
@@ -152,12 +154,14 @@ std::expected<shown_certificate, error> server_context::implementation::prepare(
     SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
     shown.names = detail::dns_names(c.certificate.get());
     if (auto done = shown.add(std::move(c)); !done) return std::unexpected(done.error());
-    if (auto done = ask_for_certificates(context); !done) return std::unexpected(done.error());
+    if (auto done = ask_for_certificates(shown); !done) return std::unexpected(done.error());
     set_callbacks(context);
     return shown;
 }
 
-std::expected<void, error> server_context::implementation::ask_for_certificates(SSL_CTX* c) {
+std::expected<void, error> server_context::implementation::ask_for_certificates(
+    shown_certificate& shown) {
+    SSL_CTX* const c = shown.context.get();
     // Sessions are good for one server only; with clients' certificates OpenSSL insists on a name.
     static constexpr unsigned char name[] = "coracle";
     SSL_CTX_set_session_id_context(c, name, sizeof name - 1);
@@ -165,6 +169,7 @@ std::expected<void, error> server_context::implementation::ask_for_certificates(
     auto authorities = detail::trust(c, options_.client_authorities);
     if (!authorities) return std::unexpected(std::move(authorities).error());
     for (const detail::x509_ptr& a : *authorities) SSL_CTX_add_client_CA(c, a.get());
+    shown.authorities = digest_of(*authorities);
     const bool must = options_.clients == client_certificates::required;
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER | (must ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                        &detail::remember_refusal);
@@ -180,7 +185,7 @@ void server_context::implementation::set_callbacks(SSL_CTX* c) {
     if (options_.tickets) {
         SSL_CTX_set_tlsext_ticket_key_evp_cb(c, &implementation::ticket);
         SSL_CTX_set_session_ticket_cb(c, &implementation::make_ticket,
-                                      &implementation::look_at_session, nullptr);
+                                      &implementation::look_at_session, this);
     } else {
         SSL_CTX_set_options(c, SSL_OP_NO_TICKET);
         SSL_CTX_set_num_tickets(c, 0);
@@ -252,16 +257,39 @@ int server_context::implementation::ticket(SSL* s, unsigned char* name, unsigned
     return used_up ? 2 : result;
 }
 
-/// A session contains the client's certificate, verified when the session began. Since then it may
-/// have expired or lost our trust, so it is verified again; if that fails, there is a full
-/// handshake.
-SSL_TICKET_RETURN server_context::implementation::look_at_session(SSL* s, SSL_SESSION* session,
+int server_context::implementation::make_ticket(SSL* s, void* self) {
+    // A session that was resumed has the note of the first handshake.
+    if (SSL_get0_peer_certificate(s) == nullptr || SSL_session_reused(s) == 1) return 1;
+    try {
+        const set_ptr set = static_cast<implementation*>(self)->current();
+        const auto client = detail::verified_client::of(s, set->all.front().authorities);
+        return !client || client->write_to(SSL_get_session(s)) ? 1 : 0;
+    } catch (const std::bad_alloc&) {  // no exception may cross OpenSSL
+        return 0;
+    }
+}
+
+/// Returns false if the client's certificates, verified when the session began, have expired since
+/// then, or are trusted for other authorities.
+bool server_context::implementation::trusts_still(SSL_SESSION* session) {
+    if (SSL_SESSION_get0_peer(session) == nullptr) return true;
+    const auto client = detail::verified_client::in(session);
+    return client && loop::current()->unix_time() < client->until &&
+           client->authorities == current()->all.front().authorities;
+}
+
+/// Without trust in the client there is a full handshake.
+SSL_TICKET_RETURN server_context::implementation::look_at_session(SSL*, SSL_SESSION* session,
                                                                   const unsigned char*, std::size_t,
-                                                                  SSL_TICKET_STATUS status, void*) {
+                                                                  SSL_TICKET_STATUS status,
+                                                                  void* self) {
     const bool renew = status == SSL_TICKET_SUCCESS_RENEW;
     if (status != SSL_TICKET_SUCCESS && !renew) return SSL_TICKET_RETURN_IGNORE_RENEW;
-    X509* const peer = SSL_SESSION_get0_peer(session);
-    if (peer != nullptr && !is_still_good(peer, SSL_CTX_get_cert_store(SSL_get_SSL_CTX(s)))) {
+    try {
+        if (!static_cast<implementation*>(self)->trusts_still(session)) {
+            return SSL_TICKET_RETURN_IGNORE_RENEW;
+        }
+    } catch (const std::bad_alloc&) {  // no exception may cross OpenSSL
         return SSL_TICKET_RETURN_IGNORE_RENEW;
     }
     return renew ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_USE;

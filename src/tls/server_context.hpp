@@ -24,6 +24,7 @@ struct stapled_certificate {
 struct shown_certificate {
     ssl_ctx_ptr context;
     std::vector<std::string> names;
+    std::string authorities;  ///< a digest of those of clients
     std::vector<stapled_certificate> kinds;
 
     /// Returns true if a certificate for the same names, with another kind of key, can be added.
@@ -62,7 +63,7 @@ private:
 
     void set_protocols(const std::vector<std::string>& protocols);
     std::expected<detail::shown_certificate, error> prepare(detail::credentials c);
-    std::expected<void, error> ask_for_certificates(SSL_CTX* c);
+    std::expected<void, error> ask_for_certificates(detail::shown_certificate& shown);
     void set_callbacks(SSL_CTX* c);
     set_ptr current();
     std::vector<std::int64_t> file_times() const;
@@ -72,7 +73,8 @@ private:
                                const unsigned char* offered, unsigned offered_size, void* self);
     static int ticket(SSL* s, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                       EVP_MAC_CTX* mac, int encrypt);
-    static int make_ticket(SSL*, void*) { return 1; }
+    static int make_ticket(SSL* s, void* self);
+    bool trusts_still(SSL_SESSION* session);
     static SSL_TICKET_RETURN look_at_session(SSL* s, SSL_SESSION* session,
                                              const unsigned char* name, std::size_t name_size,
                                              SSL_TICKET_STATUS status, void* self);

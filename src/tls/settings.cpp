@@ -15,6 +15,16 @@ constexpr const char* default_ciphers =
 
 /// No finite-field groups: a client could make us compute with 8,192 bits.
 constexpr const char* default_groups = "X25519:P-256:P-384";
+/// Where OpenSSL knows it (3.5 and later): keys that were recorded now stay secret from quantum
+/// computers.
+constexpr const char* groups_with_hybrid = "X25519MLKEM768:X25519:P-256:P-384";
+
+bool set_groups(SSL_CTX* to, const std::string& wanted) {
+    if (!wanted.empty()) return SSL_CTX_set1_groups_list(to, wanted.c_str()) == 1;
+    if (SSL_CTX_set1_groups_list(to, groups_with_hybrid) == 1) return true;
+    ERR_clear_error();
+    return SSL_CTX_set1_groups_list(to, default_groups) == 1;
+}
 
 int number_of(version v) noexcept {
     return v == version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
@@ -42,10 +52,7 @@ std::expected<void, error> apply(SSL_CTX* to, const common_options& o) {
     if (!o.cipher_suites.empty() && SSL_CTX_set_ciphersuites(to, o.cipher_suites.c_str()) != 1) {
         return bad_option("cipher_suites", o.cipher_suites);
     }
-    const char* const groups = o.groups.empty() ? default_groups : o.groups.c_str();
-    if (SSL_CTX_set1_groups_list(to, groups) != 1) {
-        return bad_option("groups", o.groups);
-    }
+    if (!set_groups(to, o.groups)) return bad_option("groups", o.groups);
     return {};
 }
 

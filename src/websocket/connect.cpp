@@ -134,7 +134,8 @@ void keep(const std::shared_ptr<engine>& e, http::detached_connection from) {
         over_wait rest(*e);
         co_await rest;
         e->leave_loop();
-        own.stream->close(!e->status().clean);
+        // A reset would take from the peer what it has not read yet.
+        own.stream->close(e->is_cut_off());
     };
     spawn(std::move(life), "websocket");
 }

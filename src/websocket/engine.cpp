@@ -26,7 +26,7 @@ engine::engine(loop& home, role self, std::shared_ptr<settings> s,
                const std::optional<deflate_agreement>& deflate, std::string subprotocol)
     : deadline(home), home_(&home), settings_(std::move(s)), role_(self),
       decoder_(self, of_peer(self, deflate), settings_->options.limits.fragments),
-      receive_size_(first_receive_size), received_at_(home.now()),
+      receive_size_(first_receive_size), alive_at_(home.now()),
       subprotocol_(std::move(subprotocol)), deflate_(deflate), born_(home.now()) {
     if (deflate_) {
         const bool server = self == role::server;
@@ -83,8 +83,8 @@ void engine::close(close_code c, std::string_view reason) noexcept {
     }
     phase_ = phase::closing;
     open_.store(false, std::memory_order_relaxed);
-    close_due_ = coracle::detail::later(home_->now(), options().timeouts.close);
-    wake_at(close_due_);
+    // No task receives what comes now.
+    decoder_.skip_messages();
     close_sent_ = true;
     if (!put_control(frame_opcode::close, {payload, static_cast<std::size_t>(end - payload)}))
         return;
@@ -160,6 +160,7 @@ void engine::finish(error why) noexcept {
     }
     end_deflate();
     deflater_.reset();
+    decoder_.skip_messages();
     if (!message_ready_) message_.release();
     scratch_.release();
     if (handler_due_ == time_point::max()) {
@@ -174,13 +175,17 @@ void engine::finish(error why) noexcept {
 void engine::begin_ending() noexcept {
     phase_ = phase::ending;
     drop_input();
-    if (close_due_ == time_point::max()) {
-        close_due_ = coracle::detail::later(home_->now(), options().timeouts.close);
-        wake_at(close_due_);
-    }
     finish({});
     flush();
     if (phase_ == phase::ending) read_to_end();
+}
+
+/// Gives the peer its time once it has been sent all: before that `timeouts::write` counts.
+void engine::note_all_sent() noexcept {
+    const bool is_closing = phase_ == phase::closing || phase_ == phase::ending;
+    if (!is_closing || close_due_ != time_point::max()) return;
+    close_due_ = coracle::detail::later(home_->now(), options().timeouts.close);
+    wake_at(close_due_);
 }
 
 /// RFC 6455 section 7.1.1: the server ends the stream first, and what the client still sends is
@@ -226,6 +231,7 @@ void engine::abort(error why) noexcept {
     if (phase_ == phase::over) return;
     const bool was_ending = phase_ == phase::ending;
     phase_ = phase::over;
+    is_cut_off_ = !close_sent_ || writing_ || !output_.empty();
     drop_input();
     if (!was_ending) finish(std::move(why));
     if (!writing_) output_.clear();
@@ -246,6 +252,12 @@ void engine::drain_begins() noexcept {
 
 // ---- the clock
 
+/// The peer has sent bytes, or taken some that had to wait: a ping may be behind more of them.
+void engine::note_life() noexcept {
+    alive_at_ = home_->now();
+    pinged_ = false;
+}
+
 void engine::wake_at(time_point t) noexcept {
     if (t < due()) arm(t);
 }
@@ -256,6 +268,7 @@ bool engine::gives_up_writing(time_point now, time_point& next) noexcept {
     if (write_->sent != write_->progress) {
         write_->progress = write_->sent;
         write_->looked = now;
+        note_life();
     }
     const time_point until = coracle::detail::later(write_->looked, options().timeouts.write);
     if (now >= until) {
@@ -279,18 +292,15 @@ void engine::check_peer(time_point now, time_point& next) noexcept {
         }
         next = std::min(next, end);
     }
-    if (!reading_) {
-        received_at_ = now;
-        pinged_ = false;
-    }
-    const time_point given_up = coracle::detail::later(received_at_, t.idle);
+    if (!reading_) note_life();
+    const time_point given_up = coracle::detail::later(alive_at_, t.idle);
     if (now >= given_up) {
         counts().add(&counters::idle_timeouts);
         return abort(error(std::errc::timed_out, "websocket", coracle::phase::receive));
     }
     next = std::min(next, given_up);
     if (t.ping <= duration::zero() || pinged_) return;
-    const time_point since = reading_ ? received_at_ : std::max(pinged_at_, born_);
+    const time_point since = reading_ ? alive_at_ : std::max(pinged_at_, born_);
     const time_point ask = coracle::detail::later(since, t.ping);
     if (now < ask) {
         next = std::min(next, ask);

@@ -53,6 +53,8 @@ public:
     /// The context of the handler, which is cancelled if it runs too long after the end; null: it
     /// has ended.
     coracle::detail::context*& handler() noexcept { return handler_; }
+    /// Returns true if it was ended before all was sent, our close frame at the end.
+    bool is_cut_off() const noexcept { return is_cut_off_; }
     bool is_over() const noexcept { return phase_ == phase::over && !reading_ && !writing_; }
     /// Runs `who` once, when no operation on the stream is pending any more.
     void when_over(coracle::detail::runnable& who) noexcept { over_ = &who; }
@@ -117,10 +119,12 @@ public:
         return share_within(frame, bound + retained, policy, false);
     }
     /// As `share`, for one of the messages that a subscription begins with. They all come at once,
-    /// whatever the peer reads: while they wait, as many more may.
+    /// whatever the peer reads: while they wait, as many more may, up to `most` of them. A peer can
+    /// subscribe again and again.
     bool share_retained(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
-                        slow_reader policy) noexcept {
+                        std::size_t most, slow_reader policy) noexcept {
         const std::size_t retained = backlog_ == nullptr ? 0 : backlog_->retained;
+        if (retained >= most) return share_within(frame, bound + retained, policy, false);
         return share_within(frame, bound + retained + 1, policy, true);
     }
 
@@ -212,7 +216,8 @@ private:
     void put_shared(const std::shared_ptr<const shared_frame>& frame);
     bool share_within(const std::shared_ptr<const shared_frame>& frame, std::size_t bound,
                       slow_reader policy, bool retained) noexcept;
-    void share_backlog() noexcept;
+    bool send_next() noexcept;
+    bool share_next() noexcept;
     bool put(outgoing& what, bool all);
     bool put_or_fail(outgoing& what, bool all) noexcept;
     void put_fragment(outgoing& what, std::string_view bytes, bool last);
@@ -232,6 +237,7 @@ private:
     void finish(error why) noexcept;
     void begin_ending() noexcept;
     void lose(error why) noexcept;
+    void note_all_sent() noexcept;
     void shut_down() noexcept;
     void stream_ended(std::int64_t result) noexcept;
     void out_of_memory() noexcept;
@@ -239,6 +245,7 @@ private:
     void count_fault(fault why) noexcept;
 
     // Time.
+    void note_life() noexcept;
     void expired() noexcept override;
     void look_at_clock() noexcept;
     bool gives_up_writing(time_point now, time_point& next) noexcept;
@@ -273,9 +280,11 @@ private:
     bool in_message_ = false;      ///< a message has begun; the compressor may hold all of it
     bool mid_message_ = false;     ///< a frame of it is out, and not the last one
     bool is_compressing_ = false;  ///< that message
-    bool pinged_ = false;          ///< since bytes were last received
-    bool deflate_used_ = false;    ///< the compressor's window differs from the peer's
-    bool own_context_ = false;     ///< it remembers messages
+    bool pinged_ = false;          ///< since the last sign of life
+    bool is_cut_off_ = false;
+    bool backlog_turn_ = false;  ///< a shared message is the next, before those that wait
+    bool deflate_used_ = false;  ///< the compressor's window differs from the peer's
+    bool own_context_ = false;   ///< it remembers messages
     std::atomic<bool> open_{true};
     int own_window_bits_ = 0;  ///< of the compressor; 0: nothing is compressed
     output_queue output_;
@@ -291,7 +300,7 @@ private:
     std::uint32_t receive_size_;
     coracle::detail::runnable* receiver_ = nullptr;
     read_operation read_{*this};
-    time_point received_at_;  ///< time of the last received bytes
+    time_point alive_at_;  ///< time of the last sign of life
     unsigned unsent_pongs_ = 0;
     intrusive_list<outgoing> waiting_;
     std::unique_ptr<shared_backlog> backlog_;  ///< null: no shared messages have to wait

@@ -157,7 +157,7 @@ void engine::parse() {
 }
 
 std::span<char> engine::room_for_inflating() {
-    if (wanted_ != wanted::message || phase_ != phase::open) {
+    if (wanted_ != wanted::message) {
         if (!scratch_) scratch_.obtain(buffer::default_capacity);
         scratch_.clear();
         return {scratch_.spare(), scratch_.spare_size()};
@@ -277,8 +277,7 @@ void engine::take_read() noexcept {
         read_.into.release();
         return stream_ended(read_.result);
     }
-    received_at_ = home_->now();
-    pinged_ = false;
+    note_life();
     const std::size_t size = read_.into.size();
     if (phase_ == phase::ending) {
         read_.into.release();

@@ -287,18 +287,6 @@ bool engine::share_within(const std::shared_ptr<const shared_frame>& frame, std:
     }
 }
 
-void engine::share_backlog() noexcept {
-    try {
-        while (backlog_ != nullptr && may_share()) {
-            put_shared(backlog_->frames.front());
-            backlog_->drop_first();
-            if (backlog_->frames.empty()) backlog_.reset();
-        }
-    } catch (const std::bad_alloc&) {
-        out_of_memory();
-    }
-}
-
 /// Fails all messages that wait to be sent.
 void engine::fail_outgoing() noexcept {
     in_message_ = mid_message_ = false;
@@ -375,7 +363,10 @@ void engine::flush() noexcept {
     while (!writing_ && !output_.empty() && phase_ != phase::over) {
         if (!write_some()) return;
     }
-    if (!writing_) write_.reset();
+    if (!writing_) {
+        write_.reset();
+        note_all_sent();
+    }
     if (phase_ == phase::ending) shut_down();
 }
 
@@ -428,6 +419,7 @@ void engine::bytes_went(io_operation& op) {
         self.output_.clear();
         return self.maybe_over();
     }
+    if (self.write_->result >= 0) self.note_life();
     self.finish_write();
     self.flush();
 }
@@ -450,18 +442,40 @@ void engine::room_came() noexcept {
         const std::unique_ptr<std::string> last = std::move(pong_);
         if (!put_control(frame_opcode::pong, *last)) return;
     }
-    while (phase_ == phase::open && has_room()) {
-        const bool of_stream = streaming_;
-        outgoing* const next = of_stream ? fragment_ : waiting_.front();
-        if (next == nullptr) break;
-        if (!put_or_fail(*next, false)) break;
-        if (of_stream)
-            fragment_ = nullptr;
-        else
-            waiting_.pop_front();
-        next->done();
+    // One in turn of those that tasks send and those that are shared.
+    for (bool more = true; more && phase_ == phase::open && has_room();) {
+        const bool shares = backlog_ != nullptr && !streaming_ && !mid_message_ &&
+                            (backlog_turn_ || waiting_.empty());
+        more = shares ? share_next() : send_next();
     }
-    share_backlog();
+}
+
+/// Returns false if no task has anything to send, or the rest of it has to wait.
+bool engine::send_next() noexcept {
+    const bool of_stream = streaming_;
+    outgoing* const next = of_stream ? fragment_ : waiting_.front();
+    if (next == nullptr || !put_or_fail(*next, false)) return false;
+    if (of_stream)
+        fragment_ = nullptr;
+    else
+        waiting_.pop_front();
+    backlog_turn_ = true;
+    next->done();
+    return true;
+}
+
+/// Sends the first message of the backlog. Returns false if the connection has ended.
+bool engine::share_next() noexcept {
+    backlog_turn_ = false;
+    try {
+        put_shared(backlog_->frames.front());
+    } catch (const std::bad_alloc&) {
+        out_of_memory();
+        return false;
+    }
+    backlog_->drop_first();
+    if (backlog_->frames.empty()) backlog_.reset();
+    return true;
 }
 
 }  // namespace coracle::websocket::detail

@@ -184,7 +184,9 @@ task<std::expected<void, error>> reconnecting::send_or_queue(message_type type, 
     if (ready_ && ws_->is_open()) {
         auto sending = ws_->send(type, bytes);
         auto sent = co_await as_result(sending);
-        if (sent || sent.error() == std::errc::operation_canceled) co_return sent;
+        const bool is_over = sent || sent.error() == std::errc::operation_canceled;
+        // Nobody would send it later.
+        if (is_over || closed_.is_set()) co_return sent;
     }
     if (queue_.size() >= options_.queued) {
         if (options_.policy == queue_policy::refuse) {

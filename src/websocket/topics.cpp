@@ -86,7 +86,7 @@ struct published {
     std::string only = {};  ///< the one pattern whose subscribers get it; empty: all that match
 };
 
-/// The subscriptions of one loop. Ends with it.
+/// The subscriptions of one loop. Ends with the last of them, or with the loop.
 class topic_shard final : public resident {
 public:
     topic_shard(std::shared_ptr<topic_state> s, loop& home);
@@ -96,8 +96,12 @@ public:
     std::unique_ptr<topic_subscriber> subscribe(
         std::string_view pattern, std::shared_ptr<engine> e,
         std::vector<std::shared_ptr<const shared_frame>>& kept);
+    /// Destroys this behind the last one.
     void remove(topic_subscriber& s) noexcept;
     std::size_t deliver(const published& p) noexcept;
+
+    /// Bytes of messages that are on their way here.
+    const std::shared_ptr<std::atomic<std::size_t>>& expected() const noexcept { return expected_; }
 
 private:
     struct group {
@@ -113,9 +117,13 @@ private:
     static void drop_if_empty(Groups& groups, std::string_view pattern) noexcept;
     std::size_t deliver_to_pattern(const published& p) noexcept;
     std::size_t deliver_to(group& all, const published& p) noexcept;
+    void end_if_unused() noexcept;
 
     std::shared_ptr<topic_state> state_;
     loop* home_;
+    // Outlives this as long as one of them is on its way.
+    std::shared_ptr<std::atomic<std::size_t>> expected_ =
+        std::make_shared<std::atomic<std::size_t>>(0);
     // Their keys are the names in their patterns.
     std::unordered_map<std::string_view, group> exact_;
     std::map<std::string_view, group> wild_;
@@ -185,6 +193,8 @@ private:
     };
     /// Topics that are remembered to have been forgotten, while older messages may be on their way.
     static constexpr std::size_t most_forgotten = 64;
+    /// Bytes that a message on its way to another loop takes besides its own.
+    static constexpr std::size_t cost_of_post = 256;
 
     /// Returns false if no subscription of any loop matches.
     bool may_have_subscribers(std::string_view topic) const noexcept {
@@ -245,6 +255,13 @@ void topic_shard::loop_ended() noexcept {
     delete this;
 }
 
+/// There may be many `topics`, one after the other, while a loop lasts.
+void topic_shard::end_if_unused() noexcept {
+    if (!exact_.empty() || !wild_.empty()) return;
+    unlink();
+    loop_ended();
+}
+
 std::unique_ptr<topic_subscriber> topic_shard::subscribe(
     std::string_view pattern, std::shared_ptr<engine> e,
     std::vector<std::shared_ptr<const shared_frame>>& kept) {
@@ -267,6 +284,7 @@ std::unique_ptr<topic_subscriber> topic_shard::subscribe_in(
         return s;
     } catch (...) {
         drop_if_empty(groups, pattern);
+        end_if_unused();
         throw;
     }
 }
@@ -283,6 +301,7 @@ void topic_shard::remove(topic_subscriber& s) noexcept {
         drop_if_empty(wild_, s.pattern());
     else
         drop_if_empty(exact_, s.pattern());
+    end_if_unused();
 }
 
 namespace {
@@ -311,8 +330,9 @@ std::size_t topic_shard::deliver_to(group& all, const published& p) noexcept {
         engine& c = s->connection();
         if (s->is_for(p.sequence) && c.is_open() && c.note_published(state_.get(), p.sequence)) {
             // Those that a bus brings for a new pattern come at once, too.
-            const bool is_taken = p.only.empty() ? c.share(p.frame, o.backlog, o.policy)
-                                                 : c.share_retained(p.frame, o.backlog, o.policy);
+            const bool is_taken = p.only.empty()
+                                      ? c.share(p.frame, o.backlog, o.policy)
+                                      : c.share_retained(p.frame, o.backlog, o.retained, o.policy);
             state_->count_delivery(!is_taken);
             ++reached;
         }
@@ -438,13 +458,23 @@ bool topic_state::is_outdated(std::string_view topic, const shared_frame& frame,
 
 topic_shard* topic_state::post_to_others(const std::shared_ptr<const published>& p) {
     loop* const home = loop::current();
+    const std::size_t bytes = p->frame->bytes.size() + cost_of_post;
     topic_shard* own = nullptr;
     for (topic_shard* const s : shards_) {
         if (&s->home() == home) {
             own = s;
             continue;
         }
-        s->home().post([state = shared_from_this(), p] {
+        const auto expected = s->expected();
+        // It grows under the lock alone.
+        const std::size_t before = expected->load(std::memory_order_relaxed);
+        if (before != 0 && before + bytes > options_.handed_over) {
+            count_delivery(true);
+            continue;
+        }
+        expected->fetch_add(bytes, std::memory_order_relaxed);
+        s->home().post([state = shared_from_this(), p, bytes, expected] {
+            expected->fetch_sub(bytes, std::memory_order_relaxed);
             auto* const shard = loop::current()->find_resident(state.get());
             if (shard != nullptr) static_cast<topic_shard*>(shard)->deliver(*p);
         });
@@ -543,7 +573,8 @@ subscription topics::subscribe(connection& ws, std::string_view pattern) {
     auto made = here.subscribe(pattern, ws.engine(), kept);
     const topic_options& o = state_->options();
     for (const auto& frame : kept) {
-        state_->count_delivery(!ws.engine()->share_retained(frame, o.backlog, o.policy));
+        state_->count_delivery(
+            !ws.engine()->share_retained(frame, o.backlog, o.retained, o.policy));
     }
     return subscription(std::move(made));
 }

@@ -76,14 +76,15 @@ struct test_ca::parts {
     std::string pem;
 };
 
-test_ca::test_ca(const std::string& name) : parts_(std::make_unique<parts>()) {
+test_ca::test_ca(const std::string& name, const test_ca* above)
+    : parts_(std::make_unique<parts>()) {
     parts_->key = EVP_EC_gen("P-256");
-    X509* const x = unsigned_certificate(parts_->key, name, -7200, 3600L * 24 * 365);
-    X509_set_issuer_name(x, X509_get_subject_name(x));
+    X509* const x = unsigned_certificate(parts_->key, name, -7200, 3600L * 24 * 365 * 40);
+    X509_set_issuer_name(x, X509_get_subject_name(above ? above->parts_->certificate : x));
     add_extension(x, x, NID_basic_constraints, "critical,CA:TRUE");
     add_extension(x, x, NID_key_usage, "critical,keyCertSign,cRLSign");
     add_extension(x, x, NID_subject_key_identifier, "hash");
-    X509_sign(x, parts_->key, EVP_sha256());
+    X509_sign(x, above ? above->parts_->key : parts_->key, EVP_sha256());
     parts_->certificate = x;
     parts_->pem = written([x](BIO* to) { PEM_write_bio_X509(to, x); });
 }

@@ -21,7 +21,8 @@ struct certificate_request {
 /// An authority of its own for a test.
 class test_ca {
 public:
-    explicit test_ca(const std::string& name = "Test CA");
+    /// `above`: the authority that vouches for it; null: itself.
+    explicit test_ca(const std::string& name = "Test CA", const test_ca* above = nullptr);
     ~test_ca();
     test_ca(const test_ca&) = delete;
     test_ca& operator=(const test_ca&) = delete;

@@ -12,6 +12,7 @@
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/signals.hpp>
 
+#include <strings.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -52,7 +53,7 @@ std::string url_with_scheme(const std::string& url) {
     const std::size_t at = url.find("://");
     if (at == std::string::npos || at > url.find_first_of("/?#")) return "ws://" + url;
     for (const std::string_view known : {"ws", "wss", "http", "https"}) {
-        if (url.compare(0, at, known) == 0) return url;
+        if (known.size() == at && ::strncasecmp(url.c_str(), known.data(), at) == 0) return url;
     }
     return {};
 }

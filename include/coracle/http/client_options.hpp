@@ -78,7 +78,7 @@ struct retry_options {
     bool not_idempotent = false;
     /// If no response has begun after this time, a second copy of a GET, HEAD or OPTIONS is sent on
     /// another connection, and the first response is used; when one copy fails, the other decides.
-    /// A call with `on_interim` or `on_earlier` is sent once. Zero: never. Default 0.
+    /// A call with `on_interim`, `on_earlier` or `upgrade` is sent once. Zero: never. Default 0.
     duration hedge_after{};
 };
 

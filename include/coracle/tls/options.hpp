@@ -50,7 +50,8 @@ struct common_options {
     std::string ciphers = {};
     /// The cipher suites for TLS 1.3. Default: OpenSSL's.
     std::string cipher_suites = {};
-    /// Key exchange groups. Default "X25519:P-256:P-384".
+    /// Key exchange groups. Default "X25519MLKEM768:X25519:P-256:P-384", the first where OpenSSL
+    /// knows it (3.5 and later).
     std::string groups = {};
     /// ALPN (RFC 7301), best first. Default: none. A server refuses clients that offer others only.
     std::vector<std::string> protocols = {};

@@ -199,9 +199,10 @@ public:
     // The end.
 
     /// Sends what is in the output, then a close frame, and completes when the peer's has come, or
-    /// `timeouts::close` has passed. Messages that wait to be sent fail. `reason`: at most 123
-    /// bytes of UTF-8, what is beyond is cut. Fails with `std::errc::invalid_argument` for a code
-    /// that must not be sent. Later calls wait for the same end.
+    /// `timeouts::close` has passed since all of it was sent. Messages that wait to be sent fail.
+    /// `reason`: at most 123 bytes of UTF-8, what is beyond is cut. Fails with
+    /// `std::errc::invalid_argument` for a code that must not be sent. Later calls wait for the
+    /// same end.
     operation<void> close(close_code c = close_code::normal, std::string_view reason = {});
     /// Completes when the connection has ended, whichever side closed it.
     operation<close_status> closed();

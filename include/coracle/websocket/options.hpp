@@ -29,9 +29,11 @@ struct limits {
 struct timeouts {
     /// Silence of the peer after which it is sent a ping. Default 30 s.
     duration ping = std::chrono::seconds(30);
-    /// Silence of the peer after which the connection is given up. Default 120 s.
+    /// Silence of the peer after which the connection is given up, while it takes none of what is
+    /// sent either. Default 120 s.
     duration idle = std::chrono::seconds(120);
-    /// From the first close frame, ours or the peer's, to the end of the stream. Default 5 s.
+    /// From the close frame, once all before it has been sent, to the end of the stream. Default
+    /// 5 s.
     duration close = std::chrono::seconds(5);
     /// Sending without any byte of progress. Default 30 s.
     duration write = std::chrono::seconds(30);

@@ -32,13 +32,16 @@ struct topic_options {
     /// Topics whose last message is kept; beyond it the one that was published to least recently is
     /// forgotten. Default 10,000.
     std::size_t retained = 10'000;
+    /// Bytes of messages on their way to another loop, with 256 for each of them; messages beyond
+    /// it are dropped for the subscribers of that loop. Default 16 MiB.
+    std::size_t handed_over = 16 * 1024 * 1024;
 };
 
 /// Counts of a `topics`, since it was made.
 struct topic_counters {
     std::uint64_t published = 0;
     std::uint64_t delivered = 0;    ///< to subscribers, whether they had to wait or not
-    std::uint64_t dropped = 0;      ///< for a subscriber that reads too slowly
+    std::uint64_t dropped = 0;      ///< for a subscriber that reads too slowly, or a busy loop
     std::uint64_t subscribers = 0;  ///< now
     std::uint64_t gaps = 0;         ///< times that the bus has lost messages
 };

@@ -78,9 +78,10 @@ task<call_result> run_call(call_state* c, std::optional<time_point> started = st
 }
 
 /// Returns true if the request may be sent twice (RFC 9110 section 9.2.2). Both copies would tell
-/// one function of their interim and earlier responses.
+/// one function of their interim and earlier responses, and of two tunnels one would be served for
+/// nobody.
 bool may_hedge(const call_state& c) noexcept {
-    return !c.has_body && !c.more().on_interim && !c.more().on_earlier &&
+    return !c.has_body && !c.more().may_be_tunnel && !c.more().on_interim && !c.more().on_earlier &&
            (c.method == method::get || c.method == method::head || c.method == method::options);
 }
 

@@ -1,6 +1,7 @@
 #include "websocket/codec/message_decoder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace coracle::websocket::detail {
 namespace {
@@ -22,6 +23,7 @@ decoded message_decoder::fail(fault why) noexcept {
 
 decoded message_decoder::next(std::span<char> in, std::span<char> room) {
     if (fault_ != fault::none) return fail(fault_);
+    if (skips_ && ready_ != 0) return skip_piece(std::exchange(ready_, 0), false);
     if (ready_ != 0 || tail_left_ != 0 || holds_back_) return inflate_piece(in, room);
     const frame_step s = parser_.next(in);
     decoded d;
@@ -38,6 +40,7 @@ decoded message_decoder::next(std::span<char> in, std::span<char> room) {
         case frame_event::payload: break;
     }
     const bool last = s.ends_frame && parser_.frame().fin;
+    if (skips_) return skip_piece(s.consumed, last);
     if (parser_.frame().compressed) {
         ready_ = s.payload.size();
         ends_ = last;
@@ -55,7 +58,7 @@ decoded message_decoder::begin_frame(std::size_t consumed) {
     if (!parser_.is_continuation()) {
         fragments_ = 0;
         utf8_.reset();
-        if (parser_.frame().compressed && inflater_ == nullptr) {
+        if (parser_.frame().compressed && inflater_ == nullptr && !skips_) {
             inflater_ = coding::take_raw_inflater();
         }
     }
@@ -63,6 +66,21 @@ decoded message_decoder::begin_frame(std::size_t consumed) {
     decoded d;
     d.what = decoded_event::frame;
     d.consumed = consumed;
+    return d;
+}
+
+void message_decoder::skip_messages() noexcept {
+    skips_ = true;
+    tail_left_ = 0;
+    ends_ = holds_back_ = false;
+    release_inflater();
+}
+
+decoded message_decoder::skip_piece(std::size_t bytes, bool last) noexcept {
+    decoded d;
+    d.what = decoded_event::piece;
+    d.consumed = bytes;
+    d.last = last;
     return d;
 }
 

@@ -52,8 +52,14 @@ public:
     /// `needs_room`. Throws std::bad_alloc without memory for an inflater.
     decoded next(std::span<char> in, std::span<char> room);
 
+    /// Passes over the bytes of messages from now on: `next` gives empty pieces. They are not
+    /// inflated, which is work that a peer can make at will.
+    void skip_messages() noexcept;
+
     /// Returns whether the message under way is compressed: only then `next` needs room.
-    bool needs_room() const noexcept { return in_message() && parser_.frame().compressed; }
+    bool needs_room() const noexcept {
+        return !skips_ && in_message() && parser_.frame().compressed;
+    }
     /// Returns whether a message has begun and has not ended.
     bool in_message() const noexcept { return parser_.in_message() || tail_left_ != 0; }
     /// Returns whether the next piece is of a message whose header has come.
@@ -68,7 +74,7 @@ public:
 private:
     decoded fail(fault why) noexcept;
     decoded begin_frame(std::size_t consumed);
-    decoded take(std::span<char> payload, std::size_t offset);
+    decoded skip_piece(std::size_t bytes, bool last) noexcept;
     decoded inflate_piece(std::span<char> in, std::span<char> room);
     decoded checked(decoded d) noexcept;
     void end_message() noexcept;
@@ -82,6 +88,7 @@ private:
     std::uint32_t most_fragments_;
     fault fault_ = fault::none;
     compression compression_;
+    bool skips_ = false;
     bool holds_back_ = false;     ///< the inflater may hold bytes back for lack of output space
     bool ends_ = false;           ///< the bytes that are ready are the last of the message
     std::uint8_t tail_left_ = 0;  ///< bytes of the tail that were not inflated yet, and one more

@@ -144,6 +144,23 @@ TEST(client_attacks, a_second_copy_has_no_more_time_than_the_call) {
     }
 }
 
+// Both would be served, one of them for nobody.
+TEST(client_attacks, a_second_copy_is_never_of_a_request_for_a_tunnel) {
+    for (const bool upgrades : {false, true}) {
+        http::client_options o = plain();
+        o.retry.hedge_after = 100ms;
+        stage s({script().read_head().stall(), script().read_head().stall()}, o);
+        s.run([&]() -> task<> {
+            auto call = s.client->get(s.peer->url());
+            if (upgrades) call.upgrade("websocket");
+            call.timeout(1s);
+            auto res = co_await as_result(call);
+            EXPECT_FALSE(res);
+        });
+        EXPECT_EQ(s.peer->connections(), upgrades ? 1u : 2u);
+    }
+}
+
 TEST(client_attacks, a_retry_that_is_waited_for_keeps_no_connection) {
     http::client_options o = plain();
     o.retry.retries = 1;

@@ -176,6 +176,7 @@ no {json}
         with Echo() as peer:
             self.assertEqual(ws("--one", peer.url[5:], typed=b"x\n")[:2], (0, b"x\n"))
             self.assertEqual(ws("--one", peer.url[5:] + "/?to=http://x/", typed=b"x\n")[0], 0)
+            self.assertEqual(ws("--one", "WS" + peer.url[2:], typed=b"x\n")[:2], (0, b"x\n"))
 
     def test_a_reader_that_goes_away_ends_it(self):
         async def flood(peer):

@@ -232,6 +232,32 @@ TEST(websocket_client, closes_when_it_is_dropped_and_ends_with_its_loop) {
     }
 }
 
+// Also what is in the buffers of the system when it gives up the server's close frame.
+TEST(websocket_client, leaves_a_server_that_is_slow_all_that_it_has_sent) {
+    for (const std::size_t size : {40'000U, 3'000'000U}) {
+        std::size_t heard = 0;
+        bool is_whole = false;
+        http::router routes;
+        websocket::route(routes, "/ws", [&](websocket::connection& ws) -> task<> {
+            co_await sleep_for(20s);
+            while (auto piece = co_await ws.receive_piece()) {
+                heard += piece->bytes.size();
+                is_whole = piece->last;
+            }
+        });
+        chat_world w(1, routes);
+        w.run([&](chat_world&) -> task<> {
+            http::client client;
+            auto ws = co_await websocket::connect(client, "ws://127.0.0.1:80/ws");
+            co_await ws.send(websocket::message_type::binary, repeated(size));
+            co_await ws.close();
+            co_await sleep_for(1min);
+        });
+        EXPECT_EQ(heard, size);
+        EXPECT_TRUE(is_whole);
+    }
+}
+
 TEST(websocket_sender, sends_from_other_loops_in_order) {
     for (const std::uint64_t seed : seeds(some_seeds)) {
         http::router routes;

@@ -337,6 +337,35 @@ TEST(websocket_reconnecting, sends_once_what_it_was_sending_when_it_was_cancelle
     EXPECT_EQ(heard, (std::vector<std::size_t>{5, 5'000'000, 4}));
 }
 
+TEST(websocket_reconnecting, says_that_a_message_was_not_sent_when_it_is_closed_meanwhile) {
+    http::router routes;
+    websocket::route(routes, "/ws",
+                     [](websocket::connection&) -> task<> { co_await sleep_for(1h); });
+    chat_world w(1, routes);
+    w.run([&](chat_world&) -> task<> {
+        http::client client;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws");
+        auto connecting = feed.receive();
+        static_cast<void>(co_await as_result(with_timeout(1s, std::move(connecting))));
+        EXPECT_TRUE(feed.is_connected());
+        // The first fills what the server does not read, the second has to wait.
+        const auto sends = [&feed]() -> task<> {
+            const std::string large = repeated(5'000'000);
+            co_await feed.send(large);
+        };
+        const auto sends_more = [&feed]() -> task<> {
+            auto second = co_await as_result(feed.send("more"));
+            EXPECT_TRUE(!second && second.error() == std::errc::broken_pipe);
+        };
+        const auto closes = [&feed]() -> task<> {
+            co_await sleep_for(1s);
+            co_await feed.close();
+        };
+        auto all = when_all(sends(), sends_more(), closes());
+        co_await std::move(all);
+    });
+}
+
 TEST(websocket_reconnecting, ends_an_attempt_that_is_under_way_when_it_is_closed) {
     int visits = 0;
     int greetings = 0;

@@ -141,8 +141,9 @@ TEST(websocket_timeouts, close_and_give_up) {
 TEST(websocket_timeouts, leave_a_slow_reader_alone) {
     websocket::route_options o;
     o.timeouts.write = 7s;
-    o.timeouts.idle = 1h;
-    o.timeouts.ping = 0s;
+    // It gives no sign of life but what it takes: pings are behind what it has not read.
+    o.timeouts.idle = 25s;
+    o.timeouts.ping = 10s;
     on_route(o, flood, [](chat_world& w, const auto& route) -> task<> {
         raw_peer p = co_await w.connect();
         co_await p.shake_hands("/ws");
@@ -155,6 +156,73 @@ TEST(websocket_timeouts, leave_a_slow_reader_alone) {
         EXPECT_EQ(route.counters().lost, 0U);
         co_await sleep_for(20s);
         EXPECT_EQ(route.counters().write_timeouts, 1U);
+    });
+}
+
+// The time for its close frame begins when it has been sent ours.
+TEST(websocket_timeouts, leave_a_slow_reader_all_that_was_sent_before_the_close) {
+    websocket::route_options o;
+    o.timeouts.write = 7s;
+    o.timeouts.close = 3s;
+    const std::string large = repeated(2'000'000);
+    const auto leaving = [&large](websocket::connection& ws) -> task<> {
+        co_await ws.send(websocket::message_type::binary, large);
+    };
+    on_route(
+        o, leaving,
+        [&large](chat_world& w, const auto& route) -> task<> {
+            raw_peer p = co_await w.connect();
+            co_await p.shake_hands("/ws");
+            std::string heard;
+            for (;;) {
+                co_await sleep_for(5s);
+                const auto f = co_await p.read();
+                if (f.code() == frame_opcode::close) break;
+                heard += f.payload;
+            }
+            EXPECT_TRUE(heard == large) << heard.size();
+            const time_point closed = w.in.sim.now();
+            co_await p.stream().read_to_end();
+            EXPECT_LE(w.in.since(closed), 4s);
+            EXPECT_EQ(route.counters().write_timeouts, 0U);
+            EXPECT_EQ(route.counters().close_timeouts, 1U);
+        },
+        3);
+    // One that reads nothing has no longer than other peers.
+    on_route(
+        o, leaving,
+        [](chat_world& w, const auto& route) -> task<> {
+            raw_peer p = co_await w.connect();
+            co_await p.shake_hands("/ws");
+            co_await sleep_for(15s);
+            EXPECT_EQ(route.counters().open, 0U);
+            EXPECT_EQ(route.counters().write_timeouts, 1U);
+        },
+        3);
+}
+
+// A peer could make us inflate without end what nobody receives.
+TEST(websocket_server, inflates_nothing_behind_its_close_frame) {
+    websocket::route_options o;
+    o.compression.mode = websocket::compression_mode::with_context;
+    const auto closing = [](websocket::connection& ws) -> task<> { co_await ws.close(); };
+    on_route(o, closing, [](chat_world& w, const auto& route) -> task<> {
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws", "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+        const auto f = co_await p.read();
+        EXPECT_EQ(f.code(), frame_opcode::close);
+        // Where it was inflated, this would be a fault.
+        const std::string no_deflate(1000, '\xff');
+        co_await p.send(frame(frame_opcode::text, no_deflate, role::client, false, true));
+        co_await p.send(frame(frame_opcode::ping, "there?"));
+        const auto pong = co_await p.read();
+        EXPECT_EQ(pong.payload, "there?");
+        co_await p.send(frame(frame_opcode::continuation, no_deflate));
+        co_await p.send(close_frame(close_code::normal));
+        co_await p.stream().read_to_end();
+        EXPECT_EQ(route.counters().invalid_data, 0U);
+        EXPECT_EQ(route.counters().close_timeouts, 0U);
+        EXPECT_EQ(route.counters().lost, 0U);
     });
 }
 

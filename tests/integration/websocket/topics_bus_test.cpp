@@ -46,6 +46,29 @@ public:
 
 }  // namespace
 
+// There may be many of them, one after the other, while a loop lasts.
+TEST(websocket_topic_buses, are_stopped_when_topics_are_no_more_that_had_subscribers) {
+    const auto bus = std::make_shared<noting_bus>();
+    std::optional<websocket::topics> topics(std::in_place, websocket::topic_options(), bus);
+    http::router routes;
+    websocket::route(routes, "/ws", [&topics](websocket::connection& ws) -> task<> {
+        const auto both = std::pair(topics->subscribe(ws, "t"), topics->subscribe(ws, "all.>"));
+        co_await ws.closed();
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world&) -> task<> {
+        http::client client;
+        auto ws = co_await join(client, "");
+        co_await sleep_for(1s);
+        EXPECT_EQ(topics->counters().subscribers, 2U);
+        co_await ws.close();
+        co_await sleep_for(1s);
+        EXPECT_NE(bus->receiver, nullptr);
+        topics.reset();
+        EXPECT_EQ(bus->receiver, nullptr);
+    });
+}
+
 TEST(websocket_topic_buses, give_who_reads_all_that_a_bus_brings_for_a_new_pattern) {
     constexpr int many = 40;
     const auto bus = std::make_shared<quiet_bus>();

@@ -352,6 +352,71 @@ TEST(websocket_topics, give_who_reads_all_that_is_retained) {
     }
 }
 
+TEST(websocket_topics, keep_one_set_of_what_is_retained_however_often_a_peer_subscribes) {
+    using websocket::slow_reader;
+    constexpr int many = 40;
+    for (const auto policy :
+         {slow_reader::drop_oldest, slow_reader::drop_newest, slow_reader::disconnect}) {
+        websocket::topics topics({.backlog = 4, .policy = policy, .retained = many});
+        http::router routes;
+        const auto route =
+            websocket::route(routes, "/ws", [&topics](websocket::connection& ws) -> task<> {
+                for (int i = 0; i != 100; ++i) static_cast<void>(topics.subscribe(ws, ">"));
+                co_await ws.closed();
+            });
+        chat_world w(1, routes);
+        w.run([&](chat_world& in) -> task<> {
+            for (int i = 0; i != many; ++i) {
+                topics.publish("r." + std::to_string(i), repeated(100'000), true);
+            }
+            raw_peer p = co_await in.connect();
+            co_await p.shake_hands("/ws");
+            int heard = 0;
+            for (;;) {
+                auto reading = p.read();
+                const auto f = co_await as_result(with_timeout(1min, std::move(reading)));
+                if (!f || f->code() != frame_opcode::text) break;
+                ++heard;
+            }
+            EXPECT_TRUE(heard >= many + 4 || policy == slow_reader::disconnect) << heard;
+            // Beside them are some that were sent at once.
+            EXPECT_LE(heard, many + 4 + 20);
+            EXPECT_GT(route.counters().slow_readers, 0U);
+            p.stream().close(true);
+        });
+    }
+}
+
+// Messages that are as large as all that may wait come one at a time.
+TEST(websocket_topics, get_their_turn_beside_a_task_that_sends_without_end) {
+    websocket::topics topics;
+    http::router routes;
+    websocket::route(routes, "/ws", slow_reader_scene::patient(),
+                     [&topics](websocket::connection& ws) -> task<> {
+                         const auto all = topics.subscribe(ws, "t");
+                         const std::string large = repeated(64 * 1024);
+                         for (;;) co_await ws.send(websocket::message_type::binary, large);
+                     });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        raw_peer p = co_await in.connect();
+        co_await p.shake_hands("/ws");
+        co_await sleep_for(1s);
+        for (int i = 0; i != 10; ++i) topics.publish("t", std::to_string(i));
+        int shared = 0;
+        for (int i = 0; i != 100; ++i) {
+            const auto f = co_await p.read();
+            if (f.code() != frame_opcode::text) continue;
+            EXPECT_EQ(f.payload, std::to_string(shared++));
+            // As many wait all the time, and do not displace those of the task.
+            topics.publish("t", std::to_string(9 + shared));
+        }
+        EXPECT_GT(shared, 10);
+        EXPECT_LT(shared, 90);
+        p.stream().close(true);
+    });
+}
+
 TEST(websocket_topics, may_keep_nothing_for_a_slow_reader) {
     using websocket::slow_reader;
     for (const auto policy : {slow_reader::drop_oldest, slow_reader::drop_newest}) {
@@ -438,6 +503,79 @@ TEST(websocket_topics, reach_all_loops_once_and_in_order) {
         EXPECT_EQ(topics.counters().dropped, 0U);
         if (::testing::Test::HasFailure()) return;
     }
+}
+
+/// Loops with a server each, on which visitors subscribe to "t".
+struct several_loops {
+    explicit several_loops(websocket::topic_options o) : topics(o), sim(with_loops()) {
+        websocket::route(routes, "/ws", [this](websocket::connection& ws) -> task<> {
+            const auto mine = topics.subscribe(ws, "t");
+            co_await ws.closed();
+        });
+        for (unsigned i = 0; i != 2; ++i) {
+            http::server_options so;
+            so.listen = "127.0.0.1:" + std::to_string(80 + i);
+            servers.push_back(std::make_unique<http::server>(http::handler(routes), so));
+            servers.back()->open(sim.loop(i));
+        }
+    }
+    static simulation_options with_loops() {
+        simulation_options s;
+        s.loops = 2;
+        return s;
+    }
+    /// Awaits `f(number of the loop)` on each, beside its server.
+    template <class F>
+    void run(F f) {
+        int left = 2;
+        sim.run_on_all([&](loop& l) -> task<> {
+            const unsigned me = l.index();
+            spawn([&, me]() -> task<> { co_await as_result(servers[me]->run(sim.loop(me))); });
+            auto work = f(me);
+            co_await std::move(work);
+            --left;
+            while (left != 0) co_await sleep_for(1s);
+            servers[me]->stop();
+            co_await sleep_for(10s);
+        });
+    }
+    static task<websocket::connection> visit(http::client& client, unsigned i) {
+        const std::string url = "ws://127.0.0.1:" + std::to_string(80 + i) + "/ws";
+        auto dialing = websocket::connect(client, url);
+        co_return co_await dialing;
+    }
+
+    websocket::topics topics;
+    http::router routes;
+    simulation sim;
+    std::vector<std::unique_ptr<http::server>> servers;
+};
+
+TEST(websocket_topics, have_so_many_bytes_on_their_way_to_another_loop) {
+    several_loops w({.handed_over = 10 * (1000 + 256 + 4)});
+    int heard = 0;
+    w.run([&](unsigned me) -> task<> {
+        http::client client;
+        if (me == 1) {
+            co_await sleep_for(1s);
+            // None of them arrives before this task waits.
+            for (int i = 0; i != 100; ++i) w.topics.publish("t", repeated(1000));
+            EXPECT_EQ(w.topics.counters().dropped, 90U);
+            co_await sleep_for(5s);
+            // Those that have arrived are on their way no more.
+            for (int i = 0; i != 10; ++i) w.topics.publish("t", repeated(1000));
+            EXPECT_EQ(w.topics.counters().dropped, 90U);
+            co_return;
+        }
+        auto ws = co_await several_loops::visit(client, me);
+        for (;;) {
+            auto message = co_await as_result(with_timeout(20s, ws.receive()));
+            if (!message) break;
+            ++heard;
+        }
+        co_await ws.close();
+    });
+    EXPECT_EQ(heard, 20);
 }
 
 // Its number is given before the subscription, and it arrives behind it.

@@ -138,6 +138,35 @@ TEST_F(credentials, are_never_shown_in_an_error) {
     }
 }
 
+// A part of a chain would be served, and be refused by some clients.
+TEST_F(credentials, are_not_read_in_part) {
+    const test_ca second("Second CA", &ca);
+    const certificate_source one = second.issue({.names = {"a.example"}});
+    const std::string whole = one.certificate + second.pem();
+    const std::string key(one.key.reveal());
+    EXPECT_EQ(failure(source(file("chain.pem", whole), one.key)), std::error_code());
+    EXPECT_EQ(failure(source(file("remarks.pem", "# a leaf\n" + whole + "\nthe end\n"), one.key)),
+              std::error_code());
+    std::string broken = whole;
+    broken.replace(one.certificate.size() + 100, 20, "!!!!!!!!!!!!!!!!!!!!");
+    const std::string forms[] = {
+        whole.substr(0, whole.size() - 100),
+        broken,
+        key + whole.substr(0, whole.size() - 100),
+        one.certificate + "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n" + second.pem(),
+    };
+    for (const std::string& form : forms) {
+        const auto read = read_credentials(source(file("part.pem", form), one.key));
+        EXPECT_FALSE(read) << form;
+        if (read) continue;
+        EXPECT_EQ(read.error().code(), tls::errc::certificate_unreadable);
+        EXPECT_NE(read.error().subject().find("certificate 2 of "), std::string::npos)
+            << read.error();
+    }
+    EXPECT_TRUE(tls::detail::read_authorities(whole));
+    for (const std::string& form : forms) EXPECT_FALSE(tls::detail::read_authorities(form)) << form;
+}
+
 TEST_F(credentials, of_a_context_must_be_there_and_good) {
     EXPECT_THROW(tls::server_context{tls::server_options()}, exception);
     EXPECT_THROW(tls::server_context("/nowhere", "/nowhere"), exception);

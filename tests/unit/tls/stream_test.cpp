@@ -453,6 +453,22 @@ TEST(tls_key_updates, are_limited) {
     EXPECT_EQ(after_key_updates(33), tls::errc::too_many_key_updates);
 }
 
+// RFC 8446 section 5.5: peers update keys after so many records, as long as the connection lasts.
+TEST(tls_key_updates, are_not_counted_where_data_comes_between_them) {
+    block_on([]() -> task<> {
+        const tls_world world;
+        connected_tls t(world);
+        co_await t.open();
+        const std::string data(64 * 1024, 'x');
+        for (int i = 0; i != 40; ++i) {
+            SSL_key_update(t.ssl_of(*t.c), SSL_KEY_UPDATE_NOT_REQUESTED);
+            auto both = when_all(t.c->send(data), read_exactly(*t.s, data.size()));
+            auto [sent, read] = co_await std::move(both);
+            EXPECT_EQ(read.size(), data.size());
+        }
+    });
+}
+
 TEST(tls_key_updates, beyond_the_limit_meet_an_alert) {
     block_on([]() -> task<> {
         const tls_world world;
