@@ -1,5 +1,7 @@
 #include <coracle/runtime/readiness.hpp>
 #include <coracle/runtime/signals.hpp>
+#include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/this_task.hpp>
 
 #include <pthread.h>
 #include <sys/signalfd.h>
@@ -41,6 +43,12 @@ namespace {
 
 task<std::expected<received_signal, error>> next_signal(int fd) {
     for (;;) {
+        // A stream of signals must not keep the loop. Where this is cancelled, it takes none.
+        const bool is_cancelled = co_await this_task::stopped();
+        if (is_cancelled || !loop::current()->may_complete_inline()) {
+            auto turn = co_await as_result(yield());
+            if (!turn) co_return std::unexpected(std::move(turn).error());
+        }
         signalfd_siginfo info{};
         const ssize_t n = ::read(fd, &info, sizeof info);
         if (n == static_cast<ssize_t>(sizeof info)) {

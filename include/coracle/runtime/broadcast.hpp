@@ -114,7 +114,8 @@ private:
 ///
 /// This is a handle: copies lead to the same broadcast, which lives as long as one of them or a
 /// reader does. It must outlive what is awaited on it. Moving a `T` must not throw. A `T` is copied
-/// under the lock of the broadcast, which its copy constructor must not use; its destructor may.
+/// under the lock of the broadcast, which its copy constructor must not use, nor the destructor of
+/// one that was moved from; that of a value may.
 template <class T>
 class broadcast {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,

@@ -25,7 +25,8 @@ public:
     signal_set& operator=(const signal_set&) = delete;
 
     /// Completes with the number of the next signal of the set. Resumes from the loop that awaits
-    /// it. Cancelling it loses no signal.
+    /// it. Cancelling it loses no signal. One task at a time waits: for others it fails with
+    /// `std::errc::device_or_resource_busy`.
     operation<int> next();
     /// Waits as `next` does, and reports the sender too.
     operation<received_signal> next_received();

@@ -55,14 +55,8 @@ public:
     }
 
     T await_resume() {
-        if (this->was_stopped() && expired_) throw_exception(timeout());
-        if constexpr (gives_expected<T>) {
-            T value = value_of<T>(*this, name_of(kind_));
-            if (expired_ && says_cancelled(value)) throw_exception(timeout());
-            return value;
-        } else {
-            return value_of<T>(*this, name_of(kind_));
-        }
+        if (expired_) return late();
+        return value_of<T>(*this, name_of(kind_));
     }
 
     std::expected<T, error> outcome() {
@@ -76,6 +70,12 @@ public:
     }
 
 private:
+    /// The result behind the limit: the cancellation is its doing, however it is reported.
+    T late() {
+        std::expected<T, error> result = outcome();
+        if (!result) throw_exception(std::move(result).error());
+        if constexpr (!std::is_void_v<T>) return *std::move(result);
+    }
     error timeout() const noexcept { return {std::errc::timed_out, name_of(kind_)}; }
     bool inherits() const noexcept { return kind_ != limit_kind::shield; }
     /// The due time, once it is awaited.
@@ -134,7 +134,7 @@ using limited = limited_operation<typename limited_result<std::decay_t<F>>::type
 /// at most `limit`. Then it is cancelled, and once it has unwound `std::errc::timed_out` is thrown,
 /// also in place of a `std::expected` that reports the cancellation. Resumes from the loop.
 /// Cancelling it cancels `f`. Limits nest: the earliest one applies, and `this_task::deadline()`
-/// returns it.
+/// returns it. `limit` counts from the beginning of the loop's turn (`loop::now`).
 template <class F>
 detail::limited<F> with_timeout(duration limit, F&& f) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);

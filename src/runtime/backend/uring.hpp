@@ -27,6 +27,7 @@ struct alignas(64) uring_entry : uring_ready_link, uring_change_link {
     bool ended = false;
     /// Its receives are polled: it is one of more that receive at once than there are buffers for.
     bool crowded = false;
+    bool watches_end = false;  ///< `watching` hears the end of the stream, not resets alone
     uring_buffers::number first = uring_buffers::none;  ///< received and unread buffers
     uring_buffers::number last = uring_buffers::none;
 

@@ -139,7 +139,8 @@ bool uring_backend::arm_poll(uring_entry& e, uring_request which, unsigned event
 /// Polls always report an end. After an end, a one-shot poll would complete at once, again and
 /// again; a multishot poll reports later events only.
 bool uring_backend::arm_watch(uring_entry& e) noexcept {
-    if (!e.owner->watch->ignores_end) return arm_poll(e, watching, POLLRDHUP);
+    e.watches_end = !e.owner->watch->ignores_end;
+    if (e.watches_end) return arm_poll(e, watching, POLLRDHUP);
     return arm_poll(e, watching, POLLERR | POLLHUP, true);
 }
 
@@ -193,7 +194,9 @@ bool uring_backend::apply(uring_entry& e) noexcept {
     const hangup_watch* const watch = e.owner->watch;
     // An armed receive reports the end itself.
     const bool deaf = watch != nullptr && !concerns(e, *watch) && !e.stays(receiving);
-    return !deaf || e.has(watching) || arm_watch(e);
+    if (!deaf) return true;
+    if (!e.has(watching)) return arm_watch(e);
+    return e.watches_end != watch->ignores_end || disarm(e, watching);
 }
 
 void uring_backend::apply_changes() noexcept {

@@ -411,6 +411,30 @@ TEST_P(backend_contract, a_watch_may_pass_over_the_end_and_wait_for_a_reset) {
     on.run(f);
 }
 
+TEST_P(backend_contract, a_watch_hears_the_end_behind_one_that_passes_over_it) {
+    const auto f = [&]() -> task<> {
+        for (const bool ignores_first : {true, false}) {
+            auto both = co_await connected();
+            gone_flag gone;
+            gone.ignores_end = ignores_first;
+            EXPECT_TRUE(both.server->watch_hangup(&gone));
+            co_await turns(3);
+            both.server->watch_hangup(nullptr);
+            gone.ignores_end = !ignores_first;
+            EXPECT_TRUE(both.server->watch_hangup(&gone));
+            co_await turns(3);
+            both.client->shutdown_output();
+            if (ignores_first) {
+                co_await until([&] { return gone.calls != 0; });
+            } else {
+                co_await turns(30);
+                EXPECT_EQ(gone.calls, 0);
+            }
+        }
+    };
+    on.run(f);
+}
+
 TEST_P(backend_contract, a_watch_that_was_taken_back_is_not_called) {
     const auto f = [&]() -> task<> {
         auto both = co_await connected();

@@ -7,11 +7,14 @@
 
 #include <coracle/http/client.hpp>
 #include <coracle/io/kernel_pipe.hpp>
+#include <coracle/io/memory.hpp>
+#include <coracle/io/reader.hpp>
 #include <coracle/net/datagram_socket.hpp>
 #include <coracle/net/unix_socket.hpp>
 #include <coracle/process/pseudo_terminal.hpp>
 #include <coracle/runtime/broadcast.hpp>
 #include <coracle/runtime/channel.hpp>
+#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/semaphore.hpp>
 #include <coracle/runtime/signals.hpp>
 #include <coracle/testing/local_server.hpp>
@@ -192,6 +195,34 @@ task<> signals() {
     EXPECT_EQ(came, raised);
 }
 
+/// Members of a selection that begin when it has ended.
+task<> late_members() {
+    event set;
+    set.set();
+    const int queued = SIGRTMIN + 3;
+    signal_set wanted{queued};
+    EXPECT_EQ(::kill(::getpid(), queued), 0);
+    io::memory_source text("before\nfirst\n");
+    io::reader lines(text);
+    // The next one is in its block.
+    static_cast<void>(co_await lines.read_line());
+    for (int i = 0; i != 3; ++i) {
+        auto no_signal = co_await when_any(set.wait(), wanted.next());
+        EXPECT_EQ(no_signal.index, 0U);
+        auto no_line = co_await when_any(set.wait(), lines.read_line());
+        EXPECT_EQ(no_line.index, 0U);
+    }
+    const auto fails = []() -> task<> {
+        throw_exception(error(std::errc::io_error, "test"));
+        co_return;
+    };
+    auto all = when_all(fails(), lines.read_line());
+    EXPECT_FALSE(co_await as_result(all));
+    EXPECT_EQ(co_await wanted.next(), queued);
+    auto line = co_await lines.read_line();
+    EXPECT_EQ(line, "first");
+}
+
 task<> websocket_messages_over(http::version_choice version) {
     constexpr std::size_t n = 50;
     http::router routes;
@@ -265,6 +296,9 @@ TEST_P(lost_by_cancelling, no_byte_of_a_pipe) {
 }
 TEST_P(lost_by_cancelling, no_signal) {
     on.run(signals);
+}
+TEST_P(lost_by_cancelling, nothing_that_a_late_member_would_take) {
+    on.run(late_members);
 }
 TEST_P(lost_by_cancelling, no_message_of_a_websocket) {
     on.run(websocket_messages);

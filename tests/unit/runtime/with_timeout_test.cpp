@@ -59,6 +59,19 @@ TEST(with_timeout, says_that_time_is_over_where_the_task_says_that_it_was_cancel
             EXPECT_TRUE(r.error() == std::errc::timed_out) << r.error();
         }
         EXPECT_THROW(co_await with_timeout(50ms, slow), exception);
+        // Also where it throws that it was cancelled, behind its clean-up.
+        const auto throws = []() -> task<int> {
+            const auto slept = co_await as_result(sleep_for(1h));
+            if (!slept) throw_exception(slept.error());
+            co_return 1;
+        };
+        std::error_code thrown;
+        try {
+            co_await with_timeout(50ms, throws);
+        } catch (const exception& e) {
+            thrown = e.error().code();
+        }
+        EXPECT_EQ(thrown, std::errc::timed_out);
         const auto fast = [&swallows] { return swallows(1ms, 7); };
         const auto in_time = co_await as_result(with_timeout(50ms, fast));
         EXPECT_TRUE(in_time.has_value() && *in_time == 7);

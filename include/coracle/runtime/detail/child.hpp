@@ -62,8 +62,20 @@ concept safe_value_in_await = !destroys_awaited_closures_twice || std::is_lvalue
                   "GCC before 13 destroys a struct that is written inside a co_await " \
                   "expression twice: give it a name before, and pass that without std::move")
 
+/// Ends a task that was cancelled before it began.
+class beginning final : public leaf<beginning, void> {
+public:
+    static constexpr const char* name = "beginning";
+    bool start() noexcept { return true; }
+    void cancel() noexcept override { mark_cancelled(); }
+    std::expected<void, error> result() const noexcept { return {}; }
+};
+
+/// Awaits an operation as a task. One that is cancelled before takes nothing: some operations look
+/// for what is there before they wait.
 template <class A>
 task<await_result<A>> wrap_in_task(A a) {
+    co_await beginning();
     co_return co_await std::move(a);
 }
 
