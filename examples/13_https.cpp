@@ -19,7 +19,10 @@ std::shared_ptr<tls::server_context> certificate(int argc, char** argv) {
 
 int main(int argc, char** argv) try {
     http::router routes;
-    routes.use(http::https_only());
+    http::https_only_options only;
+    const auto at = net::address::parse(argc > 1 ? argv[1] : "");
+    if (at) only.port = at->port();
+    routes.use(http::https_only(only));
     routes.get("/", [](http::request&) { return "Hello, World!\n"; });
 
     http::server_options options;

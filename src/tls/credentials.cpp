@@ -51,22 +51,23 @@ bool is_uri(std::string_view text) noexcept {
            text.find('/') > colon;
 }
 
-/// Returns how many certificates a PEM text announces, good or not.
-std::size_t certificates_in(std::string_view pem) noexcept {
+/// Returns how many blocks with this label a PEM text announces, good or not.
+std::size_t blocks_in(std::string_view pem, std::string_view label) noexcept {
+    constexpr std::string_view begin = "-----BEGIN ";
     std::size_t count = 0;
-    for (const std::string_view label :
-         {"CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"}) {
-        constexpr std::string_view begin = "-----BEGIN ";
-        for (std::size_t at = pem.find(begin); at != pem.npos; at = pem.find(begin, at + 1)) {
-            const std::string_view rest = pem.substr(at + begin.size());
-            const bool is_line = at == 0 || pem[at - 1] == '\n' || pem[at - 1] == '\r';
-            if (is_line && rest.starts_with(label) &&
-                rest.substr(label.size()).starts_with("-----")) {
-                ++count;
-            }
-        }
+    for (std::size_t at = pem.find(begin); at != pem.npos; at = pem.find(begin, at + 1)) {
+        const std::string_view rest = pem.substr(at + begin.size());
+        const bool is_line = at == 0 || pem[at - 1] == '\n' || pem[at - 1] == '\r';
+        const bool is_labelled =
+            rest.starts_with(label) && rest.substr(label.size()).starts_with("-----");
+        if (is_line && is_labelled) ++count;
     }
     return count;
+}
+
+std::size_t certificates_in(std::string_view pem) noexcept {
+    return blocks_in(pem, "CERTIFICATE") + blocks_in(pem, "X509 CERTIFICATE") +
+           blocks_in(pem, "TRUSTED CERTIFICATE");
 }
 
 bool is_pkcs12(std::string_view bytes) noexcept {
@@ -230,6 +231,20 @@ std::expected<std::vector<x509_ptr>, error> read_authorities(const std::string& 
     // One that is missing would be found when its peers are refused.
     if (!all.empty() && all.size() >= certificates_in(*text)) return all;
     error e(make_error_code(errc::certificate_unreadable), "authorities", phase::tls);
+    return std::unexpected(std::move(e.on(name_of(from))));
+}
+
+std::expected<std::vector<crl_ptr>, error> read_revocations(const std::string& from) {
+    auto text = contents_of(from, "client_revocations");
+    if (!text) return std::unexpected(std::move(text).error());
+    const bio_ptr memory = reading(*text);
+    std::vector<crl_ptr> all;
+    while (X509_CRL* l = PEM_read_bio_X509_CRL(memory.get(), nullptr, nullptr, nullptr))
+        all.emplace_back(l);
+    ERR_clear_error();
+    // A list that is missing would let in whom it names, or nobody.
+    if (!all.empty() && all.size() == blocks_in(*text, "X509 CRL")) return all;
+    error e(make_error_code(errc::certificate_unreadable), "client_revocations", phase::tls);
     return std::unexpected(std::move(e.on(name_of(from))));
 }
 

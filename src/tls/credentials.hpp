@@ -21,6 +21,8 @@ std::expected<credentials, error> read_credentials(const certificate_source& fro
 
 /// Reads the certificates of a PEM file or text; there must be at least one.
 std::expected<std::vector<x509_ptr>, error> read_authorities(const std::string& from);
+/// Reads revocation lists, PEM.
+std::expected<std::vector<crl_ptr>, error> read_revocations(const std::string& from);
 
 /// The DNS names that a certificate is for, in lower case, "*." included.
 std::vector<std::string> dns_names(X509* of);

@@ -30,6 +30,7 @@ using ssl_ptr = std::unique_ptr<SSL, freed_by<SSL_free>>;
 using ssl_ctx_ptr = std::unique_ptr<SSL_CTX, freed_by<SSL_CTX_free>>;
 using ssl_session_ptr = std::unique_ptr<SSL_SESSION, freed_by<SSL_SESSION_free>>;
 using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
+using crl_ptr = std::unique_ptr<X509_CRL, freed_by<X509_CRL_free>>;
 using x509_store_ptr = std::unique_ptr<X509_STORE, freed_by<X509_STORE_free>>;
 using provider_ptr = std::unique_ptr<OSSL_PROVIDER, freed_by<OSSL_PROVIDER_unload>>;
 using pkey_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;

@@ -1,6 +1,7 @@
 #include "tls/server_context.hpp"
 
 #include "base/ascii.hpp"
+#include "tls/certificate.hpp"
 #include "tls/digest.hpp"
 #include "tls/message_watch.hpp"
 #include "tls/verified_client.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace coracle::tls {
 
@@ -19,16 +21,42 @@ using detail::shown_certificate;
 
 namespace {
 
-/// Returns a digest of certificates, which names them.
-std::string digest_of(const std::vector<detail::x509_ptr>& all) {
-    std::string fingerprints;
+constexpr std::size_t least_ticket_secret = 32;
+
+error no_certificate() {
+    error e(make_error_code(errc::certificate_unreadable), "certificates", phase::tls);
+    return std::move(e.on("none was given"));
+}
+
+/// Returns a digest of authorities and of what they have revoked, which names both, in whatever
+/// order they stand.
+std::string digest_of(const std::vector<detail::x509_ptr>& all,
+                      const std::vector<detail::crl_ptr>& revoked) {
+    std::vector<std::string> fingerprints;
+    unsigned char bytes[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
     for (const detail::x509_ptr& one : all) {
-        unsigned char bytes[EVP_MAX_MD_SIZE];
-        unsigned size = 0;
         X509_digest(one.get(), EVP_sha256(), bytes, &size);
-        fingerprints.append(reinterpret_cast<const char*>(bytes), size);
+        fingerprints.emplace_back(reinterpret_cast<const char*>(bytes), size);
     }
-    return detail::digest(detail::hash::sha256, {fingerprints}).value_or(std::string());
+    for (const detail::crl_ptr& one : revoked) {
+        X509_CRL_digest(one.get(), EVP_sha256(), bytes, &size);
+        fingerprints.emplace_back(reinterpret_cast<const char*>(bytes), size);
+    }
+    std::ranges::sort(fingerprints);
+    std::string together;
+    for (const std::string& one : fingerprints) together += one;
+    return detail::digest(detail::hash::sha256, {together}).value_or(std::string());
+}
+
+/// The time until which all lists are up to date, in seconds since 1970.
+std::int64_t validity_of(const std::vector<detail::crl_ptr>& lists) {
+    std::int64_t until = std::numeric_limits<std::int64_t>::max();
+    for (const detail::crl_ptr& one : lists) {
+        const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(one.get());
+        if (next != nullptr) until = std::min(until, detail::seconds_of(next));
+    }
+    return until;
 }
 
 /// An SSL_CTX holds one certificate of each.
@@ -88,12 +116,16 @@ std::string_view detail::certificate_set::response_to(const X509* shown) const n
 server_context::implementation::implementation(server_options o)
     : options_(std::move(o)),
       ticket_keys_(
-          std::chrono::duration_cast<std::chrono::seconds>(options_.ticket_lifetime).count()) {
-    set_protocols(options_.protocols);
-    if (options_.certificates.empty()) {
-        error e(make_error_code(errc::certificate_unreadable), "certificates", phase::tls);
-        throw_exception(std::move(e.on("none was given")));
+          std::chrono::duration_cast<std::chrono::seconds>(options_.ticket_lifetime).count(),
+          options_.ticket_secret),
+      sources_(options_.certificates) {
+    const std::size_t secret_size = options_.ticket_secret.reveal().size();
+    if (secret_size != 0 && secret_size < least_ticket_secret) {
+        error e(make_error_code(errc::bad_option), "ticket_secret", phase::tls);
+        throw_exception(std::move(e.on("less than 32 bytes")));
     }
+    set_protocols(options_.protocols);
+    if (sources_.empty()) throw_exception(no_certificate());
     if (!options_.key_log.empty()) {
         if (auto opened = key_log_.open(options_.key_log); !opened) {
             throw_exception(std::move(opened).error());
@@ -116,9 +148,24 @@ void server_context::implementation::set_protocols(const std::vector<std::string
 }
 
 std::expected<void, error> server_context::implementation::load() {
-    auto times = file_times();
+    const std::lock_guard hold(loading_);
+    return load_from(sources_);
+}
+
+std::expected<void, error> server_context::implementation::replace(
+    std::vector<certificate_source> certificates) {
+    const std::lock_guard hold(loading_);
+    if (certificates.empty()) return std::unexpected(no_certificate());
+    auto loaded = load_from(certificates);
+    if (loaded) sources_ = std::move(certificates);
+    return loaded;
+}
+
+std::expected<void, error> server_context::implementation::load_from(
+    const std::vector<certificate_source>& sources) {
+    auto times = file_times(sources);
     auto fresh = std::make_shared<detail::certificate_set>();
-    for (const certificate_source& source : options_.certificates) {
+    for (const certificate_source& source : sources) {
         auto c = detail::read_credentials(source);
         if (!c) return std::unexpected(std::move(c).error());
         X509* const its = c->certificate.get();
@@ -134,9 +181,9 @@ std::expected<void, error> server_context::implementation::load() {
         if (!one) return std::unexpected(std::move(one).error());
         fresh->all.push_back(std::move(*one));
     }
+    read_at_ = std::move(times);
     const std::lock_guard hold(lock_);
     set_ = std::move(fresh);
-    read_at_ = std::move(times);
     return {};
 }
 
@@ -169,7 +216,14 @@ std::expected<void, error> server_context::implementation::ask_for_certificates(
     auto authorities = detail::trust(c, options_.client_authorities);
     if (!authorities) return std::unexpected(std::move(authorities).error());
     for (const detail::x509_ptr& a : *authorities) SSL_CTX_add_client_CA(c, a.get());
-    shown.authorities = digest_of(*authorities);
+    std::vector<detail::crl_ptr> revoked;
+    if (!options_.client_revocations.empty()) {
+        auto lists = detail::refuse_revoked(c, options_.client_revocations);
+        if (!lists) return std::unexpected(std::move(lists).error());
+        revoked = std::move(*lists);
+    }
+    shown.authorities = digest_of(*authorities, revoked);
+    shown.lists_until = validity_of(revoked);
     const bool must = options_.clients == client_certificates::required;
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER | (must ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                        &detail::remember_refusal);
@@ -262,17 +316,26 @@ int server_context::implementation::make_ticket(SSL* s, void* self) {
     if (SSL_get0_peer_certificate(s) == nullptr || SSL_session_reused(s) == 1) return 1;
     try {
         const set_ptr set = static_cast<implementation*>(self)->current();
-        const auto client = detail::verified_client::of(s, set->all.front().authorities);
-        return !client || client->write_to(SSL_get_session(s)) ? 1 : 0;
+        // Where it has been replaced since the handshake began, others have verified the client.
+        const auto by = std::ranges::find_if(set->all, [s](const shown_certificate& one) {
+            return one.context.get() == SSL_get_SSL_CTX(s);
+        });
+        if (by == set->all.end()) return 1;
+        auto client = detail::verified_client::of(s, by->authorities);
+        if (!client) return 1;
+        client->until = std::min(client->until, by->lists_until);
+        return client->write_to(SSL_get_session(s)) ? 1 : 0;
     } catch (const std::bad_alloc&) {  // no exception may cross OpenSSL
         return 0;
     }
 }
 
 /// Returns false if the client's certificates, verified when the session began, have expired since
-/// then, or are trusted for other authorities.
+/// then, or are trusted for other authorities, and where it has to have one and had none.
 bool server_context::implementation::trusts_still(SSL_SESSION* session) {
-    if (SSL_SESSION_get0_peer(session) == nullptr) return true;
+    if (SSL_SESSION_get0_peer(session) == nullptr) {
+        return options_.clients != client_certificates::required;
+    }
     const auto client = detail::verified_client::in(session);
     return client && loop::current()->unix_time() < client->until &&
            client->authorities == current()->all.front().authorities;
@@ -312,7 +375,8 @@ void server_context::implementation::log_key(const SSL* s, const char* line) {
     of(s).key_log_.write(line);
 }
 
-std::vector<std::int64_t> server_context::implementation::file_times() const {
+std::vector<std::int64_t> server_context::implementation::file_times(
+    const std::vector<certificate_source>& sources) const {
     std::vector<std::int64_t> times;
     const auto add = [&times](std::string_view path) {
         struct stat s{};
@@ -321,19 +385,19 @@ std::vector<std::int64_t> server_context::implementation::file_times() const {
         times.push_back(there ? s.st_mtim.tv_sec * 1'000'000'000 + s.st_mtim.tv_nsec : 0);
         times.push_back(there ? static_cast<std::int64_t>(s.st_ino) : 0);
     };
-    for (const certificate_source& source : options_.certificates) {
+    for (const certificate_source& source : sources) {
         add(source.certificate);
         add(source.key.reveal());
         add(source.ocsp_response);
     }
     add(options_.client_authorities);
+    add(options_.client_revocations);
     return times;
 }
 
 bool server_context::implementation::files_changed() {
-    const auto times = file_times();
-    const std::lock_guard hold(lock_);
-    return times != read_at_;
+    const std::lock_guard hold(loading_);
+    return file_times(sources_) != read_at_;
 }
 
 server_context::server_context(server_options o)
@@ -353,6 +417,10 @@ void server_context::offer(const std::vector<std::string>& protocols) {
 
 const server_options& server_context::options() const noexcept {
     return inner_->options();
+}
+
+std::expected<void, error> server_context::replace(std::vector<certificate_source> certificates) {
+    return inner_->replace(std::move(certificates));
 }
 
 std::expected<void, error> server_context::reload() {

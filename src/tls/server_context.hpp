@@ -24,7 +24,8 @@ struct stapled_certificate {
 struct shown_certificate {
     ssl_ctx_ptr context;
     std::vector<std::string> names;
-    std::string authorities;  ///< a digest of those of clients
+    std::string authorities;       ///< a digest of those of clients, and of what they revoked
+    std::int64_t lists_until = 0;  ///< time until which they are up to date
     std::vector<stapled_certificate> kinds;
 
     /// Returns true if a certificate for the same names, with another kind of key, can be added.
@@ -52,6 +53,7 @@ public:
 
     const server_options& options() const noexcept { return options_; }
     std::expected<void, error> load();
+    std::expected<void, error> replace(std::vector<certificate_source> certificates);
     bool files_changed();
     void offer(const std::vector<std::string>& protocols);
 
@@ -66,7 +68,8 @@ private:
     std::expected<void, error> ask_for_certificates(detail::shown_certificate& shown);
     void set_callbacks(SSL_CTX* c);
     set_ptr current();
-    std::vector<std::int64_t> file_times() const;
+    std::expected<void, error> load_from(const std::vector<certificate_source>& sources);
+    std::vector<std::int64_t> file_times(const std::vector<certificate_source>& sources) const;
 
     static int choose_certificate(SSL* s, int* alert, void* self);
     static int choose_protocol(SSL* s, const unsigned char** chosen, unsigned char* size,
@@ -87,9 +90,11 @@ private:
     detail::ticket_keys ticket_keys_;
     detail::key_log key_log_;
     detail::provider_ptr provider_;  ///< outlives the keys that are in it
+    std::mutex loading_;             ///< held while files are read
+    std::vector<certificate_source> sources_;
+    std::vector<std::int64_t> read_at_;
     std::mutex lock_;
     set_ptr set_;
-    std::vector<std::int64_t> read_at_;
 };
 
 }  // namespace coracle::tls

@@ -16,8 +16,8 @@ constexpr const char* default_ciphers =
 /// No finite-field groups: a client could make us compute with 8,192 bits.
 constexpr const char* default_groups = "X25519:P-256:P-384";
 /// Where OpenSSL knows it (3.5 and later): keys that were recorded now stay secret from quantum
-/// computers.
-constexpr const char* groups_with_hybrid = "X25519MLKEM768:X25519:P-256:P-384";
+/// computers. Clients send shares for both that are marked, as most servers do not know the first.
+constexpr const char* groups_with_hybrid = "*X25519MLKEM768:*X25519:P-256:P-384";
 
 bool set_groups(SSL_CTX* to, const std::string& wanted) {
     if (!wanted.empty()) return SSL_CTX_set1_groups_list(to, wanted.c_str()) == 1;
@@ -72,6 +72,15 @@ std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string
     if (!all) return all;
     X509_STORE* const store = SSL_CTX_get_cert_store(to);
     for (const x509_ptr& a : *all) X509_STORE_add_cert(store, a.get());
+    return all;
+}
+
+std::expected<std::vector<crl_ptr>, error> refuse_revoked(SSL_CTX* to, const std::string& from) {
+    auto all = read_revocations(from);
+    if (!all) return all;
+    X509_STORE* const store = SSL_CTX_get_cert_store(to);
+    for (const crl_ptr& l : *all) X509_STORE_add_crl(store, l.get());
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
     return all;
 }
 

@@ -14,6 +14,8 @@ std::expected<provider_ptr, error> load_provider(const std::string& name);
 
 /// Adds the certificates of a PEM file or text to the authorities of `to`, and returns them.
 std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string& from);
+/// Has certificates refused that are on these lists, or of an authority that has none of them.
+std::expected<std::vector<crl_ptr>, error> refuse_revoked(SSL_CTX* to, const std::string& from);
 
 /// Lets authorities be looked up in a folder of hashed names.
 std::expected<void, error> trust_folder(SSL_CTX* to, const std::string& folder);

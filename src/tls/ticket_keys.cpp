@@ -1,12 +1,15 @@
 #include "tls/ticket_keys.hpp"
 
 #include <coracle/base/secret.hpp>
+#include <coracle/tls/hash.hpp>
 
 #include <openssl/core_names.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <string>
 
 namespace coracle::tls::detail {
 
@@ -14,19 +17,54 @@ ticket_keys::~ticket_keys() {
     wipe(keys_, sizeof keys_);
 }
 
+/// Makes a random one.
+bool ticket_keys::begin_key(std::int64_t now) noexcept {
+    key fresh{};
+    const bool random = RAND_bytes(fresh.name, sizeof fresh.name) == 1 &&
+                        RAND_priv_bytes(fresh.cipher, sizeof fresh.cipher) == 1 &&
+                        RAND_priv_bytes(fresh.mac, sizeof fresh.mac) == 1;
+    if (!random) return false;
+    fresh.made = now;
+    std::copy_backward(keys_, keys_ + kept_random - 1, keys_ + kept_random);
+    keys_[0] = fresh;
+    count_ = std::min(count_ + 1, kept_random);
+    wipe(&fresh, sizeof fresh);
+    return true;
+}
+
+/// Makes those of this time and of the times around it whose tickets may be valid: the next one
+/// too, as the clock of another server may be ahead.
+bool ticket_keys::derive(std::int64_t now) noexcept {
+    const std::int64_t current = now / period();
+    if (count_ != 0 && keys_[0].made / period() == current) return true;
+    const std::int64_t periods[kept] = {current, current - 1, current - 2, current + 1};
+    try {
+        for (std::size_t i = 0; i != kept; ++i) {
+            const auto part = [&](std::string_view of, std::span<unsigned char> to) {
+                const std::string text = std::string(of) + ' ' + std::to_string(periods[i]);
+                std::string bytes = hmac(tls::hash::sha256, shared_.reveal(), text);
+                std::memcpy(to.data(), bytes.data(), to.size());
+                wipe(bytes.data(), bytes.size());
+            };
+            part("ticket name", keys_[i].name);
+            part("ticket cipher", keys_[i].cipher);
+            part("ticket mac", keys_[i].mac);
+            keys_[i].made = periods[i] * period();
+        }
+    } catch (const std::exception&) {  // no exception may cross OpenSSL
+        count_ = 0;
+        return false;
+    }
+    count_ = kept;
+    return true;
+}
+
 bool ticket_keys::newest(std::int64_t now, key& copy) noexcept {
     const std::lock_guard hold(lock_);
-    if (count_ == 0 || now - keys_[0].made >= lifetime_ / 2) {
-        key fresh{};
-        const bool random = RAND_bytes(fresh.name, sizeof fresh.name) == 1 &&
-                            RAND_priv_bytes(fresh.cipher, sizeof fresh.cipher) == 1 &&
-                            RAND_priv_bytes(fresh.mac, sizeof fresh.mac) == 1;
-        if (!random) return false;
-        fresh.made = now;
-        std::copy_backward(keys_, keys_ + kept - 1, keys_ + kept);
-        keys_[0] = fresh;
-        count_ = std::min(count_ + 1, kept);
-        wipe(&fresh, sizeof fresh);
+    if (!shared_.reveal().empty()) {
+        if (!derive(now)) return false;
+    } else if (count_ == 0 || now - keys_[0].made >= period()) {
+        if (!begin_key(now)) return false;
     }
     copy = keys_[0];
     return true;
@@ -35,6 +73,7 @@ bool ticket_keys::newest(std::int64_t now, key& copy) noexcept {
 bool ticket_keys::find(std::int64_t now, const unsigned char* name, key& copy,
                        bool& renew) noexcept {
     const std::lock_guard hold(lock_);
+    if (!shared_.reveal().empty() && !derive(now)) return false;
     for (std::size_t i = 0; i != count_; ++i) {
         if (std::memcmp(keys_[i].name, name, name_size) != 0) continue;
         // The last ticket of a key was given when it was half as old as tickets get.

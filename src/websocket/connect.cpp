@@ -5,6 +5,7 @@
 
 #include <coracle/http/response_info.hpp>
 #include <coracle/runtime/spawn.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 #include <coracle/websocket/connect.hpp>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ struct handshake_request {
     http::call call;
     websocket::options options;
     std::string subprotocols;
+    unique_function<void(const http::response&)> on_accepted;
 };
 
 void handshake_deleter::operator()(handshake_request* r) const noexcept {
@@ -37,22 +39,34 @@ std::string http_url(std::string_view url) {
     return std::string(url);
 }
 
-/// The status, which the subject of the error shows already.
-class refusal final : public error_details {
-public:
-    explicit refusal(http::status s) noexcept : status(s) {}
+/// The response; the subject of the error shows its status already.
+struct refusal_details final : error_details, refusal {
     void describe(std::string&) const override {}
-
-    const http::status status;
 };
 
-error refused(const http::response& r) {
-    const auto number = static_cast<unsigned>(r.status());
+/// Reads the first bytes of the body, as far as they come soon.
+task<> read_beginning(http::response* r, std::string* text) {
+    constexpr std::size_t most = 4096;
+    while (text->size() < most) {
+        auto reading = r->read();
+        const auto piece = co_await as_result(reading);
+        if (!piece || piece->empty()) break;
+        *text += piece->substr(0, most - text->size());
+    }
+}
+
+task<error> refused(http::response* r) {
+    constexpr duration patience = std::chrono::seconds(1);
+    auto details = std::make_shared<refusal_details>();
+    details->status = r->status();
+    details->fields = r->fields();
+    auto reading = with_timeout(patience, read_beginning(r, &details->body));
+    static_cast<void>(co_await as_result(reading));
+    std::string what = std::to_string(static_cast<unsigned>(r->status()));
+    what.append(" ").append(http::reason_phrase(r->status()));
     error e(make_error_code(fault::refused), "websocket connect", phase::first_byte);
-    std::string what = std::to_string(number);
-    what.append(" ").append(http::reason_phrase(r.status()));
-    e.on(what).with(std::make_shared<refusal>(r.status()));
-    return e;
+    e.on(what).with(std::move(details));
+    co_return e;
 }
 
 error no_handshake(std::string_view field) {
@@ -77,7 +91,6 @@ bool is_over_h2(const http::response& r) noexcept {
 
 /// The switch of HTTP/1.1 (RFC 6455 section 4.1).
 std::expected<void, error> check_upgrade(const http::response& r, std::string_view key) {
-    if (r.status() != http::status::switching_protocols) return std::unexpected(refused(r));
     const http::fields& f = r.fields();
     if (!f.has_token(http::field_id::connection, "upgrade")) {
         return std::unexpected(no_handshake("Connection"));
@@ -102,11 +115,13 @@ std::optional<error> fault_of(std::string_view subprotocols) {
     return std::nullopt;
 }
 
+bool is_accepted(const http::response& r) noexcept {
+    return is_over_h2(r) ? r.ok() : r.status() == http::status::switching_protocols;
+}
+
 /// The response to an extended CONNECT has no fields of the switch (RFC 8441 section 5).
 std::expected<void, error> check_switch(const http::response& r, std::string_view key) {
-    if (!is_over_h2(r)) return check_upgrade(r, key);
-    if (!r.ok()) return std::unexpected(refused(r));
-    return {};
+    return is_over_h2(r) ? std::expected<void, error>() : check_upgrade(r, key);
 }
 
 std::expected<agreement, error> check(const http::response& r, const handshake_request& asked,
@@ -156,8 +171,13 @@ task<std::expected<connection, error>> shake_hands(handshake_request* asked) {
     const bool is_other = !came && came.error().operation() == "upgrade";
     if (is_other) co_return std::unexpected(no_handshake("Upgrade"));
     if (!came) co_return std::unexpected(std::move(came).error());
+    if (!is_accepted(*came)) {
+        auto refusing = refused(&*came);
+        co_return std::unexpected(co_await std::move(refusing));
+    }
     auto agreed = check(*came, *asked, key);
     if (!agreed) co_return std::unexpected(std::move(agreed).error());
+    if (asked->on_accepted) asked->on_accepted(*came);
     auto left = came->detach();
     if (!left) co_return std::unexpected(no_handshake("no stream"));
     auto common = std::make_shared<settings>();
@@ -174,7 +194,7 @@ task<std::expected<connection, error>> shake_hands(handshake_request* asked) {
 }  // namespace detail
 
 connecting::connecting(http::client& client, std::string_view url)
-    : request_(new detail::handshake_request{client.get(detail::http_url(url)), {}, {}}) {}
+    : request_(new detail::handshake_request{client.get(detail::http_url(url)), {}, {}, {}}) {}
 
 connecting::connecting(connecting&&) noexcept = default;
 connecting::~connecting() = default;
@@ -215,6 +235,11 @@ connecting& connecting::options(const websocket::options& all) & {
     return *this;
 }
 
+connecting& connecting::on_accepted(unique_function<void(const http::response&)> f) & {
+    request_->on_accepted = std::move(f);
+    return *this;
+}
+
 operation<connection>& connecting::begin() {
     running_.emplace(detail::shake_hands(request_.get()));
     if (gives_errors_) running_->give_errors();
@@ -225,9 +250,8 @@ connecting connect(http::client& client, std::string_view url) {
     return {client, url};
 }
 
-std::optional<http::status> refused_status(const error& e) noexcept {
-    const auto* const found = dynamic_cast<const detail::refusal*>(e.details());
-    return found == nullptr ? std::nullopt : std::optional(found->status);
+const refusal* refusal_in(const error& e) noexcept {
+    return dynamic_cast<const detail::refusal_details*>(e.details());
 }
 
 }  // namespace coracle::websocket

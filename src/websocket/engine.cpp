@@ -85,9 +85,7 @@ void engine::close(close_code c, std::string_view reason) noexcept {
     open_.store(false, std::memory_order_relaxed);
     // No task receives what comes now.
     decoder_.skip_messages();
-    close_sent_ = true;
-    if (!put_control(frame_opcode::close, {payload, static_cast<std::size_t>(end - payload)}))
-        return;
+    if (!put_close({payload, static_cast<std::size_t>(end - payload)})) return;
     flush();
     if (phase_ != phase::closing) return;
     if (!keep_piece()) return out_of_memory();
@@ -110,8 +108,7 @@ void engine::take_close(std::string_view payload) noexcept {
         fail_outgoing();
         char echo[max_control_payload];
         const char* const end = write_close(echo, said.code, {});
-        close_sent_ = true;
-        if (!put_control(frame_opcode::close, {echo, static_cast<std::size_t>(end - echo)})) return;
+        if (!put_close({echo, static_cast<std::size_t>(end - echo)})) return;
     }
     begin_ending();
 }
@@ -135,11 +132,9 @@ void engine::fail(fault why) noexcept {
     status_ = {};
     status_.code = close_code_of(why);
     if (!close_sent_) {
-        close_sent_ = true;
         char payload[max_control_payload];
         const char* const end = write_close(payload, status_.code, {});
-        if (!put_control(frame_opcode::close, {payload, static_cast<std::size_t>(end - payload)}))
-            return;
+        if (!put_close({payload, static_cast<std::size_t>(end - payload)})) return;
     }
     begin_ending();
 }
@@ -180,10 +175,11 @@ void engine::begin_ending() noexcept {
     if (phase_ == phase::ending) read_to_end();
 }
 
-/// Gives the peer its time once it has been sent all: before that `timeouts::write` counts.
-void engine::note_all_sent() noexcept {
+/// Gives the peer its time once it has been sent the close frame: before that `timeouts::write`
+/// counts. Behind it there are pongs at most, of which the peer could have one after the other.
+void engine::note_close_sent() noexcept {
     const bool is_closing = phase_ == phase::closing || phase_ == phase::ending;
-    if (!is_closing || close_due_ != time_point::max()) return;
+    if (!is_closing || until_close_ != 0 || close_due_ != time_point::max()) return;
     close_due_ = coracle::detail::later(home_->now(), options().timeouts.close);
     wake_at(close_due_);
 }
@@ -231,7 +227,7 @@ void engine::abort(error why) noexcept {
     if (phase_ == phase::over) return;
     const bool was_ending = phase_ == phase::ending;
     phase_ = phase::over;
-    is_cut_off_ = !close_sent_ || writing_ || !output_.empty();
+    is_cut_off_ = !close_sent_ || until_close_ != 0;
     drop_input();
     if (!was_ending) finish(std::move(why));
     if (!writing_) output_.clear();

@@ -226,6 +226,7 @@ private:
     bool put_given(frame_header h, message& from);
     bool send_at_once(const frame_header& h, std::string_view payload);
     bool put_control(frame_opcode code, std::string_view payload) noexcept;
+    bool put_close(std::string_view payload) noexcept;
     void pong(std::string_view payload) noexcept;
     bool compresses(const outgoing& what) const noexcept;
     void begin_deflate();
@@ -237,7 +238,7 @@ private:
     void finish(error why) noexcept;
     void begin_ending() noexcept;
     void lose(error why) noexcept;
-    void note_all_sent() noexcept;
+    void note_close_sent() noexcept;
     void shut_down() noexcept;
     void stream_ended(std::int64_t result) noexcept;
     void out_of_memory() noexcept;
@@ -321,6 +322,7 @@ private:
 
     time_point born_;
     time_point pinged_at_{};
+    std::size_t until_close_ = 0;  ///< bytes of the output up to the end of our close frame
     time_point close_due_ = time_point::max();
     time_point handler_due_ = time_point::max();
     coracle::detail::context* handler_ = nullptr;

@@ -316,6 +316,14 @@ bool engine::put_control(frame_opcode code, std::string_view payload) noexcept {
     return true;
 }
 
+/// Returns false if that has ended the connection.
+bool engine::put_close(std::string_view payload) noexcept {
+    close_sent_ = true;
+    if (!put_control(frame_opcode::close, payload)) return false;
+    until_close_ = output_.size();
+    return true;
+}
+
 void engine::pong(std::string_view payload) noexcept {
     if (!writing_) {
         unsent_pongs_ = 0;
@@ -363,10 +371,8 @@ void engine::flush() noexcept {
     while (!writing_ && !output_.empty() && phase_ != phase::over) {
         if (!write_some()) return;
     }
-    if (!writing_) {
-        write_.reset();
-        note_all_sent();
-    }
+    if (!writing_) write_.reset();
+    note_close_sent();
     if (phase_ == phase::ending) shut_down();
 }
 
@@ -432,7 +438,9 @@ void engine::finish_write() noexcept {
 }
 
 void engine::take_written(std::int64_t sent) noexcept {
-    output_.consume(static_cast<std::size_t>(sent));
+    const auto bytes = static_cast<std::size_t>(sent);
+    output_.consume(bytes);
+    until_close_ -= std::min(until_close_, bytes);
     room_came();
 }
 

@@ -1,3 +1,5 @@
+#include "http/message/retry_after.hpp"
+
 #include <coracle/connect/proxy.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -43,7 +45,7 @@ bool is_of_path(const error& e) noexcept {
 
 /// Returns false for failures that another attempt will not mend.
 bool is_passing(const error& e) noexcept {
-    if (const auto status = refused_status(e)) return is_passing(*status);
+    if (const refusal* const r = refusal_in(e)) return is_passing(r->status);
     if (e.code().category() == tls::category()) {
         return is_passing(static_cast<tls::errc>(e.code().value()));
     }
@@ -78,7 +80,9 @@ duration reconnecting::next_delay() noexcept {
                                         : std::min(delay_ * 2, options_.longest_delay);
     const std::uint64_t half = static_cast<std::uint64_t>(delay_.count() / 2);
     const std::uint64_t off = half == 0 ? 0 : loop::current()->random() % half;
-    return delay_ - duration(static_cast<duration::rep>(off));
+    const duration asked = std::exchange(retry_after_, duration::zero());
+    return std::max(delay_ - duration(static_cast<duration::rep>(off)),
+                    std::min(asked, options_.longest_retry_after));
 }
 
 task<std::expected<std::optional<message>, error>> reconnecting::receive_next() {
@@ -154,6 +158,11 @@ task<> reconnecting::dial(std::expected<void, error>* outcome) {
     if (connecting_) connecting_(dialing);
     auto made = co_await as_result(std::move(dialing));
     if (!made) {
+        if (const refusal* const r = refusal_in(made.error())) {
+            retry_after_ =
+                http::parse_retry_after(r->fields.get("Retry-After"), loop::current()->unix_time())
+                    .value_or(std::chrono::seconds(0));
+        }
         *outcome = std::unexpected(std::move(made).error());
     } else if (!closed_.is_set()) {
         ws_.emplace(*std::move(made));

@@ -122,6 +122,32 @@ tls::certificate_source test_ca::issue(const certificate_request& r) const {
     return s;
 }
 
+std::string test_ca::revocations(const std::vector<tls::certificate_source>& revoked,
+                                 long valid_for) const {
+    X509_CRL* const list = X509_CRL_new();
+    X509_CRL_set_version(list, X509_CRL_VERSION_2);
+    X509_CRL_set_issuer_name(list, X509_get_subject_name(parts_->certificate));
+    ASN1_TIME* const at = X509_gmtime_adj(nullptr, -7200);
+    X509_CRL_set1_lastUpdate(list, at);
+    X509_gmtime_adj(at, valid_for);
+    X509_CRL_set1_nextUpdate(list, at);
+    X509_gmtime_adj(at, -3600);
+    for (const tls::certificate_source& one : revoked) {
+        X509* const x = read_certificate(one);
+        X509_REVOKED* const entry = X509_REVOKED_new();
+        X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(x));
+        X509_REVOKED_set_revocationDate(entry, at);
+        X509_CRL_add0_revoked(list, entry);
+        X509_free(x);
+    }
+    ASN1_TIME_free(at);
+    X509_CRL_sort(list);
+    X509_CRL_sign(list, parts_->key, EVP_sha256());
+    std::string pem = written([list](BIO* to) { PEM_write_bio_X509_CRL(to, list); });
+    X509_CRL_free(list);
+    return pem;
+}
+
 std::string to_pkcs12(const tls::certificate_source& s, const std::string& password) {
     X509* const x = read_certificate(s);
     EVP_PKEY* const key = read_key(s);

@@ -30,6 +30,9 @@ public:
     /// The authority's certificate, PEM.
     const std::string& pem() const noexcept;
     tls::certificate_source issue(const certificate_request& r) const;
+    /// A list of the certificates that it has revoked, PEM; `valid_for` in seconds from now.
+    std::string revocations(const std::vector<tls::certificate_source>& revoked,
+                            long valid_for = 3600) const;
 
 private:
     struct parts;

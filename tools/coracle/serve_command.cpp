@@ -405,7 +405,7 @@ void serve(const serve_settings& settings) {
     options.log = &log;
     // Before there are threads.
     http::service place({.handover = settings.handover});
-    if (settings.listen.empty()) options = place.listening(std::move(options));
+    options = place.listening(std::move(options));
     const secure_port with_tls = place.secure_port(options);
     live_server live;
     http::handler target = target_of(settings, live, seen ? &*seen : nullptr, with_tls);
@@ -436,7 +436,9 @@ void serve(const serve_settings& settings) {
     on.pin = options.pin;
     on.backend = options.backend;
     on.log = &log;
-    on.stall_limit = std::chrono::milliseconds(100);
+    // Otherwise it says the limit.
+    const bool has_limit = std::getenv("CORACLE_STALL_LIMIT") != nullptr;
+    if (!has_limit) on.stall_limit = std::chrono::milliseconds(100);
     runtime rt(on);
     http::server s(std::move(target), std::move(options));
     place.equip(s);

@@ -31,7 +31,7 @@ struct client_tls_options {
     tls::version maximum = tls::version::tls_1_3;
     std::string ciphers = {};        ///< of TLS 1.2; empty: AEAD with forward secrecy only
     std::string cipher_suites = {};  ///< of TLS 1.3; empty: OpenSSL's
-    std::string groups = {};         ///< of the key exchange; empty: "X25519:P-256:P-384"
+    std::string groups = {};         ///< of the key exchange; empty: those of `tls::common_options`
     /// A file to which the secrets of every connection are appended, for Wireshark: who reads it
     /// reads the connections. Default none.
     std::string key_log = {};

@@ -37,6 +37,10 @@ public:
     /// Reads certificates and keys again, for connections from now on. On failure all stays as it
     /// was.
     std::expected<void, error> reload();
+    /// Takes these certificates in place of those that it has, for connections from now on: for
+    /// hosts that come and go, and for certificates that are no files. `reload` reads these again.
+    /// On failure all stays as it was.
+    std::expected<void, error> replace(std::vector<certificate_source> certificates);
     /// Reloads when a file has been changed since it was read: true when it did.
     std::expected<bool, error> reload_if_changed();
 

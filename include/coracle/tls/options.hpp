@@ -63,7 +63,8 @@ struct common_options {
     std::string provider = {};
     /// The limit from the first byte to the end of the handshake. Default 10 s.
     duration handshake_limit = std::chrono::seconds(10);
-    /// KeyUpdate messages of a connection (RFC 8446 section 4.6.3). Default 32.
+    /// KeyUpdate messages (RFC 8446 section 4.6.3) with less than 64 KiB of data behind each.
+    /// Default 32.
     unsigned key_updates = 32;
 };
 
@@ -76,11 +77,21 @@ struct server_options : common_options {
     client_certificates clients = client_certificates::none;
     /// Path of a PEM file, or the PEM text.
     std::string client_authorities = {};
+    /// Certificate revocation lists (RFC 5280) for clients' certificates, one of each authority in
+    /// their chains: the path of a PEM file, or the PEM text. A client whose certificate is on one,
+    /// or is of an authority without a list that is up to date, is refused. Read again with the
+    /// certificates. Default: none, and nothing is looked at.
+    std::string client_revocations = {};
     /// Session tickets (RFC 5077, RFC 8446 section 4.6.1), so that clients come back at a third of
     /// the cost. Default: on.
     bool tickets = true;
     /// The lifetime of a ticket; its key is replaced after half of it. Default 12 h.
     duration ticket_lifetime = std::chrono::hours(12);
+    /// At least 32 random bytes that servers share, and derive the keys of their tickets from: then
+    /// a session that began with one of them is resumed by each, and after a restart. They have to
+    /// have the same `ticket_lifetime`, and for clients with certificates the same authorities and
+    /// lists. Who knows it can decrypt sessions of TLS 1.2. Default: none; the keys are random.
+    secret ticket_secret = {};
 };
 
 struct client_options : common_options {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <coracle/base/unique_function.hpp>
 #include <coracle/http/client.hpp>
 #include <coracle/websocket/connection.hpp>
 #include <coracle/websocket/options.hpp>
@@ -17,6 +18,13 @@ struct handshake_deleter {
     void operator()(handshake_request* r) const noexcept;
 };
 }  // namespace detail
+
+/// The response by which a server has refused a handshake.
+struct refusal {
+    http::status status = http::status::ok;
+    http::fields fields;
+    std::string body;  ///< the first 4 KiB, as far as they came within a second
+};
 
 /// A connection that a client is to make: awaited, it is made, and gives the `connection`. Lazy and
 /// move-only; once. What `connect` gives.
@@ -53,6 +61,13 @@ public:
     connecting& options(const websocket::options& all) &;
     connecting&& options(const websocket::options& all) && { return std::move(options(all)); }
 
+    /// Calls `f(response)` with the response that has accepted the handshake, before the first
+    /// message is received: for its fields, and `info()`. It must not read a body.
+    connecting& on_accepted(unique_function<void(const http::response&)> f) &;
+    connecting&& on_accepted(unique_function<void(const http::response&)> f) && {
+        return std::move(on_accepted(std::move(f)));
+    }
+
     // As an operation.
     void give_errors() noexcept { gives_errors_ = true; }
     bool await_ready() { return begin().await_ready(); }
@@ -82,12 +97,13 @@ private:
 ///     auto ws = co_await websocket::connect(client, "wss://example.com/chat").subprotocol("chat");
 ///
 /// Fails as a call of the client; with `fault::refused`, which names the status, when the server
-/// responds with another status than 101, or 2xx over HTTP/2, and with `fault::bad_handshake` when
-/// its response is not one to this handshake. Cancelling it closes what was opened.
+/// responds with another status than 101, or 2xx over HTTP/2 (`refusal_in`), and with
+/// `fault::bad_handshake` when its response is not one to this handshake. Cancelling it closes what
+/// was opened.
 connecting connect(http::client& client, std::string_view url);
 
-/// Returns the status that an error of `connect` with `fault::refused` is about; nothing for other
-/// errors.
-std::optional<http::status> refused_status(const error& e) noexcept;
+/// Returns the response that an error of `connect` with `fault::refused` is about, as long as that
+/// error; null for other errors.
+const refusal* refusal_in(const error& e) noexcept;
 
 }  // namespace coracle::websocket

@@ -27,6 +27,8 @@ struct reconnect_options {
     duration first_delay = std::chrono::milliseconds(100);
     /// Default 30 s.
     duration longest_delay = std::chrono::seconds(30);
+    /// The wait after a refusal with Retry-After is as long as that says, or this. Default 5 min.
+    duration longest_retry_after = std::chrono::minutes(5);
     /// Attempts in a row that may fail; 0: unlimited. Default 0.
     unsigned attempts = 0;
     /// Messages that are kept while there is no connection. Default 256.
@@ -112,8 +114,9 @@ private:
     unique_function<task<>(connection&)> connected_;
     std::optional<connection> ws_;
     std::deque<queued_message> queue_;
-    duration delay_{};    ///< the last one, before a random part is taken off
-    time_point since_{};  ///< the connection is there
+    duration delay_{};        ///< the last one, before a random part is taken off
+    duration retry_after_{};  ///< of the last refusal
+    time_point since_{};      ///< the connection is there
     std::uint64_t made_ = 0;
     std::uint64_t dropped_ = 0;
     bool greeted_ = false;  ///< `on_connect` has been called

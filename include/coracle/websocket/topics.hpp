@@ -77,7 +77,9 @@ private:
 /// destroyed while another thread publishes, unless they have ended.
 class topics {
 public:
-    /// With `bus`, messages go to other processes too, and come from them.
+    /// With `bus`, messages go to other processes too, and come from them. The end of the last
+    /// handle or subscription stops it, which may take a while: keep a handle until the server has
+    /// ended.
     explicit topics(topic_options o = {}, std::shared_ptr<topic_bus> bus = nullptr);
 
     /// Subscribes a connection, as long as the subscription lives: `publish` sends to it. The last

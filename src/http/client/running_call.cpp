@@ -5,12 +5,10 @@
 #include "http/client/auth/credentials_for.hpp"
 #include "http/client/call_failure.hpp"
 #include "http/client/call_observers.hpp"
-#include "http/message/date.hpp"
+#include "http/message/retry_after.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/runtime/sleep.hpp>
-
-#include <charconv>
 
 namespace coracle::http::detail {
 namespace {
@@ -421,20 +419,9 @@ duration running_call::retry_delay(const call_result& a) {
     if (o.backoff && half != 0)
         d -= duration(static_cast<duration::rep>(shard_->owner().random() % half));
     if (!a) return d;
-    const std::string_view after = a->fields().get("Retry-After");
-    if (after.empty()) return d;
-    constexpr std::int64_t most = 1'000'000;
-    std::int64_t seconds = 0;
-    const auto [end, failure] = std::from_chars(after.data(), after.data() + after.size(), seconds);
-    if (failure == std::errc::result_out_of_range) {
-        seconds = after.front() == '-' ? 0 : most + 1;
-    } else if (failure != std::errc() || end != after.data() + after.size()) {
-        const auto date = parse_http_date(after);
-        if (!date) return d;
-        seconds = *date - shard_->owner().unix_time();
-    }
-    if (seconds <= 0) return d;
-    return seconds > most ? duration::max() : duration(std::chrono::seconds(seconds));
+    const auto asked =
+        parse_retry_after(a->fields().get("Retry-After"), shard_->owner().unix_time());
+    return asked && asked->count() != 0 ? duration(*asked) : d;
 }
 
 task<void> running_call::drop_response(call_result& a) {

@@ -187,6 +187,10 @@ class Restart(WithProcesses):
             now = self.start("--listen", "inherited:site", sockets=[a, b], names="http:site")
             self.assertEqual(now.port, b.getsockname()[1])
             now.stop()
+            # In place of --listen, as operators expect who have a unit for the port.
+            now = self.start("--listen", "127.0.0.1:0", sockets=[a], names="http")
+            self.assertEqual(now.port, a.getsockname()[1])
+            now.stop()
             at = f"127.0.0.1:{a.getsockname()[1]}"
             now = self.start("--listen", at, sockets=[a, b], names="http:site")
             self.assertEqual(now.port, a.getsockname()[1])

@@ -153,12 +153,69 @@ TEST(websocket_client, is_told_why_it_was_refused) {
         EXPECT_FALSE(plain);
         EXPECT_EQ(plain.error().code(), make_error_code(websocket::fault::refused));
         EXPECT_EQ(plain.error().subject(), "200 OK");
+        const websocket::refusal* const r = websocket::refusal_in(plain.error());
+        EXPECT_TRUE(r != nullptr && r->body == "no WebSocket here");
+        EXPECT_TRUE(r != nullptr && r->fields.get("Content-Length") == "17");
         auto none = co_await as_result(websocket::connect(client, "ws://127.0.0.1:80/none"));
         EXPECT_EQ(none.error().subject(), "404 Not Found");
         auto foreign = co_await as_result(
             websocket::connect(client, "ws://127.0.0.1:80/ws").header("Origin", "http://y"));
         EXPECT_EQ(foreign.error().subject(), "403 Forbidden");
     });
+}
+
+TEST(websocket_client, is_given_the_beginning_of_a_refusal) {
+    http::router routes;
+    routes.get("/long", [](http::request&) { return repeated(10'000); });
+    const auto slowly = [](http::body_writer& out) -> task<> {
+        co_await out.write("so far");
+        co_await out.flush();
+        co_await sleep_for(1h);
+    };
+    routes.get("/slow", [slowly](http::request&) { return http::stream(slowly); });
+    chat_world w(1, routes);
+    w.run([&](chat_world& in) -> task<> {
+        http::client client;
+        auto longer = co_await as_result(websocket::connect(client, "ws://127.0.0.1:80/long"));
+        EXPECT_EQ(websocket::refusal_in(longer.error())->body, repeated(4096));
+        const time_point begun = in.in.sim.now();
+        auto slow = co_await as_result(websocket::connect(client, "ws://127.0.0.1:80/slow"));
+        EXPECT_EQ(websocket::refusal_in(slow.error())->body, "so far");
+        EXPECT_LT(in.in.since(begun), 2s);
+        auto nobody = co_await as_result(websocket::connect(client, "ws://127.0.0.1:81/"));
+        EXPECT_EQ(websocket::refusal_in(nobody.error()), nullptr);
+    });
+}
+
+TEST(websocket_client, is_shown_the_response_that_accepts_it) {
+    http::router routes;
+    routes.use([](http::request& req, const http::handler& next) -> task<http::response> {
+        auto handling = next(req);
+        http::response r = co_await std::move(handling);
+        r.set("X-Node", "7");
+        co_return r;
+    });
+    websocket::route(routes, "/ws", echo_handler);
+    for (const auto version : {http::version_choice::http_1_1, http::version_choice::http_2}) {
+        chat_world w(1, routes);
+        w.run([&](chat_world&) -> task<> {
+            http::client_options o;
+            o.http_version = version;
+            http::client client(o);
+            std::string node;
+            auto dialing = websocket::connect(client, "ws://127.0.0.1:80/ws");
+            dialing.on_accepted([&node](const http::response& r) {
+                node = r.header("X-Node");
+                EXPECT_NE(r.info(), nullptr);
+            });
+            auto ws = co_await dialing;
+            EXPECT_EQ(node, "7");
+            co_await ws.close();
+            auto refused = websocket::connect(client, "ws://127.0.0.1:80/none");
+            refused.on_accepted([](const http::response&) { ADD_FAILURE(); });
+            EXPECT_FALSE(co_await as_result(refused));
+        });
+    }
 }
 
 TEST(websocket_client, refuses_responses_that_are_none_to_its_handshake) {

@@ -205,7 +205,7 @@ TEST(websocket_over_h2, is_told_why_it_was_refused) {
         EXPECT_FALSE(none);
         EXPECT_EQ(none.error().code(), make_error_code(websocket::fault::refused));
         EXPECT_EQ(none.error().subject(), "404 Not Found");
-        EXPECT_EQ(websocket::refused_status(none.error()), http::status::not_found);
+        EXPECT_EQ(refused_status(none.error()), http::status::not_found);
         auto plain = co_await as_result(websocket::connect(client, "ws://127.0.0.1:80/plain"));
         EXPECT_EQ(plain.error().subject(), "501 Not Implemented");
         auto dialing = websocket::connect(client, "ws://127.0.0.1:80/ws");

@@ -35,8 +35,10 @@ struct refusing_world {
         http::router all;
         all.use([this](http::request& req, const http::handler& next) -> task<http::response> {
             seen.emplace_back(req.header("Authorization"));
-            if (seen.size() <= statuses.size()) co_return http::response(statuses[seen.size() - 1]);
-            co_return co_await next(req);
+            if (seen.size() > statuses.size()) co_return co_await next(req);
+            http::response refused(statuses[seen.size() - 1]);
+            if (!retry_after.empty()) refused.set("Retry-After", retry_after);
+            co_return refused;
         });
         websocket::route_options o;
         o.subprotocols = {"news"};
@@ -57,6 +59,7 @@ struct refusing_world {
     }
 
     std::vector<http::status> statuses;
+    std::string retry_after;
     std::vector<std::string> seen;  ///< the Authorization of each handshake
     chat_world w;
 };
@@ -174,7 +177,7 @@ TEST(websocket_reconnecting, ends_where_another_attempt_would_not_help) {
             EXPECT_FALSE(failed);
             if (failed) co_return;
             EXPECT_EQ(failed.error(), make_error_code(websocket::fault::refused));
-            EXPECT_EQ(websocket::refused_status(failed.error()), s);
+            EXPECT_EQ(refused_status(failed.error()), s);
         });
         EXPECT_EQ(w.seen.size(), 1U);
     }
@@ -191,7 +194,7 @@ TEST(websocket_reconnecting, ends_where_the_url_is_none_of_a_websocket) {
                 EXPECT_FALSE(failed);
                 if (failed) co_return;
                 EXPECT_EQ(failed.error(), why);
-                EXPECT_EQ(websocket::refused_status(failed.error()), std::nullopt);
+                EXPECT_EQ(refused_status(failed.error()), std::nullopt);
             },
             url);
         EXPECT_EQ(w.seen.size(), 0U);
@@ -210,7 +213,7 @@ TEST(websocket_reconnecting, has_no_first_connection_until_its_hook_has_succeede
         auto failed = co_await as_result(feed.receive());
         EXPECT_FALSE(failed);
         if (failed) co_return;
-        EXPECT_EQ(websocket::refused_status(failed.error()), unauthorized);
+        EXPECT_EQ(refused_status(failed.error()), unauthorized);
     });
     EXPECT_EQ(w.seen.size(), 2U);
 }
@@ -224,6 +227,30 @@ TEST(websocket_reconnecting, goes_on_after_what_passes) {
         EXPECT_EQ(message->data(), "hello ");
     });
     EXPECT_EQ(w.seen.size(), 8U);
+}
+
+// RFC 9110 section 10.2.3.
+TEST(websocket_reconnecting, waits_as_long_as_it_is_asked_to) {
+    using enum http::status;
+    for (const auto& [asked, least, most] :
+         {std::tuple("", 0s, 1s), std::tuple("0", 0s, 1s), std::tuple("120", 120s, 121s),
+          std::tuple("86400", 300s, 301s), std::tuple("soon", 0s, 1s)}) {
+        refusing_world w({service_unavailable});
+        w.retry_after = asked;
+        w.run([&](websocket::reconnecting& feed) -> task<> {
+            const time_point begun = loop::current()->now();
+            co_await feed.receive();
+            const duration took = loop::current()->now() - begun;
+            EXPECT_GE(took, least) << asked;
+            EXPECT_LT(took, most) << asked;
+            // The next one is as long as it is without.
+            w.retry_after.clear();
+            w.statuses = {ok, bad_gateway};
+            const time_point again = loop::current()->now();
+            co_await feed.receive();
+            EXPECT_LT(loop::current()->now() - again, 2s) << asked;
+        });
+    }
 }
 
 TEST(websocket_reconnecting, goes_on_whatever_fails_after_a_first_connection) {
@@ -244,13 +271,13 @@ TEST(websocket_reconnecting, asks_whether_to_go_on) {
     std::vector<http::status> told;
     w.run([&](websocket::reconnecting& feed) -> task<> {
         feed.on_failure([&](const error& e) {
-            told.push_back(websocket::refused_status(e).value_or(ok));
+            told.push_back(refused_status(e).value_or(ok));
             return told.back() != service_unavailable;
         });
         auto failed = co_await as_result(feed.receive());
         EXPECT_FALSE(failed);
         if (failed) co_return;
-        EXPECT_EQ(websocket::refused_status(failed.error()), service_unavailable);
+        EXPECT_EQ(refused_status(failed.error()), service_unavailable);
         EXPECT_EQ(told, (std::vector{unauthorized, service_unavailable}));
         auto message = co_await feed.receive();
         EXPECT_TRUE(message);

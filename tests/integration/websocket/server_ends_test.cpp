@@ -201,6 +201,34 @@ TEST(websocket_timeouts, leave_a_slow_reader_all_that_was_sent_before_the_close)
         3);
 }
 
+// Its pings have pongs behind the close frame, one after the other.
+TEST(websocket_timeouts, end_a_peer_that_pings_and_reads_slowly_behind_the_close) {
+    websocket::route_options o;
+    o.timeouts.write = 7s;
+    o.timeouts.close = 3s;
+    const auto leaving = [](websocket::connection& ws) -> task<> {
+        co_await ws.send(websocket::message_type::binary, repeated(200'000));
+    };
+    on_route(
+        o, leaving,
+        [](chat_world& w, const auto& route) -> task<> {
+            raw_peer p = co_await w.connect();
+            co_await p.shake_hands("/ws");
+            const std::string ping = frame(frame_opcode::ping, repeated(125));
+            int rounds = 0;
+            for (; rounds != 10'000 && route.counters().open != 0; ++rounds) {
+                auto pinging = p.send(ping);
+                static_cast<void>(co_await as_result(std::move(pinging)));
+                auto reading = p.stream().read_exactly(100);
+                if (!co_await as_result(std::move(reading))) break;
+                co_await sleep_for(5s);
+            }
+            EXPECT_LT(rounds, 5000);
+            EXPECT_EQ(route.counters().close_timeouts, 1U);
+        },
+        1);
+}
+
 // A peer could make us inflate without end what nobody receives.
 TEST(websocket_server, inflates_nothing_behind_its_close_frame) {
     websocket::route_options o;

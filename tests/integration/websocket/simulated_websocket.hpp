@@ -134,6 +134,12 @@ inline task<websocket::connection> connect_compressed(http::client& client,
     co_return std::move(ws);
 }
 
+/// The status by which a server has refused a handshake.
+inline std::optional<http::status> refused_status(const error& e) {
+    const websocket::refusal* const r = websocket::refusal_in(e);
+    return r == nullptr ? std::nullopt : std::optional(r->status);
+}
+
 /// Sends back what comes.
 inline task<> echo(websocket::connection& ws) {
     while (auto message = co_await ws.receive()) co_await ws.send(std::move(*message));

@@ -116,6 +116,112 @@ TEST_P(client_tickets, do_not_outlast_the_trust_in_an_authority) {
     });
 }
 
+// Servers behind one address, or one that has begun again.
+TEST_P(client_tickets, are_good_for_all_servers_that_share_a_secret) {
+    block_on([&]() -> task<> {
+        const auto with = [&](std::string_view shared) {
+            auto so = world.server_options();
+            so.clients = tls::client_certificates::required;
+            so.client_authorities = authorities;
+            so.ticket_secret = secret(std::string(shared));
+            return so;
+        };
+        const std::string first(32, 'a');
+        const std::string second(32, 'b');
+        tls::server_context one(with(first));
+        tls::server_context other(with(first));
+        tls::server_context foreign(with(second));
+        tls::client_context c(co);
+        static_cast<void>(co_await resumes(c, one));
+        const bool there = co_await resumes(c, other);
+        EXPECT_TRUE(there);
+        const bool back = co_await resumes(c, one);
+        EXPECT_TRUE(back);
+        const bool elsewhere = co_await resumes(c, foreign);
+        EXPECT_FALSE(elsewhere);
+        EXPECT_THROW(tls::server_context{with(std::string(31, 'a'))}, exception);
+    });
+}
+
+// A session that began where no certificate was wanted opens nothing where one is.
+TEST_P(client_tickets, take_the_place_of_no_certificate_that_is_required) {
+    block_on([&]() -> task<> {
+        auto open = world.server_options();
+        open.ticket_secret = secret(std::string(32, 'a'));
+        auto strict = open;
+        strict.clients = tls::client_certificates::required;
+        strict.client_authorities = authorities;
+        tls::server_context one(open);
+        tls::server_context other(strict);
+        co.identity = {};
+        tls::client_context c(co);
+        tls_pair first = co_await testing::shake_hands(c, one, "localhost");
+        EXPECT_TRUE(first.server);
+        if (!first.server || !first.client) co_return;
+        co_await (*first.server)->send("x");
+        co_await testing::read_exactly(**first.client, 1);
+        tls_pair second = co_await testing::shake_hands(c, other, "localhost");
+        EXPECT_FALSE(second.server);
+    });
+}
+
+// A list that is no longer up to date vouches for nobody.
+TEST_P(client_tickets, do_not_outlast_the_lists) {
+    std::int64_t now = 0;
+    block_on([&]() -> task<> {
+        now = loop::current()->unix_time();
+        co_return;
+    });
+    testing::simulation sim(1);
+    sim.run([&]() -> task<> {
+        // Its clock is far from that of the test's certificates.
+        co.insecure = true;
+        const auto ahead = static_cast<long>(loop::current()->unix_time() - now);
+        co.identity = between.issue({.names = {"alice"}, .valid_for = ahead + 24 * 3600});
+        co.identity.certificate += between.pem();
+        auto so = world.server_options();
+        so.clients = tls::client_certificates::required;
+        so.client_authorities = authorities;
+        so.client_revocations =
+            world.ca.revocations({}, ahead + 3600) + between.revocations({}, ahead + 7200);
+        tls::server_context s(so);
+        tls::client_context c(co);
+        static_cast<void>(co_await resumes(c, s));
+        co_await sleep_for(std::chrono::minutes(50));
+        const bool before = co_await resumes(c, s);
+        EXPECT_TRUE(before);
+        co_await sleep_for(std::chrono::minutes(20));
+        const bool after = co_await resumes(c, s);
+        EXPECT_FALSE(after);
+    });
+}
+
+TEST_P(client_tickets, do_not_outlast_what_is_revoked) {
+    block_on([&]() -> task<> {
+        const auto other = between.issue({.names = {"bob"}});
+        const std::string lists =
+            directory.write("crl.pem", world.ca.revocations({}) + between.revocations({other}))
+                .string();
+        auto so = world.server_options();
+        so.clients = tls::client_certificates::required;
+        so.client_authorities = authorities;
+        so.client_revocations = lists;
+        tls::server_context s(so);
+        tls::client_context c(co);
+        for (int i = 0; i != 2; ++i) {
+            const bool resumed = co_await resumes(c, s);
+            EXPECT_EQ(resumed, i != 0);
+        }
+        directory.write("crl.pem",
+                        world.ca.revocations({}) + between.revocations({co.identity, other}));
+        const auto changed = s.reload_if_changed();
+        EXPECT_TRUE(changed && *changed);
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        EXPECT_FALSE(ends.server);
+        EXPECT_TRUE(!ends.server && ends.server.error().code() == tls::errc::certificate_revoked);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(versions, client_tickets,
                          ::testing::Values(tls::version::tls_1_2, tls::version::tls_1_3),
                          [](const auto& p) {

@@ -1,3 +1,4 @@
+#include "support/temporary_directory.hpp"
 #include "tls_pair.hpp"
 
 #include <coracle/runtime/runtime.hpp>
@@ -310,6 +311,56 @@ TEST(tls_handshake, refuses_a_client_that_another_authority_vouches_for) {
     });
 }
 
+/// Returns the error of a server that looks these lists up, and is shown `identity`.
+std::error_code refusal_by(const std::string& lists, const tls_world& world,
+                           const tls::certificate_source& identity) {
+    std::error_code code;
+    block_on([&]() -> task<> {
+        auto so = world.server_options();
+        so.clients = tls::client_certificates::required;
+        so.client_authorities = world.ca.pem();
+        so.client_revocations = lists;
+        auto co = world.client_options();
+        co.identity = identity;
+        tls::server_context s(so);
+        tls::client_context c(co);
+        tls_pair ends = co_await testing::shake_hands(c, s, "localhost");
+        if (!ends.server) code = ends.server.error().code();
+    });
+    return code;
+}
+
+TEST(tls_handshake, refuses_clients_whose_certificates_were_revoked) {
+    const tls_world world;
+    const testing::test_ca between("Between", &world.ca);
+    const auto alice = world.ca.issue({.names = {"alice"}});
+    const auto bob = world.ca.issue({.names = {"bob"}});
+    auto carol = between.issue({.names = {"carol"}});
+    carol.certificate += between.pem();
+    const std::string lists = world.ca.revocations({bob});
+    EXPECT_EQ(refusal_by(lists, world, alice), std::error_code());
+    EXPECT_EQ(refusal_by(lists, world, bob), tls::errc::certificate_revoked);
+    // Each authority of the chain has to have one that is up to date.
+    EXPECT_EQ(refusal_by(lists, world, carol), tls::errc::certificate_invalid);
+    EXPECT_EQ(refusal_by(lists + between.revocations({}), world, carol), std::error_code());
+    EXPECT_EQ(refusal_by(lists + between.revocations({}, -3600), world, carol),
+              tls::errc::certificate_invalid);
+    EXPECT_EQ(refusal_by(lists + between.revocations({carol}), world, carol),
+              tls::errc::certificate_revoked);
+    tls::certificate_source authority;
+    authority.certificate = between.pem();
+    EXPECT_EQ(refusal_by(world.ca.revocations({authority}) + between.revocations({}), world, carol),
+              tls::errc::certificate_revoked);
+    for (const std::string& none :
+         {std::string("/nowhere"), world.ca.pem(), lists + lists.substr(0, lists.size() - 60)}) {
+        tls::server_options so = world.server_options();
+        so.clients = tls::client_certificates::required;
+        so.client_authorities = world.ca.pem();
+        so.client_revocations = none;
+        EXPECT_THROW(tls::server_context{so}, exception) << none;
+    }
+}
+
 /// Returns the certificate that a client which requests `host` is shown.
 tls::certificate shown_for(const tls_world& world, const tls::server_options& so,
                            const std::string& host) {
@@ -342,6 +393,41 @@ TEST(tls_handshake, shows_the_certificate_for_the_name_that_was_asked_for) {
     so.certificates.push_back(world.ca.issue({.names = {"b.wild.example"}}));
     EXPECT_EQ(shown_for(world, so, "b.wild.example").common_name(), "b.wild.example");
     EXPECT_EQ(shown_for(world, so, "a.wild.example").common_name(), "*.wild.example");
+}
+
+TEST(tls_handshake, shows_the_certificates_that_took_the_place_of_others) {
+    const tls_world world;
+    block_on([&]() -> task<> {
+        const testing::temporary_directory directory;
+        auto first = world.ca.issue({.names = {"localhost", "first.example"}});
+        tls::server_options so;
+        so.certificates = {first};
+        tls::server_context s(so);
+        const auto shown = [&](std::string host) -> task<std::string> {
+            auto co = world.client_options();
+            co.sessions = 0;
+            tls::client_context c(co);
+            tls_pair ends = co_await testing::shake_hands(c, s, std::move(host));
+            co_return ends.client ? (*ends.client)->peer_certificate().names().back() : "none";
+        };
+        EXPECT_EQ(co_await shown("localhost"), "first.example");
+        auto second = world.ca.issue({.names = {"localhost", "second.example"}});
+        const auto third = world.ca.issue({.names = {"third.example"}});
+        second.certificate = directory.write("c.pem", second.certificate).string();
+        EXPECT_TRUE(s.replace({second, third}));
+        EXPECT_EQ(co_await shown("localhost"), "second.example");
+        EXPECT_EQ(co_await shown("third.example"), "third.example");
+        // A set that is no good leaves all as it was.
+        EXPECT_FALSE(s.replace({third, tls::certificate_source{"/nowhere"}}));
+        EXPECT_FALSE(s.replace({}));
+        EXPECT_EQ(co_await shown("localhost"), "second.example");
+        EXPECT_EQ(co_await shown("third.example"), "third.example");
+        // These are the ones that are read again.
+        const auto same = s.reload_if_changed();
+        EXPECT_TRUE(same && !*same);
+        directory.write("c.pem", world.ca.pem());
+        EXPECT_FALSE(s.reload_if_changed());
+    });
 }
 
 TEST(tls_handshake, has_two_kinds_of_keys_for_one_name) {

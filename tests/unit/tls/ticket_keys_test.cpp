@@ -61,6 +61,25 @@ TEST_F(keys, beyond_the_last_three_are_forgotten) {
     EXPECT_EQ(take(first, 12 * hour), 0);
 }
 
+TEST_F(keys, of_a_secret_are_those_of_all_who_have_it) {
+    ticket_keys other(12 * hour, secret(std::string(32, 'a')));
+    ticket_keys own(12 * hour, secret(std::string(32, 'a')));
+    const auto takes = [&](ticket t, std::int64_t now) {
+        return own.prepare(now, t.name.data(), t.iv.data(), cipher.get(), mac.get(), false);
+    };
+    ticket t;
+    EXPECT_EQ(other.prepare(6 * hour, t.name.data(), t.iv.data(), cipher.get(), mac.get(), true),
+              1);
+    EXPECT_EQ(takes(t, 7 * hour), 1);
+    EXPECT_EQ(takes(t, 12 * hour), 2);
+    EXPECT_EQ(takes(t, 24 * hour - 1), 2);
+    EXPECT_EQ(takes(t, 24 * hour), 0);
+    // The clock of the other one is ahead.
+    EXPECT_EQ(takes(t, 6 * hour - 1), 2);
+    EXPECT_EQ(takes(t, -6 * hour - 1), 0);
+    EXPECT_EQ(take(t, 7 * hour), 0);
+}
+
 TEST_F(keys, do_not_know_tickets_of_others) {
     give(0);
     EXPECT_EQ(take(ticket(), 1), 0);
