@@ -1,12 +1,9 @@
 #include "process/child_state.hpp"
 
 #include <coracle/runtime/loop.hpp>
-#include <coracle/runtime/owned_fd.hpp>
 #include <coracle/runtime/readiness.hpp>
 #include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/with_timeout.hpp>
-
-#include <fcntl.h>
 
 #include <cassert>
 #include <cerrno>
@@ -50,10 +47,7 @@ task<std::expected<void, error>> wait_for_change(child_state& s) {
         co_return co_await as_result(waiting);
     }
     const end_watch mine(s);
-    // A descriptor of its own: another task may await that of `child::pidfd`.
-    const owned_fd own(::fcntl(s.process.pidfd(), F_DUPFD_CLOEXEC, 0));
-    const int fd = own ? own.get() : s.process.pidfd();
-    co_return co_await as_result(readable(fd));
+    co_return co_await as_result(readable(s.process.pidfd()));
 }
 
 }  // namespace

@@ -122,24 +122,6 @@ TEST_P(child, wakes_everybody_who_waits_when_somebody_else_reaps_it) {
     });
 }
 
-TEST_P(child, may_be_waited_for_beside_who_awaits_its_descriptor) {
-    run([]() -> task<> {
-        process::command deaf =
-            process::shell("trap '' TERM; echo ready; while :; do sleep 1; done");
-        deaf.output(redirect::pipe()).process_group();
-        process::child c = co_await deaf.start();
-        EXPECT_EQ(co_await heard(c), "ready\n");
-        const auto watch = [&]() -> task<> { co_await readable(c.pidfd()); };
-        const auto end = [&]() -> task<int> {
-            co_await yield();
-            co_return (co_await c.terminate(50ms)).signal();
-        };
-        auto both = when_all(watch(), end());
-        auto [nothing, signal] = co_await std::move(both);
-        EXPECT_EQ(signal, SIGKILL);
-    });
-}
-
 TEST_P(child, is_killed_after_the_grace_when_it_ignores_sigterm) {
     run([]() -> task<> {
         process::command deaf =
