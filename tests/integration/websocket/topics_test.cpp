@@ -392,7 +392,7 @@ TEST(websocket_topics, keep_one_set_of_what_is_retained_however_often_a_peer_sub
 TEST(websocket_topics, take_turns_with_tasks_that_send_without_end) {
     websocket::topics topics;
     http::router routes;
-    const std::string large = repeated(64 * 1024);
+    const std::string large = '*' + repeated(64 * 1024);
     websocket::route(routes, "/ws", slow_reader_scene::patient(),
                      [&](websocket::connection& ws) -> task<> {
                          const auto all = topics.subscribe(ws, "t");
