@@ -21,7 +21,7 @@ int main(int argc, char** argv) try {
     http::router routes;
     http::https_only_options only;
     const auto at = net::address::parse(argc > 1 ? argv[1] : "");
-    if (at) only.port = at->port();
+    if (at && at->port() != 0) only.port = at->port();
     routes.use(http::https_only(only));
     routes.get("/", [](http::request&) { return "Hello, World!\n"; });
 
