@@ -62,7 +62,7 @@ std::expected<void, error> client_context::implementation::trust() {
         return std::unexpected(detail::take_failure(errc::certificate_unreadable, "authorities"));
     }
     if (!options_.authorities.empty()) {
-        auto more = detail::trust(context_.get(), options_.authorities);
+        auto more = detail::trust(SSL_CTX_get_cert_store(context_.get()), options_.authorities);
         if (!more) return std::unexpected(std::move(more).error());
     }
     if (options_.authority_folder.empty()) return {};

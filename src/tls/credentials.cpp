@@ -170,6 +170,21 @@ private:
     std::size_t count_ = 0;  ///< certificates
 };
 
+/// The PEM blocks up to the first that `read` refuses.
+template <class Pointer, class Read>
+std::vector<Pointer> read_blocks(const std::string& text, Read read) {
+    const bio_ptr memory = reading(text);
+    std::vector<Pointer> all;
+    while (auto* const one = read(memory.get(), nullptr, nullptr, nullptr)) all.emplace_back(one);
+    ERR_clear_error();
+    return all;
+}
+
+std::unexpected<error> unreadable(const char* operation, const std::string& from) {
+    error e(make_error_code(errc::certificate_unreadable), operation, phase::tls);
+    return std::unexpected(std::move(e.on(name_of(from))));
+}
+
 /// A PKCS#12 file lists its certificates in any order: the one of the key comes first.
 void put_own_certificate_first(credentials& c) {
     if (X509_check_private_key(c.certificate.get(), c.key.get()) == 1) return;
@@ -219,33 +234,24 @@ std::expected<credentials, error> read_credentials(const certificate_source& fro
 std::expected<std::vector<x509_ptr>, error> read_authorities(const std::string& from) {
     auto text = contents_of(from, "authorities");
     if (!text) return std::unexpected(std::move(text).error());
-    const bio_ptr memory = reading(*text);
-    std::vector<x509_ptr> all;
-    while (X509* c = PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr))
-        all.emplace_back(c);
+    auto all = read_blocks<x509_ptr>(*text, PEM_read_bio_X509);
     if (all.empty()) {
         const bio_ptr again = reading(*text);
         if (X509* c = d2i_X509_bio(again.get(), nullptr)) all.emplace_back(c);
+        ERR_clear_error();
     }
-    ERR_clear_error();
     // One that is missing would be found when its peers are refused.
     if (!all.empty() && all.size() >= certificates_in(*text)) return all;
-    error e(make_error_code(errc::certificate_unreadable), "authorities", phase::tls);
-    return std::unexpected(std::move(e.on(name_of(from))));
+    return unreadable("authorities", from);
 }
 
 std::expected<std::vector<crl_ptr>, error> read_revocations(const std::string& from) {
     auto text = contents_of(from, "client_revocations");
     if (!text) return std::unexpected(std::move(text).error());
-    const bio_ptr memory = reading(*text);
-    std::vector<crl_ptr> all;
-    while (X509_CRL* l = PEM_read_bio_X509_CRL(memory.get(), nullptr, nullptr, nullptr))
-        all.emplace_back(l);
-    ERR_clear_error();
+    auto all = read_blocks<crl_ptr>(*text, PEM_read_bio_X509_CRL);
     // A list that is missing would let in whom it names, or nobody.
     if (!all.empty() && all.size() == blocks_in(*text, "X509 CRL")) return all;
-    error e(make_error_code(errc::certificate_unreadable), "client_revocations", phase::tls);
-    return std::unexpected(std::move(e.on(name_of(from))));
+    return unreadable("client_revocations", from);
 }
 
 std::vector<std::string> dns_names(X509* of) {

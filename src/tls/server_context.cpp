@@ -1,8 +1,6 @@
 #include "tls/server_context.hpp"
 
 #include "base/ascii.hpp"
-#include "tls/certificate.hpp"
-#include "tls/digest.hpp"
 #include "tls/message_watch.hpp"
 #include "tls/verified_client.hpp"
 
@@ -13,7 +11,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace coracle::tls {
 
@@ -26,37 +23,6 @@ constexpr std::size_t least_ticket_secret = 32;
 error no_certificate() {
     error e(make_error_code(errc::certificate_unreadable), "certificates", phase::tls);
     return std::move(e.on("none was given"));
-}
-
-/// Returns a digest of authorities and of what they have revoked, which names both, in whatever
-/// order they stand.
-std::string digest_of(const std::vector<detail::x509_ptr>& all,
-                      const std::vector<detail::crl_ptr>& revoked) {
-    std::vector<std::string> fingerprints;
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    for (const detail::x509_ptr& one : all) {
-        X509_digest(one.get(), EVP_sha256(), bytes, &size);
-        fingerprints.emplace_back(reinterpret_cast<const char*>(bytes), size);
-    }
-    for (const detail::crl_ptr& one : revoked) {
-        X509_CRL_digest(one.get(), EVP_sha256(), bytes, &size);
-        fingerprints.emplace_back(reinterpret_cast<const char*>(bytes), size);
-    }
-    std::ranges::sort(fingerprints);
-    std::string together;
-    for (const std::string& one : fingerprints) together += one;
-    return detail::digest(detail::hash::sha256, {together}).value_or(std::string());
-}
-
-/// The time until which all lists are up to date, in seconds since 1970.
-std::int64_t validity_of(const std::vector<detail::crl_ptr>& lists) {
-    std::int64_t until = std::numeric_limits<std::int64_t>::max();
-    for (const detail::crl_ptr& one : lists) {
-        const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(one.get());
-        if (next != nullptr) until = std::min(until, detail::seconds_of(next));
-    }
-    return until;
 }
 
 /// An SSL_CTX holds one certificate of each.
@@ -102,6 +68,11 @@ const shown_certificate& detail::certificate_set::for_host(std::string_view host
         if (c.covers(host)) return c;
     }
     return all.front();
+}
+
+bool detail::certificate_set::has(const SSL_CTX* context) const noexcept {
+    return std::ranges::any_of(
+        all, [context](const shown_certificate& one) { return one.context.get() == context; });
 }
 
 std::string_view detail::certificate_set::response_to(const X509* shown) const noexcept {
@@ -165,6 +136,9 @@ std::expected<void, error> server_context::implementation::load_from(
     const std::vector<certificate_source>& sources) {
     auto times = file_times(sources);
     auto fresh = std::make_shared<detail::certificate_set>();
+    auto trusted = detail::client_trust::read(options_);
+    if (!trusted) return std::unexpected(std::move(trusted).error());
+    fresh->clients = *std::move(trusted);
     for (const certificate_source& source : sources) {
         auto c = detail::read_credentials(source);
         if (!c) return std::unexpected(std::move(c).error());
@@ -177,7 +151,7 @@ std::expected<void, error> server_context::implementation::load_from(
             if (auto added = same->add(*std::move(c)); !added) return added;
             continue;
         }
-        auto one = prepare(*std::move(c));
+        auto one = prepare(*std::move(c), fresh->clients);
         if (!one) return std::unexpected(std::move(one).error());
         fresh->all.push_back(std::move(*one));
     }
@@ -188,7 +162,7 @@ std::expected<void, error> server_context::implementation::load_from(
 }
 
 std::expected<shown_certificate, error> server_context::implementation::prepare(
-    detail::credentials c) {
+    detail::credentials c, const detail::client_trust& clients) {
     shown_certificate shown;
     shown.context.reset(SSL_CTX_new(TLS_server_method()));
     if (shown.context == nullptr) {
@@ -201,33 +175,12 @@ std::expected<shown_certificate, error> server_context::implementation::prepare(
     SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
     shown.names = detail::dns_names(c.certificate.get());
     if (auto done = shown.add(std::move(c)); !done) return std::unexpected(done.error());
-    if (auto done = ask_for_certificates(shown); !done) return std::unexpected(done.error());
-    set_callbacks(context);
-    return shown;
-}
-
-std::expected<void, error> server_context::implementation::ask_for_certificates(
-    shown_certificate& shown) {
-    SSL_CTX* const c = shown.context.get();
     // Sessions are good for one server only; with clients' certificates OpenSSL insists on a name.
     static constexpr unsigned char name[] = "coracle";
-    SSL_CTX_set_session_id_context(c, name, sizeof name - 1);
-    if (options_.clients == client_certificates::none) return {};
-    auto authorities = detail::trust(c, options_.client_authorities);
-    if (!authorities) return std::unexpected(std::move(authorities).error());
-    for (const detail::x509_ptr& a : *authorities) SSL_CTX_add_client_CA(c, a.get());
-    std::vector<detail::crl_ptr> revoked;
-    if (!options_.client_revocations.empty()) {
-        auto lists = detail::refuse_revoked(c, options_.client_revocations);
-        if (!lists) return std::unexpected(std::move(lists).error());
-        revoked = std::move(*lists);
-    }
-    shown.authorities = digest_of(*authorities, revoked);
-    shown.lists_until = validity_of(revoked);
-    const bool must = options_.clients == client_certificates::required;
-    SSL_CTX_set_verify(c, SSL_VERIFY_PEER | (must ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
-                       &detail::remember_refusal);
-    return {};
+    SSL_CTX_set_session_id_context(context, name, sizeof name - 1);
+    clients.apply(context);
+    set_callbacks(context);
+    return shown;
 }
 
 void server_context::implementation::set_callbacks(SSL_CTX* c) {
@@ -317,14 +270,9 @@ int server_context::implementation::make_ticket(SSL* s, void* self) {
     try {
         const set_ptr set = static_cast<implementation*>(self)->current();
         // Where it has been replaced since the handshake began, others have verified the client.
-        const auto by = std::ranges::find_if(set->all, [s](const shown_certificate& one) {
-            return one.context.get() == SSL_get_SSL_CTX(s);
-        });
-        if (by == set->all.end()) return 1;
-        auto client = detail::verified_client::of(s, by->authorities);
-        if (!client) return 1;
-        client->until = std::min(client->until, by->lists_until);
-        return client->write_to(SSL_get_session(s)) ? 1 : 0;
+        if (!set->has(SSL_get_SSL_CTX(s))) return 1;
+        const auto client = detail::verified_client::of(s, set->clients);
+        return !client || client->write_to(SSL_get_session(s)) ? 1 : 0;
     } catch (const std::bad_alloc&) {  // no exception may cross OpenSSL
         return 0;
     }
@@ -338,7 +286,7 @@ bool server_context::implementation::trusts_still(SSL_SESSION* session) {
     }
     const auto client = detail::verified_client::in(session);
     return client && loop::current()->unix_time() < client->until &&
-           client->authorities == current()->all.front().authorities;
+           client->authorities == current()->clients.digest();
 }
 
 /// Without trust in the client there is a full handshake.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tls/client_trust.hpp"
 #include "tls/credentials.hpp"
 #include "tls/settings.hpp"
 #include "tls/ticket_keys.hpp"
@@ -24,8 +25,6 @@ struct stapled_certificate {
 struct shown_certificate {
     ssl_ctx_ptr context;
     std::vector<std::string> names;
-    std::string authorities;       ///< a digest of those of clients, and of what they revoked
-    std::int64_t lists_until = 0;  ///< time until which they are up to date
     std::vector<stapled_certificate> kinds;
 
     /// Returns true if a certificate for the same names, with another kind of key, can be added.
@@ -40,7 +39,10 @@ struct shown_certificate {
 /// All certificates of one load. Connections keep theirs alive after a reload.
 struct certificate_set {
     std::vector<shown_certificate> all;
+    client_trust clients;
     const shown_certificate& for_host(std::string_view host) const noexcept;
+    /// Returns true if it is that of one of them.
+    bool has(const SSL_CTX* context) const noexcept;
     /// Returns the OCSP response for exactly this certificate; empty if there is none.
     std::string_view response_to(const X509* shown) const noexcept;
 };
@@ -64,8 +66,8 @@ private:
     using set_ptr = std::shared_ptr<const detail::certificate_set>;
 
     void set_protocols(const std::vector<std::string>& protocols);
-    std::expected<detail::shown_certificate, error> prepare(detail::credentials c);
-    std::expected<void, error> ask_for_certificates(detail::shown_certificate& shown);
+    std::expected<detail::shown_certificate, error> prepare(detail::credentials c,
+                                                            const detail::client_trust& clients);
     void set_callbacks(SSL_CTX* c);
     set_ptr current();
     std::expected<void, error> load_from(const std::vector<certificate_source>& sources);

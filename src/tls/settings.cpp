@@ -67,20 +67,18 @@ std::expected<provider_ptr, error> load_provider(const std::string& name) {
     return std::unexpected(std::move(e.on(why.empty() ? name : name + " (" + why + ')')));
 }
 
-std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string& from) {
+std::expected<std::vector<x509_ptr>, error> trust(X509_STORE* to, const std::string& from) {
     auto all = read_authorities(from);
     if (!all) return all;
-    X509_STORE* const store = SSL_CTX_get_cert_store(to);
-    for (const x509_ptr& a : *all) X509_STORE_add_cert(store, a.get());
+    for (const x509_ptr& a : *all) X509_STORE_add_cert(to, a.get());
     return all;
 }
 
-std::expected<std::vector<crl_ptr>, error> refuse_revoked(SSL_CTX* to, const std::string& from) {
+std::expected<std::vector<crl_ptr>, error> refuse_revoked(X509_STORE* to, const std::string& from) {
     auto all = read_revocations(from);
     if (!all) return all;
-    X509_STORE* const store = SSL_CTX_get_cert_store(to);
-    for (const crl_ptr& l : *all) X509_STORE_add_crl(store, l.get());
-    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+    for (const crl_ptr& l : *all) X509_STORE_add_crl(to, l.get());
+    X509_STORE_set_flags(to, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
     return all;
 }
 

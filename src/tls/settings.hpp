@@ -12,10 +12,10 @@ std::expected<void, error> apply(SSL_CTX* to, const common_options& o);
 /// Loads a provider by its name, in addition to others; returns null for an empty name.
 std::expected<provider_ptr, error> load_provider(const std::string& name);
 
-/// Adds the certificates of a PEM file or text to the authorities of `to`, and returns them.
-std::expected<std::vector<x509_ptr>, error> trust(SSL_CTX* to, const std::string& from);
+/// Adds the certificates of a PEM file or text to the authorities in `to`, and returns them.
+std::expected<std::vector<x509_ptr>, error> trust(X509_STORE* to, const std::string& from);
 /// Has certificates refused that are on these lists, or of an authority that has none of them.
-std::expected<std::vector<crl_ptr>, error> refuse_revoked(SSL_CTX* to, const std::string& from);
+std::expected<std::vector<crl_ptr>, error> refuse_revoked(X509_STORE* to, const std::string& from);
 
 /// Lets authorities be looked up in a folder of hashed names.
 std::expected<void, error> trust_folder(SSL_CTX* to, const std::string& folder);

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 namespace coracle::tls::detail {
 
-std::optional<verified_client> verified_client::of(const SSL* s, std::string_view authorities) {
+std::optional<verified_client> verified_client::of(const SSL* s, const client_trust& by) {
     const STACK_OF(X509)* const chain = SSL_get0_verified_chain(s);
     if (chain == nullptr || sk_X509_num(chain) == 0) return std::nullopt;
-    verified_client v{std::string(authorities), std::numeric_limits<std::int64_t>::max()};
+    verified_client v{by.digest(), by.until()};
     for (int i = 0; i != sk_X509_num(chain); ++i) {
         v.until = std::min(v.until, seconds_of(X509_get0_notAfter(sk_X509_value(chain, i))));
     }

@@ -27,14 +27,49 @@ protected:
     client_tickets() {
         authorities = directory.write("ca.pem", world.ca.pem()).string();
         co.maximum = GetParam();
-        co.identity = between.issue({.names = {"alice"}});
-        co.identity.certificate += between.pem();
+        show_alice(24 * 3600);
     }
-    tls::server_context server() {
+    tls::server_options server_options() const {
         auto so = world.server_options();
         so.clients = tls::client_certificates::required;
         so.client_authorities = authorities;
-        return tls::server_context(so);
+        return so;
+    }
+    /// Seconds from now to the beginning of a simulation, whose clock is far from that of the
+    /// test's certificates.
+    static long seconds_ahead() {
+        std::int64_t now = 0;
+        std::int64_t then = 0;
+        block_on([&]() -> task<> {
+            now = loop::current()->unix_time();
+            co_return;
+        });
+        testing::simulation sim(1);
+        sim.run([&]() -> task<> {
+            then = loop::current()->unix_time();
+            co_return;
+        });
+        return static_cast<long>(then - now);
+    }
+    /// Sessions with such a server are resumed for an hour of a simulation, and no longer.
+    void expect_an_hour(const tls::server_options& so) {
+        testing::simulation sim(1);
+        sim.run([&]() -> task<> {
+            co.insecure = true;
+            tls::server_context s(so);
+            tls::client_context c(co);
+            static_cast<void>(co_await resumes(c, s));
+            co_await sleep_for(std::chrono::minutes(50));
+            const bool before = co_await resumes(c, s);
+            EXPECT_TRUE(before);
+            co_await sleep_for(std::chrono::minutes(20));
+            const bool after = co_await resumes(c, s);
+            EXPECT_FALSE(after);
+        });
+    }
+    void show_alice(long valid_for) {
+        co.identity = between.issue({.names = {"alice"}, .valid_for = valid_for});
+        co.identity.certificate += between.pem();
     }
 
     /// Returns true if a connection resumes a session.
@@ -60,7 +95,7 @@ protected:
 
 TEST_P(client_tickets, resume_sessions_one_after_the_other) {
     block_on([&]() -> task<> {
-        tls::server_context s = server();
+        tls::server_context s(server_options());
         tls::client_context c(co);
         for (int i = 0; i != 4; ++i) {
             const bool resumed = co_await resumes(c, s);
@@ -70,33 +105,13 @@ TEST_P(client_tickets, resume_sessions_one_after_the_other) {
 }
 
 TEST_P(client_tickets, do_not_outlast_a_certificate_of_the_chain) {
-    std::int64_t now = 0;
-    block_on([&]() -> task<> {
-        now = loop::current()->unix_time();
-        co_return;
-    });
-    testing::simulation sim(1);
-    sim.run([&]() -> task<> {
-        // Its clock is far from that of the test's certificates.
-        co.insecure = true;
-        const auto ahead = static_cast<long>(loop::current()->unix_time() - now);
-        co.identity = between.issue({.names = {"alice"}, .valid_for = ahead + 3600});
-        co.identity.certificate += between.pem();
-        tls::server_context s = server();
-        tls::client_context c(co);
-        static_cast<void>(co_await resumes(c, s));
-        co_await sleep_for(std::chrono::minutes(50));
-        const bool before = co_await resumes(c, s);
-        EXPECT_TRUE(before);
-        co_await sleep_for(std::chrono::minutes(20));
-        const bool after = co_await resumes(c, s);
-        EXPECT_FALSE(after);
-    });
+    show_alice(seconds_ahead() + 3600);
+    expect_an_hour(server_options());
 }
 
 TEST_P(client_tickets, do_not_outlast_the_trust_in_an_authority) {
     block_on([&]() -> task<> {
-        tls::server_context s = server();
+        tls::server_context s(server_options());
         tls::client_context c(co);
         static_cast<void>(co_await resumes(c, s));
         EXPECT_TRUE(s.reload());
@@ -120,9 +135,7 @@ TEST_P(client_tickets, do_not_outlast_the_trust_in_an_authority) {
 TEST_P(client_tickets, are_good_for_all_servers_that_share_a_secret) {
     block_on([&]() -> task<> {
         const auto with = [&](std::string_view shared) {
-            auto so = world.server_options();
-            so.clients = tls::client_certificates::required;
-            so.client_authorities = authorities;
+            auto so = server_options();
             so.ticket_secret = secret(std::string(shared));
             return so;
         };
@@ -146,11 +159,10 @@ TEST_P(client_tickets, are_good_for_all_servers_that_share_a_secret) {
 // A session that began where no certificate was wanted opens nothing where one is.
 TEST_P(client_tickets, take_the_place_of_no_certificate_that_is_required) {
     block_on([&]() -> task<> {
-        auto open = world.server_options();
-        open.ticket_secret = secret(std::string(32, 'a'));
-        auto strict = open;
-        strict.clients = tls::client_certificates::required;
-        strict.client_authorities = authorities;
+        auto strict = server_options();
+        strict.ticket_secret = secret(std::string(32, 'a'));
+        auto open = strict;
+        open.clients = tls::client_certificates::none;
         tls::server_context one(open);
         tls::server_context other(strict);
         co.identity = {};
@@ -167,33 +179,12 @@ TEST_P(client_tickets, take_the_place_of_no_certificate_that_is_required) {
 
 // A list that is no longer up to date vouches for nobody.
 TEST_P(client_tickets, do_not_outlast_the_lists) {
-    std::int64_t now = 0;
-    block_on([&]() -> task<> {
-        now = loop::current()->unix_time();
-        co_return;
-    });
-    testing::simulation sim(1);
-    sim.run([&]() -> task<> {
-        // Its clock is far from that of the test's certificates.
-        co.insecure = true;
-        const auto ahead = static_cast<long>(loop::current()->unix_time() - now);
-        co.identity = between.issue({.names = {"alice"}, .valid_for = ahead + 24 * 3600});
-        co.identity.certificate += between.pem();
-        auto so = world.server_options();
-        so.clients = tls::client_certificates::required;
-        so.client_authorities = authorities;
-        so.client_revocations =
-            world.ca.revocations({}, ahead + 3600) + between.revocations({}, ahead + 7200);
-        tls::server_context s(so);
-        tls::client_context c(co);
-        static_cast<void>(co_await resumes(c, s));
-        co_await sleep_for(std::chrono::minutes(50));
-        const bool before = co_await resumes(c, s);
-        EXPECT_TRUE(before);
-        co_await sleep_for(std::chrono::minutes(20));
-        const bool after = co_await resumes(c, s);
-        EXPECT_FALSE(after);
-    });
+    const long ahead = seconds_ahead();
+    show_alice(ahead + 24 * 3600);
+    auto so = server_options();
+    so.client_revocations =
+        world.ca.revocations({}, ahead + 3600) + between.revocations({}, ahead + 7200);
+    expect_an_hour(so);
 }
 
 TEST_P(client_tickets, do_not_outlast_what_is_revoked) {
@@ -202,9 +193,7 @@ TEST_P(client_tickets, do_not_outlast_what_is_revoked) {
         const std::string lists =
             directory.write("crl.pem", world.ca.revocations({}) + between.revocations({other}))
                 .string();
-        auto so = world.server_options();
-        so.clients = tls::client_certificates::required;
-        so.client_authorities = authorities;
+        auto so = server_options();
         so.client_revocations = lists;
         tls::server_context s(so);
         tls::client_context c(co);
