@@ -206,9 +206,12 @@ task<> late_members() {
     io::reader lines(text);
     // The next one is in its block.
     static_cast<void>(co_await lines.read_line());
+    const auto waits = [&]() -> task<int> { co_return co_await wanted.next(); };
     for (int i = 0; i != 3; ++i) {
         auto no_signal = co_await when_any(set.wait(), wanted.next());
         EXPECT_EQ(no_signal.index, 0U);
+        auto none_either = co_await when_any(set.wait(), waits());
+        EXPECT_EQ(none_either.index, 0U);
         auto no_line = co_await when_any(set.wait(), lines.read_line());
         EXPECT_EQ(no_line.index, 0U);
     }

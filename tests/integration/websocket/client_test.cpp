@@ -166,7 +166,14 @@ TEST(websocket_client, is_told_why_it_was_refused) {
 
 TEST(websocket_client, is_given_the_beginning_of_a_refusal) {
     http::router routes;
-    routes.get("/long", [](http::request&) { return repeated(10'000); });
+    const auto in_pieces = [](http::body_writer& out) -> task<> {
+        for (int i = 0; i != 3; ++i) {
+            co_await out.write(repeated(3000));
+            co_await out.flush();
+            co_await sleep_for(100ms);
+        }
+    };
+    routes.get("/long", [in_pieces](http::request&) { return http::stream(in_pieces); });
     const auto slowly = [](http::body_writer& out) -> task<> {
         co_await out.write("so far");
         co_await out.flush();
