@@ -29,21 +29,22 @@ constexpr const char* footer = R"(Environment:
 Exit codes, as those of curl:
   0  success                                   47  too many redirects
   1  neither http nor https                    52  no response
-  2  wrong usage                               56  receiving failed
-  3  the URL is malformed                      58  our certificate or key cannot be read
-  5  the proxy has no address                  59  a TLS option cannot be used
-  6  the host has no address                   60  the certificate of the server is not trusted
-  7  cannot connect                            61  the body cannot be decoded
-  8  the response is malformed                 63  the response is too large
- 18  the response ended early                  65  a redirect needs a body that cannot be re-read
- 22  a status of 400 or above (-f)             77  the CA certificates cannot be read
- 23  a file cannot be written                  92  a stream of HTTP/2 failed
- 26  a file to send cannot be read             94  the proxy rejected the credentials
- 28  timeout                                   97  the proxy refused the connection
- 33  the server cannot resume at that byte     98  the server requires a certificate
- 35  TLS failed                               100  the checksum differs; the file is removed
- 36  FILE is shorter than the offset of -C    130  interrupted
- 43  an invalid argument
+  2  wrong usage                               53  a provider of OpenSSL cannot be loaded
+  3  the URL is malformed                      56  receiving failed
+  5  the proxy has no address                  58  our certificate or key cannot be read
+  6  the host has no address                   59  a TLS option cannot be used
+  7  cannot connect                            60  the certificate of the server is not trusted
+  8  the response is malformed                 61  the body cannot be decoded
+ 18  the response ended early                  63  the response is too large
+ 22  a status of 400 or above (-f)             65  a redirect needs a body that cannot be re-read
+ 23  a file cannot be written                  77  the CA certificates cannot be read
+ 26  a file to send cannot be read             89  too many requests wait for a connection
+ 28  timeout                                   92  a stream of HTTP/2 failed
+ 33  the server cannot resume at that byte     94  the proxy rejected the credentials
+ 35  TLS failed                                97  the proxy refused the connection
+ 36  FILE is shorter than the offset of -C     98  the server requires a certificate
+ 43  an invalid argument                      100  the checksum differs; the file is removed
+ 45  no such interface or local address       130  interrupted
 After several failures the exit code is that of the first.
 
 Examples:

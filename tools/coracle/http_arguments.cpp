@@ -74,7 +74,8 @@ void http_arguments::add_addresses() {
                        "Read client options from a JSON file: {\"user_agent\": \"me\"};\n"
                        "docs/options.md lists them. '-' is standard input"));
     add_text(command, group, "--options", connection_.others, "KEY=VALUE,...",
-             "Set client options");
+             "Set client options; several add up")
+        ->join(',');
 }
 
 void http_arguments::add_connect_timeout(const char* group) {

@@ -36,16 +36,18 @@ Exit codes, as those of curl where it has them:
   0  the server has accepted the mail   55  the server refused the mail, or recipients
   1  neither smtp, smtps nor lmtp       56  receiving failed
   2  wrong usage, or no mail            58  our certificate or key cannot be read
-  3  the URL is malformed               60  the certificate of the server is not trusted
-  5  the proxy has no address           63  the mail is larger than the server accepts
-  6  the host has no address            64  TLS is required, and not offered
-  7  cannot connect                     67  the credentials were refused
-  8  a malformed reply                  77  the CA certificates cannot be read
- 23  standard output cannot be written  94  the proxy rejected the credentials
- 26  a file cannot be read              97  the proxy refused the connection
- 28  timeout                           101  the mail was sent, but no reply received: it may
- 35  TLS failed                             have been accepted
- 43  an invalid argument               130  interrupted
+  3  the URL is malformed               59  a TLS option cannot be used
+  5  the proxy has no address           60  the certificate of the server is not trusted
+  6  the host has no address            63  the mail is larger than the server accepts
+  7  cannot connect                     64  TLS is required, and not offered
+  8  a malformed reply                  67  the credentials were refused
+ 23  standard output cannot be written  77  the CA certificates cannot be read
+ 26  a file cannot be read              94  the proxy rejected the credentials
+ 28  timeout                            97  the proxy refused the connection
+ 35  TLS failed                         98  the server requires a certificate
+ 43  an invalid argument               101  the mail was sent, but no reply received: it may
+ 45  no such interface or address           have been accepted
+ 53  the provider cannot be loaded     130  interrupted
 
 Examples:
   echo Hello | coracle smtp send smtp://localhost:1025 --from ada@x.org --to bob@y.org
@@ -168,7 +170,9 @@ void send_options::add_connection() {
     not_empty(add_text(send, group, "--config", t.connection.config, "FILE",
                        "Read client options from a JSON file: {\"hello\": \"me\"}.\n"
                        "'-' is standard input"));
-    add_text(send, group, "--options", t.connection.others, "KEY=VALUE,...", "Set client options");
+    add_text(send, group, "--options", t.connection.others, "KEY=VALUE,...",
+             "Set client options; several add up")
+        ->join(',');
 }
 
 void send_options::add_limits() {

@@ -127,6 +127,8 @@ BY_ARGUMENTS = [
     (["-H", "a b: secret", "http://127.0.0.1:1/"], 2, "'a b'"),
     (["-X", "A B", "http://127.0.0.1:1/"], 2, "not a method"),
     (["--options", "nothing=1", "http://127.0.0.1:1/"], 2, "there is no option"),
+    (["--options", "nothing=1", "--options", "retries=0", "http://127.0.0.1:1/"], 2, "there is no option"),
+    (["--options", "connect_timeout=1s", "--options", "retries=0", "http://127.0.0.1:1/"], 7, "cannot"),
     (["http://a b/"], 3, "the URL is malformed"),
     (["-x", "http://nowhere.invalid:1", "http://127.0.0.1:1/"], 5, "proxy"),
     (["-x", "gopher://127.0.0.1", "http://127.0.0.1:1/"], 5, "--proxy"),
@@ -137,6 +139,8 @@ BY_ARGUMENTS = [
     (["--cert", "garbage", "https://127.0.0.1:1/"], 58, "garbage"),
     (["--cert", "none", "https://127.0.0.1:1/"], 58, "none"),
     (["--options", "tls_ciphers=none", "https://127.0.0.1:1/"], 59, "TLS option"),
+    (["--options", "interface=nowhere", "http://127.0.0.1:1/"], 45, "No such device"),
+    (["--options", "engine=none", "https://127.0.0.1:1/"], 53, "the OpenSSL provider"),
     (["--cacert", "garbage", "https://127.0.0.1:1/"], 77, "garbage"),
     (["--cacert", "none", "https://127.0.0.1:1/"], 77, "none"),
 ]
@@ -212,6 +216,15 @@ class ExitCodes(unittest.TestCase):
                     Authority(self.here).pem, before=("serve",)) as s:
             self.expect(98, "certificate", "-sSk", s.url)
 
+    def test_of_requests_that_are_too_many(self):
+        with Scripted(b"", "wait") as peer:
+            options = "pool_connections_per_host=1,pool_waiting=1,first_byte_timeout=200ms"
+            done = subprocess.run(**self.command("-Z", "--options", options,
+                                                 *(f"{peer.url}/{n}" for n in (1, 2, 3))),
+                                  capture_output=True, timeout=30)
+            self.assertEqual(done.returncode, 89, done.stderr)
+            self.assertIn(b"pool_options.waiting", done.stderr)
+
     def test_of_an_interrupt(self):
         with Scripted(OK + b"Content-Length: 10\r\n\r\nabc", "wait") as peer:
             p = subprocess.Popen(**self.command(peer.url), stdout=subprocess.PIPE)
@@ -225,7 +238,7 @@ class ExitCodes(unittest.TestCase):
         table = text[text.index("Exit codes"):text.index("After several failures")]
         named = {int(n) for n in re.findall(r"(?:^|  )\s*(\d{1,3})  ?\S", table, re.MULTILINE)}
         tried = {r[3] for r in BY_RESPONSE} | {r[1] for r in BY_PROXY + BY_ARGUMENTS}
-        self.assertEqual(named, tried | {0, 33, 35, 36, 60, 65, 98, 100, 130})
+        self.assertEqual(named, tried | {0, 33, 35, 36, 60, 65, 89, 98, 100, 130})
 
 
 if __name__ == "__main__":

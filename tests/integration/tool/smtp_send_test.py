@@ -4,13 +4,17 @@ dialogue; how failures are reported, with which exit code.
 # backends: none
 
 import base64
+import contextlib
 import email
 import email.policy
 import pathlib
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
@@ -21,6 +25,7 @@ import dkim  # noqa: E402
 
 import name_server  # noqa: E402
 from smtp_tool import Replies, Sink, WithDirectory  # noqa: E402
+from test_certificates import Authority  # noqa: E402
 
 OPENSSL = need("openssl")
 ADDRESSES = ("--from", "Ada <ada@x.org>", "--to", "bob@y.org")
@@ -187,12 +192,22 @@ BY_ARGUMENTS = [
     (["smtp://127.0.0.1:1", *ADDRESSES, "--text", "x", "--attach", "none"], 26, "none"),
     (["--resolve", "nonsense", "smtp://127.0.0.1:1", *ADDRESSES, "--text", "x"], 43, "nonsense"),
     (["--cert", "none", "smtps://127.0.0.1:1", *ADDRESSES, "--text", "x"], 58, "none"),
+    (["--options", "interface=nowhere", "smtp://127.0.0.1:1", *ADDRESSES, "--text", "x"], 45, "No such device"),
+    (["--options", "engine=none", "smtps://127.0.0.1:1", *ADDRESSES, "--text", "x"], 53, "provider"),
+    (["--options", "tls_ciphers=none", "smtps://127.0.0.1:1", *ADDRESSES, "--text", "x"], 59, "TLS option"),
     (["--cacert", "none", "smtps://127.0.0.1:1", *ADDRESSES, "--text", "x"], 77, "none"),
 ]
 BY_PROXY = [
     ("HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", 94),
     ("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", 97),
 ]
+
+
+def refuse(listener, context):
+    """Shakes hands with one client, which has no certificate."""
+    connection, _ = listener.accept()
+    with connection, contextlib.suppress(ssl.SSLError):
+        context.wrap_socket(connection, server_side=True)
 
 
 class Failures(WithDirectory):
@@ -238,6 +253,17 @@ class Failures(WithDirectory):
         with Sink() as sink:
             self.expect(35, "TLS failed", sink.mail.replace("smtp:", "smtps:"), *ADDRESSES,
                         "--text", "x")
+
+    def test_of_a_server_that_requires_a_certificate(self):
+        authority = Authority(self.here)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*authority.issue("localhost", "IP:127.0.0.1"))
+        context.load_verify_locations(authority.pem)
+        context.verify_mode = ssl.CERT_REQUIRED
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            threading.Thread(target=refuse, args=(listener, context), daemon=True).start()
+            self.expect(98, "certificate", "--cacert", authority.pem, f"smtps://127.0.0.1:{listener.getsockname()[1]}",
+                        *ADDRESSES, "--text", "x")
 
     def test_of_standard_input_that_is_wanted_twice(self):
         done = subprocess.run(**self.command("send", "--dry-run", *ADDRESSES, "--config", "-"), input=b"{}",
@@ -291,7 +317,7 @@ class Failures(WithDirectory):
         table = text[text.index("Exit codes"):text.index("Examples")]
         named = {int(n) for n in re.findall(r"(?:^|  )\s*(\d{1,3})  ?\S", table, re.MULTILINE)}
         tried = {r[3] for r in BY_REPLY} | {r[1] for r in BY_PROXY + BY_ARGUMENTS}
-        self.assertEqual(named, tried | {0, 23, 35, 60, 130})
+        self.assertEqual(named, tried | {0, 23, 35, 60, 98, 130})
 
 
 class Dialogue(WithDirectory):
