@@ -27,7 +27,7 @@ NAVIGATION = [
     ("Guide", ["guide.md", "client.md", "websocket.md", "mail.md", "files.md", "streams.md", "processes.md",
                "datagrams.md", "watching.md", "operations.md", "traps.md"]),
     ("Recipes", ["recipes.md"]),
-    ("Reference", ["reference.md", "limits.md", "options.md"]),
+    ("Reference", ["reference.md", "limits.md", "options.md", "mail-options.md"]),
     ("Coming from", ["from-asio.md", "from-beast.md", "from-drogon.md", "from-axum.md", "from-go-net-http.md",
                      "from-curlev.md", "from-cpr.md"]),
     ("Figures", ["performance.md", "benchmarks.md", "benchmarks-client.md", "benchmarks-h2.md",

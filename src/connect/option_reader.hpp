@@ -4,12 +4,14 @@
 
 #include <coracle/base/error.hpp>
 #include <coracle/base/secret.hpp>
+#include <coracle/connect/option_description.hpp>
 
 #include <expected>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 // Reading options from text, for all clients.
 namespace coracle::connect::detail {
@@ -119,6 +121,9 @@ set_result change_options(const option_family& family, Client& client, Pool* poo
     if (pool != nullptr) *pool = std::move(target.pool);
     return {};
 }
+
+/// Returns the rows of a table, with the values of `defaults`.
+std::vector<option_description> list_table(std::span<const option> table, const void* defaults);
 
 /// Returns a table as text, with the values of `defaults`.
 std::string describe_table(std::span<const option> table, const void* defaults);

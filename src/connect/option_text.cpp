@@ -121,6 +121,15 @@ set_result read_option_variables(option_setter& setter) {
     return {};
 }
 
+std::vector<option_description> list_table(std::span<const option> table, const void* defaults) {
+    std::vector<option_description> list;
+    for (const option& o : table) {
+        list.push_back({o.key, o.aliases, to_string(o.type), o.get(defaults), o.unit, o.meaning,
+                        o.is_of_pool});
+    }
+    return list;
+}
+
 std::string describe_table(std::span<const option> table, const void* defaults) {
     std::size_t key = 3;
     std::size_t value = 7;

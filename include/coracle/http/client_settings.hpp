@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/base/error.hpp>
+#include <coracle/connect/option_description.hpp>
 #include <coracle/http/client_options.hpp>
 
 #include <expected>
@@ -49,23 +50,8 @@ std::expected<void, error> read_json_options(client_options& options, pool_optio
 std::expected<void, error> read_environment_options(client_options& options);
 std::expected<void, error> read_environment_options(client_options& options, pool_options& pool);
 
-struct option_description {
-    std::string_view key;
-    /// Other names of the key, with spaces between them.
-    std::string_view aliases;
-    /// One of boolean, number, size, time, text, secret, choice and list.
-    std::string_view type;
-    /// The default as `read_options` reads it. Empty: none.
-    std::string default_value;
-    /// The unit of a plain number.
-    std::string_view unit;
-    std::string_view meaning;
-    /// True for a key of pool_options.
-    bool is_of_pool;
-};
-
 /// Returns all options, in the order of the structs.
-std::vector<option_description> list_options();
+std::vector<connect::option_description> list_options();
 
 /// Returns a table of all options as text, one line each: key, default, unit and meaning, as for
 /// --help.

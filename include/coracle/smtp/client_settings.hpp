@@ -1,15 +1,17 @@
 #pragma once
 
 #include <coracle/base/error.hpp>
+#include <coracle/connect/option_description.hpp>
 #include <coracle/smtp/client_options.hpp>
 
 #include <expected>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // Options of a mail client from text: configuration files, arguments, the environment. Texts are
-// those of coracle/http/client_settings.hpp, and so are keys that mean the same; docs/mail.md has
-// all of them.
+// those of coracle/http/client_settings.hpp, and so are keys that mean the same;
+// docs/mail-options.md lists all keys.
 //
 // The functions below set all that a text says, or fail and change nothing: with
 // `errc::unknown_option` for a key that there is none of, and with `invalid_argument` for a value.
@@ -32,7 +34,11 @@ std::expected<void, error> read_json_options(client_options& options, pool_optio
 std::expected<void, error> read_environment_options(client_options& options);
 std::expected<void, error> read_environment_options(client_options& options, pool_options& pool);
 
-/// All of them as a table of text, one line each: key, default, unit and meaning, as for --help.
+/// Returns all options, in the order of the structs.
+std::vector<connect::option_description> list_options();
+
+/// Returns a table of all options as text, one line each: key, default, unit and meaning, as for
+/// --help.
 std::string describe_options();
 
 }  // namespace coracle::smtp

@@ -7,6 +7,7 @@ namespace {
 
 using connect::detail::change_options;
 using connect::detail::describe_table;
+using connect::detail::list_table;
 using connect::detail::option_setter;
 using connect::detail::read_option_json;
 using connect::detail::read_option_text;
@@ -56,14 +57,9 @@ std::expected<void, error> read_environment_options(client_options& options, poo
     return change(options, &pool, read_option_variables);
 }
 
-std::vector<option_description> list_options() {
-    std::vector<option_description> list;
+std::vector<connect::option_description> list_options() {
     const detail::option_target defaults;
-    for (const detail::option& o : detail::option_table()) {
-        list.push_back({o.key, o.aliases, to_string(o.type), o.get(&defaults), o.unit, o.meaning,
-                        o.is_of_pool});
-    }
-    return list;
+    return list_table(detail::option_table(), &defaults);
 }
 
 std::string describe_options() {

@@ -7,6 +7,7 @@ namespace {
 
 using connect::detail::change_options;
 using connect::detail::describe_table;
+using connect::detail::list_table;
 using connect::detail::option_setter;
 using connect::detail::read_option_json;
 using connect::detail::read_option_text;
@@ -54,6 +55,11 @@ std::expected<void, error> read_environment_options(client_options& options) {
 
 std::expected<void, error> read_environment_options(client_options& options, pool_options& pool) {
     return change(options, &pool, read_option_variables);
+}
+
+std::vector<connect::option_description> list_options() {
+    const detail::option_target defaults;
+    return list_table(detail::option_family().table, &defaults);
 }
 
 std::string describe_options() {

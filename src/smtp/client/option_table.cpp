@@ -59,78 +59,83 @@ constexpr auto options = joined(
     reaching_rows<o>(),
     std::array{
         of_client<o, time_value, &c::greeting_timeout>("greeting_timeout",
-                                                       "for the first reply; 0: for ever"),
+                                                       "the first reply; 0: no limit"),
         of_client<o, time_value, &c::reply_timeout>("reply_timeout",
-                                                    "for the reply to a command; 0: for ever"),
+                                                    "the reply to a command; 0: no limit"),
         of_client<o, time_value, &c::idle_timeout>("idle_timeout",
-                                                   "to hand over a block of the mail; 0: for ever"),
-        of_client<o, time_value, &c::accept_timeout>("accept_timeout",
-                                                     "for the reply behind the mail; 0: for ever"),
+                                                   "sending a block of the mail; 0: no limit"),
+        of_client<o, time_value, &c::accept_timeout>(
+            "accept_timeout", "the reply to the end of the mail; 0: no limit"),
         of_client<o, time_value, &c::total_timeout>(
-            "total_timeout", "all of it, with retries; 0: for ever", "timeout"),
-        of_client<o, starttls_value, &c::starttls>("starttls", "off, wanted or required"),
+            "total_timeout", "the whole mail, with retries; 0: no limit", "timeout"),
+        of_client<o, starttls_value, &c::starttls>("starttls",
+                                                   "TLS before the mail: off, wanted or required"),
         of_client<o, text_value, &c::hello>("hello", "our name in EHLO; empty: our address"),
         of_client<o, mode_value, &c::authentication, &a::mode>(
             "authentication_mode", "any, none, basic (a password) or bearer (a token)", "mode"),
-        of_client<o, text_value, &c::authentication, &a::user>("authentication_user", "who we are",
+        of_client<o, text_value, &c::authentication, &a::user>("authentication_user", "user",
                                                                "user"),
         of_client<o, secret_value, &c::authentication, &a::password>("authentication_secret",
-                                                                     "the password", "secret"),
+                                                                     "password", "secret"),
         of_client<o, secret_value, &c::authentication, &a::token>("authentication_token",
-                                                                  "a token of OAuth 2.0", "token"),
+                                                                  "token of OAuth 2.0", "token"),
         of_client<o, text_value, &c::authentication, &a::mechanisms>(
-            "authentication_mechanisms", "only these, with commas between; empty: the best",
-            "auth"),
+            "authentication_mechanisms",
+            "the only ones to use, with commas between; empty: the best that is offered", "auth"),
         of_client<o, boolean_value, &c::authentication, &a::in_clear>(
-            "authentication_in_clear", "passwords and tokens without TLS too"),
+            "authentication_in_clear", "send passwords and tokens without TLS too"),
         of_client<o, boolean_value, &c::rcpt_allow_fails>(
-            "rcpt_allow_fails", "send to those recipients that are accepted"),
+            "rcpt_allow_fails", "send to the accepted recipients when others are refused"),
         of_client<o, count_value, &c::mx_hosts>("mx_hosts",
-                                                "hosts of a domain that are tried, of mx:"),
+                                                "of mx: most hosts of a domain that are tried"),
         of_client<o, count_value, &c::mx_domains>("mx_domains",
-                                                  "domains of a mail at a time, of mx:"),
-        of_client<o, boolean_value, &c::reports, &d::on_success>("reports_on_success",
-                                                                 "a report when it is delivered"),
-        of_client<o, boolean_value, &c::reports, &d::on_failure>("reports_on_failure",
-                                                                 "a report when it is not"),
-        of_client<o, boolean_value, &c::reports, &d::on_delay>("reports_on_delay",
-                                                               "a report when it takes long"),
-        of_client<o, boolean_value, &c::reports, &d::never>("reports_never", "no reports at all"),
-        of_client<o, boolean_value, &c::reports, &d::with_content>("reports_with_content",
-                                                                   "reports with the whole mail"),
-        of_client<o, text_value, &c::reports, &d::envelope_id>("reports_envelope_id",
-                                                               "what reports call the mail"),
-        of_client<o, boolean_value, &c::require_tls>("require_tls",
-                                                     "every server on the way uses TLS"),
-        of_client<o, boolean_value, &c::pipelining>("pipelining",
-                                                    "send commands without waiting for each reply"),
-        of_client<o, boolean_value, &c::chunking>("chunking", "send the mail with BDAT"),
-        of_client<o, size_value, &c::reply_line_limit>("reply_line_limit", "of a line of a reply"),
-        of_client<o, count_value, &c::reply_lines_limit>("reply_lines_limit", "lines of a reply"),
+                                                  "of mx: most domains of a mail at a time"),
+        of_client<o, boolean_value, &c::reports, &d::on_success>(
+            "reports_on_success", "ask for a report when the mail is delivered (RFC 3461)"),
+        of_client<o, boolean_value, &c::reports, &d::on_failure>(
+            "reports_on_failure", "ask for a report when it cannot be delivered"),
+        of_client<o, boolean_value, &c::reports, &d::on_delay>(
+            "reports_on_delay", "ask for a report when it is delayed"),
+        of_client<o, boolean_value, &c::reports, &d::never>("reports_never",
+                                                            "ask for no report at all"),
+        of_client<o, boolean_value, &c::reports, &d::with_content>(
+            "reports_with_content", "ask for reports with the whole mail"),
+        of_client<o, text_value, &c::reports, &d::envelope_id>(
+            "reports_envelope_id", "the name of the mail in reports (ENVID)"),
+        of_client<o, boolean_value, &c::require_tls>(
+            "require_tls", "every server on the way has to use TLS (RFC 8689)"),
+        of_client<o, boolean_value, &c::pipelining>(
+            "pipelining", "send commands without waiting for each reply (RFC 2920)"),
+        of_client<o, boolean_value, &c::chunking>("chunking", "send the mail with BDAT (RFC 3030)"),
+        of_client<o, size_value, &c::reply_line_limit>("reply_line_limit",
+                                                       "longest line of a reply"),
+        of_client<o, count_value, &c::reply_lines_limit>("reply_lines_limit",
+                                                         "most lines of a reply"),
     },
     proxy_rows<o>(),
     std::array{
         of_client<o, boolean_value, &c::proxy_from_environment>(
-            "proxy_from_environment", "take all_proxy where proxy is empty"),
+            "proxy_from_environment", "without proxy: take that of all_proxy"),
     },
     security_rows<o>(), sockets_rows<o>(),
     std::array{
-        of_client<o, boolean_value, &c::verbose>("verbose", "log the dialogue, secrets masked"),
+        of_client<o, boolean_value, &c::verbose>("verbose", "log the dialogue, secrets as ***"),
 
         of_client<o, count_value, &c::retry, &r::retries>(
-            "retry_retries", "how often at most, besides the first attempt", "retries"),
+            "retry_retries", "most attempts besides the first", "retries"),
         of_client<o, time_value, &c::retry, &r::delay>(
             "retry_delay", "before the first retry; doubled for each further one"),
-        of_client<o, time_value, &c::retry, &r::longest_delay>("retry_longest_delay", "at most"),
+        of_client<o, time_value, &c::retry, &r::longest_delay>("retry_longest_delay",
+                                                               "longest delay before a retry"),
 
         of_pool<o, count_value, &p::connections>("pool_connections",
-                                                 "open at a time, per loop and server"),
+                                                 "most open connections for each loop and server"),
         of_pool<o, time_value, &p::idle_time>("pool_idle_time",
-                                              "an idle connection is closed after this"),
+                                              "idle connections are closed after this"),
         of_pool<o, count_value, &p::messages>("pool_messages",
-                                              "mails over one connection; 0: no limit"),
-        of_pool<o, count_value, &p::waiting>("pool_waiting",
-                                             "mails that wait for a connection, per loop"),
+                                              "most mails over one connection; 0: no limit"),
+        of_pool<o, count_value, &p::waiting>(
+            "pool_waiting", "most mails that wait for a connection, for each loop"),
     },
     resolver_rows<o>());
 

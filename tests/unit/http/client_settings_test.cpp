@@ -1,5 +1,6 @@
 #include "http/client/option_table.hpp"
 #include "support/environment_variable.hpp"
+#include "support/option_rows.hpp"
 #include "support/struct_members.hpp"
 
 #include <coracle/http/client_settings.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -385,7 +385,7 @@ TEST(read_environment_options, takes_the_variables_of_keys) {
 
 TEST(list_options, has_keys_once_and_defaults_that_can_be_read) {
     std::set<std::string_view> names;
-    for (const option_description& o : list_options()) {
+    for (const connect::option_description& o : list_options()) {
         EXPECT_TRUE(names.insert(o.key).second) << o.key;
         EXPECT_TRUE(o.aliases.empty() || names.insert(o.aliases).second) << o.aliases;
         EXPECT_FALSE(o.meaning.empty() || o.type.empty()) << o.key;
@@ -402,7 +402,7 @@ TEST(list_options, has_keys_once_and_defaults_that_can_be_read) {
 
 TEST(list_options, has_every_member_of_the_structs) {
     std::set<std::string> keys;
-    for (const option_description& o : list_options()) keys.insert(std::string(o.key));
+    for (const connect::option_description& o : list_options()) keys.insert(std::string(o.key));
     std::set<std::string> wanted;
     const auto add = [&](std::string_view structure, const std::string& prefix) {
         const auto names = members(structure);
@@ -509,18 +509,6 @@ TEST(describe_options, is_a_table_with_a_line_for_each) {
 }
 
 TEST(docs_options, has_the_rows_of_the_table) {
-    std::ifstream file(CORACLE_TEST_SOURCE_DIR "/docs/options.md");
-    std::vector<std::string> rows;
-    for (std::string line; std::getline(file, line);) {
-        if (line.starts_with("| `")) rows.push_back(line);
-    }
-    std::vector<std::string> wanted;
-    for (const option_description& o : list_options()) {
-        std::string row = "| `" + std::string(o.key) + "` | " + std::string(o.type) + " | ";
-        row += o.default_value.empty() ? "" : "`" + o.default_value + "`";
-        row += " | " + std::string(o.unit) + " | " + std::string(o.meaning) + " | ";
-        row += o.aliases.empty() ? "|" : "`" + std::string(o.aliases) + "` |";
-        wanted.push_back(row);
-    }
-    EXPECT_EQ(rows, wanted);
+    EXPECT_EQ(rows_of_options_in(CORACLE_TEST_SOURCE_DIR "/docs/options.md"),
+              rows_of(list_options()));
 }

@@ -1,5 +1,6 @@
 #include "smtp/client/option_table.hpp"
 #include "support/environment_variable.hpp"
+#include "support/option_rows.hpp"
 #include "support/struct_members.hpp"
 
 #include <coracle/smtp/client_settings.hpp>
@@ -169,4 +170,9 @@ TEST(smtp_options, are_described_with_a_line_for_each) {
     EXPECT_TRUE(text.starts_with("key "));
     EXPECT_EQ(std::ranges::count(text, '\n'), static_cast<long>(table().size()) + 1);
     EXPECT_NE(text.find("\nstarttls"), std::string::npos);
+}
+
+TEST(docs_mail_options, has_the_rows_of_the_table) {
+    EXPECT_EQ(rows_of_options_in(CORACLE_TEST_SOURCE_DIR "/docs/mail-options.md"),
+              rows_of(list_options()));
 }
