@@ -5,6 +5,8 @@
 #include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <fcntl.h>
+
 #include <cassert>
 #include <cerrno>
 #include <csignal>
@@ -40,6 +42,15 @@ std::expected<bool, error> look(child_state& s) {
     return s.status.has_value();
 }
 
+/// Waits beside a task of the program that waits for the same descriptor, as only one may.
+task<std::expected<void, error>> wait_until_readable(int pidfd) {
+    auto waited = co_await as_result(readable(pidfd));
+    if (waited || waited.error() != std::errc::device_or_resource_busy) co_return waited;
+    const owned_fd own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
+    if (!own) co_return std::unexpected(error(std::errc(errno), "fcntl"));
+    co_return co_await as_result(readable(own.get()));
+}
+
 /// Waits until the process may have ended, or another task has to wait for it.
 task<std::expected<void, error>> wait_for_change(child_state& s) {
     if (s.is_watched) {
@@ -47,7 +58,7 @@ task<std::expected<void, error>> wait_for_change(child_state& s) {
         co_return co_await as_result(waiting);
     }
     const end_watch mine(s);
-    co_return co_await as_result(readable(s.process.pidfd()));
+    co_return co_await wait_until_readable(s.process.pidfd());
 }
 
 }  // namespace

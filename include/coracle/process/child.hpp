@@ -34,7 +34,8 @@ public:
     ~child();
 
     int pid() const noexcept;
-    /// Stays ours, and open as long as this; readable once the process has ended.
+    /// Stays ours, and open as long as this; readable once the process has ended. `readable` of it
+    /// fails with EBUSY while another task waits for the end: such a task needs a duplicate.
     int pidfd() const noexcept;
 
     /// The other ends of what is redirected to pipes; none of them otherwise.

@@ -38,6 +38,13 @@ namespace {
 
 class child : public starts_processes {};
 
+/// One that says "ready", and ignores SIGTERM.
+process::command deaf_one() {
+    process::command c = process::shell("trap '' TERM; echo ready; while :; do sleep 1; done");
+    c.output(redirect::pipe()).process_group();
+    return c;
+}
+
 INSTANTIATE_TEST_SUITE_P(each_backend, child, coracle::testing::system_backends(), backend_name);
 
 /// A process with this number, which leads a group and waits; false where we may not.
@@ -122,12 +129,22 @@ TEST_P(child, wakes_everybody_who_waits_when_somebody_else_reaps_it) {
     });
 }
 
+TEST_P(child, is_killed_beside_a_task_that_waits_for_its_descriptor) {
+    run([]() -> task<> {
+        process::command command = deaf_one();
+        process::child c = co_await command.start();
+        EXPECT_EQ(co_await heard(c), "ready\n");
+        const auto watch = [&c]() -> task<> { co_await readable(c.pidfd()); };
+        const auto end = [&c]() -> task<int> { co_return (co_await c.terminate(20ms)).signal(); };
+        auto [seen, by] = co_await when_all(watch(), end());
+        EXPECT_EQ(by, SIGKILL);
+    });
+}
+
 TEST_P(child, is_killed_after_the_grace_when_it_ignores_sigterm) {
     run([]() -> task<> {
-        process::command deaf =
-            process::shell("trap '' TERM; echo ready; while :; do sleep 1; done");
-        deaf.output(redirect::pipe()).process_group();
-        process::child c = co_await deaf.start();
+        process::command command = deaf_one();
+        process::child c = co_await command.start();
         EXPECT_EQ(co_await heard(c), "ready\n");
         const time_point before = loop::current()->now();
         const process::exit_status status = co_await c.terminate(50ms);
