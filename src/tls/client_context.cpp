@@ -1,6 +1,8 @@
 #include "tls/client_context.hpp"
 
 #include "tls/certificate.hpp"
+#include "tls/credentials.hpp"
+#include "tls/file_times.hpp"
 #include "tls/message_watch.hpp"
 
 #include <coracle/runtime/loop.hpp>
@@ -22,56 +24,103 @@ std::string session_key(SSL* s) {
 }  // namespace
 
 client_context::implementation::implementation(client_options o)
-    : options_(std::move(o)), context_(SSL_CTX_new(TLS_client_method())),
-      sessions_(options_.sessions) {
-    if (context_ == nullptr) {
-        throw_exception(detail::take_failure(errc::bad_option, "client_context"));
+    : options_(std::move(o)), sessions_(options_.sessions), identity_(options_.identity) {
+    auto provider = detail::load_provider(options_.provider);
+    if (!provider) throw_exception(std::move(provider).error());
+    provider_ = std::move(*provider);
+    auto list = detail::protocol_list(options_.protocols);
+    if (!list) throw_exception(std::move(list).error());
+    protocols_ = std::move(*list);
+    if (!options_.key_log.empty()) {
+        if (auto opened = key_log_.open(options_.key_log); !opened) {
+            throw_exception(std::move(opened).error());
+        }
     }
-    if (auto done = set_up(); !done) throw_exception(std::move(done).error());
+    if (auto loaded = load(); !loaded) throw_exception(std::move(loaded).error());
 }
 
-std::expected<void, error> client_context::implementation::set_up() {
-    auto provider = detail::load_provider(options_.provider);
-    if (!provider) return std::unexpected(std::move(provider).error());
-    provider_ = std::move(*provider);
-    SSL_CTX* const c = context_.get();
-    if (auto done = detail::apply(c, options_); !done) return done;
-    auto list = detail::protocol_list(options_.protocols);
-    if (!list) return std::unexpected(std::move(list).error());
-    protocols_ = std::move(*list);
-    if (!options_.identity.certificate.empty()) {
-        auto own = detail::read_credentials(options_.identity);
+std::expected<void, error> client_context::implementation::load() {
+    const std::lock_guard hold(loading_);
+    return load_with(identity_);
+}
+
+std::expected<void, error> client_context::implementation::replace(certificate_source identity) {
+    const std::lock_guard hold(loading_);
+    auto loaded = load_with(identity);
+    if (loaded) identity_ = std::move(identity);
+    return loaded;
+}
+
+std::expected<void, error> client_context::implementation::load_with(
+    const certificate_source& identity) {
+    auto times = file_times(identity);
+    auto fresh = prepare(identity);
+    if (!fresh) return std::unexpected(std::move(fresh).error());
+    read_at_ = std::move(times);
+    const std::lock_guard hold(lock_);
+    context_ = *std::move(fresh);
+    // They stand for the certificates of before, both ours and those that were trusted.
+    sessions_.clear();
+    return {};
+}
+
+std::vector<std::int64_t> client_context::implementation::file_times(
+    const certificate_source& identity) const {
+    const std::string_view paths[] = {identity.certificate, identity.key.reveal(),
+                                      options_.authorities};
+    return detail::file_times(paths);
+}
+
+bool client_context::implementation::files_changed() {
+    const std::lock_guard hold(loading_);
+    return file_times(identity_) != read_at_;
+}
+
+std::expected<detail::ssl_ctx_ptr, error> client_context::implementation::prepare(
+    const certificate_source& identity) {
+    detail::ssl_ctx_ptr context(SSL_CTX_new(TLS_client_method()));
+    if (context == nullptr) {
+        return std::unexpected(detail::take_failure(errc::bad_option, "client_context"));
+    }
+    SSL_CTX* const c = context.get();
+    if (auto done = detail::apply(c, options_); !done) return std::unexpected(done.error());
+    if (!identity.certificate.empty()) {
+        auto own = detail::read_credentials(identity);
         if (!own) return std::unexpected(std::move(own).error());
-        if (auto used = detail::use(c, *own); !used) return used;
+        if (auto used = detail::use(c, *own); !used) return std::unexpected(used.error());
     }
-    if (!options_.key_log.empty()) {
-        if (auto opened = key_log_.open(options_.key_log); !opened) return opened;
-        SSL_CTX_set_keylog_callback(c, &implementation::log_key);
-    }
+    if (!options_.key_log.empty()) SSL_CTX_set_keylog_callback(c, &implementation::log_key);
     SSL_CTX_set_app_data(c, this);
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(c, &implementation::remember);
     SSL_CTX_set_msg_callback(c, &detail::watch_message);
-    if (options_.insecure) return {};
+    if (options_.insecure) return context;
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER, &detail::remember_refusal);
-    return trust();
+    if (auto trusted = trust(c); !trusted) return std::unexpected(trusted.error());
+    return context;
 }
 
-std::expected<void, error> client_context::implementation::trust() {
-    if (options_.system_authorities && SSL_CTX_set_default_verify_paths(context_.get()) != 1) {
+std::expected<void, error> client_context::implementation::trust(SSL_CTX* c) const {
+    if (options_.system_authorities && SSL_CTX_set_default_verify_paths(c) != 1) {
         return std::unexpected(detail::take_failure(errc::certificate_unreadable, "authorities"));
     }
     if (!options_.authorities.empty()) {
-        auto more = detail::trust(SSL_CTX_get_cert_store(context_.get()), options_.authorities);
+        auto more = detail::trust(SSL_CTX_get_cert_store(c), options_.authorities);
         if (!more) return std::unexpected(std::move(more).error());
     }
     if (options_.authority_folder.empty()) return {};
-    return detail::trust_folder(context_.get(), options_.authority_folder);
+    return detail::trust_folder(c, options_.authority_folder);
+}
+
+detail::ssl_ctx_ptr client_context::implementation::current() {
+    const std::lock_guard hold(lock_);
+    SSL_CTX_up_ref(context_.get());
+    return detail::ssl_ctx_ptr(context_.get());
 }
 
 std::expected<detail::ssl_ptr, error> client_context::implementation::make(
     const std::string& host) {
-    detail::ssl_ptr s(SSL_new(context_.get()));
+    detail::ssl_ptr s(SSL_new(current().get()));
     if (s == nullptr) throw std::bad_alloc();
     // RFC 6066 section 3: names go without the dot at their end, and so they stand in certificates.
     const bool has_dot = host.size() > 1 && host.back() == '.';
@@ -107,7 +156,9 @@ int client_context::implementation::remember(SSL* s, SSL_SESSION* session) {
         if (key.empty()) return 0;
         detail::ssl_session_ptr owned(session);
         is_ours = true;
-        self.sessions_.put(key, std::move(owned));
+        const std::lock_guard hold(self.lock_);
+        const bool is_current = SSL_get_SSL_CTX(s) == self.context_.get();
+        if (is_current) self.sessions_.put(key, std::move(owned));
     } catch (const std::bad_alloc&) {
         return is_ours ? 1 : 0;
     }
@@ -124,6 +175,21 @@ client_context::~client_context() = default;
 
 const client_options& client_context::options() const noexcept {
     return inner_->options();
+}
+
+std::expected<void, error> client_context::replace(certificate_source identity) {
+    return inner_->replace(std::move(identity));
+}
+
+std::expected<void, error> client_context::reload() {
+    return inner_->load();
+}
+
+std::expected<bool, error> client_context::reload_if_changed() {
+    if (!inner_->files_changed()) return false;
+    auto loaded = inner_->load();
+    if (!loaded) return std::unexpected(std::move(loaded).error());
+    return true;
 }
 
 }  // namespace coracle::tls

@@ -21,9 +21,8 @@ void read_again(F f, const logger& log) noexcept {
     }
 }
 
-}  // namespace
-
-void reload(server_context& c, const logger& log) {
+template <class Context>
+void load_again(Context& c, const logger& log) {
     const auto load = [&c]() -> std::expected<bool, error> {
         auto loaded = c.reload();
         if (!loaded) return std::unexpected(std::move(loaded).error());
@@ -32,12 +31,31 @@ void reload(server_context& c, const logger& log) {
     read_again(load, log);
 }
 
-task<> reload_on_change(server_context& c, duration period) {
+template <class Context>
+task<> load_on_change(Context& c, duration period) {
     const logger& log = loop::current()->log();
     for (;;) {
         co_await sleep_for(period);
         read_again([&c] { return c.reload_if_changed(); }, log);
     }
+}
+
+}  // namespace
+
+void reload(server_context& c, const logger& log) {
+    load_again(c, log);
+}
+
+void reload(client_context& c, const logger& log) {
+    load_again(c, log);
+}
+
+task<> reload_on_change(server_context& c, duration period) {
+    return load_on_change(c, period);
+}
+
+task<> reload_on_change(client_context& c, duration period) {
+    return load_on_change(c, period);
 }
 
 }  // namespace coracle::tls

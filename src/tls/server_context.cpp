@@ -1,13 +1,13 @@
 #include "tls/server_context.hpp"
 
 #include "base/ascii.hpp"
+#include "tls/file_times.hpp"
 #include "tls/message_watch.hpp"
 #include "tls/verified_client.hpp"
 
 #include <coracle/runtime/loop.hpp>
 
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -325,22 +325,12 @@ void server_context::implementation::log_key(const SSL* s, const char* line) {
 
 std::vector<std::int64_t> server_context::implementation::file_times(
     const std::vector<certificate_source>& sources) const {
-    std::vector<std::int64_t> times;
-    const auto add = [&times](std::string_view path) {
-        struct stat s{};
-        const bool there =
-            !path.empty() && !detail::is_inline(path) && ::stat(std::string(path).c_str(), &s) == 0;
-        times.push_back(there ? s.st_mtim.tv_sec * 1'000'000'000 + s.st_mtim.tv_nsec : 0);
-        times.push_back(there ? static_cast<std::int64_t>(s.st_ino) : 0);
-    };
+    std::vector<std::string_view> paths = {options_.client_authorities,
+                                           options_.client_revocations};
     for (const certificate_source& source : sources) {
-        add(source.certificate);
-        add(source.key.reveal());
-        add(source.ocsp_response);
+        paths.insert(paths.end(), {source.certificate, source.key.reveal(), source.ocsp_response});
     }
-    add(options_.client_authorities);
-    add(options_.client_revocations);
-    return times;
+    return detail::file_times(paths);
 }
 
 bool server_context::implementation::files_changed() {

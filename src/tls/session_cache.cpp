@@ -21,6 +21,11 @@ void session_cache::forget_surplus(std::string_view key) {
     }
 }
 
+void session_cache::clear() {
+    const std::lock_guard hold(lock_);
+    entries_.clear();
+}
+
 ssl_session_ptr session_cache::take(std::string_view key) {
     const std::lock_guard hold(lock_);
     const auto at = std::find_if(entries_.begin(), entries_.end(),

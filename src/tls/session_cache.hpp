@@ -20,6 +20,7 @@ public:
 
     /// `key` has the host, and all else that must be equal.
     void put(std::string_view key, ssl_session_ptr session);
+    void clear();
     /// Returns null if there is none.
     ssl_session_ptr take(std::string_view key);
 

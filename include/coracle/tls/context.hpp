@@ -63,6 +63,15 @@ public:
 
     const client_options& options() const noexcept;
 
+    /// Reads the identity and the authorities again, for connections from now on, which resume no
+    /// session of before. On failure all stays as it was.
+    std::expected<void, error> reload();
+    /// Takes this identity in place of the one that it has, and reloads. `reload` reads this one
+    /// again. With an empty one it has none. On failure all stays as it was.
+    std::expected<void, error> replace(certificate_source identity);
+    /// Reloads when a file has been changed since it was read: true when it did.
+    std::expected<bool, error> reload_if_changed();
+
     implementation& internal() noexcept { return *inner_; }
 
 private:
