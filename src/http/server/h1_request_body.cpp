@@ -68,16 +68,30 @@ void h1_request_body::discard_received() {
     }
 }
 
+task<std::expected<void, error>> h1_request_body::send_continue() {
+    continue_due_ = false;
+    // A read that is cancelled, too, is over.
+    struct sending {
+        explicit sending(bool& s) noexcept : state(s) { state = true; }
+        sending(const sending&) = delete;
+        sending& operator=(const sending&) = delete;
+        ~sending() { state = false; }
+        bool& state;
+    };
+    const sending now(sends_continue_);
+    auto sent = connection_->send_continue();
+    co_return co_await std::move(sent);
+}
+
 task<std::expected<std::string_view, error>> h1_request_body::read() {
     for (;;) {
         auto piece = next_piece();
         if (!piece || !piece->empty() || complete()) co_return piece;
-        if (connection_->reads_body()) co_return one_at_a_time("body");
+        if (connection_->reads_body() || sends_continue_) co_return one_at_a_time("body");
         if (continue_due_) {
             // An interim response of the handler, which waits for room.
             if (connection_->writes()) co_return one_at_a_time("body");
-            continue_due_ = false;
-            auto sent = co_await connection_->send_continue();
+            auto sent = co_await send_continue();
             if (!sent) co_return std::unexpected(std::move(sent).error());
         }
         auto more = co_await connection_->receive_more_body(*this);

@@ -56,11 +56,13 @@ public:
 private:
     std::expected<std::string_view, error> next_piece();
     void keep_trailers();
+    task<std::expected<void, error>> send_continue();
     std::unexpected<error> refuse(std::error_code why);
 
     h1_connection* connection_ = nullptr;
     bool continue_due_ = false;
-    bool broken_ = false;  ///< the following bytes cannot be parsed, or are not wanted
+    bool sends_continue_ = false;  ///< a read of it does so now
+    bool broken_ = false;          ///< the following bytes cannot be parsed, or are not wanted
     std::uint64_t received_ = 0;
     receive_pace pace_;
     duration patience_{};

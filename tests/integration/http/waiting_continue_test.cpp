@@ -111,6 +111,34 @@ TEST(waiting_continue, is_not_begun_while_an_interim_response_waits) {
     }
 }
 
+TEST(waiting_continue, is_of_the_first_of_two_reads) {
+    http::router routes;
+    routes.get("/big", respond_big);
+    routes.post("/twice", [](http::request& req) -> task<std::string> {
+        std::string body;
+        std::string said;
+        const auto first = [&]() -> task<> { body = co_await req.body().text(); };
+        const auto second = [&]() -> task<> {
+            const auto got = co_await as_result(req.body().read());
+            if (!got && got.error() == std::errc::operation_in_progress) said = "refused";
+        };
+        co_await when_all(first(), second());
+        co_return said + ": " + body;
+    });
+    const http::handler all(std::move(routes));
+    for (const std::uint64_t seed : seeds(8)) {
+        world w(seed, all, {}, with_small_send_buffer());
+        w.run([](world& on) -> task<> {
+            peer p = co_await on.connect();
+            co_await wait_for_continue(p, "/twice");
+            co_await p.send("12345");
+            const std::string response = co_await read_response(p);
+            EXPECT_TRUE(response.ends_with("\r\n\r\nrefused: 12345")) << response;
+        });
+        if (HasFailure()) return;
+    }
+}
+
 TEST(waiting_continue, is_cut_by_a_drain_and_by_the_limit_of_writes) {
     for (const bool drains : {true, false}) {
         for (const std::uint64_t seed : seeds(8)) {
