@@ -17,6 +17,7 @@ namespace {
 // Content beyond this is not looked at for a shorter form than base64, and never copied.
 constexpr std::size_t looked_at = 1024 * 1024;
 constexpr std::size_t block_size = 57 * 1024;  // whole lines of base64
+constexpr std::size_t piece_size = 64 * 1024;
 
 std::string crlf_lines(std::string_view text) {
     std::string out;
@@ -41,6 +42,14 @@ error wrong_size(const content& c) {
     error e(std::errc::invalid_argument, "message");
     return std::move(e.on("the content of " + (c.path.empty() ? "a stream" : c.path) +
                           " has another size than it had"));
+}
+
+/// Returns the next bytes of `all`, of which `given` were given: so few that a slow connection,
+/// which has a limit of time for each piece, sends them in that.
+std::string_view next_piece(std::string_view all, std::size_t& given) noexcept {
+    const std::string_view piece = all.substr(given, piece_size);
+    given += piece.size();
+    return piece;
 }
 
 }  // namespace
@@ -266,8 +275,8 @@ task<std::expected<void, error>> outgoing_mail::sign(std::int64_t unix_time) {
 
 void outgoing_mail::rewind() noexcept {
     at_ = 0;
-    text_given_ = false;
-    raw_given_ = false;
+    text_given_ = 0;
+    raw_given_ = 0;
     offset_ = 0;
     ended_ = false;
     source_.reset();
@@ -283,20 +292,16 @@ std::optional<std::uint64_t> outgoing_mail::size() const noexcept {
 task<std::expected<std::string_view, error>> outgoing_mail::next() {
     while (at_ != segments_.size()) {
         const mime::mail_segment& s = segments_[at_];
-        if (!text_given_) {
-            text_given_ = true;
-            if (!s.bytes.empty()) co_return std::string_view(s.bytes);
-        }
-        if (!raw_given_) {
-            raw_given_ = true;
-            if (!raw_.empty()) co_return raw_;
-        }
+        const std::string_view text = next_piece(s.bytes, text_given_);
+        if (!text.empty()) co_return text;
+        const std::string_view raw = next_piece(raw_, raw_given_);
+        if (!raw.empty()) co_return raw;
         if (s.external) {
             auto bytes = co_await next_brought(s);
             if (!bytes || !bytes->empty()) co_return std::move(bytes);
         }
         ++at_;
-        text_given_ = false;
+        text_given_ = 0;
         offset_ = 0;
         ended_ = false;
         source_.reset();

@@ -80,8 +80,8 @@ private:
 
     // Where it stands.
     std::size_t at_ = 0;
-    bool text_given_ = false;
-    bool raw_given_ = false;
+    std::size_t text_given_ = 0;
+    std::size_t raw_given_ = 0;
     std::uint64_t offset_ = 0;  ///< within content that is brought
     bool ended_ = false;
     std::unique_ptr<io::source> source_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 namespace coracle::testing::detail {
@@ -38,18 +39,21 @@ task<bool> sink_session::take_data() {
     co_return ended;
 }
 
-task<bool> sink_session::take_chunk(std::string line) {
-    const bool last = upper(line).ends_with(" LAST");
+namespace {
+
+/// The size that the parameters of BDAT announce.
+std::optional<std::uint64_t> chunk_size(std::string_view parameters) noexcept {
     std::uint64_t size = 0;
-    const std::string_view digits = std::string_view(line).substr(0, line.find(' '));
+    const std::string_view digits = parameters.substr(0, parameters.find(' '));
     const auto r = std::from_chars(digits.data(), digits.data() + digits.size(), size);
-    if (!options_.chunking || r.ec != std::errc() || r.ptr != digits.data() + digits.size()) {
-        fail("501 5.5.4 BDAT size [LAST]");
-        over_ = true;  // where commands go on nobody knows
-        co_return true;
-    }
-    // The bytes come whatever we say (RFC 3030 section 2).
-    const bool fits = size <= options_.message_bytes - chunk_text_.size();
+    if (r.ec != std::errc() || r.ptr != digits.data() + digits.size()) return {};
+    return size;
+}
+
+}  // namespace
+
+/// Takes the bytes of a chunk off the connection.
+task<bool> sink_session::take_bytes(std::uint64_t size, bool keeps) {
     while (size != 0) {
         if (in_.empty()) {
             auto receiving = receive();
@@ -57,10 +61,35 @@ task<bool> sink_session::take_chunk(std::string line) {
             if (!more) co_return false;
         }
         const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(size, in_.size()));
-        if (fits) chunk_text_.append(in_, 0, n);
+        if (keeps) chunk_text_.append(in_, 0, n);
         in_.erase(0, n);
         size -= n;
     }
+    co_return true;
+}
+
+/// The bytes come whatever the reply is (RFC 3030 section 2): none of them is a command.
+task<bool> sink_session::drop_chunk(std::string line) {
+    const auto size = chunk_size(line);
+    over_ = over_ || !size;
+    if (over_) co_return true;
+    auto taking = take_bytes(*size, false);
+    co_return co_await std::move(taking);
+}
+
+task<bool> sink_session::take_chunk(std::string line) {
+    const bool last = upper(line).ends_with(" LAST");
+    const auto size = chunk_size(line);
+    if (!options_.chunking || !size) {
+        fail("501 5.5.4 BDAT size [LAST]");
+        over_ = true;  // where commands go on nobody knows
+        co_return true;
+    }
+    // The bytes come whatever we say.
+    const bool fits = *size <= options_.message_bytes - chunk_text_.size();
+    auto taking = take_bytes(*size, fits);
+    const bool taken = co_await std::move(taking);
+    if (!taken) co_return false;
     if (message_.recipients.empty()) {
         fail("503 5.5.1 no recipients");
         reset();

@@ -50,6 +50,10 @@ task<std::expected<buffer, error>> receive_from(net::byte_stream* s) {
     co_return std::move(r);
 }
 
+std::string_view parameters_of(std::string_view line, std::string_view verb) noexcept {
+    return coracle::detail::trim_blanks(line.substr(std::min(verb.size(), line.size())));
+}
+
 }  // namespace
 
 sink_session::sink_session(const smtp_sink_options& o, sink_store& store, std::size_t index,
@@ -247,6 +251,10 @@ task<bool> sink_session::command(std::string line) {
     std::string verb = upper(std::string_view(line).substr(0, line.find(' ')));
     auto asking = by_rule(verb, line);
     const verdict v = co_await std::move(asking);
+    if (v == verdict::done && verb == "BDAT") {
+        auto dropping = drop_chunk(std::string(parameters_of(line, verb)));
+        co_return co_await std::move(dropping);
+    }
     if (v != verdict::carry_out) co_return v == verdict::done;
     auto doing = carry_out(std::move(verb), std::move(line));
     const bool goes_on = co_await std::move(doing);
@@ -352,8 +360,7 @@ void sink_session::rcpt_to(std::string_view line) {
 }
 
 task<bool> sink_session::carry_out(std::string verb, std::string line) {
-    const std::string_view rest = coracle::detail::trim_blanks(
-        std::string_view(line).substr(std::min(verb.size(), line.size())));
+    const std::string_view rest = parameters_of(line, verb);
     const bool is_alone = verb == "DATA" || verb == "RSET" || verb == "QUIT" || verb == "STARTTLS";
     if (is_alone && !rest.empty()) {
         next_line_.clear();

@@ -37,6 +37,8 @@ private:
     task<verdict> by_rule(std::string name, std::string line);
     task<bool> log_in(std::string line);
     task<bool> take_data();
+    task<bool> take_bytes(std::uint64_t size, bool keeps);
+    task<bool> drop_chunk(std::string line);
     task<bool> take_chunk(std::string line);
     task<bool> end_mail_of_lmtp(std::string text);
     task<bool> end_mail(std::string text);

@@ -2,8 +2,6 @@
 
 #include "settings.hpp"
 
-#include <coracle/runtime/owned_fd.hpp>
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +59,12 @@ maildir::maildir(std::string path) : path_(std::move(path)), host_(host_name()) 
         throw failure("cannot write to '" + path_ + "': " + std::generic_category().message(errno) +
                       " (--directory)");
     }
+    const std::string kept = path_ + "/new";
+    new_ = owned_fd(::open(kept.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!new_) {
+        throw failure("cannot open the directory '" + kept +
+                      "': " + std::generic_category().message(errno) + " (--directory)");
+    }
 }
 
 void maildir::add(std::string_view mail, std::size_t number, std::int64_t unix_time,
@@ -82,8 +86,11 @@ void maildir::add(std::string_view mail, std::size_t number, std::int64_t unix_t
         throw;
     }
     // The new name, too, outlives a crash.
-    const owned_fd directory(::open((path_ + "/new").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory || ::fsync(directory.get()) != 0) fail(to);
+    if (::fsync(new_.get()) == 0) return;
+    const int why = errno;
+    ::unlink(to.c_str());
+    errno = why;
+    fail(to);
 }
 
 }  // namespace coracle::tool

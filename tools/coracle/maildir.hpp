@@ -1,5 +1,7 @@
 #pragma once
 
+#include <coracle/runtime/owned_fd.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@ public:
 private:
     std::string path_;
     std::string host_;
+    owned_fd new_;  ///< open, so that nothing is missing behind the rename
 };
 
 }  // namespace coracle::tool

@@ -53,8 +53,8 @@ public:
     failure(std::string command, smtp::reply r, std::vector<recipient_result> recipients)
         : command_(std::move(command)), reply_(std::move(r)), recipients_(std::move(recipients)) {}
 
-    /// The command that it was about, "RCPT TO:<a@x.org>", with secrets as "***"; "greeting" and
-    /// "end of data" for what are none.
+    /// The command that it was about, "RCPT TO:<a@x.org>", with secrets as "***"; for what are
+    /// none, "greeting", "end of data", and "content" where the content of the mail cannot be read.
     const std::string& command() const noexcept { return command_; }
     /// The reply to it; code 0 where none came.
     const smtp::reply& reply() const noexcept { return reply_; }

@@ -106,7 +106,8 @@ public:
     message& embed_file(std::string_view id, std::string path, std::string_view type = {});
 
     /// A whole mail that was made elsewhere (RFC 5322), in place of all fields and content. LF
-    /// becomes CRLF, Bcc is left out, and nothing else is changed; a CR alone and NUL are refused.
+    /// becomes CRLF, Bcc and Resent-Bcc are left out, and nothing else is changed; a CR alone, NUL
+    /// and a line of more than 998 bytes (RFC 5322 section 2.1.1) are refused.
     /// Without `envelope_from` and `envelope_to` the envelope is that of its fields.
     message& raw(std::string whole);
 

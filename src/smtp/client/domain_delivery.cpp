@@ -44,12 +44,14 @@ void mix_equals(std::vector<net::mail_host>& hosts, loop& l) {
 /// Returns true if another host of the domain may take what this one did not.
 bool another_host_may_help(const error& why) noexcept {
     if (coracle::detail::is_cancellation(why) || why.code() == make_error_code(errc::uncertain) ||
-        why == std::errc::invalid_argument) {
+        why == std::errc::invalid_argument || is_about_content(why)) {
         return false;
     }
     const failure* const f = failure_of(why);
-    // A host that lets nobody in says nothing of the mail (RFC 5321 section 3.1).
-    return f == nullptr || !f->reply().permanent() || f->command() == "greeting";
+    if (f == nullptr) return true;
+    // A host that lets nobody in says nothing of the mail (RFC 5321 section 3.1), nor does one that
+    // has no TLS.
+    return !f->reply().permanent() || f->command() == "greeting" || f->command() == "STARTTLS";
 }
 
 bool is_about_certificate(const error& why) noexcept {
@@ -117,7 +119,8 @@ std::expected<void, error> domain_delivery::adopt_policy() {
 bool domain_delivery::is_refused_by_policy(const error& why) const noexcept {
     if (!policy_ || policy_->mode != sts_mode::enforce) return false;
     return why.code().category() == tls::category() ||
-           why.code() == make_error_code(errc::starttls_unavailable);
+           why.code() == make_error_code(errc::starttls_unavailable) ||
+           why.code() == make_error_code(errc::bytes_before_tls);
 }
 
 domain_delivery::host_list domain_delivery::order(std::vector<net::mail_host> found) {

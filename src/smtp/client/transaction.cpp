@@ -56,6 +56,13 @@ error transaction::failed(const error& cause, std::string_view command) {
     return std::move(e.on(subject.append(": ").append(cause.message())));
 }
 
+/// A failure to read the mail while it was under way. What was sent of it is no mail: it has no
+/// end.
+error transaction::unreadable(error cause) {
+    over().break_off();
+    return content_error(std::move(cause), recipients_);
+}
+
 std::expected<void, error> transaction::lay_out(outgoing_mail& mail) {
     const bool chunking = can_->chunking && options_.chunking;
     mail_form form;
@@ -87,7 +94,9 @@ task<std::expected<void, error>> transaction::prepare(outgoing_mail* mail,
     if (mail->has_signers()) {
         auto signing = mail->sign(loop::current()->unix_time());
         auto is_signed = co_await std::move(signing);
-        if (!is_signed) co_return std::move(is_signed);
+        if (!is_signed) {
+            co_return std::unexpected(content_error(std::move(is_signed).error(), recipients_));
+        }
     }
     auto line = mail_command(*mail);
     if (!line) co_return std::unexpected(std::move(line).error());
@@ -328,7 +337,7 @@ task<std::expected<void, error>> transaction::send_data(outgoing_mail& mail) {
     for (;;) {
         auto bytes = co_await mail.next();
         // The connection is closed without the dot: the server has no mail.
-        if (!bytes) co_return std::unexpected(failed(bytes.error(), "DATA"));
+        if (!bytes) co_return std::unexpected(unreadable(std::move(bytes).error()));
         if (bytes->empty()) break;
         if (block.empty() && bytes->size() >= bytes_at_once / 2 && dots.passes(*bytes)) {
             auto handing = hand_over(*bytes, false);
@@ -361,7 +370,7 @@ task<std::expected<void, error>> transaction::send_one_chunk(outgoing_mail& mail
     std::uint64_t sent = 0;
     for (;;) {
         auto bytes = co_await mail.next();
-        if (!bytes) co_return std::unexpected(failed(bytes.error(), "BDAT"));
+        if (!bytes) co_return std::unexpected(unreadable(std::move(bytes).error()));
         sent += bytes->size();
         const bool last = sent == size || bytes->empty();
         const bool apart = large && bytes->size() >= bytes_at_once / 2;
@@ -392,7 +401,7 @@ task<std::expected<void, error>> transaction::send_chunks(outgoing_mail& mail) {
     std::string chunk;
     for (bool last = false; !last;) {
         auto bytes = co_await mail.next();
-        if (!bytes) co_return std::unexpected(failed(bytes.error(), "BDAT"));
+        if (!bytes) co_return std::unexpected(unreadable(std::move(bytes).error()));
         last = bytes->empty();
         chunk += *bytes;
         if (!last && chunk.size() < bytes_of_chunk) continue;

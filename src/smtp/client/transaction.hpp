@@ -66,6 +66,7 @@ private:
     task<done> send_to_left(outgoing_mail* mail);
     void settle(const error& why);
     error failed(const error& cause, std::string_view command);
+    error unreadable(error cause);
 
     place& here_;
     const client_options& options_;

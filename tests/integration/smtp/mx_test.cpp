@@ -131,6 +131,21 @@ smtp::sts_policy enforced(std::vector<std::string> mx) {
     return p;
 }
 
+/// Content of which 100,000 bytes can be read.
+class broken_source final : public io::source {
+public:
+    task<std::expected<std::size_t, error>> read_some(std::span<char> to) override {
+        if (given_ == 100'000) co_return std::unexpected(error(std::errc::io_error, "read"));
+        const std::size_t n = std::min(to.size(), 100'000 - given_);
+        std::fill_n(to.data(), n, 'x');
+        given_ += n;
+        co_return n;
+    }
+
+private:
+    std::size_t given_ = 0;
+};
+
 bool heard(const smtp_sink& sink, std::string_view what) {
     for (const std::string& line : sink.dialogue()) {
         if (line.find(what) != std::string::npos) return true;
@@ -182,6 +197,7 @@ TEST(smtp_mx, goes_on_to_the_next_host_after_a_failure_for_now) {
         {.command = "greeting", .what = sink_rule::action::close},
         {.command = "greeting", .text = "what is this"},
         {.command = "EHLO", .text = "451 4.3.0 later"},
+        {.command = "STARTTLS", .text = "554 5.7.0 not today"},
         {.command = "MAIL", .text = "451 4.3.0 later"},
         {.command = "RCPT", .text = "451 4.7.1 greylisted"},
         {.command = "RCPT", .what = sink_rule::action::close},
@@ -190,10 +206,14 @@ TEST(smtp_mx, goes_on_to_the_next_host_after_a_failure_for_now) {
     };
     for (const sink_rule& rule : rules) {
         mx_world w;
-        smtp_sink_options o;
+        const test_ca ca;
+        smtp_sink_options o = with_certificate(ca, "a.example");
         o.chunking = false;
+        w.options.starttls =
+            rule.command == "STARTTLS" ? smtp::starttls::required : smtp::starttls::off;
+        w.options.insecure = true;
         w.host("a.example", o).misbehave(rule);
-        w.host("b.example");
+        w.host("b.example", with_certificate(ca, "b.example"));
         w.mail_of("boats.example", {{10, "a.example"}, {20, "b.example"}});
         const auto r = w.send(to("bob@boats.example"));
         ASSERT_TRUE(r) << rule.command << ' ' << rule.text << ": " << r.error();
@@ -229,6 +249,28 @@ TEST(smtp_mx, stops_where_it_is_refused_for_good_or_may_have_been_accepted) {
         EXPECT_EQ(r.error(), why) << r.error();
         EXPECT_FALSE(r.error().safe_to_retry());
         EXPECT_TRUE(r.error().subject().starts_with("boats.example by a.example: ")) << r.error();
+        EXPECT_EQ(w["b.example"].connections(), 0u);
+    }
+}
+
+TEST(smtp_mx, stops_where_the_content_of_the_mail_cannot_be_read) {
+    for (const bool chunking : {false, true}) {
+        mx_world w;
+        smtp_sink_options o;
+        o.chunking = chunking;
+        w.options.retry.retries = 3;
+        w.host("a.example", o);
+        w.host("b.example", o);
+        w.mail_of("boats.example", {{10, "a.example"}, {20, "b.example"}});
+        smtp::message m = to("bob@boats.example");
+        m.attach_stream("a.bin", [] { return std::make_unique<broken_source>(); });
+        const auto r = w.send(m);
+        ASSERT_FALSE(r);
+        EXPECT_EQ(r.error(), std::errc::io_error) << r.error();
+        EXPECT_FALSE(r.error().safe_to_retry());
+        EXPECT_EQ(smtp::failure_of(r.error())->command(), "content");
+        EXPECT_EQ(w["a.example"].connections(), 1u);
+        EXPECT_EQ(w["a.example"].count(), 0u);
         EXPECT_EQ(w["b.example"].connections(), 0u);
     }
 }

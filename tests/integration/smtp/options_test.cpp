@@ -54,6 +54,33 @@ mail_outcome send_in(simulation& world, const std::string& url, const smtp::clie
     return r;
 }
 
+std::string lines_of(std::size_t size) {
+    const std::string line(79, 'x');
+    std::string all;
+    while (all.size() < size) all.append(line).append("\n");
+    return all;
+}
+
+/// The side of a server until the mail itself is sent.
+script up_to_the_mail(const std::string& greeting = "250 x\r\n") {
+    script s;
+    s.send("220 x\r\n").read_until("\r\n").send(greeting);
+    s.read_until("MAIL FROM:<ada@x.org>\r\n").send("250 ok\r\n");
+    s.read_until("\r\n").send("250 ok\r\n");
+    return s;
+}
+
+/// The outcome of a mail to a server that does this, and when it came.
+std::pair<mail_outcome, duration> send_by(const script& s, const smtp::client_options& o,
+                                          const smtp::message& m) {
+    simulation world;
+    scripted_peer_options po;
+    po.listen = here;
+    scripted_peer peer(world.loop(), s, po);
+    mail_outcome r = send_in(world, std::string("smtp://") + here, o, m);
+    return {std::move(r), world.elapsed()};
+}
+
 smtp_sink_options at_home() {
     smtp_sink_options so;
     so.listen = here;
@@ -225,34 +252,39 @@ TEST(smtp_options_in_use, limit_the_time_in_which_a_server_takes_nothing_of_a_ma
     const sink_rule rule{.command = "BDAT", .what = sink_rule::action::stall};
     expect_timeout(meet(rule, o, large), "DATA", 5s, 7s);
 
-    simulation world;
-    scripted_peer_options po;
-    po.listen = here;
-    script s;
-    s.send("220 x\r\n").read_until("\r\n").send("250 x\r\n");
-    s.read_until("MAIL FROM:<ada@x.org>\r\n").send("250 ok\r\n");
-    s.read_until("\r\n").send("250 ok\r\n").read_until("DATA\r\n").send("354 go\r\n").stall();
-    scripted_peer peer(world.loop(), s, po);
-    const mail_outcome r = send_in(world, std::string("smtp://") + here, o, large);
+    script s = up_to_the_mail();
+    s.read_until("DATA\r\n").send("354 go\r\n").stall();
+    const auto [r, after] = send_by(s, o, large);
     ASSERT_FALSE(r);
-    expect_timeout({r.error(), world.elapsed()}, "DATA", 5s, 7s);
+    expect_timeout({r.error(), after}, "DATA", 5s, 7s);
 }
 
 TEST(smtp_options_in_use, do_not_count_the_time_of_a_mail_that_goes_on) {
     // Slow, but each block is taken in time.
     smtp::client_options o = patient_options();
     o.idle_timeout = 5s;
-    simulation world;
-    scripted_peer_options po;
-    po.listen = here;
-    script s;
-    s.send("220 x\r\n").read_until("\r\n").send("250 x\r\n");
-    s.read_until("MAIL FROM:<ada@x.org>\r\n").send("250 ok\r\n");
-    s.read_until("\r\n").send("250 ok\r\n").read_until("DATA\r\n").send("354 go\r\n");
-    for (int i = 0; i != 8; ++i) s.pause(2s).read_exactly(64 * 1024);
-    s.read_until("\r\n.\r\n").send("250 kept\r\n").read_to_end();
-    scripted_peer peer(world.loop(), s, po);
-    const mail_outcome r = send_in(world, std::string("smtp://") + here, o, a_message(500'000));
-    EXPECT_TRUE(r) << r.error();
-    EXPECT_GE(world.elapsed(), 16s);
+    const std::string lines = lines_of(600'000);
+    smtp::message text = a_message();
+    text.text(lines);
+    smtp::message raw;
+    raw.raw("From: ada@x.org\nTo: b@y.org\n\n" + lines);
+    for (const smtp::message& m : {a_message(500'000), text, raw}) {
+        script s = up_to_the_mail();
+        s.read_until("DATA\r\n").send("354 go\r\n");
+        for (int i = 0; i != 8; ++i) s.pause(2s).read_exactly(64 * 1024);
+        s.read_until("\r\n.\r\n").send("250 kept\r\n").read_to_end();
+        const auto [r, after] = send_by(s, o, m);
+        EXPECT_TRUE(r) << r.error();
+        EXPECT_GE(after, 16s);
+    }
+}
+
+TEST(smtp_options_in_use, leave_a_mail_that_breaks_off_safe_to_send_again) {
+    smtp::message raw;
+    raw.raw("From: ada@x.org\nTo: b@y.org\n\n" + lines_of(1'000'000));
+    script s = up_to_the_mail("250-x\r\n250 CHUNKING\r\n");
+    s.read_until("LAST\r\n").read_exactly(100'000).close();
+    const auto [r, after] = send_by(s, patient_options(), raw);
+    ASSERT_FALSE(r);
+    EXPECT_TRUE(r.error().safe_to_retry()) << r.error();
 }

@@ -115,6 +115,20 @@ TEST(smtp_sink_faults, say_what_a_rule_says_for_any_command) {
     sink.stop();
 }
 
+TEST(smtp_sink_faults, take_no_chunk_that_is_refused_for_commands) {
+    const std::string hidden = "MAIL FROM:<a@x>\r\nRCPT TO:<c@x>\r\nBDAT 2 LAST\r\nhi";
+    const std::string chunk = "BDAT " + std::to_string(hidden.size()) + " LAST\r\n" + hidden;
+    smtp_sink sink;
+    sink.misbehave({.command = "BDAT", .text = "452 4.3.1 full", .times = 1});
+    const std::string all = talk(sink, "EHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\n" + chunk +
+                                           "RSET\r\n" + mail_of(10, true) + "QUIT\r\n");
+    EXPECT_EQ(all.find("\r\n5"), std::string::npos) << all;
+    const auto kept = sink.messages();
+    ASSERT_EQ(kept.size(), 1u) << all;
+    EXPECT_EQ(kept[0].recipients, std::vector<std::string>{"b@x"});
+    sink.stop();
+}
+
 TEST(smtp_sink_faults, do_not_keep_a_sink_from_one_that_never_reads) {
     smtp_sink_options o;
     o.idle = 2s;

@@ -3,6 +3,7 @@ as a browser shows it.
 """
 # backends: none
 
+import base64
 import http.server
 import mailbox
 import os
@@ -216,6 +217,14 @@ class Hostile(unittest.TestCase):
                              b"<img src=cid:none><img src='cid:o'>")
             body = sink.request("/api/messages/2/html")[2]
             self.assertEqual((body.count(b"data:"), body.count(b"cid:a")), (100, 100))
+
+    def test_images_that_have_no_end_hold_nobody_up(self):
+        # Without a bound on names each of them would be looked for up to the end.
+        with Sink() as sink:
+            sink.deliver(with_parts(("Content-Type: text/html\r\nContent-Transfer-Encoding: base64",
+                                     base64.encodebytes(b"cid:" * 500_000).decode().replace("\n", "\r\n"))))
+            body = sink.request("/api/messages/1/html")[2]
+            self.assertEqual(body.count(b"cid:"), 500_000)
 
     def test_names_that_lead_here_reach_nothing(self):
         with Sink("--web-host", "Dev.example.org") as sink:
