@@ -1,5 +1,6 @@
 #include "smtp/outgoing_mail.hpp"
 
+#include "smtp/content_error.hpp"
 #include "smtp/dkim_signature.hpp"
 
 #include <coracle/mime/extended_parameter.hpp>
@@ -64,14 +65,14 @@ task<std::expected<std::unique_ptr<outgoing_mail>, error>> outgoing_mail::open(c
         if (!a.what.path.empty()) {
             auto opening = fs::open(a.what.path);
             auto file = co_await as_result(opening);
-            if (!file) co_return std::unexpected(std::move(file).error());
+            if (!file) co_return std::unexpected(content_error(std::move(file).error()));
             b.file = *std::move(file);
             auto asking = b.file.status();
             auto status = co_await as_result(asking);
-            if (!status) co_return std::unexpected(std::move(status).error());
+            if (!status) co_return std::unexpected(content_error(std::move(status).error()));
             if (status->kind == file_kind::directory) {
                 error e(std::errc::is_a_directory, "open");
-                co_return std::unexpected(std::move(e.on(a.what.path)));
+                co_return std::unexpected(content_error(std::move(e.on(a.what.path))));
             }
             b.size = status->size;
         }
@@ -298,7 +299,8 @@ task<std::expected<std::string_view, error>> outgoing_mail::next() {
         if (!raw.empty()) co_return raw;
         if (s.external) {
             auto bytes = co_await next_brought(s);
-            if (!bytes || !bytes->empty()) co_return std::move(bytes);
+            if (!bytes) co_return std::unexpected(content_error(std::move(bytes).error()));
+            if (!bytes->empty()) co_return std::move(bytes);
         }
         ++at_;
         text_given_ = 0;

@@ -59,6 +59,7 @@ std::expected<void, error> client_context::implementation::load_with(
     read_at_ = std::move(times);
     const std::lock_guard hold(lock_);
     context_ = *std::move(fresh);
+    has_identity_ = !identity.certificate.empty();
     // They stand for the certificates of before, both ours and those that were trusted.
     sessions_.clear();
     return {};
@@ -110,6 +111,11 @@ std::expected<void, error> client_context::implementation::trust(SSL_CTX* c) con
     }
     if (options_.authority_folder.empty()) return {};
     return detail::trust_folder(c, options_.authority_folder);
+}
+
+bool client_context::implementation::has_identity() {
+    const std::lock_guard hold(lock_);
+    return has_identity_;
 }
 
 detail::ssl_ctx_ptr client_context::implementation::current() {
@@ -175,6 +181,10 @@ client_context::~client_context() = default;
 
 const client_options& client_context::options() const noexcept {
     return inner_->options();
+}
+
+bool client_context::has_identity() const {
+    return inner_->has_identity();
 }
 
 std::expected<void, error> client_context::replace(certificate_source identity) {

@@ -20,6 +20,7 @@ public:
     std::expected<void, error> load();
     std::expected<void, error> replace(certificate_source identity);
     bool files_changed();
+    bool has_identity();
 
     /// Returns the SSL of a connection to `host`, which resumes a cached session if there is one.
     std::expected<detail::ssl_ptr, error> make(const std::string& host);
@@ -43,6 +44,7 @@ private:
     std::vector<std::int64_t> read_at_;
     std::mutex lock_;
     detail::ssl_ctx_ptr context_;
+    bool has_identity_ = false;
 };
 
 }  // namespace coracle::tls

@@ -16,6 +16,7 @@ std::vector<std::int64_t> file_times(std::span<const std::string_view> sources) 
             !path.empty() && !is_inline(path) && ::stat(std::string(path).c_str(), &s) == 0;
         times.push_back(there ? s.st_mtim.tv_sec * 1'000'000'000 + s.st_mtim.tv_nsec : 0);
         times.push_back(there ? static_cast<std::int64_t>(s.st_ino) : 0);
+        times.push_back(there ? static_cast<std::int64_t>(s.st_size) : 0);
     }
     return times;
 }

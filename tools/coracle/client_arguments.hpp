@@ -86,7 +86,7 @@ void add_trust(CLI::App& command, const char* group, Options& o, given_options<O
 struct connection_texts {
     std::string proxy;
     std::string config;
-    std::string others;
+    std::vector<std::string> others;  ///< of --options
     std::optional<net::family> family;
 };
 
@@ -154,7 +154,9 @@ void read_client_options(Options& o, Pool& pool, const connection_texts& t) {
         wipe(text.data(), text.size());
         check_read("--config '" + t.config + "'", read);
     }
-    if (!t.others.empty()) check_read("--options", read_options(o, pool, t.others));
+    for (const std::string& some : t.others) {
+        check_read("--options", read_options(o, pool, some));
+    }
 }
 
 duration seconds_of(double n);

@@ -44,7 +44,7 @@ Exit codes, as those of curl:
  35  TLS failed                                97  the proxy refused the connection
  36  FILE is shorter than the offset of -C     98  the server requires a certificate
  43  an invalid argument                      100  the checksum differs; the file is removed
- 45  no such interface or local address       130  interrupted
+ 45  no such network interface                130  interrupted
 After several failures the exit code is that of the first.
 
 Examples:

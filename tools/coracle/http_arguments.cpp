@@ -73,9 +73,8 @@ void http_arguments::add_addresses() {
     not_empty(add_text(command, group, "--config", connection_.config, "FILE",
                        "Read client options from a JSON file: {\"user_agent\": \"me\"};\n"
                        "docs/options.md lists them. '-' is standard input"));
-    add_text(command, group, "--options", connection_.others, "KEY=VALUE,...",
-             "Set client options; several add up")
-        ->join(',');
+    add_list(command, group, "--options", connection_.others, "KEY=VALUE,...",
+             "Set client options; several add up");
 }
 
 void http_arguments::add_connect_timeout(const char* group) {

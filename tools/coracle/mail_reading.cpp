@@ -13,7 +13,6 @@ namespace {
 using kind = mime::message_event::kind;
 
 constexpr std::size_t most_words = 64 * 1024;
-constexpr std::size_t longest_id = 1000;
 constexpr std::size_t most_inline_bytes = 16 * 1024 * 1024;
 constexpr std::size_t most_inline_images = 100;  // each takes a walk through the mail
 
@@ -155,10 +154,12 @@ std::string html_for_frame(std::string_view whole, const mail_reading& m) {
     std::string out;
     std::size_t images = 0;
     std::string_view rest = html;
+    std::size_t longest_id = 0;
+    for (const mail_part& p : m.parts) longest_id = std::max(longest_id, p.id.size());
     for (std::size_t at = rest.find("cid:"); at != rest.npos; at = rest.find("cid:")) {
         out += rest.substr(0, at);
         rest.remove_prefix(at + 4);
-        const std::string_view next = rest.substr(0, longest_id);
+        const std::string_view next = rest.substr(0, longest_id + 1);
         const std::string_view id = next.substr(0, next.find_first_of("\"' \t\r\n)>"));
         const auto part = std::ranges::find(m.parts, id, &mail_part::id);
         const bool fits = !id.empty() && part != m.parts.end() && is_plain_image(part->type) &&

@@ -46,7 +46,7 @@ Exit codes, as those of curl where it has them:
  28  timeout                            97  the proxy refused the connection
  35  TLS failed                         98  the server requires a certificate
  43  an invalid argument               101  the mail was sent, but no reply received: it may
- 45  no such interface or address           have been accepted
+ 45  no such network interface               have been accepted
  53  the provider cannot be loaded     130  interrupted
 
 Examples:
@@ -170,9 +170,8 @@ void send_options::add_connection() {
     not_empty(add_text(send, group, "--config", t.connection.config, "FILE",
                        "Read client options from a JSON file: {\"hello\": \"me\"}.\n"
                        "'-' is standard input"));
-    add_text(send, group, "--options", t.connection.others, "KEY=VALUE,...",
-             "Set client options; several add up")
-        ->join(',');
+    add_list(send, group, "--options", t.connection.others, "KEY=VALUE,...",
+             "Set client options; several add up");
 }
 
 void send_options::add_limits() {

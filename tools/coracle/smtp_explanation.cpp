@@ -15,6 +15,7 @@ namespace {
 constexpr int unsupported_protocol = 1;
 constexpr int weird_server_reply = 8;
 constexpr int partial_file = 18;
+constexpr int read_error = 26;
 constexpr int receive_error = 56;
 constexpr int filesize_exceeded = 63;
 
@@ -94,6 +95,12 @@ int code_of_smtp(smtp::errc e) noexcept {
     return receive_error;
 }
 
+/// A file to be sent, or a stream, that cannot be read.
+bool is_about_content(const error& e) noexcept {
+    const smtp::failure* const f = smtp::failure_of(e);
+    return f != nullptr && f->command() == "content";
+}
+
 bool is_broken_off(const error& e) noexcept {
     return e == errc::end_of_stream || e == errc::unexpected_end;
 }
@@ -112,7 +119,7 @@ std::string explain_mail(const error& e) {
     if (is_broken_off(e) && e.phase() != phase::tls) {
         return "the server has closed the connection: " + dialogue_of(e);
     }
-    if (e.operation() == "open") {
+    if (is_about_content(e) && e.operation() != "message") {
         return "cannot read '" + std::string(e.subject()) + "': " + e.code().message();
     }
     return explain(e);
@@ -130,6 +137,7 @@ std::string explain_interrupted(const error& e) {
 int mail_exit_code_of(const error& e) noexcept {
     if (is_smtp(e)) return code_of_smtp(static_cast<smtp::errc>(e.code().value()));
     if (e == std::errc::protocol_not_supported) return unsupported_protocol;
+    if (is_about_content(e)) return read_error;
     const int code = http::curlev_code(e);
     if (code == partial_file) return receive_error;
     return code > 0 ? code : send_usage;

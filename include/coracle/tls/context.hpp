@@ -61,7 +61,10 @@ public:
     client_context(const client_context&) = delete;
     client_context& operator=(const client_context&) = delete;
 
+    /// Returns the options that it was made with: `replace` does not change them.
     const client_options& options() const noexcept;
+    /// Returns true if it has a certificate for servers that request one.
+    bool has_identity() const;
 
     /// Reads the identity and the authorities again, for connections from now on, which resume no
     /// session of before. On failure all stays as it was.

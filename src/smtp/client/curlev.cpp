@@ -1,4 +1,5 @@
 #include "connect/curlev_codes.hpp"
+#include "smtp/content_error.hpp"
 
 #include <coracle/connect/proxy.hpp>
 #include <coracle/net/resolver.hpp>
@@ -105,6 +106,7 @@ int curlev_code(const error& e) noexcept {
     if (!code) return 0;
     if (e == std::errc::operation_canceled) return aborted_by_callback;
     if (code == std::errc::timed_out) return operation_timedout;
+    if (detail::is_about_content(e)) return read_error;
     if (code.category() == category()) return code_of_smtp(e);
     if (code.category() == coracle_category()) return code_of_ours(e);
     if (code.category() == tls::category()) return code_of_tls(e);

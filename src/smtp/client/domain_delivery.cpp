@@ -3,6 +3,7 @@
 #include "smtp/client/failures.hpp"
 #include "smtp/client/mail_attempt.hpp"
 #include "smtp/client/retries.hpp"
+#include "smtp/content_error.hpp"
 
 #include <coracle/base/log.hpp>
 #include <coracle/runtime/loop.hpp>

@@ -5,11 +5,6 @@
 #include <utility>
 
 namespace coracle::smtp::detail {
-namespace {
-
-constexpr std::string_view content = "content";
-
-}  // namespace
 
 error reply_error(std::string_view command, reply r, std::vector<recipient_result> about) {
     const errc why = r.transient()   ? errc::rejected_for_now
@@ -38,18 +33,6 @@ error connection_error(const error& cause, std::string_view command, phase where
     e.on(subject).retry_is_safe(safe).after_bytes(cause.bytes());
     e.with(std::make_shared<failure>(std::string(command), reply(), std::move(about)));
     return e;
-}
-
-error content_error(error cause, std::vector<recipient_result> about) {
-    if (coracle::detail::is_cancellation(cause)) return cause;
-    cause.retry_is_safe(false);
-    cause.with(std::make_shared<failure>(std::string(content), reply(), std::move(about)));
-    return cause;
-}
-
-bool is_about_content(const error& e) noexcept {
-    const failure* const f = failure_of(e);
-    return f != nullptr && f->command() == content;
 }
 
 error uncertain_cancellation(error cancellation, std::vector<recipient_result> about) {

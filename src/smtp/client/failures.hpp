@@ -22,11 +22,6 @@ error reply_error(errc why, std::string_view command, reply r, bool safe,
 error connection_error(const error& cause, std::string_view command, phase where, bool safe,
                        std::vector<recipient_result> about = {});
 
-/// The content of the mail, a file or a stream, could not be read: that is no fault of the server,
-/// and not safe to try again. A cancellation stays one.
-error content_error(error cause, std::vector<recipient_result> about);
-bool is_about_content(const error& e) noexcept;
-
 /// The cancellation of a mail whose end was sent: its failure says so.
 error uncertain_cancellation(error cancellation, std::vector<recipient_result> about);
 

@@ -79,9 +79,9 @@ bool route::same(const client_options& a, const client_options& b) noexcept {
            a.reply_lines_limit == b.reply_lines_limit && a.verbose == b.verbose;
 }
 
-bool route::has_certificate() const noexcept {
+bool route::has_certificate() const {
     if (options_.tls_context != nullptr) {
-        return !options_.tls_context->options().identity.certificate.empty();
+        return options_.tls_context->has_identity();
     }
     return !options_.certificates.certificate.empty();
 }

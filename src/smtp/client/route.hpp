@@ -50,7 +50,7 @@ public:
     /// Those that connections are made with, with the URL's credentials where they have none.
     const client_options& options() const noexcept { return options_; }
     const connect::options& connecting() const noexcept { return connecting_; }
-    bool has_certificate() const noexcept;
+    bool has_certificate() const;
     /// Made when it is first asked for, which reads the authorities that the system trusts.
     std::expected<tls::client_context*, error> tls() const;
 

@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "smtp/client/failures.hpp"
 #include "smtp/client/recipients_left.hpp"
+#include "smtp/content_error.hpp"
 
 #include <coracle/mime/address.hpp>
 #include <coracle/runtime/loop.hpp>
@@ -94,9 +95,7 @@ task<std::expected<void, error>> transaction::prepare(outgoing_mail* mail,
     if (mail->has_signers()) {
         auto signing = mail->sign(loop::current()->unix_time());
         auto is_signed = co_await std::move(signing);
-        if (!is_signed) {
-            co_return std::unexpected(content_error(std::move(is_signed).error(), recipients_));
-        }
+        if (!is_signed) co_return std::move(is_signed);
     }
     auto line = mail_command(*mail);
     if (!line) co_return std::unexpected(std::move(line).error());

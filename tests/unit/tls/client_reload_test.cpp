@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -34,8 +36,15 @@ protected:
     }
     void write(const std::string& name) {
         const auto made = world.ca.issue({.names = {name}});
-        directory.write("cert.pem", made.certificate);
-        directory.write("key.pem", std::string(made.key.reveal()));
+        put("cert.pem", made.certificate);
+        put("key.pem", std::string(made.key.reveal()));
+    }
+    /// Writes a file at a time of its own, however coarse those of the file system are.
+    void put(const std::string& name, const std::string& content) {
+        directory.write(name, content);
+        const auto at = directory.path() / name;
+        const auto later = std::filesystem::last_write_time(at) + std::chrono::seconds(++written);
+        std::filesystem::last_write_time(at, later);
     }
     /// Has the tickets come, which TLS 1.3 sends in front of the first bytes.
     static task<> exchange(tls_pair& ends) {
@@ -56,6 +65,7 @@ protected:
     tls_world world;
     testing::temporary_directory directory;
     tls::client_options co = world.client_options();
+    int written = 0;
 };
 
 TEST_P(tls_client_reload, shows_the_certificate_that_its_files_have_now) {
@@ -73,7 +83,7 @@ TEST_P(tls_client_reload, shows_the_certificate_that_its_files_have_now) {
         EXPECT_EQ(co_await shown(c, s), "bob");
         EXPECT_EQ(co_await shown(c, s), "bob resumed");
         // A file that is no good changes nothing.
-        directory.write("cert.pem", "none");
+        put("cert.pem", "none");
         EXPECT_FALSE(c.reload_if_changed());
         EXPECT_FALSE(c.reload());
         EXPECT_EQ(co_await shown(c, s), "bob resumed");
@@ -118,7 +128,7 @@ TEST_P(tls_client_reload, trusts_the_authorities_that_its_file_has_now) {
         tls::client_context c(co);
         EXPECT_EQ(co_await shown(c, s), "alice");
         const testing::test_ca other("Other CA");
-        directory.write("ca.pem", other.pem());
+        put("ca.pem", other.pem());
         const auto changed = c.reload_if_changed();
         EXPECT_TRUE(changed && *changed);
         EXPECT_EQ(co_await shown(c, s), "refused");
