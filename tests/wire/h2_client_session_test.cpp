@@ -76,6 +76,20 @@ TEST(h2_client_session, takes_nothing_behind_a_successful_connect_for_content) {
     }
 }
 
+TEST(h2_client_session, tells_what_was_sent_in_a_batch_though_it_was_trimmed_meanwhile) {
+    const auto client = greeted_client();
+    recorded_stream& s = client->request("POST", false);
+    const std::string_view pieces[] = {"content"};
+    ASSERT_TRUE(client->session.send_data(s, pieces, false));
+    std::vector<std::string_view> views;
+    client->session.gather(1 << 20, views);
+    client->receive(rst(1, error_code::no_error));
+    client->session.trim();
+    EXPECT_EQ(client->log.find("sent"), std::string::npos) << client->log;
+    client->session.written();
+    EXPECT_NE(client->log.find("1: sent\n"), std::string::npos) << client->log;
+}
+
 TEST(h2_client_session, tells_nobody_of_a_stream_that_found_no_memory) {
     if (!coracle::testing::counts_allocations()) GTEST_SKIP() << "not counted in this build";
     for (std::size_t n = 1;; ++n) {

@@ -324,5 +324,33 @@ TEST(h2_hpack, tells_the_peer_the_least_and_the_last_size_of_the_table) {
     EXPECT_EQ(write(e, one), bytes_of("be"));
 }
 
+TEST(h2_hpack, appends_no_field_of_a_table_that_is_to_be_skipped) {
+    decoder d(4096);
+    buffer out;
+    d.begin_block();
+    // "p: v" into the table, then twice from there.
+    const std::string block = "\x40\x01p\x01v\xbe\xbe";
+    std::string_view rest = block;
+    ASSERT_EQ(d.next(rest, out, plenty), decoder::result::field);
+    EXPECT_EQ(out.view(), "pv");
+    d.skip_known_fields();
+    for (int i = 0; i != 2; ++i) {
+        ASSERT_EQ(d.next(rest, out, plenty), decoder::result::field);
+        EXPECT_FALSE(d.is_whole());
+        EXPECT_EQ(d.name_size() + d.value_size(), 2U);
+    }
+    EXPECT_EQ(out.view(), "pv");
+    // A literal still goes into the table, and the next block is read as usual.
+    rest = "\x40\x01q\x01w";
+    ASSERT_EQ(d.next(rest, out, plenty), decoder::result::field);
+    d.begin_block();
+    out.clear();
+    rest = "\xbf\xbe";
+    ASSERT_EQ(d.next(rest, out, plenty), decoder::result::field);
+    ASSERT_EQ(d.next(rest, out, plenty), decoder::result::field);
+    EXPECT_TRUE(d.is_whole());
+    EXPECT_EQ(out.view(), "pvqw");
+}
+
 }  // namespace
 }  // namespace coracle::http::h2::hpack

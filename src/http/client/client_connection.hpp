@@ -30,7 +30,7 @@ public:
     client_connection(const client_connection&) = delete;
     client_connection& operator=(const client_connection&) = delete;
 
-    origin& home() noexcept { return *home_; }
+    origin& home() const noexcept { return *home_; }
     net::byte_stream& stream() noexcept { return *stream_; }
     const tls::session_info* secured() const noexcept { return secured_; }
     /// The certificate that the origin sent in the handshake.

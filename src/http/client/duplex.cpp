@@ -82,8 +82,14 @@ task<void> running_call::receive_beside(directions* both) {
     if (!both->sending_over.is_set()) both->stop_sending(*exchange_);
 }
 
-/// Waits behind the response until the server takes no more of the request.
+/// Waits behind the response, of which the end alone may be missing, until the server takes no more
+/// of the request.
 task<std::expected<void, error>> running_call::await_hangup() {
+    if (!exchange_->body_ended()) {
+        exchange_wait end(*exchange_);
+        auto come = co_await as_result(end);
+        if (!come || !exchange_->body_ended()) co_return come;
+    }
     exchange_wait more(*exchange_);
     co_return co_await as_result(more);
 }

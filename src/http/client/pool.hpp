@@ -155,6 +155,12 @@ public:
     void upgrades_http_1_only() noexcept { upgrades_http_1_only_ = true; }
     /// The server refuses requests on connections to another origin (421).
     void keeps_apart() noexcept { keeps_apart_ = true; }
+    /// The streams that its last connection took at once. Until one has said it, as many as RFC
+    /// 9113 section 6.5.2 recommends to take at least.
+    void takes_streams(std::uint32_t most) noexcept {
+        if (most != 0) streams_ = most;
+    }
+    std::uint32_t usual_streams() const noexcept { return streams_; }
     bool takes_http_2(bool upgrades) const noexcept {
         return !wants_http_1_ && !(upgrades && upgrades_http_1_only_);
     }
@@ -187,6 +193,7 @@ private:
     bool wants_http_1_ = false;
     bool upgrades_http_1_only_ = false;
     bool keeps_apart_ = false;
+    std::uint32_t streams_ = 100;
     unsigned opening_ = 0;  ///< connections that are being opened
     intrusive_list<connection_request> waiting_;
     handshake_turns handshakes_;

@@ -47,6 +47,7 @@ void head_reader::add_field() {
     const bool is_pseudo_field =
         decoder_.is_whole() && decoder_.name_size() != 0 && text_.data()[begin] == ':';
     if (exceeds_a_limit(is_pseudo_field)) {
+        decoder_.skip_known_fields();
         text_.clear();
         lines_.clear();
         return;

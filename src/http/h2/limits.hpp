@@ -1,7 +1,10 @@
 #pragma once
 
+#include "http/h2/frame.hpp"
+
 #include <coracle/http/h2_limits.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -41,6 +44,15 @@ inline constexpr std::size_t limit_kinds = 12;
         case limit_kind::interim_responses: return "interim_responses";
     }
     return "";
+}
+
+/// Returns the limits with windows as large as RFC 9113 section 6.9.1 allows at most.
+[[nodiscard]] inline h2_limits within_protocol(h2_limits l) noexcept {
+    constexpr auto most = static_cast<std::uint32_t>(max_window);
+    l.stream_window = std::min(l.stream_window, most);
+    l.max_stream_window = std::min(l.max_stream_window, most);
+    l.connection_window = std::min(l.connection_window, most);
+    return l;
 }
 
 }  // namespace coracle::http::h2

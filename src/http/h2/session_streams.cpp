@@ -195,9 +195,10 @@ void session::trim() noexcept {
     head_writer_.give_up();
     streams_.shrink_to_fit();
     head_.fields = {};
-    cuts_ = {};
     blocks_.shrink_to_fit();
-    batched_ = {};
+    // A batch may be being written: it says then whose content has gone.
+    if (cuts_.empty()) cuts_ = {};
+    if (batched_.empty()) batched_ = {};
 }
 
 }  // namespace coracle::http::h2

@@ -124,7 +124,7 @@ bool h2_stream::prepare(const h2::head& message, bool end) {
     const field host{to_string(field_id::host), e.req.host(), field_id::host};
     moved.give_lines(e.req.fields(), message.fields, has_host ? nullptr : &host);
     if (asks_for_tunnel_) note_offer(message.protocol, e.req.fields());
-    if (!path && message.method == method::connect) {
+    if (!path && message.method == method::connect && !asks_for_tunnel_) {
         respond_with(status::not_implemented, "there are no tunnels here");
         return false;
     }

@@ -31,17 +31,6 @@ std::optional<std::string> settings_of(const fields& all) {
     return payload;
 }
 
-/// Each field is looked up in Connection, so that its length is limited.
-constexpr std::size_t most_of_connection = 256;
-
-bool has_long_connection_field(const fields& all) {
-    std::size_t size = 0;
-    for (const field& f : all) {
-        if (f.id == field_id::connection) size += f.value.size();
-    }
-    return size > most_of_connection;
-}
-
 std::uint32_t cost_of(std::string_view name, std::string_view value) {
     return static_cast<std::uint32_t>(name.size() + value.size() + 32);
 }

@@ -1,3 +1,4 @@
+#include "http/h2/limits.hpp"
 #include "http/message/token.hpp"
 #include "http/server/endpoints.hpp"
 #include "http/server/shard.hpp"
@@ -37,6 +38,7 @@ struct server::core {
             throw_exception(error(std::errc::invalid_argument, "server_name"));
         }
         bound(options.timeouts);
+        options.limits.h2 = h2::within_protocol(options.limits.h2);
         if (options.tls) options.tls->offer(protocols(options.versions));
         const std::uint32_t of_each = options.limits.connections_per_client;
         if (of_each != 0) clients = std::make_unique<detail::client_table>(of_each);

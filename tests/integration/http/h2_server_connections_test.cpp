@@ -115,6 +115,23 @@ TEST(h2_server_connections, retires_a_connection_after_its_requests) {
     });
 }
 
+TEST(h2_server_connections, has_no_window_beyond_what_the_protocol_allows) {
+    http::server_options o;
+    auto& l = o.limits.h2;
+    l.stream_window = l.max_stream_window = l.connection_window = ~0U;
+    world w(1, o);
+    w.run([](world& in) -> task<> {
+        h2_peer p(co_await in.connect());
+        for (int i = 0; i != 3; ++i) {
+            auto& m = p.post("/echo", std::string(500'000, 'w'));
+            co_await p.until_over(m);
+            EXPECT_EQ(m.status, 200);
+            EXPECT_EQ(m.content.size(), 500'000U);
+        }
+        EXPECT_TRUE(p.goaways().empty());
+    });
+}
+
 TEST(h2_server_connections, makes_room_for_others_when_it_is_idle) {
     http::server_options o;
     o.limits.connections = 2;

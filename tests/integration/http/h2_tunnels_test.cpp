@@ -122,7 +122,8 @@ TEST(h2_tunnels, are_refused_by_handlers_that_do_not_upgrade) {
         auto& later = p.connect("echo", "/sleep?ms=5");
         auto& other = p.connect("websocket", "/upgrade");
         auto& unknown = p.connect("echo", "/nowhere");
-        for (const auto* m : {&plain, &streamed, &later, &other, &unknown}) {
+        auto& malformed = p.connect("echo", "/%zz");
+        for (const auto* m : {&plain, &streamed, &later, &other, &unknown, &malformed}) {
             co_await p.until_over(*m);
         }
         // A 2xx would be a tunnel to the client.
@@ -131,6 +132,7 @@ TEST(h2_tunnels, are_refused_by_handlers_that_do_not_upgrade) {
         EXPECT_EQ(later.status, 501);
         EXPECT_EQ(other.status, 501);
         EXPECT_EQ(unknown.status, 404);
+        EXPECT_EQ(malformed.status, 400);
     });
 }
 

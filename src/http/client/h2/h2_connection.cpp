@@ -32,7 +32,7 @@ std::uint64_t bytes_taken(const void* progress) noexcept {
 }
 
 h2_limits limits_of(const client_options& o, const client_h2_options& own) {
-    h2_limits l = own.limits;
+    h2_limits l = h2::within_protocol(own.limits);
     l.head = l.compressed_head = o.head_limit;
     // So many more frames a head beyond the usual size needs.
     const std::uint32_t usual = client_options().head_limit;
@@ -212,6 +212,7 @@ void client_h2_connection::take(buffer received) {
         in_hand_ = h2::shared_block(std::move(received));
         session_.receive(in_hand_.bytes().view(), now());
         if (session_.failure()) lose_to_failure();
+        exceeded_.reset();  // a limit that cost no more than a stream
     } catch (const std::bad_alloc&) {
         lose_without_memory();
     }
@@ -244,6 +245,7 @@ void client_h2_connection::sent(h2::stream& s) {
 
 void client_h2_connection::closed(h2::stream& s) {
     static_cast<client_h2_exchange&>(s).stream_closed();
+    completed_one();
     offer_places();
 }
 
@@ -259,8 +261,9 @@ void client_h2_connection::failed(h2::stream& s, h2::error_code code, bool by_pe
     offer_places();
 }
 
-void client_h2_connection::settings_received(const h2::peer_settings&) {
+void client_h2_connection::settings_received(const h2::peer_settings& its) {
     knows_settings_ = true;
+    home().takes_streams(its.max_concurrent_streams);
     offer_places();
 }
 
@@ -349,12 +352,22 @@ bool client_h2_connection::usable() const noexcept {
 }
 
 bool client_h2_connection::has_place(std::size_t most) const noexcept {
-    const std::size_t peers = session_.peer().max_concurrent_streams;
+    const std::size_t peers =
+        knows_settings_ ? session_.peer().max_concurrent_streams : home().usual_streams();
     return usable() && !worn_ && exchanges_count_ < std::min({most, most_, peers});
 }
 
 void client_h2_connection::refuses_more() noexcept {
     most_ = std::max<std::size_t>(1, exchanges_count_ - 1);
+    completed_ = 0;
+}
+
+/// A refusal may have been of a moment: after some rounds without another there are twice as many.
+void client_h2_connection::completed_one() noexcept {
+    constexpr std::size_t rounds = 16;
+    if (most_ >= unlimited / 2 || ++completed_ < rounds * most_) return;
+    most_ *= 2;
+    completed_ = 0;
 }
 
 void client_h2_connection::gave_up() noexcept {

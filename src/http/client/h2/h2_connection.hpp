@@ -126,6 +126,7 @@ private:
     void lose_to_failure();
     void task_ended() noexcept;
     void offer_places() noexcept;
+    void completed_one() noexcept;
     void write_last_words() noexcept;
     void stop_tasks() noexcept;
     void destroy_if_over() noexcept;
@@ -151,7 +152,9 @@ private:
     intrusive_list<h2_exchange_link> exchanges_;  ///< exchanges that were not released
     intrusive_list<h2_exchange_link> leaving_;    ///< released exchanges with bytes being sent
     std::size_t exchanges_count_ = 0;
-    std::size_t most_ = ~std::size_t{0};  ///< limit of exchanges, after one was refused
+    static constexpr std::size_t unlimited = ~std::size_t{0};
+    std::size_t most_ = unlimited;  ///< limit of exchanges, after one was refused
+    std::size_t completed_ = 0;     ///< since then, or since the limit was raised
     h2::token_bucket resets_left_;
     bool worn_ = false;  ///< it has reset so many streams that it carries no further exchanges
     std::uint32_t begun_ = 0;

@@ -70,7 +70,8 @@ void client_h2_exchange::head_came(const h2::head& message, bool end) {
     start_.version = version::http_2;
     start_.has_content_length = message.has_content_length;
     start_.content_length = message.content_length;
-    start_.has_body = !end;
+    const bool has_none = is_head_ || message.code == 204 || message.code == 304;
+    start_.has_body = !end && !has_none;
     // The bytes that follow belong to the other protocol (RFC 8441 section 5).
     const bool tunnels = asks_for_tunnel_ && message.code / 100 == 2;
     if (tunnels) start_.has_content_length = start_.has_body = false;

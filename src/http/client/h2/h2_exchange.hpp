@@ -136,6 +136,7 @@ private:
     bool logs_ = false;
     bool begun_request_ = false;
     bool asks_for_tunnel_ = false;
+    bool is_head_ = false;
     bool ended_ = false;        ///< the session has the whole request
     bool upload_over_ = false;  ///< no more of the request may be sent
     std::uint64_t sent_ = 0;    ///< bytes passed to the session

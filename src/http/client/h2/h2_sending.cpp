@@ -100,6 +100,7 @@ void client_h2_exchange::begin(const outgoing_head& head) {
     head_limit_ = head.options->head_limit;
     field_limit_ = head.options->field_limit;
     logs_ = head.options->verbose;
+    is_head_ = head.method == "HEAD";
     begun_request_ = true;
     asks_for_tunnel_ = head.upgrades && head.call->more().may_be_tunnel;
     field_pen pen(connection_->head_lines(), asks_for_tunnel_);

@@ -110,10 +110,12 @@ decoder::step decoder::use_index(buffer& out, std::size_t most) {
     const table_entry e = is_static ? static_entry(number_) : table_.at(later);
     id_ = e.id;
     name_size_ = e.name.size();
+    // The table needs the name of one that goes there.
+    if (skips_ && kind_ != kind::incremental) too_large_ = true;
     append(e.name, out, most);
     if (kind_ != kind::indexed) {
         // It may be the value of this entry that is malformed.
-        name_well_formed_ = e.well_formed || is_lower_token(e.name);
+        name_well_formed_ = e.well_formed || (!too_large_ && is_lower_token(e.name));
         state_ = state::value_size;
         return step::again;
     }

@@ -28,7 +28,12 @@ public:
         : table_(table_limit), most_table_(table_limit) {}
 
     /// To be called before the first fragment of each block.
-    void begin_block() noexcept { fields_begun_ = table_changed_ = never_indexed_ = false; }
+    void begin_block() noexcept {
+        fields_begun_ = table_changed_ = never_indexed_ = skips_ = false;
+    }
+    /// From now on fields of this block that are a table's are not appended: of a block that has
+    /// gone beyond a limit each byte would cost as much as the longest entry.
+    void skip_known_fields() noexcept { skips_ = true; }
 
     /// Decodes up to the next field, and appends its name and value to `out`, which must not be
     /// changed before that is complete. Of a field whose name and value have more than `most`
@@ -54,7 +59,7 @@ public:
     /// the ends of the value; which takes no look at those that a table has. False for
     /// pseudo-fields.
     [[nodiscard]] bool is_well_formed() const noexcept { return well_formed_; }
-    /// Returns false if it was larger than `most`.
+    /// Returns false if it was larger than `most`, or skipped.
     [[nodiscard]] bool is_whole() const noexcept { return !too_large_; }
 
 private:
@@ -96,6 +101,7 @@ private:
     bool fields_begun_ = false;  ///< the size of the table may not change any more
     bool table_changed_ = false;
     bool never_indexed_ = false;
+    bool skips_ = false;
 };
 
 }  // namespace coracle::http::h2::hpack

@@ -4,6 +4,7 @@
 
 #include <coracle/http/client.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/local_server.hpp>
@@ -168,6 +169,38 @@ TEST(client_h2, reads_interim_responses_and_trailers_and_no_bodies) {
         EXPECT_EQ(head.header("content-length"), "12");
         EXPECT_EQ(peer.connections.size(), 1U);
     });
+}
+
+TEST(client_h2, takes_no_content_for_one_whose_end_is_late) {
+    http::client_options o = over_h2();
+    o.body_limit = 1000;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            peer.on_end = [](connection& c, request& r) {
+                const unsigned code = r.path == "/304" ? 304 : r.path == "/204" ? 204 : 200;
+                std::vector<http::field> fields = {{"content-encoding", "gzip"}};
+                if (code != 204) fields.push_back({"content-length", "1000000"});
+                c.respond(r, code, fields, {}, false);
+                spawn([&c, &r]() -> task<> {
+                    co_await sleep_for(10ms);
+                    c.send(r, {}, true);
+                });
+            };
+            for (const char* path : {"/200", "/304", "/204"}) {
+                const bool is_head = std::string_view(path) == "/200";
+                const std::string url = peer.url(path);
+                auto calling = is_head ? client.head(url) : client.get(url);
+                auto r = co_await std::move(calling);
+                EXPECT_EQ(r.header("Content-Encoding"), "gzip") << path;
+                EXPECT_EQ(r.header("Content-Length"), is_head || path[1] == '3' ? "1000000" : "");
+                auto reading = r.text();
+                const std::string body = co_await std::move(reading);
+                EXPECT_EQ(body, "");
+            }
+            EXPECT_EQ(peer.connections.size(), 1U);
+            for (const auto& r : peer.connections[0]->streams) EXPECT_FALSE(r->reset_by_client);
+        },
+        {}, o);
 }
 
 TEST(client_h2, resets_what_is_cancelled_and_goes_on) {

@@ -130,6 +130,99 @@ TEST(client_h2, opens_fewer_streams_once_the_server_takes_fewer) {
     });
 }
 
+/// Makes so many calls at once, of which the server holds each as long as others come.
+task<unsigned> call_all_at_once(h2_script_server& peer, http::client& client, unsigned calls) {
+    std::vector<std::pair<connection*, request*>> held;
+    peer.on_end = [&](connection& c, request& r) { held.emplace_back(&c, &r); };
+    unsigned good = 0;
+    unsigned over = 0;
+    const auto one = [&]() -> task<> {
+        const auto r = co_await as_result(client.post(peer.url()).body("x").full());
+        EXPECT_TRUE(r) << r.error();
+        if (r) ++good;
+        ++over;
+    };
+    const auto block = [&](task_group& group) -> task<> {
+        for (unsigned i = 0; i != calls; ++i) group.spawn(one);
+        while (over != calls) {
+            co_await sleep_for(1s);
+            for (const auto& [c, r] : std::exchange(held, {})) c->respond(*r, "here");
+        }
+    };
+    co_await with_task_group(block);
+    co_return good;
+}
+
+TEST(client_h2, learns_how_many_streams_a_server_takes_before_its_next_connection) {
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            peer.limits.streams = 10;
+            auto calling = call_all_at_once(peer, client, 100);
+            const unsigned good = co_await std::move(calling);
+            EXPECT_EQ(good, 100U);
+            // Only the first one had to be told.
+            for (std::size_t i = 1; i < peer.connections.size(); ++i) {
+                EXPECT_LE(peer.connections[i]->streams.size(), 20U) << i;
+            }
+        },
+        {}, over_h2(), 2);
+}
+
+TEST(client_h2, opens_no_more_streams_than_usual_before_a_server_says_how_many) {
+    http::pool_options p;
+    p.streams = 400;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            auto calling = call_all_at_once(peer, client, 400);
+            const unsigned good = co_await std::move(calling);
+            EXPECT_EQ(good, 400U);
+            for (const auto& c : peer.connections) {
+                EXPECT_FALSE(c->said_goodbye);
+                for (const auto& r : c->streams) EXPECT_TRUE(r->complete);
+            }
+        },
+        p, over_h2(), 2);
+}
+
+TEST(client_h2, opens_more_streams_again_a_while_after_one_was_refused) {
+    http::pool_options p;
+    p.connections_per_host = 1;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            bool refuses = true;
+            peer.on_end = [&](connection& c, request& r) {
+                if (r.path == "/refused" && std::exchange(refuses, false)) {
+                    c.reset(r, h2_code::refused_stream);
+                } else {
+                    c.respond(r, "here");
+                }
+            };
+            EXPECT_TRUE((co_await client.get(peer.url("/refused")).full()).ok());
+            for (int i = 0; i != 300; ++i) co_await client.get(peer.url()).full();
+            std::size_t most = 0;
+            std::vector<request*> held;
+            peer.on_end = [&](connection&, request& r) {
+                held.push_back(&r);
+                most = std::max(most, held.size());
+            };
+            const auto one = [&]() -> task<> { co_await client.get(peer.url()).full(); };
+            const auto block = [&](task_group& group) -> task<> {
+                for (int i = 0; i != 10; ++i) group.spawn(one);
+                co_await sleep_for(1s);
+                while (!held.empty()) {
+                    for (request* r : std::exchange(held, {})) {
+                        peer.connections[0]->respond(*r, "here");
+                    }
+                    co_await sleep_for(1s);
+                }
+            };
+            co_await with_task_group(block);
+            EXPECT_EQ(most, 10U);
+            EXPECT_EQ(peer.connections.size(), 1U);
+        },
+        p, over_h2(), 2);
+}
+
 TEST(client_h2, waits_for_a_server_that_takes_no_streams_as_long_as_its_deadline_allows) {
     http::pool_options p;
     p.connections_per_host = 1;
@@ -280,6 +373,23 @@ TEST(client_h2, tells_a_server_of_its_windows_and_keeps_to_them) {
         p, over_h2(), 1);
 }
 
+TEST(client_h2, has_no_window_beyond_what_the_protocol_allows) {
+    http::pool_options p;
+    auto& l = p.h2.limits;
+    l.stream_window = l.max_stream_window = l.connection_window = ~0U;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            const std::string large(2'000'000, 'w');
+            peer.on_end = [&](connection& c, request& r) { c.respond(r, large); };
+            for (int i = 0; i != 3; ++i) {
+                const auto r = co_await client.get(peer.url()).full();
+                EXPECT_EQ(r.body.size(), large.size());
+            }
+            EXPECT_EQ(peer.connections.size(), 1U);
+        },
+        p, over_h2(), 1);
+}
+
 TEST(client_h2, gives_the_window_of_the_connection_back_whatever_becomes_of_a_body) {
     http::pool_options p;
     p.h2.resets = 1000;
@@ -388,6 +498,14 @@ TEST(client_h2, keeps_to_the_limits_of_a_head) {
             const auto bytes = co_await as_result(client.get(peer.url()).full());
             EXPECT_EQ(bytes.error(), errc::limit_exceeded);
             EXPECT_THAT(bytes.error().message(), HasSubstr("client_options.head_limit"));
+            // A limit that cost one stream is no reason for the end of the connection.
+            peer.on_end = [](connection& c, request&) {
+                c.send_raw(frame(http::h2::frame_type::data, 0, 77, "x"));
+            };
+            const auto lost = co_await as_result(client.get(peer.url()).full());
+            EXPECT_FALSE(lost);
+            const std::string why = lost ? "" : lost.error().message();
+            EXPECT_THAT(why, Not(HasSubstr("h2_limits")));
         },
         {}, o);
 }
