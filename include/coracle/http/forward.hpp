@@ -33,7 +33,8 @@ struct forward_options {
     /// Without it, and with a body or for "h2c", they are passed on as plain requests. Default yes.
     bool upgrades = true;
     /// The time after which such a connection is closed if nothing has passed, also where one side
-    /// takes nothing of what the other sends. Default 1 h.
+    /// takes nothing of what the other sends; zero: never. A drain does not end it: what is spoken
+    /// there is not known, so it goes on until `server_timeouts::drain` is over. Default 1 h.
     duration upgraded_idle = std::chrono::hours(1);
     /// Changes the fields of each request on its way to an upstream, as the last that does: fields
     /// that are set here arrive. One that a handler or middleware sets in the request is passed on
@@ -54,8 +55,10 @@ struct forward_options {
 /// it has, that its Connection names, or that says who the client is, and none at all with
 /// `change_fields`.
 /// The response begins while the request goes on, and its head does not wait for its body. 502 when
-/// the upstream cannot be reached or breaks the protocol, 504 when it takes too long, 400 when the
-/// target leads out of the path of `base`. `client` must outlive the handler. Throws `exception`
+/// the upstream cannot be reached or breaks the protocol, 504 when it takes too long, 503 when too
+/// many requests wait for a connection (`pool_options::waiting`), 400 when the target leads out of
+/// the path of `base`, also with its encoded slashes taken for slashes, or Connection is longer
+/// than 1,024 bytes. `client` must outlive the handler. Throws `exception`
 /// when `base` is no URL.
 ///
 ///     routes.any("/api/{*rest}", http::forward_to(client, "http://10.0.0.7:9000"));

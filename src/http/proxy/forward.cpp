@@ -89,6 +89,18 @@ bool strip(std::string_view path, std::string_view prefix, std::string& out) {
     return true;
 }
 
+/// Returns a path with a slash in place of each encoded slash and backslash.
+std::string with_plain_slashes(std::string_view path) {
+    std::string out;
+    for (std::size_t at = 0; at != path.size(); ++at) {
+        const std::string_view code = path.substr(at, 3);
+        const bool is_slash = code == "%2F" || code == "%2f" || code == "%5C" || code == "%5c";
+        out += is_slash ? '/' : path[at];
+        if (is_slash) at += 2;
+    }
+    return out;
+}
+
 bool is_idempotent(const request& req) noexcept {
     switch (req.method()) {
         case method::get:
@@ -118,7 +130,15 @@ bool may_go_elsewhere(const error& e, const request& req, bool has_body) noexcep
     return e.safe_to_retry() || (is_idempotent(req) && e != std::errc::timed_out);
 }
 
+/// Returns true for a failure that says nothing of the upstream: too many requests wait for a
+/// connection, or the client shuts down.
+bool is_of_our_client(const error& e) noexcept {
+    return (e == errc::shutting_down && e.operation() == "request") ||
+           (e == errc::limit_exceeded && e.subject().ends_with("pool_options.waiting"));
+}
+
 status status_of_failure(const error& e) noexcept {
+    if (is_of_our_client(e)) return status::service_unavailable;
     return e == std::errc::timed_out ? status::gateway_timeout : status::bad_gateway;
 }
 
@@ -129,7 +149,7 @@ response failure_of(const request& req, const error& e) {
 /// Passes an interim response on (RFC 9110 section 15.2), but no 100: the server sends its own when
 /// the body is read.
 task<> pass_interim(request* to, const response* came) {
-    if (came->status() == status::continue_) co_return;
+    if (came->status() == status::continue_ || has_long_connection_field(came->fields())) co_return;
     response out(came->status());
     for (const field& f : came->fields()) {
         if (!is_of_connection(f, came->fields())) out.fields().add(f.name, f.value);
@@ -271,6 +291,7 @@ public:
     /// Returns the part of the target that goes behind the path of an upstream, or the response
     /// that refuses it.
     std::expected<std::string, response> rest_of(const request& req) const {
+        if (has_long_connection_field(req.fields())) return std::unexpected(bad_request(req));
         const std::string_view asked = asked_for(req);
         if (asked.empty()) {
             // About this server as a whole (RFC 9110 section 9.3.7).
@@ -294,15 +315,13 @@ public:
         return rest;
     }
 
-    /// Empty when it would lead out of the path of the base, whoever resolves its dot segments.
+    /// Empty when it would lead out of the path of the base, whoever resolves its dot segments, and
+    /// whether or not encoded slashes separate them there.
     static std::string address_of(const base_address& base, std::string_view rest) {
         std::string there = base.prefix;
         there += rest;
-        const auto read = url::parse(there);
-        if (!read) return {};
-        const std::string_view path = read->path();
         const bool within =
-            path.starts_with(base.path) && path.substr(base.path.size()).starts_with('/');
+            is_within(base, there) && is_within(base, base.prefix + with_plain_slashes(rest));
         return within ? there : std::string();
     }
 
@@ -365,6 +384,9 @@ public:
 
     response pass_back(response r, const request& req,
                        const detail::passed_upgrade& switching) const {
+        if (has_long_connection_field(r.fields())) {
+            return detail::error_response(req, status::bad_gateway);
+        }
         fields kept;
         // A response that says what it wants must do so (RFC 9110 section 15.5.22).
         const bool wants_upgrade = r.status() == status::upgrade_required;
@@ -397,6 +419,12 @@ public:
     }
 
 private:
+    static bool is_within(const base_address& base, std::string_view there) {
+        const auto read = url::parse(there);
+        if (!read) return false;
+        const std::string_view path = read->path();
+        return path.starts_with(base.path) && path.substr(base.path.size()).starts_with('/');
+    }
     static task<std::expected<response, error>> made(call* c, request* req) {
         auto* const server = req->exchange();
         detail::exchange_scope* const beside = server == nullptr ? nullptr : server->scope();
@@ -493,6 +521,7 @@ private:
             }
             throw_failure_of_body(*req);
             failure = std::move(came).error();
+            if (is_of_our_client(*failure)) break;
             // A client that takes its time to send says nothing of the upstream.
             const bool is_slow_body =
                 has_body && *failure == std::errc::timed_out && failure->phase() == phase::send;

@@ -16,6 +16,9 @@ public:
         : from_(&from), to_(&to), piece_(std::move(first)) {}
 
     bool over() const noexcept { return over_; }
+    /// Returns true if the side that it comes from, or goes to, has failed.
+    bool lost_source() const noexcept { return lost_source_; }
+    bool lost_target() const noexcept { return lost_target_; }
     std::int64_t taken() const noexcept { return taken_ + (sending_ == nullptr ? 0 : *sending_); }
 
     /// Copies until the end. If something fails before, ends the others too.
@@ -38,7 +41,11 @@ private:
             }
             self->piece_.release();
             auto bytes = co_await as_result(self->from_->receive());
-            if (!bytes) co_return bytes.error() == errc::end_of_stream;
+            if (!bytes) {
+                const bool in_order = bytes.error() == errc::end_of_stream;
+                self->lost_source_ = !in_order && !coracle::detail::is_cancellation(bytes.error());
+                co_return in_order;
+            }
             self->piece_ = *std::move(bytes);
         }
     }
@@ -50,6 +57,7 @@ private:
         const auto sent = co_await as_result(sending);
         // A stream of HTTP/2 takes the bytes at once, and completes when they have gone.
         self->taken_ += *std::exchange(self->sending_, nullptr) + 1;
+        self->lost_target_ = !sent && !coracle::detail::is_cancellation(sent.error());
         co_return sent.has_value();
     }
 
@@ -59,10 +67,16 @@ private:
     std::int64_t taken_ = 0;                 ///< of the pieces before, and one for each
     const std::int64_t* sending_ = nullptr;  ///< of this piece
     bool over_ = false;
+    bool lost_source_ = false;
+    bool lost_target_ = false;
 };
 
-/// Completes when nothing has passed for so long, or up to a sixteenth longer.
+/// The time that a client has for the last bytes of a server that has broken off.
+constexpr duration last_bytes = std::chrono::seconds(2);
+
+/// Completes when nothing has passed for so long, or up to a sixteenth longer; zero: never.
 task<> wait_until_idle(const direction* one, const direction* other, duration idle) {
+    if (idle <= duration::zero()) co_await forever();
     constexpr int looks = 16;
     std::int64_t before = 0;
     for (int still = 0; still != looks; ++still) {
@@ -85,7 +99,17 @@ task<> join_streams(net::byte_stream& ours, buffer received, detached_connection
     };
     auto all = when_any(with_task_group(directions), wait_until_idle(&to_them, &to_us, idle));
     const auto ended = co_await as_result(all);
-    theirs.stream->close(!ended || !to_them.over() || !to_us.over());
+    const bool in_order = ended && to_them.over() && to_us.over();
+    theirs.stream->close(!in_order);
+    if (in_order) co_return;
+    // The client may still be receiving what came before, and a reset would drop that.
+    const bool they_failed = to_us.lost_source() || to_them.lost_target();
+    if (they_failed && to_us.taken() != 0) {
+        auto waiting = sleep_for(last_bytes);
+        static_cast<void>(co_await as_result(waiting));
+    }
+    // An end in order would make a part of what was sent look like the whole.
+    ours.close(true);
 }
 
 }  // namespace coracle::http::detail

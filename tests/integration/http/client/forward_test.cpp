@@ -13,8 +13,10 @@
 #include <coracle/http/ranges.hpp>
 #include <coracle/http/router.hpp>
 #include <coracle/http/upstreams.hpp>
+#include <coracle/runtime/event.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/local_server.hpp>
@@ -584,9 +586,71 @@ TEST(forwarded_requests, that_fail_get_the_error_pages_of_the_site) {
 TEST_F(forwarding, stays_beneath_the_path_of_its_base) {
     serve("/public/");
     EXPECT_TRUE(responds("/a/../b", "behind:/public/a/../b"));
+    EXPECT_TRUE(responds("/a/..%2fb", "behind:/public/a/..%2fb"));
     for (const char* target : {"/../admin", "/%2e%2e/admin", "http://h/../admin"}) {
         EXPECT_FALSE(responds(target, "admin")) << target;
     }
+    for (const char* target :
+         {"/..%2fadmin", "/%2e%2e%2Fadmin", "/a/..%2f..%2fadmin", "/..%5cadmin"}) {
+        EXPECT_TRUE(responds(target, "400 Bad Request\n")) << target;
+    }
+}
+
+// Each field is looked up in Connection: as many of both would cost seconds.
+TEST_F(forwarding, looks_at_no_endless_connection_field) {
+    serve("/public");
+    for (const std::size_t size : {1024U, 1025U}) {
+        std::string request = "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close";
+        request.append(size - 5, ',').append("\r\n\r\n");
+        blocking_peer peer(front_->port());
+        peer.send(request);
+        EXPECT_TRUE(peer.receive_until(size > 1024 ? "400 Bad Request\n" : "behind:/public/a"))
+            << size;
+    }
+    script s;
+    s.read_head().send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close" +
+                       std::string(1020, ',') + "\r\n\r\n");
+    const scripted_peer upstream(s);
+    const local_server front(http::forward_to(client_, upstream.url()));
+    EXPECT_EQ(http::client().get(front.url()).wait().status, http::status::bad_gateway);
+}
+
+TEST(forwarded_requests, blame_no_upstream_for_a_queue_of_ours) {
+    block_on([]() -> task<> {
+        event goes_on;
+        loop& here = *loop::current();
+        const local_server slow(here, [&](http::request&) -> task<std::string> {
+            co_await goes_on.wait();
+            co_return "slow";
+        });
+        const local_server quick(here, [](http::request&) { return "quick"; });
+        http::pool_options p;
+        p.connections = 1;
+        p.waiting = 0;
+        http::client client({}, p);
+        http::upstreams nodes(client, {quick.url("")});
+        http::router routes;
+        routes.get("/slow", http::forward_to(client, slow.url("")));
+        routes.get("/quick", http::forward_to(nodes));
+        const local_server front(here, std::move(routes));
+        const auto hold = [&]() -> task<> {
+            http::client caller;
+            const auto r = co_await caller.get(front.url("/slow")).full();
+            EXPECT_EQ(r.body, "slow");
+        };
+        const auto ask = [&]() -> task<> {
+            while (slow.counters().requests == 0) co_await sleep_for(1ms);
+            http::client caller;
+            for (int i = 0; i != 5; ++i) {
+                const auto r = co_await caller.get(front.url("/quick")).full();
+                EXPECT_EQ(r.status, http::status::service_unavailable);
+            }
+            EXPECT_FALSE(nodes.states()[0].is_ejected);
+            EXPECT_EQ(nodes.states()[0].failures, 0U);
+            goes_on.set();
+        };
+        co_await when_all(hold(), ask());
+    });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <coracle/net/byte_stream.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/spawn.hpp>
+#include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/testing/simulation.hpp>
 
@@ -29,11 +30,11 @@ struct joined_pairs {
     connection_pair client;
     connection_pair server;
 
-    task<> join() { return join(*client.server); }
-    task<> join(net::byte_stream& ours) {
+    task<> join(duration limit = idle) { return join(*client.server, limit); }
+    task<> join(net::byte_stream& ours, duration limit = idle) {
         http::detached_connection theirs;
         theirs.stream = std::move(server.client);
-        auto joining = http::detail::join_streams(ours, buffer(), std::move(theirs), idle);
+        auto joining = http::detail::join_streams(ours, buffer(), std::move(theirs), limit);
         co_await std::move(joining);
     }
 };
@@ -190,6 +191,46 @@ TEST(joined_streams, that_ended_in_order_are_closed_and_others_reset) {
             EXPECT_EQ(end.error() == errc::end_of_stream, in_order) << end.error();
         });
     }
+}
+
+// An end in order would make a part of what was sent look like the whole.
+TEST(joined_streams, that_one_side_breaks_off_are_reset_for_the_other) {
+    for (const bool by_server : {true, false}) {
+        simulation sim;
+        sim.run([by_server]() -> task<> {
+            joined_pairs all;
+            all.client = co_await connected();
+            all.server = co_await connected();
+            net::byte_stream& from = by_server ? *all.server.server : *all.client.client;
+            net::byte_stream& to = by_server ? *all.client.client : *all.server.server;
+            const auto break_off = [&]() -> task<> {
+                co_await from.send("a part");
+                co_await sleep_for(1s);
+                from.close(true);
+            };
+            co_await when_all(all.join(), break_off());
+            EXPECT_EQ(co_await read_exactly(to, 6), "a part");
+            auto end = co_await as_result(to.receive());
+            EXPECT_TRUE(!end && end.error() != errc::end_of_stream);
+        });
+    }
+}
+
+TEST(joined_streams, may_stand_still_for_ever) {
+    simulation sim;
+    sim.run([]() -> task<> {
+        joined_pairs all;
+        all.client = co_await connected();
+        all.server = co_await connected();
+        const auto talk = [&]() -> task<> {
+            co_await sleep_for(24h);
+            co_await all.client.client->send("x");
+            EXPECT_EQ(co_await read_exactly(*all.server.server, 1), "x");
+            all.client.client->shutdown_output();
+            all.server.server->shutdown_output();
+        };
+        co_await when_all(all.join(duration::zero()), talk());
+    });
 }
 
 }  // namespace
