@@ -59,6 +59,13 @@ MB = 1e6
 TIMEOUT = 300  # s, for one run of a client
 
 
+def check_h2load(text, count):
+    """Fails where requests did, which h2load does not."""
+    found = re.search(r"^status codes: (\d+) 2xx", text, re.MULTILINE)
+    if found and int(found[1]) != count:
+        raise RuntimeError(f"{found[1]} of {count} requests succeeded: {text[-500:]}")
+
+
 class Missing(RuntimeError):
     """What is not there is skipped by name."""
 
@@ -349,7 +356,7 @@ class Bench:
         found = {}
         calls = count > 1000
         makers = {
-            "coracle get" if calls else "coracle": lambda: [self.coracle_get(), "get", "--silent", version, *trust, "--parallel",
+            "coracle get" if calls else "coracle": lambda: [self.coracle_get(), "get", "--silent", "--fail", version, *trust, "--parallel",
                                 str(min(count, 100)), urls, "-o", "/dev/null"],
             "limit": lambda: [self.program("h2_client"), server.address, "tls" if tls else "clear", path,
                               str(count), str(min(count, 500 if path == "/large" else 100))],
@@ -362,7 +369,7 @@ class Bench:
         if tls:
             # In clear 7.88 cannot use a connection of prior knowledge twice.
             makers["curl"] = lambda: [tool("curl"), "--silent", "--http2", *trust, "--parallel",
-                                      "--parallel-max", str(min(count, 300)), urls, "-o", "/dev/null"]
+                                      "--parallel-max", str(min(count, 300)), "--fail", urls, "-o", "/dev/null"]
         for name, make in makers.items():
             try:
                 command = make()
@@ -380,6 +387,7 @@ class Bench:
                 for name in measure.in_turn(clients, turn):
                     def run(command=clients[name]):
                         spent = measure.account(self.launcher, command, TIMEOUT)
+                        check_h2load(spent["text"], count)
                         return {"cpu": spent["user_ns"] + spent["system_ns"], "seconds": spent["seconds"],
                                 "rss": spent["peak"], "units": count, "bytes": count * size, "p99": None}
                     self.attempt(load, name, run)

@@ -369,6 +369,15 @@ class Marks:
         return self.end[1].since(self.begin[1])
 
 
+def wrk_seconds(connections):
+    """How long a run of wrk takes. Many short runs find the quiet moments of a noisy machine, which long
+    ones average away; but opening a thousand connections takes its part of a second, and ten thousand all
+    of it."""
+    if connections < 1000:
+        return 1
+    return 2 if connections < 10000 else 4
+
+
 def wrk(server, connections, seconds, script="report.lua", path="/"):
     """One run of wrk: requests, requests per second, CPU per request, latencies in ms, errors."""
     crowd = script == "crowd.lua"

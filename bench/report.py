@@ -316,7 +316,7 @@ def machine():
     return "| | |\n| --- | --- |\n" + "".join(f"| {name} | {value} |\n" for name, value in rows)
 
 
-COMMANDS = """\
+COMMANDS = f"""\
 Servers, each pinned to core 0; `DIR` is a temporary directory:
 
 ```
@@ -333,14 +333,14 @@ taskset -c 0 build/release/bin/blocking_twin 127.0.0.1:0
 Loads, each pinned to core 1, after one second of the same as warm-up:
 
 ```
-taskset -c 1 wrk -t1 -c64 -d3s --timeout 5s -s bench/wrk/report.lua http://ADDR/        # and -c1000
-taskset -c 1 wrk -t1 -c10000 -d5s --timeout 5s -s bench/wrk/crowd.lua http://ADDR/ -- 10000
-taskset -c 1 wrk -t1 -c64 -d3s --timeout 5s -s bench/wrk/pipeline.lua http://ADDR/
+taskset -c 1 wrk -t1 -c64 -d{measure.wrk_seconds(64)}s --timeout 5s -s bench/wrk/report.lua http://ADDR/        # and -c1000 for {measure.wrk_seconds(1000)} s
+taskset -c 1 wrk -t1 -c10000 -d{measure.wrk_seconds(10_000)}s --timeout 5s -s bench/wrk/crowd.lua http://ADDR/ -- 10000
+taskset -c 1 wrk -t1 -c64 -d{measure.wrk_seconds(64)}s --timeout 5s -s bench/wrk/pipeline.lua http://ADDR/
 taskset -c 1 ab -k -q -c 50 -n 100000 http://ADDR/
 taskset -c 1 build/release/bin/download_sink ADDR /file.bin 8
 taskset -c 1 build/release/bin/idle_connections ADDR 10000
-taskset -c 1 wrk -t1 -c1000 -d3s --timeout 5s -s bench/wrk/report.lua http://ADDR/repeat?count=10000
-taskset -c 1 wrk -t1 -c1000 -d3s --timeout 5s -s bench/wrk/sleep.lua http://ADDR/
+taskset -c 1 wrk -t1 -c1000 -d{measure.wrk_seconds(1000)}s --timeout 5s -s bench/wrk/report.lua http://ADDR/repeat?count=10000
+taskset -c 1 wrk -t1 -c1000 -d{measure.wrk_seconds(1000)}s --timeout 5s -s bench/wrk/sleep.lua http://ADDR/
 ```
 """
 

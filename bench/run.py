@@ -112,11 +112,7 @@ class Bench:
             self.say(f"round {turn + 1}: {', '.join(loads)}")
 
     def wrk_load(self, connections, script, path="/"):
-        # Many short runs find the quiet moments of a noisy machine, which long ones average away.
-        seconds = 1
-        # Opening a thousand connections takes its part of a second, and ten thousand all of it.
-        if connections >= 1000:
-            seconds += 1 if connections < 10000 else 3
+        seconds = measure.wrk_seconds(connections)
         # Only what is measured has to wait until the whole crowd has connected.
         first = "report.lua" if script == "crowd.lua" else script
         return (lambda server: measure.wrk(server, connections, 1, first, path),

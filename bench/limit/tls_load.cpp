@@ -91,6 +91,7 @@ long long get(SSL* s, const std::string& target) {
         bytes[have] = '\0';
         end = std::strstr(bytes, "\r\n\r\n");
     }
+    if (std::strncmp(bytes, "HTTP/1.1 200 ", 13) != 0) fail("a response of 200");
     const char* const length = strcasestr(bytes, "content-length:");
     if (length == nullptr) fail("finding the length");
     const long long wanted = std::atoll(length + 15);
