@@ -33,13 +33,20 @@ std::string unescape(std::string_view text) {
 
 void append_quoted(std::string& out, std::string_view text) {
     out += '"';
-    for (const char c : text) {
-        switch (c) {
+    for (std::size_t at = 0; at != text.size(); ++at) {
+        switch (const char c = text[at]; c) {
             case '"': out += "%22"; break;
             case '\r': out += "%0D"; break;
             case '\n': out += "%0A"; break;
             // No browser sends NUL.
             case '\0': break;
+            case '\\': {
+                // Before another one, or the quote at the end, it would begin an escape.
+                const std::size_t next = text.find_first_not_of('\0', at + 1);
+                const bool is_alone = next != text.npos && text[next] != '\\';
+                out += is_alone ? "\\" : "\\\\";
+                break;
+            }
             default: out += c;
         }
     }

@@ -22,7 +22,8 @@ struct content_disposition {
 [[nodiscard]] std::optional<content_disposition> parse_disposition(std::string_view text);
 
 /// Returns `d` as text. In a form names are written as browsers do (HTML standard: `"`, CR and LF
-/// as "%22", "%0D" and "%0A"). For other types a file name beyond ASCII is written twice: as
+/// as "%22", "%0D" and "%0A"), and a backslash that would begin an escape is doubled. For other
+/// types a file name beyond ASCII is written twice: as
 /// `filename` with "_" in place of other characters, and as `filename*`.
 [[nodiscard]] std::string format_disposition(const content_disposition& d);
 
