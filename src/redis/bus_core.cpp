@@ -64,13 +64,19 @@ bool is_stop(const error& e) noexcept {
     return e == std::errc::operation_canceled;
 }
 
+/// Channels are of a server, not of one of its databases.
+std::string channel_prefix(const topic_bus_options& o, const endpoint& at) {
+    const unsigned database = at.address() ? at.address()->database : 0;
+    return database == 0 ? o.prefix : o.prefix + '/' + std::to_string(database);
+}
+
 }  // namespace
 
 bus_core::bus_core(std::string_view url, topic_bus_options o)
     : options_(std::move(o)), endpoint_(url, connecting(options_)),
       retained_key_('{' + options_.prefix + "}:retained"),
       order_key_('{' + options_.prefix + "}:retained-order"),
-      commands_(url, client_options_of(options_)), channels_(options_.prefix) {}
+      commands_(url, client_options_of(options_)), channels_(channel_prefix(options_, endpoint_)) {}
 
 void bus_core::log(log_level level, std::string_view text) const {
     loop::current()->log().write(log_layer::websocket, level, text);
@@ -115,7 +121,7 @@ void bus_core::subscribe(std::string_view pattern) {
         const bool stands = channels_.add(p);
         if (stands) {
             known_.insert(p);
-            to_fetch_.push_back({p, false});
+            want_retained(p, false);
             fetch_work_.set();
         }
         check_standing();
@@ -409,10 +415,21 @@ void bus_core::take_message(bool by_glob, std::string_view name, std::string_vie
 void bus_core::confirm(bool by_glob, std::string_view name) {
     for (std::string& p : channels_.confirmed(by_glob, name)) {
         const bool again = !known_.insert(p).second;
-        to_fetch_.push_back({std::move(p), again});
+        want_retained(std::move(p), again);
     }
     fetch_work_.set();
     check_standing();
+}
+
+/// Has what is retained for a pattern fetched, once more where that has begun already.
+void bus_core::want_retained(std::string pattern, bool again, unsigned page) {
+    if (const auto at = unbegun_.find(pattern); at != unbegun_.end()) {
+        at->second = at->second || again;
+        return;
+    }
+    // First, so that none is noted that is not there, where memory fails.
+    to_fetch_.push_back({pattern, again, page});
+    unbegun_.emplace(std::move(pattern), again);
 }
 
 void bus_core::check_standing() {
@@ -469,7 +486,10 @@ task<> bus_core::fetch_retained() {
 
 /// Fetches the first of `to_fetch_`, which it keeps until it is done with it.
 task<bus_core::fetched> bus_core::fetch_first() {
-    const wanted_messages& next = to_fetch_.front();
+    wanted_messages& next = to_fetch_.front();
+    if (const auto wanted = unbegun_.extract(next.pattern)) {
+        next.again = next.again || wanted.mapped();
+    }
     if (!known_.contains(next.pattern)) {
         to_fetch_.pop_front();
         co_return fetched::now;
@@ -484,7 +504,7 @@ task<bus_core::fetched> bus_core::fetch_first() {
         const bool is_wanted = is_too_large(done.error()) ? std::exchange(again.page, 1U) > 1
                                                           : may_be_asked_again(done.error());
         if (is_wanted) {
-            to_fetch_.push_back(std::move(again));
+            want_retained(again.pattern, again.again, again.page);
             to_fetch_.pop_front();
             co_return fetched::later;
         }

@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -67,10 +69,11 @@ private:
     };
     enum class fetched : std::uint8_t { now, later, stopped };
     struct ending;
+    static constexpr unsigned usual_page = 20;
     struct wanted_messages {
         std::string pattern;
-        bool again;          ///< after a gap: for all subscribers
-        unsigned page = 20;  ///< messages that are asked for at once, about
+        bool again;     ///< after a gap: for all subscribers
+        unsigned page;  ///< messages that are asked for at once, about
     };
 
     task<> begin();
@@ -87,6 +90,7 @@ private:
     void take_message(bool by_glob, std::string_view name, std::string_view channel,
                       std::string_view payload);
     void confirm(bool by_glob, std::string_view name);
+    void want_retained(std::string pattern, bool again, unsigned page = usual_page);
     void check_standing();
     void report_gap();
     void lose(error why) noexcept;
@@ -122,6 +126,8 @@ private:
     bus_channels channels_;
     std::set<std::string, std::less<>> known_;  ///< patterns that were confirmed once
     std::deque<wanted_messages> to_fetch_;
+    /// Those of them that have not begun, and `again` of each.
+    std::map<std::string, bool, std::less<>> unbegun_;
     event changed_;
     event fetch_work_;
     task_group* carrying_ = nullptr;

@@ -31,7 +31,8 @@ struct topic_gap {
 
 struct topic_bus_options : connection_options {
     /// The beginning of the names of channels and keys. Keys have it in braces, so that a cluster
-    /// keeps them on one node. Default "coracle".
+    /// keeps them on one node. Channels, which are of a server and not of a database, have "/" and
+    /// the number of the database behind it, unless that is 0. Default "coracle".
     std::string prefix = "coracle";
     /// Messages of this process that wait to be sent, or for the server to have taken them; one
     /// more is dropped, and one that makes them more than 16 MiB. Default 1,024.

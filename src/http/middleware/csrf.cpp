@@ -6,6 +6,7 @@
 #include "http/forwarded/own_origin.hpp"
 #include "http/message/token.hpp"
 #include "http/middleware/csrf_secret.hpp"
+#include "http/middleware/keep_from_caches.hpp"
 #include "http/middleware/random_bytes.hpp"
 
 #include <coracle/http/extract.hpp>
@@ -177,7 +178,7 @@ task<response> csrf::operator()(request& req, const handler& next) const {
     const token_state* const state = req.data<token_state>();
     if (r->cookie && state->is_new) {
         out.add_cookie(r->cookie->make(state->bytes));
-        if (!out.fields().contains("Cache-Control")) out.set("Cache-Control", "no-store");
+        detail::keep_from_caches(out);
     }
     co_return out;
 }

@@ -9,12 +9,14 @@ namespace coracle::http::detail {
 
 class flat_json_reader {
 public:
-    explicit flat_json_reader(std::string_view text) noexcept : in_(text), size_(text.size()) {}
+    flat_json_reader(std::string_view text, std::size_t members) noexcept
+        : in_(text), size_(text.size()), left_(members) {}
 
     bool read_object(flat_json& to) {
         if (!enter() || !in_.take('{')) return false;
         if (!in_.take('}')) {
             do {
+                if (left_-- == 0) return false;
                 flat_json::member m;
                 if (!in_.take_string(m.name) || !in_.take(':') || !read_value(m)) return false;
                 if (to.find(m.name) != nullptr) return false;
@@ -75,12 +77,13 @@ private:
     static constexpr int deepest = 16;
     coracle::detail::json_scanner in_;
     std::size_t size_;
+    std::size_t left_;  ///< members that may come
     int depth_ = 0;
 };
 
-std::optional<flat_json> flat_json::read(std::string_view text) {
+std::optional<flat_json> flat_json::read(std::string_view text, std::size_t members) {
     flat_json all;
-    flat_json_reader in(text);
+    flat_json_reader in(text, members);
     if (!in.read_object(all) || !in.at_end()) return std::nullopt;
     return all;
 }

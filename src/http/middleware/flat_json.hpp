@@ -22,8 +22,9 @@ public:
     };
 
     /// Nothing unless `text` is one object and nothing else, with no name twice (RFC 7515 section
-    /// 4), nested at most 16 deep.
-    static std::optional<flat_json> read(std::string_view text);
+    /// 4), nested at most 16 deep, with at most `members` members in all: each name of an object
+    /// is compared with those before.
+    static std::optional<flat_json> read(std::string_view text, std::size_t members = 10'000);
 
     /// Null where there is none of this name.
     const member* find(std::string_view name) const noexcept;

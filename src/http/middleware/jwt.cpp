@@ -20,6 +20,8 @@ namespace {
 
 using detail::flat_json;
 
+/// Members of the header of a token, which is read before it is verified.
+constexpr std::size_t most_of_header = 32;
 /// RFC 7518 section 3.2: a key as long as the digest.
 constexpr std::size_t least_secret = 32;
 
@@ -192,7 +194,7 @@ std::expected<jwt_claims, error> jwt_keys::verify(std::string_view token,
     if (!parts) return refuse(std::errc::bad_message, "parts");
     const auto header_text = decode(parts->header);
     const auto signature = decode(parts->signature);
-    const auto header = header_text ? flat_json::read(*header_text) : std::nullopt;
+    const auto header = header_text ? flat_json::read(*header_text, most_of_header) : std::nullopt;
     if (!header || !signature) return refuse(std::errc::bad_message, "header");
     // RFC 7515 section 4.1.11: what is not understood must not be ignored.
     if (header->find("crit") != nullptr) return refuse(std::errc::invalid_argument, "crit");
@@ -220,7 +222,7 @@ std::string jwt_keys::id_in(std::string_view token, const jwt_options& options) 
     if (token.size() > options.longest) return {};
     const auto parts = token_parts::split(token);
     const auto text = parts ? decode(parts->header) : std::nullopt;
-    const auto header = text ? flat_json::read(*text) : std::nullopt;
+    const auto header = text ? flat_json::read(*text, most_of_header) : std::nullopt;
     return header ? std::string(header->text("kid")) : std::string();
 }
 

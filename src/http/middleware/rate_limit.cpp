@@ -6,10 +6,12 @@
 #include <coracle/net/network.hpp>
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/with_timeout.hpp>
+#include <coracle/tls/hash.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <mutex>
 #include <optional>
@@ -24,6 +26,20 @@ std::string address_of(const request& req) {
     if (a.family() == net::family::unix_path) return "unix";
     const bool is_v6 = a.family() == net::family::v6 && !a.is_mapped();
     return net::network::around(a, is_v6 ? site : whole).to_string();
+}
+
+/// Names longer than this are replaced by a digest: they are a client's.
+constexpr std::size_t longest_name = 100;
+
+std::string shortened(std::string name) {
+    if (name.size() <= longest_name) return name;
+    return tls::to_hex(tls::digest(tls::hash::sha256, name));
+}
+
+std::string to_text(double number) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.begin(), text.end(), number);
+    return std::string(text.begin(), end.ptr);
 }
 
 /// The buckets of some of the names.
@@ -79,10 +95,12 @@ public:
                                      : std::max(1.0, options_.requests);
         most_ = std::max<std::size_t>(1, options_.keys / tables_.size());
         if (!options_.key) options_.key = address_of;
+        if (options_.name.empty()) options_.name = to_text(rate_) + '/' + to_text(burst_);
+        scope_ = std::to_string(options_.name.size()) + ':' + options_.name + ':';
     }
 
     bool admit(request& req, response& out) {
-        const std::string key = options_.key(req);
+        const std::string key = shortened(options_.key(req));
         if (key.empty()) return true;
         bucket_table& table = tables_[std::hash<std::string>()(key) % tables_.size()];
         const duration wait = table.take(key, loop::current()->now(), burst_, rate_, most_);
@@ -95,20 +113,24 @@ public:
     bool has_store() const noexcept { return options_.store != nullptr; }
     /// Gives the response of a request that is refused, or nothing.
     static task<std::optional<response>> refusal_by_store(rules* r, const request* req) {
-        const std::string key = r->options_.key(*req);
+        std::string key = shortened(r->options_.key(*req));
         if (key.empty()) co_return std::nullopt;
+        key.insert(0, r->scope_);
         const token_rate rate = {r->rate_, r->burst_};
         auto taking = r->options_.store->take(key, rate);
         auto limited = with_timeout(r->options_.store_timeout, std::move(taking));
         auto ended = co_await as_result(limited);
         if (ended && *ended) {
+            r->note_success();
             if (**ended == duration::zero()) co_return std::nullopt;
             co_return r->refusal(**ended);
         }
         const error why = ended ? std::move(ended->error()) : std::move(ended.error());
         co_await coracle::detail::end_if_cancelled(why);
         r->note_failure(why);
-        if (r->options_.on_failure == rate_limit_failure::admit) co_return std::nullopt;
+        if (r->options_.on_failure == rate_limit_failure::admit && !r->is_overrun(why)) {
+            co_return std::nullopt;
+        }
         response closed(status::service_unavailable);
         closed.set("Retry-After", "1");
         co_return closed;
@@ -125,6 +147,15 @@ private:
         r.set("Retry-After", std::to_string(seconds.count()));
         return r;
     }
+    void note_success() noexcept {
+        last_success_.store(loop::current()->now().time_since_epoch(), std::memory_order_relaxed);
+    }
+    /// Returns true if the store works, and has no room for one request more: too many come.
+    bool is_overrun(const error& why) const noexcept {
+        constexpr duration lately = std::chrono::seconds(1);
+        const time_point last(last_success_.load(std::memory_order_relaxed));
+        return why == errc::limit_exceeded && loop::current()->now() - last < lately;
+    }
     void note_failure(const error& why) {
         failures_.fetch_add(1, std::memory_order_relaxed);
         loop::current()->log().write(log_layer::http, log_level::warning,
@@ -132,12 +163,14 @@ private:
     }
 
     rate_limit_options options_;
-    double rate_ = 0;   ///< tokens a second
-    double burst_ = 0;  ///< tokens of a full bucket
+    std::string scope_;  ///< the beginning of keys in the store
+    double rate_ = 0;    ///< tokens a second
+    double burst_ = 0;   ///< tokens of a full bucket
     std::size_t most_ = 0;
     std::array<bucket_table, 16> tables_;
     std::atomic<std::uint64_t> refused_{0};
     std::atomic<std::uint64_t> failures_{0};
+    std::atomic<duration> last_success_{-std::chrono::hours(1)};
 };
 
 namespace {

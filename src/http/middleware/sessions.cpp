@@ -1,3 +1,4 @@
+#include "http/middleware/keep_from_caches.hpp"
 #include "http/middleware/random_bytes.hpp"
 #include "runtime/end_if_cancelled.hpp"
 
@@ -32,10 +33,6 @@ bool may_be_id(std::string_view text) {
     return bytes && bytes->size() == id_bytes;
 }
 
-std::string key_of(std::string_view id) {
-    return base64url(tls::digest(tls::hash::sha256, id));
-}
-
 void check(const session_options& o) {
     const auto is_time = [](std::chrono::seconds s) { return s.count() > 0 && s <= most_seconds; };
     if (!is_time(o.idle)) refuse("idle");
@@ -65,6 +62,11 @@ public:
         if (options.persistent) c.max_age(left);
         return c;
     }
+    /// The key of an id in the store, which other cookies have another for.
+    std::string key_of(std::string_view id) const {
+        std::string text = std::to_string(options.cookie.size()) + ':' + options.cookie;
+        return base64url(tls::digest(tls::hash::sha256, text.append(id)));
+    }
     void remove_cookie(response& out) const {
         auto c = set_cookie::removal(options.cookie);
         c.path(options.path).http_only().secure(options.secure).same_site(options.same_site);
@@ -73,7 +75,7 @@ public:
     static void add(const set_cookie& c, response& out) {
         out.add_cookie(c);
         // A cache that keeps the response would hand the session to others.
-        if (!out.fields().contains("Cache-Control")) out.set("Cache-Control", "no-store");
+        detail::keep_from_caches(out);
     }
 
     static response refusal() {
@@ -98,7 +100,7 @@ sessions::sessions(session_options options)
 task<bool> sessions::load(const rules* r, request* req, session* s) {
     const auto id = req->cookie(r->options.cookie);
     if (!id || !may_be_id(*id)) co_return true;
-    std::string key = key_of(*id);
+    std::string key = r->key_of(*id);
     auto loading = r->options.store->load(key, r->options.idle);
     auto found = co_await std::move(loading);
     if (!found) {
@@ -159,7 +161,7 @@ task<bool> sessions::store(const rules* r, session* s, response* out) {
     const auto age = std::chrono::seconds(now - s->made_);
     const auto left = std::max(std::chrono::seconds(1), r->options.lifetime - age);
     const std::string id = has_new_id ? base64url(detail::random_bytes(id_bytes)) : std::string();
-    const std::string key = has_new_id ? key_of(id) : s->loaded_key_;
+    const std::string key = has_new_id ? r->key_of(id) : s->loaded_key_;
     const std::string data = s->pack();
     const auto how = has_new_id ? session_save::create : session_save::replace;
     auto saving = r->options.store->save(key, data, std::min(left, r->options.idle), how);

@@ -10,6 +10,7 @@ namespace coracle::http {
 namespace {
 
 constexpr std::size_t most_attributes = 32;
+constexpr std::size_t longest_value = 1024;  // a path is a client's, and spans wait
 
 template <std::size_t N>
 void fill_randomly(std::array<std::uint8_t, N>& out) noexcept {
@@ -139,7 +140,12 @@ trace_span* trace_span::of(request& req) noexcept {
 }
 
 void trace_span::set(std::string_view name, std::string_view value) {
-    if (attributes_.size() < most_attributes) attributes_.emplace_back(name, value);
+    if (attributes_.size() == most_attributes) return;
+    std::size_t size = std::min(value.size(), longest_value);
+    // Not within a character of UTF-8.
+    const auto is_within = [&] { return (static_cast<unsigned char>(value[size]) & 0xc0) == 0x80; };
+    while (size != 0 && size != value.size() && is_within()) --size;
+    attributes_.emplace_back(name, value.substr(0, size));
 }
 
 tracing::tracing(tracing_options options)

@@ -155,6 +155,25 @@ TEST_F(redis_topic_bus, connects_again_where_there_was_no_memory_for_a_message) 
     EXPECT_EQ(b.receiver.wait_for(1), texts{"t kept"});
 }
 
+TEST_F(redis_topic_bus, of_another_database_is_another_bus) {
+    node a(*server);
+    noting_receiver other;
+    topic_bus bus(server->url() + "?db=1", quick());
+    bus.start(other);
+    bus.subscribe(">");
+    bus.subscribe("room.x");
+    EXPECT_TRUE(holds([&] { return bus.is_connected() && bus.counters().subscriptions == 2; }));
+    a.subscribe("room.x", 1);
+    a.publish("room.x", "of 0");
+    bus.publish("room.x", message_type::text, "of 1", false);
+    // A copy for each of its patterns.
+    EXPECT_TRUE(holds([&] { return bus.counters().echoes == 2; }));
+    EXPECT_TRUE(holds([&] { return a.bus.counters().echoes == 1; }));
+    EXPECT_EQ(bus.counters().received + bus.counters().unwanted + bus.counters().foreign, 0U);
+    EXPECT_EQ(a.bus.counters().received + a.bus.counters().foreign, 0U);
+    bus.stop();
+}
+
 TEST_F(redis_topic_bus, carries_messages_to_the_other_process_in_order_and_not_back) {
     node a(*server);
     node b(*server);

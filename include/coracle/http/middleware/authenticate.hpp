@@ -20,8 +20,8 @@ struct identity {
 struct authentication_options {
     /// The realm that is told to clients.
     std::string realm = "restricted";
-    /// Serves requests without credentials too, without an identity; wrong ones are refused all the
-    /// same. Default: no.
+    /// Serves requests without credentials too, without an identity but that of a middleware around
+    /// it; wrong ones are refused all the same. Default: no.
     bool optional = false;
 };
 

@@ -15,7 +15,8 @@ namespace coracle::http {
 struct health_options {
     /// How long a check may take; then it has failed. Default 1 s.
     duration patience = std::chrono::seconds(1);
-    /// How long the outcome of the checks holds, so that probes are no load. Default 1 s.
+    /// How long the outcome of the checks holds once they have ended, so that probes are no load;
+    /// those that come to a loop meanwhile wait for it. Default 1 s.
     duration keep = std::chrono::seconds(1);
 };
 

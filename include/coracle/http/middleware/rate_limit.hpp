@@ -34,7 +34,8 @@ public:
                                                       const token_rate& rate) = 0;
 };
 
-/// The fate of a request while the store of a rate limit fails.
+/// The fate of a request while the store of a rate limit fails. One for which a store that works
+/// has no room (`errc::limit_exceeded`) gets 503 in any case: it is one of too many.
 enum class rate_limit_failure : std::uint8_t {
     admit,   ///< it is served ("open")
     refuse,  ///< it gets 503 with Retry-After ("closed")
@@ -46,14 +47,18 @@ struct rate_limit_options {
     duration per = std::chrono::seconds(1);
     /// Requests at once, above the average. Default 0: as many as in `per`.
     std::size_t burst = 0;
-    /// The name by which clients are told apart; empty: not limited. Default: the address
-    /// (`request::client()`), of IPv6 its first 64 bits.
+    /// The name by which clients are told apart; empty: not limited. One of more than 100 bytes
+    /// stands as its SHA-256. Default: the address (`request::client()`), of IPv6 its first 64
+    /// bits.
     std::function<std::string(const request&)> key = {};
     /// Names that are remembered, in 16 parts of the same size, at least one each. Beyond it the
     /// one of a part that was quiet for longest is forgotten. Default 100,000, some 15 MB.
     std::size_t keys = 100'000;
     /// Buckets that several processes share; `keys` is then without meaning. Default: in memory.
     std::shared_ptr<rate_limit_store> store = {};
+    /// Tells limits apart that have one store: those of the same name share their buckets, so that
+    /// limits of the same numbers need names. Default: made of `requests`, `per` and `burst`.
+    std::string name = {};
     /// The longest time that a request waits for the store; then the store has failed for it.
     /// Default 250 ms.
     duration store_timeout = std::chrono::milliseconds(250);

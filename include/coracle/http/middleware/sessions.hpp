@@ -124,9 +124,11 @@ private:
 
 /// Middleware that gives each request its `session`, by a cookie with a random id of 128 bits. An
 /// id that a client invents is never used: where the store knows it not, the next session has
-/// another. Responses that set the cookie get "Cache-Control: no-store" unless they have that
-/// field. Changes that a handler makes while it writes a streamed response, or after an upgrade,
-/// are lost.
+/// another; of one cookie it is no id of another. Responses that set the cookie get "Cache-Control:
+/// no-store", unless theirs is "no-store" or "private". One within another has a session of its
+/// own; until its user has logged in, `req.data<identity>()` is that of the one around it, so ask
+/// `session::user` there. Changes that a handler makes while it writes a streamed response, or
+/// after an upgrade, are lost.
 ///
 ///     routes.use(http::sessions());
 ///     routes.post("/login", [](http::request& req) { ... http::session::of(req).log_in("ann"); });

@@ -73,7 +73,7 @@ public:
     static trace_span* of(request& req) noexcept;
 
     const trace_context& context() const noexcept { return context_; }
-    /// Adds an attribute, of at most 32; later ones are dropped.
+    /// Adds an attribute, of at most 32; later ones are dropped. A value is cut to 1,024 bytes.
     void set(std::string_view name, std::string_view value);
 
 private:

@@ -3,6 +3,7 @@
 #include <coracle/http/middleware/authenticate.hpp>
 #include <coracle/http/middleware/health.hpp>
 #include <coracle/mime/base64.hpp>
+#include <coracle/runtime/when_all.hpp>
 
 #include <atomic>
 #include <stdexcept>
@@ -177,4 +178,36 @@ TEST(health, counts_a_check_that_throws_or_hangs_as_failed) {
     });
     EXPECT_EQ(a.status(), 503);
     EXPECT_EQ(a.text(), "throws: failed\nfails: failed\nis cancelled: failed\nhangs: timed out\n");
+}
+
+TEST(health, runs_its_checks_once_for_probes_that_come_meanwhile) {
+    http::health health;
+    int runs = 0;
+    health.add("hangs", [&]() -> task<bool> {
+        ++runs;
+        co_await sleep_for(1h);
+        co_return true;
+    });
+    // As a plain function may.
+    health.add("throws", [](auto&&...) -> task<bool> {
+        throw_exception(error(std::errc::connection_refused));
+    });
+    const http::handler ready = health.ready();
+    run_virtually([&]() -> task<> {
+        const auto probe = [&]() -> task<> {
+            asked a("GET");
+            co_await a.by(ready);
+            EXPECT_EQ(a.text(), "hangs: timed out\nthrows: failed\n");
+        };
+        co_await when_all(probe(), probe(), probe());
+        EXPECT_EQ(runs, 1);
+        // The outcome holds from its end on.
+        const time_point begun = loop::current()->now();
+        co_await probe();
+        EXPECT_EQ(runs, 1);
+        EXPECT_EQ(loop::current()->now(), begun);
+        co_await sleep_for(1s);
+        co_await probe();
+        EXPECT_EQ(runs, 2);
+    });
 }

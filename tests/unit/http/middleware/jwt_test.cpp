@@ -280,3 +280,12 @@ TEST(jwt_authentication, serves_who_has_a_valid_token) {
     EXPECT_EQ(without.header("WWW-Authenticate"), "Bearer realm=\"restricted\"");
     EXPECT_EQ(refusal_of([] { http::jwt_authentication(own_keys(), {.realm = "\""}); }), "realm");
 }
+
+// They are compared with each other before anything is verified.
+TEST(jwt, takes_no_header_with_endless_members) {
+    for (const int members : {32, 33}) {
+        std::string header = R"({"alg":"HS256")";
+        for (int i = 1; i != members; ++i) header += ",\"m" + std::to_string(i) + "\":1";
+        EXPECT_EQ(verdict(own_keys(), token("{}", header + '}')) == "ok", members == 32);
+    }
+}

@@ -9,6 +9,7 @@
 #include <coracle/runtime/task_group.hpp>
 #include <coracle/runtime/this_task.hpp>
 #include <coracle/runtime/with_timeout.hpp>
+#include <coracle/tls/hash.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -188,7 +189,7 @@ TEST(rate_limit, takes_tokens_from_a_store_of_the_programs_own) {
             EXPECT_EQ(refused.header("Retry-After"), "2");
         }
     });
-    EXPECT_EQ(store->asked_for, "192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.1 ");
+    EXPECT_EQ(store->asked_for, "3:2/7:192.0.2.1 3:2/7:192.0.2.1 3:2/7:192.0.2.1 3:2/7:192.0.2.1 ");
     EXPECT_EQ(store->seen.per_second, 2);
     EXPECT_EQ(store->seen.burst, 7);
     EXPECT_EQ(limit.refused(), 2u);
@@ -221,6 +222,64 @@ TEST(rate_limit, does_as_it_says_when_its_store_fails_or_is_late) {
     }
 }
 
+TEST(rate_limit, has_buckets_of_its_own_in_a_store_that_others_use) {
+    const auto store = std::make_shared<scripted_store>();
+    const auto key_for = [&](http::rate_limit_options o) {
+        o.store = store;
+        store->asked_for.clear();
+        const http::handler h = http::rate_limit(o)(plain());
+        run_virtually([&]() -> task<> { EXPECT_EQ(co_await status_for(h, "192.0.2.1"), 200); });
+        return store->asked_for;
+    };
+    const std::string site = key_for({.requests = 100});
+    EXPECT_NE(key_for({.requests = 5, .per = 1min}), site);
+    EXPECT_NE(key_for({.requests = 100, .burst = 7}), site);
+    EXPECT_EQ(key_for({.requests = 100}), site);
+    EXPECT_EQ(key_for({.requests = 5, .name = "one"}), key_for({.requests = 7, .name = "one"}));
+    // Names are a client's, and may be long.
+    const auto name_of = [&](std::string name) {
+        http::rate_limit_options o;
+        o.key = [&](const http::request&) { return name; };
+        return key_for(std::move(o));
+    };
+    EXPECT_EQ(name_of(std::string(100, 'n')), "7:100/100:" + std::string(100, 'n') + ' ');
+    const std::string long_one = name_of(std::string(16'000, 'n'));
+    EXPECT_LT(long_one.size(), 100U);
+    EXPECT_NE(name_of(std::string(16'001, 'n')), long_one);
+}
+
+TEST(rate_limit, remembers_long_names_by_their_digest) {
+    http::rate_limit_options o;
+    o.requests = 1;
+    o.per = 1h;
+    o.key = [](const http::request& req) { return std::string(req.header("X-User")); };
+    const http::handler h = http::rate_limit(o)(plain());
+    const std::string name(16'000, 'n');
+    run_virtually([&]() -> task<> {
+        EXPECT_EQ(co_await status_for(h, "192.0.2.1", name), 200);
+        const std::string digest = tls::to_hex(tls::digest(tls::hash::sha256, name));
+        EXPECT_EQ(co_await status_for(h, "192.0.2.1", digest), 429);
+        EXPECT_EQ(co_await status_for(h, "192.0.2.1", name + 'x'), 200);
+    });
+}
+
+TEST(rate_limit, serves_nobody_for_whom_a_store_that_works_has_no_room) {
+    const auto store = std::make_shared<scripted_store>();
+    http::rate_limit_options o;
+    o.store = store;
+    const http::rate_limit limit(o);
+    const http::handler h = limit(plain());
+    run_virtually([&]() -> task<> {
+        EXPECT_EQ(co_await status_for(h, "192.0.2.1"), 200);
+        store->outcome = std::unexpected(error(errc::limit_exceeded));
+        EXPECT_EQ(co_await status_for(h, "192.0.2.1"), 503);
+        // It may stand still: then the policy holds.
+        co_await sleep_for(1s);
+        EXPECT_EQ(co_await status_for(h, "192.0.2.1"), 200);
+    });
+    EXPECT_EQ(limit.store_failures(), 2u);
+}
+
 TEST(rate_limit, takes_a_client_that_leaves_for_no_failure_of_its_store) {
     const auto store = std::make_shared<scripted_store>();
     store->delay = 1s;
@@ -238,7 +297,7 @@ TEST(rate_limit, takes_a_client_that_leaves_for_no_failure_of_its_store) {
         const auto ask = [&] { return a.by(h); };
         EXPECT_FALSE(co_await as_result(with_timeout(10ms, ask)));
     });
-    EXPECT_EQ(store->asked_for, "192.0.2.1 ");
+    EXPECT_EQ(store->asked_for, "7:100/100:192.0.2.1 ");
     EXPECT_FALSE(handled);
     EXPECT_EQ(limit.store_failures(), 0u);
 }

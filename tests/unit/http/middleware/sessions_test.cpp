@@ -162,6 +162,46 @@ TEST(sessions, of_a_site_and_of_a_part_of_it_are_apart) {
     });
 }
 
+TEST(sessions, of_one_store_are_apart_by_their_cookies) {
+    http::session_options o;
+    o.store = std::make_shared<http::memory_session_store>();
+    o.secure = false;
+    site first(o);
+    o.cookie = "admin";
+    site other(o);
+    run_virtually([&]() -> task<> {
+        const auto log_in = [](http::session& s, http::request&) {
+            s.log_in("root");
+            return std::string();
+        };
+        const visit in = co_await first.go("", log_in);
+        const std::string id = in.cookie.substr(in.cookie.find('='));
+        const visit again = co_await first.go("session" + id, site::show);
+        EXPECT_EQ(again.text, "-/root");
+        const visit elsewhere = co_await other.go("admin" + id, site::show);
+        EXPECT_EQ(elsewhere.text, "-/");
+    });
+}
+
+TEST(sessions, keep_their_cookies_from_caches_whatever_a_rule_says) {
+    for (const auto& [rule, expected] :
+         {std::pair<const char*, const char*>("public, max-age=60", "no-store"),
+          {"no-cache", "no-store"},
+          {"private, max-age=60", "private, max-age=60"}}) {
+        const auto put =
+            http::wrap(http::sessions(http::session_options()), [rule](http::request& req) {
+                http::session::of(req).set("k", "v");
+                return http::response("put").set("Cache-Control", rule);
+            });
+        run_virtually([&]() -> task<> {
+            asked a("GET", {});
+            co_await a.by(put);
+            EXPECT_EQ(a.header("Cache-Control"), expected);
+            EXPECT_NE(a.header("Set-Cookie"), "");
+        });
+    }
+}
+
 TEST(sessions, keep_values_of_types) {
     site s;
     run_virtually([&]() -> task<> {

@@ -158,3 +158,23 @@ TEST(tracing, exports_what_is_sampled) {
     run_virtually([&] { return without.by(h); });
     EXPECT_EQ(without.text(), "reached");
 }
+
+TEST(tracing, cuts_what_a_client_made_long) {
+    auto spans = std::make_shared<kept_spans>();
+    http::tracing_options o;
+    o.exporter = spans;
+    const std::string euros = "\xe2\x82\xac";
+    const http::handler h = http::wrap(http::tracing(o).requests(), [&](http::request& req) {
+        std::string value(1023, 'x');
+        http::trace_span::of(req)->set("ascii", value + "yz");
+        http::trace_span::of(req)->set("beyond", value + euros);
+        http::trace_span::of(req)->set("fits", value + 'y');
+        return http::response();
+    });
+    asked a("GET");
+    run_virtually([&] { return a.by(h); });
+    ASSERT_EQ(spans->all.size(), 1U);
+    EXPECT_EQ(attribute(spans->all[0], "ascii"), std::string(1023, 'x') + 'y');
+    EXPECT_EQ(attribute(spans->all[0], "beyond"), std::string(1023, 'x'));
+    EXPECT_EQ(attribute(spans->all[0], "fits"), std::string(1023, 'x') + 'y');
+}
