@@ -48,7 +48,9 @@ public:
 
     bool call(http::request& req, http::response& out,
               task<http::response>& pending) const override {
-        return req.emplace_data<kept>(get()).target.call(req, out, pending);
+        auto mine = std::make_unique<kept>(get());
+        req.hold(*mine);
+        return mine.release()->target.call(req, out, pending);
     }
     void replace(http::handler next) {
         const std::lock_guard guard(lock_);
@@ -56,8 +58,13 @@ public:
     }
 
 private:
-    struct kept {
-        explicit kept(http::handler h) : target(std::move(h)) {}
+    /// The handler of one request. It is let go of behind all that the routers in it hold, on the
+    /// loop of the request: its last reference may be given up on another one.
+    struct kept final : http::detail::pin {
+        explicit kept(http::handler h) : target(std::move(h)) {
+            retired = true;
+            dispose = [](pin* p) noexcept { delete static_cast<kept*>(p); };
+        }
         http::handler target;
     };
     http::handler get() const {
@@ -153,7 +160,21 @@ std::shared_ptr<tls::server_context> security_of(const serve_settings& settings)
     }
 }
 
+/// Throws where clients that have to have a certificate could do without TLS, at one of these
+/// addresses.
+void check_clear_addresses(const serve_settings& settings, const std::vector<std::string>& at) {
+    const auto is_clear = [](const std::string& one) { return one.starts_with("http://"); };
+    if (settings.client_authorities.empty() || settings.https_only ||
+        std::ranges::none_of(at, is_clear)) {
+        return;
+    }
+    throw wrong_usage(
+        "http:// would serve clients without the certificate that --tls-client-ca requires "
+        "(--redirect-to-https sends them to HTTPS)");
+}
+
 http::server_options server_options_of(const serve_settings& settings) {
+    check_clear_addresses(settings, settings.listen);
     http::server_options o;
     o.tls = security_of(settings);
     const std::vector<std::string> addresses = addresses_of(settings, o.tls != nullptr);
@@ -266,6 +287,7 @@ struct renewal {
     secure_port with_tls;
     const http::service& place;
     const logger& log;
+    const std::vector<std::string>& served_at;
 
     bool is_needed() const noexcept {
         const bool has_log_file = accesses != nullptr && settings.access_log &&
@@ -293,6 +315,8 @@ struct renewal {
             serve_settings served = now;
             served.listen = settings.listen;
             if (security == nullptr) served.https_only = settings.https_only;
+            served.client_authorities = settings.client_authorities;
+            check_clear_addresses(served, served_at);
             target->replace(target_of(served, live, seen, with_tls));
             note_unchanged(settings, now, log);
             log.write(log_layer::http, log_level::info, "reloaded");
@@ -426,8 +450,9 @@ void serve(const serve_settings& settings) {
     signal_set dump_signal{SIGUSR1};
     const auto security = options.tls;
     const http::dashboard* const shown = seen ? &*seen : nullptr;
+    std::vector<std::string> served_at;
     renewal renews{settings, live, accesses.get(), security.get(), changes.get(), shown, with_tls,
-                   place,    log};
+                   place,    log,  served_at};
     // Without anything to renew SIGHUP ends the program as it does others.
     std::optional<signal_set> renewal_signal;
     if (renews.is_needed()) renewal_signal.emplace({SIGHUP});
@@ -447,6 +472,8 @@ void serve(const serve_settings& settings) {
     } catch (const exception& e) {
         cannot_listen(e.error());
     }
+    served_at = s.urls();
+    check_clear_addresses(settings, served_at);
     live.attach(s, rt);
     announce(s);
     if (seen) {

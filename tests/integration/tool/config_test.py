@@ -152,6 +152,9 @@ class Bad(WithFile):
         self.assertIn("cannot listen on 'nowhere'", self.refused('listen = "nowhere"\n'))
         self.assertIn("HTTPS needs a certificate",
                       self.refused('listen = "https://127.0.0.1:0"\n'))
+        both = 'listen = ["https://127.0.0.1:0", "http://127.0.0.1:0"]\ntls-self-signed = true\n'
+        self.assertIn("without the certificate that --tls-client-ca requires",
+                      self.refused(both + 'tls-client-ca = "ca.pem"\n'))
 
     def test_files_that_will_not_do_are_told_and_none_is_made(self):
         log = self.all / "none" / "access.log"
