@@ -98,8 +98,14 @@ task<result> copy_content(const file& from, const file& to, const file_status& k
     co_return co_await as_result(to.set_times(known.accessed_ns, known.modified_ns));
 }
 
-task<std::expected<std::string, error>> destination(std::string to, bool overwrite) {
-    auto target = co_await detail::follow_links(std::move(to));
+/// The treatment of links at the end of paths. In a tree none is followed: whoever may write there
+/// could have it read and written elsewhere.
+enum class last_link : std::uint8_t { follow, keep };
+
+task<std::expected<std::string, error>> destination(std::string to, bool overwrite,
+                                                    last_link links) {
+    std::expected<std::string, error> target = to;
+    if (links == last_link::follow) target = co_await detail::follow_links(std::move(to));
     if (!target) co_return target;
     auto there = co_await as_result(link_status(*target));
     if (there && there->kind == file_kind::directory) {
@@ -108,21 +114,27 @@ task<std::expected<std::string, error>> destination(std::string to, bool overwri
     if (there && !overwrite) {
         co_return std::unexpected(wrong(std::errc::file_exists, "copy_file", *target));
     }
+    if (there && there->kind != file_kind::regular && there->kind != file_kind::symlink) {
+        co_return std::unexpected(wrong(std::errc::operation_not_supported, "copy_file", *target));
+    }
     if (!there && there.error() != std::errc::no_such_file_or_directory) {
         co_return std::unexpected(std::move(there).error());
     }
     co_return target;
 }
 
-task<count> copy_one(std::string from, std::string to, copy_options& options) {
-    auto original = co_await as_result(open(from));
+task<count> copy_one(std::string from, std::string to, copy_options& options,
+                     last_link links = last_link::follow) {
+    const bool stays = links == last_link::keep;
+    auto opening = open(from, stays ? read_only | open_flags::no_follow : read_only);
+    auto original = co_await as_result(opening);
     if (!original) co_return std::unexpected(std::move(original).error());
     auto known = co_await as_result(original->status());
     if (!known) co_return std::unexpected(std::move(known).error());
     if (known->kind != file_kind::regular) {
         co_return std::unexpected(wrong(std::errc::invalid_argument, "copy_file", from));
     }
-    auto target = co_await destination(std::move(to), options.overwrite);
+    auto target = co_await destination(std::move(to), options.overwrite, links);
     if (!target) co_return std::unexpected(std::move(target).error());
 
     detail::replacement copy;
@@ -263,7 +275,7 @@ task<result> tree_copier::copy_entry(const entry& e) {
         case file_kind::directory: co_return co_await copy_directory(e, std::move(to));
         case file_kind::symlink: co_return co_await copy_link(e, std::move(to));
         case file_kind::regular: {
-            auto bytes = co_await copy_one(e.path, std::move(to), options_);
+            auto bytes = co_await copy_one(e.path, std::move(to), options_, last_link::keep);
             if (!bytes) co_return std::unexpected(std::move(bytes).error());
             ++report_.files;
             report_.bytes += *bytes;
@@ -286,9 +298,17 @@ task<result> tree_copier::copy_directory(const entry& e, std::string to) {
         filled.known = *known;
     } else {
         if (made.error() != std::errc::file_exists) co_return made;
-        auto there = co_await as_result(status(to));
+        auto there = co_await as_result(link_status(to));
         if (!there) co_return std::unexpected(std::move(there).error());
-        if (there->kind != file_kind::directory) co_return made;
+        if (there->kind == file_kind::symlink && options_.overwrite) {
+            auto removed = co_await as_result(remove(to));
+            if (!removed) co_return removed;
+            made = co_await as_result(make_directory(to, 0700));
+            if (!made) co_return made;
+            filled.known = *known;
+        } else if (there->kind != file_kind::directory) {
+            co_return made;
+        }
     }
     filled_.push_back(std::move(filled));
     co_return {};

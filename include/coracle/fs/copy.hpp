@@ -9,7 +9,8 @@
 namespace coracle::fs {
 
 struct copy_options {
-    /// Replaces an existing file atomically. Default: fails with `file_exists`.
+    /// Replaces an existing file atomically, but no device, FIFO or socket
+    /// (`operation_not_supported`). Default: fails with `file_exists`.
     bool overwrite = false;
     /// Completes when the copy is on the disk, with its names. Default: when others see it.
     bool durable = false;
@@ -39,7 +40,8 @@ struct copied_tree {
 
 /// Copies a directory with all that is in it into the directory `to`, which is made when it is
 /// missing. Symbolic links are copied as links. Directories that are there are filled, and keep
-/// their permissions; files that are there are an error unless `overwrite` says otherwise. No
+/// their permissions; files and links that are there are an error, unless `overwrite` has them
+/// replaced: no link in `to` is followed, but `to` itself may be one. No
 /// set-id bits are copied. Ends at the first failure, or when it
 /// is cancelled: what was copied stays. Fails with `invalid_argument` when `to` is in `from`.
 operation<copied_tree> copy_tree(std::string from, std::string to, copy_options options = {});

@@ -206,6 +206,7 @@ std::expected<void, error> running_call::keep_to_http_1() {
 std::expected<void, error> running_call::choose_credentials(const url& where) {
     const bool named = options_->authentication.scheme != auth_scheme::none;
     if (!named && !where.has_user() && !options_->netrc) return {};
+    url_had_user_ = url_had_user_ || where.has_user();
     auto chosen = credentials_for(*options_, where, shard_->owner().log());
     if (!chosen) return std::unexpected(std::move(chosen).error());
     if (chosen->scheme != auth_scheme::none)
@@ -213,12 +214,13 @@ std::expected<void, error> running_call::choose_credentials(const url& where) {
     return {};
 }
 
-/// Returns true if the netrc file is read for the target of a redirect: never if the options have
-/// credentials, which are for another origin, nor for a redirect away from TLS.
-bool running_call::reads_netrc_for(const url& next) const {
+/// Returns true if the netrc file is read for the target of a redirect: never if the call has
+/// credentials, which are for another origin, nor where a redirect has led away from TLS, which
+/// whoever sits there could have made.
+bool running_call::reads_netrc() const noexcept {
     const credentials& own = options_->authentication;
-    return options_->netrc && own.user.empty() && own.password.empty() &&
-           !(to_.scheme() == "https" && next.scheme() != "https");
+    return options_->netrc && own.user.empty() && own.password.empty() && !url_had_user_ &&
+           !left_tls_;
 }
 
 /// Returns true if the caller's own field has priority: unless a redirect has left its origin.
@@ -386,7 +388,7 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
         body_dropped_ = true;
     }
     const bool leaves = !to_.same_origin(*next);
-    const bool reads_netrc = leaves && reads_netrc_for(*next);
+    left_tls_ = left_tls_ || (to_.scheme() == "https" && next->scheme() != "https");
     if (leaves) {
         left_origin_ = true;
         auth_ = nullptr;
@@ -403,7 +405,7 @@ std::expected<void, error> running_call::follow_redirect(const response& r) {
     challenges_ = 0;
     proxy_challenges_ = 0;
     auto went = go_to(*std::move(next));
-    return went && reads_netrc ? choose_credentials(to_) : went;
+    return went && leaves && reads_netrc() ? choose_credentials(to_) : went;
 }
 
 duration running_call::retry_delay(const call_result& a) {

@@ -58,7 +58,7 @@ private:
     bool must_be_http_1() const noexcept;
     std::expected<void, error> go_to(url where);
     std::expected<void, error> choose_credentials(const url& where);
-    bool reads_netrc_for(const url& next) const;
+    bool reads_netrc() const noexcept;
     bool has_own_authorization() const noexcept;
     std::expected<secret, error> authorization();
     std::expected<secret, error> proxy_authorization();
@@ -188,6 +188,8 @@ private:
     bool responded_ = false;             ///< this attempt has got its response
     bool body_sent_ = false;             ///< a body that cannot be repeated was begun
     bool left_origin_ = false;           ///< a redirect led to another origin
+    bool left_tls_ = false;              ///< one led from https to http
+    bool url_had_user_ = false;          ///< that of the caller
     bool tells_interim_ = false;         ///< the call has a function for interim responses
     bool flushes_ = false;               ///< the exchange has the whole request
     bool head_logged_ = false;           ///< the head of the response was logged

@@ -347,6 +347,42 @@ TEST_P(copies, of_trees_leave_the_permissions_of_directories_that_were_there) {
     });
 }
 
+TEST_P(copies, of_trees_follow_no_link_in_their_target) {
+    directory_.write("from/d/x", "new");
+    directory_.write("from/f", "new");
+    directory_.write("outside/f", "old");
+    for (const bool overwrite : {false, true}) {
+        std_fs::remove_all(path("to"));
+        std_fs::create_directories(path("to"));
+        std_fs::create_symlink("../outside", path("to/d"));
+        std_fs::create_symlink("../outside/f", path("to/f"));
+        run([&]() -> task<> {
+            fs::copy_options o;
+            o.overwrite = overwrite;
+            const auto done =
+                co_await as_result(fs::copy_tree(path("from"), path("to"), std::move(o)));
+            EXPECT_EQ(done.has_value(), overwrite);
+            EXPECT_TRUE(done || done.error() == std::errc::file_exists);
+        });
+        EXPECT_EQ(names_in("outside"), 1U);
+        EXPECT_EQ(content_of(path("outside/f")), "old");
+    }
+    EXPECT_EQ(content_of(path("to/d/x")), "new");
+    EXPECT_EQ(content_of(path("to/f")), "new");
+}
+
+TEST_P(copies, replace_no_fifo) {
+    directory_.write("from", "new");
+    ASSERT_EQ(::mkfifo(path("to").c_str(), 0600), 0);
+    run([&]() -> task<> {
+        fs::copy_options o;
+        o.overwrite = true;
+        const auto done = co_await as_result(fs::copy_file(path("from"), path("to"), std::move(o)));
+        EXPECT_TRUE(!done && done.error() == std::errc::operation_not_supported);
+    });
+    EXPECT_TRUE(std_fs::is_fifo(path("to")));
+}
+
 TEST_P(copies, of_trees_keep_all_times_when_asked) {
     directory_.write("from/a/one", "1");
     std_fs::create_symlink("one", path("from/a/link"));

@@ -192,6 +192,8 @@ TEST_F(client_credentials_after_a_redirect, are_none_where_the_call_brought_its_
     const auto nothing_told = AllOf(StartsWith("GET /\n"), Not(HasSubstr("Authorization")));
     EXPECT_THAT(told(client_.get(here_.url()).basic("ada", secret("one")).options("netrc=1")),
                 nothing_told);
+    EXPECT_THAT(told(client_.get(with_user(here_.url(), "ada:own")).options("netrc=1")),
+                nothing_told);
     EXPECT_THAT(told(client_.get(here_.url())), nothing_told);
 }
 
@@ -202,6 +204,11 @@ TEST_F(client_credentials_after_a_redirect, are_none_where_it_leaves_tls) {
     const auto away = [this](http::request&) { return http::redirect(elsewhere()); };
     const local_server secured(away, o);
     EXPECT_THAT(told(client_.get(secured.url()).options("netrc=1, insecure=1")),
+                AllOf(StartsWith("GET /\n"), Not(HasSubstr("Authorization"))));
+    // The next redirect could be of somebody on the way.
+    const auto by_way = [this](http::request&) { return http::redirect(here_.url()); };
+    const local_server first(by_way, o);
+    EXPECT_THAT(told(client_.get(first.url()).options("netrc=1, insecure=1")),
                 AllOf(StartsWith("GET /\n"), Not(HasSubstr("Authorization"))));
 }
 
