@@ -36,7 +36,7 @@ Exit codes, as those of curl:
   7  cannot connect                            60  the certificate of the server is not trusted
   8  the response is malformed                 61  the body cannot be decoded
  18  the response ended early                  63  the response is too large
- 22  a status of 400 or above (-f)             65  a redirect needs a body that cannot be re-read
+ 22  a status of 400 or above (-f, or -C)      65  a redirect needs a body that cannot be re-read
  23  a file cannot be written                  77  the CA certificates cannot be read
  26  a file to send cannot be read             89  too many requests wait for a connection
  28  timeout                                   92  a stream of HTTP/2 failed
@@ -196,7 +196,8 @@ void get_options::add_output() {
              "Write to a file named as in the URL. Default for several URLs");
     not_empty(add_text(get, group, "-C,--continue-at", t.resume_at, "BYTE",
                        "Resume at this byte; '-' is the end of FILE.part, or else of\n"
-                       "FILE. Starts over if the content has changed on the server"));
+                       "FILE. Starts over, but not at a BYTE, if the server sends\n"
+                       "other content whole"));
     add_flag(get, group, "--continue", t.resume, "Resume where FILE.part ends, like -C -");
     add_list(get, group, "--sha256", s.checksums, "HEX",
              "The expected checksum of the content; the n-th is for the\nn-th URL");

@@ -165,10 +165,8 @@ std::string line_editor::drawing(std::string_view prompt, std::size_t prompt_wid
                                  std::size_t columns) const {
     // Leaves the last column free: a character there would move the cursor to the next line.
     const std::size_t width = columns > prompt_width + 1 ? columns - prompt_width - 1 : 1;
-    std::size_t from = 0;
-    while (characters(std::string_view(line_).substr(from, cursor_ - from)) >= width) {
-        from = behind(from);
-    }
+    std::size_t from = cursor_;
+    for (std::size_t n = 1; n < width && from != 0; ++n) from = before(from);
     std::size_t to = cursor_;
     const std::string_view line(line_);
     while (to != line.size() && characters(line.substr(from, to - from)) < width) to = behind(to);

@@ -48,9 +48,21 @@ bool has_its_name(int fd, const std::string& name) noexcept {
            ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
+/// Returns true for a name of standard output, which may be a file: it is not to be replaced, and
+/// what is in it stays.
+bool is_its_name(std::string_view path) noexcept {
+    return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
+/// Returns true for a file that another user, or one by another name, may write to as well.
+bool is_shared(int fd) noexcept {
+    struct stat s{};
+    return ::fstat(fd, &s) == 0 && (s.st_uid != ::geteuid() || s.st_nlink > 1);
+}
+
 }  // namespace
 
-output_file::output_file(std::string path) : path_(std::move(path)) {
+output_file::output_file(std::string path) : path_(is_its_name(path) ? "-" : std::move(path)) {
     struct stat s{};
     const bool there = !is_standard_output() && ::stat(path_.c_str(), &s) == 0;
     is_stream_ = is_standard_output() || (there && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode));
@@ -83,6 +95,11 @@ void output_file::open(const std::string& name, int flags) {
     const mode_t mode = there && S_ISREG(s.st_mode) ? (s.st_mode & 0777) | S_IRUSR | S_IWUSR : 0666;
     fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, mode);
     if (fd_ < 0) fail(errno);
+    if (name == part_ && is_shared(fd_)) {
+        close();
+        throw std::system_error(EPERM, std::generic_category(),
+                                name + " belongs to another user, or has another name too");
+    }
     lock(name);
 }
 
@@ -183,9 +200,11 @@ void output_file::keep_validator(std::string_view text) {
 
 std::string output_file::validator() const {
     if (!validator_.empty()) return validator_;
-    std::array<char, 1024> text;
+    const ssize_t size = ::fgetxattr(fd_, validator_attribute, nullptr, 0);
+    std::string text(size <= 0 ? 0 : static_cast<std::size_t>(size), '\0');
     const ssize_t n = ::fgetxattr(fd_, validator_attribute, text.data(), text.size());
-    return n <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(n));
+    text.resize(n <= 0 ? 0 : static_cast<std::size_t>(n));
+    return text;
 }
 
 void output_file::read(const std::function<void(std::string_view)>& each) const {

@@ -136,6 +136,7 @@ transfer::next_step transfer::place_rest(const http::response& r, int& code) {
     const bool ends_here =
         range.whole ? *range.whole == there : room_.settings.resume && !room_.settings.resume_from;
     if (status == 416 && ends_here) {
+        out_.cut(from_);
         count_earlier();
         return next_step::over;
     }

@@ -405,6 +405,37 @@ class Files(WithPeer):
                  self.url + "/file?short")
         self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
 
+    def test_what_lies_behind_the_end_of_the_content_is_cut_off(self):
+        for more in ([], ["--sha256", hashlib.sha256(CONTENT).hexdigest()]):
+            (self.here / "f").write_bytes(CONTENT + b"more")
+            self.get("-C", str(len(CONTENT)), *more, "-o", "f", self.url + "/file")
+            self.assertEqual((self.names(), self.read("f")), (["f"], CONTENT))
+
+    def test_a_part_that_others_may_write_to_is_not_taken(self):
+        (self.here / "f.part").write_bytes(CONTENT[:10])
+        os.link(self.here / "f.part", self.here / "other")
+        for more in ([], ["--continue"]):
+            _, err = self.get(*more, "-o", "f", self.url + "/file", code=23)
+            self.assertIn("f.part belongs to another user, or has another name too", err)
+        self.assertEqual(self.read("other"), CONTENT[:10])
+        (self.here / "other").unlink()
+        if os.geteuid() == 0:
+            os.chown(self.here / "f.part", 1, 1)
+            self.get("-o", "f", self.url + "/file", code=23)
+            os.chown(self.here / "f.part", 0, 0)
+        self.get("--continue", "-o", "f", self.url + "/file")
+        self.assertEqual(self.read("f"), CONTENT)
+
+    def test_standard_output_is_appended_to_by_any_of_its_names(self):
+        for name in ("-", "/dev/stdout", "/dev/fd/1"):
+            (self.here / "log").write_bytes(b"old\n")
+            with open(self.here / "log", "ab") as log:
+                subprocess.run([BIN.resolve() / "coracle", "get", "-o", name, self.url + "/hello"],
+                               stdout=log, check=True, timeout=20, cwd=self.here, env=environment())
+            self.assertTrue(self.read("log").startswith(b"old\n"), name)
+            self.assertGreater(len(self.read("log")), 4, name)
+            self.assertEqual(self.names(), ["log"], name)
+
     def test_what_cannot_be_continued_is_not(self):
         """Parts that were asked for, responses to POST, and files that begin with a head."""
         for arguments in (["-r", "0-"], ["-d", "x"], ["-i"]):
