@@ -5,6 +5,7 @@
 #include "../support/micro.hpp"
 
 #include <coracle/runtime/call_after.hpp>
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/timer.hpp>
 #include <coracle/testing/simulation.hpp>
 

@@ -25,7 +25,7 @@ struct trace_context {
     /// Reads a traceparent field strictly (section 3.2.2): nothing unless every byte is as the
     /// recommendation wants it, versions beyond 00 as it says (section 4.3). Of such a value only
     /// the parts of version 00 are read.
-    static std::optional<trace_context> parse(std::string_view traceparent);
+    static std::optional<trace_context> parse(std::string_view text);
     /// Reads the fields of a request: nothing without a traceparent, with several, or with a
     /// malformed one. A malformed tracestate is left out.
     static std::optional<trace_context> in(const fields& all);

@@ -4,6 +4,7 @@
 #include <coracle/http/middleware/health.hpp>
 #include <coracle/mime/base64.hpp>
 #include <coracle/runtime/when_all.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <atomic>
 #include <stdexcept>
