@@ -21,8 +21,8 @@ class client_exchange;
 class client_shard;
 
 /// Waits until more of a response was received: bytes of its head, of its body, its end or its
-/// failure; behind its end, until the server takes no more of the request. Fails when no more can
-/// follow. Resumes from the loop, or at once.
+/// failure; behind its end, unless it is for the body, until the server takes no more of the
+/// request. Fails when no more can follow. Resumes from the loop, or at once.
 class [[nodiscard]] exchange_wait final : public coracle::detail::leaf<exchange_wait, void>,
                                           public receive_operation {
 public:

@@ -144,7 +144,8 @@ bool client_h2_exchange::may_begin() const noexcept {
 }
 
 bool client_h2_exchange::start_wait(exchange_wait& w) noexcept {
-    watches_upload_ = head_taken_ && body_ended();
+    // A wait for more of the body may begin after its end has come, and is over then.
+    watches_upload_ = w.most() == 0 && head_taken_ && body_ended();
     if (has_news()) return true;
     if (!begun_request_) connection_->wants_place();
     reader_ = &w;

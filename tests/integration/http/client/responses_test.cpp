@@ -19,6 +19,7 @@
 #include <atomic>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace coracle::testing {
 namespace {
@@ -82,6 +83,33 @@ TEST_P(client_responses, are_read_by_one_task_at_a_time) {
         EXPECT_EQ(co_await r.read(), "");
     });
 }
+TEST_P(client_responses, may_end_while_their_reader_has_used_up_its_share) {
+    channel<bool> goes_on(1);
+    const local_server server([&](http::request&) {
+        return http::stream([&](http::body_writer& out) -> task<> {
+            co_await out.write("x");
+            static_cast<void>(co_await goes_on.receive());
+        });
+    });
+    http::client client(options());
+    block_on([&]() -> task<> {
+        auto r = co_await client.get(server.url()).timeout(10s);
+        EXPECT_EQ(co_await r.read(), "x");
+        co_await yield();
+        EXPECT_TRUE(goes_on.try_send(true));
+        // Holds the loop up until the end is in its socket, and has not been seen.
+        while (server.counters().in_flight != 0) std::this_thread::yield();
+        loop& here = *loop::current();
+        here.refill_inline_budget();
+        unsigned share = 0;
+        while (here.may_complete_inline()) ++share;
+        here.refill_inline_budget();
+        while (--share != 0) static_cast<void>(here.may_complete_inline());
+        // One is left, which the read takes: its wait begins in a later turn.
+        EXPECT_EQ(co_await r.read(), "");
+    });
+}
+
 /// Responses with bytes that a test gives.
 class client_responses_1_1 : public ::testing::Test {};
 
