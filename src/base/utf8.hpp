@@ -28,6 +28,13 @@ constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
     return size;
 }
 
+/// Returns the longest beginning of at most `most` bytes that does not end within a character.
+constexpr std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept {
+    if (text.size() <= most) return text;
+    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+    return text.substr(0, most);
+}
+
 /// Appends `text` with U+FFFD in place of each byte that is not UTF-8.
 void append_utf8(std::string& out, std::string_view text);
 

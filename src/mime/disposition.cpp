@@ -67,13 +67,6 @@ std::string plain_form(std::string_view text) {
     return out;
 }
 
-// Returns the longest prefix of at most `most` bytes that ends between characters.
-std::string_view cut(std::string_view text, std::size_t most) noexcept {
-    if (text.size() <= most) return text;
-    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80) --most;
-    return text.substr(0, most);
-}
-
 constexpr std::size_t longest_name = 255;  // NAME_MAX
 constexpr std::size_t longest_extension = 32;
 
@@ -156,7 +149,7 @@ std::string safe_filename(std::string_view sent) {
     const std::string_view extension =
         dot != std::string::npos && name.size() - dot <= longest_extension ? whole.substr(dot)
                                                                            : std::string_view();
-    std::string_view stem = cut(whole, longest_name - extension.size());
+    std::string_view stem = coracle::detail::utf8_prefix(whole, longest_name - extension.size());
     // An extension begins with a dot, so that only the end of a stem without one is an end.
     if (extension.empty()) stem = stem.substr(0, stem.find_last_not_of(". ") + 1);
     return std::string(stem).append(extension);

@@ -1,5 +1,6 @@
 #include "http/body/save_pieces.hpp"
 
+#include "base/utf8.hpp"
 #include "fs/replacement.hpp"
 
 #include <coracle/runtime/offload.hpp>
@@ -36,11 +37,8 @@ std::string numbered(const std::string& name, std::uint64_t i) {
     if (name.size() - dot > longest_extension) dot = name.size();
     const std::string end = "-" + std::to_string(i) + name.substr(dot);
     constexpr std::size_t longest = 255;
-    std::string stem = name.substr(0, std::min(dot, longest - end.size()));
-    while (!stem.empty() && (static_cast<unsigned char>(name[stem.size()]) & 0xc0U) == 0x80) {
-        stem.pop_back();  // not within a character
-    }
-    return stem + end;
+    const std::size_t most = std::min(dot, longest - end.size());
+    return std::string(coracle::detail::utf8_prefix(name, most)) + end;
 }
 
 /// Returns the i-th name to try for `wanted`. A random number has more digits than any counted one.

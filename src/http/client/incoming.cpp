@@ -1,6 +1,7 @@
 #include "http/client/incoming.hpp"
 
 #include "base/ascii.hpp"
+#include "base/flag_guard.hpp"
 #include "http/client/call_failure.hpp"
 #include "http/client/call_observers.hpp"
 #include "http/message/token.hpp"
@@ -18,18 +19,6 @@ namespace {
 
 /// The header before an object: the size of its block.
 constexpr std::size_t block_head = alignof(std::max_align_t);
-
-/// A flag that is set as long as this lives.
-class under_way {
-public:
-    explicit under_way(bool& flag) noexcept : flag_(flag) { flag_ = true; }
-    under_way(const under_way&) = delete;
-    under_way& operator=(const under_way&) = delete;
-    ~under_way() { flag_ = false; }
-
-private:
-    bool& flag_;
-};
 
 }  // namespace
 
@@ -233,7 +222,7 @@ task<std::expected<std::string_view, error>> incoming::read() {
     if (reading_) {
         co_return std::unexpected(error(std::errc::operation_in_progress, "body", phase::receive));
     }
-    const under_way reads(reading_);
+    const coracle::detail::flag_guard reads(reading_);
     // The loop of the call has ended, and this code may run on another one.
     if (exchange_ && !exchange_->alive()) {
         co_return std::unexpected(failed(error(errc::shutting_down, "body")));

@@ -1,3 +1,4 @@
+#include "base/utf8.hpp"
 #include "http/middleware/active_span.hpp"
 
 #include <coracle/http/forwarded.hpp>
@@ -141,11 +142,7 @@ trace_span* trace_span::of(request& req) noexcept {
 
 void trace_span::set(std::string_view name, std::string_view value) {
     if (attributes_.size() == most_attributes) return;
-    std::size_t size = std::min(value.size(), longest_value);
-    // Not within a character of UTF-8.
-    const auto is_within = [&] { return (static_cast<unsigned char>(value[size]) & 0xc0) == 0x80; };
-    while (size != 0 && size != value.size() && is_within()) --size;
-    attributes_.emplace_back(name, value.substr(0, size));
+    attributes_.emplace_back(name, coracle::detail::utf8_prefix(value, longest_value));
 }
 
 tracing::tracing(tracing_options options)

@@ -321,7 +321,8 @@ public:
         std::string there = base.prefix;
         there += rest;
         const bool within =
-            is_within(base, there) && is_within(base, base.prefix + with_plain_slashes(rest));
+            is_within(base, there) && (rest.find('%') == rest.npos ||
+                                       is_within(base, base.prefix + with_plain_slashes(rest)));
         return within ? there : std::string();
     }
 

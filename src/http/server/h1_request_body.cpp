@@ -1,5 +1,6 @@
 #include "http/server/h1_request_body.hpp"
 
+#include "base/flag_guard.hpp"
 #include "http/server/h1_connection.hpp"
 
 namespace coracle::http::detail {
@@ -71,14 +72,7 @@ void h1_request_body::discard_received() {
 task<std::expected<void, error>> h1_request_body::send_continue() {
     continue_due_ = false;
     // A read that is cancelled, too, is over.
-    struct sending {
-        explicit sending(bool& s) noexcept : state(s) { state = true; }
-        sending(const sending&) = delete;
-        sending& operator=(const sending&) = delete;
-        ~sending() { state = false; }
-        bool& state;
-    };
-    const sending now(sends_continue_);
+    const coracle::detail::flag_guard sending(sends_continue_);
     auto sent = connection_->send_continue();
     co_return co_await std::move(sent);
 }

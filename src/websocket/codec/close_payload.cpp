@@ -1,5 +1,6 @@
 #include "websocket/codec/close_payload.hpp"
 
+#include "base/utf8.hpp"
 #include "websocket/codec/utf8.hpp"
 
 #include <cstring>
@@ -23,13 +24,9 @@ char* write_close(char* out, close_code code, std::string_view reason) noexcept 
     const auto number = static_cast<unsigned>(code);
     *out++ = static_cast<char>(number >> 8);
     *out++ = static_cast<char>(number & 0xff);
-    std::size_t size = reason.size();
-    if (size > max_reason) {
-        size = max_reason;
-        while (size != 0 && (static_cast<unsigned char>(reason[size]) & 0xc0) == 0x80) --size;
-    }
-    if (size != 0) std::memcpy(out, reason.data(), size);
-    return out + size;
+    const std::string_view said = coracle::detail::utf8_prefix(reason, max_reason);
+    if (!said.empty()) std::memcpy(out, said.data(), said.size());
+    return out + said.size();
 }
 
 }  // namespace coracle::websocket::detail
