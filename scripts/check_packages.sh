@@ -2,8 +2,8 @@
 # usage: scripts/check_packages.sh [--if-changed]
 #
 # Builds the Debian packages of this tree, reads them with lintian, installs them on the bare root of
-# check_fresh.sh, builds and runs the README's program against them both ways, and removes them: no file may
-# stay behind.
+# check_fresh.sh, builds and runs the README's program against them both ways, one of the component redis, and
+# `coracle serve --config`, and removes them: no file may stay behind.
 #
 #   --if-changed   only where debian/, cmake/ or CMakeLists.txt differ from those that passed before
 #
@@ -37,7 +37,8 @@ say "building"
 (cd "$work/coracle" && DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-noautodbgsym} parallel=$(nproc)" \
     dpkg-buildpackage -b --no-sign) >"$work/build.log" 2>&1 ||
     { tail -n 40 "$work/build.log"; fail "dpkg-buildpackage failed: $work/build.log"; }
-for package in libcoracle0 libcoracle-dev coracle; do
+packages="coracle libcoracle-dev libcoracle0 libcoracle-redis-dev libcoracle-redis0"
+for package in $packages; do
     compgen -G "$work/${package}_*.deb" >/dev/null || fail "$package was not built"
 done
 
@@ -96,10 +97,25 @@ for program in build/greeter greeter static; do
         timeout 20 ./$program >said & sleep 0; for _ in \$(seq 200); do grep -qs listening said && break; sleep 0.1; done
         grep listening said; kill -TERM \$!; wait \$! || true" || fail "$program does not serve"
 done
+say "the component redis, and the configuration of serve"
+quietly 'mkdir /root/shared && cd /root/shared && cat >main.cpp <<"END" && cat >CMakeLists.txt <<"END2" &&
+#include <coracle/redis/client.hpp>
+int main() { coracle::redis::client c("127.0.0.1:1"); }
+END
+cmake_minimum_required(VERSION 3.25)
+project(shared CXX)
+find_package(coracle REQUIRED COMPONENTS redis)
+add_executable(shared main.cpp)
+target_link_libraries(shared PRIVATE coracle::redis)
+END2
+    cmake -S . -B build && cmake --build build && build/shared &&
+    g++ -std=c++23 main.cpp $(pkg-config --cflags --libs coracle-redis) -o again && ./again &&
+    printf "listen = [\"127.0.0.1:0\"]\n" >serve.toml && coracle serve --config serve.toml --check'
+
 inside 'cd /root/greeter; ldd build/greeter | grep -q libcoracle.so.0 && ! ldd static | grep -q libcoracle'
 
 say "removing"
-quietly 'apt-get -qq purge -y coracle libcoracle-dev libcoracle0'
+quietly "apt-get -qq purge -y $packages"
 left=$(inside 'find / -xdev -path "*coracle*" -not -path "/proc/*" -not -path "/root/*" -not -path "/var/cache/*"')
 [ -z "$left" ] || fail "left behind: $left"
 grep -qsxF "$fingerprint" "$cache/packages-passed" || echo "$fingerprint" >>"$cache/packages-passed"

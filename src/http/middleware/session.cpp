@@ -9,7 +9,7 @@ namespace coracle::http {
 namespace {
 
 /// The first byte of what is stored, so that another form can be told from it.
-constexpr char form = 1;
+constexpr char stored_form = 1;
 /// Bytes that a value takes in the store beside its name and itself.
 constexpr std::size_t value_overhead = 8;
 
@@ -116,7 +116,7 @@ void session::end() noexcept {
 }
 
 std::string session::pack() const {
-    std::string out(1, form);
+    std::string out(1, stored_form);
     for (unsigned i = 0; i != 8; ++i) {
         out += static_cast<char>(static_cast<std::uint64_t>(made_) >> (8 * i) & 0xff);
     }
@@ -129,7 +129,7 @@ std::string session::pack() const {
 }
 
 bool session::unpack(std::string_view data) {
-    if (data.empty() || data.front() != form) return false;
+    if (data.empty() || data.front() != stored_form) return false;
     unpacker in(data.substr(1));
     std::uint64_t made = 0;
     if (!in.number(made, 8) || !in.text(user_)) return false;

@@ -98,7 +98,7 @@ bool readiness_backend::attempt(io_operation& op) noexcept {
             return knows(d, readable, op.result);
         case opcode::send:
             if ((d.flags & writable) == 0) return false;
-            op.result = try_send_all(static_cast<send_operation&>(op));
+            op.result = try_send_all(static_cast<coracle::send_operation&>(op));
             return knows(d, writable, op.result);
         case opcode::send_to:
             if ((d.flags & writable) == 0) return false;

@@ -232,7 +232,7 @@ bool system_backend::peek(descriptor& d) noexcept {
     return n >= 0 || true_result(d, -errno) != -EAGAIN;
 }
 
-std::int64_t system_backend::try_send_all(send_operation& op) noexcept {
+std::int64_t system_backend::try_send_all(coracle::send_operation& op) noexcept {
     while (!op.slices.empty()) {
         msghdr message{};
         message.msg_iov = reinterpret_cast<iovec*>(op.slices.data());

@@ -46,7 +46,7 @@ protected:
     std::int64_t try_connect(address_operation& op) noexcept;
     std::int64_t try_receive(receive_operation& op) noexcept;
     /// Sends as much as possible and advances the slices. -EAGAIN: not all could be sent.
-    std::int64_t try_send_all(send_operation& op) noexcept;
+    std::int64_t try_send_all(coracle::send_operation& op) noexcept;
     /// Sends as much of a file as possible. Returns `unfinished` when it has sent its share of one
     /// turn.
     std::int64_t try_send_file(send_file_operation& op) noexcept;

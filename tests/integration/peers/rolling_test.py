@@ -47,9 +47,11 @@ defaults
     retry-on conn-failure empty-response
 frontend h1
     bind 127.0.0.1:{h1}
+    http-request disable-l7-retry unless {{ method GET HEAD OPTIONS PUT DELETE }}
     default_backend nodes
 frontend h2
     bind 127.0.0.1:{h2} proto h2
+    http-request disable-l7-retry unless {{ method GET HEAD OPTIONS PUT DELETE }}
     default_backend nodes
 backend nodes
     balance roundrobin
