@@ -154,7 +154,14 @@ class Bench:
                 self.run_closed(f"HTTP/1.1, {connections} connection{'s' * (connections > 1)}",
                                 self.closed(server.url + "/", connections))
                 self.progress.say(f"{connections} connections")
-            self.run_closed("HTTP/2, 4 connections of 16 streams", self.closed_h2(server.url + "/"))
+        target = measure.program("h2_target", self.options.bin)
+        if target is None:
+            self.progress.skip("HTTP/2", "h2_target is not built")
+        else:
+            # h2load opens no connection in place of one that the server retires after its requests.
+            with measure.Server("h2_target", [target, "127.0.0.1:0", "1", "both"]) as server:
+                self.run_closed("HTTP/2, 4 connections of 16 streams", self.closed_h2(server.url + "/"))
+            self.progress.say("HTTP/2")
         if twin is None:
             self.progress.skip("open model", "coro_twin is not built")
             return
@@ -166,7 +173,8 @@ class Bench:
                  f"Written by `bench/loadgen.py` on {time.strftime('%Y-%m-%d')}, which `make bench` runs; do not "
                  "edit. CPU of the generator for each request, µs, the best of "
                  f"{self.options.rounds} runs of {self.options.seconds} s, and the requests a second of that run. "
-                 "The server is `hello` on another core. The ratio is to wrk, or for HTTP/2 to h2load.", ""]
+                 "The server is `hello` on another core, for HTTP/2 one that retires no connection. The ratio is to wrk, "
+                 "or for HTTP/2 to h2load.", ""]
         for key, by_label in self.costs.items():
             best = {label: min(samples) for label, samples in by_label.items()}
             base = best.get("h2load" if key.startswith("HTTP/2") else "wrk")
