@@ -159,9 +159,11 @@ private:
 /// half its size, lives for a moment.
 class decoder_memory {
 public:
-    explicit decoder_memory(std::uint64_t window) noexcept
-        : largest_(window + beside_window),
-          most_(window + window / 2 + tables + 2 * beside_window) {}
+    explicit decoder_memory(std::uint64_t wanted) noexcept {
+        const std::uint64_t window = std::clamp(wanted, least_window, largest_window);
+        largest_ = std::max(window + beside_window, largest_table);
+        most_ = window + window / 2 + tables + 2 * beside_window;
+    }
 
     static void* allocate(void* self, std::size_t size) noexcept {
         return static_cast<decoder_memory*>(self)->take(size);
@@ -176,6 +178,12 @@ public:
     bool failed() const noexcept { return failed_; }
 
 private:
+    /// Those that a header can ask for (RFC 7932 section 9.1), but for the smallest.
+    static constexpr std::uint64_t least_window = 16 * 1024;
+    static constexpr std::uint64_t largest_window = 16 * 1024 * 1024;
+    /// The codes of one kind, in one allocation: 256 of 1,080 entries of 4 bytes, and a pointer to
+    /// each.
+    static constexpr std::uint64_t largest_table = 256 * (1080 * 4 + 8);
     /// The memory that the decoder allocates with the window, rounded up.
     static constexpr std::uint64_t beside_window = 4096;
     /// The most memory that the codes of a block take besides.
@@ -202,8 +210,8 @@ private:
         std::free(memory);
     }
 
-    std::uint64_t largest_;
-    std::uint64_t most_;
+    std::uint64_t largest_ = 0;
+    std::uint64_t most_ = 0;
     std::size_t held_ = 0;
     bool refused_ = false;
     bool failed_ = false;

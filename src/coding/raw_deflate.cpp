@@ -125,6 +125,7 @@ decode_result raw_inflater::decode(std::string_view in, std::span<char> out) noe
 }
 
 std::unique_ptr<raw_deflater> take_raw_deflater(int window_bits, int level) {
+    level = std::clamp(level, Z_BEST_SPEED, Z_BEST_COMPRESSION);
     for (auto& kept : idle().deflaters) {
         if (kept == nullptr || kept->window_bits() != window_bits || kept->level() != level) {
             continue;

@@ -102,10 +102,13 @@ private:
 };
 
 class threaded_line_writer final : public line_writer {
+    static constexpr std::size_t least_buffer = 1024;
+    static constexpr std::size_t most_buffer = std::size_t{1} << 26;
+
 public:
     threaded_line_writer(std::string path, const line_file_options& options)
         : options_(options), output_(std::move(path), options.log) {
-        options_.buffer = std::bit_ceil(std::max<std::size_t>(options_.buffer, 1024));
+        options_.buffer = std::bit_ceil(std::clamp(options_.buffer, least_buffer, most_buffer));
         // The thread must need no memory later: a whole ring, behind the end of a torn line.
         batch_.reserve(options_.buffer + 1);
         if (const int number = output_.open(); number != 0) output_.throw_open_failed(number);

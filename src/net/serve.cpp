@@ -1,3 +1,5 @@
+#include "runtime/backoff.hpp"
+
 #include <coracle/net/serve.hpp>
 #include <coracle/runtime/cancel_source.hpp>
 #include <coracle/runtime/event.hpp>
@@ -32,7 +34,9 @@ bool is_of_no_use(const error& e) noexcept {
 class service {
 public:
     service(listener& l, connection_handler h, const serve_options& o)
-        : listener_(l), handler_(std::move(h)), options_(o) {}
+        : listener_(l), handler_(std::move(h)), options_(o) {
+        options_.connections = std::max<std::size_t>(options_.connections, 1);
+    }
 
     /// Accepts until it is cancelled or the listener fails; returns the reason.
     task<error> accept_all();
@@ -130,7 +134,7 @@ task<std::expected<void, error>> service::pause_after(const error& why) {
     // Closes one waiting connection, so that its peer notices, and pauses, so that the loop does
     // not spin while the error persists.
     if (is_want_of_resources(why)) listener_.refuse_one();
-    pause_ = std::min(std::max(2 * pause_, options_.first_pause), options_.longest_pause);
+    pause_ = coracle::detail::next_delay(pause_, options_.first_pause, options_.longest_pause);
     co_return co_await as_result(sleep_for(pause_));
 }
 
@@ -158,7 +162,8 @@ task<error> service::accept_all() {
         }
         if (has_memory) continue;
         count(&serve_counters::accept_failures);
-        auto pause = sleep_for(options_.first_pause);
+        auto pause = sleep_for(
+            coracle::detail::next_delay({}, options_.first_pause, options_.longest_pause));
         auto paused = co_await as_result(pause);
         if (!paused) co_return std::move(paused).error();
     }

@@ -1,5 +1,7 @@
 #include "redis/connection.hpp"
 
+#include "runtime/backoff.hpp"
+
 #include <coracle/connect/connect.hpp>
 #include <coracle/redis/error.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -159,10 +161,8 @@ error error_of(const reply& r, const char* operation) {
 }
 
 duration backoff::next() noexcept {
-    last_ = std::min(last_ == duration::zero() ? first_ : last_ * 2, longest_);
-    const auto half = static_cast<std::uint64_t>(last_.count() / 2);
-    if (half == 0) return last_;
-    return last_ - duration(static_cast<duration::rep>(loop::current()->random() % half));
+    last_ = coracle::detail::next_delay(last_, first_, longest_);
+    return coracle::detail::shortened_by_chance(last_);
 }
 
 }  // namespace coracle::redis::detail

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +55,9 @@ void stall_watch::runs_here(std::size_t index) noexcept {
 
 void stall_watch::watch() {
     std::unique_lock lock(guard_);
-    while (!ends_.wait_for(lock, limit_ / looks, [this] { return over_; })) {
+    constexpr duration least = std::chrono::microseconds(100);
+    const duration interval = std::max(duration(limit_ / looks), least);
+    while (!ends_.wait_for(lock, interval, [this] { return over_; })) {
         for (sample& s : samples_) {
             try {
                 look(s);

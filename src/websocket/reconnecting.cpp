@@ -1,4 +1,5 @@
 #include "http/message/retry_after.hpp"
+#include "runtime/backoff.hpp"
 
 #include <coracle/connect/proxy.hpp>
 #include <coracle/runtime/when_any.hpp>
@@ -74,14 +75,10 @@ operation<void> reconnecting::close(close_code c) {
     return close_for_good(c);
 }
 
-/// A random part keeps clients from reconnecting to a restarted server all at once.
 duration reconnecting::next_delay() noexcept {
-    delay_ = delay_ == duration::zero() ? options_.first_delay
-                                        : std::min(delay_ * 2, options_.longest_delay);
-    const std::uint64_t half = static_cast<std::uint64_t>(delay_.count() / 2);
-    const std::uint64_t off = half == 0 ? 0 : loop::current()->random() % half;
+    delay_ = coracle::detail::next_delay(delay_, options_.first_delay, options_.longest_delay);
     const duration asked = std::exchange(retry_after_, duration::zero());
-    return std::max(delay_ - duration(static_cast<duration::rep>(off)),
+    return std::max(coracle::detail::shortened_by_chance(delay_),
                     std::min(asked, options_.longest_retry_after));
 }
 

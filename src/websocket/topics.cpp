@@ -5,9 +5,11 @@
 #include <coracle/websocket/topics.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -135,6 +137,10 @@ class topic_state final : public topic_receiver, public std::enable_shared_from_
 public:
     topic_state(topic_options o, std::shared_ptr<topic_bus> bus)
         : options_(o), bus_(std::move(bus)) {
+        // Sums of both are numbers of messages.
+        constexpr std::size_t most = SIZE_MAX / 4;
+        options_.backlog = std::min(options_.backlog, most);
+        options_.retained = std::min(options_.retained, most);
         if (bus_ != nullptr) bus_->start(*this);
     }
     ~topic_state() {
@@ -473,11 +479,18 @@ topic_shard* topic_state::post_to_others(const std::shared_ptr<const published>&
             continue;
         }
         expected->fetch_add(bytes, std::memory_order_relaxed);
-        s->home().post([state = shared_from_this(), p, bytes, expected] {
+        const auto deliver = [state = shared_from_this(), p, bytes, expected] {
             expected->fetch_sub(bytes, std::memory_order_relaxed);
             auto* const shard = loop::current()->find_resident(state.get());
             if (shard != nullptr) static_cast<topic_shard*>(shard)->deliver(*p);
-        });
+        };
+        try {
+            s->home().post(deliver);
+        } catch (const std::bad_alloc&) {
+            // The other loops get it all the same.
+            expected->fetch_sub(bytes, std::memory_order_relaxed);
+            count_delivery(true);
+        }
     }
     return own;
 }

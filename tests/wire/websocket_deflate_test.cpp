@@ -234,6 +234,10 @@ TEST(websocket_deflate_offers, are_chosen_from_as_the_options_say) {
          "permessage-deflate; server_no_context_takeover"},
         {"permessage-deflate ;client_no_context_takeover", with(with_context),
          "permessage-deflate; client_no_context_takeover"},
+        // Bounds that there cannot be are taken for the nearest.
+        {"permessage-deflate", with(with_context, 16), "permessage-deflate"},
+        {"permessage-deflate", with(with_context, 0),
+         "permessage-deflate; server_max_window_bits=9"},
         // zlib has no such window: the next offer is taken.
         {"permessage-deflate; server_max_window_bits=8", with(with_context), ""},
         {"permessage-deflate; server_max_window_bits=8, permessage-deflate", with(with_context),
@@ -269,7 +273,7 @@ TEST(websocket_deflate_offers, that_are_no_list_are_malformed) {
 
 TEST(websocket_deflate_offers, of_ours_are_taken_by_ours) {
     for (const auto mode : {per_message, with_context}) {
-        for (const int bits : {9, 12, 15}) {
+        for (const int bits : {-1, 9, 12, 15, 16}) {
             const auto theirs = choose_deflate(offer_deflate(with(mode, bits)), with(with_context));
             ASSERT_TRUE(theirs.agreement);
             std::optional<deflate_agreement> chosen;

@@ -47,6 +47,9 @@ struct decoding_limits {
     std::uint32_t codings = 2;
     /// Bytes of the window that a decoder of zstd or brotli keeps, as far as the content fills it.
     /// Default 16 MiB: the largest of brotli (RFC 7932). That of zstd is 8 MiB at most (RFC 9659).
+    /// The nearest of what there can be is taken for others: of brotli, 16 KiB to 16 MiB. A window
+    /// of brotli may have 1.1 MiB in any case: as much as one table of its codes, from which it
+    /// cannot be told.
     std::uint64_t window = 16 * 1024 * 1024;
 };
 

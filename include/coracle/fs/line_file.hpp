@@ -13,8 +13,8 @@
 namespace coracle::fs {
 
 struct line_file_options {
-    /// Bytes of lines that each thread may have waiting for the disk, rounded up to a power of two.
-    /// Default 256 KiB. What does not fit is dropped and counted.
+    /// Bytes of lines that each thread may have waiting for the disk, rounded up to a power of two
+    /// from 1 KiB to 64 MiB. Default 256 KiB. What does not fit is dropped and counted.
     std::size_t buffer = 256 * 1024;
     /// The longest time that a line waits for others to share its write. Default 200 ms.
     duration flush_after = std::chrono::milliseconds(200);

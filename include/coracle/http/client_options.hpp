@@ -139,7 +139,8 @@ struct client_options {
     /// Accepts gzip, deflate, brotli and zstd, and decodes them. `response_info::decoded` has the
     /// codings; Content-Encoding is removed from the fields. Default true.
     bool accept_compression = true;
-    /// The most bytes of decoded body for each byte received. Default 1,000.
+    /// The most bytes of decoded body for each byte received; 0: no limit of this kind. Default
+    /// 1,000.
     unsigned compression_ratio = 1000;
     /// Receives and sends cookies, in a jar of the client's own unless `client::share_cookies` sets
     /// one. A Cookie field of the call itself is sent after them. Default false.

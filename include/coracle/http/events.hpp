@@ -77,7 +77,8 @@ class event_topic {
 public:
     static constexpr std::size_t default_history = 256;
 
-    /// Keeps the last `history` events, and lets a client lag by as many. With a `first_id` that
+    /// Keeps the last `history` events, and lets a client lag by as many, or by `default_history`
+    /// where none are kept; room for these is allocated at once. With a `first_id` that
     /// grows from start to start of the program (the time, say), clients notice a restart.
     explicit event_topic(std::size_t history = default_history, std::uint64_t first_id = 1);
 

@@ -57,7 +57,7 @@ struct h2_limits {
     /// peer may send before it is read. A stream that is not read holds up the others once the
     /// connection's window is full, so it should be larger than that of a stream. The connection's
     /// is 65,535 at least (RFC 9113 section 6.9.2), and none is larger than 2^31 - 1
-    /// (section 6.9.1). Default 64 KiB, 1 MiB and 2 MiB.
+    /// (section 6.9.1), that of a stream is 1 at least. Default 64 KiB, 1 MiB and 2 MiB.
     std::uint32_t stream_window = 64 * 1024;
     std::uint32_t max_stream_window = 1024 * 1024;
     std::uint32_t connection_window = 2 * 1024 * 1024;

@@ -38,11 +38,12 @@ struct upstream_options {
     /// The path that `upstreams::check` requests of each: 2xx is well, all else is not. Default:
     /// "/readyz".
     std::string health_path = "/readyz";
-    /// Between two of these. Default 2 s.
+    /// Between two of these, 10 ms at least. Default 2 s.
     duration health_interval = std::chrono::seconds(2);
-    /// For the response. Default 1 s.
+    /// For the response; zero: over at once. Default 1 s.
     duration health_timeout = std::chrono::seconds(1);
-    /// Checks one after the other that make an upstream ill, or well again. Defaults 2 and 1.
+    /// Checks one after the other that make an upstream ill (0: none do), or well again. Defaults 2
+    /// and 1.
     unsigned ill_after = 2;
     unsigned well_after = 1;
 };

@@ -24,10 +24,10 @@ struct serve_counters {
 /// Options for accepting connections and for ending.
 struct serve_options {
     /// Connections that are served at once. While there are so many, others wait in the backlog of
-    /// the listener. Default 10,000.
+    /// the listener. 0 is taken for 1. Default 10,000.
     std::size_t connections = 10'000;
     /// The pause after an accept that failed, for want of descriptors or memory, say; it doubles
-    /// with each further one. Default 5 ms.
+    /// with each further one, and has a millisecond at least. Default 5 ms.
     duration first_pause = std::chrono::milliseconds(5);
     /// The longest of these pauses. Default 1 s.
     duration longest_pause = std::chrono::seconds(1);

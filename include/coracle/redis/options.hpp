@@ -32,7 +32,7 @@ struct connection_options {
     /// The whole of making a connection: name, TCP, TLS, AUTH. Default 5 s.
     duration connect_limit = std::chrono::seconds(5);
     /// Wait after the first attempt that failed; each further one is twice as long, and each is
-    /// shortened by up to a half, by chance. Default 50 ms.
+    /// shortened by up to a half, by chance; none is below half a millisecond. Default 50 ms.
     duration first_delay = std::chrono::milliseconds(50);
     /// The longest of these waits. Default 5 s.
     duration longest_delay = std::chrono::seconds(5);

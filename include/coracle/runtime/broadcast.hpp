@@ -122,7 +122,8 @@ class broadcast {
                   "a value moves between threads under a lock: that must not throw");
 
 public:
-    /// Room for `capacity` values, allocated at once. Throws `std::errc::invalid_argument` for 0.
+    /// Room for `capacity` values, allocated at once. Throws `std::errc::invalid_argument` for 0,
+    /// and `std::bad_alloc` or `std::length_error` for more than there can be.
     explicit broadcast(std::size_t capacity, slow_reader policy = slow_reader::drop_oldest)
         : state_(std::make_shared<detail::broadcast_state<T>>(capacity, policy)) {}
 

@@ -18,9 +18,10 @@ enum class compression_mode : std::uint8_t {
 
 struct compression_options {
     compression_mode mode = compression_mode::off;
-    /// 1 (fast) to 9 (small). Default 6.
+    /// 1 (fast) to 9 (small); the nearest of these is taken for others. Default 6.
     int level = 6;
-    /// Our window is 2 to the power of this: 9 to 15. Default 15, 32 KiB.
+    /// Our window is 2 to the power of this: 9 to 15, and the nearest of these for others. Default
+    /// 15, 32 KiB.
     int window_bits = 15;
     /// Smaller messages are sent as they are. Default 64 bytes.
     std::size_t least = 64;

@@ -23,7 +23,7 @@ enum class queue_policy : std::uint8_t {
 struct reconnect_options {
     /// Wait before the second attempt; each further one is twice as long, and each is shortened by
     /// up to a half, by chance. A connection that lasts longer than the last wait begins anew.
-    /// Default 100 ms.
+    /// None is below half a millisecond. Default 100 ms.
     duration first_delay = std::chrono::milliseconds(100);
     /// Default 30 s.
     duration longest_delay = std::chrono::seconds(30);

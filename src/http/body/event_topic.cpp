@@ -19,7 +19,7 @@ using published = std::shared_ptr<const published_event>;
 
 struct event_topic::state {
     state(std::size_t n, std::uint64_t first)
-        : history(n), next_id(first), live(n, slow_reader::disconnect) {}
+        : history(n), next_id(first), live(n == 0 ? default_history : n, slow_reader::disconnect) {}
 
     struct subscription {
         std::deque<published> missed;

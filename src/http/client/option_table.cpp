@@ -96,7 +96,7 @@ constexpr auto options = joined(
         of_client<o, boolean_value, &c::accept_compression>(
             "accept_compression", "accept gzip, deflate, brotli and zstd, and decode them"),
         of_client<o, count_value, &c::compression_ratio>(
-            "compression_ratio", "most decoded bytes for each received one"),
+            "compression_ratio", "most decoded bytes for each received one; 0: no limit"),
         of_client<o, boolean_value, &c::cookies>("cookies", "receive and send cookies"),
 
         of_client<o, scheme_value, &c::authentication, &a::scheme>(

@@ -7,8 +7,11 @@
 #include "http/client/call_observers.hpp"
 #include "http/message/retry_after.hpp"
 #include "http/message/token.hpp"
+#include "runtime/backoff.hpp"
 
 #include <coracle/runtime/sleep.hpp>
+
+#include <algorithm>
 
 namespace coracle::http::detail {
 namespace {
@@ -415,11 +418,8 @@ duration running_call::retry_delay(const call_result& a) {
     for (unsigned i = 1; i < doubled && d != duration::zero() && d < o.longest_delay; ++i) {
         d = d > o.longest_delay / 2 ? o.longest_delay : d * 2;
     }
-    if (d > o.longest_delay) d = o.longest_delay;
-    // Subtracts up to half at random, so that clients do not retry all at once.
-    const auto half = static_cast<std::uint64_t>(d.count() / 2);
-    if (o.backoff && half != 0)
-        d -= duration(static_cast<duration::rep>(shard_->owner().random() % half));
+    d = std::max(std::min(d, o.longest_delay), duration::zero());
+    if (o.backoff) d = coracle::detail::shortened_by_chance(d);
     if (!a) return d;
     const auto asked =
         parse_retry_after(a->fields().get("Retry-After"), shard_->owner().unix_time());

@@ -46,12 +46,16 @@ inline constexpr std::size_t limit_kinds = 12;
     return "";
 }
 
-/// Returns the limits with windows as large as RFC 9113 section 6.9.1 allows at most.
+/// Returns the limits as the protocol can have them: windows no larger than RFC 9113 section 6.9.1
+/// allows, and room for what each peer must send.
 [[nodiscard]] inline h2_limits within_protocol(h2_limits l) noexcept {
     constexpr auto most = static_cast<std::uint32_t>(max_window);
-    l.stream_window = std::min(l.stream_window, most);
+    // Without a window no byte comes, and none is read.
+    l.stream_window = std::clamp<std::uint32_t>(l.stream_window, 1, most);
     l.max_stream_window = std::min(l.max_stream_window, most);
     l.connection_window = std::min(l.connection_window, most);
+    // The first is the peer's duty.
+    l.settings_frames = std::max<std::uint32_t>(l.settings_frames, 1);
     return l;
 }
 

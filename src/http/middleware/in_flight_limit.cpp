@@ -4,6 +4,7 @@
 #include <coracle/runtime/detail/resident.hpp>
 #include <coracle/runtime/loop.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -21,9 +22,10 @@ public:
     }
 
     response refusal() {
+        constexpr std::chrono::seconds::rep least = 0;
         refused.fetch_add(1, std::memory_order_relaxed);
         response r(status::service_unavailable);
-        r.set("Retry-After", std::to_string(options.retry_after.count()));
+        r.set("Retry-After", std::to_string(std::max(options.retry_after.count(), least)));
         return r;
     }
 

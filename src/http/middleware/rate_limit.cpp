@@ -64,7 +64,9 @@ public:
             b.tokens -= 1;
             return duration::zero();
         }
-        const std::chrono::duration<double> wait((1 - b.tokens) / rate);
+        // Bounded by what the clock can hold.
+        constexpr double longest = 1e9;
+        const std::chrono::duration<double> wait(std::min((1 - b.tokens) / rate, longest));
         return std::max(duration(1), std::chrono::duration_cast<duration>(wait));
     }
 

@@ -1,3 +1,4 @@
+#include "base/exception_text.hpp"
 #include "http/proxy/upstream_group.hpp"
 #include "runtime/end_if_cancelled.hpp"
 
@@ -6,10 +7,22 @@
 #include <coracle/runtime/task_group.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <new>
 
 namespace coracle::http {
 namespace {
+
+/// Whatever the options say: an upstream that refuses connections would be asked without a pause.
+constexpr duration shortest_interval = std::chrono::milliseconds(10);
+
+void client_failed(const std::exception_ptr& e) noexcept try {
+    loop::current()->log().write(
+        log_layer::http, log_level::warning,
+        "an upstream could not be checked: " + coracle::detail::describe_exception(e));
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): without memory it goes unsaid
+}
 
 /// Spreads the bits (the finalizer of SplitMix64).
 std::uint64_t mix(std::uint64_t x) noexcept {
@@ -132,16 +145,19 @@ task<> upstreams::group::check(upstream& u) {
         try {
             auto asking = ask_for_health(&u, target, &so_far);
             co_await std::move(asking);
-        } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): says nothing of it
+        } catch (...) {
+            // An interceptor of the client may throw: says nothing of the upstream.
+            client_failed(std::current_exception());
         }
-        co_await sleep_for(options_.health_interval);
+        co_await sleep_for(std::max(options_.health_interval, shortest_interval));
     }
 }
 
 task<> upstreams::group::ask_for_health(detail::upstream* u, std::string_view target,
                                         in_a_row* so_far) {
     call asking = client_->get(target);
-    asking.timeout(options_.health_timeout).header("User-Agent", "coracle-health");
+    asking.timeout(std::max(options_.health_timeout, duration(1)))
+        .header("User-Agent", "coracle-health");
     // A redirect is no 2xx, whatever it leads to.
     asking.follow(follow::none, 0);
     auto response = co_await as_result(asking);
@@ -149,8 +165,10 @@ task<> upstreams::group::ask_for_health(detail::upstream* u, std::string_view ta
     const bool good = response && response->ok();
     so_far->well = good ? so_far->well + 1 : 0;
     so_far->ill = good ? 0 : so_far->ill + 1;
-    if (so_far->well >= options_.well_after) u->is_well.store(true, std::memory_order_relaxed);
-    if (so_far->ill >= options_.ill_after) u->is_well.store(false, std::memory_order_relaxed);
+    if (good && so_far->well >= options_.well_after)
+        u->is_well.store(true, std::memory_order_relaxed);
+    if (!good && options_.ill_after != 0 && so_far->ill >= options_.ill_after)
+        u->is_well.store(false, std::memory_order_relaxed);
     // The rest of the response is of no interest, and its connection is kept if it is short.
     if (response) static_cast<void>(co_await as_result(response->text()));
 }

@@ -1,5 +1,6 @@
 #include "websocket/codec/deflate_offer.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace coracle::websocket::detail {
@@ -122,6 +123,10 @@ void append_window(std::string& text, std::string_view name, int bits) {
     text.append("; ").append(name).append("=").append(std::to_string(bits));
 }
 
+int own_window(const compression_options& o) noexcept {
+    return std::clamp(o.window_bits, least_own_window, most_window);
+}
+
 /// RFC 7692 section 7.1: nothing where an offer cannot be taken.
 std::optional<deflate_agreement> take_offer(const parameters& p, const compression_options& o) {
     if (!p.acceptable || p.server_window_bits < 0) return std::nullopt;
@@ -129,7 +134,7 @@ std::optional<deflate_agreement> take_offer(const parameters& p, const compressi
     const bool each_alone = o.mode == compression_mode::per_message;
     a.server_no_context = p.server_no_context || each_alone;
     a.client_no_context = p.client_no_context || each_alone;
-    a.server_window_bits = o.window_bits;
+    a.server_window_bits = own_window(o);
     if (p.server_window_bits > 0 && p.server_window_bits < a.server_window_bits) {
         a.server_window_bits = p.server_window_bits;
     }
@@ -176,7 +181,8 @@ std::string offer_deflate(const compression_options& o) {
         text.append("; ").append(server_no_context).append("; ").append(client_no_context);
     }
     text.append("; ").append(client_window);
-    if (o.window_bits != most_window) text.append("=").append(std::to_string(o.window_bits));
+    const int bits = own_window(o);
+    if (bits != most_window) text.append("=").append(std::to_string(bits));
     return text;
 }
 
@@ -198,7 +204,7 @@ bool read_deflate_choice(std::string_view response, const compression_options& o
     a.server_no_context = p.server_no_context;
     a.client_no_context = p.client_no_context || each_alone;
     if (p.server_window_bits > 0) a.server_window_bits = p.server_window_bits;
-    a.client_window_bits = offered.window_bits;
+    a.client_window_bits = own_window(offered);
     if (p.client_window_bits > 0 && p.client_window_bits < a.client_window_bits) {
         a.client_window_bits = p.client_window_bits;
     }

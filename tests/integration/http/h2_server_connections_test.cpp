@@ -132,6 +132,21 @@ TEST(h2_server_connections, has_no_window_beyond_what_the_protocol_allows) {
     });
 }
 
+TEST(h2_server_connections, has_a_window_and_room_for_the_first_settings_whatever_its_options_say) {
+    http::server_options o;
+    o.limits.h2.stream_window = 0;
+    o.limits.h2.settings_frames = 0;
+    world w(1, o);
+    w.run([](world& in) -> task<> {
+        h2_peer p(co_await in.connect());
+        auto& m = p.post("/echo", std::string(50, 'w'));
+        co_await p.until_over(m);
+        EXPECT_EQ(m.status, 200);
+        EXPECT_EQ(m.content.size(), 50U);
+        EXPECT_TRUE(p.goaways().empty());
+    });
+}
+
 TEST(h2_server_connections, makes_room_for_others_when_it_is_idle) {
     http::server_options o;
     o.limits.connections = 2;

@@ -230,10 +230,10 @@ std::string distinct_text(std::size_t size) {
     return text;
 }
 
-std::string brotli_with_window(std::string_view in, int window_bits) {
+std::string brotli_with_window(std::string_view in, int window_bits, int quality = 2) {
     std::size_t size = BrotliEncoderMaxCompressedSize(in.size()) + 1024;
     std::string out(size, '\0');
-    EXPECT_EQ(BrotliEncoderCompress(2, window_bits, BROTLI_MODE_GENERIC, in.size(),
+    EXPECT_EQ(BrotliEncoderCompress(quality, window_bits, BROTLI_MODE_GENERIC, in.size(),
                                     reinterpret_cast<const std::uint8_t*>(in.data()), &size,
                                     reinterpret_cast<std::uint8_t*>(out.data())),
               BROTLI_TRUE);
@@ -284,6 +284,37 @@ TEST(windows, of_brotli_are_bounded_by_what_the_content_fills) {
     EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096, of_window(mebibyte)).error,
               coding_error::window_too_large);
     EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096).error, coding_error::none);
+}
+
+TEST(windows, of_brotli_are_taken_for_the_nearest_that_there_can_be) {
+    const std::string small = brotli_with_window(distinct_text(200), 24);
+    const std::string large = brotli_with_window(distinct_text(6 * mebibyte), 24);
+    for (const std::uint64_t window : {std::uint64_t(0), std::uint64_t(1055), UINT64_MAX}) {
+        EXPECT_EQ(decode(content_coding::brotli, small, SIZE_MAX, 4096, of_window(window)).error,
+                  coding_error::none)
+            << window;
+    }
+    EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096, of_window(UINT64_MAX)).error,
+              coding_error::none);
+    EXPECT_EQ(decode(content_coding::brotli, large, SIZE_MAX, 4096, of_window(0)).error,
+              coding_error::window_too_large);
+}
+
+TEST(windows, of_brotli_leave_room_for_its_codes) {
+    // Pieces of many kinds, each of which gets codes of its own.
+    coracle::testing::number_sequence numbers;
+    std::string mixed;
+    for (int piece = 0; piece != 400; ++piece) {
+        std::string letters;
+        for (int i = 0; i != 48; ++i) letters += static_cast<char>(numbers.next());
+        for (int i = 0; i != 4096; ++i) {
+            const std::uint64_t n = numbers.next();
+            mixed += letters[n % (1 + (n >> 8) % letters.size())];
+        }
+    }
+    const std::string out = brotli_with_window(mixed, 14, 9);
+    EXPECT_EQ(decode(content_coding::brotli, out, SIZE_MAX, 4096, of_window(64 * 1024)).error,
+              coding_error::none);
 }
 
 TEST(windows, of_brotli_may_grow_to_their_limit) {

@@ -170,6 +170,15 @@ TEST(line_file, that_is_longer_than_the_buffer_is_dropped) {
     EXPECT_EQ(log.counters().dropped, 1u);
 }
 
+TEST(line_file, takes_a_buffer_beyond_all_bounds_for_the_largest) {
+    const temporary_directory all;
+    line_file_options o;
+    o.buffer = SIZE_MAX;
+    line_file log(all.path() / "log", o);
+    EXPECT_TRUE(log.add("a line\n"));
+    EXPECT_EQ(log.counters().dropped, 0u);
+}
+
 TEST(line_file, counts_what_a_full_disk_swallows) {
     listener said;
     line_file log("/dev/full", said.options());

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t most_scenario_bytes = 256 * 1024 * 1024;
 constexpr std::size_t most_data_bytes = 64 * 1024 * 1024;
+constexpr double longest_run = 1000 * 3600;  ///< seconds, as of --duration
 
 duration span_of(const char* option, const std::string& text, duration fallback) {
     if (text.empty()) return fallback;
@@ -157,6 +158,9 @@ void bench_options::check(const bench_settings& s) const {
     if (p.requests != 0 && p.requests < p.lanes()) {
         throw failure("--requests " + std::to_string(p.requests) + " are fewer than the " +
                       std::to_string(p.lanes()) + " that are made at a time (--connections)");
+    }
+    if (p.requests != 0 && p.is_open() && static_cast<double>(p.requests) / p.rate > longest_run) {
+        throw failure("--requests at --rate take longer than 1000 hours");
     }
     if (p.loops > p.connections) throw failure("--threads are more than --connections");
 }

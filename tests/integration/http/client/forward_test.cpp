@@ -24,7 +24,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -148,6 +150,54 @@ TEST(checked_upstreams, are_ill_where_they_redirect) {
         co_await with_timeout(10s, when_any(nodes.check(), until_ill()));
     });
     EXPECT_FALSE(nodes.states()[0].is_well);
+}
+
+TEST(checked_upstreams, are_never_ill_where_nothing_makes_them) {
+    std::atomic<int> asked = 0;
+    const local_server behind([&asked](http::request&) {
+        ++asked;
+        return http::response(http::status::service_unavailable);
+    });
+    http::client client;
+    http::upstream_options o;
+    o.health_interval = duration::zero();
+    o.ill_after = 0;
+    http::upstreams nodes(client, {behind.url("")}, o);
+    block_on([&]() -> task<> {
+        const auto until_asked = [&]() -> task<> {
+            while (asked < 3) co_await sleep_for(1ms);
+        };
+        co_await with_timeout(10s, when_any(nodes.check(), until_asked()));
+    });
+    EXPECT_TRUE(nodes.states()[0].is_well);
+}
+
+TEST(checked_upstreams, are_checked_on_when_an_interceptor_throws) {
+    std::atomic<bool> is_ready = false;
+    const local_server behind([&is_ready](http::request&) {
+        return http::response(is_ready ? http::status::ok : http::status::service_unavailable);
+    });
+    std::atomic<bool> throws = false;
+    http::client client;
+    client.use([&throws](http::request& req, const http::handler& next) {
+        if (throws.exchange(false)) throw std::runtime_error("by intent");
+        return next(req);
+    });
+    http::upstream_options o;
+    o.health_interval = 10ms;
+    o.ill_after = 1;
+    http::upstreams nodes(client, {behind.url("")}, o);
+    block_on([&]() -> task<> {
+        const auto look = [&]() -> task<> {
+            while (nodes.states()[0].is_well) co_await sleep_for(1ms);
+            throws = true;
+            while (throws) co_await sleep_for(1ms);
+            is_ready = true;
+            while (!nodes.states()[0].is_well) co_await sleep_for(1ms);
+        };
+        co_await with_timeout(10s, when_any(nodes.check(), look()));
+    });
+    EXPECT_TRUE(nodes.states()[0].is_well);
 }
 
 TEST(checked_upstreams, are_checked_on_wherever_memory_fails) {

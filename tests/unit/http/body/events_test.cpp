@@ -171,6 +171,10 @@ TEST(event_topic, gives_what_was_missed_since_the_last_id) {
     http::event_topic silent(3);
     silent.close();
     EXPECT_EQ(replayed(silent, "1"), "(head)");
+    http::event_topic forgetful(0, 10);
+    EXPECT_EQ(forgetful.publish("a"), 10U);
+    forgetful.close();
+    EXPECT_EQ(replayed(forgetful, "9"), "(head)");
 }
 
 TEST(event_topic, has_no_gap_in_its_history_wherever_memory_fails) {

@@ -302,6 +302,25 @@ TEST(rate_limit, takes_a_client_that_leaves_for_no_failure_of_its_store) {
     EXPECT_EQ(limit.store_failures(), 0u);
 }
 
+TEST(rate_limit, says_to_come_back_much_later_where_it_is_slow) {
+    const std::pair<double, duration> rows[] = {
+        {1e-12, 1s}, {0.5, duration::max()}, {1, duration::max()}};
+    for (const auto& [requests, per] : rows) {
+        http::rate_limit_options o;
+        o.requests = requests;
+        o.per = per;
+        const http::rate_limit limit(o);
+        const http::handler h = limit(plain());
+        run_virtually([&]() -> task<> {
+            EXPECT_EQ(co_await status_for(h, "192.0.2.1"), 200);
+            asked second("GET");
+            co_await second.by(h);
+            EXPECT_EQ(second.status(), 429);
+            EXPECT_GE(second.header("Retry-After").size(), 9u) << second.header("Retry-After");
+        });
+    }
+}
+
 TEST(rate_limit, refuses_numbers_that_are_not_positive) {
     for (const double requests : {0.0, -1.0}) {
         EXPECT_NE(refusal_of([&] { http::rate_limit{{.requests = requests}}; }), "none");
@@ -309,6 +328,30 @@ TEST(rate_limit, refuses_numbers_that_are_not_positive) {
     EXPECT_NE(refusal_of([] { http::rate_limit{{.per = 0s}}; }), "none");
     EXPECT_NE(refusal_of([] { http::rate_limit{{.keys = 0}}; }), "none");
     EXPECT_EQ(refusal_of([] { http::rate_limit{}; }), "none");
+}
+
+TEST(in_flight_limit, says_no_negative_time) {
+    http::in_flight_limit_options o;
+    o.requests = 1;
+    o.waiting = 0;
+    o.retry_after = std::chrono::seconds(-5);
+    const http::in_flight_limit limit(o);
+    const http::handler slow = [](http::request&) -> task<http::response> {
+        co_await sleep_for(1s);
+        co_return "reached";
+    };
+    const http::handler h = limit(slow);
+    run_virtually([&]() -> task<> {
+        const auto all = [&](task_group& group) -> task<> {
+            group.spawn([&]() -> task<> { co_await status_for(h, "192.0.2.1"); });
+            co_await sleep_for(1ms);
+            asked second("GET");
+            co_await second.by(h);
+            EXPECT_EQ(second.status(), 503);
+            EXPECT_EQ(second.header("Retry-After"), "0");
+        };
+        co_await with_task_group(all);
+    });
 }
 
 TEST(in_flight_limit, lets_a_few_in_and_the_next_wait_in_order) {
