@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <new>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -53,9 +55,11 @@ void check_bounds(std::string_view name, const std::vector<double>& bounds) {
     if (bounds.empty() || bounds.size() > most_bounds || !are_finite || !ascend) refuse(name);
 }
 
-template <class... Args>
+/// Adds a family that `prepare` has made complete: nothing of one that cannot be made stays.
+template <class Prepare, class... Args>
 family_state& add(detail::registry_state& to, metric_kind kind, std::string_view name,
-                  std::string_view help, std::vector<std::string> labels, Args&&... args) {
+                  std::string_view help, std::vector<std::string> labels, Prepare prepare,
+                  Args&&... args) {
     check(kind, name, labels);
     const std::lock_guard lock(to.guard);
     const std::vector<std::string> wanted = detail::names_of(kind, name);
@@ -67,16 +71,30 @@ family_state& add(detail::registry_state& to, metric_kind kind, std::string_view
     }
     auto made = std::make_unique<family_state>(to.source, kind, name, help, std::move(labels),
                                                std::forward<Args>(args)...);
+    prepare(*made);
     family_state& added = *to.families.emplace(std::string(name), std::move(made)).first->second;
     // Needs no memory, so that a name whose family could not be made stays free.
     to.names.merge(names);
     return added;
 }
 
+constexpr auto as_it_is = [](family_state&) {};
+
 family_state& add_stored(detail::registry_state& to, metric_kind kind, std::string_view name,
                          std::string_view help, std::vector<std::string> labels,
                          std::vector<double> bounds = {}) {
-    return add(to, kind, name, help, std::move(labels), std::move(bounds), to.options.series);
+    return add(to, kind, name, help, std::move(labels), as_it_is, std::move(bounds),
+               to.options.series);
+}
+
+/// Adds a metric without labels, which has one series.
+template <class Metric>
+Metric add_one(detail::registry_state& to, metric_kind kind, std::string_view name,
+               std::string_view help, std::vector<double> bounds = {}) {
+    std::optional<Metric> only;
+    const auto make = [&only](family_state& of) { only.emplace(of.get<Metric>({})); };
+    add(to, kind, name, help, {}, make, std::move(bounds), to.options.series);
+    return *std::move(only);
 }
 
 metric_kind kind_of_reader(std::string_view name) noexcept {
@@ -158,7 +176,7 @@ registry::registry(registry_options options)
 registry::~registry() = default;
 
 counter registry::make_counter(std::string_view name, std::string_view help) {
-    return add_stored(*state_, metric_kind::counter, name, help, {}).get<counter>({});
+    return add_one<counter>(*state_, metric_kind::counter, name, help);
 }
 
 family<counter> registry::make_counter(std::string_view name, std::string_view help,
@@ -168,7 +186,7 @@ family<counter> registry::make_counter(std::string_view name, std::string_view h
 }
 
 gauge registry::make_gauge(std::string_view name, std::string_view help) {
-    return add_stored(*state_, metric_kind::gauge, name, help, {}).get<gauge>({});
+    return add_one<gauge>(*state_, metric_kind::gauge, name, help);
 }
 
 family<gauge> registry::make_gauge(std::string_view name, std::string_view help,
@@ -179,8 +197,7 @@ family<gauge> registry::make_gauge(std::string_view name, std::string_view help,
 histogram registry::make_histogram(std::string_view name, std::string_view help,
                                    std::vector<double> bounds) {
     check_bounds(name, bounds);
-    return add_stored(*state_, metric_kind::histogram, name, help, {}, std::move(bounds))
-        .get<histogram>({});
+    return add_one<histogram>(*state_, metric_kind::histogram, name, help, std::move(bounds));
 }
 
 family<histogram> registry::make_histogram(std::string_view name, std::string_view help,
@@ -193,7 +210,7 @@ family<histogram> registry::make_histogram(std::string_view name, std::string_vi
 
 void registry::make_reader(std::string_view name, std::string_view help,
                            std::function<double()> read) {
-    add(*state_, kind_of_reader(name), name, help, {},
+    add(*state_, kind_of_reader(name), name, help, {}, as_it_is,
         family_state::reader(
             [read = std::move(read)](const series_writer& write) { write({}, read()); }));
 }
@@ -201,7 +218,7 @@ void registry::make_reader(std::string_view name, std::string_view help,
 void registry::make_reader(std::string_view name, std::string_view help,
                            std::vector<std::string> labels,
                            std::function<void(const series_writer&)> read) {
-    add(*state_, kind_of_reader(name), name, help, std::move(labels),
+    add(*state_, kind_of_reader(name), name, help, std::move(labels), as_it_is,
         family_state::reader(std::move(read)));
 }
 
@@ -219,7 +236,17 @@ bool registry::remove(std::string_view name) {
 std::string registry::text(exposition format) const {
     std::string all;
     const std::lock_guard lock(state_->guard);
-    for (const auto& [name, f] : state_->families) f->append(all, format);
+    for (const auto& [name, f] : state_->families) {
+        const std::size_t before = all.size();
+        try {
+            f->append(all, format);
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (...) {
+            // A reader threw: the others are shown all the same.
+            all.resize(before);
+        }
+    }
     if (format == exposition::openmetrics) all += "# EOF\n";
     return all;
 }

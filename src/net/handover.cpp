@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -219,7 +220,12 @@ public:
                 co_await sleep_for(std::chrono::seconds(1));
                 continue;
             }
-            auto served = co_await as_result(give_to(*next));
+            std::expected<int, error> served =
+                std::unexpected(error(std::errc::not_enough_memory, "hand_over"));
+            try {
+                served = co_await as_result(give_to(*next));
+            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): as any failure
+            }
             if (!served) {
                 if (is_over(served.error())) co_return std::unexpected(served.error());
                 note(served.error());
@@ -235,9 +241,11 @@ public:
 private:
     static bool is_over(const error& e) noexcept { return coracle::detail::is_cancellation(e); }
 
-    static void note(const error& why) {
+    static void note(const error& why) noexcept try {
         loop::current()->log().write(log_layer::net, log_level::warning,
                                      "hand-over failed: " + why.message());
+    } catch (const std::bad_alloc&) {
+        loop::current()->log().write(log_layer::net, log_level::warning, "hand-over failed");
     }
 
     /// Others cannot even connect. The peer's credentials are what counts.

@@ -37,7 +37,12 @@ int open_spare() noexcept {
 
 error accept_failure(std::int64_t result, const address& at) {
     const std::error_code number(static_cast<int>(-result), std::generic_category());
-    return error(number, accepting::name).on(at.to_string());
+    // It may have failed for want of memory.
+    try {
+        return error(number, accepting::name).on(at.to_string());
+    } catch (const std::bad_alloc&) {
+        return error(number, accepting::name);
+    }
 }
 
 std::expected<std::unique_ptr<socket>, error> adopt_connection(loop& owner, int fd,

@@ -60,10 +60,11 @@ task<> collect_all(capturing& c) {
     if (c.failure) co_await forever();
 }
 
-/// Processes that it has started may keep its output open forever.
+/// Processes that it has started may keep its output open forever. Also lingers where there is no
+/// status (SIGCHLD is ignored): `wait_or_end` reports that.
 task<> wait_and_linger(capturing& c) {
     auto ended = co_await as_result(wait_for_end(c.process));
-    if (!ended || !*ended) co_await forever();
+    if (!ended) co_await forever();
     co_await sleep_for(c.limits.linger);
     c.got.left_open = true;
 }

@@ -31,10 +31,18 @@ bus_channels::key bus_channels::key_of(std::string_view pattern) const {
 bool bus_channels::add(const std::string& pattern) {
     const key k = key_of(pattern);
     const auto [at, is_new] = channels_.try_emplace(k);
-    at->second.patterns.insert(pattern);
+    try {
+        // One that was to be given up may still stand.
+        if (!at->second.announced) changed_.insert(k);
+        at->second.patterns.insert(pattern);
+    } catch (...) {
+        if (is_new) {
+            changed_.erase(k);
+            channels_.erase(at);
+        }
+        throw;
+    }
     if (is_new) ++unconfirmed_;
-    // One that was to be given up may still stand.
-    if (!at->second.announced) changed_.insert(k);
     return at->second.stands;
 }
 

@@ -117,22 +117,38 @@ void bus_core::publish(std::string_view topic, websocket::message_type type, std
 }
 
 void bus_core::subscribe(std::string_view pattern) {
-    background_->start([this, p = std::string(pattern)]() -> task<> {
-        const bool stands = channels_.add(p);
-        if (stands) {
-            known_.insert(p);
-            want_retained(p, false);
-            fetch_work_.set();
+    background_->start([this, p = std::string(pattern)] { return take_up(&p); });
+}
+
+/// Subscribes; without memory it tries until it has some, as nobody asks again.
+task<> bus_core::take_up(const std::string* pattern) {
+    constexpr duration a_while = std::chrono::milliseconds(100);
+    short_of_memory self;
+    self.pattern = pattern;
+    short_.push_back(self);
+    bool is_taken_up = false;
+    while (!is_taken_up && !self.given_up) {
+        try {
+            if (channels_.add(*pattern)) {
+                known_.insert(*pattern);
+                want_retained(*pattern, false);
+                fetch_work_.set();
+            }
+            is_taken_up = true;
+        } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): tries again
         }
-        check_standing();
-        changed_.set();
-        co_return;
-    });
+        if (!is_taken_up) co_await sleep_for(a_while);
+    }
+    check_standing();
+    changed_.set();
 }
 
 void bus_core::unsubscribe(std::string_view pattern) noexcept {
     try {
         background_->start([this, p = std::string(pattern)]() -> task<> {
+            for (auto* w = short_.front(); w != nullptr; w = short_.next(*w)) {
+                if (*w->pattern == p) w->given_up = true;
+            }
             channels_.remove(p);
             known_.erase(p);
             check_standing();

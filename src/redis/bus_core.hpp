@@ -4,6 +4,7 @@
 #include "redis/bus_message.hpp"
 #include "redis/connection.hpp"
 
+#include <coracle/base/detail/intrusive_list.hpp>
 #include <coracle/redis/client.hpp>
 #include <coracle/redis/topic_bus.hpp>
 #include <coracle/runtime/background.hpp>
@@ -76,11 +77,18 @@ private:
         unsigned page;  ///< messages that are asked for at once, about
     };
 
+    /// A subscription that may have to wait for memory.
+    struct short_of_memory : list_hook {
+        const std::string* pattern = nullptr;
+        bool given_up = false;
+    };
+
     task<> begin();
     task<> send(const outgoing* m);
     operation<reply> command_for(const outgoing& m, const std::string& encoded);
 
     task<> listen();
+    task<> take_up(const std::string* pattern);
     task<bool> listen_once(net::resolver* names, backoff* delays);
     bool begin_gap(error why) noexcept;
     task<> carry(connection& c);
@@ -119,6 +127,7 @@ private:
     std::unique_ptr<background> background_;
 
     // On the loop of the bus.
+    intrusive_list<short_of_memory> short_;
     node_id self_{};
     std::uint64_t number_ = 0;
     node_id last_from_{};

@@ -301,10 +301,10 @@ void loop::run_until(const bool& done) {
     leave();
 }
 
-time_point loop::run_turn(const bool* done) {
+time_point loop::run_turn(const bool& done) {
     enter();
     now_ = backend_->now();
-    done_ = done;
+    done_ = &done;
     turn();
     done_ = nullptr;
     leave();

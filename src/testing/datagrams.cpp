@@ -69,7 +69,8 @@ ref<datagram_socket> world::who_receives(const endpoint& at) {
 /// Connects a datagram socket: only the peer's datagrams arrive, and sending to a peer without a
 /// socket fails from now on, as by ICMP.
 std::int64_t world::connect_datagram(datagram_socket& s, const endpoint& peer) {
-    s.peer = net::address::from(peer).family() == net::family::none ? endpoint() : peer;
+    s.peer =
+        net::address::from(peer).family() == net::family::none ? endpoint() : destination(peer);
     s.failure = 0;
     return 0;
 }
@@ -79,7 +80,7 @@ std::int64_t world::send_one(datagram_socket& from, const endpoint& peer, std::s
     if (peer.size == 0 && from.peer.size == 0) return -EDESTADDRREQ;
     if (bytes.size() > largest_datagram) return -EMSGSIZE;
     const auto size = static_cast<std::int64_t>(bytes.size());
-    const endpoint& target = peer.size == 0 ? from.peer : peer;
+    const endpoint target = peer.size == 0 ? from.peer : destination(peer);
     const ref<datagram_socket> to = who_receives(target);
     if (!to) {
         if (peer.size != 0) return size;

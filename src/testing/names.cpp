@@ -37,12 +37,12 @@ void world::add_mail_hosts(std::string_view domain, const std::vector<net::mail_
 void world::fail_name(std::string_view host, int number, duration after) {
     name& n = names_[coracle::detail::lower(host)];
     n.failure = number;
-    n.after = after;
+    n.after = bounded(after);
 }
 
 void world::delay_names(duration least, duration most) noexcept {
-    name_delay_min_ = least;
-    name_delay_max_ = std::max(most, least);
+    name_delay_min_ = bounded(least);
+    name_delay_max_ = std::max(bounded(most), name_delay_min_);
 }
 
 ref<pending> world::ask(resolve_operation& op, loop_view& home) {

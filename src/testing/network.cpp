@@ -65,8 +65,8 @@ std::int64_t world::begin_connect(address_operation& op) {
     if (n->connection) return -EISCONN;
     ref<link> l(new link);
     l->id = ++links_;
-    l->remote = op.peer;
-    l->local = client_endpoint(op.peer, n->local);
+    l->remote = destination(op.peer);
+    l->local = client_endpoint(l->remote, n->local);
     for (end& e : l->ends) e.in.cut = choose_cutting();
     l->at(side::client).owner = n->owner;
     n->connection = l;
@@ -83,11 +83,20 @@ std::int64_t world::try_connect(int fd) {
     return e.refused != 0 ? -e.refused : -EAGAIN;
 }
 
+/// Returns the error of a call to `at`, where nobody listens. A path that nobody has bound does not
+/// exist.
+int world::refusal_of(const endpoint& at) const {
+    const std::string text = net::address::from(at).to_string();
+    const bool is_file = text.starts_with("unix:") && !text.starts_with("unix:@");
+    return is_file && !bound_paths_.contains(text) ? ENOENT : ECONNREFUSED;
+}
+
 void world::call_arrives(link& l) {
     if (!l.at(side::client).open) return;
     listening* const who = who_listens(l.remote);
     if (who == nullptr) {
-        schedule(event_kind::refused, now_ + latency(), l, side::client, ECONNREFUSED);
+        schedule(event_kind::refused, now_ + latency(), l, side::client,
+                 static_cast<std::uint64_t>(refusal_of(l.remote)));
         return;
     }
     if (who->queue.size() >= who->backlog) {

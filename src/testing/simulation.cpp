@@ -75,31 +75,32 @@ void simulation::throw_if_failed() const {
 void simulation::run_party(unique_function<task<>(coracle::loop&)> f) {
     std::size_t left = loops_.size();
     bool done = false;
-    bool failed = false;
+    std::exception_ptr first;
     std::vector<std::unique_ptr<detail::party_member>> members;
     for (auto& owner : loops_) {
-        members.push_back(std::make_unique<detail::party_member>(left, done, failed));
+        members.push_back(std::make_unique<detail::party_member>(left, done, first));
         owner->post([&f, &l = *owner, m = members.back().get()] {
             m->begin(f(l), l, &l.root(), "simulation").resume();
         });
     }
-    drive(done);
+    drive(done, left);
     throw_if_failed();
-    for (auto& m : members) {
-        if (auto e = m->exception()) std::rethrow_exception(e);
-    }
+    if (first != nullptr) std::rethrow_exception(first);
 }
 
-void simulation::drive(const bool& done) {
+/// Runs until `done`; then stops what is detached, and the `left` that are not.
+void simulation::drive(const bool& done, const std::size_t& left) {
     if (loops_.size() == 1) return loop().run_until(done);
-    while (!done) take_turns(&done);
+    while (!done) take_turns(done);
     for (auto& l : loops_) l->stop();
-    while (detached() != 0) take_turns(nullptr);
+    // No loop is over before all are: its tasks may wait for others, or for time to pass.
+    const bool over = false;
+    while (left != 0 || detached() != 0) take_turns(over);
     for (auto& l : loops_) l->end_turns();
 }
 
 /// Lets one loop take a turn that has something to do; lets time pass when none has.
-void simulation::take_turns(const bool* done) {
+void simulation::take_turns(const bool& done) {
     detail::world& w = backend().view().shared();
     const auto may_run = [this](std::size_t i) { return backend(i).view().has_work(); };
     std::size_t ready = 0;

@@ -50,6 +50,16 @@ task<std::expected<buffer, error>> receive_from(net::byte_stream* s) {
     co_return std::move(r);
 }
 
+/// A command as the dialogue keeps it: of AUTH without its initial response, but for that of SCRAM,
+/// which holds no secret.
+std::string without_credentials(std::string_view line) {
+    std::string_view rest = line;
+    if (upper(coracle::detail::take_item(rest, ' ')) != "AUTH") return std::string(line);
+    const std::string mechanism = upper(coracle::detail::take_item(rest, ' '));
+    if (rest.empty() || mechanism.starts_with("SCRAM-")) return std::string(line);
+    return std::string(line.substr(0, line.size() - rest.size())) + "***";
+}
+
 std::string_view parameters_of(std::string_view line, std::string_view verb) noexcept {
     return coracle::detail::trim_blanks(line.substr(std::min(verb.size(), line.size())));
 }
@@ -238,7 +248,7 @@ task<> sink_session::run() {
         auto taking = take_line(line);
         goes_on = co_await std::move(taking);
         if (!goes_on) break;
-        store_.note('C', line);
+        store_.note('C', without_credentials(line));
         auto doing = command(std::move(line));
         goes_on = co_await std::move(doing);
     }

@@ -1,5 +1,6 @@
 #include "testing/world.hpp"
 
+#include "runtime/century.hpp"
 #include "testing/loop_view.hpp"
 
 #include <algorithm>
@@ -19,12 +20,27 @@ constexpr std::uint64_t salt_of_mishaps = 0x6d69736861707300;
 
 /// A minimum that was raised alone moves the maximum.
 simulation_options in_order(simulation_options o) {
+    for (duration* const d : {&o.latency_min, &o.latency_max, &o.file_delay_min, &o.file_delay_max,
+                              &o.faults.stall_max, &o.faults.late_max, &o.faults.call_timeout}) {
+        *d = bounded(*d);
+    }
     o.latency_max = std::max(o.latency_max, o.latency_min);
     o.file_delay_max = std::max(o.file_delay_max, o.file_delay_min);
     return o;
 }
 
+simulation_options checked(simulation_options o) {
+    // In nanoseconds the clock holds 292 years before and behind 1970.
+    constexpr std::int64_t most = 9'000'000'000;
+    if (o.unix_time >= -most && o.unix_time <= most) return in_order(o);
+    throw_exception(error(std::errc::invalid_argument, "simulation_options").on("unix_time"));
+}
+
 }  // namespace
+
+duration bounded(duration d) noexcept {
+    return std::clamp(d, duration::zero(), coracle::detail::century);
+}
 
 net::address with_port(const net::address& a, unsigned port) {
     std::string text = a.to_string();
@@ -40,6 +56,14 @@ bool is_wildcard(const net::address& a) noexcept {
     return has_port(a) && std::ranges::all_of(a.bytes(), [](std::uint8_t b) { return b == 0; });
 }
 
+endpoint destination(const endpoint& at) {
+    const net::address a = net::address::from(at);
+    if (!is_wildcard(a)) return at;
+    const bool is_v4 = a.family() == net::family::v4;
+    return with_port(*net::address::parse(is_v4 ? "127.0.0.1:0" : "[::1]:0"), a.port())
+        .to_endpoint();
+}
+
 bool overlap(const binding& a, const binding& b) {
     const auto covers = [](const binding& all, const net::address& one) {
         if (!is_wildcard(all.at) || !has_port(one)) return all.at == one;
@@ -51,7 +75,7 @@ bool overlap(const binding& a, const binding& b) {
 }
 
 world::world(const simulation_options& o)
-    : options(in_order(o)), now_(std::chrono::hours(1)), start_(now_),
+    : options(checked(o)), now_(std::chrono::hours(1)), start_(now_),
       ends_(coracle::detail::later(now_, o.max_time)), turns_left_(o.max_turns), chance_(o.seed),
       for_programs_(~o.seed), mishaps_(o.seed ^ salt_of_mishaps),
       name_delay_min_(options.latency_min), name_delay_max_(options.latency_max) {
@@ -223,6 +247,7 @@ std::expected<int, error> world::listen(endpoint& at, const socket_options& o) {
     auto fd = new_node(std::move(n));
     if (!fd) return fd;
     at = l->at;
+    if (!has_port(a)) bound_paths_.insert(l->key);
     listeners_[l->key].push_back(std::move(l));
     return fd;
 }

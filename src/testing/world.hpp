@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,7 @@ private:
 
     // Streams.
     endpoint client_endpoint(const endpoint& remote, const endpoint& wanted);
+    int refusal_of(const endpoint& at) const;
     void plan_faults(link& l);
     void strike(link& l);
     void mark(link& l, fault f);
@@ -196,6 +198,7 @@ private:
     std::vector<int> free_;
     std::size_t open_ = 0;
     std::map<std::string, std::vector<ref<listening>>, std::less<>> listeners_;
+    std::set<std::string, std::less<>> bound_paths_;  // a listener leaves its socket's file behind
     std::map<std::string, ref<datagram_socket>, std::less<>> sockets_;
     std::map<std::string, name, std::less<>> names_;
     std::map<std::string, fault_set, std::less<>> faulty_;
@@ -210,7 +213,11 @@ private:
 
 /// Text of this address with another port.
 net::address with_port(const net::address& a, unsigned port);
+/// Returns a delay whose sums with a time of the clock are times of the clock.
+duration bounded(duration d) noexcept;
 bool has_port(const net::address& a) noexcept;
+/// Returns where a call or a datagram to `at` goes: the loopback for a wildcard, as on Linux.
+endpoint destination(const endpoint& at);
 bool is_wildcard(const net::address& a) noexcept;
 
 /// The address that a socket is bound to.

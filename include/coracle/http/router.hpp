@@ -138,8 +138,8 @@ public:
     /// Puts a middleware around every route and around the responses of the router itself: what is
     /// added first is outermost. What is thrown inside reaches it as the response that it becomes
     /// (`status_error`, 413 for a body beyond its limit, 500), never as an exception. One that
-    /// takes a handler and gives one is called anew for each route of a router that is mounted,
-    /// else once.
+    /// takes a handler and gives one is called twice for each route of a router that is mounted,
+    /// for its handler and for its OPTIONS, else once.
     template <class F>
     void use(F middleware) {
         static_assert(wraps_handlers<F> || intercepts_requests<F>,

@@ -114,7 +114,8 @@ struct access_record {
 
 /// An object that is notified of every response that was sent, or broken off, on the thread of its
 /// loop: of several at a time. A small response counts as sent once it is on its way out. Requests
-/// that were given up before their response began have none.
+/// that were given up before their response began have none. An exception that leaves `observe` is
+/// logged, and has no effect on the response.
 struct response_observer {
     void (*observe)(void* self, const access_record& record);
     void* self;

@@ -148,8 +148,8 @@ public:
 
     /// A number that is asked for when the text is made, on the thread that makes it and under the
     /// lock of the registry, which `read` must not use. A name that ends with "_total" is a
-    /// counter, any other a gauge. `read` and what it uses live as long as the registry, or until
-    /// `remove`.
+    /// counter, any other a gauge. Where `read` throws, it has no number in that text. `read` and
+    /// what it uses live as long as the registry, or until `remove`.
     void make_reader(std::string_view name, std::string_view help, std::function<double()> read);
     /// Adds such numbers with labels: `read` calls its parameter with values and a number for each
     /// series.

@@ -109,10 +109,9 @@ public:
     /// Runs until `done` is true, after which it stops all tasks that are left and waits for them.
     void run_until(const bool& done);
 
-    /// Runs one turn of `run_until(done)`; with null, of the shutdown after it. For a caller that
-    /// drives several loops in one thread. Returns when the next turn is due: `time_point::min()`
-    /// for at once.
-    time_point run_turn(const bool* done);
+    /// Runs one turn of `run_until(done)`. For a caller that drives several loops in one thread.
+    /// Returns when the next turn is due: `time_point::min()` for at once.
+    time_point run_turn(const bool& done);
     /// Follows the last `run_turn`: destroys residents, and refuses all later posts.
     void end_turns() noexcept;
 

@@ -24,18 +24,18 @@ namespace detail {
 /// One of several tasks that end together.
 class party_member final : public coracle::detail::child<void> {
 public:
-    party_member(std::size_t& left, bool& done, bool& failed) noexcept
-        : left_(&left), done_(&done), failed_(&failed) {}
+    party_member(std::size_t& left, bool& done, std::exception_ptr& first) noexcept
+        : left_(&left), done_(&done), first_(&first) {}
 
 private:
     std::coroutine_handle<> ended() noexcept override {
-        if (exception() != nullptr) *failed_ = true;
-        if (--*left_ == 0 || *failed_) *done_ = true;
+        if (exception() != nullptr && *first_ == nullptr) *first_ = exception();
+        if (--*left_ == 0 || *first_ != nullptr) *done_ = true;
         return std::noop_coroutine();
     }
     std::size_t* left_;
     bool* done_;
-    bool* failed_;
+    std::exception_ptr* first_;
 };
 
 }  // namespace detail
@@ -65,13 +65,15 @@ public:
         l.post([&] {
             main.begin(coracle::detail::call_in_task(f), l, &l.root(), "simulation").resume();
         });
-        drive(done);
+        constexpr std::size_t none = 0;
+        drive(done, none);
         throw_if_failed();
         return coracle::detail::value_of<T>(main, "simulation");
     }
 
     /// Runs `f(loop)`, which gives a task, once on every loop, until all have ended or one has
-    /// thrown; otherwise as `run`. Throws the first exception that left one of them. Once.
+    /// thrown: the others are cancelled then, and run to their ends. Otherwise as `run`. Throws the
+    /// exception that ended it. Once.
     template <class F>
     void run_on_all(F f) {
         run_party([&f](coracle::loop& l) -> task<> { co_await f(l); });
@@ -105,8 +107,8 @@ private:
     static void failed(void* self, const std::string& why) noexcept;
     void throw_if_failed() const;
     void run_party(unique_function<task<>(coracle::loop&)> f);
-    void drive(const bool& done);
-    void take_turns(const bool* done);
+    void drive(const bool& done, const std::size_t& left);
+    void take_turns(const bool& done);
 
     logger log_;
     std::uint64_t seed_;

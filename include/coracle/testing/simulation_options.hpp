@@ -155,7 +155,8 @@ struct simulation_options {
     /// The length of a turn that is followed by another without a wait. Default 1 us. A wait takes
     /// exactly as long as it takes.
     duration turn = std::chrono::microseconds(1);
-    /// Seconds since 1970 at the beginning. Default 2,000,000,000 (18 May 2033).
+    /// Seconds since 1970 at the beginning. Default 2,000,000,000 (18 May 2033). Beyond
+    /// 9,000,000,000 (the year 2255) either way `simulation` throws `exception` (invalid_argument).
     std::int64_t unix_time = 2'000'000'000;
     /// Turns of all loops after which a run fails. Default 10 million.
     std::uint64_t max_turns = 10'000'000;

@@ -147,7 +147,7 @@ public:
     void clear();
     std::size_t connections() const;
     /// Lines that it got and sent, of all connections: "C: EHLO [127.0.0.1]", "S: 250 ...". The
-    /// last 10,000.
+    /// last 10,000. Passwords and tokens of logins are "***".
     std::vector<std::string> dialogue() const;
     /// Blocks until it has accepted so many, at most for `limit`; then false. Not from the thread
     /// of the sink's loop.

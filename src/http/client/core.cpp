@@ -115,11 +115,17 @@ void client_core::close() noexcept {
 
 void client_core::intercept(unique_function<handler(handler)> around) {
     interceptors_.push_back(std::move(around));
-    handler inner = innermost_handler();
-    for (auto i = interceptors_.rbegin(); i != interceptors_.rend(); ++i) {
-        inner = (*i)(std::move(inner));
+    try {
+        handler inner = innermost_handler();
+        for (auto i = interceptors_.rbegin(); i != interceptors_.rend(); ++i) {
+            inner = (*i)(std::move(inner));
+        }
+        chain_ = std::move(inner);
+    } catch (...) {
+        // Each later one would call it again.
+        interceptors_.pop_back();
+        throw;
     }
-    chain_ = std::move(inner);
 }
 
 client_statistics client_core::statistics() {

@@ -145,7 +145,13 @@ std::expected<void, error> incoming::take(std::size_t bytes) {
     }
     if (!report_) return {};
     progress_.received = received_;
-    if (report_(progress_)) return {};
+    try {
+        if (report_(progress_)) return {};
+    } catch (...) {
+        // The bytes are lost to the reader: what comes behind them is no body.
+        static_cast<void>(failed(error(std::errc::operation_canceled, "on_progress")));
+        throw;
+    }
     return std::unexpected(failed(error(std::errc::operation_canceled, "on_progress")));
 }
 

@@ -1,10 +1,13 @@
 #include "http/exchange/host.hpp"
 
+#include "base/exception_text.hpp"
 #include "base/unprintable.hpp"
 #include "http/exchange/failure.hpp"
 
 #include <coracle/http/coding.hpp>
 #include <coracle/http/problem.hpp>
+
+#include <exception>
 
 namespace coracle::http::detail {
 using counters = server_counters;
@@ -33,7 +36,8 @@ void exchange_host::response_over(const exchange& e, const net::address& peer, b
     if (e.begun && !options_->observers.empty()) write_record(e, peer, false);
 }
 
-void exchange_host::write_record(const exchange& e, const net::address& peer, bool is_whole) {
+void exchange_host::write_record(const exchange& e, const net::address& peer,
+                                 bool is_whole) noexcept {
     const access_record record{peer,
                                e.req,
                                e.res.status(),
@@ -41,7 +45,23 @@ void exchange_host::write_record(const exchange& e, const net::address& peer, bo
                                owner_->now() - e.started,
                                owner_->unix_time(),
                                is_whole};
-    for (const response_observer& o : options_->observers) o.observe(o.self, record);
+    for (const response_observer& o : options_->observers) {
+        try {
+            o.observe(o.self, record);
+        } catch (...) {
+            observer_failed(peer);
+        }
+    }
+}
+
+/// The response is on its way, and the others hear of it.
+void exchange_host::observer_failed(const net::address& peer) const noexcept {
+    try {
+        log(log_level::error, peer,
+            "an observer of responses threw: " +
+                coracle::detail::describe_exception(std::current_exception()));
+    } catch (...) {  // NOLINT(bugprone-empty-catch): no memory to say it
+    }
 }
 
 void exchange_host::count_refused_body(std::error_code why) noexcept {

@@ -81,7 +81,8 @@ private:
     }
     static void take_failure(exchange& e);
     bool refuses(exchange& e);
-    void write_record(const exchange& e, const net::address& peer, bool is_whole);
+    void write_record(const exchange& e, const net::address& peer, bool is_whole) noexcept;
+    void observer_failed(const net::address& peer) const noexcept;
 
     loop* owner_;
     handler handler_;

@@ -49,7 +49,9 @@ task<bool> send_stream(exchange& e, response_channel& to) {
         co_return lose_client(to);
     }
     body_stream writer(to, e);
-    guarded_call<void> call(e.res.body().stream_part()(writer), to.running());
+    // One that is no coroutine may throw before it gives its task.
+    const auto sends = [&] { return e.res.body().stream_part()(writer); };
+    guarded_call<void> call(coracle::detail::call_in_task(sends), to.running());
     co_await call;
     to.stop_watching();
     // A task beside the handler may read the body of the request.

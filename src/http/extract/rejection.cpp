@@ -3,6 +3,7 @@
 #include "http/exchange/failure.hpp"
 #include "http/message/token.hpp"
 
+#include <coracle/base/percent.hpp>
 #include <coracle/http/problem.hpp>
 #include <coracle/http/rejection.hpp>
 #include <coracle/http/request.hpp>
@@ -33,12 +34,17 @@ bool is_json_range(std::string_view range) noexcept {
     return semicolon == std::string_view::npos || !is_refused(range.substr(semicolon + 1));
 }
 
+/// Returns a JSON pointer as the fragment of a URI has it (RFC 6901 section 6).
+std::string as_fragment(std::string_view pointer) {
+    return percent_encode(pointer, percent_set::query);
+}
+
 std::string faults_as_json(const std::vector<fault>& all) {
     std::string json = "[";
     for (const fault& f : all) {
         if (json.size() > 1) json += ',';
         json += "{\"detail\":" + json_quoted(f.detail) +
-                ",\"pointer\":" + json_quoted('#' + f.pointer) + '}';
+                ",\"pointer\":" + json_quoted('#' + as_fragment(f.pointer)) + '}';
     }
     return json + ']';
 }

@@ -104,10 +104,18 @@ public:
         delete this;
     }
 
+    void begin() {
+        if (has_begun_) return;
+        spawn([s = state_] { return measure(s); }, "loop metrics");
+        has_begun_ = true;
+    }
+
+private:
     static task<> measure(std::shared_ptr<loop_metrics::state> s) {
         loop& here = *loop::current();
         for (;;) {
-            const time_point due = here.backend().now() + s->options.interval;
+            const time_point due =
+                coracle::detail::later(here.backend().now(), s->options.interval);
             auto sleeping = sleep_for(s->options.interval);
             co_await std::move(sleeping);
             const duration late = here.backend().now() - due;
@@ -116,9 +124,9 @@ public:
         }
     }
 
-private:
     loop& loop_;
     std::shared_ptr<loop_metrics::state> state_;
+    bool has_begun_ = false;
 };
 
 }  // namespace
@@ -136,10 +144,12 @@ loop_metrics::~loop_metrics() = default;
 
 void loop_metrics::observe(const access_record&) {
     loop& here = *loop::current();
-    if (here.find_resident(state_.get()) != nullptr) return;
-    auto made = std::make_unique<measured_loop>(here, state_);
-    here.settle(*made.release());
-    spawn([s = state_] { return measured_loop::measure(s); }, "loop metrics");
+    auto* on_this = static_cast<measured_loop*>(here.find_resident(state_.get()));
+    if (on_this == nullptr) {
+        on_this = std::make_unique<measured_loop>(here, state_).release();
+        here.settle(*on_this);
+    }
+    on_this->begin();
 }
 
 }  // namespace coracle::http

@@ -1,3 +1,4 @@
+#include "base/exception_text.hpp"
 #include "http/middleware/otlp_json.hpp"
 
 #include <coracle/base/url.hpp>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <new>
 
 namespace coracle::http {
 
@@ -37,6 +40,9 @@ namespace {
 
 enum class verdict : std::uint8_t { taken, later, refused };
 
+/// Bytes of a response that are looked at: more belongs to no collector.
+constexpr std::size_t longest_response = 64 * 1024;
+
 /// The spans of one loop that wait, and the task that sends them.
 class span_queue final : public resident {
 public:
@@ -46,12 +52,15 @@ public:
 
     static span_queue& here(const std::shared_ptr<otlp_exporter::shared>& of) {
         loop& l = *loop::current();
-        if (resident* const r = l.find_resident(of.get())) return static_cast<span_queue&>(*r);
-        auto made = std::make_unique<span_queue>(of);
-        l.settle(*made);
-        span_queue& q = *made.release();
-        spawn([&q] { return run(&q); }, "OTLP exporter");
-        return q;
+        auto* q = static_cast<span_queue*>(l.find_resident(of.get()));
+        if (q == nullptr) {
+            auto made = std::make_unique<span_queue>(of);
+            l.settle(*made);
+            q = made.release();
+        }
+        if (!q->has_begun_) spawn([q] { return run(q); }, "OTLP exporter");
+        q->has_begun_ = true;
+        return *q;
     }
 
     void add(finished_span&& span) {
@@ -109,14 +118,19 @@ private:
     static task<std::expected<bool, error>> send_all_now(span_queue* q) {
         while (!q->waiting_.empty()) {
             const std::size_t n = std::min(q->waiting_.size(), q->shared_->options.batch);
-            auto sending = send(q, n);
-            const verdict v = co_await std::move(sending);
+            verdict v = verdict::later;
+            // An interceptor of the client may throw, and memory may be short: the task goes on.
+            try {
+                auto sending = send(q, n);
+                v = co_await std::move(sending);
+            } catch (...) {
+                q->failed([e = std::current_exception()] {
+                    return coracle::detail::describe_exception(e);
+                });
+            }
             if (v == verdict::later) co_return false;
             if (v == verdict::refused) q->drop(n);
-            if (v == verdict::taken) {
-                q->shared_->sent.fetch_add(n, std::memory_order_relaxed);
-                q->erase(n);
-            }
+            if (v == verdict::taken) q->erase(n);
         }
         co_return true;
     }
@@ -127,12 +141,16 @@ private:
                            .body(http::body(std::move(text)), "application/json")
                            .timeout(q->shared_->options.patience);
         auto got = co_await as_result(calling);
-        if (got && got->ok()) co_return verdict::taken;
-        q->shared_->failures.fetch_add(1, std::memory_order_relaxed);
-        std::string why = got ? "status " + std::to_string(static_cast<int>(got->status()))
-                              : got.error().message();
-        loop::current()->log().write(log_layer::http, log_level::warning,
-                                     "spans were not taken: " + why);
+        if (got && got->ok()) {
+            auto reading = got->text(longest_response);
+            const auto said = co_await as_result(reading);
+            q->count_taken(n, said ? std::string_view(*said) : std::string_view());
+            co_return verdict::taken;
+        }
+        q->failed([&got] {
+            return got ? "status " + std::to_string(static_cast<int>(got->status()))
+                       : got.error().message();
+        });
         if (!got) co_return verdict::later;
         switch (got->status()) {
             case status::too_many_requests:
@@ -141,6 +159,27 @@ private:
             case status::gateway_timeout: co_return verdict::later;
             default: co_return verdict::refused;
         }
+    }
+
+    /// `why()` describes it.
+    template <class F>
+    void failed(F why) noexcept {
+        shared_->failures.fetch_add(1, std::memory_order_relaxed);
+        log([&] { return "spans were not taken: " + why(); });
+    }
+    /// Counts `n` spans as sent, but those that the response says were rejected: they are lost, as
+    /// a collector wants them not again (OTLP 1.0, "Partial Success").
+    void count_taken(std::size_t n, std::string_view said) noexcept {
+        const std::size_t rejected = std::min(detail::rejected_spans(said), n);
+        shared_->sent.fetch_add(n - rejected, std::memory_order_relaxed);
+        if (rejected == 0) return;
+        shared_->dropped.fetch_add(rejected, std::memory_order_relaxed);
+        log([said] { return "spans were rejected: " + std::string(said); });
+    }
+    template <class F>
+    static void log(F text) noexcept try {
+        loop::current()->log().write(log_layer::http, log_level::warning, text());
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it goes unsaid
     }
 
     void erase(std::size_t n) {
@@ -154,6 +193,7 @@ private:
     std::shared_ptr<otlp_exporter::shared> shared_;
     std::vector<finished_span> waiting_;
     event full_;
+    bool has_begun_ = false;
     bool has_ended_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <coracle/base/version.hpp>
 
 #include <algorithm>
+#include <charconv>
 
 namespace coracle::http::detail {
 namespace {
@@ -75,6 +76,19 @@ std::string otlp_json(std::string_view service, std::span<const finished_span> s
     drop_comma(out);
     out += "]}]}]}";
     return out;
+}
+
+std::size_t rejected_spans(std::string_view response) noexcept {
+    // A text in the response that holds the name has backslashes before its quotes.
+    constexpr std::string_view name = "\"rejectedSpans\"";
+    std::size_t at = response.find(name);
+    if (at == std::string_view::npos) return 0;
+    // The number is a string, as those of 64 bits are in protobuf's JSON; some write it plainly.
+    at = response.find_first_not_of(" \t\r\n:\"", at + name.size());
+    if (at == std::string_view::npos) return 0;
+    std::size_t number = 0;
+    std::from_chars(response.data() + at, response.data() + response.size(), number);
+    return number;
 }
 
 }  // namespace coracle::http::detail

@@ -27,7 +27,7 @@ public:
             drop(key);
             return std::nullopt;
         }
-        known->until = std::max(known->until, detail::later(now, keep));
+        known->until = std::max(known->until, coracle::detail::later(now, keep));
         return known->data;
     }
 
@@ -35,18 +35,27 @@ public:
     std::uint64_t save(std::string_view key, std::string_view data, time_point now, duration keep,
                        session_save how, std::size_t most, std::size_t most_bytes) {
         const std::lock_guard lock(guard_);
-        const std::optional<entry> known = drop(key);
-        const bool is_there = known && known->until > now;
-        if (how == session_save::replace && !is_there) return 0;
+        entry* known = entries_.use(key);
+        if (known != nullptr && known->until <= now) {
+            drop(key);
+            known = nullptr;
+        }
+        if (how == session_save::replace && known == nullptr) return 0;
+        // All that needs memory comes first.
+        entry added{std::string(data), coracle::detail::later(now, keep)};
+        if (known == nullptr) {
+            bytes_ += entries_.put(std::string(key), std::move(added)).cost();
+        } else {
+            bytes_ -= known->cost();
+            *known = std::move(added);
+            bytes_ += known->cost();
+        }
         std::uint64_t dropped = 0;
-        entry added{std::string(data), detail::later(now, keep)};
-        while (!entries_.empty() &&
-               (entries_.size() >= most || bytes_ + added.cost() > most_bytes)) {
+        while (entries_.size() > 1 && (entries_.size() > most || bytes_ > most_bytes)) {
             const entry oldest = entries_.take_oldest();
             bytes_ -= oldest.cost();
             dropped += oldest.until > now ? 1U : 0U;
         }
-        bytes_ += entries_.put(std::string(key), std::move(added)).cost();
         return dropped;
     }
 

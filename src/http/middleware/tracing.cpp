@@ -121,16 +121,24 @@ void describe_call(active_trace_span& to, const request& req) {
     to.set("url.path", req.path());
 }
 
-/// The span as that of the request, as long as this lives.
+/// The span as that of the request, as long as this lives; then that of a tracer around it again.
 class attached_span {
 public:
-    attached_span(request& req, trace_span& span) : held_(&req.set_data(span_of_request{&span})) {}
+    attached_span(request& req, trace_span& span) : held_(&place_in(req)), around_(held_->span) {
+        held_->span = &span;
+    }
     attached_span(const attached_span&) = delete;
     attached_span& operator=(const attached_span&) = delete;
-    ~attached_span() { held_->span = nullptr; }
+    ~attached_span() { held_->span = around_; }
 
 private:
+    static span_of_request& place_in(request& req) {
+        auto* const there = req.data<span_of_request>();
+        return there != nullptr ? *there : req.set_data(span_of_request{nullptr});
+    }
+
     span_of_request* held_;
+    trace_span* around_;
 };
 
 }  // namespace

@@ -39,11 +39,24 @@ const handler* handler_at(const route_table& table, const request& req, handler 
     return scope == nullptr ? nullptr : &(scope->*of);
 }
 
+/// Returns the handler of OPTIONS within the middleware of a route's groups: of the route that a
+/// preflight asks about (Fetch standard, "CORS-preflight request"), or of the first that is in one.
+const handler* options_of_route(const route_set& found, const request& req) {
+    const std::string_view wanted = req.header("Access-Control-Request-Method");
+    const route_record* const asked = found.find(parse_method(wanted), wanted);
+    if (asked != nullptr) return asked->options ? &asked->options : nullptr;
+    for (const route_set::entry& e : found.entries) {
+        if (e.record->options) return &e.record->options;
+    }
+    return nullptr;
+}
+
 /// Returns the handler of OPTIONS at a path without a route for it; null: the router's own.
-const handler* options_handler(const route_table& table, const request& req) {
+const handler* options_handler(const route_table& table, const route_set& found,
+                               const request& req) {
     if (req.method() != method::options) return nullptr;
     if (const handler* const own = handler_at(table, req, &route_scope::preflight)) return own;
-    return handler_at(table, req, &route_scope::known_options);
+    return options_of_route(found, req);
 }
 
 bool unknown_path(const route_table& table, request& req, response& out, task<response>& pending) {
@@ -72,7 +85,7 @@ bool unknown_path(const route_table& table, request& req, response& out, task<re
 
 bool other_method(const route_table& table, const route_set& found, request& req, response& out,
                   task<response>& pending) {
-    if (const handler* const own = options_handler(table, req)) {
+    if (const handler* const own = options_handler(table, found, req)) {
         return call_with_allow(*own, found.allow, req, out, pending);
     }
     if (req.method() == method::options) {

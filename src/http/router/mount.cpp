@@ -45,15 +45,28 @@ public:
 private:
     void move_route(const detail::route_table::listed_route& r) {
         const std::string& text = r.record->pattern.text;
-        const handler target = from_.state().wrapped(r.record->target);
+        const handlers h{from_.state().wrapped(r.record->target), options_of(*r.record)};
         const bool is_root = text == "/" && !prefix_.empty();
-        moved_[r.record.get()] = add(r, is_root ? prefix_ : prefix_ + text, target);
-        if (is_root) add(r, prefix_ + text, target);
+        moved_[r.record.get()] = add(r, is_root ? prefix_ : prefix_ + text, h);
+        if (is_root) add(r, prefix_ + text, h);
     }
 
+    /// Lets OPTIONS pass through the middleware of a group, which may respond to a preflight.
+    handler options_of(const detail::route_record& r) {
+        if (r.options || from_.state().middleware_count() == 0) {
+            return from_.state().wrapped(r.options);
+        }
+        return from_.state().wrapped([](request&) { return response(status::no_content); });
+    }
+
+    struct handlers {
+        handler target;
+        handler options;
+    };
     detail::record_ref add(const detail::route_table::listed_route& r, const std::string& text,
-                           const handler& target) {
-        const auto record = to_.state().make_record(text, target, r.record->wanted);
+                           const handlers& h) {
+        const auto record = to_.state().make_record(text, h.target, r.record->wanted);
+        record->options = h.options;
         to_.table().add(r.methods, record);
         return record;
     }
@@ -64,7 +77,11 @@ private:
         std::vector<std::size_t> numbers;
         for (std::size_t i = 0; i != scopes.size(); ++i) {
             detail::route_scope s = scopes[i];
-            if (i == 0 && from_.state().middleware_count() != 0) respond_to_options(s);
+            if (i == 0 && from_.state().middleware_count() != 0) {
+                s.unknown_options = [](request& req) {
+                    return detail::error_response(req, status::not_found);
+                };
+            }
             s.parent = i == 0 ? 0 : numbers[s.parent];
             s.prefix = prefix_ + s.prefix;
             if (!s.says_something() || s.prefix.empty()) {
@@ -76,18 +93,9 @@ private:
             s.method_not_allowed = from_.state().wrapped(s.method_not_allowed);
             s.fallback = from_.state().wrapped(s.fallback);
             s.preflight = from_.state().wrapped(s.preflight);
-            s.known_options = from_.state().wrapped(s.known_options);
             s.unknown_options = from_.state().wrapped(s.unknown_options);
             numbers.push_back(to_.table().add_scope(std::move(s)));
         }
-    }
-
-    /// Lets OPTIONS pass through the middleware of a group, which may respond to a preflight.
-    static void respond_to_options(detail::route_scope& s) {
-        s.known_options = [](request&) { return response(status::no_content); };
-        s.unknown_options = [](request& req) {
-            return detail::error_response(req, status::not_found);
-        };
     }
 
     /// Takes over a scope. Without a prefix both scopes are everywhere, and this router's own

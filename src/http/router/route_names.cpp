@@ -101,9 +101,10 @@ void check_parameter(const route_record& route, const pattern_piece& p, std::str
     if (!fits) refuse_value(route, p.name, value);
 }
 
-/// Builds a segment with several parameters, without the text after the last.
+/// Builds a segment with several parameters, without the text after the last. `path` is the part
+/// before it.
 std::string build_parts(const route_record& route, const pattern_piece& p,
-                        std::span<const url_param> values) {
+                        std::span<const url_param> values, std::string_view path) {
     std::string matched;
     std::string encoded;
     for (const pattern_piece::part& one : p.parts) {
@@ -116,6 +117,8 @@ std::string build_parts(const route_record& route, const pattern_piece& p,
         encoded += percent_encode(value) + encode_literal(one.text);
     }
     check_captures(route, p, values, matched, true);
+    const std::string segment = std::string(path.substr(path.rfind('/') + 1)) + matched + p.text;
+    if (is_dots(segment)) refuse(route, "its segment would be \"" + segment + '"');
     return encoded;
 }
 
@@ -181,7 +184,7 @@ std::string build_path(const route_record& route, std::span<const url_param> val
             continue;
         }
         if (!p.parts.empty()) {
-            path += build_parts(route, p, values) + encode_literal(p.text);
+            path += build_parts(route, p, values, path) + encode_literal(p.text);
             continue;
         }
         const std::string_view value = value_of(route, values, p.name);

@@ -18,6 +18,9 @@ struct route_record {
     http::detail::pattern pattern;
     std::vector<std::string> names;
     handler target;
+    /// Responds to OPTIONS within the middleware of the groups that the route is in; empty without
+    /// middleware.
+    handler options;
     /// The parameters that the handler requires; those of middleware around it are unknown.
     std::vector<std::string> wanted;
     std::uint64_t sequence = 0;  ///< of its registration

@@ -121,7 +121,7 @@ void route_table::add_host(std::string_view name, handler target,
 void route_scope::add(route_scope&& other) {
     for (handler route_scope::* const each :
          {&route_scope::not_found, &route_scope::method_not_allowed, &route_scope::fallback,
-          &route_scope::preflight, &route_scope::known_options, &route_scope::unknown_options}) {
+          &route_scope::preflight, &route_scope::unknown_options}) {
         if (!(this->*each)) this->*each = std::move(other.*each);
     }
     for (page& p : other.pages) {

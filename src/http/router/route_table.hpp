@@ -28,14 +28,12 @@ struct route_scope {
     handler method_not_allowed;
     handler fallback;
     handler preflight;
-    /// OPTIONS without a preflight handler, within the middleware of a group: of a path that is
-    /// known, and of one that is not.
-    handler known_options;
+    /// OPTIONS of an unknown path without a preflight handler, within the middleware of a group.
     handler unknown_options;
     std::vector<page> pages;
 
     bool says_something() const noexcept {
-        return not_found || method_not_allowed || fallback || preflight || known_options ||
+        return not_found || method_not_allowed || fallback || preflight || unknown_options ||
                !pages.empty();
     }
     /// Takes over what another router at the same prefix has, and this one lacks.

@@ -91,8 +91,15 @@ void router::host(std::string_view name, handler h) {
 
 void router::add_middleware(unique_function<handler(handler)> m) {
     change c(*state_);
+    const std::size_t before = state_->middleware_count();
     state_->add_middleware(std::move(m));
-    c.done();
+    try {
+        c.done();
+    } catch (...) {
+        // Each later change would call it again.
+        state_->drop_middleware_above(before);
+        throw;
+    }
 }
 
 void router::set_not_found(handler h) {
@@ -154,10 +161,8 @@ std::string router::describe() const {
 }
 
 struct router::batch::before {
-    explicit before(detail::router_state& s)
-        : held(s), table(held.table()), middleware(s.middleware_count()) {}
+    explicit before(detail::router_state& s) : held(s, true), middleware(s.middleware_count()) {}
     change held;
-    detail::route_table table;
     std::size_t middleware;
 };
 
@@ -165,7 +170,6 @@ router::batch::batch(router& r) : state_(r.state_), before_(std::make_unique<bef
 
 router::batch::~batch() {
     if (before_ == nullptr) return;
-    before_->held.table() = std::move(before_->table);
     state_->drop_middleware_above(before_->middleware);
 }
 

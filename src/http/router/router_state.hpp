@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -19,20 +20,32 @@ public:
     /// Holds the lock, and publishes the changes at its end; of nested ones, the outermost does.
     class change {
     public:
-        explicit change(router_state& s) : state_(s), held_(s.lock_) { ++s.nested_; }
+        /// With `is_batch` the table is as before in any case, unless this is done.
+        explicit change(router_state& s, bool is_batch = false) : state_(s), held_(s.lock_) {
+            // Published at once where it is served, and taken back where that fails.
+            if (is_batch || (s.nested_ == 0 && s.is_served())) {
+                before_ = std::make_unique<route_table>(s.table_);
+            }
+            ++s.nested_;
+        }
         change(const change&) = delete;
         change& operator=(const change&) = delete;
-        ~change() { --state_.nested_; }
+        ~change() {
+            if (before_ != nullptr) state_.table_ = std::move(*before_);
+            --state_.nested_;
+        }
 
         route_table& table() noexcept { return state_.table_; }
         router_state& state() noexcept { return state_; }
         void done() {
             if (state_.nested_ == 1 && state_.is_served()) state_.publish();
+            before_.reset();
         }
 
     private:
         router_state& state_;
         std::scoped_lock<std::recursive_mutex> held_;
+        std::unique_ptr<route_table> before_;
     };
 
     bool is_served() const noexcept { return served_.load(std::memory_order_acquire); }

@@ -213,9 +213,9 @@ task<> shard::accept_from(task_group* handshakes, bound_listener* from) {
     constexpr duration longest_pause = std::chrono::seconds(1);
     duration pause = least_pause;
     for (;;) {
-        auto accepted = co_await as_result(from->listener.accept());
         bool is_short = false;
         try {
+            auto accepted = co_await as_result(from->listener.accept());
             if (accepted) {
                 // Closes an idle connection only for a client that has connected already.
                 if (is_full()) {
@@ -456,14 +456,24 @@ task<> shard::close_to_new() {
     co_await sleep_until(std::min(drain_until_, coracle::detail::later(owner().now(), pause)));
 }
 
+/// Returns false when none waits, or it cannot be taken in.
+bool shard::take_in_one(task_group& handshakes, bound_listener& from) noexcept {
+    try {
+        auto s = from.listener.try_accept();
+        return s && *s != nullptr && take_in(*std::move(s), handshakes, from);
+    } catch (const std::bad_alloc&) {
+        count(&server_counters::out_of_memory);
+        return false;
+    }
+}
+
 task<> shard::take_in_waiting(task_group& handshakes) {
     constexpr unsigned in_one_turn = 64;
     unsigned taken = 0;
     for (bound_listener& l : listeners_) {
         if (lives_on(l)) continue;
         for (;;) {
-            auto s = l.listener.try_accept();
-            if (!s || *s == nullptr || !take_in(*std::move(s), handshakes, l)) break;
+            if (!take_in_one(handshakes, l)) break;
             if (++taken % in_one_turn == 0) co_await yield();
         }
     }

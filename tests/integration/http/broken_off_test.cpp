@@ -14,8 +14,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -85,6 +87,14 @@ protected:
             });
         });
         r.get("/small", [](http::request&) { return http::response("small"); });
+        r.get("/waited", [](http::request&) -> task<http::response> {
+            co_await sleep_for(std::chrono::milliseconds(1));
+            co_return http::response("waited");
+        });
+        r.get("/streamed", [](http::request&) {
+            return http::stream(
+                [](http::body_writer& out) -> task<> { co_await out.write("streamed"); });
+        });
         return r;
     }
     local_server_options observed() {
@@ -100,6 +110,53 @@ protected:
     records seen_;
     local_server server_{routes(folder_.path()), observed()};
 };
+
+/// Notes what it is told of, and throws.
+class thrower {
+public:
+    void observe(const http::access_record&) {
+        ++told_;
+        throw std::runtime_error("by intent");
+    }
+    int told() const { return told_; }
+
+private:
+    std::atomic<int> told_{0};
+};
+
+TEST_P(broken_off_responses, are_no_consequence_of_an_observer_that_throws) {
+    thrower first;
+    records second;
+    local_server_options o;
+    o.observe(first).observe(second);
+    const local_server server(routes(folder_.path()), o);
+    block_on([&]() -> task<> {
+        http::client client(options());
+        for (const char* path : {"/small", "/waited", "/streamed", "/small"}) {
+            auto asking = client.get(server.url(path)).full();
+            const auto r = co_await as_result(asking);
+            EXPECT_TRUE(r && r->body == std::string_view(path).substr(1)) << path;
+        }
+        EXPECT_EQ(client.statistics().opened, 1U);
+    });
+    for (const char* path : {"/small", "/waited", "/streamed", "/small"}) {
+        EXPECT_EQ(second.next().path, path);
+    }
+    EXPECT_EQ(first.told(), 4);
+}
+
+TEST_P(broken_off_responses, have_an_error_for_what_throws_before_its_task) {
+    const http::handler h = [](http::request&) {
+        return http::stream([](http::body_writer&) -> task<> { throw std::runtime_error("no"); });
+    };
+    const local_server server(h);
+    block_on([&]() -> task<> {
+        http::client client(options());
+        auto asking = client.get(server.url()).full();
+        const auto r = co_await as_result(asking);
+        EXPECT_TRUE(r && r->status == http::status::internal_server_error);
+    });
+}
 
 TEST_P(broken_off_responses, by_their_client_have_a_record_of_what_was_sent) {
     for (const char* path : {"/memory", "/file", "/stream"}) {

@@ -6,6 +6,8 @@
 #include <coracle/http/router.hpp>
 #include <coracle/metrics/process.hpp>
 
+#include <sys/resource.h>
+
 namespace {
 
 using namespace simulated;
@@ -188,4 +190,21 @@ TEST(process_metrics, are_those_of_this_process) {
     EXPECT_GE(value("process_max_fds"), value("process_open_fds"));
     EXPECT_GE(value("process_threads"), 1);
     EXPECT_GT(value("process_start_time_seconds"), 1.7e9);  // in November 2023
+}
+
+TEST(process_metrics, have_no_sample_of_what_cannot_be_read) {
+    metrics::registry all;
+    metrics::add_process(all);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const std::string text = all.text();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (const char* name : {"process_open_fds", "process_resident_memory_bytes",
+                             "process_virtual_memory_bytes", "process_threads"}) {
+        EXPECT_EQ(text.find("\n" + std::string(name) + " "), text.npos) << text;
+    }
+    EXPECT_NE(text.find("\nprocess_max_fds 0\n"), text.npos) << text;
+    EXPECT_NE(text.find("\nprocess_start_time_seconds 1"), text.npos) << text;
 }

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -155,4 +156,30 @@ TEST(live_router, is_changed_from_handlers_and_threads_at_the_same_time) {
         EXPECT_EQ(routes.url(path), path);
     }
     EXPECT_EQ(status_of(server.port(), "/other/199"), 200);
+}
+
+TEST(live_router, is_not_spoilt_by_middleware_that_cannot_be_made) {
+    router routes;
+    routes.get("/old", here);
+    const local_server server(routes);
+    bool throws = true;
+    const auto fails = [&throws](http::handler inner) {
+        if (throws) throw std::runtime_error("by intent");
+        return inner;
+    };
+    EXPECT_THROW(routes.use(fails), std::runtime_error);
+    EXPECT_EQ(status_of(server.port(), "/old"), 200);
+    routes.get("/new", here);
+    EXPECT_EQ(status_of(server.port(), "/new"), 200);
+    // One of them is enough: what a change added is taken back with it.
+    const auto adds_and_fails = [&](router& r) {
+        r.get("/half", here);
+        r.use(fails);
+    };
+    EXPECT_THROW(routes.update(adds_and_fails), std::runtime_error);
+    EXPECT_EQ(status_of(server.port(), "/half"), 404);
+    throws = false;
+    routes.use(fails);
+    routes.get("/half", here);
+    EXPECT_EQ(status_of(server.port(), "/half"), 200);
 }

@@ -5,6 +5,7 @@
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/when_all.hpp>
 #include <coracle/runtime/when_any.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -173,4 +174,21 @@ TEST_P(capture, waits_for_a_process_that_has_closed_its_output) {
         EXPECT_EQ(got.output, "early\n");
         EXPECT_EQ(got.status.code(), 4);
     });
+}
+
+TEST_P(capture, lingers_no_longer_where_there_is_no_status) {
+    std::signal(SIGCHLD, SIG_IGN);
+    run([]() -> task<> {
+        // The process in the background keeps the output open until its input ends.
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        const owned_fd writer(ends[1]);
+        process::command c = process::shell("exec 3<&0; cat <&3 & echo hi");
+        c.input(redirect::descriptor(owned_fd(ends[0])));
+        const auto capturing = [&c] { return c.capture({.linger = 50ms}); };
+        auto limited = with_timeout(10s, capturing);
+        const auto got = co_await as_result(limited);
+        EXPECT_TRUE(!got && got.error() == std::errc::no_child_process);
+    });
+    std::signal(SIGCHLD, SIG_DFL);
 }

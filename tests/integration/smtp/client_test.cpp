@@ -418,6 +418,12 @@ TEST_P(smtp_client, shows_no_password_in_clear) {
         EXPECT_EQ(wrong.error().message().find("wrong"), std::string::npos);
     });
     EXPECT_EQ(sink.count(), 1u);
+    std::size_t masked = 0;
+    for (const std::string& line : sink.dialogue()) {
+        EXPECT_EQ(line.find("AGpvZQ"), std::string::npos) << line;
+        if (line.ends_with("AUTH PLAIN ***")) ++masked;
+    }
+    EXPECT_EQ(masked, 2u);
 }
 
 TEST_P(smtp_client, shows_no_token_in_clear) {

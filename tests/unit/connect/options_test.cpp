@@ -137,7 +137,7 @@ TEST(connect_options, a_unix_socket_stands_in_for_every_name) {
     connect::options nobody;
     nobody.unix_socket("/nobody");
     EXPECT_EQ(seen_from(s, at("192.0.2.1:80"), nobody),
-              "connect unix:/nobody: Connection refused, phase connect, safe to retry");
+              "connect unix:/nobody: No such file or directory, phase connect, safe to retry");
     simulation t(1);
     connect::options too_long;
     too_long.unix_socket(std::string(108, 'x'));

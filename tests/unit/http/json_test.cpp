@@ -30,6 +30,7 @@ struct http::json_codec<digit> {
 static void validate(const digit& d, http::faults& found) {
     found.require(d.value != 0, "value", "must not be 0");
     found.require(d.value != 0 && d.value % 2 == 0, "/even", "must be \"even\"");
+    found.require(d.value != 8, "an \xC3\xA9 50%/0", "must not be 8");
 }
 
 namespace {
@@ -100,6 +101,11 @@ TEST(json, what_is_not_valid_gives_all_its_faults) {
         post(twice, "3", "application/json", "application/json"),
         "422 {\"title\":\"Unprocessable Content\",\"status\":422,\"detail\":\"the body is not "
         "valid\",\"errors\":[{\"detail\":\"must be \\\"even\\\"\",\"pointer\":\"#/even\"}]}");
+    // RFC 6901 section 6.
+    EXPECT_TRUE(post(twice, "8", "application/json", "application/json")
+                    .ends_with("\"pointer\":\"#/an%20%C3%A9%2050%25/0\"}]}"));
+    EXPECT_EQ(post(twice, "8", "application/json"),
+              "422 the body is not valid\n/an \xC3\xA9 50%/0: must not be 8\n");
 }
 
 TEST(json, a_body_has_its_limits) {

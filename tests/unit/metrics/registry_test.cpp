@@ -1,4 +1,5 @@
 #include "metrics/thread_cells.hpp"
+#include "support/allocation_count.hpp"
 
 #include <coracle/base/error.hpp>
 #include <coracle/metrics/registry.hpp>
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -347,4 +350,42 @@ TEST(metrics_registry, may_end_before_a_thread_that_counted) {
     step = 2;
     step.notify_all();
     t.join();
+}
+
+TEST(metrics_registry, leaves_no_name_that_nobody_can_use) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    const auto make = [](metrics::registry& r, int what) {
+        if (what == 0) static_cast<void>(r.make_counter("a_total", "Help."));
+        if (what == 1) static_cast<void>(r.make_gauge("a", "Help."));
+        if (what == 2) static_cast<void>(r.make_histogram("a", "Help.", {1, 2}));
+    };
+    for (int what = 0; what != 3; ++what) {
+        bool failed = true;
+        for (std::size_t n = 1; failed; ++n) {
+            metrics::registry all;
+            failed = false;
+            coracle::testing::fail_allocation(n);
+            try {
+                make(all, what);
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            coracle::testing::fail_allocation(0);
+            if (failed) {
+                EXPECT_NO_THROW(make(all, what)) << n;
+            }
+        }
+    }
+}
+
+TEST(metrics_registry, shows_the_others_where_a_reader_throws) {
+    metrics::registry all;
+    all.make_reader("a", "Help.", [] { return 1.0; });
+    all.make_reader("b", "Help.", []() -> double { throw std::runtime_error("no"); });
+    all.make_reader("c", "Help.", [] { return 2.0; });
+    const std::string text = all.text();
+    EXPECT_NE(text.find("\na 1\n"), text.npos) << text;
+    EXPECT_EQ(text.find("b"), text.npos) << text;
+    EXPECT_NE(text.find("\nc 2\n"), text.npos) << text;
 }

@@ -2,9 +2,11 @@
 
 #include "redis/bus_channels.hpp"
 #include "redis/bus_message.hpp"
+#include "support/allocation_count.hpp"
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
 
 using namespace coracle;
@@ -140,4 +142,29 @@ TEST(redis_bus, wants_only_what_a_pattern_matches) {
     EXPECT_FALSE(c.wants(false, "p:room.a", "room.a"));
     c.add("room.>");
     EXPECT_TRUE(c.wants(true, "p:room.*", "room.a.b"));
+}
+
+TEST(redis_bus, counts_its_channels_wherever_memory_fails) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    bool failed = true;
+    for (std::size_t n = 1; failed; ++n) {
+        bus_channels c("a prefix that is longer than what a string holds itself");
+        failed = false;
+        coracle::testing::fail_allocation(n);
+        try {
+            c.add("a pattern that is longer than what a string holds itself");
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        coracle::testing::fail_allocation(0);
+        const std::string pattern = "a pattern that is longer than what a string holds itself";
+        c.add(pattern);
+        EXPECT_FALSE(c.all_confirmed()) << n;
+        commands(c);
+        const std::string name =
+            "a prefix that is longer than what a string holds itself:" + pattern;
+        EXPECT_EQ(c.confirmed(false, name), std::vector<std::string>{pattern}) << n;
+        EXPECT_TRUE(c.all_confirmed()) << n;
+    }
 }

@@ -144,6 +144,10 @@ TEST(simulated_datagrams, say_whence_they_come) {
         EXPECT_EQ(co_await to.send(to.from, ""), 0);
         EXPECT_EQ(co_await any.receive(), "");
         EXPECT_EQ(any.from, to.local);
+        // A wildcard is the loopback.
+        socket alone(sim, "127.0.0.1:5353");
+        EXPECT_EQ(co_await any.send(at("0.0.0.0:5353"), "all"), 3);
+        EXPECT_EQ(co_await alone.receive(), "all");
     });
 }
 

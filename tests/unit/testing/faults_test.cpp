@@ -459,3 +459,21 @@ TEST(simulated_faults, are_told_in_the_trace) {
     EXPECT_NE(lines.find(" fault: connection 1 is refused\n"), std::string::npos) << lines;
     EXPECT_NE(lines.find(" connection 1, client: refused 111\n"), std::string::npos) << lines;
 }
+
+TEST(simulated_faults, with_delays_that_no_clock_holds_come_never_and_not_at_once) {
+    simulation_options o;
+    o.faults.call_timeout = duration::max();
+    o.faults.stall_max = duration(-1);
+    o.faults.late_max = duration::min();
+    o.latency_min = duration(-1);
+    simulation sim(o);
+    sim.run([&]() -> task<> {
+        const auto hole = *net::address::parse("192.0.2.1:80");
+        sim.backend().black_hole(hole);
+        const auto calling = [&] { return net::connect(hole); };
+        const time_point before = sim.now();
+        const auto r = co_await as_result(with_timeout(10min, calling));
+        EXPECT_FALSE(r);
+        EXPECT_GE(sim.now() - before, 10min);
+    });
+}

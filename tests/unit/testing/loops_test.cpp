@@ -3,10 +3,13 @@
 #include "unit/testing/simulated_pair.hpp"
 
 #include <coracle/runtime/event.hpp>
+#include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 
 using namespace simulated;
 
@@ -144,6 +147,54 @@ TEST(simulated_loops, give_the_first_exception) {
         co_await forever();
     }),
                  std::logic_error);
+}
+
+TEST(simulated_loops, run_to_their_ends_when_one_has_thrown) {
+    struct guard {
+        int& ended_on_a_loop;
+        ~guard() {
+            if (loop::current() != nullptr) ++ended_on_a_loop;
+        }
+    };
+    for (const std::uint64_t seed : seeds(20)) {
+        int ended = 0;
+        simulation sim(with_loops(3, seed));
+        EXPECT_THROW(sim.run_on_all([&](loop& l) -> task<> {
+            const guard own{ended};
+            if (l.index() == 1) {
+                co_await sleep_for(1s);
+                throw std::logic_error("on one of them");
+            }
+            co_await with_task_group([&](task_group& group) -> task<> {
+                group.spawn([&]() -> task<> {
+                    const guard below{ended};
+                    co_await forever();
+                });
+                // Takes turns after it was cancelled.
+                co_await as_result(forever());
+                co_await shielded(1min, [] { return sleep_for(1s); });
+                throw std::runtime_error("the end of another");
+            });
+        }),
+                     std::logic_error);
+        EXPECT_EQ(ended, 5) << sim.replay();
+    }
+}
+
+TEST(simulated_loops, are_unwound_when_all_wait_for_what_never_comes) {
+    int unwound = 0;
+    struct guard {
+        int& count;
+        ~guard() { ++count; }
+    };
+    simulation sim(with_loops(3));
+    EXPECT_THROW(sim.run_on_all([&](loop&) -> task<> {
+        const guard g{unwound};
+        event never;
+        co_await never.wait();
+    }),
+                 simulation_failure);
+    EXPECT_EQ(unwound, 3);
 }
 
 TEST(simulated_loops, report_a_deadlock) {

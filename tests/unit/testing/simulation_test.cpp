@@ -357,14 +357,33 @@ TEST(simulation, takes_a_minimum_above_the_default_maximum_for_both) {
 }
 
 TEST(simulation, refuses_where_nobody_listens) {
-    for (const char* where : {"127.0.0.1:1", "[::1]:1", "unix:/nowhere"}) {
+    constexpr std::pair<const char*, std::errc> rows[] = {
+        {"127.0.0.1:1", std::errc::connection_refused},
+        {"[::1]:1", std::errc::connection_refused},
+        {"unix:@nobody", std::errc::connection_refused},
+        {"unix:/nowhere", std::errc::no_such_file_or_directory},
+        {"unix:/left", std::errc::connection_refused}};
+    for (const auto& [where, why] : rows) {
         simulation sim;
         sim.run([&]() -> task<> {
+            // Its file stays behind.
+            open_listener(sim.loop(), "unix:/left").close();
             auto s = co_await as_result(net::connect(*net::address::parse(where)));
-            EXPECT_FALSE(s);
-            if (!s) {
-                EXPECT_EQ(s.error(), std::errc::connection_refused);
-            }
+            EXPECT_TRUE(!s && s.error() == why) << where;
+        });
+    }
+}
+
+TEST(simulation, takes_a_wildcard_for_the_loopback) {
+    constexpr std::pair<const char*, const char*> rows[] = {{"127.0.0.1:80", "0.0.0.0:80"},
+                                                            {"[::1]:80", "[::]:80"}};
+    for (const auto& [there, to] : rows) {
+        simulation sim;
+        sim.run([&]() -> task<> {
+            net::listener l = open_listener(sim.loop(), there);
+            auto s = co_await as_result(net::connect(*net::address::parse(to)));
+            auto taken = co_await as_result(l.accept());
+            EXPECT_TRUE(s && taken) << to;
         });
     }
 }
@@ -646,4 +665,19 @@ TEST(simulation, has_no_foreign_descriptors) {
     foreign_operation op(opcode::readable, nullptr);
     EXPECT_TRUE(sim.backend().submit(op));
     EXPECT_EQ(op.result, -ENOTSUP);
+}
+
+TEST(simulation, begins_at_a_time_that_the_clock_holds) {
+    for (const std::int64_t bad : {std::int64_t{9'000'000'001}, INT64_MAX, INT64_MIN}) {
+        simulation_options o;
+        o.unix_time = bad;
+        EXPECT_THROW(simulation{o}, exception) << bad;
+    }
+    simulation_options o;
+    o.unix_time = 9'000'000'000;
+    simulation sim(o);
+    sim.run([]() -> task<> {
+        EXPECT_EQ(loop::current()->unix_time(), 9'000'000'000);
+        co_return;
+    });
 }

@@ -31,7 +31,7 @@ struct otlp_options {
 /// Sends spans to a collector: OTLP over HTTP in JSON, to "http://127.0.0.1:4318/v1/traces" say.
 /// Each loop has its own queue and sends its own batches; nothing waits for the collector. While it
 /// fails (429, 502, 503, 504, or no response), a batch waits for the next time; what the collector
-/// refuses otherwise is dropped.
+/// refuses otherwise, or takes in part ("Partial Success" of OTLP), is dropped.
 ///
 /// The client must outlive the loops, and have no `tracing::calls` around it that would matter:
 /// what it sends belongs to no request. Thread-safe.

@@ -6,6 +6,8 @@
 #include "http/h1/unfold.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 
 namespace coracle::http::detail {
 
@@ -80,7 +82,8 @@ std::uint32_t client_h1_connection::largest_for(std::uint64_t most) const noexce
 
 /// Chooses the block to receive into: the current one if it has spare capacity. As long as received
 /// bytes fill their blocks, the next one is larger, up to `most`.
-void client_h1_connection::prepare_receive(exchange_wait& w, std::uint32_t most) noexcept {
+/// Returns false without memory.
+bool client_h1_connection::prepare_receive(exchange_wait& w, std::uint32_t most) noexcept {
     if (input_ && input_.empty()) {
         const std::size_t filled = input_.capacity() - input_.spare_size();
         if (filled == input_.capacity()) {
@@ -92,27 +95,38 @@ void client_h1_connection::prepare_receive(exchange_wait& w, std::uint32_t most)
     }
     room_ = std::min(room_, most);
     w.capacity = room_;
-    if (!input_) return;
-    if (input_.spare_size() == 0) input_.reserve_spare(input_.capacity());
+    if (!input_) return true;
+    try {
+        if (input_.spare_size() == 0) input_.reserve_spare(input_.capacity());
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
     w.into = std::move(input_);
     w.capacity = 0;
+    return true;
 }
 
 bool client_h1_connection::start_wait(exchange_wait& w) noexcept {
+    bool has_room = false;
     if (w.most() == 0) {
-        prepare_receive(w, buffer::default_capacity);
+        has_room = prepare_receive(w, buffer::default_capacity);
     } else {
         // For a fast body the receive waits for a whole block.
         const std::uint64_t left = content_.left().value_or(~std::uint64_t{0});
         const bool is_full = input_ && input_.empty() && input_.spare_size() == 0;
         const bool is_fast = comes_fast() || (is_full && input_.capacity() == largest_block);
-        prepare_receive(w, largest_for(w.most()));
+        has_room = prepare_receive(w, largest_for(w.most()));
         if (is_fast && room_ == largest_block && left >= room_) {
-            if (fast_ == nullptr) fast_ = std::make_unique<fast_body>(*stream_);
-            fast_->wait_for(room_);
+            // Without memory it is as one that is not fast.
+            if (fast_ == nullptr) fast_.reset(new (std::nothrow) fast_body(*stream_));
+            if (fast_ != nullptr) fast_->wait_for(room_);
         } else if (fast_ != nullptr) {
             fast_->stop();
         }
+    }
+    if (!has_room) {
+        w.receive_operation::result = -ENOMEM;
+        return true;
     }
     if (!stream_->start(w)) return false;
     received_by(w);

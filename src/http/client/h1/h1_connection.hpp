@@ -95,7 +95,7 @@ public:
 
 private:
     static void peer_gone(hangup_watch& w) noexcept;
-    void prepare_receive(exchange_wait& w, std::uint32_t most) noexcept;
+    bool prepare_receive(exchange_wait& w, std::uint32_t most) noexcept;
     bool comes_fast() const noexcept { return fast_ != nullptr && fast_->is_on(); }
     std::uint32_t largest_for(std::uint64_t most) const noexcept;
     bool repair_head();

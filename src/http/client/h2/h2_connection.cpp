@@ -127,6 +127,8 @@ task<> client_h2_connection::read() {
             if (!ending_) lose(std::move(got).error());
             co_return;
         }
+        // It may have come in the turn in which another task ended the connection.
+        if (ending_ || lost_) co_return;
         take(*std::move(got));
     }
 }

@@ -5,6 +5,8 @@
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/testing/local_server.hpp>
 
+#include <stdexcept>
+
 namespace coracle::testing {
 namespace {
 
@@ -22,6 +24,16 @@ TEST(client_interceptors, stand_around_each_call) {
     const auto r = client.get(server.url("/a")).wait();
     EXPECT_EQ(r.body, "/a");
     EXPECT_EQ(r.header("X-Marked"), "yes");
+}
+
+TEST(client_interceptors, that_cannot_be_made_leave_the_others) {
+    const local_server server(path_of);
+    http::client client;
+    client.use(mark);
+    const auto fails = [](http::handler) -> http::handler { throw std::runtime_error("no"); };
+    EXPECT_THROW(client.use(fails), std::runtime_error);
+    client.use([](http::request& req, const http::handler& next) { return next(req); });
+    EXPECT_EQ(client.get(server.url("/a")).wait().header("X-Marked"), "yes");
 }
 
 task<http::response> cached(http::request& req, const http::handler& next) {

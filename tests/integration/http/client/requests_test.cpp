@@ -14,6 +14,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <stdexcept>
+#include <utility>
 
 #if __has_include(<nlohmann/json.hpp>)
 #include <coracle/http/nlohmann.hpp>
@@ -308,6 +310,30 @@ TEST_P(client_requests, tell_how_far_they_are_and_stop_when_told_to) {
                       })),
                   std::errc::operation_canceled)
             << size;
+    }
+}
+
+TEST_P(client_requests, give_no_body_behind_one_that_its_observer_threw_away) {
+    for (const std::size_t size : {std::size_t{10}, std::size_t{3'000'000}}) {
+        bool throws = true;
+        const auto note = [&throws](const http::progress& p) {
+            if (p.received != 0 && std::exchange(throws, false)) throw std::runtime_error("no");
+            return true;
+        };
+        block_on([&]() -> task<> {
+            http::response r =
+                co_await client_.post(server_.url()).body(std::string(size, 'b')).on_progress(note);
+            bool thrown = false;
+            try {
+                static_cast<void>(co_await r.text());
+            } catch (const std::runtime_error&) {
+                thrown = true;
+            }
+            EXPECT_TRUE(thrown);
+            auto reading = r.read();
+            const auto next = co_await as_result(reading);
+            EXPECT_FALSE(next) << size;
+        });
     }
 }
 

@@ -17,7 +17,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace coracle;
@@ -34,6 +36,10 @@ public:
         below_.emplace(sim_.loop(), below());
         o.service = "shop";
         sending_.emplace();
+        sending_->use([this](http::request& req, const http::handler& next) {
+            if (std::exchange(interceptor_throws, false)) throw std::runtime_error("a fault");
+            return next(req);
+        });
         exporter =
             std::make_shared<http::otlp_exporter>(*sending_, collector_->url("/v1/traces"), o);
         http::tracing_options t;
@@ -87,6 +93,9 @@ public:
     std::vector<std::string> parents;  ///< traceparent of each call, or "none"
     std::vector<std::string> states;   ///< tracestate of each call
     http::status verdict = http::status::ok;
+    std::string said = "{}";  ///< by the collector
+    bool interceptor_throws = false;
+    bool kept_outer_span = false;
     bool span_left = false;  ///< a request had one behind its middleware
 
 private:
@@ -95,7 +104,7 @@ private:
             EXPECT_EQ(req.header("Content-Type"), "application/json");
             bodies.push_back(co_await req.body().text());
             if (verdict == http::status::ok) take(bodies.back());
-            co_return http::response(verdict, "{}");
+            co_return http::response(verdict, said);
         };
     }
     void take(const std::string& body) {
@@ -140,6 +149,16 @@ private:
             co_return "ok";
         });
         routes.get("/plain", [](http::request&) { return "ok"; });
+        routes.group("/nested", [this, &trace](http::router& g) {
+            g.use([this](http::request& req, const http::handler& next) -> task<http::response> {
+                const http::trace_span* const around = http::trace_span::of(req);
+                auto r = co_await next(req);
+                kept_outer_span = around != nullptr && http::trace_span::of(req) == around;
+                co_return r;
+            });
+            g.use(trace.requests());
+            g.get("/", [](http::request&) { return "ok"; });
+        });
         routes.get("/throws", [](http::request&) -> http::response {
             throw std::runtime_error("a fault \"of\" mine");
         });
@@ -234,6 +253,13 @@ TEST(tracing, passes_no_tracestate_on_that_belongs_to_another_parent) {
     });
 }
 
+TEST(tracing, within_another_gives_the_request_its_span_back) {
+    world w;
+    w.run([&]() -> task<> { EXPECT_EQ(co_await w.get("/nested"), 200); });
+    EXPECT_TRUE(w.kept_outer_span);
+    EXPECT_FALSE(w.span_left);
+}
+
 TEST(tracing, leaves_no_span_of_a_handler_that_was_cancelled) {
     world w;
     w.run([&]() -> task<> {
@@ -284,6 +310,43 @@ TEST(otlp_exporter, keeps_a_bounded_number_while_the_collector_fails) {
         co_await sleep_for(20s);
         EXPECT_EQ(w.exporter->dropped(), 31u);
         EXPECT_EQ(w.exporter->failures(), w.bodies.size() - 2);
+    });
+}
+
+TEST(otlp_exporter, goes_on_when_an_interceptor_throws) {
+    world w;
+    w.interceptor_throws = true;
+    w.run([&]() -> task<> {
+        EXPECT_EQ(co_await w.get("/plain"), 200);
+        co_await sleep_for(6s);
+        EXPECT_EQ(w.taken, 0u);
+        EXPECT_EQ(w.exporter->failures(), 1u);
+        co_await sleep_for(6s);
+        EXPECT_EQ(w.taken, 1u);
+        EXPECT_EQ(w.exporter->sent(), 1u);
+    });
+}
+
+TEST(otlp_exporter, counts_what_the_collector_rejects_as_dropped) {
+    world w;
+    w.run([&]() -> task<> {
+        const std::pair<const char*, std::uint64_t> rows[] = {
+            {R"({"partialSuccess":{"rejectedSpans":"2","errorMessage":"too long"}})", 2},
+            {R"({"partialSuccess" : { "rejectedSpans" : 1 }})", 1},
+            {R"({"partialSuccess":{"rejectedSpans":"99"}})", 3},
+            {R"({"partialSuccess":{"errorMessage":"no \"rejectedSpans\":\"3\""}})", 0},
+            {R"({"partialSuccess":{"rejectedSpans")", 0},
+            {"", 0}};
+        for (const auto& [said, rejected] : rows) {
+            const std::uint64_t sent = w.exporter->sent();
+            const std::uint64_t dropped = w.exporter->dropped();
+            w.said = said;
+            for (int i = 0; i != 3; ++i) EXPECT_EQ(co_await w.get("/plain"), 200);
+            co_await sleep_for(6s);
+            EXPECT_EQ(w.exporter->sent() - sent, 3 - rejected) << said;
+            EXPECT_EQ(w.exporter->dropped() - dropped, rejected) << said;
+        }
+        EXPECT_EQ(w.exporter->failures(), 0u);
     });
 }
 

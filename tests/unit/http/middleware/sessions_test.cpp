@@ -634,6 +634,34 @@ TEST(memory_session_store, counts_what_it_has_wherever_memory_fails) {
     });
 }
 
+TEST(memory_session_store, keeps_what_it_cannot_replace_for_want_of_memory) {
+    if (!coracle::testing::counts_allocations()) {
+        GTEST_SKIP() << "no allocation fails in this build";
+    }
+    run_virtually([&]() -> task<> {
+        http::memory_session_store store;
+        const std::string old(1000, 'a');
+        const std::string replaced(1000, 'b');
+        auto first = store.save("key", old, 1h, http::session_save::create);
+        co_await std::move(first);
+        bool failed = true;
+        for (std::size_t n = 1; failed; ++n) {
+            failed = false;
+            coracle::testing::fail_allocation(n);
+            try {
+                auto second = store.save("key", replaced, 1h, http::session_save::replace);
+                static_cast<void>(co_await std::move(second));
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            coracle::testing::fail_allocation(0);
+            auto loading = store.load("key", 1h);
+            const auto there = co_await std::move(loading);
+            EXPECT_TRUE(there && *there && **there == (failed ? old : replaced)) << n;
+        }
+    });
+}
+
 TEST(memory_session_store, is_bounded_in_count_and_bytes) {
     http::memory_session_store_options o;
     o.sessions = 64;  // four for each lock

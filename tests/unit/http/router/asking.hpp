@@ -17,7 +17,7 @@ struct outcome {
 };
 
 inline outcome ask(const http::handler& h, std::string_view method, std::string_view path,
-                   std::string_view host = {}) {
+                   std::string_view host = {}, std::string_view preflight_of = {}) {
     http::request req;
     http::request::parts p;
     p.method = http::parse_method(method);
@@ -26,6 +26,7 @@ inline outcome ask(const http::handler& h, std::string_view method, std::string_
     p.target = path;
     p.host = host;
     req.assign(p);
+    if (!preflight_of.empty()) req.fields().set("Access-Control-Request-Method", preflight_of);
     return run_virtually([&]() -> task<outcome> {
         http::response r = co_await h(req);
         outcome o{static_cast<int>(r.status()), std::string(r.body().bytes()),

@@ -141,6 +141,9 @@ TEST(a_url, is_built_of_several_parameters_and_groups) {
     EXPECT_NE(why("date", {{"date", "2026-11"}, {"year", "2025"}}).find("year cannot be"),
               std::string::npos);
     EXPECT_NE(why("path", {{"path", "a/1"}}).find("path cannot be"), std::string::npos);
+    r.get("/dots/{a:[.]}{b}", show({})).name("dots");
+    EXPECT_EQ(r.url("dots", {{"a", "."}, {"b", "x"}}), "/dots/.x");
+    EXPECT_NE(why("dots", {{"a", "."}, {"b", "."}}).find("would be \"..\""), std::string::npos);
 }
 
 TEST(preflight, responds_to_options_for_all_paths) {
@@ -232,9 +235,63 @@ TEST(preflight, passes_through_the_middleware_of_its_group) {
         g.not_found([](http::request&) { return response(http::status::not_found, "own"); });
     });
     EXPECT_EQ(ask(r, "GET", "/in/none").body, "own");
-    EXPECT_EQ(ask(r, "OPTIONS", "/in/more", "x").body, "for x by outer");
+    EXPECT_EQ(ask(r, "OPTIONS", "/in/more", "x").status, 204);
     r.preflight([](http::request&) { return "everywhere"; });
     EXPECT_EQ(ask(r, "OPTIONS", "/in/a", "x").body, "everywhere");
+}
+
+TEST(preflight, passes_through_the_middleware_of_each_group_at_a_prefix) {
+    // Responds to what is for it.
+    const auto named = [](const char* who) {
+        return [who](http::request& req, const http::handler& next) -> task<response> {
+            if (req.host() == who) co_return response(std::string("by ") + who);
+            co_return co_await next(req);
+        };
+    };
+    router r;
+    r.get("/plain", show({}));
+    r.group("/", [&](router& g) {
+        g.use(named("a"));
+        g.post("/orders", show({}));
+        g.group("", [&](router& d) {
+            d.use(named("b"));
+            d.get("/deep", show({}));
+        });
+    });
+    r.group("/in", [&](router& g) {
+        g.use(named("c"));
+        g.get("/one", show({}));
+    });
+    r.group("/in", [&](router& g) {
+        g.use(named("d"));
+        g.post("/one", show({}));
+        g.get("/two", show({}));
+        g.post("/three", show({}));
+    });
+    r.group("/in", [&](router& g) {
+        g.use(named("e"));
+        g.get("/three", show({}));
+    });
+    const auto meets = [&r](const char* path, const char* who, std::string_view asked = {}) {
+        const auto o = ask(r, "OPTIONS", path, who, asked);
+        EXPECT_EQ(o.status, o.body.empty() ? 204 : 200);
+        return o.body == std::string("by ") + who;
+    };
+    EXPECT_FALSE(meets("/plain", "a"));
+    EXPECT_TRUE(meets("/orders", "a"));
+    EXPECT_FALSE(meets("/orders", "b"));
+    EXPECT_TRUE(meets("/deep", "a"));
+    EXPECT_TRUE(meets("/deep", "b"));
+    EXPECT_TRUE(meets("/in/one", "c"));
+    EXPECT_TRUE(meets("/in/one", "c", "GET"));
+    EXPECT_TRUE(meets("/in/one", "d", "POST"));
+    EXPECT_FALSE(meets("/in/one", "c", "POST"));
+    EXPECT_TRUE(meets("/in/one", "c", "PUT"));
+    EXPECT_TRUE(meets("/in/two", "d"));
+    EXPECT_TRUE(meets("/in/three", "d"));
+    EXPECT_TRUE(meets("/in/three", "e", "HEAD"));
+    EXPECT_FALSE(meets("/in/three", "d", "HEAD"));
+    EXPECT_FALSE(meets("/in/two", "c"));
 }
 
 TEST(preflight, leaves_unknown_paths_of_a_group_to_its_own_handlers) {
