@@ -60,4 +60,7 @@ private:
     net::family family_ = net::family::none;
 };
 
+// The shared library exports what is declared here, not in the class alone.
+bool operator==(const address& a, const address& b) noexcept;
+
 }  // namespace coracle::net
