@@ -41,3 +41,7 @@ set_target_properties(coracle_redis PROPERTIES
     POSITION_INDEPENDENT_CODE ON)
 target_compile_options(coracle_redis PRIVATE $<$<CONFIG:RelWithDebInfo,Release>:-O2>)
 coracle_set_warnings(coracle_redis)
+if(BUILD_SHARED_LIBS AND NOT CORACLE_SANITIZE)
+    # What it calls of the library has to be exported there.
+    target_link_options(coracle_redis PRIVATE -Wl,--no-undefined)
+endif()
