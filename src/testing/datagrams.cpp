@@ -88,13 +88,7 @@ std::int64_t world::send_one(datagram_socket& from, const endpoint& peer, std::s
         wake(from.owner);
         return size;
     }
-    datagram what{from.at, std::string(bytes), target};
-    net::address sender = net::address::from(from.at);
-    if (is_wildcard(sender)) {
-        const bool is_v4 = sender.family() == net::family::v4;
-        sender = with_port(*net::address::parse(is_v4 ? "127.0.0.1:0" : "[::1]:0"), sender.port());
-        what.from = sender.to_endpoint();
-    }
+    datagram what{destination(from.at), std::string(bytes), target};
     const fault_options& f = options.faults;
     if (mishap(f.lost_datagrams)) {
         tell("fault: a datagram is lost");

@@ -216,7 +216,8 @@ net::address with_port(const net::address& a, unsigned port);
 /// Returns a delay whose sums with a time of the clock are times of the clock.
 duration bounded(duration d) noexcept;
 bool has_port(const net::address& a) noexcept;
-/// Returns where a call or a datagram to `at` goes: the loopback for a wildcard, as on Linux.
+/// Returns where a call or a datagram to `at` goes, or a datagram from it comes from: the loopback
+/// for a wildcard, as on Linux.
 endpoint destination(const endpoint& at);
 bool is_wildcard(const net::address& a) noexcept;
 

@@ -14,7 +14,8 @@
 namespace coracle::http {
 namespace {
 
-/// Whatever the options say: an upstream that refuses connections would be asked without a pause.
+/// Bounds the options from below: an upstream that refuses connections would be asked without a
+/// pause.
 constexpr duration shortest_interval = std::chrono::milliseconds(10);
 
 void client_failed(const std::exception_ptr& e) noexcept try {

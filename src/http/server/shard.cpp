@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "http/server/h1_connection.hpp"
 #include "http/server/h2_connection.hpp"
+#include "runtime/backoff.hpp"
 
 #include <coracle/http/h1/head_writer.hpp>
 #include <coracle/net/descriptor_limit.hpp>
@@ -211,7 +212,7 @@ void shard::note_accept_error(const error& e) noexcept {
 task<> shard::accept_from(task_group* handshakes, bound_listener* from) {
     constexpr duration least_pause = std::chrono::milliseconds(5);
     constexpr duration longest_pause = std::chrono::seconds(1);
-    duration pause = least_pause;
+    duration pause{};
     for (;;) {
         bool is_short = false;
         try {
@@ -224,7 +225,7 @@ task<> shard::accept_from(task_group* handshakes, bound_listener* from) {
                     if (!goes_on && !draining_) co_return;
                 }
                 is_short = !take_in(std::move(*accepted), *handshakes, *from);
-                if (!is_short) pause = least_pause;
+                if (!is_short) pause = {};
             } else {
                 if (coracle::detail::is_cancellation(accepted.error())) co_return;
                 count(&server_counters::accept_errors);
@@ -244,8 +245,8 @@ task<> shard::accept_from(task_group* handshakes, bound_listener* from) {
         }
         if (!is_short) continue;
         // Pauses, so that the loop does not spin while the error persists.
+        pause = coracle::detail::next_delay(pause, least_pause, longest_pause);
         co_await sleep_for(pause);
-        pause = std::min(pause * 2, longest_pause);
     }
 }
 

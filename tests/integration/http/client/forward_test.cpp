@@ -132,6 +132,14 @@ TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_
     EXPECT_TRUE(old.receive_until("for:127.0.0.1;by:;host:."));
 }
 
+/// Counts the requests, and refuses each.
+http::handler never_ready(std::atomic<int>& asked) {
+    return [&asked](http::request&) {
+        ++asked;
+        return http::response(http::status::service_unavailable);
+    };
+}
+
 TEST(checked_upstreams, are_ill_where_they_redirect) {
     const local_server behind([](http::request& req) -> http::response {
         if (req.path() == "/readyz") return http::redirect("/ok", http::status::found);
@@ -154,10 +162,7 @@ TEST(checked_upstreams, are_ill_where_they_redirect) {
 
 TEST(checked_upstreams, are_never_ill_where_nothing_makes_them) {
     std::atomic<int> asked = 0;
-    const local_server behind([&asked](http::request&) {
-        ++asked;
-        return http::response(http::status::service_unavailable);
-    });
+    const local_server behind(never_ready(asked));
     http::client client;
     http::upstream_options o;
     o.health_interval = duration::zero();
@@ -203,10 +208,7 @@ TEST(checked_upstreams, are_checked_on_when_an_interceptor_throws) {
 TEST(checked_upstreams, are_checked_on_wherever_memory_fails) {
     if (!counts_allocations()) GTEST_SKIP() << "no allocation fails in this build";
     std::atomic<int> asked = 0;
-    const local_server behind([&asked](http::request&) {
-        ++asked;
-        return http::response(http::status::service_unavailable);
-    });
+    const local_server behind(never_ready(asked));
     http::client client;
     http::upstream_options o;
     o.health_interval = 1ms;

@@ -26,6 +26,13 @@ task<int> status_for(http::handler h, std::string from, std::string user = {}) {
     co_return a.status();
 }
 
+http::handler reached_after_a_second() {
+    return [](http::request&) -> task<http::response> {
+        co_await sleep_for(1s);
+        co_return "reached";
+    };
+}
+
 }  // namespace
 
 TEST(rate_limit, refuses_who_makes_more_requests_than_the_bucket_holds) {
@@ -336,11 +343,7 @@ TEST(in_flight_limit, says_no_negative_time) {
     o.waiting = 0;
     o.retry_after = std::chrono::seconds(-5);
     const http::in_flight_limit limit(o);
-    const http::handler slow = [](http::request&) -> task<http::response> {
-        co_await sleep_for(1s);
-        co_return "reached";
-    };
-    const http::handler h = limit(slow);
+    const http::handler h = limit(reached_after_a_second());
     run_virtually([&]() -> task<> {
         const auto all = [&](task_group& group) -> task<> {
             group.spawn([&]() -> task<> { co_await status_for(h, "192.0.2.1"); });
@@ -551,11 +554,7 @@ TEST(in_flight_limit, gives_up_who_waits_too_long_and_whose_client_goes) {
     o.patience = 500ms;
     o.retry_after = 3s;
     const http::in_flight_limit limit(o);
-    const http::handler slow = [](http::request&) -> task<http::response> {
-        co_await sleep_for(1s);
-        co_return "reached";
-    };
-    const http::handler h = limit(slow);
+    const http::handler h = limit(reached_after_a_second());
     run_virtually([&]() -> task<> {
         const auto all = [&](task_group& group) -> task<> {
             group.spawn([&]() -> task<> { EXPECT_EQ(co_await status_for(h, "::1"), 200); });
