@@ -3,9 +3,11 @@
 #include <coracle/fs/copy.hpp>
 #include <coracle/fs/names.hpp>
 #include <coracle/fs/walk.hpp>
+#include <coracle/runtime/with_timeout.hpp>
 
 #include <fcntl.h>
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -176,6 +178,8 @@ public:
     task<std::expected<copied_tree, error>> run();
 
 private:
+    task<result> copy_entries();
+    task<> leave_directories();
     task<result> make_above();
     task<result> make_root();
     task<result> copy_entry(const entry& e);
@@ -201,6 +205,21 @@ private:
 };
 
 task<std::expected<copied_tree, error>> tree_copier::run() {
+    std::exception_ptr thrown;  // by `options.progress`
+    result done;
+    try {
+        done = co_await copy_entries();
+        if (done) done = co_await finish_directories();
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    if (!done || thrown != nullptr) co_await leave_directories();
+    if (thrown != nullptr) std::rethrow_exception(thrown);
+    if (!done) co_return std::unexpected(std::move(done).error());
+    co_return report_;
+}
+
+task<result> tree_copier::copy_entries() {
     auto done = co_await make_root();
     auto all = walk(from_);
     while (done) {
@@ -209,9 +228,22 @@ task<std::expected<copied_tree, error>> tree_copier::run() {
         if (!*next) break;
         done = co_await copy_entry(**next);
     }
-    if (done) done = co_await finish_directories();
-    if (!done) co_return std::unexpected(std::move(done).error());
-    co_return report_;
+    co_return done;
+}
+
+/// Gives what was made the permissions of its originals, and its owner leave to go on: a later copy
+/// leaves directories as they are. Also in a cancelled task; what cannot be had stays as it is.
+task<> tree_copier::leave_directories() {
+    constexpr duration longest = std::chrono::seconds(10);
+    const auto leaves = [this]() -> task<> {
+        for (; !filled_.empty(); filled_.pop_back()) {
+            const filled_directory& d = filled_.back();
+            if (!d.known) continue;
+            auto op = set_mode(d.path, (d.known->mode & 01777U) | 0700U);
+            static_cast<void>(co_await as_result(op));
+        }
+    };
+    static_cast<void>(co_await as_result(shielded(longest, leaves)));
 }
 
 std::string above(const std::string& path) {

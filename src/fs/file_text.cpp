@@ -51,12 +51,16 @@ using text_or_error = std::expected<secret, error>;
 text_or_error read_regular(const plain_file& f, std::size_t size, std::size_t limit) {
     const error too_large(errc::limit_exceeded, "read_file");
     if (size > limit) return std::unexpected(too_large);
-    // One more byte shows if the file has grown since.
+    // One more byte shows if the file has grown since; some say no size at all.
     wiped_bytes bytes(size + 1);
-    const auto read = f.read_at(0, bytes.from(0));
-    if (!read) return std::unexpected(read.error());
-    if (*read > limit) return std::unexpected(too_large);
-    return bytes.take(*read);
+    for (std::size_t have = 0; have <= limit;) {
+        if (bytes.from(have).empty()) bytes.grow();
+        const auto read = f.read_at(have, bytes.from(have));
+        if (!read) return std::unexpected(read.error());
+        if (*read == 0) return bytes.take(have);
+        have += *read;
+    }
+    return std::unexpected(too_large);
 }
 
 text_or_error read_to_end(int fd, std::size_t limit) {

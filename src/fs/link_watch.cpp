@@ -73,6 +73,10 @@ link_watch::marks link_watch::marks_of(std::string_view path, bool had_links) {
     return found;
 }
 
+bool is_passed_over(int number) noexcept {
+    return number == ENOENT || number == ENOTDIR || number == EACCES || number == ELOOP;
+}
+
 std::expected<std::vector<int>, int> link_watch::follow(int inotify, const std::string& path,
                                                         std::uint32_t end_events) {
     std::vector<int> used;
@@ -84,7 +88,7 @@ std::expected<std::vector<int>, int> link_watch::follow(int inotify, const std::
         for (mark& m : marks_) {
             const std::uint32_t events = of_marks | (m.is_link ? 0u : end_events);
             m.number = ::inotify_add_watch(inotify, m.directory.c_str(), events);
-            if (m.number < 0 && errno == ENOSPC) return std::unexpected(ENOSPC);
+            if (m.number < 0 && !is_passed_over(errno)) return std::unexpected(errno);
         }
         if (std::ranges::equal(marks_of(path, had_links), marks_, same)) break;
     }

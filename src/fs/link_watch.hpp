@@ -10,6 +10,10 @@
 
 namespace coracle::fs::detail {
 
+/// Returns true for errors of a name that was removed or replaced since its event, or that may not
+/// be read.
+bool is_passed_over(int number) noexcept;
+
 /// The symbolic links that a path leads through, and its end behind them, each watched in the
 /// directory that it is in. A path that never had links has none.
 class link_watch {

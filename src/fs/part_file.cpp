@@ -8,7 +8,6 @@
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/spawn.hpp>
-#include <coracle/runtime/with_timeout.hpp>
 
 #include <sys/xattr.h>
 
@@ -23,17 +22,11 @@ using nothing = std::expected<void, error>;
 
 constexpr const char* attribute = "user.coracle.validator";
 constexpr std::size_t longest_validator = 1024;
-constexpr duration removal_limit = std::chrono::seconds(10);
 
 /// Descriptors of a simulated disk mean nothing to the system. Simulated files have no attributes
 /// either.
 bool numbers_are_of_the_system() noexcept {
     return loop::current()->backend().is_of_the_system();
-}
-
-task<> remove_part(std::string name) {
-    const auto removes = [&] { return fs::remove(name); };
-    static_cast<void>(co_await as_result(shielded(removal_limit, removes)));
 }
 
 }  // namespace
@@ -44,7 +37,7 @@ part_file::~part_file() {
     if (!file_ || !is_ours_ || (kept_ && size_ != 0)) return;
     try {
         // The lock is released last, after the removal.
-        spawn([locked = std::move(file_), name = part_] { return remove_part(name); });
+        spawn([locked = std::move(file_), name = part_] { return remove_temporary(name); });
     } catch (const std::exception&) {
         return;  // no memory: it stays
     }
@@ -124,7 +117,10 @@ task<nothing> part_file::keep_validator() {
             ::fremovexattr(fd, attribute);
             return false;
         }
-        return ::fsetxattr(fd, attribute, text.data(), text.size(), 0) == 0;
+        if (::fsetxattr(fd, attribute, text.data(), text.size(), 0) == 0) return true;
+        // That of what was there before must not stay with what comes.
+        ::fremovexattr(fd, attribute);
+        return false;
     };
     auto keeping = coracle::detail::offload_file_work(keep);
     auto kept = co_await as_result(keeping);
@@ -163,10 +159,10 @@ task<nothing> part_file::settle() {
 
 task<nothing> part_file::complete(bool durable) {
     auto settled = co_await settle();
-    if (!settled) co_return settled;
-    if (durable) {
-        auto synced = co_await as_result(file_.sync());
-        if (!synced) co_return synced;
+    if (settled && durable) settled = co_await as_result(file_.sync());
+    if (!settled) {
+        if (!coracle::detail::is_cancellation(settled.error())) co_await give_up();
+        co_return settled;
     }
     auto keeping = take_permissions();
     auto kept = co_await std::move(keeping);
@@ -179,6 +175,13 @@ task<nothing> part_file::complete(bool durable) {
     if (!durable) co_return nothing();
     auto syncing = sync_directory(directory_of(path_));
     co_return co_await as_result(syncing);
+}
+
+/// Lets no later download go on with it: the system reports a lost write once, and then forgets it.
+task<> part_file::give_up() {
+    kept_ = false;
+    validator_.clear();
+    co_await forget_validator(file_.fd());
 }
 
 /// Takes those of the file that is to be replaced, if there is one; what cannot be had is no reason

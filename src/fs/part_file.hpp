@@ -38,6 +38,7 @@ private:
     task<std::expected<void, error>> keep_validator();
     task<std::expected<void, error>> settle();
     task<std::expected<void, error>> take_permissions();
+    task<> give_up();
     static task<> forget_validator(int fd);
 
     std::string path_;

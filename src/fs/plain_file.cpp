@@ -1,3 +1,4 @@
+#include "fs/next_in.hpp"
 #include "fs/scattered_read.hpp"
 #include "runtime/backend/statx_status.hpp"
 
@@ -212,7 +213,10 @@ std::expected<directory_entries, error> read_directory(const directory& root, st
     if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
 
     directory_entries all;
-    while (const dirent* e = ::readdir(d.get())) {
+    for (;;) {
+        const dirent* const e = detail::next_in(*d);
+        if (e == nullptr && errno != 0) return failed(errno, path);
+        if (e == nullptr) break;
         const std::string_view name = e->d_name;
         if (name == "." || name == ".." || (name.front() == '.' && !hidden)) continue;
         file_status s;

@@ -3,8 +3,11 @@
 #include "base/ascii.hpp"
 
 #include <coracle/runtime/loop.hpp>
+#include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <chrono>
+#include <exception>
 #include <utility>
 
 namespace coracle::fs::detail {
@@ -71,22 +74,38 @@ task<std::expected<std::string, error>> replaceable(std::string path) {
     co_return std::unexpected(std::move(e.on(*target + ", which is no file")));
 }
 
+task<> remove_temporary(std::string name) {
+    constexpr duration longest = std::chrono::seconds(10);
+    const auto removes = [&] { return remove(name); };
+    static_cast<void>(co_await as_result(shielded(longest, removes)));
+}
+
+replacement::~replacement() {
+    if (temporary_.empty() || loop::current() == nullptr) return;
+    try {
+        spawn([name = std::move(temporary_)] { return remove_temporary(name); });
+    } catch (const std::exception&) {
+        return;  // no memory: it stays
+    }
+}
+
 task<replacement::result> replacement::begin(std::string target, unsigned mode) {
     constexpr int most_tries = 8;
     target_ = std::move(target);
     for (int i = 0; i != most_tries; ++i) {
-        temporary_ = name_beside(target_);
-        auto made = co_await as_result(open(temporary_, read_write | create_new, mode));
+        std::string name = name_beside(target_);
+        auto made = co_await as_result(open(name, read_write | create_new, mode));
         if (made) {
+            temporary_ = std::move(name);
             // Errors name the final path, not the temporary one, which is gone when they are read.
             content_ = file::adopt(made->release(), target_);
             co_return {};
         }
         if (made.error() == std::errc::file_exists) continue;
         error e = std::move(made).error();
-        e.on(target_);
         // An interrupted call may have succeeded.
-        if (coracle::detail::is_cancellation(e)) co_await abandon();
+        if (coracle::detail::is_cancellation(e)) co_await remove_temporary(std::move(name));
+        e.on(target_);
         co_return std::unexpected(e);
     }
     error e(std::errc::file_exists, "open");
@@ -110,6 +129,7 @@ task<replacement::result> replacement::commit(renaming how, bool durable) {
 
 task<replacement::result> replacement::give_name(renaming how) {
     auto renamed = co_await as_result(rename(temporary_, target_, how));
+    if (renamed) temporary_.clear();
     const bool cannot =
         !renamed && how == renaming::no_replace && renamed.error() == std::errc::invalid_argument;
     if (!cannot) co_return renamed;
@@ -121,9 +141,8 @@ task<replacement::result> replacement::give_name(renaming how) {
 
 task<void> replacement::abandon() {
     content_ = file();
-    const auto cleans = [this] { return remove(temporary_); };
-    // After a rename the temporary name is gone: this failure is expected.
-    static_cast<void>(co_await as_result(shielded(std::chrono::seconds(10), cleans)));
+    // After a rename there is none any more.
+    if (!temporary_.empty()) co_await remove_temporary(std::exchange(temporary_, {}));
 }
 
 }  // namespace coracle::fs::detail

@@ -8,10 +8,16 @@
 namespace coracle::fs::detail {
 
 /// A file that is written next to its final path and gets that name only when it is complete. One
-/// that was begun ends by `commit`, or by `abandon`, which removes it.
+/// that was begun ends by `commit`, or by `abandon`, which removes it; one that is destroyed before
+/// is removed by a task of its own.
 class replacement {
 public:
     using result = std::expected<void, error>;
+
+    replacement() = default;
+    replacement(const replacement&) = delete;
+    replacement& operator=(const replacement&) = delete;
+    ~replacement();
 
     /// Chooses a temporary name and opens it. `target` is the final path; the umask applies to
     /// `mode`.
@@ -30,7 +36,7 @@ private:
     task<result> give_name(renaming how);
 
     std::string target_;
-    std::string temporary_;
+    std::string temporary_;  ///< empty: there is none
     file content_;
 };
 
@@ -41,6 +47,9 @@ task<std::expected<std::string, error>> follow_links(std::string path);
 /// `operation_not_supported` where that would put a file in the place of a device, a FIFO, a socket
 /// or a directory.
 task<std::expected<std::string, error>> replaceable(std::string path);
+
+/// Removes a file that is of no use, also in a cancelled task.
+task<> remove_temporary(std::string name);
 
 /// Returns the directory of a path.
 std::string directory_of(const std::string& path);

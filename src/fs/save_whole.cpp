@@ -71,6 +71,8 @@ result write_to(const std::string& path, std::string_view bytes) {
 result replace(const std::string& path, std::string_view bytes, std::uint64_t random,
                unsigned mode) {
     const std::size_t name = end_of_directory(path);
+    // Processes that were forked have the rest in common.
+    random += static_cast<std::uint64_t>(::getpid()) << 24U;
     auto file = file_writer::create(name == 0 ? "." : path.substr(0, name), random, mode);
     if (!file) return std::unexpected(std::move(file).error());
     if (auto written = file->write(bytes); !written) {

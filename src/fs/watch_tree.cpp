@@ -1,6 +1,7 @@
 #include "fs/watch_tree.hpp"
 
 #include "fs/join.hpp"
+#include "fs/next_in.hpp"
 
 #include <coracle/fs/file_call.hpp>
 
@@ -39,12 +40,6 @@ bool is_below(const std::string& path, const std::string& directory) noexcept {
     return path.starts_with(directory) &&
            (path.size() == directory.size() || path[directory.size()] == '/' ||
             directory.ends_with('/'));
-}
-
-/// Returns true for errors of a name that was removed or replaced since its event, or that may not
-/// be read.
-bool is_passed_over(int number) noexcept {
-    return number == ENOENT || number == ENOTDIR || number == EACCES || number == ELOOP;
 }
 
 bool is_gone(const error& e) noexcept {
@@ -91,12 +86,6 @@ std::uint32_t uses_asked_for(unsigned kinds) noexcept {
 struct directory_closer {
     void operator()(DIR* d) const noexcept { ::closedir(d); }
 };
-
-// The caller distinguishes the end from a failure by errno.
-const dirent* next_in(DIR& d) noexcept {
-    errno = 0;
-    return ::readdir(&d);
-}
 
 }  // namespace
 

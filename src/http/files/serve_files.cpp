@@ -38,12 +38,21 @@ public:
     void learn(const fs::directory& root, std::string_view path, fs::beneath_method how) noexcept {
         if (use_.load(std::memory_order_relaxed) != use::unknown) return;
         const auto again = fs::open_beneath(root, path, how, fs::lookup::cached);
-        use_.store(again ? use::yes : use::no, std::memory_order_relaxed);
+        if (again) {
+            use_.store(use::yes, std::memory_order_relaxed);
+        } else if (again.error() == std::errc::resource_unavailable_try_again &&
+                   failures_.fetch_add(1, std::memory_order_relaxed) + 1 == most_failures) {
+            use_.store(use::no, std::memory_order_relaxed);
+        }
     }
 
 private:
+    /// A rename elsewhere may disturb a lookup, and all other errors say nothing of the file
+    /// system.
+    static constexpr unsigned most_failures = 8;
     enum class use : std::uint8_t { unknown, yes, no };
     std::atomic<use> use_{use::unknown};
+    std::atomic<unsigned> failures_{0};
 };
 
 class file_handler final : public handler::implementation {

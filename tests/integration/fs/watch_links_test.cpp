@@ -225,6 +225,11 @@ TEST_P(watched_links, are_not_left_out_where_there_are_no_watches_left) {
             EXPECT_EQ(r.error(), std::errc::no_space_on_device);
             EXPECT_TRUE(r.error().message().contains("fs.inotify.max_user_watches"));
         }
+        {
+            const failing_calls out("inotify_add_watch", ENOMEM, 2);
+            auto r = co_await as_result(watch("log"));
+            EXPECT_TRUE(!r && r.error() == std::errc::not_enough_memory);
+        }
         auto w = co_await watch("log");
         const failing_calls full("inotify_add_watch", ENOSPC, 1, true);
         swap("b", "log");

@@ -272,6 +272,33 @@ TEST_P(copies, leave_nothing_when_their_progress_throws) {
     EXPECT_EQ(names_in("."), 1u);
 }
 
+TEST_P(copies, of_trees_that_stop_midway_can_be_gone_on_with) {
+    directory_.write("from/a/one", pattern(1000));
+    directory_.write("from/a/two", pattern(1000));
+    run([&]() -> task<> {
+        co_await fs::set_mode(path("from/a"), 0755);
+        fs::copy_options o;
+        o.progress = [calls = 0](std::uint64_t, std::uint64_t) mutable {
+            if (++calls == 2) throw std::runtime_error("of the test");
+        };
+        bool thrown = false;
+        try {
+            co_await fs::copy_tree(path("from"), path("to"), std::move(o));
+        } catch (const std::runtime_error&) {
+            thrown = true;
+        }
+        EXPECT_TRUE(thrown);
+        const file_status left = co_await fs::status(path("to/a"));
+        EXPECT_EQ(left.mode & 0777U, 0755U);
+        fs::copy_options over;
+        over.overwrite = true;
+        co_await fs::copy_tree(path("from"), path("to"), std::move(over));
+        const file_status whole = co_await fs::status(path("to/a"));
+        EXPECT_EQ(whole.mode & 0777U, 0755U);
+    });
+    EXPECT_EQ(names_in("to/a"), 2u);
+}
+
 TEST_P(copies, go_through_memory_where_the_kernel_cannot) {
     run([&]() -> task<> {
         // Files of /proc are in another file system, say that they are empty, and are not.

@@ -152,6 +152,7 @@ CORACLE_REPLACE(ssize_t, sendmsg, (int a, const msghdr* b, int c), (a, b, c))
 CORACLE_REPLACE(ssize_t, sendfile, (int a, int b, off_t* c, size_t d) noexcept, (a, b, c, d))
 CORACLE_REPLACE(ssize_t, splice, (int a, off_t* b, int c, off_t* d, size_t e, unsigned f),
                 (a, b, c, d, e, f))
+CORACLE_REPLACE(int, fsync, (int a), (a))
 CORACLE_REPLACE(int, inotify_add_watch, (int a, const char* b, std::uint32_t c) noexcept, (a, b, c))
 CORACLE_REPLACE(int, eventfd, (unsigned a, int b) noexcept, (a, b))
 CORACLE_REPLACE(int, epoll_create1, (int a) noexcept, (a))

@@ -220,6 +220,15 @@ TEST(file, has_no_nul_in_its_path) {
     EXPECT_EQ(directory.error(), std::errc::invalid_argument);
 }
 
+TEST(file, is_read_to_its_end_whatever_size_it_says) {
+    const auto whole = fs::read_file("/proc/self/status", 64 * 1024);
+    ASSERT_TRUE(whole);
+    EXPECT_TRUE(whole->text.reveal().starts_with("Name:"));
+    EXPECT_TRUE(whole->text.reveal().ends_with('\n'));
+    const auto cut = fs::read_file("/proc/self/status", 100);
+    EXPECT_TRUE(!cut && cut.error() == errc::limit_exceeded);
+}
+
 TEST(file, has_the_last_time_there_is_when_its_own_is_later) {
     struct statx s{};
     s.stx_mtime.tv_sec = 10'000'000'000;

@@ -1,6 +1,7 @@
 // Files that are downloaded, from servers that break off, change their mind and lie.
 
 #include "support/codings.hpp"
+#include "support/failing_calls.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/download.hpp>
@@ -346,6 +347,26 @@ TEST_F(client_downloads, go_on_with_what_an_earlier_one_has_left) {
     EXPECT_FALSE(has_part());
     char attribute[64];
     EXPECT_LT(::getxattr(path().c_str(), "user.coracle.validator", attribute, sizeof attribute), 0);
+}
+
+TEST_F(client_downloads, go_on_with_nothing_that_the_disk_may_have_lost) {
+    if (!keeps_attributes()) GTEST_SKIP() << "this file system keeps no attributes";
+    if (!failing_calls::available()) GTEST_SKIP() << "calls are not replaced in this build";
+    const scripted_peer server(gives_all(content));
+    http::download_options o;
+    o.durable = true;
+    o.retries = 0;
+    runtime_options by_calls;
+    by_calls.backend = backend_kind::epoll;
+    const failing_calls bad("fsync", EIO, 1);
+    const auto r = block_on(
+        [&]() -> task<std::expected<http::downloaded, error>> {
+            auto loading = http::download(client_, server.url(), path(), std::move(o));
+            co_return co_await as_result(loading);
+        },
+        by_calls);
+    EXPECT_TRUE(!r && r.error() == std::errc::io_error);
+    EXPECT_FALSE(has_part());
 }
 
 TEST_F(client_downloads, of_another_url_begin_anew) {
