@@ -93,6 +93,7 @@ void loop::enter() {
 }
 
 void loop::leave() {
+    backend_->leaves_thread();
     detail::current_loop = outer_loop_;
     detail::current_pool = outer_pool_;
     detail::stack_floor = outer_floor_;

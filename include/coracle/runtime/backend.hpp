@@ -300,6 +300,9 @@ public:
     void tell_time_in(time_point& place) noexcept { clock_ = &place; }
     /// Called when a thread begins to use it.
     virtual void enters_thread() noexcept {}
+    /// Called when that thread ceases to use it, for now or for good: nothing of it may stay with
+    /// the thread.
+    virtual void leaves_thread() noexcept {}
     /// The processor time that the thread which uses it has spent since it began to; from any
     /// thread. Zero when that thread has ended.
     virtual duration processor_time() const noexcept { return duration::zero(); }

@@ -58,6 +58,7 @@ public:
     int detach(descriptor& d) noexcept override;
     bool watch_hangup(descriptor& d, hangup_watch* w) noexcept override;
     bool has_input(descriptor& d) noexcept override;
+    void leaves_thread() noexcept override;
 
     unsigned features() const noexcept { return features_; }
 
@@ -74,6 +75,7 @@ private:
     bool settle_on_this_thread() noexcept;
     bool on_its_thread() const noexcept;
     bool enable_ring() noexcept;
+    void count_wait() noexcept;
     void abandon_ring() noexcept;
     io_uring_sqe* next_request() noexcept;
     int submit_and_wait(time_point until) noexcept;
@@ -138,12 +140,16 @@ private:
     bool can_multishot() const noexcept { return (features_ & multishot_receive) != 0; }
 
     static constexpr std::size_t chunk = 64;
+    /// A run of fewer waits, as one turn in the loop of another library, does without registering.
+    static constexpr unsigned char waits_of_a_short_run = 16;
 
     unsigned allowed_;
     unsigned features_ = 0;
     int event_;
     bool ring_is_open_ = false;
     bool wake_is_armed_ = false;
+    bool ring_is_registered_ = false;
+    unsigned char waits_until_registered_ = waits_of_a_short_run;
     std::uint64_t thread_ = 0;  ///< the thread that owns the ring; 0: none yet
     io_uring ring_{};
     uring_buffers buffers_;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
+#include <utility>
 
 namespace coracle::detail {
 namespace {
@@ -61,12 +62,28 @@ bool uring_backend::enable_ring() noexcept {
                             nullptr, 0) < 0) {
         return false;
     }
-    if ((features_ & registered_ring) != 0 && ::io_uring_register_ring_fd(&ring_) != 1) {
-        features_ &= ~unsigned{registered_ring};
-    }
     if (can_multishot() && buffers_.open(ring_) < 0) features_ &= ~unsigned{multishot_receive};
     wake_is_armed_ = false;
     return true;
+}
+
+/// In a run that lasts, enters the ring's descriptor into the thread's table, which spares a
+/// look-up in each call.
+void uring_backend::count_wait() noexcept {
+    --waits_until_registered_;
+    if (waits_until_registered_ != 0 || (features_ & registered_ring) == 0) return;
+    ring_is_registered_ = ::io_uring_register_ring_fd(&ring_) == 1;
+    if (!ring_is_registered_) features_ &= ~unsigned{registered_ring};
+}
+
+/// Takes the ring out of the thread's table. There it would live as long as the thread, with all
+/// that its requests hold open; and closing it elsewhere would take out the ring that has the same
+/// place in the table of that other thread.
+void uring_backend::leaves_thread() noexcept {
+    waits_until_registered_ = waits_of_a_short_run;
+    if (!std::exchange(ring_is_registered_, false)) return;
+    ++counters_.system_calls;
+    ::io_uring_unregister_ring_fd(&ring_);
 }
 
 /// Records the completions, and closes the ring, so that the kernel cancels its requests.
@@ -266,6 +283,7 @@ void uring_backend::enter(time_point until) noexcept {
         const time_point soon = now() + std::chrono::milliseconds(1);
         if (soon < until) until = soon;
     }
+    if (waits_until_registered_ != 0) count_wait();
     const int result = submit_and_wait(until);
     if ((features_ & deferred_work) != 0) take_deferred();
     if (result >= 0 || result == -ETIME || result == -EINTR) return;

@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <latch>
+#include <optional>
 #include <thread>
 
 using namespace coracle;
@@ -618,6 +620,48 @@ TEST_P(backend_contract, its_loop_may_go_on_in_another_thread) {
     // Nor does closing need the thread that waited.
     kept = {};
     l.reset();
+}
+
+/// A ring in the table of its thread holds what its requests hold, and has the place there that the
+/// ring of another thread has in its own.
+TEST_P(backend_contract, its_loop_leaves_nothing_with_a_thread_that_goes_on) {
+    const auto outer = [&]() -> task<> {
+        co_await turns(40);
+        auto both = co_await connected();
+        auto other = std::make_unique<loop_on>(GetParam());
+        std::optional<net::listener> l;
+        const auto listens = [&]() -> task<> {
+            l.emplace(*net::listener::open(*loop::current(), loopback()));
+            auto a = co_await as_result(with_timeout(1us, l->accept()));
+            EXPECT_FALSE(a);
+            co_await turns(40);
+        };
+        std::latch has_left(1);
+        std::latch is_over(1);
+        std::thread goes_on([&] {
+            other->run(listens);
+            has_left.count_down();
+            is_over.wait();
+        });
+        has_left.wait();
+        const net::address at = l->local();
+        l.reset();
+        other.reset();
+        // The kernel ends the requests of a closed ring in a thread of its own.
+        bool refused = false;
+        for (int i = 0; i != 2000 && !refused; ++i) {
+            auto c = co_await as_result(net::connect(at));
+            refused = !c;
+            if (c) co_await sleep_for(1ms);
+        }
+        EXPECT_TRUE(refused);
+        is_over.count_down();
+        goes_on.join();
+        co_await both.client->send("whole");
+        const std::string text = co_await read_exactly(*both.server, 5);
+        EXPECT_EQ(text, "whole");
+    };
+    on.run(outer);
 }
 
 TEST_P(backend_contract, datagrams_come_whole_or_cut_with_their_sender) {
