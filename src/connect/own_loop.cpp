@@ -1,5 +1,7 @@
 #include "connect/own_loop.hpp"
 
+#include "tls/library.hpp"
+
 #include <coracle/base/error.hpp>
 
 #include <new>
@@ -7,6 +9,12 @@
 #include <utility>
 
 namespace coracle::connect::detail {
+
+own_loop::own_loop(background_options o, const char* subject) noexcept
+    : options_(o), subject_(subject) {
+    // A client may have static lifetime, and its connections end with it.
+    tls::detail::begin_library();
+}
 
 std::shared_ptr<background> own_loop::get() {
     const std::lock_guard lock(guard_);

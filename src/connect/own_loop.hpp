@@ -11,7 +11,7 @@ namespace coracle::connect::detail {
 class own_loop {
 public:
     /// `subject`: the name of its calls in errors.
-    own_loop(background_options o, const char* subject) noexcept : options_(o), subject_(subject) {}
+    own_loop(background_options o, const char* subject) noexcept;
 
     /// Returns shared ownership, because the client may be destroyed while a call is being started.
     /// Throws `exception`: errc::shutting_down after `stop` or `end`, and what a thread or a loop

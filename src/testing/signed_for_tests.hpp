@@ -1,6 +1,6 @@
 #pragma once
 
-#include <coracle/tls/context.hpp>
+#include "tls/self_signed.hpp"
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@ namespace coracle::testing::detail {
 /// gives the PEM that a client has to trust.
 inline std::string sign_for_tests(std::shared_ptr<tls::server_context>& context) {
     tls::server_options o;
-    o.certificates.push_back(tls::self_signed({"localhost", "127.0.0.1", "::1"}));
+    o.certificates.push_back(tls::detail::self_signed_for_ever({"localhost", "127.0.0.1", "::1"}));
     std::string pem = o.certificates.front().certificate;
     context = std::make_shared<tls::server_context>(std::move(o));
     return pem;

@@ -2,6 +2,8 @@
 
 #include "tls/encrypted_stream.hpp"
 
+#include <new>
+
 namespace coracle::tls::detail {
 namespace {
 
@@ -23,23 +25,21 @@ long bio_control(BIO*, int command, long, void*) {
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-struct method {
-    method() : of_streams(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "coracle")) {
-        BIO_meth_set_read(of_streams, bio_read);
-        BIO_meth_set_write(of_streams, bio_write);
-        BIO_meth_set_ctrl(of_streams, bio_control);
-    }
-    method(const method&) = delete;
-    method& operator=(const method&) = delete;
-    ~method() { BIO_meth_free(of_streams); }
-    BIO_METHOD* of_streams;
-};
+BIO_METHOD* make_method() {
+    BIO_METHOD* const m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "coracle");
+    if (m == nullptr) throw std::bad_alloc();
+    BIO_meth_set_read(m, bio_read);
+    BIO_meth_set_write(m, bio_write);
+    BIO_meth_set_ctrl(m, bio_control);
+    return m;
+}
 
 }  // namespace
 
 BIO* make_bio(encrypted_stream& s) {
-    static const method m;
-    BIO* const b = BIO_new(m.of_streams);
+    // Is never freed: a client or a server of static lifetime ends its streams late.
+    static const BIO_METHOD* const m = make_method();
+    BIO* const b = BIO_new(m);
     if (b == nullptr) return nullptr;
     BIO_set_data(b, &s);
     BIO_set_init(b, 1);

@@ -21,6 +21,18 @@ std::string session_key(SSL* s) {
     return key;
 }
 
+using shared_implementation = std::shared_ptr<client_context::implementation>;
+
+void let_go(void*, void* share, CRYPTO_EX_DATA*, int, long, void*) {
+    delete static_cast<shared_implementation*>(share);
+}
+
+/// The place in an SSL_CTX for its share in the implementation.
+int place_of_share() {
+    static const int place = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, &let_go);
+    return place;
+}
+
 }  // namespace
 
 client_context::implementation::implementation(client_options o)
@@ -36,7 +48,12 @@ client_context::implementation::implementation(client_options o)
             throw_exception(std::move(opened).error());
         }
     }
-    if (auto loaded = load(); !loaded) throw_exception(std::move(loaded).error());
+}
+
+void client_context::implementation::end() noexcept {
+    detail::ssl_ctx_ptr last;
+    const std::lock_guard hold(lock_);
+    last = std::move(context_);
 }
 
 std::expected<void, error> client_context::implementation::load() {
@@ -91,7 +108,7 @@ std::expected<detail::ssl_ctx_ptr, error> client_context::implementation::prepar
         if (auto used = detail::use(c, *own); !used) return std::unexpected(used.error());
     }
     if (!options_.key_log.empty()) SSL_CTX_set_keylog_callback(c, &implementation::log_key);
-    SSL_CTX_set_app_data(c, this);
+    if (auto shared = share_in(c); !shared) return std::unexpected(shared.error());
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(c, &implementation::remember);
     SSL_CTX_set_msg_callback(c, &detail::watch_message);
@@ -99,6 +116,20 @@ std::expected<detail::ssl_ctx_ptr, error> client_context::implementation::prepar
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER, &detail::remember_refusal);
     if (auto trusted = trust(c); !trusted) return std::unexpected(trusted.error());
     return context;
+}
+
+std::expected<void, error> client_context::implementation::share_in(SSL_CTX* c) {
+    auto share = std::make_unique<shared_implementation>(shared_from_this());
+    if (SSL_CTX_set_ex_data(c, place_of_share(), share.get()) != 1) {
+        return std::unexpected(detail::take_failure(errc::bad_option, "client_context"));
+    }
+    static_cast<void>(share.release());
+    return {};
+}
+
+client_context::implementation& client_context::implementation::of(const SSL* s) {
+    return **static_cast<shared_implementation*>(
+        SSL_CTX_get_ex_data(SSL_get_SSL_CTX(s), place_of_share()));
 }
 
 std::expected<void, error> client_context::implementation::trust(SSL_CTX* c) const {
@@ -154,7 +185,7 @@ std::expected<detail::ssl_ptr, error> client_context::implementation::make(
 }
 
 int client_context::implementation::remember(SSL* s, SSL_SESSION* session) {
-    auto& self = *static_cast<implementation*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(s)));
+    implementation& self = of(s);
     // No exception may cross OpenSSL. Without memory the session is not cached.
     bool is_ours = false;
     try {
@@ -172,12 +203,17 @@ int client_context::implementation::remember(SSL* s, SSL_SESSION* session) {
 }
 
 void client_context::implementation::log_key(const SSL* s, const char* line) {
-    static_cast<implementation*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(s)))->key_log_.write(line);
+    of(s).key_log_.write(line);
 }
 
 client_context::client_context(client_options o)
-    : inner_(std::make_unique<implementation>(std::move(o))) {}
-client_context::~client_context() = default;
+    : inner_(std::make_shared<implementation>(std::move(o))) {
+    if (auto loaded = inner_->load(); !loaded) throw_exception(std::move(loaded).error());
+}
+
+client_context::~client_context() {
+    inner_->end();
+}
 
 const client_options& client_context::options() const noexcept {
     return inner_->options();

@@ -6,14 +6,21 @@
 #include <coracle/tls/context.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace coracle::tls {
 
-class client_context::implementation {
+/// Each SSL_CTX that it makes shares in it: streams may outlive the context, and as long as they
+/// live servers may send tickets.
+class client_context::implementation
+    : public std::enable_shared_from_this<client_context::implementation> {
 public:
+    /// Reads no certificates: that is for `load`.
     explicit implementation(client_options o);
+    /// Lets go of the SSL_CTX: there are no connections from now on.
+    void end() noexcept;
 
     const client_options& options() const noexcept { return options_; }
 
@@ -30,13 +37,15 @@ private:
     std::expected<detail::ssl_ctx_ptr, error> prepare(const certificate_source& identity);
     std::expected<void, error> trust(SSL_CTX* c) const;
     std::vector<std::int64_t> file_times(const certificate_source& identity) const;
+    std::expected<void, error> share_in(SSL_CTX* c);
+    static implementation& of(const SSL* s);
     detail::ssl_ctx_ptr current();
     static int remember(SSL* s, SSL_SESSION* session);
     static void log_key(const SSL* s, const char* line);
 
     client_options options_;
     std::string protocols_;
-    detail::provider_ptr provider_;  ///< outlives the keys that are in it
+    detail::provider_ptr provider_;  ///< of the keys, which OpenSSL lets keep it too
     detail::session_cache sessions_;
     detail::key_log key_log_;
     std::mutex loading_;  ///< held while files are read

@@ -1,6 +1,7 @@
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/tls/reload.hpp>
 
+#include <algorithm>
 #include <new>
 
 namespace coracle::tls {
@@ -31,11 +32,13 @@ void load_again(Context& c, const logger& log) {
     read_again(load, log);
 }
 
+constexpr duration shortest_period = std::chrono::milliseconds(10);
+
 template <class Context>
 task<> load_on_change(Context& c, duration period) {
     const logger& log = loop::current()->log();
     for (;;) {
-        co_await sleep_for(period);
+        co_await sleep_for(std::max(period, shortest_period));
         read_again([&c] { return c.reload_if_changed(); }, log);
     }
 }

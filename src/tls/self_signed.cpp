@@ -1,6 +1,8 @@
+#include "tls/self_signed.hpp"
+
 #include "tls/openssl.hpp"
 
-#include <coracle/tls/context.hpp>
+#include <coracle/runtime/loop.hpp>
 
 #include <openssl/bn.h>
 #include <openssl/ec.h>
@@ -56,17 +58,28 @@ void set_name(X509* of, const std::string& common_name) {
     X509_set_issuer_name(of, subject);
 }
 
-}  // namespace
+void set_month(X509* of) {
+    loop* const here = loop::current();
+    time_t now = here == nullptr ? 0 : static_cast<time_t>(here->unix_time());
+    time_t* const since = here == nullptr ? nullptr : &now;
+    X509_time_adj_ex(X509_getm_notBefore(of), 0, valid_since, since);
+    X509_time_adj_ex(X509_getm_notAfter(of), 0, valid_for, since);
+}
 
-certificate_source self_signed(const std::vector<std::string>& names) {
+void set_for_ever(X509* of) {
+    ASN1_TIME_set(X509_getm_notBefore(of), 0);
+    // RFC 5280 section 4.1.2.5: it does not expire.
+    ASN1_TIME_set_string(X509_getm_notAfter(of), "99991231235959Z");
+}
+
+certificate_source make(const std::vector<std::string>& names, void (*set_times)(X509*)) {
     if (names.empty()) throw_exception(error(std::errc::invalid_argument, "self_signed"));
     const detail::pkey_ptr key(EVP_EC_gen("P-256"));
     const detail::x509_ptr x(X509_new());
     if (key == nullptr || x == nullptr) fail();
     X509_set_version(x.get(), X509_VERSION_3);
     set_random_serial(x.get());
-    X509_gmtime_adj(X509_getm_notBefore(x.get()), valid_since);
-    X509_gmtime_adj(X509_getm_notAfter(x.get()), valid_for);
+    set_times(x.get());
     X509_set_pubkey(x.get(), key.get());
     set_name(x.get(), names.front());
     add_extension(x.get(), NID_subject_alt_name, alternative_names(names));
@@ -83,6 +96,16 @@ certificate_source self_signed(const std::vector<std::string>& names) {
     PEM_write_bio_PrivateKey(private_key.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
     made.key = secret(detail::text_in(private_key.get()));
     return made;
+}
+
+}  // namespace
+
+certificate_source self_signed(const std::vector<std::string>& names) {
+    return make(names, &set_month);
+}
+
+certificate_source detail::self_signed_for_ever(const std::vector<std::string>& names) {
+    return make(names, &set_for_ever);
 }
 
 }  // namespace coracle::tls

@@ -219,6 +219,8 @@ detail::ssl_ptr server_context::implementation::make() {
     const set_ptr set = current();
     detail::ssl_ptr s(SSL_new(set->all.front().context.get()));
     if (s == nullptr) throw std::bad_alloc();
+    X509_VERIFY_PARAM_set_time(SSL_get0_param(s.get()),
+                               static_cast<time_t>(loop::current()->unix_time()));
     return s;
 }
 

@@ -78,7 +78,7 @@ public:
     implementation& internal() noexcept { return *inner_; }
 
 private:
-    std::unique_ptr<implementation> inner_;
+    std::shared_ptr<implementation> inner_;  ///< also of its streams
 };
 
 }  // namespace coracle::tls

@@ -30,7 +30,7 @@ operation<std::unique_ptr<stream>> accept(server_context& c,
 
 /// The client's side: `host` is the name, or the IP address, that the server's certificate must be
 /// for, and is copied. A dot at its end is left out (RFC 6066 section 3). `c` must outlive the
-/// stream.
+/// handshake; the stream may outlive it.
 operation<std::unique_ptr<stream>> connect(client_context& c,
                                            std::unique_ptr<net::byte_stream> beneath,
                                            std::string_view host);

@@ -47,6 +47,20 @@ TEST(local_server, serves_from_the_constructor_to_the_destructor) {
     EXPECT_THROW(block_on([&] { return ask(at); }), exception);
 }
 
+TEST(local_server, serves_https_in_a_simulation_too) {
+    simulation world;
+    world.run([&]() -> task<> {
+        local_server_options o;
+        o.self_signed = true;
+        local_server server(*loop::current(), path_of, o);
+        tls::client_context trust(server.client_tls());
+        auto plain = co_await net::connect(server.addresses().front());
+        testing::peer c(co_await tls::connect(trust, std::move(plain), "localhost"));
+        co_await c.send(std::string(request));
+        EXPECT_TRUE((co_await c.read_to_end()).ends_with("\r\n\r\n/x"));
+    });
+}
+
 TEST(local_server, takes_the_options_of_a_server) {
     local_server_options o;
     o.limits.h1.request_line = 3;

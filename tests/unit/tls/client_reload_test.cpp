@@ -4,11 +4,16 @@
 #include "tls_pair.hpp"
 
 #include <coracle/runtime/runtime.hpp>
-#include <coracle/tls/context.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/simulation.hpp>
+#include <coracle/tls/reload.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -67,6 +72,34 @@ protected:
     tls::client_options co = world.client_options();
     int written = 0;
 };
+
+TEST_P(tls_client_reload, rests_between_two_looks_whatever_it_is_told) {
+    testing::simulation sim(1);
+    sim.run([&]() -> task<> {
+        tls::client_context c(co);
+        // Without a rest the clock would stand still.
+        for (const duration period : {duration(0), duration(-1)}) {
+            auto limited = with_timeout(std::chrono::seconds(1), tls::reload_on_change(c, period));
+            const auto ended = co_await as_result(limited);
+            EXPECT_FALSE(ended);
+        }
+    });
+}
+
+/// Nanoseconds since 1970 have an end.
+TEST_P(tls_client_reload, sees_changes_of_files_of_any_century) {
+    tls::client_context c(co);
+    const auto at = directory.path() / "cert.pem";
+    for (const std::int64_t century : {12'000'000'000, 12'000'000'001}) {
+        const timespec times[2] = {{century, 0}, {century, 0}};
+        struct stat s{};
+        const bool is_kept = ::utimensat(AT_FDCWD, at.c_str(), times, 0) == 0 &&
+                             ::stat(at.c_str(), &s) == 0 && s.st_mtim.tv_sec == century;
+        if (!is_kept) continue;  // the file system knows no such times
+        EXPECT_TRUE(c.reload_if_changed().value());
+        EXPECT_FALSE(c.reload_if_changed().value());
+    }
+}
 
 TEST_P(tls_client_reload, shows_the_certificate_that_its_files_have_now) {
     block_on([&]() -> task<> {
