@@ -64,9 +64,9 @@ std::optional<std::uint32_t> cell_source::take(std::size_t n) {
     return static_cast<std::uint32_t>(taken_ - n);
 }
 
-std::atomic<double>& cell_source::take_gauge() {
+void cell_source::give_back(std::uint32_t first, std::size_t n) noexcept {
     const std::lock_guard lock(guard_);
-    return gauges_.emplace_back(0.0);
+    if (first + n == taken_) taken_ = first;
 }
 
 family_state::family_state(cell_source& source, metric_kind kind, std::string_view name,
@@ -83,6 +83,10 @@ family_state::family_state(cell_source& source, metric_kind kind, std::string_vi
                            std::string_view help, std::vector<std::string> labels, reader read)
     : source_(source), kind_(kind), name_(name), help_(help), labels_(std::move(labels)),
       read_(std::move(read)) {}
+
+family_state::~family_state() {
+    if (!read_) source_.give_back(cells_of_others_, cells_of_series());
+}
 
 std::size_t family_state::cells_of_series() const noexcept {
     switch (kind_) {
@@ -102,15 +106,25 @@ const family_state::series& family_state::find(std::span<const std::string_view>
     std::vector<std::string> key = as_text(values);
     const std::lock_guard lock(guard_);
     if (const auto known = series_.find(key); known != series_.end()) return known->second;
-    const bool has_room = series_.size() < most_ && key != others_;
-    const auto own = has_room ? source_.take(cells_of_series()) : std::nullopt;
-    if (!own) {
-        key = others_;
-        if (const auto known = series_.find(key); known != series_.end()) return known->second;
+    if (series_.size() < most_ && key != others_) {
+        series made = new_series(key);
+        const auto at = series_.emplace(std::move(key), std::move(made)).first;
+        // Cells are not given back: they are taken where nothing can fail any more.
+        if (const auto own = source_.take(cells_of_series())) {
+            at->second.first = *own;
+            return at->second;
+        }
+        series_.erase(at);
     }
-    series made{key, own.value_or(cells_of_others_), nullptr};
-    if (kind_ == metric_kind::gauge) made.value = &source_.take_gauge();
-    return series_.emplace(std::move(key), std::move(made)).first->second;
+    if (const auto known = series_.find(others_); known != series_.end()) return known->second;
+    series made = new_series(others_);
+    made.first = cells_of_others_;
+    return series_.emplace(others_, std::move(made)).first->second;
+}
+
+family_state::series family_state::new_series(const std::vector<std::string>& values) const {
+    const bool is_gauge = kind_ == metric_kind::gauge;
+    return {values, 0, is_gauge ? std::make_unique<std::atomic<double>>(0.0) : nullptr};
 }
 
 // ---- the text

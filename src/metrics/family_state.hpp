@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -32,14 +32,14 @@ class cell_source {
 public:
     /// Returns the first of `n`; nothing where fewer are left.
     std::optional<std::uint32_t> take(std::size_t n);
-    std::atomic<double>& take_gauge();
+    /// Takes back cells that nobody has used, if they are the last that were taken.
+    void give_back(std::uint32_t first, std::size_t n) noexcept;
     thread_cells& cells() noexcept { return cells_; }
     const thread_cells& cells() const noexcept { return cells_; }
 
 private:
     std::mutex guard_;
     std::size_t taken_ = 0;
-    std::deque<std::atomic<double>> gauges_;
     thread_cells cells_;
 };
 
@@ -49,7 +49,7 @@ public:
     struct series {
         std::vector<std::string> values;  ///< of the labels
         std::uint32_t first = 0;
-        std::atomic<double>* value = nullptr;  ///< of a gauge
+        std::unique_ptr<std::atomic<double>> value = nullptr;  ///< of a gauge
     };
     using reader = std::function<void(const registry::series_writer&)>;
 
@@ -60,6 +60,10 @@ public:
     /// One whose numbers are asked for.
     family_state(cell_source& source, metric_kind kind, std::string_view name,
                  std::string_view help, std::vector<std::string> labels, reader read);
+    family_state(const family_state&) = delete;
+    family_state& operator=(const family_state&) = delete;
+    /// The family of a registry that ends, or one that could not be added to it.
+    ~family_state();
 
     /// The metric with these values, made when there is none. `Metric` is of the family's kind.
     template <class Metric>
@@ -79,6 +83,7 @@ public:
 private:
     std::size_t cells_of_series() const noexcept;
     const series& find(std::span<const std::string_view> values);
+    series new_series(const std::vector<std::string>& values) const;
     void append_sample(std::string& to, std::string_view suffix,
                        std::span<const std::string_view> values, std::string_view bound,
                        std::string_view number) const;

@@ -104,16 +104,14 @@ void bus_core::stop() noexcept {
 void bus_core::publish(std::string_view topic, websocket::message_type type, std::string_view bytes,
                        bool retain) noexcept {
     place_in_queue place(waiting_);
-    if (place.is_within(options_.queued)) {
-        try {
-            outgoing m{std::string(topic), std::string(bytes), type, retain, std::move(place)};
-            background_->start([this, m = std::move(m)] { return send(&m); });
-            return;
-        } catch (...) {  // no memory for it, or it comes during `stop`: dropped, and counted
-            add(dropped_, 0);
-        }
+    possible_loss loss(dropped_);
+    if (!place.is_within(options_.queued)) return;
+    try {
+        outgoing m{std::string(topic), std::string(bytes), type, retain,
+                   std::move(place),   std::move(loss)};
+        background_->start([this, m = std::move(m)] { return send(&m); });
+    } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, or during `stop`: a loss
     }
-    add(dropped_);
 }
 
 void bus_core::subscribe(std::string_view pattern) {
@@ -211,10 +209,10 @@ task<> bus_core::send(const outgoing* m) {
     auto sending = command_for(*m, encoded);
     auto sent = co_await as_result(sending);
     if (sent) {
+        m->loss.averted();
         add(published_);
         co_return;
     }
-    add(dropped_);
     log(log_level::debug, "topic bus: dropped a message: " + sent.error().message());
 }
 

@@ -44,6 +44,11 @@ public:
     topic_bus_counters counters() const noexcept;
 
 private:
+    using count = std::atomic<std::uint64_t>;
+    static void add(count& to, std::uint64_t n = 1) noexcept {
+        to.fetch_add(n, std::memory_order_relaxed);
+    }
+
     /// One of `topic_bus_options::queued`, until it is destroyed.
     class place_in_queue {
     public:
@@ -61,12 +66,27 @@ private:
         std::atomic<std::size_t>* taken_;
         std::size_t before_;
     };
+    /// Counts a message as dropped unless it was sent, whatever becomes of it.
+    class possible_loss {
+    public:
+        explicit possible_loss(count& of) noexcept : of_(&of) {}
+        possible_loss(possible_loss&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+        possible_loss& operator=(possible_loss&&) = delete;
+        ~possible_loss() {
+            if (of_ != nullptr) add(*of_);
+        }
+        void averted() const noexcept { of_ = nullptr; }
+
+    private:
+        mutable count* of_;
+    };
     struct outgoing {
         std::string topic;
         std::string bytes;
         websocket::message_type type;
         bool retain;
         place_in_queue place;
+        possible_loss loss;
     };
     enum class fetched : std::uint8_t { now, later, stopped };
     struct ending;
@@ -112,11 +132,6 @@ private:
     void restore(const wanted_messages& w, std::string_view topic, std::string_view encoded,
                  std::uint64_t since);
     void log(log_level level, std::string_view text) const;
-
-    using count = std::atomic<std::uint64_t>;
-    static void add(count& to, std::uint64_t n = 1) noexcept {
-        to.fetch_add(n, std::memory_order_relaxed);
-    }
 
     const topic_bus_options options_;
     const endpoint endpoint_;

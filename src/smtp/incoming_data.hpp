@@ -23,7 +23,8 @@ public:
     /// Consumes up to the end of the mail and no byte behind it.
     std::size_t add(std::string_view in);
     bool complete() const noexcept { return state_ == state::ended; }
-    /// The first thing that was wrong. What is behind a lone CR or LF is not to be trusted.
+    /// The first thing that was wrong, line ends before the size. What is behind a lone CR or LF is
+    /// not to be trusted.
     fault problem() const noexcept { return fault_; }
     /// Without the dots that were put in, with its last line end.
     std::string& text() noexcept { return text_; }
@@ -33,7 +34,7 @@ private:
 
     void put(std::string_view bytes);
     void refuse(fault f) noexcept {
-        if (fault_ == fault::none) fault_ = f;
+        if (fault_ == fault::none || fault_ == fault::too_large) fault_ = f;
     }
 
     std::size_t most_;

@@ -9,6 +9,7 @@
 #include <coracle/smtp/message.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace coracle::smtp {
 
@@ -108,6 +109,28 @@ std::string_view first_sender(const message_state& s) noexcept {
     return {};
 }
 
+/// The name, or the id, of what is attached, and its type.
+detail::attachment describe(message_state& s, std::string_view name, std::string_view type,
+                            bool embedded) {
+    detail::attachment a;
+    const std::string what(embedded ? "embed" : "attach");
+    a.type = type.empty() ? mime::media_type_of(name) : type;
+    const auto read = mime::parse_media_type(a.type);
+    // Parts of their own need a boundary.
+    if (!read || read->essence.starts_with("multipart/") || !is_plain_text(a.type)) {
+        s.refuse(what + ": no media type of content: " + std::string(type.substr(0, 100)));
+    }
+    if (!is_header_text(name)) s.refuse(what + ": a name that no field can hold");
+    if (embedded) {
+        a.id = without_angles(name);
+        const bool plain = !a.id.empty() && a.id.size() <= longest_id && is_plain_url(a.id);
+        if (!plain) s.refuse("embed: the id must be visible ASCII, of 900 bytes at most");
+    } else {
+        a.name = name;
+    }
+    return a;
+}
+
 }  // namespace
 
 void message_state::refuse(std::string_view operation_subject) {
@@ -130,6 +153,11 @@ message_state& message::own_state() {
     return *state_;
 }
 
+const message_state& message::state() const noexcept {
+    static const message_state moved_away;
+    return state_ == nullptr ? moved_away : *state_;
+}
+
 message& message::add_list(int which, std::string_view text) {
     constexpr std::string_view names[] = {"from", "sender", "reply_to",   "to",
                                           "cc",   "bcc",    "envelope_to"};
@@ -140,15 +168,16 @@ message& message::add_list(int which, std::string_view text) {
         s.refuse(name + ": no list of addresses: " + std::string(text.substr(0, 200)));
         return *this;
     }
-    auto& list = s.addresses[which];
-    for (mime::address& a : *read) {
+    for (const mime::address& a : *read) {
         for (const mime::mailbox& m : a.members) {
             if (!is_header_text(m.name)) s.refuse(name + ": a name that no field can hold");
         }
         if (a.group && !is_header_text(*a.group))
             s.refuse(name + ": a name that no field can hold");
-        list.push_back(std::move(a));
     }
+    auto& list = s.addresses[which];
+    list.insert(list.end(), std::make_move_iterator(read->begin()),
+                std::make_move_iterator(read->end()));
     return *this;
 }
 
@@ -224,6 +253,7 @@ message& message::in_reply_to(std::string_view id) {
 
 message& message::references(std::string_view ids) {
     message_state& s = own_state();
+    std::vector<std::string> all = s.references;
     while (!ids.empty()) {
         const std::string_view id = without_angles(coracle::detail::take_item(ids, ' '));
         if (id.empty()) continue;
@@ -231,8 +261,9 @@ message& message::references(std::string_view ids) {
             s.refuse("references: \"id@host\", with blanks between, is wanted");
             return *this;
         }
-        s.references.emplace_back(id);
+        all.emplace_back(id);
     }
+    s.references = std::move(all);
     return *this;
 }
 
@@ -282,59 +313,46 @@ message& message::html(std::string content) {
     return *this;
 }
 
-// The name, or the id, of what is attached, and its type.
-message& message::add_content(std::string_view name, std::string_view type, bool embedded) {
-    message_state& s = own_state();
-    detail::attachment& a = s.attachments.emplace_back();
-    const std::string what(embedded ? "embed" : "attach");
-    a.type = type.empty() ? mime::media_type_of(name) : type;
-    const auto read = mime::parse_media_type(a.type);
-    // Parts of their own need a boundary.
-    if (!read || read->essence.starts_with("multipart/") || !is_plain_text(a.type)) {
-        s.refuse(what + ": no media type of content: " + std::string(type.substr(0, 100)));
-    }
-    if (!is_header_text(name)) s.refuse(what + ": a name that no field can hold");
-    if (embedded) {
-        a.id = without_angles(name);
-        const bool plain = !a.id.empty() && a.id.size() <= longest_id && is_plain_url(a.id);
-        if (!plain) s.refuse("embed: the id must be visible ASCII, of 900 bytes at most");
-    } else {
-        a.name = name;
-    }
-    return *this;
-}
-
 message& message::attach(std::string_view name, std::string content, std::string_view type) {
-    add_content(name, type, false);
-    state_->attachments.back().what.bytes = std::make_shared<const std::string>(std::move(content));
+    message_state& s = own_state();
+    detail::attachment a = describe(s, name, type, false);
+    a.what.bytes = std::make_shared<const std::string>(std::move(content));
+    s.attachments.push_back(std::move(a));
     return *this;
 }
 
 message& message::attach_file(std::string path, std::string_view name, std::string_view type) {
-    add_content(name.empty() ? file_name(path) : name, type, false);
-    state_->attachments.back().what.path = std::move(path);
+    message_state& s = own_state();
+    detail::attachment a = describe(s, name.empty() ? file_name(path) : name, type, false);
+    a.what.path = std::move(path);
+    s.attachments.push_back(std::move(a));
     return *this;
 }
 
 message& message::attach_stream(std::string_view name, source_opener open,
                                 std::optional<std::uint64_t> size, std::string_view type) {
-    add_content(name, type, false);
-    detail::content& c = state_->attachments.back().what;
-    c.open = std::move(open);
-    c.size = size;
-    if (!c.open) own_state().refuse("attach_stream: the function is empty");
+    message_state& s = own_state();
+    detail::attachment a = describe(s, name, type, false);
+    a.what.open = std::move(open);
+    a.what.size = size;
+    if (!a.what.open) s.refuse("attach_stream: the function is empty");
+    s.attachments.push_back(std::move(a));
     return *this;
 }
 
 message& message::embed(std::string_view id, std::string content, std::string_view type) {
-    add_content(id, type, true);
-    state_->attachments.back().what.bytes = std::make_shared<const std::string>(std::move(content));
+    message_state& s = own_state();
+    detail::attachment a = describe(s, id, type, true);
+    a.what.bytes = std::make_shared<const std::string>(std::move(content));
+    s.attachments.push_back(std::move(a));
     return *this;
 }
 
 message& message::embed_file(std::string_view id, std::string path, std::string_view type) {
-    add_content(id, type.empty() ? mime::media_type_of(path) : type, true);
-    state_->attachments.back().what.path = std::move(path);
+    message_state& s = own_state();
+    detail::attachment a = describe(s, id, type.empty() ? mime::media_type_of(path) : type, true);
+    a.what.path = std::move(path);
+    s.attachments.push_back(std::move(a));
     return *this;
 }
 
@@ -344,7 +362,7 @@ message& message::dkim(dkim_signer signer) {
 }
 
 std::optional<error> message::problem() const {
-    const message_state& s = *state_;
+    const message_state& s = state();
     if (s.problem) return s.problem;
     const auto missing = [](std::string_view what) {
         return error(std::errc::invalid_argument, "message").on(what);
@@ -363,7 +381,7 @@ std::optional<error> message::problem() const {
 }
 
 std::vector<std::string> message::recipients() const {
-    const message_state& s = *state_;
+    const message_state& s = state();
     std::vector<std::string> all;
     if (!s.of(address_field::envelope).empty()) {
         add_flat(all, s.of(address_field::envelope));
@@ -376,7 +394,7 @@ std::vector<std::string> message::recipients() const {
 }
 
 std::string message::envelope_sender() const {
-    const message_state& s = *state_;
+    const message_state& s = state();
     return s.envelope_from ? *s.envelope_from : std::string(first_sender(s));
 }
 

@@ -21,9 +21,20 @@ struct local_server::core {
           server(std::move(h), std::move(o)) {}
 
     task<> serve(coracle::loop& on) {
+        const at_end end(*this);
         static_cast<void>(co_await as_result(server.run(on)));
-        if (!thread) ended.set();
     }
+
+    /// Says that it serves no more, also where that ends for want of memory.
+    struct at_end {
+        explicit at_end(core& c) noexcept : of(c) {}
+        at_end(const at_end&) = delete;
+        at_end& operator=(const at_end&) = delete;
+        ~at_end() {
+            if (!of.thread) of.ended.set();
+        }
+        core& of;
+    };
 
     unsigned loops;
     std::string authorities;

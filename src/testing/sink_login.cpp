@@ -149,6 +149,7 @@ private:
         if (!take_header(said)) return judge(false);
         bare_ = said.substr(header_.size());
         const std::size_t at = bare_.find(",r=");
+        if (at == std::string::npos) return judge(false);
         if (bare_.substr(0, at) != "n=" + smtp::detail::saslname(options_.user))
             return judge(false);
         nonce_ = bare_.substr(at + 3) + nonce_;

@@ -11,16 +11,32 @@ namespace {
 constexpr std::size_t lines_kept = 10'000;
 
 }  // namespace
+}  // namespace coracle::testing::detail
+
+namespace coracle::testing {
+
+std::size_t sink_message::size() const noexcept {
+    std::size_t sum = text.size() + hello.size() + sender.size() + parameters.size() + user.size();
+    for (const auto* list : {&recipients, &recipient_parameters}) {
+        for (const std::string& one : *list) sum += sizeof(std::string) + one.size();
+    }
+    return sum;
+}
+
+}  // namespace coracle::testing
+
+namespace coracle::testing::detail {
 
 bool sink_store::add(sink_message m) {
     const std::lock_guard lock(guard_);
-    const bool full =
-        kept_.size() >= options_.messages || kept_bytes_ + m.text.size() > options_.kept_bytes;
+    const std::size_t size = m.size();
+    const bool full = kept_.size() >= options_.messages || kept_bytes_ + size > options_.kept_bytes;
     if (full) return false;
-    m.number = ++numbers_;
-    ++accepted_;
-    kept_bytes_ += m.text.size();
+    m.number = numbers_ + 1;
     kept_.push_back(std::move(m));
+    ++numbers_;
+    ++accepted_;
+    kept_bytes_ += size;
     changed_.notify_all();
     return true;
 }
@@ -57,7 +73,7 @@ void sink_store::remove(std::size_t number) {
     const std::lock_guard lock(guard_);
     const auto found = std::ranges::find(kept_, number, &sink_message::number);
     if (found == kept_.end()) return;
-    kept_bytes_ -= found->text.size();
+    kept_bytes_ -= found->size();
     kept_.erase(found);
 }
 

@@ -45,9 +45,8 @@ struct smtp_sink::core {
             auto serving = net::serve(*listener, std::move(handler), o);
             static_cast<void>(co_await as_result(serving));
         };
+        const at_end end(*this);
         co_await as_result(with_cancel(stopping, all));
-        listener.reset();
-        if (!thread) ended.set();
     }
 
     task<> handle(std::unique_ptr<net::socket> s) {
@@ -55,6 +54,18 @@ struct smtp_sink::core {
         auto running = session.run();
         co_await std::move(running);
     }
+
+    /// Says that it serves no more, also where that ends for want of memory.
+    struct at_end {
+        explicit at_end(core& c) noexcept : of(c) {}
+        at_end(const at_end&) = delete;
+        at_end& operator=(const at_end&) = delete;
+        ~at_end() {
+            of.listener.reset();
+            if (!of.thread) of.ended.set();
+        }
+        core& of;
+    };
 
     options settings;
     detail::sink_store store;

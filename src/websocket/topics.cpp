@@ -279,12 +279,12 @@ template <class Groups>
 std::unique_ptr<topic_subscriber> topic_shard::subscribe_in(
     Groups& groups, std::string_view pattern, std::shared_ptr<engine> e,
     std::vector<std::shared_ptr<const shared_frame>>& kept) {
-    auto at = groups.find(pattern);
-    if (at == groups.end()) {
-        auto made = std::make_shared<const topic_pattern>(state_, std::string(pattern));
-        at = groups.try_emplace(made->name, made).first;
-    }
     try {
+        auto at = groups.find(pattern);
+        if (at == groups.end()) {
+            auto made = std::make_shared<const topic_pattern>(state_, std::string(pattern));
+            at = groups.try_emplace(made->name, made).first;
+        }
         auto s = std::make_unique<topic_subscriber>(at->second.pattern, std::move(e), kept);
         at->second.subscribers.push_back(*s);
         return s;

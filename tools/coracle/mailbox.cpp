@@ -35,8 +35,8 @@ void mailbox::add(testing::sink_message& m) {
     auto one = std::make_shared<kept_mail>();
     one->envelope = std::move(m);
     one->reading = read_mail(one->envelope.text);
-    bytes_ += one->size();
     mails_.push_back(one);
+    bytes_ += one->size();
     while (mails_.size() > 1 && (mails_.size() > limits_.messages || bytes_ > limits_.bytes)) {
         forget_oldest();
     }

@@ -21,7 +21,7 @@ struct kept_mail {
 
     std::size_t number() const noexcept { return envelope.number; }
     /// Bytes of memory, about.
-    std::size_t size() const noexcept { return envelope.text.size() + reading.words.size(); }
+    std::size_t size() const noexcept { return envelope.size() + reading.words.size(); }
 };
 
 struct mailbox_limits {

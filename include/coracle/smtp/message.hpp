@@ -133,12 +133,11 @@ public:
     operation<std::string> str();
 
     /// For the client.
-    const detail::message_state& state() const noexcept { return *state_; }
+    const detail::message_state& state() const noexcept;
     detail::message_state& own_state();
 
 private:
     message& add_list(int which, std::string_view text);
-    message& add_content(std::string_view name, std::string_view type, bool embedded);
 
     std::shared_ptr<detail::message_state> state_;
 };

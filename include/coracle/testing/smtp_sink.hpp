@@ -67,7 +67,7 @@ struct smtp_sink_options {
     std::size_t recipients = 1000;                  ///< of one mail
     std::size_t message_bytes = 256 * 1024 * 1024;  ///< of one mail; said with SIZE
     std::size_t messages = 100'000;                 ///< that are kept
-    std::size_t kept_bytes = std::size_t{1} << 30;  ///< of all of them
+    std::size_t kept_bytes = std::size_t{1} << 30;  ///< of all of them, with their envelopes
     std::size_t command_bytes = 4096;               ///< of a line; 12,288 of one of a login
     std::size_t errors = 20;                        ///< of a connection, which is closed then
     duration idle = std::chrono::minutes(5);        ///< without a byte
@@ -88,6 +88,9 @@ struct sink_message {
     bool secure = false;
     bool in_chunks = false;
     std::int64_t unix_time = 0;
+
+    /// The bytes of its text and its envelope, which count towards `smtp_sink_options::kept_bytes`.
+    std::size_t size() const noexcept;
 };
 
 /// A fault of a sink, once or for ever.
@@ -106,7 +109,7 @@ struct sink_rule {
     action what = action::reply;
     /// A whole reply, of one line or more with CRLF between them.
     std::string text = {};
-    /// Closes behind the reply.
+    /// Closes behind the reply; behind a positive one, when the command has been carried out.
     bool closes = false;
     std::size_t times = SIZE_MAX;
 };

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstdint>
 
 namespace coracle::http {
 namespace {
@@ -28,7 +29,20 @@ std::optional<std::chrono::seconds> max_age_of(std::string_view control) {
         std::uint32_t seconds = 0;
         const char* const last = item.data() + item.size();
         const auto [end, failure] = std::from_chars(item.data() + name.size(), last, seconds);
-        if (failure == std::errc() && end == last) age = std::chrono::seconds(seconds);
+        if (end != last) continue;
+        // RFC 9111 section 1.2.2: a number that is too large stands for a very long time.
+        if (failure == std::errc::result_out_of_range) seconds = UINT32_MAX;
+        if (failure != std::errc::invalid_argument) age = std::chrono::seconds(seconds);
+    }
+    return age;
+}
+
+std::optional<std::chrono::seconds> max_age_of(const fields& of) {
+    std::optional<std::chrono::seconds> age;
+    for (const field& f : of) {
+        if (!equal_ignoring_case(f.name, "Cache-Control")) continue;
+        const auto said = max_age_of(f.value);
+        if (said && (!age || *said < *age)) age = said;
     }
     return age;
 }
@@ -137,7 +151,7 @@ private:
             co_return std::move(
                 e.on(k->set_->url + ": status " + std::to_string(static_cast<int>(got->status()))));
         }
-        const auto age = max_age_of(got->header("Cache-Control"));
+        const auto age = max_age_of(got->fields());
         auto reading = got->text(o.bytes);
         auto text = co_await as_result(reading);
         if (!text) co_return std::move(text).error();

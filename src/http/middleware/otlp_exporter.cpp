@@ -78,14 +78,21 @@ private:
         bool is_stopped = false;
         bool is_late = false;  // the collector failed: the next try comes after the interval
         while (!is_stopped) {
-            auto pausing = pause(q, is_late);
-            const auto paused = co_await as_result(pausing);
-            is_stopped = !paused;
-            if (is_stopped) break;
-            auto sending = send_all(q);
-            const auto went = co_await as_result(sending);
-            is_stopped = !went && went.error() == std::errc::operation_canceled;
-            is_late = went && !*went;
+            try {
+                auto pausing = pause(q, is_late);
+                const auto paused = co_await as_result(pausing);
+                is_stopped = !paused;
+                if (is_stopped) break;
+                auto sending = send_all(q);
+                const auto went = co_await as_result(sending);
+                is_stopped = !went && went.error() == std::errc::operation_canceled;
+                is_late = went && !*went;
+                continue;
+            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it tries again
+            }
+            auto sleeping = sleep_for(o.interval);
+            const auto slept = co_await as_result(sleeping);
+            is_stopped = !slept;
         }
         // The loop ends: what is left goes out in the time that there is.
         const auto rest = [q] { return operation<bool>(send_all_now(q)); };

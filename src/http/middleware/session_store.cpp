@@ -93,7 +93,7 @@ private:
 class memory_session_store::parts {
 public:
     explicit parts(const memory_session_store_options& o)
-        : most(std::max<std::size_t>(1, o.sessions / part_count)),
+        : most(o.sessions / part_count + (o.sessions % part_count != 0 ? 1 : 0)),
           most_bytes(o.bytes / part_count) {
         if (o.sessions != 0 && o.bytes != 0) return;
         error e(std::errc::invalid_argument, "memory_session_store_options");

@@ -26,6 +26,19 @@ struct no_numbers final : detail::number_table {
     ref<open_file> file_at(int) const override { return {}; }
 };
 
+/// Permissions hold nothing back while it lives.
+class privileges {
+public:
+    explicit privileges(bool& of) noexcept : of_(of), before_(std::exchange(of, true)) {}
+    privileges(const privileges&) = delete;
+    privileges& operator=(const privileges&) = delete;
+    ~privileges() { of_ = before_; }
+
+private:
+    bool& of_;
+    bool before_;
+};
+
 /// Does an operation for a test, which no permission, refusal or end of the power holds back.
 class by_hand {
 public:
@@ -38,12 +51,11 @@ public:
         return op;
     }
     std::int64_t perform() {
-        const bool was_privileged = std::exchange(tree_.options.privileged, true);
+        const privileges all(tree_.options.privileged);
         file_request r{*op_, numbers_, file, {}};
         r.is_by_hand = true;
         const std::int64_t result = tree_.perform_by_hand(r);
         if (r.opened) file = std::move(r.opened);
-        tree_.options.privileged = was_privileged;
         return result;
     }
 

@@ -1,6 +1,8 @@
 // The sink itself: strict about lines, bounded in everything, and what it does with its mails.
 
+#include "support/allocation_count.hpp"
 #include "support/test_ca.hpp"
+#include "testing/sink_store.hpp"
 
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -16,6 +18,7 @@
 
 #include <functional>
 #include <future>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -460,8 +463,12 @@ TEST(smtp_sink, keeps_the_reply_of_a_rule_for_its_command) {
 }
 
 TEST(smtp_sink, keeps_no_more_bytes_than_it_may) {
+    smtp_sink roomy;
+    talk(roomy, "EHLO x\r\n" + mail_of(400) + "QUIT\r\n");
+    ASSERT_EQ(roomy.count(), 1u);
+    const std::size_t envelope = roomy.messages()[0].size() - 400;
     smtp_sink_options so;
-    so.kept_bytes = 1000;
+    so.kept_bytes = 1000 + 2 * envelope;
     smtp_sink sink(so);
     const auto deliver = [&](std::size_t bytes) {
         return talk(sink, "EHLO x\r\n" + mail_of(bytes) + "QUIT\r\n").find("452 4.3.1 full") ==
@@ -476,6 +483,43 @@ TEST(smtp_sink, keeps_no_more_bytes_than_it_may) {
     EXPECT_TRUE(deliver(400));
     sink.clear();
     EXPECT_TRUE(deliver(1000));
+    sink.clear();
+    const std::string named = "ORCPT=rfc822;" + std::string(1200, 'x');
+    const std::string said = talk(
+        sink, "EHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x> " + named + "\r\nDATA\r\nx\r\n.\r\n");
+    EXPECT_NE(said.find("452 4.3.1 full"), said.npos) << said;
+}
+
+TEST(smtp_sink, counts_no_mail_that_it_has_no_memory_for) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    smtp_sink_options so;
+    coracle::testing::detail::sink_store store(so);
+    bool failed = true;
+    for (std::size_t n = 1; failed; ++n) {
+        sink_message m;
+        m.text = std::string(100, 'x');
+        failed = false;
+        coracle::testing::fail_allocation(n);
+        try {
+            store.add(std::move(m));
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        coracle::testing::fail_allocation(0);
+        EXPECT_EQ(store.count(), failed ? 0u : 1u);
+        EXPECT_EQ(store.wait_for(1, 0s), !failed) << n;
+    }
+}
+
+TEST(smtp_sink, takes_no_lone_line_end_behind_a_mail_that_is_too_large) {
+    smtp_sink_options so;
+    so.message_bytes = 10;
+    smtp_sink sink(so);
+    const std::string said = talk(sink, "EHLO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nDATA\r\n" +
+                                            std::string(20, 'x') + "\nMAIL\r\n.\r\nQUIT\r\n");
+    EXPECT_EQ(said.find("552 "), said.npos) << said;
+    EXPECT_EQ(said.find("221 "), said.npos) << said;
 }
 
 TEST(smtp_sink, lets_connections_wait_beyond_so_many) {

@@ -379,6 +379,50 @@ TEST(metrics_registry, leaves_no_name_that_nobody_can_use) {
     }
 }
 
+TEST(metrics_registry, loses_no_room_for_series_where_memory_fails) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    metrics::registry all;
+    const auto times = all.make_histogram("times", "T.", metrics::latency_buckets(), {"route"});
+    // Returns true if the n-th allocation of `make` fails.
+    const auto fails = [](std::size_t n, const auto& make) {
+        coracle::testing::fail_allocation(n);
+        bool failed = false;
+        try {
+            make();
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        coracle::testing::fail_allocation(0);
+        return failed;
+    };
+    const auto last_of = [&](const auto& make) {
+        metrics::registry other;
+        const auto others = other.make_histogram("times", "T.", {1}, {"route"});
+        std::size_t n = 1;
+        while (fails(n, [&] { make(other, others); })) ++n;
+        return n - 1;
+    };
+    using histograms = metrics::family<metrics::histogram>;
+    const auto a_series = [](metrics::registry&, const histograms& of) {
+        static_cast<void>(of.with({"/a"}));
+    };
+    const auto a_family = [](metrics::registry& r, const histograms&) {
+        static_cast<void>(r.make_histogram("other", "T.", {1, 2, 3}));
+    };
+    const std::size_t series = last_of(a_series);
+    const std::size_t families = last_of(a_family);
+    ASSERT_GT(series, 0u);
+    ASSERT_GT(families, 0u);
+    // Each of them would lose four cells at least, of 32,768.
+    for (int round = 0; round != 9000; ++round) {
+        ASSERT_TRUE(fails(series, [&] { a_series(all, times); })) << round;
+        ASSERT_TRUE(fails(families, [&] { a_family(all, times); })) << round;
+    }
+    times.with({"/b"}).observe(1);
+    EXPECT_NE(all.text().find("times_count{route=\"/b\"} 1\n"), std::string::npos);
+}
+
 TEST(metrics_registry, shows_the_others_where_a_reader_throws) {
     metrics::registry all;
     all.make_reader("a", "Help.", [] { return 1.0; });

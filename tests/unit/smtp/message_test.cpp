@@ -1,4 +1,5 @@
 #include "smtp/dkim_signature.hpp"
+#include "support/allocation_count.hpp"
 
 #include <coracle/mime/message_parser.hpp>
 #include <coracle/runtime/runtime.hpp>
@@ -7,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace coracle;
@@ -319,4 +322,44 @@ TEST(dkim, refuses_what_cannot_be_signed_with) {
         {.domain = "x", .selector = "s", .key = secret("-----BEGIN PRIVATE KEY-----\nMII\n")});
     EXPECT_NE(bad, "none");
     EXPECT_EQ(bad.find("MII"), std::string::npos);
+}
+
+TEST(smtp_message, stays_as_it_was_where_memory_fails) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    const std::string long_name(40, 'n');
+    const auto change = [&](message& m, int what) {
+        if (what == 0) m.attach(long_name + ".bin", std::string(1000, 'x'));
+        if (what == 1) m.embed(long_name + "@x", std::string(1000, 'x'), "image/png");
+        if (what == 2) m.to("c@example.org, " + long_name + "@example.org, d@example.org");
+        if (what == 3) m.references("<" + long_name + "@x> <" + long_name + "@y>");
+    };
+    for (int what = 0; what != 4; ++what) {
+        bool failed = true;
+        for (std::size_t n = 1; failed; ++n) {
+            message m = a_message();
+            const std::string before = text_of(m);
+            failed = false;
+            coracle::testing::fail_allocation(n);
+            try {
+                change(m, what);
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            coracle::testing::fail_allocation(0);
+            if (failed) {
+                EXPECT_EQ(text_of(m), before) << what << ' ' << n;
+            }
+        }
+    }
+}
+
+TEST(smtp_message, is_empty_when_it_was_moved_away) {
+    message m = a_message();
+    const message moved = std::move(m);
+    EXPECT_EQ(problem_of(moved), "none");
+    EXPECT_NE(problem_of(m), "none");  // NOLINT(bugprone-use-after-move)
+    EXPECT_TRUE(m.recipients().empty());
+    m.from("a@example.org").to("b@example.org");
+    EXPECT_EQ(problem_of(m), "none");
 }

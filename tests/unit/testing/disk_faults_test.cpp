@@ -1,5 +1,6 @@
 // Faults of the files of a simulated world.
 
+#include "support/allocation_count.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_directory.hpp"
 #include "unit/testing/raw_file.hpp"
@@ -14,6 +15,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <string>
 
 using namespace simulated;
@@ -163,6 +165,31 @@ TEST(simulated_disk_faults, holds_back_who_lacks_permission) {
             co_await fs::write_text("/f", "x", 0200);
             const auto read = co_await as_result(fs::read_text("/f"));
             EXPECT_EQ(read.has_value(), privileged);
+        });
+    }
+}
+
+TEST(simulated_disk_faults, holds_back_who_lacks_permission_where_memory_has_failed) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    simulated_disk disk({.privileged = false});
+    bool failed = true;
+    for (std::size_t n = 1; failed; ++n) {
+        failed = false;
+        coracle::testing::fail_allocation(n);
+        try {
+            disk.write("/g", "x");
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        coracle::testing::fail_allocation(0);
+        simulation_options o = plain();
+        o.disk = &disk;
+        simulation sim(o);
+        sim.run([&]() -> task<> {
+            co_await fs::write_text("/f", "x", 0200);
+            const auto read = co_await as_result(fs::read_text("/f"));
+            EXPECT_FALSE(read) << n;
         });
     }
 }

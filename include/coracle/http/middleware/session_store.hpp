@@ -43,8 +43,8 @@ public:
 };
 
 struct memory_session_store_options {
-    /// Sessions that are kept. Beyond it the one that was not used for longest is dropped. Default
-    /// 100,000.
+    /// Sessions that are kept, in 16 parts with an equal share each. Beyond it the one of the part
+    /// that was not used for longest is dropped. Default 100,000.
     std::size_t sessions = 100'000;
     /// Bytes of their data, with 200 for each session. Beyond it, as above. Default 256 MiB.
     std::size_t bytes = 256 * 1024 * 1024;

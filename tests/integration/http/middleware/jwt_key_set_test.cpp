@@ -44,6 +44,7 @@ public:
             if (delay != 0s) co_await sleep_for(delay);
             http::response r(status, body);
             if (!control.empty()) r.set("Cache-Control", control);
+            if (!more_control.empty()) r.fields().add("Cache-Control", more_control);
             co_return r;
         });
         server_.emplace(sim_.loop(), std::move(routes));
@@ -86,6 +87,7 @@ public:
     int fetched = 0;
     std::string body = key_set("one");
     std::string control;
+    std::string more_control;
     http::status status = http::status::ok;
     duration delay{};
 
@@ -177,10 +179,28 @@ TEST(jwt_key_set, holds_as_long_as_its_response_says_within_bounds) {
         EXPECT_EQ(co_await w.ask(es256), 200);
         co_await sleep_for(1s);
         EXPECT_EQ(w.fetched, 3);
-        co_await sleep_for(24h);  // at most
+        w.control = "max-age=31536000000";  // more than most can count
+        co_await sleep_for(24h);            // at most
         EXPECT_EQ(co_await w.ask(es256), 200);
         co_await sleep_for(1s);
         EXPECT_EQ(w.fetched, 4);
+        co_await sleep_for(23h);
+        EXPECT_EQ(co_await w.ask(es256), 200);
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.fetched, 4);
+    });
+}
+
+TEST(jwt_key_set, holds_as_short_as_any_line_of_its_response_says) {
+    world w;
+    w.control = "public";
+    w.more_control = "no-store";
+    w.run([&]() -> task<> {
+        EXPECT_EQ(co_await w.ask(es256), 200);
+        co_await sleep_for(70s);
+        EXPECT_EQ(co_await w.ask(es256), 200);
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.fetched, 2);
     });
 }
 

@@ -1,5 +1,7 @@
 // A request that makes calls, traced from end to end, with a collector that looks at what it gets.
 
+#include "support/allocation_count.hpp"
+
 #include <coracle/http/client.hpp>
 #include <coracle/http/forward.hpp>
 #include <coracle/http/middleware/otlp_exporter.hpp>
@@ -325,6 +327,24 @@ TEST(otlp_exporter, goes_on_when_an_interceptor_throws) {
         EXPECT_EQ(w.taken, 1u);
         EXPECT_EQ(w.exporter->sent(), 1u);
     });
+}
+
+TEST(otlp_exporter, goes_on_when_memory_has_failed) {
+    if (!coracle::testing::counts_allocations())
+        GTEST_SKIP() << "no allocation fails in this build";
+    for (std::size_t n = 1; n != 6; ++n) {
+        world w;
+        w.run([&]() -> task<> {
+            EXPECT_EQ(co_await w.get("/plain"), 200);
+            co_await sleep_for(4s);
+            coracle::testing::fail_allocation(n);
+            co_await sleep_for(2s);
+            coracle::testing::fail_allocation(0);
+            EXPECT_EQ(co_await w.get("/plain"), 200);
+            co_await sleep_for(20s);
+            EXPECT_EQ(w.exporter->sent(), 2u) << n;
+        });
+    }
 }
 
 TEST(otlp_exporter, counts_what_the_collector_rejects_as_dropped) {

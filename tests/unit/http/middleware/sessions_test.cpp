@@ -607,6 +607,20 @@ TEST(sessions, refuse_options_that_are_wrong) {
     EXPECT_NE(refusal_of([&] { http::session::of(a.req); }), "none");
 }
 
+TEST(memory_session_store, has_room_for_as_many_as_it_says) {
+    http::memory_session_store_options o;
+    o.sessions = 31;
+    run_virtually([&]() -> task<> {
+        http::memory_session_store store(o);
+        for (int i = 0; i != 2000; ++i) {
+            const std::string key = "key " + std::to_string(i);
+            auto saving = store.save(key, "data", 1h, http::session_save::create);
+            EXPECT_TRUE((co_await std::move(saving)).has_value());
+        }
+        EXPECT_EQ(store.size(), 32u);
+    });
+}
+
 TEST(memory_session_store, counts_what_it_has_wherever_memory_fails) {
     if (!coracle::testing::counts_allocations()) {
         GTEST_SKIP() << "no allocation fails in this build";
