@@ -44,7 +44,9 @@ task<int> get(std::shared_ptr<const connect::proxy> through, std::string host, s
               << microseconds(times.resolve) << " us, connected after "
               << microseconds(times.connect) << " us, open after " << microseconds(times.proxy)
               << " us\n";
-    const std::string request = "GET / HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n";
+    std::string name = host.find(':') == std::string::npos ? host : '[' + host + ']';
+    if (port != 80) name += ':' + std::to_string(port);
+    const std::string request = "GET / HTTP/1.1\r\nHost: " + name + "\r\nConnection: close\r\n\r\n";
     co_await (*stream)->send(request);
     co_await print_all(**stream);
     co_return 0;

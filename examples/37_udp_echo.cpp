@@ -18,14 +18,16 @@ namespace {
 net::datagram_socket open(std::string_view where) {
     datagram_options options;
     options.tell_destination = true;
-    auto socket =
-        net::datagram_socket::open(*loop::current(), net::address::parse(where).value(), options);
+    const auto at = net::address::parse(where);
+    if (!at) throw_exception(at.error());
+    auto socket = net::datagram_socket::open(*loop::current(), *at, options);
     if (!socket) throw_exception(socket.error());
     return *std::move(socket);
 }
 
 task<> echo(net::datagram_socket& socket) {
-    net::datagram_batch batch;  // all the memory that this will ever need
+    // All the memory that this will ever need, for datagrams of any size.
+    net::datagram_batch batch(64, 65'535);
     for (;;) {
         co_await socket.receive_many(batch);
         // A batch that is sent as it was received goes back to the senders. One that cannot be

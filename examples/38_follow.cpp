@@ -36,8 +36,11 @@ public:
         for (;;) {
             std::string piece = read_piece();
             if (!piece.empty()) return piece;
-            // All of this file has been read. Another one may have its name by now, or none.
+            // All of this file has been read. Another one may have its name by now, or none; then
+            // some lines may have been written to this one just before.
             if (is_the_named_one()) return piece;
+            piece = read_piece();
+            if (!piece.empty()) return piece;
             const bool had_one = static_cast<bool>(fd_);
             open();
             if (had_one) {

@@ -22,14 +22,14 @@ bool read_more() {
     return more >= 0;
 }
 
-void respond(status code, const std::string& body, bool keep_alive) {
+void respond(status code, const std::string& body, bool keep_alive, bool with_body = true) {
     const std::string length = std::to_string(body.size());
     const field fields[] = {
         {"Content-Length", length, field_id::content_length},
         {"Connection", keep_alive ? "keep-alive" : "close", field_id::connection}};
     std::string out;
     h1::append_response_head(out, code, fields);
-    std::cout << out << body << std::flush;
+    std::cout << out << (with_body ? body : "") << std::flush;
 }
 
 /// Reads a body of announced length or in chunks; false when it is broken or cut.
@@ -70,10 +70,16 @@ bool serve_one(h1::request_parser& parser) {
     // The head consists of views into the input, which is about to be used up.
     std::string text = std::string(head.method_text) + ' ' + std::string(head.path) + ' ';
     const bool keep_alive = head.keep_alive;
+    const method asked = head.method;
+    if (asked == method::connect) {
+        respond(status::not_implemented, "no tunnels here\n", false);
+        return false;
+    }
     input.erase(0, parsed.consumed);
     if (!read_body(head, text)) return false;
     for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    respond(status::ok, text + '\n', keep_alive);
+    // The response to HEAD tells the length of a body, and has none.
+    respond(status::ok, text + '\n', keep_alive, asked != method::head);
     return keep_alive;
 }
 

@@ -44,14 +44,23 @@ static constexpr const char* page = R"(<!doctype html>
   onhashchange = () => location.reload();
   function connect() {
     ws = new WebSocket(scheme + location.host + '/rooms/' + encodeURIComponent(name));
+    const seen = new Set();
     ws.onopen = () => { list.replaceChildren(); state.textContent = 'connected'; };
     ws.onclose = () => { state.textContent = 'connecting again'; setTimeout(connect, 1000); };
     ws.onmessage = e => {
-      if (e.data[0] === '#') { state.textContent = e.data.slice(1) + ' here'; return; }
-      const item = document.createElement('li');
-      item.textContent = e.data.slice(1);
-      list.prepend(item);
+      const rest = e.data.slice(1);
+      if (e.data[0] === '#') { state.textContent = rest + ' here'; return; }
+      for (const line of rest.split('\n')) put(line, seen);
     };
+  }
+  // A line has a number: one that is said just when we come is in the history, too.
+  function put(line, seen) {
+    const number = parseInt(line);
+    if (seen.has(number)) return;
+    seen.add(number);
+    const item = document.createElement('li');
+    item.textContent = line.slice(line.indexOf(' ') + 1);
+    list.prepend(item);
   }
   form.onsubmit = e => {
     e.preventDefault();
@@ -64,22 +73,30 @@ static constexpr const char* page = R"(<!doctype html>
 /// The last lines of each of a thousand rooms, for those who come later. Used by every loop.
 class history {
 public:
-    void add(std::string_view room, std::string_view line) {
+    /// Gives the line with its number in front.
+    std::string add(std::string_view room, std::string_view line) {
         const std::lock_guard lock(mutex_);
-        if (rooms_.size() == 1000 && !rooms_.contains(room)) return;
+        std::string numbered = std::to_string(next_++) + ' ' + std::string(line);
+        if (rooms_.size() == 1000 && !rooms_.contains(room)) return numbered;
         auto& lines = rooms_[std::string(room)];
-        lines.emplace_back(line);
+        lines.push_back(numbered);
         if (lines.size() > 20) lines.pop_front();
+        return numbered;
     }
-    std::deque<std::string> of(std::string_view room) const {
+    /// The lines, with a line end between them; empty where there are none.
+    std::string of(std::string_view room) const {
         const std::lock_guard lock(mutex_);
+        std::string all;
         const auto at = rooms_.find(room);
-        return at == rooms_.end() ? std::deque<std::string>() : at->second;
+        if (at == rooms_.end()) return all;
+        for (const std::string& line : at->second) all += (all.empty() ? "" : "\n") + line;
+        return all;
     }
 
 private:
     mutable std::mutex mutex_;
     std::map<std::string, std::deque<std::string>, std::less<>> rooms_;
+    std::size_t next_ = 0;
 };
 
 /// A room is the name of a topic, in which points separate.
@@ -103,16 +120,23 @@ int main(int argc, char** argv) {
         const auto tell_presence = [&] {
             topics.publish(topic, '#' + std::to_string(topics.presence(topic)));
         };
-        for (const std::string& line : said.of(*room)) co_await ws.send(':' + line);
         {
+            // Before the history is read, so that no line is in neither.
             const auto membership = topics.subscribe(ws, topic);
             tell_presence();
+            const std::string before = said.of(*room);
+            if (!before.empty()) co_await ws.send('=' + before);
             for (;;) {
                 // Tells the others of a connection that was lost, too.
                 const auto message = co_await as_result(ws.receive());
                 if (!message || !*message) break;
-                said.add(*room, **message);
-                topics.publish(topic, ':' + (*message)->str());
+                if (!(*message)->is_text()) {
+                    co_await ws.close(websocket::close_code::unsupported_data, "text is wanted");
+                    break;
+                }
+                std::string line = (*message)->str();
+                std::ranges::replace(line, '\n', ' ');
+                topics.publish(topic, ':' + said.add(*room, line));
             }
         }
         tell_presence();

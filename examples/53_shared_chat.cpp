@@ -51,10 +51,22 @@ static constexpr const char* page = R"(<!doctype html>
       const rest = e.data.slice(1);
       if (e.data[0] === '@') { node.textContent = 'by way of ' + rest; return; }
       if (e.data[0] === '#') { state.textContent = rest + ' here'; return; }
-      const item = document.createElement('li');
-      item.textContent = rest;
-      list.prepend(item);
+      if (e.data[0] === '=') { put_before(rest.split('\n')); return; }
+      put(rest);
     };
+  }
+  function put(line) {
+    const item = document.createElement('li');
+    item.textContent = line;
+    list.prepend(item);
+  }
+  // Shows the lines of before, and behind them those that came meanwhile and are not among them:
+  // one that was said again just then is shown once.
+  function put_before(lines) {
+    const come = [...list.children].reverse().map(item => item.textContent);
+    const all = [...lines, ...come.filter(line => !lines.includes(line))];
+    list.replaceChildren();
+    all.forEach(put);
   }
   form.onsubmit = e => {
     e.preventDefault();
@@ -84,8 +96,13 @@ public:
         co_await store_.command("RPUSH", said_, line);
         co_await store_.command("LTRIM", said_, "-20", "-1");
     }
-    task<redis::reply> history() {
-        co_return co_await store_.command("LRANGE", said_, "-20", "-1");
+    /// Gives the lines, with a line end between them.
+    task<std::string> history() {
+        const redis::reply lines = co_await store_.command("LRANGE", said_, "-20", "-1");
+        std::string all;
+        for (const redis::reply& line : lines.elements()) all.append(line.text()).append("\n");
+        if (!all.empty()) all.pop_back();
+        co_return all;
     }
 
     /// Notes how many are here on this node, and gives how many there are on all.
@@ -138,22 +155,22 @@ int main(int argc, char** argv) {
         shared_room here(store, node, name);
         co_await ws.send('@' + node);
         {
-            auto asking = here.history();
-            const auto said = co_await as_result(std::move(asking));
-            if (said) {
-                for (const redis::reply& line : said->elements()) {
-                    co_await ws.send(':' + std::string(line.text()));
-                }
-            }
-        }
-        {
+            // Before the history is read. A line that is just being kept may be in neither.
             const auto membership = topics.subscribe(ws, topic);
+            auto asking = here.history();
+            const auto before = co_await as_result(std::move(asking));
+            if (before && !before->empty()) co_await ws.send('=' + *before);
             co_await tell_presence(here, topic);
             for (;;) {
                 // Tells the others of a connection that was lost, too.
                 const auto message = co_await as_result(ws.receive());
                 if (!message || !*message) break;
-                const std::string line = (*message)->str();
+                if (!(*message)->is_text()) {
+                    co_await ws.close(websocket::close_code::unsupported_data, "text is wanted");
+                    break;
+                }
+                std::string line = (*message)->str();
+                std::ranges::replace(line, '\n', ' ');
                 topics.publish(topic, ':' + line);
                 auto keeping = here.add(line);
                 static_cast<void>(co_await as_result(std::move(keeping)));

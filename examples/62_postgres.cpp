@@ -66,6 +66,11 @@ task<result> query(PGconn* c, std::string text) {
         }
         result one(PQgetResult(c));
         if (one == nullptr) break;
+        // COPY begins a transfer, which is not for this program.
+        const ExecStatusType begun = PQresultStatus(one.get());
+        if (begun == PGRES_COPY_IN || begun == PGRES_COPY_OUT || begun == PGRES_COPY_BOTH) {
+            throw std::runtime_error("COPY is not supported");
+        }
         last = std::move(one);
     }
     const ExecStatusType status = PQresultStatus(last.get());

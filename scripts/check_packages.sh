@@ -93,7 +93,7 @@ for program in build/greeter greeter static; do
     # The port is taken by nobody there, for it has a network of its own.
     unshare --net chroot "$root" bash -euc "
         cd /root/greeter; ip link set lo up 2>/dev/null || true
-        timeout 20 ./$program >said & sleep 0; for _ in \$(seq 200); do grep -qs listening said && break; sleep 0.1; done
+        timeout --foreground 20 ./$program >said & sleep 0; for _ in \$(seq 200); do grep -qs listening said && break; sleep 0.1; done
         grep listening said; kill -TERM \$!; wait \$! || true" || fail "$program does not serve"
 done
 say "the component redis, and the configuration of serve"

@@ -122,14 +122,22 @@ std::string write_size(std::uint64_t bytes) {
 
 bool time_value::read(std::string_view text, duration& value) noexcept {
     if (text.empty() || !is_digit(text.front())) return false;
+    const char* const last = text.data() + text.size();
     double number = 0;
-    const auto r =
-        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    const auto r = std::from_chars(text.data(), last, number, std::chars_format::fixed);
     if (r.ec != std::errc()) return false;
+    // A double has no room for all whole numbers.
+    std::int64_t whole = 0;
+    const auto w = std::from_chars(text.data(), last, whole);
+    const bool is_whole = w.ec == std::errc() && w.ptr == r.ptr;
     std::string_view name = behind(r.ptr, text);
     if (name.empty()) name = unit;
     for (const time_unit& u : time_units) {
         if (!same(name, u.name)) continue;
+        if (is_whole && whole <= std::numeric_limits<std::int64_t>::max() / u.nanoseconds) {
+            value = duration(whole * u.nanoseconds);
+            return true;
+        }
         const double nanoseconds = number * static_cast<double>(u.nanoseconds);
         // 2^63 is the first value that does not fit.
         if (nanoseconds >= 9.2e18) return false;
@@ -140,7 +148,7 @@ bool time_value::read(std::string_view text, duration& value) noexcept {
 }
 
 std::string time_value::write(duration value) {
-    if (value == duration::zero()) return "0";
+    if (value <= duration::zero()) return "0";
     for (const time_unit& u : time_units) {
         if (value.count() % u.nanoseconds == 0) {
             return std::to_string(value.count() / u.nanoseconds) + std::string(u.name);

@@ -1,19 +1,18 @@
 #pragma once
 
+#include "base/decimal.hpp"
+
 #include <coracle/runtime/clock.hpp>
 
 #include <chrono>
-#include <cstdio>
 #include <string>
 
 namespace coracle::http::detail {
 
 /// Appends "12.3".
 inline void append_milliseconds(std::string& text, duration d) {
-    char number[32];
     const std::chrono::duration<double, std::milli> ms = d;
-    std::snprintf(number, sizeof number, "%.1f", ms.count());
-    text += number;
+    coracle::detail::append_decimal(text, ms.count(), 1);
 }
 
 }  // namespace coracle::http::detail

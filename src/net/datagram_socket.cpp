@@ -40,6 +40,13 @@ bool is_v4(const detail::message_end& e) noexcept {
     return e.local.family() == net::family::v4;
 }
 
+/// Returns true for an IPv6 socket whose IPv4 datagrams go by options of their own.
+bool has_both(const detail::message_end& e) noexcept {
+    if (is_v4(e)) return false;
+    const auto only = get<int>(e, IPPROTO_IPV6, IPV6_V6ONLY, "v6_only");
+    return only && *only == 0;
+}
+
 int level_of(const address& group) noexcept {
     return group.family() == net::family::v4 ? int{IPPROTO_IP} : int{IPPROTO_IPV6};
 }
@@ -231,26 +238,33 @@ std::expected<void, error> datagram_socket::leave(const address& group, const ad
 std::expected<void, error> datagram_socket::multicast_loop(bool on) {
     const int value = on ? 1 : 0;
     const std::string subject = local().to_string();
-    if (is_v4(*end_)) {
-        return set(*end_, IPPROTO_IP, IP_MULTICAST_LOOP, value, "multicast_loop", subject);
+    if (is_v4(*end_) || has_both(*end_)) {
+        auto done = set(*end_, IPPROTO_IP, IP_MULTICAST_LOOP, value, "multicast_loop", subject);
+        if (!done || is_v4(*end_)) return done;
     }
     return set(*end_, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, value, "multicast_loop", subject);
 }
 
 std::expected<void, error> datagram_socket::multicast_hops(int hops) {
     const std::string subject = local().to_string();
-    if (is_v4(*end_)) {
-        return set(*end_, IPPROTO_IP, IP_MULTICAST_TTL, hops, "multicast_hops", subject);
+    if (hops < 0 || hops > 255) {
+        return std::unexpected(error(std::errc::invalid_argument, "multicast_hops").on(subject));
+    }
+    if (is_v4(*end_) || has_both(*end_)) {
+        auto done = set(*end_, IPPROTO_IP, IP_MULTICAST_TTL, hops, "multicast_hops", subject);
+        if (!done || is_v4(*end_)) return done;
     }
     return set(*end_, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, hops, "multicast_hops", subject);
 }
 
 std::expected<void, error> datagram_socket::multicast_interface(unsigned interface) {
     const std::string subject = local().to_string();
-    if (is_v4(*end_)) {
+    if (is_v4(*end_) || has_both(*end_)) {
         ip_mreqn request{};
         request.imr_ifindex = static_cast<int>(interface);
-        return set(*end_, IPPROTO_IP, IP_MULTICAST_IF, request, "multicast_interface", subject);
+        auto done =
+            set(*end_, IPPROTO_IP, IP_MULTICAST_IF, request, "multicast_interface", subject);
+        if (!done || is_v4(*end_)) return done;
     }
     const int value = static_cast<int>(interface);
     return set(*end_, IPPROTO_IPV6, IPV6_MULTICAST_IF, value, "multicast_interface", subject);

@@ -40,7 +40,11 @@ std::expected<pseudo_terminal, error> pseudo_terminal::open(io::window_size size
 std::expected<owned_fd, error> pseudo_terminal::open_slave() const {
     constexpr int flags = O_RDWR | O_NOCTTY | O_CLOEXEC;
     owned_fd slave(::ioctl(master_->fd(), TIOCGPTPEER, flags));
-    if (!slave) slave.reset(::open(path_.c_str(), flags));
+    // Kernels before 4.13 have no such call. Any other failure says that the master is gone, and
+    // its number may be that of another terminal by now.
+    if (!slave && (errno == ENOTTY || errno == EINVAL)) {
+        slave.reset(::open(path_.c_str(), flags));
+    }
     if (!slave) return std::unexpected(failure("open", errno).on(path_));
     return slave;
 }

@@ -1,8 +1,10 @@
+#include "base/decimal.hpp"
+
 #include <coracle/runtime/loop.hpp>
 #include <coracle/runtime/task_dump.hpp>
 
 #include <algorithm>
-#include <cstdio>
+#include <string>
 #include <vector>
 
 namespace coracle {
@@ -18,12 +20,9 @@ struct report {
 
 void add_duration(std::string& out, duration d) {
     const double seconds = std::chrono::duration<double>(d).count();
-    char text[32];
-    if (seconds < 1)
-        std::snprintf(text, sizeof text, "%.1f ms", seconds * 1000);
-    else
-        std::snprintf(text, sizeof text, "%.1f s", seconds);
-    out += text;
+    const bool is_short = seconds < 1;
+    detail::append_decimal(out, is_short ? seconds * 1000 : seconds, 1);
+    out += is_short ? " ms" : " s";
 }
 
 void add_state(report& r, context& c) {

@@ -78,6 +78,8 @@ class Peer(http.server.BaseHTTPRequestHandler):
 
     def on_file(self, query):
         """Breaks off in the middle at the first request, when told to."""
+        if query == "guarded" and "Authorization" not in self.headers:
+            return self.on_guarded("")
         tag = self.server.tag
         if isinstance(tag, list):  # the first is that of the first response alone
             tag = tag[min(len(self.server.seen) - 1, 1)]

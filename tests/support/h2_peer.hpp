@@ -54,7 +54,7 @@ public:
                         bool end = true) {
         auto& m = *messages_.emplace_back(std::make_unique<h2_message>());
         const http::field control[] = {
-            {":method", method}, {":scheme", scheme}, {":path", path}, {":authority", "x"}};
+            {":method", method}, {":scheme", scheme}, {":path", path}, {":authority", host}};
         std::vector<http::field> fields;
         for (const auto& [n, v] : more) fields.push_back({n, v, http::find_field_id(n)});
         if (!session_.open(m, control, fields, end)) m.reset = http::h2::error_code::refused_stream;
@@ -166,6 +166,7 @@ public:
         return goaways_;
     }
     std::string_view scheme = "http";
+    std::string_view host = "x";
     bool consumes = true;  ///< gives windows back as content comes, on all streams
 
 private:

@@ -320,7 +320,7 @@ task<int> transfer::ask(bool resume, std::optional<std::uint64_t> from) {
     if (shows_heads) show_earlier_heads(c);
     auto r = co_await as_result(c);
     if (!r) co_return fail(r.error());
-    if (r->info() != nullptr) retries_ += std::max(1U, r->info()->attempts) - 1;
+    if (r->info() != nullptr) retries_ += r->info()->retries;
     int code = get_ok;
     is_sending_ = false;
     const next_step step = place(*r, code);

@@ -22,7 +22,7 @@ struct dashboard_options {
     /// others where it tells of them (Forwarded, X-Forwarded-For, Via); one that adds no such field
     /// opens it to all of its clients. Default: yes.
     bool loopback_only = true;
-    /// The time between two events. Default 1 s.
+    /// The time between two events; at least 10 ms. Default 1 s.
     duration interval = std::chrono::seconds(1);
     /// Routes that are told apart on each loop; the others are one together. Default 200.
     std::size_t routes = 200;

@@ -98,6 +98,8 @@ public:
     request(const request&) = delete;
     request& operator=(const request&) = delete;
     ~request() {
+        // It may refer to what belongs to the routes.
+        if (!data_.empty()) data_.clear();
         if (first_pin_ != nullptr) release_pins();
     }
 

@@ -39,6 +39,7 @@ struct response_info {
     std::uint32_t stream = 0;  ///< number of the HTTP/2 stream; else 0
     unsigned attempts = 1;     ///< of the last request
     unsigned redirects = 0;    ///< redirects followed
+    unsigned retries = 0;      ///< of all requests of the call so far
     bool reused = false;       ///< the connection had carried requests before
     /// The last attempt could have been retried, but the client's budget of retries was used up.
     bool retry_held_back = false;

@@ -98,6 +98,7 @@ response_info running_call::info_of_attempt() const {
     response_info info;
     info.attempts = attempts_;
     info.redirects = redirects_;
+    info.retries = retries_;
     info.bytes_sent = sent();
     info.times = times_;
     if (!exchange_) return info;

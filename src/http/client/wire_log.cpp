@@ -1,6 +1,7 @@
 // The log lines of a call with `client_options::verbose`.
 
 #include "base/ascii.hpp"
+#include "base/decimal.hpp"
 #include "http/client/running_call.hpp"
 #include "http/masking.hpp"
 #include "http/message/token.hpp"
@@ -8,7 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <string>
 
 namespace coracle::http::detail {
 namespace {
@@ -69,10 +70,10 @@ void running_call::log_retry(const call_result& a, duration delay) const {
     std::string text = "* ";
     text += a ? std::to_string(static_cast<unsigned>(a->status())) : a.error().code().message();
     const std::chrono::duration<double> wait = delay;
-    char when[64];
-    std::snprintf(when, sizeof when, ", again in %.1f s (%u of %u)", wait.count(), retries_,
-                  options_->retry.retries);
-    shard_->owner().log().write(log_layer::http, log_level::info, text + when);
+    text += ", again in ";
+    coracle::detail::append_decimal(text, wait.count(), 1);
+    text += " s (" + std::to_string(retries_) + " of " + std::to_string(options_->retry.retries);
+    shard_->owner().log().write(log_layer::http, log_level::info, text + ')');
 }
 
 }  // namespace coracle::http::detail

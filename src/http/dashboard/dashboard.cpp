@@ -72,10 +72,12 @@ private:
     loop_view* of_;
 };
 
+constexpr duration shortest_interval = std::chrono::milliseconds(10);
+
 task<> feed(shared_state s, event_sink* out) {
     detail::snapshot before = s->now();
     for (;;) {
-        auto pausing = sleep_for(s->options.interval);
+        auto pausing = sleep_for(std::max(s->options.interval, shortest_interval));
         co_await std::move(pausing);
         detail::snapshot now = s->now();
         const std::string text = detail::event_between(before, now, s->counters(), s->messages);

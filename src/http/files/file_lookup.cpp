@@ -2,6 +2,7 @@
 
 #include "http/coding/compressible.hpp"
 #include "http/files/glob.hpp"
+#include "http/files/modified_time.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/mime/media_type.hpp>
@@ -14,7 +15,7 @@ bool is_cold(const error& e) noexcept {
 }
 
 std::int64_t seconds_of(const file_status& s) noexcept {
-    return s.modified_ns / 1'000'000'000;
+    return second_of(s.modified_ns);
 }
 
 /// The steps of one search; each opens what it tries.

@@ -4,6 +4,7 @@
 #include "base/iso_time.hpp"
 #include "base/json_text.hpp"
 #include "http/files/file_path.hpp"
+#include "http/files/modified_time.hpp"
 
 #include <coracle/base/percent.hpp>
 
@@ -74,7 +75,7 @@ std::string listing_json(const listing& l) {
         out += directory ? ",\"type\":\"directory\"" : ",\"type\":\"file\",\"size\":";
         if (!directory) out += std::to_string(e.size);
         out += ",\"modified\":\"";
-        coracle::detail::append_iso_time(out, e.modified_ns / 1'000'000'000);
+        coracle::detail::append_iso_time(out, second_of(e.modified_ns));
         out += "\",\"href\":\"./" + percent_encode(e.name) + (directory ? "/\"}" : "\"}");
     }
     out += "\n]}\n";

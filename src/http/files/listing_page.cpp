@@ -1,12 +1,13 @@
+#include "base/decimal.hpp"
 #include "base/iso_time.hpp"
 #include "base/utf8.hpp"
 #include "http/files/listing.hpp"
+#include "http/files/modified_time.hpp"
 
 #include <coracle/base/percent.hpp>
 #include <coracle/mime/media_type.hpp>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace coracle::http::detail {
 namespace {
@@ -124,9 +125,9 @@ std::string human_size(std::uint64_t bytes) {
     auto value = static_cast<double>(bytes) / 1000;
     // A value that would be shown as 1000 is shown in the next unit.
     for (; value >= 999.5; ++unit) value /= 1000;
-    char text[32];
-    std::snprintf(text, sizeof text, value < 9.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-    return text;
+    std::string text;
+    coracle::detail::append_decimal(text, value, value < 9.95 ? 1 : 0);
+    return text.append(" ").append(units[unit]);
 }
 
 std::string count_of(std::size_t n, const char* one, const char* many) {
@@ -217,7 +218,7 @@ void append_row(std::string& out, const fs::directory_entry& e) {
                "</span>";
     }
     out += "</td><td class=\"time\">";
-    append_time(out, e.modified_ns / 1'000'000'000);
+    append_time(out, second_of(e.modified_ns));
     out += "</td></tr>\n";
 }
 

@@ -4,6 +4,7 @@
 #include "http/files/byteranges_body.hpp"
 #include "http/files/conditional.hpp"
 #include "http/files/entity_tag.hpp"
+#include "http/files/modified_time.hpp"
 #include "http/message/date.hpp"
 #include "http/message/ranges.hpp"
 
@@ -12,11 +13,6 @@
 
 namespace coracle::http::detail {
 namespace {
-
-std::int64_t floor_seconds(std::int64_t nanoseconds) noexcept {
-    constexpr std::int64_t second = 1'000'000'000;
-    return nanoseconds / second - (nanoseconds % second < 0 ? 1 : 0);
-}
 
 // A strong tag names one variant (RFC 9110 section 8.8.3.3), to the byte: a download that is
 // resumed at another node must not be put together of two versions of a library.
@@ -27,7 +23,7 @@ std::string tag_of(const representation& r) {
 }
 
 validators validators_of(const file_status& status, std::string_view tag) noexcept {
-    validators v{tag, floor_seconds(status.modified_ns), std::nullopt};
+    validators v{tag, second_of(status.modified_ns), std::nullopt};
     if (loop* l = loop::current(); l != nullptr) {
         v.now = l->unix_time();
         // RFC 9110 section 8.8.2.1: never later than the Date of the response.

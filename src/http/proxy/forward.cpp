@@ -40,15 +40,23 @@ bool is_of_connection(const field& f, const fields& all) noexcept {
     return is_connection_field(f.id) || all.has_token(field_id::connection, f.name);
 }
 
+/// The name of a client as `trust_proxies` reads it: without a zone, which is of this machine
+/// alone, and without a path.
+std::string node_of(const net::address& client) {
+    if (client.family() == net::family::unix_path) return "unix:";
+    const std::string host = client.host();
+    return host.substr(0, host.find('%'));
+}
+
 void tell_client(const request& req, fields& out) {
     // Fields of these names that came are text of their sender. The client has been found out, or
     // it is the peer.
     const auto* const info = req.data<client_info>();
     std::string chain;
     if (info != nullptr && info->proxies != 0 && !info->hidden) {
-        chain.append(info->address.host()).append(", ");
+        chain.append(node_of(info->address)).append(", ");
     }
-    chain += req.peer().host();
+    chain += node_of(req.peer());
     out.set("X-Forwarded-For", chain);
     out.set("X-Forwarded-Proto", client_scheme(req));
     if (const auto host = client_host(req); !host.empty()) out.set("X-Forwarded-Host", host);

@@ -1,6 +1,7 @@
 #include "http/server/h2_stream.hpp"
 
 #include "http/exchange/run_exchange.hpp"
+#include "http/h1/target.hpp"
 #include "http/h2/moved_text.hpp"
 #include "http/server/canonical_path.hpp"
 #include "http/server/h2_connection.hpp"
@@ -131,6 +132,11 @@ bool h2_stream::prepare(const h2::head& message, bool end) {
     if (!path) {
         owner().count(&counters::malformed);
         respond_with(status::bad_request, "the path is not a valid encoding");
+        return false;
+    }
+    if (!e.req.host().empty() && !h1::is_host(e.req.host())) {
+        owner().count(&counters::malformed);
+        respond_with(status::bad_request, "the host of the target is no host");
         return false;
     }
     if (!message.scheme.empty() && !serves_scheme(message.scheme, true)) {

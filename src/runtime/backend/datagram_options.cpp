@@ -52,14 +52,14 @@ int discovery(path_mtu_mode mode) noexcept {
 }
 
 /// An IPv6 socket also receives IPv4 datagrams, which have their own options.
-void set_v4(option_setter& s, bool must, const datagram_options& o) noexcept {
+void set_v4(option_setter& s, const datagram_options& o) noexcept {
     s.set(o.tell_destination, IPPROTO_IP, IP_PKTINFO, 1, "tell_destination")
         .set(o.tell_hops, IPPROTO_IP, IP_RECVTTL, 1, "tell_hops")
         .set(o.tell_traffic_class, IPPROTO_IP, IP_RECVTOS, 1, "tell_traffic_class")
         .set(o.traffic_class >= 0, IPPROTO_IP, IP_TOS, o.traffic_class, "traffic_class")
         .set(o.path_mtu != path_mtu_mode::system, IPPROTO_IP, IP_MTU_DISCOVER,
              discovery(o.path_mtu), "path_mtu")
-        .set(must && o.hops > 0, IPPROTO_IP, IP_TTL, o.hops, "hops");
+        .set(o.hops > 0, IPPROTO_IP, IP_TTL, o.hops, "hops");
 }
 
 void set_v6(option_setter& s, const datagram_options& o) noexcept {
@@ -73,6 +73,15 @@ void set_v6(option_setter& s, const datagram_options& o) noexcept {
         .set(o.hops > 0, IPPROTO_IPV6, IPV6_UNICAST_HOPS, o.hops, "hops");
 }
 
+/// IPv4 takes the low byte of what is out of range.
+std::expected<void, error> check_ranges(const datagram_options& o) noexcept {
+    const char* wrong = nullptr;
+    if (o.hops < 0 || o.hops > 255) wrong = "hops";
+    if (o.traffic_class < -1 || o.traffic_class > 255) wrong = "traffic_class";
+    if (wrong == nullptr) return {};
+    return std::unexpected(error(std::errc::invalid_argument, wrong));
+}
+
 /// Sets an option that may fail without harm.
 void try_option(int fd, bool wanted, int level, int name, int value) noexcept {
     if (wanted) static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
@@ -82,6 +91,7 @@ void try_option(int fd, bool wanted, int level, int name, int value) noexcept {
 
 std::expected<void, error> set_datagram_options(int fd, int family,
                                                 const datagram_options& o) noexcept {
+    if (auto good = check_ranges(o); !good) return good;
     try_option(fd, o.send_buffer != 0, SOL_SOCKET, SO_SNDBUF, o.send_buffer);
     try_option(fd, o.receive_buffer != 0, SOL_SOCKET, SO_RCVBUF, o.receive_buffer);
     option_setter s(fd);
@@ -97,7 +107,7 @@ std::expected<void, error> set_datagram_options(int fd, int family,
         .set(o.mark != 0, SOL_SOCKET, SO_MARK, static_cast<int>(o.mark), "mark")
         .set(o.device);
     if (family == AF_INET6) set_v6(s, o);
-    if (family == AF_INET || !o.v6_only) set_v4(s, family == AF_INET, o);
+    if (family == AF_INET || !o.v6_only) set_v4(s, o);
     return s.result();
 }
 

@@ -207,6 +207,17 @@ TEST(h2_server, refuses_what_has_no_place_in_a_request) {
         co_await p.until_over(secure);
         EXPECT_EQ(secure.status, 200);
         p.scheme = "http";
+        for (const char* const host : {"a:b:c", "a:65536", "[", "x|y"}) {
+            p.host = host;
+            auto& nowhere = p.get("/hello");
+            co_await p.until_over(nowhere);
+            EXPECT_EQ(nowhere.status, 400) << host;
+        }
+        p.host = "[::1]:65535";
+        auto& somewhere = p.get("/hello");
+        co_await p.until_over(somewhere);
+        EXPECT_EQ(somewhere.status, 200);
+        p.host = "x";
         auto& upgrade = p.get("/upgrade");
         co_await p.until_over(upgrade);
         EXPECT_EQ(upgrade.status, 501);

@@ -25,6 +25,15 @@ def test_requests_that_follow_each_other_get_responses():
     check(bodies == [b"GET /A \n", b"POST /B BOAT\n", b"POST /C OAR\n", b"GET /D \n"], said)
 
 
+def test_a_response_to_head_has_no_body_and_there_are_no_tunnels():
+    said = responses_to(b"HEAD /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n"
+                        b"CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\nGET /never HTTP/1.1\r\n\r\n")
+    head, get, tunnel = said.split(b"HTTP/1.1 ")[1:]
+    check(b"Content-Length: 9\r\n" in head and head.endswith(b"\r\n\r\n"), head)
+    check(get.endswith(b"\r\n\r\nGET /B \n"), get)
+    check(tunnel.startswith(b"501 ") and b"close" in tunnel, tunnel)
+
+
 def test_what_is_no_request_is_refused():
     check(responses_to(b"no request\r\n\r\n").startswith(b"HTTP/1.1 400 Bad Request\r\n"), "400")
     check(responses_to(b"GET / HTTP/1.1\r\nHo") == b"", "cut off")

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace coracle;
@@ -288,6 +289,65 @@ TEST_P(datagram_socket_on, tells_of_both_families_on_one_socket) {
         EXPECT_EQ(six.to, to);
         EXPECT_EQ(six.hops, 17);
         EXPECT_EQ(six.traffic_class, 0x2e << 2 | 1);
+    };
+    on.run(f);
+}
+
+TEST_P(datagram_socket_on, sends_to_both_families_as_its_options_say) {
+    const auto f = []() -> task<> {
+        datagram_options o;
+        o.tell_hops = o.tell_traffic_class = true;
+        auto server = open("127.0.0.1:0", o);
+        datagram_options marked;
+        marked.traffic_class = 0x2e << 2;
+        marked.hops = 17;
+        auto both = open("[::]:0", marked);
+        net::address to = at("[::ffff:127.0.0.1]:0");
+        to.set_port(server.local().port());
+        co_await both.send_to("four", to);
+        const net::datagram four = co_await server.receive();
+        EXPECT_EQ(four.hops, 17);
+        EXPECT_EQ(four.traffic_class, 0x2e << 2);
+        const unsigned lo = net::interface_index("lo").value_or(0);
+        auto member = open("0.0.0.0:0", o);
+        EXPECT_TRUE(both.multicast_hops(3));
+        EXPECT_TRUE(both.multicast_loop(true));
+        EXPECT_TRUE(both.multicast_interface(lo));
+        auto joined = member.join(at("239.1.2.3:0"), lo);
+        net::address group = at("[::ffff:239.1.2.3]:0");
+        group.set_port(member.local().port());
+        auto sent = co_await as_result(both.send_to("to all", group));
+        if (!joined || !sent) {
+            std::puts("[  SKIPPED ] no groups of IPv4 here");
+            co_return;
+        }
+        const net::datagram all = co_await member.receive();
+        EXPECT_EQ(all.hops, 3);
+    };
+    on.run(f);
+}
+
+TEST_P(datagram_socket_on, refuses_options_that_are_out_of_range) {
+    const auto f = []() -> task<> {
+        for (const char* const where : {"127.0.0.1:0", "[::1]:0"}) {
+            for (const auto& [hops, traffic_class, name] :
+                 {std::tuple(-1, -1, "hops"), std::tuple(256, -1, "hops"),
+                  std::tuple(0, -2, "traffic_class"), std::tuple(0, 256, "traffic_class")}) {
+                datagram_options o;
+                o.hops = hops;
+                o.traffic_class = traffic_class;
+                const auto s = net::datagram_socket::open(*loop::current(), at(where), o);
+                EXPECT_FALSE(s) << where << name;
+                if (s) continue;
+                EXPECT_EQ(s.error(), std::errc::invalid_argument);
+                EXPECT_EQ(s.error().operation(), name);
+            }
+            auto s = open(where);
+            EXPECT_FALSE(s.multicast_hops(-1));
+            EXPECT_FALSE(s.multicast_hops(256));
+            EXPECT_TRUE(s.multicast_hops(255));
+        }
+        co_return;
     };
     on.run(f);
 }

@@ -48,6 +48,21 @@ TEST_P(pseudo_terminals, run_a_shell_that_sees_a_terminal_of_its_own) {
     });
 }
 
+/// Its number may belong to another one.
+TEST_P(pseudo_terminals, open_no_slave_when_they_are_closed) {
+    run([]() -> task<> {
+        pseudo_terminal gone = opened();
+        gone.stream().close();
+        const pseudo_terminal other = opened();
+        const auto slave = gone.open_slave();
+        EXPECT_FALSE(slave);
+        if (!slave) {
+            EXPECT_EQ(slave.error(), std::errc::bad_file_descriptor);
+        }
+        co_return;
+    });
+}
+
 TEST_P(pseudo_terminals, give_the_output_to_a_capture_and_no_input_that_is_a_pipe) {
     run([]() -> task<> {
         pseudo_terminal t = opened();

@@ -477,6 +477,12 @@ class Files(WithPeer):
         self.get("--retry", "3", "--retry-delay", "0", "-f", "-o", "f", self.url + "/busy", code=22)
         self.assertEqual(len(self.peer.seen), 4)
 
+    def test_a_challenge_is_no_retry(self):
+        self.peer.breaks = 1
+        self.get("--digest", "-u", "me:secret", "--retry", "1", "--retry-delay", "0", "-o", "f",
+                 self.url + "/file?guarded")
+        self.assertEqual(self.read("f"), CONTENT)
+
     def test_retries_end_with_the_time_for_all_of_them(self):
         self.get("-m", "1", "--retry", "9", "--retry-delay", "0", "-o", "f", self.url + "/slow",
                  code=28)

@@ -177,6 +177,28 @@ TEST(request, keeps_what_is_left_for_it_until_it_is_cleared) {
     EXPECT_EQ(req.emplace_data<int>(8), 8);
 }
 
+/// A value that a middleware leaves may refer to that middleware.
+TEST(request, keeps_its_routes_until_what_was_left_for_it_is_gone) {
+    static bool gone;
+    static bool gone_first;
+    struct left {
+        ~left() { gone = true; }
+    };
+    for (const bool cleared : {false, true}) {
+        gone = gone_first = false;
+        http::detail::pin routes;
+        routes.retired = true;
+        routes.dispose = [](http::detail::pin*) noexcept { gone_first = gone; };
+        {
+            request req;
+            req.hold(routes);
+            req.emplace_data<left>();
+            if (cleared) req.clear();
+        }
+        EXPECT_TRUE(gone_first) << cleared;
+    }
+}
+
 TEST(request, tells_a_parameter_that_is_empty_from_none) {
     request req;
     req.add_param("rest", "");

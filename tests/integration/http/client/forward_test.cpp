@@ -335,6 +335,39 @@ TEST(forwarded_requests, that_take_too_long_are_timeouts) {
     EXPECT_EQ(posted.status, http::status::gateway_timeout);
 }
 
+/// A zone is of this machine alone, and so is a path.
+TEST(forwarded_requests, name_their_client_as_the_server_behind_reads_it) {
+    http::router routes;
+    routes.use(http::trust_proxies({"127.0.0.0/8"}));
+    routes.any("/{*rest}", [](http::request& req) {
+        return http::response("for:" + std::string(req.header("X-Forwarded-For")) + '.');
+    });
+    const local_server behind(std::move(routes));
+    const std::pair<net::address, std::string> rows[] = {
+        {net::address::v6({0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}, 80, 3),
+         "for:fe80::2."},
+        {*net::address::parse("unix:/tmp/bound"), "for:unix:."},
+        {*net::address::parse("unix:@00001"), "for:unix:."},
+    };
+    http::client client;
+    const http::handler forward = http::forward_to(client, behind.url());
+    for (const auto& [peer, told] : rows) {
+        const auto ask = [&]() -> task<> {
+            http::request req;
+            http::request::parts p;
+            p.method_text = "GET";
+            p.target = p.path = "/";
+            p.host = "h";
+            p.peer = &peer;
+            req.assign(p);
+            auto forwarding = forward(req);
+            http::response r = co_await std::move(forwarding);
+            EXPECT_EQ(co_await r.text(), told);
+        };
+        block_on(ask);
+    }
+}
+
 /// Tells what of a request matters to those on its way.
 task<http::response> tell_way(http::request& req) {
     std::string text = "via[" + std::string(req.header("Via")) + "] hops[" +

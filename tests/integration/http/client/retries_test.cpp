@@ -36,6 +36,31 @@ TEST(client_retries, come_where_the_server_says_so_and_stop_at_their_number) {
     EXPECT_EQ(last.info.attempts, 4U);
 }
 
+TEST(client_retries, are_told_with_those_before_a_redirect_and_without_challenges) {
+    const scripted_peer peer(
+        {script().read_head().send("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n").close(),
+         script()
+             .read_head()
+             .send("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n")
+             .close(),
+         script()
+             .read_head()
+             .send("HTTP/1.1 401 Who\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", "
+                   "qop=\"auth\", algorithm=SHA-256\r\nContent-Length: 0\r\n\r\n")
+             .close(),
+         script().read_head().respond("good")});
+    http::client client;
+    const auto r = client.get(peer.url())
+                       .digest("me", "secret")
+                       .follow(http::follow::standard)
+                       .retry(2, 1ms)
+                       .wait();
+    EXPECT_EQ(r.body, "good");
+    EXPECT_EQ(r.info.retries, 1U);
+    EXPECT_EQ(r.info.redirects, 1U);
+    EXPECT_EQ(r.info.attempts, 2U);
+}
+
 TEST(client_retries, come_after_what_passes_where_that_is_safe) {
     for (const char* status : {"408", "500", "502", "503", "504"}) {
         const std::string line = "HTTP/1.1 " + std::string(status) + " Busy\r\n";

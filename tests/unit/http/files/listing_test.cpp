@@ -52,6 +52,13 @@ TEST(listing, sorts_directories_first_and_ties_by_name) {
     EXPECT_EQ(order_of({listing_key::time, true}), "zoo A.txt b.txt c.png ");
 }
 
+TEST(listing, names_the_second_before_1970_that_a_file_was_modified_in) {
+    listing l = named("a");
+    l.entries.list.front().modified_ns = -1;
+    EXPECT_TRUE(has(listing_json(l), "\"1969-12-31T23:59:59Z\""));
+    EXPECT_TRUE(has(listing_page(l, {}), "1969-12-31 23:59"));
+}
+
 TEST(listing, takes_its_order_from_the_query) {
     const auto is = [](std::string_view query, listing_key by, bool descending) {
         const listing_order o = parse_listing_order(query);
