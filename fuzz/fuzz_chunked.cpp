@@ -51,8 +51,9 @@ void feed(chunked_decoder& decoder, std::string_view in, outcome& out) {
     }
 }
 
-outcome decode(std::string_view bytes, std::size_t step, const chunk_limits& with = limits) {
-    chunked_decoder decoder{with};
+outcome decode(std::string_view bytes, std::size_t step, bool lenient,
+               const chunk_limits& with = limits) {
+    chunked_decoder decoder{with, lenient};
     outcome out;
     for (std::size_t at = 0; at < bytes.size() && out.status != chunk_status::end; at += step) {
         const std::string_view piece = bytes.substr(at, step);
@@ -88,7 +89,7 @@ void require_round_trip(const outcome& body) {
     }
     out = write_head_end(out + body.trailers.size());
     written.resize(static_cast<std::size_t>(out - written.data()));
-    const outcome again = decode(written, written.size(), {});
+    const outcome again = decode(written, written.size(), false, {});
     require(again.status == chunk_status::end && again.consumed == written.size());
     require(again.data == body.data && again.trailers == body.trailers);
 }
@@ -100,12 +101,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
-    const outcome whole = decode(bytes, bytes.size());
-    require(decode(bytes, 1) == whole);
-    require(decode(bytes, data[0] % 32U + 1U) == whole);
-    require(whole.data.size() <= bytes.size());
-    if (whole.status == chunk_status::end) {
-        require_round_trip(whole);
+    const outcome strict = decode(bytes, bytes.size(), false);
+    const outcome read_leniently = decode(bytes, bytes.size(), true);
+    for (const bool lenient : {false, true}) {
+        const outcome& whole = lenient ? read_leniently : strict;
+        require(decode(bytes, 1, lenient) == whole);
+        require(decode(bytes, data[0] % 32U + 1U, lenient) == whole);
+        require(whole.data.size() <= bytes.size());
+        if (whole.status == chunk_status::end) {
+            require_round_trip(whole);
+        }
+    }
+    if (strict.status == chunk_status::end) {
+        require(read_leniently == strict);
     }
     return 0;
 }

@@ -26,8 +26,9 @@ void check(bool good) {
 
 class driver final : session_events {
 public:
-    driver(role side, std::uint8_t behaviour)
-        : behaviour_{behaviour}, session{side, *this, limits_} {}
+    driver(role side, std::uint8_t behaviour, bool narrow)
+        : limits_{narrow ? narrow_limits : coracle::http::h2_limits{}},
+          is_server_{side == role::server}, behaviour_{behaviour}, session{side, *this, limits_} {}
 
     struct one final : stream {
         bool over_seen = false;
@@ -76,10 +77,21 @@ private:
     }
     stream* open() override {
         if ((behaviour_ & 2) != 0 && streams_.size() % 4 == 3) return nullptr;
+        std::size_t open = 0;
+        std::uint64_t unread = 0;
+        for (const auto& s : streams_) {
+            open += s->over() ? 0U : 1U;
+            unread += s->unread;
+        }
+        check(!is_server_ || open < limits_.streams);
+        check(unread <= std::max<std::uint32_t>(limits_.connection_window, 65'535));
         return streams_.emplace_back(std::make_unique<one>()).get();
     }
     void head_received(stream& s, const head& message, bool) override {
         check(message.fields.size() <= limits_.fields);
+        std::size_t bytes = 0;
+        for (const field& f : message.fields) bytes += f.name.size() + f.value.size();
+        check(bytes <= limits_.head);
         if (message.code != 0) return;
         static constexpr field ok[] = {{":status", "200"}};
         session.send_head(s, ok, message.fields, (behaviour_ & 4) != 0);
@@ -112,7 +124,32 @@ private:
     void pong_received(std::uint64_t) override {}
     void limit_reached(limit_kind) override {}
 
-    static constexpr coracle::http::h2_limits limits_{};
+    /// Such as short inputs can reach.
+    static constexpr coracle::http::h2_limits narrow_limits{.streams = 3,
+                                                            .head = 600,
+                                                            .heads = 1000,
+                                                            .fields = 6,
+                                                            .compressed_head = 300,
+                                                            .continuations = 2,
+                                                            .trailers = 300,
+                                                            .trailer_fields = 2,
+                                                            .resets = 3,
+                                                            .resets_per_second = 1,
+                                                            .reset_handlers = 2,
+                                                            .pings = 3,
+                                                            .settings_frames = 2,
+                                                            .settings_entries = 2,
+                                                            .idle_frames = 4,
+                                                            .idle_frames_per_second = 1,
+                                                            .empty_data = 2,
+                                                            .small_data = 2000,
+                                                            .queued_control = 100,
+                                                            .interim_responses = 2,
+                                                            .stream_window = 300,
+                                                            .max_stream_window = 600,
+                                                            .connection_window = 65'535};
+    const coracle::http::h2_limits limits_;
+    const bool is_server_;
     const std::string content_ = std::string(70'000, 'c');
     std::uint8_t behaviour_;
     std::vector<std::unique_ptr<one>> streams_;
@@ -127,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (size < 2) return 0;
     const std::string_view input(reinterpret_cast<const char*>(bytes), size);
     const role side = (input[0] & 1) != 0 ? role::client : role::server;
-    driver d(side, static_cast<std::uint8_t>(input[1]));
+    driver d(side, static_cast<std::uint8_t>(input[1]), (input[0] & 4) != 0);
     std::string_view rest = input.substr(2);
     if (side == role::server && (input[0] & 2) != 0) {
         head request;
@@ -150,7 +187,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         write_frame_header(
             frame.data(),
             {static_cast<std::uint32_t>(payload.size()), static_cast<frame_type>(rest[0] & 0x1f),
-             static_cast<std::uint8_t>(rest[1]), static_cast<std::uint32_t>(rest[2] & 0x0f)});
+             static_cast<std::uint8_t>(rest[1]), static_cast<std::uint32_t>(rest[2] & 0x3f)});
         frame += payload;
         rest.remove_prefix(4 + payload.size());
         d.now += std::chrono::milliseconds(1);

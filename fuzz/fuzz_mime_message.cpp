@@ -78,12 +78,19 @@ void require_fields_survive(std::string_view bytes) {
                 require(is_address(m.address));
                 const auto text = format_mailbox(m, header_charset::utf8);
                 require(text.has_value());
+                const auto again = parse_mailbox(*text);
+                require(again.has_value() && again->address == m.address);
             }
         }
     }
     if (const auto d = parse_date(bytes)) {
         const auto again = parse_date(format_date(*d));
         require(again.has_value());
+        // Others are written as the nearest that a mail may have.
+        constexpr std::int64_t year_1901 = -2'177'452'800;
+        constexpr std::int64_t year_9999 = 253'370'764'800;
+        const bool is_usual = d->unix_time >= year_1901 && d->unix_time < year_9999;
+        require(!is_usual || again == d);
     }
     const std::string text = decode_words(bytes);
     if (text.find_first_of("\r\n") == std::string::npos) {

@@ -3,6 +3,7 @@
 // and the same verdict, and what was received and is sent again is received the same.
 #include "websocket/codec/close_payload.hpp"
 #include "websocket/codec/deflate_offer.hpp"
+#include "websocket/codec/frame.hpp"
 #include "websocket/codec/masking.hpp"
 #include "websocket/codec/message_decoder.hpp"
 
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -107,6 +109,45 @@ outcome decode(std::string_view bytes, role self, message_decoder::compression c
     return std::move(r.out);
 }
 
+/// Sends the messages and control frames of `events` again, in frames of one message each.
+std::string frames_of(std::string_view events, role sender) {
+    std::string out;
+    while (!events.empty()) {
+        frame_header h;
+        h.code = static_cast<frame_opcode>(events[0] - 'a');
+        const std::size_t colon = events.find(':');
+        h.length = std::stoul(std::string(events.substr(1, colon - 1)));
+        if (sender == role::client) h.mask = 0x5a01ff80;
+        std::string payload(events.substr(colon + 1, h.length));
+        events.remove_prefix(colon + 1 + h.length);
+        char header[max_header];
+        const char* const end = write_header(header, h);
+        require(static_cast<std::size_t>(end - header) == header_size(h));
+        out.append(header, static_cast<std::size_t>(end - header));
+        if (h.mask) mask_in_place(payload.data(), payload.size(), *h.mask, 0);
+        out += payload;
+    }
+    return out;
+}
+
+void check_again(const outcome& first, role self) {
+    const role sender = self == role::server ? role::client : role::server;
+    const std::string bytes = frames_of(first.events, sender);
+    const outcome again =
+        decode(bytes, self, message_decoder::compression::none, bytes.size() + 1, 4096);
+    require(again.events == first.events && again.why == fault::none);
+}
+
+/// A server may say anything to an offer.
+void check_choice(std::string_view text) {
+    compression_options o;
+    o.mode = compression_mode::with_context;
+    std::optional<deflate_agreement> read;
+    if (!read_deflate_choice(text, o, read) || !read) return;
+    require(read->server_window_bits >= 8 && read->server_window_bits <= 15);
+    require(read->client_window_bits >= 8 && read->client_window_bits <= 15);
+}
+
 /// A negotiation is text of the peer's too.
 void check_offer(std::string_view text) {
     compression_options o;
@@ -136,6 +177,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(decode(bytes, self, c, (how >> 3) + 1U, 7) == whole);
     }
     if (c == compression::none) require(whole.events.size() <= 4 * bytes.size() + 16);
+    if (!whole.cut_off) check_again(whole, self);
     check_offer(bytes);
+    check_choice(bytes);
     return 0;
 }
