@@ -20,15 +20,21 @@ void lend(z_stream& z, std::string_view in, std::span<char> out) noexcept {
     z.avail_out = static_cast<uInt>(std::min(out.size(), most_at_once));
 }
 
+/// Statics are destroyed behind what a thread keeps, and may use codecs.
+constinit thread_local bool thread_is_over = false;
+
 /// Codecs that a thread keeps.
 struct idle_codecs {
+    ~idle_codecs() { thread_is_over = true; }
     std::array<std::unique_ptr<raw_deflater>, most_raw_kept> deflaters;
     std::array<std::unique_ptr<raw_inflater>, most_raw_kept> inflaters;
 };
 
-idle_codecs& idle() noexcept {
+/// Null at the end of the thread.
+idle_codecs* idle() noexcept {
+    if (thread_is_over) return nullptr;
     static thread_local idle_codecs kept;
-    return kept;
+    return &kept;
 }
 
 }  // namespace
@@ -126,7 +132,9 @@ decode_result raw_inflater::decode(std::string_view in, std::span<char> out) noe
 
 std::unique_ptr<raw_deflater> take_raw_deflater(int window_bits, int level) {
     level = std::clamp(level, Z_BEST_SPEED, Z_BEST_COMPRESSION);
-    for (auto& kept : idle().deflaters) {
+    idle_codecs* const of_thread = idle();
+    if (of_thread == nullptr) return std::make_unique<raw_deflater>(window_bits, level);
+    for (auto& kept : of_thread->deflaters) {
         if (kept == nullptr || kept->window_bits() != window_bits || kept->level() != level) {
             continue;
         }
@@ -137,7 +145,9 @@ std::unique_ptr<raw_deflater> take_raw_deflater(int window_bits, int level) {
 }
 
 std::unique_ptr<raw_inflater> take_raw_inflater() {
-    for (auto& kept : idle().inflaters) {
+    idle_codecs* const of_thread = idle();
+    if (of_thread == nullptr) return std::make_unique<raw_inflater>();
+    for (auto& kept : of_thread->inflaters) {
         if (kept == nullptr) continue;
         kept->reset();
         return std::move(kept);
@@ -146,18 +156,22 @@ std::unique_ptr<raw_inflater> take_raw_inflater() {
 }
 
 void give_back(std::unique_ptr<raw_deflater> d) noexcept {
-    for (auto& place : idle().deflaters) {
+    idle_codecs* const of_thread = idle();
+    if (of_thread == nullptr) return;
+    for (auto& place : of_thread->deflaters) {
         if (place == nullptr) {
             place = std::move(d);
             return;
         }
     }
     // Those that were kept have another window or level; the one used now is used again.
-    idle().deflaters.front() = std::move(d);
+    of_thread->deflaters.front() = std::move(d);
 }
 
 void give_back(std::unique_ptr<raw_inflater> i) noexcept {
-    for (auto& place : idle().inflaters) {
+    idle_codecs* const of_thread = idle();
+    if (of_thread == nullptr) return;
+    for (auto& place : of_thread->inflaters) {
         if (place == nullptr) {
             place = std::move(i);
             return;

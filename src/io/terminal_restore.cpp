@@ -23,6 +23,7 @@ struct remembered_mode {
 constinit remembered_mode remembered[terminal::most_modes];
 constinit unsigned last_order = 0;
 constinit int in_force = 0;
+constinit pid_t owner = -1;  ///< the process that set the modes
 
 constexpr int fatal_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
                                  SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
@@ -45,8 +46,10 @@ int from_background(F call) noexcept {
     return result;
 }
 
-/// Restores the newest first, so that the original mode is set in the end. Async-signal-safe.
+/// Restores the newest first, so that the original mode is set in the end; not in a forked process,
+/// whose terminal it is not to care for. Async-signal-safe.
 void restore_all() noexcept {
+    if (::getpid() != owner) return;
     unsigned below = ~0u;
     for (;;) {
         const remembered_mode* newest = nullptr;
@@ -114,6 +117,7 @@ void drop_typed(int fd) noexcept {
 }
 
 int remember_mode(int fd, const termios& before, bool hides) noexcept {
+    owner = ::getpid();
     static const int registered = std::atexit(&restore_all);
     static_cast<void>(registered);
     for (int slot = 0; slot != terminal::most_modes; ++slot) {

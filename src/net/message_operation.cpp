@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <new>
 #include <string>
 
 namespace coracle::net::detail {
@@ -39,7 +40,11 @@ std::size_t size_limit(int fd, net::family f) noexcept {
 }  // namespace
 
 std::expected<std::unique_ptr<message_end>, error> message_end::adopt(loop& l, int fd) {
-    auto e = std::make_unique<message_end>(l);
+    std::unique_ptr<message_end> e(new (std::nothrow) message_end(l));
+    if (e == nullptr) {
+        l.backend().discard(fd);
+        return std::unexpected(error(std::errc::not_enough_memory, "attach"));
+    }
     if (auto attached = l.backend().attach(e->on, fd); !attached) {
         l.backend().discard(fd);
         return std::unexpected(std::move(attached).error());

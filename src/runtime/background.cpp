@@ -1,5 +1,7 @@
 #include "base/exception_text.hpp"
+#include "runtime/blocked_signals.hpp"
 #include "runtime/century.hpp"
+#include "runtime/this_threads_pool.hpp"
 
 #include <coracle/runtime/background.hpp>
 #include <coracle/runtime/detail/thread_event.hpp>
@@ -30,7 +32,11 @@ public:
     explicit core(const background_options& o)
         : options_(o), callbacks_({o.callback_threads != 0 ? o.callback_threads : 1, 0}),
           runtime_(runtime_of(o)), waiting_(runtime_.loops()) {
-        thread_ = std::thread([this] { run(); });
+        {
+            // A program may wait for signals on a thread that it starts later, such as a server's.
+            const detail::blocked_signals on_the_threads;
+            thread_ = std::thread([this] { run(); });
+        }
         begun_.wait();
         if (failure_ == nullptr) return;
         thread_.join();
@@ -44,6 +50,9 @@ public:
         if (!posted) call_ended();
     }
     bool stop(duration limit);
+    /// Returns true on a thread of its loops or its callbacks.
+    bool is_own_thread() noexcept;
+    void left_running() noexcept;
 
     void waits(detail::runnable& r, loop& home) noexcept override {
         waiting_[home.index()].push_back(r);
@@ -130,8 +139,25 @@ void background::core::call_ended() noexcept {
     if (active_.fetch_sub(1) == 1) idle_.notify_all();
 }
 
+bool background::core::is_own_thread() noexcept {
+    const loop* const here = loop::current();
+    const std::size_t index = here == nullptr ? 0 : here->index();
+    if (here != nullptr && index < runtime_.loops() && &runtime_.at(index) == here) return true;
+    const thread_pool* const pool = detail::this_threads_pool();
+    return pool != nullptr && (pool == &callbacks_ || pool == runtime_.offload_pool() ||
+                               pool == runtime_.at(0).file_pool());
+}
+
+void background::core::left_running() noexcept {
+    runtime_.log().write(
+        log_layer::runtime, log_level::error,
+        "a background is destroyed on a thread of its own, and goes on without it");
+}
+
 bool background::core::stop(duration limit) {
     stopping_.store(true);
+    // It would wait for itself.
+    if (is_own_thread()) return false;
     std::unique_lock lock(guard_);
     if (std::exchange(stopped_, true)) return false;
     const auto none = [this] { return active_.load() == 0; };
@@ -151,6 +177,10 @@ background::background(const background_options& options)
 
 background::~background() {
     static_cast<void>(stop(core_->options().drain));
+    if (!core_->is_own_thread()) return;
+    // As where a callback calls std::exit, and this has static lifetime. Its threads use the core.
+    core_->left_running();
+    static_cast<void>(core_.release());
 }
 
 detail::call_keeper& background::keeper() noexcept {

@@ -11,6 +11,13 @@
 #include <thread>
 
 namespace coracle {
+namespace {
+
+/// Held while the loops of a runtime begin anew, and while they are told to stop: a stop between
+/// two of them would be for some only.
+constinit std::mutex beginning;
+
+}  // namespace
 
 /// The state that the threads of one `run` share.
 struct runtime::loop_group {
@@ -105,6 +112,7 @@ runtime::runtime(const runtime_options& options)
 runtime::~runtime() = default;
 
 void runtime::stop() {
+    const std::lock_guard all_or_none(beginning);
     for (auto& l : loops_) l->stop();
 }
 
@@ -145,7 +153,10 @@ void runtime::run_erased(unique_function<task<>(loop&)> f) {
     loop_group all(*this);
     watch_for_stalls(all);
     // Before any of them runs: one may post to another whose thread has not begun.
-    for (auto& l : loops_) l->reset();
+    {
+        const std::lock_guard all_or_none(beginning);
+        for (auto& l : loops_) l->reset();
+    }
     std::vector<std::thread> threads;
     bool all_have_threads = false;
     try {

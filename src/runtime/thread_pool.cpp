@@ -1,5 +1,6 @@
 #include "runtime/blocked_signals.hpp"
 #include "runtime/core_set.hpp"
+#include "runtime/this_threads_pool.hpp"
 
 #include <coracle/runtime/thread_pool.hpp>
 
@@ -11,6 +12,8 @@
 
 namespace coracle {
 namespace {
+
+constinit thread_local const thread_pool* pool_of_thread = nullptr;
 
 struct posted_job final : detail::pool_job {
     posted_job(unique_function<void()> work, std::atomic<std::size_t>& waiting) noexcept
@@ -28,9 +31,10 @@ struct posted_job final : detail::pool_job {
 }  // namespace
 
 struct thread_pool::state {
-    explicit state(const thread_pool_options& o) noexcept : options(o) {}
+    state(const thread_pool_options& o, const thread_pool& p) noexcept : options(o), pool(&p) {}
 
     const thread_pool_options options;
+    const thread_pool* const pool;
     const detail::core_set cores;  ///< of the thread that made the pool
     std::mutex guard;
     std::condition_variable changed;
@@ -49,6 +53,7 @@ struct thread_pool::state {
 void thread_pool::state::work() noexcept {
     // The thread that starts another may be pinned, and would pin the new one too.
     cores.apply();
+    pool_of_thread = pool;
     std::unique_lock lock(guard);
     for (;;) {
         ++idle;
@@ -87,8 +92,12 @@ bool thread_pool::state::add(detail::pool_job& job) noexcept {
     return true;
 }
 
+const thread_pool* detail::this_threads_pool() noexcept {
+    return pool_of_thread;
+}
+
 thread_pool::thread_pool(const thread_pool_options& options)
-    : state_(std::make_unique<state>(options)) {}
+    : state_(std::make_unique<state>(options, *this)) {}
 
 thread_pool::~thread_pool() {
     {

@@ -9,6 +9,7 @@
 #include <coracle/smtp/message.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 
 namespace coracle::smtp {
@@ -149,6 +150,9 @@ message_state& message::own_state() {
         state_ = std::make_shared<message_state>();
     } else if (state_.use_count() != 1) {
         state_ = std::make_shared<message_state>(*state_);
+    } else {
+        // Another thread may have read it before it dropped its copy.
+        std::atomic_thread_fence(std::memory_order_acquire);
     }
     return *state_;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/blocked_signals.hpp"
+
 #include <coracle/runtime/runtime.hpp>
 
 #include <thread>
@@ -25,6 +27,8 @@ public:
     /// Runs `f(loop)`, which gives a task that throws nothing, on every loop to its end. Once.
     template <class F>
     void start(F f) {
+        // Signals are for the test.
+        const coracle::detail::blocked_signals on_the_threads;
         thread_ = std::thread([this, f = std::move(f)]() mutable { runtime_.run(std::move(f)); });
     }
     void join() {

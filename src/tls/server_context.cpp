@@ -115,7 +115,11 @@ void server_context::implementation::offer(const std::vector<std::string>& proto
 void server_context::implementation::set_protocols(const std::vector<std::string>& protocols) {
     auto list = detail::protocol_list(protocols);
     if (!list) throw_exception(std::move(list).error());
-    protocols_ = std::move(*list);
+    const std::lock_guard hold(lock_);
+    // Handshakes on other threads may be reading the list of before.
+    const auto known = std::ranges::find(protocol_lists_, *list);
+    protocols_ =
+        known != protocol_lists_.end() ? &*known : &protocol_lists_.emplace_back(std::move(*list));
 }
 
 std::expected<void, error> server_context::implementation::load() {
@@ -245,7 +249,7 @@ int server_context::implementation::choose_protocol(SSL*, const unsigned char** 
                                                     unsigned char* size,
                                                     const unsigned char* offered,
                                                     unsigned offered_size, void* self) {
-    const std::string& ours = static_cast<implementation*>(self)->protocols_;
+    const std::string& ours = *static_cast<implementation*>(self)->protocols_.load();
     if (ours.empty()) return SSL_TLSEXT_ERR_NOACK;
     unsigned char* found = nullptr;
     const int result =

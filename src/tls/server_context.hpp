@@ -7,7 +7,10 @@
 
 #include <coracle/tls/context.hpp>
 
+#include <atomic>
+#include <list>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace coracle::tls {
@@ -88,7 +91,8 @@ private:
     static implementation& of(const SSL* s);
 
     server_options options_;
-    std::string protocols_;
+    std::list<std::string> protocol_lists_;               ///< all that were offered
+    std::atomic<const std::string*> protocols_{nullptr};  ///< one of them
     detail::ticket_keys ticket_keys_;
     detail::key_log key_log_;
     detail::provider_ptr provider_;  ///< outlives the keys that are in it

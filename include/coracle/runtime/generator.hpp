@@ -77,12 +77,13 @@ public:
         std::coroutine_handle<> await_suspend(std::coroutine_handle<generator_promise> h) noexcept {
             generator_promise& p = inner.handle_.promise();
             generator_promise& top = *h.promise().outermost_;
-            top.innermost_ = p.innermost_;
+            top.innermost_ = std::exchange(p.innermost_, &p);
             // Those that it is in the midst of, where it has begun.
-            for (generator_promise* q = p.innermost_; q != nullptr; q = q->outer_) {
+            for (generator_promise* q = top.innermost_; q != nullptr; q = q->outer_) {
                 q->outermost_ = &top;
             }
             p.outer_ = &h.promise();
+            p.place_ = &inner;
             return std::coroutine_handle<generator_promise>::from_promise(*top.innermost_);
         }
         void await_resume() {
@@ -108,10 +109,24 @@ public:
     }
     reference value() const noexcept { return static_cast<reference>(*value_); }
 
+    /// Destroys a generator with those that it is in the midst of, from the innermost outwards:
+    /// each frame holds the next one, and their destructors would call each other.
+    static void destroy(std::coroutine_handle<generator_promise> h) noexcept {
+        generator_promise* p = h.promise().innermost_;
+        while (p != &h.promise()) {
+            generator_promise* const outer = p->outer_;
+            p->place_->handle_ = nullptr;
+            std::coroutine_handle<generator_promise>::from_promise(*p).destroy();
+            p = outer;
+        }
+        h.destroy();
+    }
+
 private:
     generator_promise* outermost_ = this;
     generator_promise* innermost_ = this;
     generator_promise* outer_ = nullptr;
+    generator<T>* place_ = nullptr;  ///< in the frame of the outer one
     pointer value_ = nullptr;
     std::exception_ptr thrown_;
 };
@@ -135,7 +150,7 @@ public:
         return *this;
     }
     ~generator() {
-        if (handle_) handle_.destroy();
+        if (handle_) promise_type::destroy(handle_);
     }
 
     class iterator {

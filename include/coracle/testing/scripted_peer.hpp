@@ -90,8 +90,8 @@ public:
     connection_record record(std::size_t index = 0) const;
 
     /// Blocks until it is so, which is looked at whenever a record changes, and at most for
-    /// `limit`; then false. `reached` must not throw, and is called on the peer's thread too. Not
-    /// from the thread of the peer's loop.
+    /// `limit`; then false. `reached` must not throw, must ask nothing of the peer but by its
+    /// parameter, and is called on the peer's thread too. Not from the thread of the peer's loop.
     bool wait_until(unique_function<bool(const records&)> reached,
                     duration limit = std::chrono::seconds(10)) const;
     bool wait_for_connections(std::size_t n, duration limit = std::chrono::seconds(10)) const;

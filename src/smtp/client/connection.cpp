@@ -23,7 +23,9 @@ error malformed(reply_fault fault) {
 }  // namespace
 
 std::shared_ptr<const capabilities> no_capabilities() {
-    static const auto none = std::make_shared<const capabilities>();
+    // Is never destroyed: a client of static lifetime makes connections late.
+    static const auto& none =
+        *new std::shared_ptr<const capabilities>(std::make_shared<const capabilities>());
     return none;
 }
 

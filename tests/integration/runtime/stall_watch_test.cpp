@@ -1,3 +1,4 @@
+#include <coracle/runtime/background.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/owned_fd.hpp>
 #include <coracle/runtime/runtime.hpp>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
@@ -200,6 +202,26 @@ TEST(threads_of_a_runtime, leave_signals_to_who_waits_for_them) {
             EXPECT_NE(bits >> (number - 1) & 1u, 0u) << number << " of " << mask;
         }
     }
+}
+
+TEST(threads_of_a_background, leave_signals_to_who_waits_for_them) {
+    const auto before = threads_now();
+    background_options o;
+    o.loops = 2;
+    std::promise<void> called;
+    background b(o);
+    b.start([]() -> task<> { co_return; }, [&called](auto&&...) { called.set_value(); });
+    called.get_future().wait();
+    std::size_t count = 0;
+    for (const auto& [number, mask] : threads_now()) {
+        if (before.contains(number)) continue;
+        ++count;
+        const std::uint64_t bits = std::stoull(mask, nullptr, 16);
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+            EXPECT_NE(bits >> (signal - 1) & 1u, 0u) << signal << " of " << mask;
+        }
+    }
+    EXPECT_GE(count, 3u);
 }
 
 TEST(stall_watch, says_nothing_of_a_loop_that_waits) {

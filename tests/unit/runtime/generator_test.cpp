@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <ranges>
 #include <stdexcept>
@@ -41,6 +42,23 @@ generator<int> in_order(const node* n) {
     co_yield elements_of(in_order(n->left.get()));
     co_yield n->value;
     co_yield elements_of(in_order(n->right.get()));
+}
+
+generator<int> naturals(int n) {
+    co_yield n;
+    if (n != std::numeric_limits<int>::max()) co_yield elements_of(naturals(n + 1));
+}
+
+/// Counts those of which a frame is left.
+generator<int> counted(int depth, int& frames) {
+    struct entry {
+        explicit entry(int& f) : of(f) { ++of; }
+        ~entry() { --of; }
+        int& of;
+    };
+    const entry here(frames);
+    co_yield depth;
+    if (depth != 0) co_yield elements_of(counted(depth - 1, frames));
 }
 
 generator<int> descend(int depth) {
@@ -249,4 +267,36 @@ TEST(generator, destroyed_within_a_nested_one_destroys_both) {
         EXPECT_EQ(*g.begin(), 1);
     }
     EXPECT_EQ(log, "inner outer");
+}
+
+/// Their destructors do not call each other.
+TEST(generator, may_be_left_at_any_depth) {
+    int last = 0;
+    for (const int n : naturals(0)) {
+        last = n;
+        if (n == 200'000) break;
+    }
+    EXPECT_EQ(last, 200'000);
+}
+
+TEST(generator, destroys_each_frame_once_wherever_it_is_left) {
+    for (int steps = 0; steps != 6; ++steps) {
+        int frames = 0;
+        {
+            generator<int> begun = counted(3, frames);
+            auto at = begun.begin();
+            if (steps % 2 == 1) ++at;
+            const auto around = [](generator<int> inner) -> generator<int> {
+                co_yield 100;
+                co_yield elements_of(std::move(inner));
+                co_yield 200;
+            };
+            int left = steps;
+            for (const int n : around(std::move(begun))) {
+                static_cast<void>(n);
+                if (left-- == 0) break;
+            }
+        }
+        EXPECT_EQ(frames, 0) << steps;
+    }
 }

@@ -94,7 +94,8 @@ struct tables {
     }
 };
 
-const tables known;
+/// Made before what programs initialise, some of which make calls then.
+[[gnu::init_priority(1000)]] const tables known;
 
 }  // namespace
 
