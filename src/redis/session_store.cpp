@@ -55,11 +55,11 @@ task<std::expected<void, error>> session_store::save(std::string_view key, std::
     co_return std::expected<void, error>();
 }
 
-task<std::expected<void, error>> session_store::remove(std::string_view key) {
+task<std::expected<bool, error>> session_store::remove(std::string_view key) {
     auto removing = client_->command("DEL", name_of(key));
     auto removed = co_await as_result(removing);
     if (!removed) co_return std::unexpected(std::move(removed).error());
-    co_return std::expected<void, error>();
+    co_return removed->integer() != 0;
 }
 
 }  // namespace coracle::redis

@@ -25,7 +25,7 @@ public:
     task<std::expected<void, error>> save(std::string_view key, std::string_view data,
                                           std::chrono::seconds time_to_live,
                                           http::session_save how) override;
-    task<std::expected<void, error>> remove(std::string_view key) override;
+    task<std::expected<bool, error>> remove(std::string_view key) override;
 
 private:
     std::string name_of(std::string_view key) const { return prefix_ + std::string(key); }

@@ -59,9 +59,10 @@ public:
         return dropped;
     }
 
-    void remove(std::string_view key) noexcept {
+    bool remove(std::string_view key, time_point now) noexcept {
         const std::lock_guard lock(guard_);
-        drop(key);
+        const auto dropped = drop(key);
+        return dropped && dropped->until > now;
     }
 
     std::size_t size() const noexcept {
@@ -130,9 +131,8 @@ task<std::expected<void, error>> memory_session_store::save(std::string_view key
     co_return {};
 }
 
-task<std::expected<void, error>> memory_session_store::remove(std::string_view key) {
-    parts_->of(key).remove(key);
-    co_return {};
+task<std::expected<bool, error>> memory_session_store::remove(std::string_view key) {
+    co_return parts_->of(key).remove(key, loop::current()->now());
 }
 
 std::size_t memory_session_store::size() const noexcept {

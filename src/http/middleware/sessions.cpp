@@ -126,12 +126,16 @@ task<bool> sessions::load(const rules* r, request* req, session* s) {
     co_return true;
 }
 
-/// Removes what the store had of the session; false where the store failed.
-task<bool> sessions::remove(const rules* r, const session* s) {
+/// Removes what the store had of the session, and tells whether it had any; false where the store
+/// failed.
+task<bool> sessions::remove(const rules* r, const session* s, bool* was_there) {
     if (s->loaded_key_.empty()) co_return true;
     auto removing = r->options.store->remove(s->loaded_key_);
     const auto removed = co_await std::move(removing);
-    if (removed) co_return true;
+    if (removed) {
+        if (was_there != nullptr) *was_there = *removed;
+        co_return true;
+    }
     auto reporting = r->report(removed.error());
     co_await std::move(reporting);
     co_return false;
@@ -172,8 +176,16 @@ task<bool> sessions::store(const rules* r, session* s, response* out) {
         co_return false;
     }
     if (!has_new_id) co_return true;
+    bool was_there = true;
+    const bool removed = co_await remove(r, s, &was_there);
+    if (goes_on && !was_there) {
+        // Another request has ended it meanwhile, and nothing may bring it back.
+        auto undoing = r->options.store->remove(key);
+        static_cast<void>(co_await std::move(undoing));
+        co_return removed;
+    }
     r->add(r->cookie(id, left), *out);
-    co_return co_await remove(r, s);
+    co_return removed;
 }
 
 namespace {

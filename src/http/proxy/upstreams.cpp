@@ -127,13 +127,19 @@ void upstreams::group::failed(upstream& u, time_point now) noexcept {
     const unsigned failures = u.failed_in_a_row.fetch_add(1, std::memory_order_relaxed) + 1;
     if (options_.eject_after == 0 || failures < options_.eject_after) return;
     // Requests that were under way then say nothing new.
-    if (u.out_until.load(std::memory_order_relaxed) > now.time_since_epoch().count()) return;
-    const unsigned before = u.ejected_in_a_row.fetch_add(1, std::memory_order_relaxed);
+    auto out_until = u.out_until.load(std::memory_order_relaxed);
+    if (out_until > now.time_since_epoch().count()) return;
+    const unsigned before = u.ejected_in_a_row.load(std::memory_order_relaxed);
     constexpr duration longest = duration::max() / (1U << most_doublings);
     const duration pause =
         std::min(options_.eject_for, longest) * (1U << std::min(before, most_doublings));
     const time_point until = coracle::detail::later(now, pause);
-    u.out_until.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+    // Nor do those that fail at the same moment on other loops.
+    if (!u.out_until.compare_exchange_strong(out_until, until.time_since_epoch().count(),
+                                             std::memory_order_relaxed)) {
+        return;
+    }
+    u.ejected_in_a_row.store(before + 1, std::memory_order_relaxed);
     u.ejections.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -30,6 +30,28 @@ task<> reload_on_signal(signal_set& signals, tls::server_context& c, const logge
     }
 }
 
+/// Takes the signals that came when nobody waited for them any more: the third of an impatient
+/// operator would end the process when the drain is done, by the signal.
+class late_signals {
+public:
+    explicit late_signals(bool with_hangup) noexcept : with_hangup_(with_hangup) {}
+    late_signals(const late_signals&) = delete;
+    late_signals& operator=(const late_signals&) = delete;
+    ~late_signals() {
+        sigset_t ours;
+        ::sigemptyset(&ours);
+        ::sigaddset(&ours, SIGINT);
+        ::sigaddset(&ours, SIGTERM);
+        if (with_hangup_) ::sigaddset(&ours, SIGHUP);
+        const timespec at_once{};
+        while (::sigtimedwait(&ours, nullptr, &at_once) > 0) {
+        }
+    }
+
+private:
+    bool with_hangup_;
+};
+
 }  // namespace
 
 void serve(handler h, server_options options, unique_function<void(server&)> ready) {
@@ -42,6 +64,7 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
     signal_set signals{SIGINT, SIGTERM};
     std::optional<signal_set> hangup;
     if (options.tls) hangup.emplace({SIGHUP});
+    const late_signals late(hangup.has_value());
     const auto certificates = options.tls;
     runtime_options on;
     on.loops = options.loops;

@@ -44,15 +44,37 @@ struct server::core {
         if (of_each != 0) clients = std::make_unique<detail::client_table>(of_each);
     }
 
-    /// `first` of `step` loops takes each `step`-th socket of an endpoint.
+    /// Calls `f`, which opens loops; where that fails, all is as it was before. Sockets that were
+    /// inherited are closed then.
+    template <class F>
+    void open_all(F f) {
+        const std::lock_guard guard(lock);
+        const std::size_t loops = shards.size();
+        const std::size_t places = addresses.size();
+        try {
+            f();
+        } catch (...) {
+            shards.resize(loops);
+            addresses.resize(places);
+            secure.resize(places);
+            // Ports that the system has chosen are chosen anew.
+            if (loops == 0) is_found = false;
+            throw;
+        }
+    }
+
+    /// `first` of `step` loops takes each `step`-th socket of an endpoint. Under the lock.
     void open(loop& on, detail::shard::sharing with, std::size_t first = 0, std::size_t step = 1) {
         if (!is_found) {
             endpoints = detail::find_endpoints(options.listen, options.tls != nullptr, inherited);
             inherited.clear();
             is_found = true;
         }
-        auto& s = *shards.emplace_back(
-            std::make_shared<detail::shard>(on, target, options, clients.get()));
+        const auto made = std::make_shared<detail::shard>(on, target, options, clients.get());
+        shards.push_back(made);
+        detail::shard& s = *made;
+        // A stop that came before is remembered.
+        if (at_stop) s.drain();
         for (detail::endpoint_wanted& e : endpoints) {
             const std::size_t before = s.listeners().size();
             if (e.is_given())
@@ -93,12 +115,20 @@ struct server::core {
             ->listener;
     }
 
-    void stop(bool handed_over) {
+    void stop() {
         const std::lock_guard guard(lock);
         if (!at_stop) at_stop = sum_of_counters();
-        for (auto& s : shards) s->stop(s, handed_over);
+        for (auto& s : shards) s->stop(s);
     }
 
+    void stop_handed_over() {
+        const std::lock_guard guard(lock);
+        for (auto& s : shards) s->hand_over();
+        if (!at_stop) at_stop = sum_of_counters();
+        for (auto& s : shards) s->stop(s);
+    }
+
+    /// Under the lock.
     server_counters sum_of_counters() const noexcept {
         server_counters sum;
         for (const auto& s : shards) s->counters().add_to(sum);
@@ -108,6 +138,8 @@ struct server::core {
     std::expected<std::vector<net::inherited_socket>, error> share_listeners() {
         const std::lock_guard guard(lock);
         if (at_stop) return std::unexpected(error(errc::shutting_down, "share_listeners"));
+        // Before the other process has them: it may be stopped at any moment.
+        for (const auto& s : shards) s->hand_over();
         std::vector<net::inherited_socket> all;
         for (const auto& s : shards) {
             for (const auto& l : s->listeners()) {
@@ -130,7 +162,7 @@ struct server::core {
     bool is_found = false;
     std::vector<net::inherited_socket> inherited;
     std::vector<std::shared_ptr<detail::shard>> shards;
-    std::mutex lock;
+    mutable std::mutex lock;
     std::optional<server_counters> at_stop;
 };
 
@@ -140,16 +172,18 @@ server::server(handler h, server_options options)
 server::~server() = default;
 
 void server::open(loop& on) {
-    core_->open(on, detail::shard::sharing::none);
+    core_->open_all([&] { core_->open(on, detail::shard::sharing::none); });
 }
 
 void server::open(runtime& on) {
     using detail::shard;
     const bool several = on.loops() > 1;
-    for (std::size_t i = 0; i != on.loops(); ++i) {
-        const auto others = i == 0 ? shard::sharing::claims : shard::sharing::joins;
-        core_->open(on.at(i), several ? others : shard::sharing::none, i, on.loops());
-    }
+    core_->open_all([&] {
+        for (std::size_t i = 0; i != on.loops(); ++i) {
+            const auto others = i == 0 ? shard::sharing::claims : shard::sharing::joins;
+            core_->open(on.at(i), several ? others : shard::sharing::none, i, on.loops());
+        }
+    });
 }
 
 void server::inherit(std::vector<net::inherited_socket> sockets) {
@@ -180,11 +214,11 @@ operation<void> server::run(loop& on) {
 }
 
 void server::stop() {
-    core_->stop(false);
+    core_->stop();
 }
 
 void server::stop_handed_over() {
-    core_->stop(true);
+    core_->stop_handed_over();
 }
 
 std::expected<std::vector<net::inherited_socket>, error> server::share_listeners() const {
@@ -192,13 +226,15 @@ std::expected<std::vector<net::inherited_socket>, error> server::share_listeners
 }
 
 server_counters server::counters() const noexcept {
+    const std::lock_guard guard(core_->lock);
     return core_->sum_of_counters();
 }
 
 std::optional<drain_report> server::drained() const {
-    const server_counters now = core_->sum_of_counters();
+    // Before the sum, or `at_stop` could be of later.
     const std::lock_guard guard(core_->lock);
     if (!core_->at_stop) return std::nullopt;
+    const server_counters now = core_->sum_of_counters();
     const server_counters& then = *core_->at_stop;
     drain_report r;
     r.open = then.open;

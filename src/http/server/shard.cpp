@@ -63,7 +63,8 @@ bool out_of_resources(const error& e) noexcept {
 shard::shard(loop& owner, const handler& h, const server_options& o, client_table* clients)
     : exchange_host(owner, h, o), head_limits_{o.limits.h1.head, o.limits.h1.fields,
                                                o.limits.h1.request_line, o.limits.h1.field},
-      proxies_(parse_networks(o.proxy_protocol_from)), clients_(clients) {}
+      proxies_(parse_networks(o.proxy_protocol_from)), clients_(clients),
+      drain_time_(o.timeouts.drain) {}
 
 socket_options shard::listening_options() const noexcept {
     socket_options o = options().sockets;
@@ -386,7 +387,7 @@ void shard::begin(accepted_connection client, const net::address& who) {
 void shard::drain() noexcept {
     if (!std::exchange(draining_, true)) {
         const time_point now = owner().now();
-        drain_until_ = coracle::detail::later(now, options().timeouts.drain);
+        drain_until_ = coracle::detail::later(now, drain_time_);
         drain_began_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
         counters().add(&server_counters::draining, open_);
     }
@@ -401,8 +402,7 @@ duration shard::drained_for() const noexcept {
     return duration(drain_took_.load(std::memory_order_relaxed));
 }
 
-void shard::stop(std::shared_ptr<shard> self, bool handed_over) noexcept {
-    if (handed_over) handed_over_ = true;
+void shard::stop(std::shared_ptr<shard> self) noexcept {
     if (stop_message_.under_way.exchange(true, std::memory_order_acquire)) return;
     stop_message_.self = std::move(self);
     if (!owner().post(stop_message_)) stop_message_.dropped();

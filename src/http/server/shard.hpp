@@ -53,9 +53,11 @@ public:
     /// Begins the drain. On the loop's thread.
     void drain() noexcept;
     /// Begins the drain from any thread, in a later turn; `self` is this. Allocates nothing: a
-    /// server can be stopped when there is no memory. `handed_over`: another process has the
-    /// listeners, and accepts what waits there.
-    void stop(std::shared_ptr<shard> self, bool handed_over) noexcept;
+    /// server can be stopped when there is no memory.
+    void stop(std::shared_ptr<shard> self) noexcept;
+    /// To be called before another process gets the listeners, which accepts what waits there: a
+    /// drain does not close them to new connections from then on. Any thread.
+    void hand_over() noexcept { handed_over_ = true; }
     /// The time from the begin of the drain to its end, or until now; any thread.
     duration drained_for() const noexcept;
 
@@ -103,7 +105,7 @@ public:
     void let_speak_for(connection_info& connection, const net::address& client);
 
 private:
-    /// Posted at most once at a time. The server may be destroyed before it arrives.
+    /// Posted at most once at a time. The server, and its options, may be gone before it arrives.
     struct stop_message final : coracle::detail::remote_runnable {
         void arrived() noexcept override {
             if (const auto s = take()) s->drain();
@@ -166,6 +168,7 @@ private:
     event empty_;
     event shaken_;  ///< a handshake has ended
     stop_message stop_message_;
+    const duration drain_time_;  ///< a late `stop` finds no options any more
     time_point drain_until_{};
     std::atomic<bool> handed_over_{false};
     std::atomic<std::int64_t> drain_began_{0};

@@ -5,6 +5,7 @@
 
 #include <coracle/http/drain_signal.hpp>
 #include <coracle/http/events.hpp>
+#include <coracle/net/listener.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 using namespace simulated;
@@ -145,6 +146,65 @@ TEST(server_drain, may_be_destroyed_right_after_it_was_told_to_drain) {
     };
     sim.run(main);
     EXPECT_EQ(sim.backend().open_descriptors(), 0U);
+}
+
+TEST(server_drain, may_be_destroyed_right_after_it_was_told_to_before_it_ran) {
+    simulation sim(1);
+    const auto main = [&]() -> task<> {
+        {
+            http::server s([](http::request&) { return http::response("hello"); },
+                           world::with_address({}));
+            s.open(sim.loop());
+            s.stop();
+        }
+        co_await sleep_for(1s);
+    };
+    sim.run(main);
+    EXPECT_EQ(sim.backend().open_descriptors(), 0U);
+}
+
+TEST(server_drain, is_remembered_by_a_server_that_opens_later) {
+    simulation sim(1);
+    const auto main = [&]() -> task<> {
+        http::server s([](http::request&) { return http::response("hello"); },
+                       world::with_address({}));
+        s.stop();
+        s.open(sim.loop());
+        const auto run = [&] { return s.run(sim.loop()); };
+        const auto ended = co_await as_result(with_timeout(1min, run));
+        EXPECT_TRUE(ended);
+    };
+    sim.run(main);
+    EXPECT_EQ(sim.backend().open_descriptors(), 0U);
+}
+
+TEST(server_open, may_be_tried_again_where_it_failed) {
+    simulation sim(1);
+    const auto main = [&]() -> task<> {
+        http::server_options o;
+        o.listen = "127.0.0.1:80,127.0.0.1:81";
+        http::server s([](http::request&) { return http::response("hello"); }, o);
+        const auto taken = *net::address::parse("127.0.0.1:81");
+        auto other = net::listener::open(sim.loop(), taken);
+        EXPECT_TRUE(other);
+        EXPECT_THROW(s.open(sim.loop()), exception);
+        EXPECT_TRUE(s.addresses().empty());
+        EXPECT_TRUE(s.urls().empty());
+        other->close();
+        s.open(sim.loop());
+        EXPECT_EQ(s.addresses().size(), 2u);
+        const auto run = [&] { return s.run(sim.loop()); };
+        const auto ask = [&]() -> task<> {
+            for (const net::address& at : s.addresses()) {
+                peer p = co_await connect_peer(at);
+                co_await p.send(get("/"));
+                EXPECT_TRUE((co_await read_response(p)).ends_with("hello"));
+            }
+            s.stop();
+        };
+        co_await when_all(run(), ask());
+    };
+    sim.run(main);
 }
 
 TEST(server_drain, responds_to_a_head_that_is_under_way_when_it_drains) {

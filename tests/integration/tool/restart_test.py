@@ -101,6 +101,27 @@ class Restart(WithProcesses):
         print(f"hand-over: {load.done} requests, {RESTARTS} restarts")
         self.ended_well(now.stop())
 
+    def test_one_that_is_stopped_while_the_next_starts_leaves_it_the_sockets(self):
+        path = self.folder / "handover.sock"
+        old = self.start("--listen", "127.0.0.1:0", "--threads", "1", "--handover", path)
+        # It serves, so it listens there.
+        with socket.create_connection((old.host, old.port), timeout=20) as s:
+            s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            while s.recv(65536):
+                pass
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as starting:
+            starting.settimeout(20)
+            starting.connect(str(path))
+            _, fds, _, _ = socket.recv_fds(starting, 65536, 16)
+            taken = [socket.socket(fileno=fd) for fd in fds]
+            listener = next(s for s in taken if s.family == socket.AF_INET)
+            self.ended_well(old.stop())
+            listener.settimeout(20)
+            with socket.create_connection((old.host, old.port), timeout=20):
+                listener.accept()[0].close()
+            for s in taken:
+                s.close()
+
     def test_unix_sockets_are_handed_over_too(self):
         path = self.folder / "handover.sock"
         at = self.folder / "site.sock"

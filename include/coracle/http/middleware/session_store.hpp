@@ -38,8 +38,9 @@ public:
     virtual task<std::expected<void, error>> save(std::string_view key, std::string_view data,
                                                   std::chrono::seconds time_to_live,
                                                   session_save how) = 0;
-    /// Removes the data under `key`; where there are none it has succeeded.
-    virtual task<std::expected<void, error>> remove(std::string_view key) = 0;
+    /// Removes the data under `key`. Gives false where there were none; of several that remove them
+    /// at the same time, one gets true.
+    virtual task<std::expected<bool, error>> remove(std::string_view key) = 0;
 };
 
 struct memory_session_store_options {
@@ -65,7 +66,7 @@ public:
     task<std::expected<void, error>> save(std::string_view key, std::string_view data,
                                           std::chrono::seconds time_to_live,
                                           session_save how) override;
-    task<std::expected<void, error>> remove(std::string_view key) override;
+    task<std::expected<bool, error>> remove(std::string_view key) override;
 
     /// Sessions that are kept now, those that have expired unnoticed among them. Thread-safe.
     std::size_t size() const noexcept;

@@ -50,7 +50,8 @@ struct session_options {
 /// The session of a request: values under names, which `sessions` loads before the handler and
 /// saves after it, where they were changed. Without a value and a user nothing is stored, and the
 /// client gets no cookie. Where two requests of one session change it at the same time, the last
-/// one to end wins. Belongs to its request.
+/// one to end wins; where both give it a new id (`renew`), the first one does. Belongs to its
+/// request.
 class session {
 public:
     /// The session of a request; throws `exception` (invalid_argument) where no `sessions` stands
@@ -142,7 +143,7 @@ public:
 
 private:
     static task<bool> load(const rules* r, request* req, session* s);
-    static task<bool> remove(const rules* r, const session* s);
+    static task<bool> remove(const rules* r, const session* s, bool* was_there = nullptr);
     static task<bool> store(const rules* r, session* s, response* out);
 
     std::shared_ptr<const rules> rules_;

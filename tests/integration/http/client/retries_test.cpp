@@ -37,16 +37,15 @@ TEST(client_retries, come_where_the_server_says_so_and_stop_at_their_number) {
 }
 
 TEST(client_retries, are_told_with_those_before_a_redirect_and_without_challenges) {
+    const std::string last = "Connection: close\r\nContent-Length: 0\r\n\r\n";
     const scripted_peer peer(
-        {script().read_head().send("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n").close(),
-         script()
-             .read_head()
-             .send("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n")
-             .close(),
+        {script().read_head().send("HTTP/1.1 503 Busy\r\n" + last).close(),
+         script().read_head().send("HTTP/1.1 302 Found\r\nLocation: /x\r\n" + last).close(),
          script()
              .read_head()
              .send("HTTP/1.1 401 Who\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", "
-                   "qop=\"auth\", algorithm=SHA-256\r\nContent-Length: 0\r\n\r\n")
+                   "qop=\"auth\", algorithm=SHA-256\r\n" +
+                   last)
              .close(),
          script().read_head().respond("good")});
     http::client client;

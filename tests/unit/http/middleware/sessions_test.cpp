@@ -92,11 +92,17 @@ public:
                                           http::session_save how) override {
         ++saves;
         last = keep;
+        if (ends_meanwhile && how == http::session_save::create) {
+            for (const std::string& one : keys) {
+                auto ending = inner.remove(one);
+                co_await std::move(ending);
+            }
+        }
         if (fails_saves) co_return std::unexpected(error(std::errc::connection_refused, "store"));
         auto saving = inner.save(key, data, keep, how);
         co_return co_await std::move(saving);
     }
-    task<std::expected<void, error>> remove(std::string_view key) override {
+    task<std::expected<bool, error>> remove(std::string_view key) override {
         if (fails_saves) co_return std::unexpected(error(std::errc::connection_refused, "store"));
         auto removing = inner.remove(key);
         co_return co_await std::move(removing);
@@ -105,6 +111,7 @@ public:
     http::memory_session_store inner;
     bool fails = false;
     bool fails_saves = false;
+    bool ends_meanwhile = false;  ///< another request ends the sessions that were loaded
     bool waits = false;
     int saves = 0;
     std::chrono::seconds last{};
@@ -276,6 +283,23 @@ TEST(sessions, have_a_new_id_at_login) {
         EXPECT_EQ(old.text, "-/");
         const visit still = co_await s.go(renewed.cookie, site::show);
         EXPECT_EQ(still.text, "v/ann");
+    });
+}
+
+TEST(sessions, are_not_brought_back_by_one_that_is_renewed_while_they_end) {
+    auto store = std::make_shared<failing_store>();
+    http::session_options o;
+    o.store = store;
+    site s(o);
+    run_virtually([&]() -> task<> {
+        const visit first = co_await s.go("", site::put);
+        store->ends_meanwhile = true;
+        const visit renewed = co_await s.go(first.cookie, [](http::session& of, http::request&) {
+            of.renew();
+            return "";
+        });
+        EXPECT_EQ(renewed.line, "");
+        EXPECT_EQ(store->inner.size(), 0u);
     });
 }
 
