@@ -170,9 +170,10 @@ TEST(server_drain, is_remembered_by_a_server_that_opens_later) {
                        world::with_address({}));
         s.stop();
         s.open(sim.loop());
+        const time_point began = sim.now();
         const auto run = [&] { return s.run(sim.loop()); };
-        const auto ended = co_await as_result(with_timeout(1min, run));
-        EXPECT_TRUE(ended);
+        static_cast<void>(co_await as_result(with_timeout(1min, run)));
+        EXPECT_LT(sim.now() - began, 10s);
     };
     sim.run(main);
     EXPECT_EQ(sim.backend().open_descriptors(), 0U);
@@ -182,7 +183,7 @@ TEST(server_open, may_be_tried_again_where_it_failed) {
     simulation sim(1);
     const auto main = [&]() -> task<> {
         http::server_options o;
-        o.listen = "127.0.0.1:80,127.0.0.1:81";
+        o.listen = "127.0.0.1:80, 127.0.0.1:81";
         http::server s([](http::request&) { return http::response("hello"); }, o);
         const auto taken = *net::address::parse("127.0.0.1:81");
         auto other = net::listener::open(sim.loop(), taken);

@@ -49,10 +49,10 @@ TEST(local_server, serves_from_the_constructor_to_the_destructor) {
 
 TEST(local_server, serves_https_in_a_simulation_too) {
     simulation world;
+    local_server_options o;
+    o.self_signed = true;
+    local_server server(world.loop(), path_of, o);
     world.run([&]() -> task<> {
-        local_server_options o;
-        o.self_signed = true;
-        local_server server(*loop::current(), path_of, o);
         tls::client_context trust(server.client_tls());
         auto plain = co_await net::connect(server.addresses().front());
         testing::peer c(co_await tls::connect(trust, std::move(plain), "localhost"));
