@@ -1,5 +1,7 @@
 #include "coding/encoder_pool.hpp"
 
+#include "base/thread_kept.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -7,22 +9,16 @@
 namespace coracle::coding {
 namespace {
 
-/// Statics are destroyed behind what a thread keeps, and may use encoders.
-constinit thread_local bool thread_is_over = false;
+using places = std::unique_ptr<encoder>[pooled_encoder::most_kept];
 
 struct idle_encoders {
-    ~idle_encoders() { thread_is_over = true; }
-    std::unique_ptr<encoder> of[static_cast<std::size_t>(content_coding::zstd) + 1]
-                               [pooled_encoder::most_kept];
+    places of[static_cast<std::size_t>(content_coding::zstd) + 1];
 };
-
-using places = std::unique_ptr<encoder>[pooled_encoder::most_kept];
 
 /// Null at the end of the thread.
 places* idle(content_coding coding) {
-    if (thread_is_over) return nullptr;
-    thread_local idle_encoders mine;
-    return &mine.of[static_cast<std::size_t>(coding)];
+    auto* const mine = coracle::detail::thread_kept<idle_encoders>();
+    return mine == nullptr ? nullptr : &mine->of[static_cast<std::size_t>(coding)];
 }
 
 }  // namespace

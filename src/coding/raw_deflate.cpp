@@ -1,5 +1,7 @@
 #include "coding/raw_deflate.hpp"
 
+#include "base/thread_kept.hpp"
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -20,21 +22,15 @@ void lend(z_stream& z, std::string_view in, std::span<char> out) noexcept {
     z.avail_out = static_cast<uInt>(std::min(out.size(), most_at_once));
 }
 
-/// Statics are destroyed behind what a thread keeps, and may use codecs.
-constinit thread_local bool thread_is_over = false;
-
 /// Codecs that a thread keeps.
 struct idle_codecs {
-    ~idle_codecs() { thread_is_over = true; }
     std::array<std::unique_ptr<raw_deflater>, most_raw_kept> deflaters;
     std::array<std::unique_ptr<raw_inflater>, most_raw_kept> inflaters;
 };
 
 /// Null at the end of the thread.
 idle_codecs* idle() noexcept {
-    if (thread_is_over) return nullptr;
-    static thread_local idle_codecs kept;
-    return &kept;
+    return coracle::detail::thread_kept<idle_codecs>();
 }
 
 }  // namespace

@@ -47,6 +47,19 @@ bool has_both(const detail::message_end& e) noexcept {
     return only && *only == 0;
 }
 
+/// Sets an option that has a name and a value of its own in each family.
+template <class V4>
+std::expected<void, error> set_of_families(const detail::message_end& e, int v4_name, int v6_name,
+                                           const V4& v4, int v6, const char* operation) {
+    const std::string subject = e.local.to_string();
+    const bool has_v6 = !is_v4(e);
+    if (!has_v6 || has_both(e)) {
+        auto done = set(e, IPPROTO_IP, v4_name, v4, operation, subject);
+        if (!done || !has_v6) return done;
+    }
+    return set(e, IPPROTO_IPV6, v6_name, v6, operation, subject);
+}
+
 int level_of(const address& group) noexcept {
     return group.family() == net::family::v4 ? int{IPPROTO_IP} : int{IPPROTO_IPV6};
 }
@@ -236,38 +249,24 @@ std::expected<void, error> datagram_socket::leave(const address& group, const ad
 }
 
 std::expected<void, error> datagram_socket::multicast_loop(bool on) {
-    const int value = on ? 1 : 0;
-    const std::string subject = local().to_string();
-    if (is_v4(*end_) || has_both(*end_)) {
-        auto done = set(*end_, IPPROTO_IP, IP_MULTICAST_LOOP, value, "multicast_loop", subject);
-        if (!done || is_v4(*end_)) return done;
-    }
-    return set(*end_, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, value, "multicast_loop", subject);
+    return set_of_families(*end_, IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, on ? 1 : 0, on ? 1 : 0,
+                           "multicast_loop");
 }
 
 std::expected<void, error> datagram_socket::multicast_hops(int hops) {
-    const std::string subject = local().to_string();
     if (hops < 0 || hops > 255) {
-        return std::unexpected(error(std::errc::invalid_argument, "multicast_hops").on(subject));
+        error e(std::errc::invalid_argument, "multicast_hops");
+        return std::unexpected(std::move(e.on(local().to_string())));
     }
-    if (is_v4(*end_) || has_both(*end_)) {
-        auto done = set(*end_, IPPROTO_IP, IP_MULTICAST_TTL, hops, "multicast_hops", subject);
-        if (!done || is_v4(*end_)) return done;
-    }
-    return set(*end_, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, hops, "multicast_hops", subject);
+    return set_of_families(*end_, IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, hops, hops,
+                           "multicast_hops");
 }
 
 std::expected<void, error> datagram_socket::multicast_interface(unsigned interface) {
-    const std::string subject = local().to_string();
-    if (is_v4(*end_) || has_both(*end_)) {
-        ip_mreqn request{};
-        request.imr_ifindex = static_cast<int>(interface);
-        auto done =
-            set(*end_, IPPROTO_IP, IP_MULTICAST_IF, request, "multicast_interface", subject);
-        if (!done || is_v4(*end_)) return done;
-    }
-    const int value = static_cast<int>(interface);
-    return set(*end_, IPPROTO_IPV6, IPV6_MULTICAST_IF, value, "multicast_interface", subject);
+    ip_mreqn of_v4{};
+    of_v4.imr_ifindex = static_cast<int>(interface);
+    return set_of_families(*end_, IP_MULTICAST_IF, IPV6_MULTICAST_IF, of_v4,
+                           static_cast<int>(interface), "multicast_interface");
 }
 
 std::expected<std::size_t, error> datagram_socket::path_mtu() const {

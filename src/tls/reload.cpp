@@ -1,3 +1,5 @@
+#include "runtime/shortest_period.hpp"
+
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/tls/reload.hpp>
 
@@ -32,13 +34,11 @@ void load_again(Context& c, const logger& log) {
     read_again(load, log);
 }
 
-constexpr duration shortest_period = std::chrono::milliseconds(10);
-
 template <class Context>
 task<> load_on_change(Context& c, duration period) {
     const logger& log = loop::current()->log();
     for (;;) {
-        co_await sleep_for(std::max(period, shortest_period));
+        co_await sleep_for(std::max(period, coracle::detail::shortest_period));
         read_again([&c] { return c.reload_if_changed(); }, log);
     }
 }

@@ -1,6 +1,7 @@
 #include "http/dashboard/page.hpp"
 #include "http/dashboard/snapshot.hpp"
 #include "http/local_client.hpp"
+#include "runtime/shortest_period.hpp"
 
 #include <coracle/http/dashboard.hpp>
 #include <coracle/http/events.hpp>
@@ -72,12 +73,10 @@ private:
     loop_view* of_;
 };
 
-constexpr duration shortest_interval = std::chrono::milliseconds(10);
-
 task<> feed(shared_state s, event_sink* out) {
     detail::snapshot before = s->now();
     for (;;) {
-        auto pausing = sleep_for(std::max(s->options.interval, shortest_interval));
+        auto pausing = sleep_for(std::max(s->options.interval, coracle::detail::shortest_period));
         co_await std::move(pausing);
         detail::snapshot now = s->now();
         const std::string text = detail::event_between(before, now, s->counters(), s->messages);

@@ -78,6 +78,7 @@ private:
         bool is_stopped = false;
         bool is_late = false;  // the collector failed: the next try comes after the interval
         while (!is_stopped) {
+            bool is_starved = false;
             try {
                 auto pausing = pause(q, is_late);
                 const auto paused = co_await as_result(pausing);
@@ -87,9 +88,10 @@ private:
                 const auto went = co_await as_result(sending);
                 is_stopped = !went && went.error() == std::errc::operation_canceled;
                 is_late = went && !*went;
-                continue;
-            } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it tries again
+            } catch (const std::bad_alloc&) {
+                is_starved = true;
             }
+            if (!is_starved) continue;
             auto sleeping = sleep_for(o.interval);
             const auto slept = co_await as_result(sleeping);
             is_stopped = !slept;

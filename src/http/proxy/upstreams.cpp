@@ -1,6 +1,7 @@
 #include "base/exception_text.hpp"
 #include "http/proxy/upstream_group.hpp"
 #include "runtime/end_if_cancelled.hpp"
+#include "runtime/shortest_period.hpp"
 
 #include <coracle/base/url.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -13,10 +14,6 @@
 
 namespace coracle::http {
 namespace {
-
-/// Bounds the options from below: an upstream that refuses connections would be asked without a
-/// pause.
-constexpr duration shortest_interval = std::chrono::milliseconds(10);
 
 void client_failed(const std::exception_ptr& e) noexcept try {
     loop::current()->log().write(
@@ -156,7 +153,7 @@ task<> upstreams::group::check(upstream& u) {
             // An interceptor of the client may throw: says nothing of the upstream.
             client_failed(std::current_exception());
         }
-        co_await sleep_for(std::max(options_.health_interval, shortest_interval));
+        co_await sleep_for(std::max(options_.health_interval, coracle::detail::shortest_period));
     }
 }
 

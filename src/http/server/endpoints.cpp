@@ -26,6 +26,7 @@ struct item {
 };
 
 item read_item(std::string_view text) noexcept {
+    text = coracle::detail::trim_blanks(text);
     item i{text, text, {}};
     for (const std::string_view scheme : {"https://", "http://"}) {
         if (!text.starts_with(scheme)) continue;
@@ -116,8 +117,7 @@ std::vector<endpoint_wanted> find_endpoints(std::string_view listen, bool has_tl
                                             std::vector<net::inherited_socket>& sockets) {
     std::vector<endpoint_wanted> all;
     while (!listen.empty()) {
-        add(read_item(coracle::detail::trim_blanks(coracle::detail::take_item(listen))), has_tls,
-            sockets, all);
+        add(read_item(coracle::detail::take_item(listen)), has_tls, sockets, all);
     }
     for (const endpoint_wanted& e : all) {
         if (!e.secure || has_tls) continue;
@@ -129,7 +129,7 @@ std::vector<endpoint_wanted> find_endpoints(std::string_view listen, bool has_tl
 
 bool has_item_of(std::string_view listen, const std::vector<net::inherited_socket>& sockets) {
     while (!listen.empty()) {
-        const item i = read_item(coracle::detail::trim_blanks(coracle::detail::take_item(listen)));
+        const item i = read_item(coracle::detail::take_item(listen));
         if (!sockets_of(i, address_of(i), sockets).empty()) return true;
     }
     return false;
@@ -141,7 +141,7 @@ std::optional<std::uint16_t> secure_port_of(std::string_view listen, bool has_tl
         return (a.family() == net::family::v4 || a.family() == net::family::v6) && a.port() != 0;
     };
     while (!listen.empty()) {
-        const item i = read_item(coracle::detail::trim_blanks(coracle::detail::take_item(listen)));
+        const item i = read_item(coracle::detail::take_item(listen));
         const auto at = address_of(i);
         const auto passed = sockets_of(i, at, sockets);
         for (const net::inherited_socket* const s : passed) {

@@ -115,17 +115,13 @@ struct server::core {
             ->listener;
     }
 
-    void stop() {
+    void stop(bool handed_over) {
         const std::lock_guard guard(lock);
         if (!at_stop) at_stop = sum_of_counters();
-        for (auto& s : shards) s->stop(s);
-    }
-
-    void stop_handed_over() {
-        const std::lock_guard guard(lock);
-        for (auto& s : shards) s->hand_over();
-        if (!at_stop) at_stop = sum_of_counters();
-        for (auto& s : shards) s->stop(s);
+        for (auto& s : shards) {
+            if (handed_over) s->hand_over();
+            s->stop(s);
+        }
     }
 
     /// Under the lock.
@@ -162,7 +158,7 @@ struct server::core {
     bool is_found = false;
     std::vector<net::inherited_socket> inherited;
     std::vector<std::shared_ptr<detail::shard>> shards;
-    mutable std::mutex lock;
+    std::mutex lock;
     std::optional<server_counters> at_stop;
 };
 
@@ -214,11 +210,11 @@ operation<void> server::run(loop& on) {
 }
 
 void server::stop() {
-    core_->stop();
+    core_->stop(false);
 }
 
 void server::stop_handed_over() {
-    core_->stop_handed_over();
+    core_->stop(true);
 }
 
 std::expected<std::vector<net::inherited_socket>, error> server::share_listeners() const {
