@@ -2,10 +2,10 @@
 // said is one line that reads back, with what the server said in it.
 #include "http/client/auth/authenticator.hpp"
 #include "http/message/token.hpp"
+#include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -14,10 +14,6 @@ using namespace coracle::http;
 using namespace coracle::http::detail;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 void check_limits(std::string_view line) {
     const challenge_limits limits{.bytes = 200, .challenges = 3, .parameters = 3};

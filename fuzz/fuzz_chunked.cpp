@@ -1,11 +1,12 @@
 // A chunked body. The first byte of the input says how to cut the rest. Checked: any cut gives the
 // same data, trailers and verdict, and a body that is written again decodes to the same.
+#include "require.hpp"
+
 #include <coracle/http/h1/chunked_decoder.hpp>
 #include <coracle/http/h1/head_writer.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -17,12 +18,6 @@ using namespace coracle::http::h1;
 namespace {
 
 constexpr chunk_limits limits{.line = 64, .overhead = 128, .trailers = 256, .trailer_fields = 4};
-
-void require(bool condition) {
-    if (!condition) {
-        std::abort();
-    }
-}
 
 struct outcome {
     chunk_status status = chunk_status::need_more;

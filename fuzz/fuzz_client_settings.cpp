@@ -1,10 +1,11 @@
 // Options of a client from text and JSON. Checked: a text that fails changes nothing, no error has
 // bytes that a terminal obeys, and what is set can be read again.
+#include "require.hpp"
+
 #include <coracle/http/client_settings.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -12,10 +13,6 @@ using namespace coracle;
 using namespace coracle::http;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 using reader = std::expected<void, error> (*)(client_options&, pool_options&, std::string_view);
 

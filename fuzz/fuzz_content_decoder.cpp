@@ -3,10 +3,10 @@
 // the same bytes as far as both go), and what is encoded decodes to itself.
 #include "coding/decoder.hpp"
 #include "coding/encoder.hpp"
+#include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,12 +15,6 @@
 using namespace coracle::coding;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) {
-        std::abort();
-    }
-}
 
 struct outcome {
     std::string bytes;

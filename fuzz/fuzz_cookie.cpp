@@ -1,11 +1,12 @@
 // Cookies, both ways. Checked: what is read off a Cookie field is a part of it without bytes that
 // could end a line, and a cookie that can be set comes back with the same name and value.
+#include "require.hpp"
+
 #include <coracle/base/error.hpp>
 #include <coracle/http/cookie.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -13,10 +14,6 @@ using namespace coracle;
 using namespace coracle::http;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 bool is_within(std::string_view part, std::string_view whole) {
     return part.empty() || (part.data() >= whole.data() &&

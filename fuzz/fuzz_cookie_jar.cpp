@@ -3,13 +3,13 @@
 // to matching hosts only, over TLS where it has to, and a saved jar comes back as it was.
 #include "http/client/cookie_match.hpp"
 #include "http/client/public_suffix.hpp"
+#include "require.hpp"
 
 #include <coracle/http/cookie_jar.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -20,10 +20,6 @@ using namespace coracle::http;
 namespace {
 
 constexpr std::int64_t now = 1'800'000'000;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 const url& place(std::size_t n) {
     static const url places[] = {

@@ -2,10 +2,10 @@
 // many are taken, and where a second reading is cut. Checked: the records are of the kind, as many
 // as may be, and none beside a failure; a message that is cut gives no more of them.
 #include "net/resolver/message.hpp"
+#include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -15,10 +15,6 @@ using namespace coracle::net::detail;
 namespace {
 
 constexpr std::string_view asked = "boats.example";
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 std::size_t count_of(const records& r) {
     return r.addresses.size() + r.mail.size();

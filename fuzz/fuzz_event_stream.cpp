@@ -1,12 +1,13 @@
 // A stream of server-sent events. The first byte of the input says how to cut the rest. Checked:
 // any cut gives the same events and meets the same limit, and an event that is sent is received as
 // it was.
+#include "require.hpp"
+
 #include <coracle/http/event.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -18,10 +19,6 @@ using namespace coracle::http;
 namespace {
 
 constexpr event_limits limits{.line = 256, .data = 512};
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 struct outcome {
     std::vector<received_event> events;

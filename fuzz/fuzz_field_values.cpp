@@ -10,6 +10,7 @@
 #include "http/message/token.hpp"
 #include "http/message/weight.hpp"
 #include "http/server/canonical_path.hpp"
+#include "require.hpp"
 
 #include <coracle/base/arena.hpp>
 #include <coracle/http/content_range.hpp>
@@ -20,7 +21,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -29,10 +29,6 @@ using namespace coracle::http;
 using namespace coracle::http::detail;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 constexpr std::int64_t year_1601 = -11'644'473'600;
 constexpr std::int64_t year_10000 = 253'402'300'800;

@@ -1,10 +1,11 @@
 // A Forwarded field, and the nodes in it. Checked: an address that is read reads the same when it
 // is written, and the elements of a line keep to their limit and hold no more than it.
+#include "require.hpp"
+
 #include <coracle/http/forwarded.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -12,10 +13,6 @@ using namespace coracle;
 using namespace coracle::http;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 void read_node(std::string_view text) {
     const auto node = parse_forwarded_node(text);

@@ -2,22 +2,18 @@
 // time there is nothing to do, nothing behind the head is touched, and what the parser accepts as
 // it is gives the same fields.
 #include "http/h1/repair.hpp"
+#include "require.hpp"
 
 #include <coracle/http/h1/head_parser.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 using namespace coracle::http;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 /// The status and fields of a head; empty where it is none.
 std::string meaning_of(std::string_view bytes) {

@@ -1,13 +1,13 @@
 // The head of a request. The first byte of the input says how to cut the rest. Checked: any cut and
 // the scalar code give the verdict of the whole, and a head that is written again means the same.
 #include "http/message/token.hpp"
+#include "require.hpp"
 
 #include <coracle/http/h1/head_parser.hpp>
 #include <coracle/http/h1/head_writer.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -19,12 +19,6 @@ using namespace coracle::http::h1;
 namespace {
 
 constexpr head_limits limits{.total = 2048, .fields = 16, .request_line = 256, .field = 512};
-
-void require(bool condition) {
-    if (!condition) {
-        std::abort();
-    }
-}
 
 struct outcome {
     parse_result result;

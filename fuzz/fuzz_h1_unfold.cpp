@@ -2,10 +2,10 @@
 // none is left, a second time there is nothing to do, and what the parser makes of a head without
 // folds stays what it was.
 #include "http/h1/unfold.hpp"
+#include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -14,10 +14,6 @@
 using coracle::http::h1::unfold;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 bool is_blank(char c) {
     return c == ' ' || c == '\t';

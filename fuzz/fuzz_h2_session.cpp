@@ -1,9 +1,9 @@
 #include "http/h2/session.hpp"
+#include "require.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,10 +19,6 @@ using namespace coracle::http::h2;
 using coracle::http::field;
 
 namespace {
-
-void check(bool good) {
-    if (!good) std::abort();
-}
 
 class driver final : session_events {
 public:
@@ -68,10 +64,10 @@ private:
     void check_frames(std::string_view bytes) {
         if (bytes.starts_with(client_preface)) bytes.remove_prefix(client_preface.size());
         while (!bytes.empty()) {
-            check(bytes.size() >= frame_header::size);
+            require(bytes.size() >= frame_header::size);
             const frame_header header = read_frame_header(bytes.data());
-            check(header.length <= default_max_frame_size &&
-                  bytes.size() >= frame_header::size + header.length);
+            require(header.length <= default_max_frame_size &&
+                    bytes.size() >= frame_header::size + header.length);
             bytes.remove_prefix(frame_header::size + header.length);
         }
     }
@@ -83,15 +79,15 @@ private:
             open += s->over() ? 0U : 1U;
             unread += s->unread;
         }
-        check(!is_server_ || open < limits_.streams);
-        check(unread <= std::max<std::uint32_t>(limits_.connection_window, 65'535));
+        require(!is_server_ || open < limits_.streams);
+        require(unread <= std::max<std::uint32_t>(limits_.connection_window, 65'535));
         return streams_.emplace_back(std::make_unique<one>()).get();
     }
     void head_received(stream& s, const head& message, bool) override {
-        check(message.fields.size() <= limits_.fields);
+        require(message.fields.size() <= limits_.fields);
         std::size_t bytes = 0;
         for (const field& f : message.fields) bytes += f.name.size() + f.value.size();
-        check(bytes <= limits_.head);
+        require(bytes <= limits_.head);
         if (message.code != 0) return;
         static constexpr field ok[] = {{":status", "200"}};
         session.send_head(s, ok, message.fields, (behaviour_ & 4) != 0);
@@ -102,7 +98,7 @@ private:
     }
     void head_too_large(stream& s, head_fault) override { session.reset(s, error_code::cancel); }
     void data_received(stream& s, std::string_view piece) override {
-        check(!piece.empty());
+        require(!piece.empty());
         static_cast<one&>(s).unread += piece.size();
         if ((behaviour_ & 8) == 0)
             session.consume(s, std::exchange(static_cast<one&>(s).unread, 0), now);
@@ -116,7 +112,7 @@ private:
         over(s);
     }
     void over(stream& s) {
-        check(!static_cast<one&>(s).over_seen);
+        require(!static_cast<one&>(s).over_seen);
         static_cast<one&>(s).over_seen = true;
     }
     void settings_received(const peer_settings&) override {}

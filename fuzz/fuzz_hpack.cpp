@@ -1,9 +1,9 @@
 #include "base/ascii.hpp"
+#include "require.hpp"
 #include "support/nghttp2_hpack.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -38,10 +38,6 @@ private:
     std::string_view rest_;
 };
 
-void check(bool good) {
-    if (!good) std::abort();
-}
-
 void read_anything(source& in) {
     reader ours;
     nghttp2_reader theirs;
@@ -50,7 +46,7 @@ void read_anything(source& in) {
         const std::string block = in.text(1 + in.byte() * 4);
         std::string got = ours.read(block, piece);
         if (got.ends_with("cut")) got.replace(got.size() - 3, 3, "failed");
-        check(got == theirs.read(block));
+        require(got == theirs.read(block));
         if (got.ends_with("failed")) return;
     }
 }
@@ -89,8 +85,8 @@ void write_and_read(source& in) {
         }
         if (what % 16 == 1) ours.release();
         const auto how = what % 4 == 2 ? indexing::never : indexing::usual;
-        check(reads_ours.read(write(ours, all, how)) == text_of(all));
-        check(reads_theirs.read(theirs.write(all), 1 + what % 9) == text_of(all));
+        require(reads_ours.read(write(ours, all, how)) == text_of(all));
+        require(reads_theirs.read(theirs.write(all), 1 + what % 9) == text_of(all));
     }
 }
 

@@ -2,6 +2,7 @@
 // they are, or a whole token or key set. Checked: a token verifies by its key only, it says what
 // was signed, a changed one does not verify, and no text gives an object with a name twice.
 #include "http/middleware/flat_json.hpp"
+#include "require.hpp"
 
 #include <coracle/http/middleware/jwt.hpp>
 #include <coracle/mime/base64.hpp>
@@ -9,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -20,10 +20,6 @@ namespace {
 
 constexpr std::string_view key = "0123456789abcdef0123456789abcdef";
 constexpr std::int64_t now = 1'900'000'000;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 std::string url64(std::string_view bytes) {
     return mime::base64_encode(bytes, mime::base64_alphabet::url);

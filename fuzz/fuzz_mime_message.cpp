@@ -1,6 +1,8 @@
 // A mail. The first byte of the input says how to cut the rest. Checked: any cut gives the same
 // parts, content and defects, parts nest, limits hold, and what stands in headers (addresses,
 // dates, encoded words, parameters) reads again as it was read when it is written.
+#include "require.hpp"
+
 #include <coracle/mime/address.hpp>
 #include <coracle/mime/date.hpp>
 #include <coracle/mime/encoded_word.hpp>
@@ -9,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -19,10 +20,6 @@ using kind = message_event::kind;
 namespace {
 
 constexpr message_limits limits{.header_bytes = 512, .fields = 16, .parts = 16, .depth = 6};
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 struct outcome {
     std::string text;

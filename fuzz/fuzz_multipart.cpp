@@ -2,6 +2,8 @@
 // Checked: any cut gives the same parts and verdict, no byte is looked at more than twice, and what
 // was read and is written again reads as the same; what stands in a Content-Disposition or a
 // Content-Type survives as well.
+#include "require.hpp"
+
 #include <coracle/base/error.hpp>
 #include <coracle/mime/disposition.hpp>
 #include <coracle/mime/media_type.hpp>
@@ -10,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -24,12 +25,6 @@ using kind = multipart_event::kind;
 namespace {
 
 constexpr multipart_limits limits{.header_bytes = 128, .fields = 4, .parts = 8, .boundary = 70};
-
-void require(bool condition) {
-    if (!condition) {
-        std::abort();
-    }
-}
 
 struct part {
     std::vector<std::pair<std::string, std::string>> fields;

@@ -1,10 +1,10 @@
 // A PROXY header, both versions. Checked: a header that is cut needs more at every cut before it is
 // complete and is the same with anything after it, and nothing beyond the limits is accepted.
 #include "net/proxy_protocol.hpp"
+#include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -14,10 +14,6 @@ using namespace coracle::net;
 namespace {
 
 constexpr proxy_limits limits{.header = 512};
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 proxy_result parse(std::string_view bytes, proxy_header& out) {
     // Exactly as long as the input, so that a read beyond it is found.

@@ -2,11 +2,11 @@
 // same end however the bytes are cut, bounded memory, no byte taken after the end, and an error
 // always has a text.
 #include "connect/dialogue.hpp"
+#include "require.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -22,10 +22,6 @@ struct outcome {
     std::string detail;
     std::size_t taken = 0;
 };
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 outcome talk(const proxy& p, std::string_view bytes, std::size_t size) {
     const auto made = make_dialogue(p, "target.example", 443);

@@ -1,6 +1,8 @@
 // A reader. The first bytes of the input say how its source cuts the content, what the limits are
 // and which reads are made; the rest is the content. Checked: whatever the cut, each read gives
 // what a plain search in the content gives, and consumes as much.
+#include "require.hpp"
+
 #include <coracle/io/memory.hpp>
 #include <coracle/io/reader.hpp>
 #include <coracle/testing/simulation.hpp>
@@ -8,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -16,12 +17,6 @@
 using namespace coracle;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) {
-        std::abort();
-    }
-}
 
 class cut_source final : public io::source {
 public:

@@ -1,10 +1,10 @@
 // Replies of a Redis server. The first byte of the input says how to cut the rest. Checked: any cut
 // gives the same replies and fails at the same one, and limits hold.
 #include "redis/protocol.hpp"
+#include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -17,10 +17,6 @@ constexpr std::size_t largest_input = 4096;
 /// Bytes count as they came, so that where replies nearly reach the limit the cut decides.
 constexpr redis::reply_limits limits{.bytes = 2 * largest_input, .elements = 64};
 constexpr redis::reply_limits narrow{.bytes = 512, .elements = 8};
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 /// Appends a reply as a text, and counts its elements.
 std::size_t show(const reply& r, std::string& to, unsigned depth, const redis::reply_limits& with) {

@@ -4,13 +4,13 @@
 // finds what it did.
 #include "http/router/route_tree.hpp"
 #include "http/router/segment_regex.hpp"
+#include "require.hpp"
 
 #include <coracle/base/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,12 +21,6 @@ using namespace coracle::http::detail;
 using kind = pattern_piece::kind;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) {
-        std::abort();
-    }
-}
 
 struct route {
     pattern p;

@@ -1,6 +1,7 @@
 // Replies of a mail server, and the mail behind DATA as a sink takes it. The first byte of the
 // input says how to cut the rest. Checked: any cut gives the same replies, fault and text, limits
 // hold, and what was taken out of its dots goes back into the same bytes.
+#include "require.hpp"
 #include "smtp/dot_writer.hpp"
 #include "smtp/incoming_data.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -17,10 +17,6 @@ using namespace coracle::smtp;
 namespace {
 
 constexpr reply_limits limits{.line = 64, .lines = 8};
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 std::string replies(std::string_view in, std::size_t step) {
     reply_parser parser(limits);

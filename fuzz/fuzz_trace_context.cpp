@@ -3,6 +3,7 @@
 // the recommendation, and reads the same when it is written.
 #include "base/ascii.hpp"
 #include "http/message/token.hpp"
+#include "require.hpp"
 
 #include <coracle/http/fields.hpp>
 #include <coracle/http/middleware/trace_context.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,10 +20,6 @@ using namespace coracle;
 using namespace coracle::http;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 std::string_view next_line(std::string_view& rest) {
     const std::size_t end = rest.find('\n');

@@ -1,21 +1,18 @@
 // URLs. Checked: what parses is its own normal form, what a reference resolves to is itself where
 // it is kept as it is, their parts are those of their text and hold nothing that could end a line
 // or a request target.
+#include "require.hpp"
+
 #include <coracle/base/url.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 using namespace coracle;
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 bool is_printable(std::string_view text) {
     for (const char c : text) {

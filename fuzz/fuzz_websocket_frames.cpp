@@ -1,6 +1,7 @@
 // Bytes of WebSocket as a server or a client receives them. The first byte of the input says which,
 // how messages may be compressed, and how to cut the rest. Checked: any cut gives the same messages
 // and the same verdict, and what was received and is sent again is received the same.
+#include "require.hpp"
 #include "websocket/codec/close_payload.hpp"
 #include "websocket/codec/deflate_offer.hpp"
 #include "websocket/codec/frame.hpp"
@@ -9,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -23,12 +23,6 @@ namespace {
 
 /// A bomb is no fault of the decoder: who calls it stops at the limit.
 constexpr std::size_t most_decoded = 1 << 20;
-
-void require(bool condition) {
-    if (!condition) {
-        std::abort();
-    }
-}
 
 struct outcome {
     std::string events;  ///< a letter, the size, the bytes

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 
 namespace coracle::testing {
 
@@ -20,6 +21,20 @@ void fail_allocation(std::size_t n) noexcept;
 
 /// Returns true if the failure that `fail_allocation` requested is still to come.
 bool allocation_will_fail() noexcept;
+
+/// Calls `f` with the `n`-th allocation failing. Returns true if that ended it.
+template <class F>
+bool fails_at(std::size_t n, F f) {
+    bool failed = false;
+    fail_allocation(n);
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        failed = true;
+    }
+    fail_allocation(0);
+    return failed;
+}
 
 /// Allocations of the whole process that were not freed.
 std::ptrdiff_t live_allocations() noexcept;

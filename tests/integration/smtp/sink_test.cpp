@@ -18,7 +18,6 @@
 
 #include <functional>
 #include <future>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -499,14 +498,7 @@ TEST(smtp_sink, counts_no_mail_that_it_has_no_memory_for) {
     for (std::size_t n = 1; failed; ++n) {
         sink_message m;
         m.text = std::string(100, 'x');
-        failed = false;
-        coracle::testing::fail_allocation(n);
-        try {
-            store.add(std::move(m));
-        } catch (const std::bad_alloc&) {
-            failed = true;
-        }
-        coracle::testing::fail_allocation(0);
+        failed = coracle::testing::fails_at(n, [&] { store.add(std::move(m)); });
         EXPECT_EQ(store.count(), failed ? 0u : 1u);
         EXPECT_EQ(store.wait_for(1, 0s), !failed) << n;
     }

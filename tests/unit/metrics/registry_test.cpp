@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -364,14 +363,7 @@ TEST(metrics_registry, leaves_no_name_that_nobody_can_use) {
         bool failed = true;
         for (std::size_t n = 1; failed; ++n) {
             metrics::registry all;
-            failed = false;
-            coracle::testing::fail_allocation(n);
-            try {
-                make(all, what);
-            } catch (const std::bad_alloc&) {
-                failed = true;
-            }
-            coracle::testing::fail_allocation(0);
+            failed = coracle::testing::fails_at(n, [&] { make(all, what); });
             if (failed) {
                 EXPECT_NO_THROW(make(all, what)) << n;
             }
@@ -384,23 +376,12 @@ TEST(metrics_registry, loses_no_room_for_series_where_memory_fails) {
         GTEST_SKIP() << "no allocation fails in this build";
     metrics::registry all;
     const auto times = all.make_histogram("times", "T.", metrics::latency_buckets(), {"route"});
-    // Returns true if the n-th allocation of `make` fails.
-    const auto fails = [](std::size_t n, const auto& make) {
-        coracle::testing::fail_allocation(n);
-        bool failed = false;
-        try {
-            make();
-        } catch (const std::bad_alloc&) {
-            failed = true;
-        }
-        coracle::testing::fail_allocation(0);
-        return failed;
-    };
+    using coracle::testing::fails_at;
     const auto last_of = [&](const auto& make) {
         metrics::registry other;
         const auto others = other.make_histogram("times", "T.", {1}, {"route"});
         std::size_t n = 1;
-        while (fails(n, [&] { make(other, others); })) ++n;
+        while (fails_at(n, [&] { make(other, others); })) ++n;
         return n - 1;
     };
     using histograms = metrics::family<metrics::histogram>;
@@ -416,8 +397,8 @@ TEST(metrics_registry, loses_no_room_for_series_where_memory_fails) {
     ASSERT_GT(families, 0u);
     // Each of them would lose four cells at least, of 32,768.
     for (int round = 0; round != 9000; ++round) {
-        ASSERT_TRUE(fails(series, [&] { a_series(all, times); })) << round;
-        ASSERT_TRUE(fails(families, [&] { a_family(all, times); })) << round;
+        ASSERT_TRUE(fails_at(series, [&] { a_series(all, times); })) << round;
+        ASSERT_TRUE(fails_at(families, [&] { a_family(all, times); })) << round;
     }
     times.with({"/b"}).observe(1);
     EXPECT_NE(all.text().find("times_count{route=\"/b\"} 1\n"), std::string::npos);

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <new>
 #include <string>
 
 using namespace coracle;
@@ -150,14 +149,8 @@ TEST(redis_bus, counts_its_channels_wherever_memory_fails) {
     bool failed = true;
     for (std::size_t n = 1; failed; ++n) {
         bus_channels c("a prefix that is longer than what a string holds itself");
-        failed = false;
-        coracle::testing::fail_allocation(n);
-        try {
-            c.add("a pattern that is longer than what a string holds itself");
-        } catch (const std::bad_alloc&) {
-            failed = true;
-        }
-        coracle::testing::fail_allocation(0);
+        failed = coracle::testing::fails_at(
+            n, [&] { c.add("a pattern that is longer than what a string holds itself"); });
         const std::string pattern = "a pattern that is longer than what a string holds itself";
         c.add(pattern);
         EXPECT_FALSE(c.all_confirmed()) << n;

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -339,14 +338,7 @@ TEST(smtp_message, stays_as_it_was_where_memory_fails) {
         for (std::size_t n = 1; failed; ++n) {
             message m = a_message();
             const std::string before = text_of(m);
-            failed = false;
-            coracle::testing::fail_allocation(n);
-            try {
-                change(m, what);
-            } catch (const std::bad_alloc&) {
-                failed = true;
-            }
-            coracle::testing::fail_allocation(0);
+            failed = coracle::testing::fails_at(n, [&] { change(m, what); });
             if (failed) {
                 EXPECT_EQ(text_of(m), before) << what << ' ' << n;
             }

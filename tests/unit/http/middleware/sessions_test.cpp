@@ -118,6 +118,12 @@ public:
     std::set<std::string> keys;
 };
 
+http::session_options kept_in(std::shared_ptr<http::session_store> store) {
+    http::session_options o;
+    o.store = std::move(store);
+    return o;
+}
+
 }  // namespace
 
 TEST(sessions, keep_values_from_one_request_to_the_next) {
@@ -288,9 +294,7 @@ TEST(sessions, have_a_new_id_at_login) {
 
 TEST(sessions, are_not_brought_back_by_one_that_is_renewed_while_they_end) {
     auto store = std::make_shared<failing_store>();
-    http::session_options o;
-    o.store = store;
-    site s(o);
+    site s(kept_in(store));
     run_virtually([&]() -> task<> {
         const visit first = co_await s.go("", site::put);
         store->ends_meanwhile = true;
@@ -305,9 +309,7 @@ TEST(sessions, are_not_brought_back_by_one_that_is_renewed_while_they_end) {
 
 TEST(sessions, never_take_an_id_that_a_client_invents) {
     auto store = std::make_shared<failing_store>();
-    http::session_options o;
-    o.store = store;
-    site s(o);
+    site s(kept_in(store));
     run_virtually([&]() -> task<> {
         const std::string invented = "__Host-session=AAAAAAAAAAAAAAAAAAAAAA";
         const visit first = co_await s.go(invented, site::put);
@@ -335,9 +337,7 @@ TEST(sessions, never_take_an_id_that_a_client_invents) {
 
 TEST(sessions, end_for_store_and_browser) {
     auto store = std::make_shared<failing_store>();
-    http::session_options o;
-    o.store = store;
-    site s(o);
+    site s(kept_in(store));
     run_virtually([&]() -> task<> {
         const visit first = co_await s.go("", site::put);
         EXPECT_EQ(store->inner.size(), 1u);
@@ -364,9 +364,7 @@ TEST(sessions, end_for_store_and_browser) {
 TEST(sessions, are_gone_once_they_hold_nothing) {
     for (const bool renewed : {false, true}) {
         auto store = std::make_shared<failing_store>();
-        http::session_options o;
-        o.store = store;
-        site s(o);
+        site s(kept_in(store));
         run_virtually([&]() -> task<> {
             const visit first = co_await s.go("", site::put);
             EXPECT_EQ(store->inner.size(), 1u);
@@ -386,8 +384,7 @@ TEST(sessions, are_not_brought_back_by_a_request_that_was_under_way) {
         // One request changes the session while another ends it: both go through middleware of
         // their own around one store.
         auto store = std::make_shared<http::memory_session_store>();
-        http::session_options o;
-        o.store = store;
+        http::session_options o = kept_in(store);
         const http::handler h =
             http::wrap(http::sessions(o), [](http::request& req) -> task<http::response> {
                 http::session& mine = http::session::of(req);
@@ -519,8 +516,7 @@ TEST(sessions, bound_what_one_holds) {
 
 TEST(sessions, refuse_or_go_on_while_the_store_fails) {
     auto store = std::make_shared<failing_store>();
-    http::session_options o;
-    o.store = store;
+    http::session_options o = kept_in(store);
     site closed(o);
     o.on_failure = http::store_failure::ignore;
     site open(o);
@@ -564,8 +560,7 @@ TEST(sessions, refuse_or_go_on_while_the_store_fails) {
 
 TEST(sessions, of_a_client_that_leaves_do_not_reach_the_handler) {
     auto store = std::make_shared<failing_store>();
-    http::session_options o;
-    o.store = store;
+    http::session_options o = kept_in(store);
     o.on_failure = http::store_failure::ignore;
     site s(o);
     run_virtually([&]() -> task<> {
@@ -584,9 +579,7 @@ TEST(sessions, of_a_client_that_leaves_do_not_reach_the_handler) {
 
 TEST(sessions, survive_any_bytes_in_the_store) {
     auto store = std::make_shared<failing_store>();
-    http::session_options o;
-    o.store = store;
-    site s(o);
+    site s(kept_in(store));
     run_virtually([&]() -> task<> {
         visit first = co_await s.go("", site::put);
         static_cast<void>(co_await s.go(first.cookie, site::show));
